@@ -1,11 +1,12 @@
 //! The public API of each package, an item to a line, is the one that was reviewed.
 //!
 //! The lists are beside this file. The diff of a list is the semver review of a commit: a line that
-//! goes or changes is a breaking change, a line that comes is an addition. After a change of the API
-//! run `UPDATE_API=1 cargo test -p bijective-shuffle-api`, and commit the lists with the change.
+//! goes or changes is a breaking change, a line that comes is an addition. After a change of the
+//! API run `UPDATE_API=1 cargo test -p bijective-shuffle-api`, and commit the lists with the
+//! change.
 //!
-//! All features are on. What a trait demands is listed at the trait, and not again at each type that
-//! implements it; derived and automatic implementations are left out.
+//! All features are on. What a trait demands is listed at the trait, and not again at each type
+//! that implements it; derived and automatic implementations are left out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

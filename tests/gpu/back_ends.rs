@@ -102,6 +102,35 @@ impl UnderTest for Device {
         Some(with_indices!(out, out => write(&mut self.0, given, out)))
     }
 
+    fn in_place(&mut self, given: &Given, items: &mut Items, to: Direction) -> Answer {
+        fn shuffle<T: DeviceRepr + Copy + Default + PartialEq>(
+            workspace: &mut CudaWorkspace,
+            given: &Given,
+            items: &mut [T],
+            to: Direction,
+        ) -> Result<(), Error> {
+            let stream = workspace.stream().clone();
+            let poison = items.first().copied().unwrap_or_default();
+            let len = items.len();
+            let mut padded = vec![poison; GUARD];
+            padded.extend_from_slice(items);
+            padded.resize(len + 2 * GUARD, poison);
+            let mut array = stream.clone_htod(&padded).unwrap();
+            let mut part = array.slice_mut(GUARD..GUARD + len);
+            match to {
+                Direction::Shuffle => workspace.shuffle_in_place(given.bijection, &mut part),
+                Direction::Unshuffle => workspace.unshuffle_in_place(given.bijection, &mut part),
+            }?;
+            let all = stream.clone_dtoh(&array).unwrap();
+            stream.synchronize().unwrap();
+            assert!(all[..GUARD] == padded[..GUARD], "written before the beginning");
+            assert!(all[GUARD + len..] == padded[GUARD + len..], "written beyond the end");
+            items.copy_from_slice(&all[GUARD..GUARD + len]);
+            Ok(())
+        }
+        with_device_copies!(items.clone(), items, _unused, items => shuffle(&mut self.0, given, items, to))
+    }
+
     fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
         fn copy<T: DeviceRepr + Copy + Default + PartialEq>(
             workspace: &mut CudaWorkspace,
@@ -193,6 +222,9 @@ impl UnderTest for Device {
     }
 }
 
+/// Items of poison on both sides of those that are moved.
+const GUARD: usize = 1024;
+
 /// Runs a movement into the middle of poisoned memory for `len` items, and gives back what is
 /// there, after a look at the guards on both sides.
 pub(crate) fn guarded<T: DeviceRepr + Copy + PartialEq>(
@@ -202,7 +234,6 @@ pub(crate) fn guarded<T: DeviceRepr + Copy + PartialEq>(
     len: usize,
     run: impl FnOnce(&mut CudaWorkspace, &CudaView<'_, T>, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
 ) -> Result<Vec<T>, Error> {
-    const GUARD: usize = 1024;
     let stream = workspace.stream().clone();
     let readable = GUARD..GUARD + source.len();
     let mut padded = vec![poison; GUARD];

@@ -46,6 +46,8 @@ pub(crate) enum BijectionUse {
 pub(crate) enum Library {
     /// The texts that permute.
     Permutations,
+    /// Those, and that of the strategy in place, which no embedded kernel uses.
+    InPlace,
     /// The generators, and the kernels that fill.
     Fill,
 }

@@ -54,6 +54,10 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/affine.cuh"),
 ];
 
+/// What follows them in a program of the strategy in place. The texts of the embedded kernels do
+/// not depend on it.
+const IN_PLACE: &str = include_str!("../../../gpu/shuffle/in_place.cuh");
+
 /// The name of the kernel in every program except a user's.
 pub(crate) const ENTRY: &str = "entry";
 
@@ -134,7 +138,8 @@ impl Program {
             KernelText::Own(kernel) => {
                 let own = kernel.text(ENTRY);
                 match kernel.library() {
-                    Library::Permutations => self.bijection.permutations(&own),
+                    Library::Permutations => self.bijection.permutations("", &own),
+                    Library::InPlace => self.bijection.permutations(IN_PLACE, &own),
                     Library::Fill => fill(&own),
                 }
             }
@@ -197,12 +202,13 @@ fn parts<'a>(evaluated: &'a Evaluated<'_>) -> (&'a str, &'a str, usize) {
 }
 
 impl BijectionText {
-    /// The text of a program that permutes, with these kernels.
-    fn permutations(&self, kernels: &str) -> String {
+    /// The text of a program that permutes, with more of the library and with these kernels.
+    fn permutations(&self, more: &str, kernels: &str) -> String {
         let mut text = String::from(PRELUDE);
         for layer in LAYERS {
             text.push_str(layer);
         }
+        text.push_str(more);
         text.push_str(&with_headers(&self.text));
         // The bijection's text is outside the crate's namespace, and no name of the crate is
         // visible to it. The parameters that the host passes must have the size of its struct: the

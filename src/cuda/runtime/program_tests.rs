@@ -31,7 +31,8 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     let (type_name, text, params) = parts(evaluated);
     let bijection = BijectionText { type_name: type_name.into(), text: text.into(), params };
     let text = match kernels[0].library() {
-        Library::Permutations => bijection.permutations(&texts.concat()),
+        Library::Permutations => bijection.permutations("", &texts.concat()),
+        Library::InPlace => bijection.permutations(IN_PLACE, &texts.concat()),
         Library::Fill => fill(&texts.concat()),
     };
     for target in targets(nvrtc) {
@@ -44,7 +45,7 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
 /// The text of a program that permutes by a bijection, without kernels.
 pub(crate) fn permutations(source: &DeviceSource) -> String {
     let (type_name, text) = (source.type_name().into(), source.text().into());
-    BijectionText { type_name, text, params: source.params().len() }.permutations("")
+    BijectionText { type_name, text, params: source.params().len() }.permutations(IN_PLACE, "")
 }
 
 /// Compiles all kernels that some plans launch.
@@ -52,7 +53,10 @@ pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
     let mut by_bijection: Vec<(&Evaluated<'_>, Vec<Instance>)> = Vec::new();
     for launch in plans.into_iter().flat_map(Plan::launches) {
         let (evaluated, kernel) = (&launch.evaluated, &launch.kernel);
-        match by_bijection.iter_mut().find(|(other, _)| parts(other) == parts(evaluated)) {
+        let is_alike = |(other, kernels): &&mut (&Evaluated<'_>, Vec<Instance>)| {
+            parts(other) == parts(evaluated) && kernels[0].library() == kernel.library()
+        };
+        match by_bijection.iter_mut().find(is_alike) {
             Some((_, kernels)) if kernels.contains(kernel) => {}
             Some((_, kernels)) => kernels.push(kernel.clone()),
             None => by_bijection.push((evaluated, vec![kernel.clone()])),
@@ -77,7 +81,7 @@ fn arguments_that_are_not_the_hosts_do_not_compile() {
     let moved = text.replace("uint64_t len;", "uint32_t len;");
     assert_ne!(text, moved);
     let plain = BijectionText { type_name: "uint64_t".into(), text: String::new(), params: 8 };
-    let log = compile(&plain.permutations(&moved), "moved", targets(nvrtc)[0]);
+    let log = compile(&plain.permutations("", &moved), "moved", targets(nvrtc)[0]);
     let Err(Error::Gpu(GpuError::Compile { log, .. })) = log else {
         panic!("it should not compile")
     };

@@ -10,11 +10,13 @@
 //! partition  the sizes of the next         partitioned  items are sorted into buckets first
 //! kernels    the kernels and arguments     tuning       shapes and thresholds, as measured
 //! checked    untrusted bijections      passes       several jobs, one after the other
+//! in_place   as partitioned, in the array's own memory
 //! ```
 
 mod at_once;
 pub(in crate::cuda) mod checked;
 pub(in crate::cuda) mod direct;
+pub(in crate::cuda) mod in_place;
 pub(crate) mod job;
 pub(crate) mod kernels;
 pub(crate) mod movement;

@@ -1,0 +1,198 @@
+//! The kernels of gpu/shuffle/in_place.cuh, with their arguments.
+
+use super::sizes::Sizes;
+use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
+use crate::cuda::runtime::kernels::THREADS;
+use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::kernels::SCAN_THREADS;
+use crate::cuda::shuffle::tuning;
+
+device_struct! {
+    /// `Striped` in gpu/shuffle/in_place.cuh.
+    pub(super) struct Striped {
+        pub(super) items: u64,
+        pub(super) len: u64,
+        pub(super) stripes: u32,
+        pub(super) buckets: u32,
+        pub(super) stripe_bits: u32,
+        pub(super) shift: u32,
+        pub(super) together_bits: u32,
+        pub(super) counted: u32,
+        pub(super) tile_bases: u64,
+        pub(super) first_slots: u64,
+        pub(super) rests: u64,
+        pub(super) table: u64,
+        pub(super) block_rows: u64,
+        pub(super) item_rows: u64,
+        pub(super) block_counts: u64,
+        pub(super) item_counts: u64,
+        pub(super) block_bases: u64,
+        pub(super) item_bases: u64,
+    }
+}
+
+device_struct! {
+    /// `Parts` in gpu/shuffle/in_place.cuh.
+    pub(super) struct Parts {
+        pub(super) items: u64,
+        pub(super) keys: u64,
+        pub(super) counts: u64,
+        pub(super) bases: u64,
+    }
+}
+
+arguments! {
+    /// Sorts each stripe into blocks of one bucket each.
+    pub(super) struct CollectBlocks
+        => InPlace, Value, "collect_blocks<THREADS, RECORDS, BITS, BLOCK, DIRECTION, GAPS, Index>" {
+        to: Striped => "Striped<Word>",
+        last: u64 => "uint64_t",
+    }
+}
+
+arguments! {
+    /// Sums the counts of each bucket's stripes.
+    pub(super) struct SumRows => InPlace, None, "sum_rows<THREADS>" {
+        to: Striped => "Striped<Word>",
+    }
+}
+
+arguments! {
+    /// Sums the counts of the buckets.
+    pub(super) struct SumAllBuckets => InPlace, None, "sum_all_buckets<THREADS>" {
+        to: Striped => "Striped<Word>",
+    }
+}
+
+arguments! {
+    /// Finds where each block goes.
+    pub(super) struct FindTargets => InPlace, None, "find_targets<BLOCK>" {
+        to: Striped => "Striped<Word>",
+    }
+}
+
+arguments! {
+    /// Moves all blocks to where they go.
+    pub(super) struct ExchangeBlocks => InPlace, None, "exchange_blocks<THREADS, LANES, UNITS>" {
+        items: u64 => "Word*",
+        table: u64 => "uint32_t*",
+        blocks: u32 => "uint32_t",
+        mask: u32 => "uint32_t",
+    }
+}
+
+arguments! {
+    /// Lists the sources of some buckets' items.
+    pub(super) struct ListSources
+        => InPlace, Value, "list_sources<THREADS, RECORDS, BINS, DIRECTION, GAPS, Index>" {
+        to: Striped => "Striped<Word>",
+        first_bucket: u32 => "uint32_t",
+        part_bits: u32 => "uint32_t",
+        last: u64 => "uint64_t",
+        slots: u64 => "uint64_t",
+        list: u64 => "uint32_t*",
+        keys: u64 => "uint32_t*",
+        part_counts: u64 => "uint32_t*",
+    }
+}
+
+arguments! {
+    /// Copies some buckets' items to their parts in working memory.
+    pub(super) struct SpreadItems
+        => InPlace, None, "spread_items<THREADS, RECORDS, BITS, BLOCK, GAPS>" {
+        from: Striped => "Striped<Word>",
+        first_bucket: u32 => "uint32_t",
+        part_bits: u32 => "uint32_t",
+        slots: u64 => "uint64_t",
+        list: u64 => "const uint32_t*",
+        keys: u64 => "const uint32_t*",
+        to: Parts => "Parts<Word>",
+    }
+}
+
+arguments! {
+    /// Moves the items of parts to their places.
+    pub(super) struct PlacePart => InPlace, None, "place_part<THREADS, TOGETHER, PART_BITS>" {
+        from: Parts => "Parts<Word>",
+        item_bases: u64 => "const uint64_t*",
+        first_bucket: u32 => "uint32_t",
+        capacity: u32 => "uint32_t",
+        out: u64 => "Word*",
+    }
+}
+
+pub(super) fn collect_blocks(sizes: &Sizes) -> Kernel<CollectBlocks> {
+    let template = [
+        ("THREADS", Value::Number(sizes.collect.threads)),
+        ("RECORDS", Value::Number(sizes.collect.records)),
+        ("BITS", Value::Number(sizes.bits)),
+        ("BLOCK", Value::Number(sizes.block)),
+        ("DIRECTION", Value::Way(sizes.direction)),
+        ("GAPS", Value::Flag(sizes.back_with_gaps())),
+        ("Index", Value::Word(sizes.index)),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, sizes.collect.threads, sizes.collect.blocks)
+}
+
+pub(super) fn sum_rows(word: WordType) -> Kernel<SumRows> {
+    let template = [("THREADS", Value::Number(SCAN_THREADS)), ("Word", Value::Word(word))];
+    Kernel::new(template, SCAN_THREADS, 1)
+}
+
+pub(super) fn sum_all_buckets(word: WordType) -> Kernel<SumAllBuckets> {
+    let template = [("THREADS", Value::Number(SCAN_THREADS)), ("Word", Value::Word(word))];
+    Kernel::new(template, SCAN_THREADS, 1)
+}
+
+pub(super) fn find_targets(sizes: &Sizes) -> Kernel<FindTargets> {
+    let template = [("BLOCK", Value::Number(sizes.block)), ("Word", Value::Word(sizes.word))];
+    Kernel::new(template, THREADS, 1)
+}
+
+/// The kernel that exchanges blocks of `bytes` bytes, by units of a word.
+pub(super) fn exchange_blocks(unit: WordType, bytes: u32) -> Kernel<ExchangeBlocks> {
+    let template = [
+        ("THREADS", Value::Number(THREADS)),
+        ("LANES", Value::Number(tuning::IN_PLACE_LANES)),
+        ("UNITS", Value::Number(bytes / unit.bytes() as u32)),
+        ("Word", Value::Word(unit)),
+    ];
+    Kernel::new(template, THREADS, tuning::IN_PLACE_EXCHANGE_BLOCKS)
+}
+
+pub(super) fn list_sources(sizes: &Sizes) -> Kernel<ListSources> {
+    let template = [
+        ("THREADS", Value::Number(sizes.list.threads)),
+        ("RECORDS", Value::Number(sizes.list.records)),
+        ("BINS", Value::Number(sizes.list_bins())),
+        ("DIRECTION", Value::Way(sizes.direction)),
+        ("GAPS", Value::Flag(sizes.back_with_gaps())),
+        ("Index", Value::Word(sizes.index)),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, sizes.list.threads, sizes.list.blocks)
+}
+
+pub(super) fn spread_items(sizes: &Sizes) -> Kernel<SpreadItems> {
+    let template = [
+        ("THREADS", Value::Number(sizes.spread.threads)),
+        ("RECORDS", Value::Number(sizes.spread.records)),
+        ("BITS", Value::Number(sizes.shift - sizes.part_bits)),
+        ("BLOCK", Value::Number(sizes.block)),
+        ("GAPS", Value::Flag(sizes.back_with_gaps())),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, sizes.spread.threads, sizes.spread.blocks)
+}
+
+pub(super) fn place_part(sizes: &Sizes) -> Kernel<PlacePart> {
+    let tuning::Place { threads, blocks, together } = tuning::PLACE_GAPS;
+    let template = [
+        ("THREADS", Value::Number(threads)),
+        ("TOGETHER", Value::Number(together)),
+        ("PART_BITS", Value::Number(sizes.part_bits)),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, threads, blocks)
+}

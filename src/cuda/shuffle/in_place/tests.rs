@@ -1,0 +1,165 @@
+//! Whole shuffles in place, with all kernels compiled as plain C++, compared with algorithm 1.
+
+use super::*;
+use crate::bijection::{FromSeed, GridFeistel, Lcg, Standard};
+use crate::cuda::emulation::Emulation;
+use crate::cuda::runtime::program::tests::compile_plans;
+use crate::cuda::tests::LARGE;
+
+/// The array's memory, and the working memory.
+const ARRAY: u64 = 0x4000_0000_0000;
+const SCRATCH: u64 = ARRAY + (1 << 24);
+
+const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
+
+/// The items in their new order, each of which is the index that it had.
+fn expected(f: &dyn Bijection, len: u64, direction: Direction) -> Vec<u64> {
+    let order = (0..=f.last()).map(|slot| f.forward(slot)).filter(|&index| index < len);
+    let order: Vec<u64> = order.collect();
+    match direction {
+        Direction::Shuffle => order,
+        Direction::Unshuffle => {
+            let mut places = vec![0; order.len()];
+            (0..).zip(&order).for_each(|(rank, &index)| places[index as usize] = rank);
+            places
+        }
+    }
+}
+
+/// Small sizes for a job, of which every part of the method has several.
+fn small(job: &Job, bits: u32, part_bits: u32, stripe_bits: u32, group: u64) -> Sizes {
+    let key_bits = match job.movement.direction() {
+        Direction::Shuffle => 64 - job.last.leading_zeros(),
+        Direction::Unshuffle => 64 - (job.len - 1).leading_zeros(),
+    };
+    Sizes {
+        direction: job.movement.direction(),
+        word: WordType::U64,
+        index: WordType::for_indexes(job.last),
+        last: job.last,
+        len: job.len,
+        bits,
+        shift: key_bits - bits,
+        part_bits,
+        block: 32,
+        stripe_bits,
+        together_bits: 1,
+        group,
+        collect: tuning::Tiles { threads: 64, records: 4, blocks: 1 },
+        list: tuning::Tiles { threads: 64, records: 4, blocks: 1 },
+        spread: tuning::Tiles { threads: tuning::PASS_THREADS, records: 2, blocks: 1 },
+    }
+}
+
+/// A bijection, a length and a direction; the bits of a bucket, a part and a stripe; and how many
+/// buckets are put in order at a time.
+type Case<'a> = (&'a dyn Bijection, u64, Direction, [u32; 3], u64);
+
+/// Moves arrays in place by some sizes, and compares.
+fn check(cases: &[Case<'_>]) {
+    let Some(mut emulation) = Emulation::new() else { return };
+    emulation.map(ARRAY, 1 << 25);
+    let jobs: Vec<Job> = cases
+        .iter()
+        .map(|&(f, len, direction, ..)| jobs(f, len as usize, (ARRAY, 8), direction).unwrap())
+        .map(|mut jobs| jobs.remove(0))
+        .collect();
+    let plans: Vec<Plan<'_>> = jobs
+        .iter()
+        .zip(cases)
+        .map(|(job, &(.., [bits, part_bits, stripe_bits], group))| {
+            let sizes = small(job, bits, part_bits, stripe_bits, group);
+            assert!(sizes.layout().bytes < 1 << 24);
+            Striping::new(job, sizes).plan().unwrap()
+        })
+        .collect();
+    for (plan, job) in plans.iter().zip(&jobs) {
+        emulation.fill(ARRAY, 0, job.len, "k");
+        emulation.fill(ARRAY + 8 * job.len, 0, 100, "77");
+        emulation.execute_on(plan, Ground::for_tests(SCRATCH));
+        emulation.print("uint64_t", ARRAY, job.len + 100);
+    }
+    let lines = emulation.run(&jobs[0].source);
+    assert_eq!(lines.len(), cases.len());
+    for (line, &(f, len, direction, ..)) in lines.iter().zip(cases) {
+        let (items, behind) = line.split_at(len as usize);
+        assert!(items == expected(f, len, direction), "{len} items, {direction:?}");
+        assert_eq!(behind, [77; 100]);
+    }
+}
+
+#[test]
+fn arrays_are_shuffled_and_unshuffled_in_place() {
+    let f = Standard::from_seed(6_000, 7);
+    let even = Standard::from_seed(1 << 12, 3);
+    let walked = GridFeistel::<12>::from_seed(4_500, 5);
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    for direction in DIRECTIONS {
+        cases.push((&f, 6_000, direction, [3, 8, 9], 1));
+        // The last stripe has one item.
+        cases.push((&f, 4_097, direction, [3, 8, 10], 3));
+        cases.push((&even, 1 << 12, direction, [3, 9, 8], 2));
+        cases.push((&walked, walked.last() + 1, direction, [4, 7, 9], 16));
+    }
+    check(&cases);
+}
+
+/// Every source of a bucket is in one list, which is longer than a tile.
+#[test]
+fn permutations_that_mix_nothing_are_only_slow() {
+    let identity = Lcg::new(13, 1, 0).unwrap();
+    let shifted = Lcg::new(13, 1, 1000).unwrap();
+    let mut cases: Vec<Case<'_>> = Vec::new();
+    for direction in DIRECTIONS {
+        cases.push((&identity, 1 << 13, direction, [2, 8, 11], 1));
+        cases.push((&shifted, (1 << 13) - 99, direction, [2, 8, 11], 3));
+    }
+    check(&cases);
+}
+
+#[test]
+fn memory_is_a_small_part_of_the_array() {
+    for item in [1, 2, 4, 8, 16] {
+        for bits in 23..=33 {
+            for len in [1_u64 << bits, (1 << bits) + 1, 3 << (bits - 1)] {
+                let f = Standard::from_seed(len, 1);
+                for direction in DIRECTIONS {
+                    let job = jobs(&f, len as usize, (256, item), direction).unwrap().remove(0);
+                    let Some(sizes) = Sizes::new(&job, &LARGE) else {
+                        // Bytes are few for what a bucket needs.
+                        assert!(item == 1 || len > 1 << 32, "{len} items of {item} bytes");
+                        continue;
+                    };
+                    let bytes = len * item as u64;
+                    assert!(sizes.layout().bytes <= bytes / 100 * 15, "{sizes:?}");
+                }
+            }
+        }
+    }
+    let f = Standard::from_seed(1 << 33, 1);
+    for direction in DIRECTIONS {
+        let job = jobs(&f, 1 << 33, (256, 8), direction).unwrap().remove(0);
+        assert!(Sizes::new(&job, &LARGE).is_some(), "64 GiB, {direction:?}");
+    }
+}
+
+/// Each kernel, for the oldest architecture and the newest.
+#[test]
+fn kernels_in_place_compile() {
+    let f = Lcg::from_seed(1 << 23, 1);
+    let (gaps, even) = ((1 << 22) + 1, 1 << 23);
+    let jobs = [
+        (even, 8, Direction::Shuffle),
+        (even, 1, Direction::Unshuffle),
+        (gaps, 4, Direction::Shuffle),
+        (gaps, 16, Direction::Unshuffle),
+    ];
+    let jobs = jobs.map(|(len, item, direction)| {
+        super::jobs(&f, len, (256, item), direction).unwrap().remove(0)
+    });
+    let plans = jobs.each_ref().map(|job| {
+        let sizes = Sizes::new(job, &LARGE).expect("in place");
+        Striping::new(job, sizes).plan().unwrap()
+    });
+    compile_plans(&plans);
+}
