@@ -76,6 +76,8 @@ impl Context {
 
     /// The error for a failure of wgpu.
     pub(crate) fn failed(&self, during: &'static str, error: &dyn std::error::Error) -> WgpuError {
+        // The device reports its loss when it is asked for news. What it answers does not matter.
+        let _ = self.device.poll(wgpu::PollType::Poll);
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let message = error.to_string();
         match lost {

@@ -65,6 +65,9 @@ impl Wgpu {
     }
 
     /// The engine on a program's own device and queue.
+    ///
+    /// A device tells one listener only that it is lost, which is left to the program. Here the loss
+    /// then shows as [`WgpuError::Driver`].
     pub fn with_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         Self { context: Arc::new(Context::new(device, queue, Tuning::STANDARD)) }
     }

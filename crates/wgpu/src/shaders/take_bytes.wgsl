@@ -17,8 +17,8 @@ fn main(@builtin(local_invocation_index) t: u32, @builtin(workgroup_id) group: v
       for (var b = 0u; b < 4u; b++) {
         let byte = 4u * at + b;
         if (byte < bs_params.last) {
-          let from = bs_indexes[byte / BYTES] * BYTES + byte % BYTES;
-          word |= ((bs_src[from / 4u] >> (8u * (from % 4u))) & 0xffu) << (8u * b);
+          let origin = bs_indexes[byte / BYTES] * BYTES + byte % BYTES;
+          word |= ((bs_src[origin / 4u] >> (8u * (origin % 4u))) & 0xffu) << (8u * b);
         } else {
           word |= bs_dst[at] & (0xffu << (8u * b));
         }

@@ -92,7 +92,12 @@ fn a_device_that_is_lost() {
         gpu.device().destroy();
         let before = items.clone();
         let error = gpu.shuffle(&f, &mut items).unwrap_err();
-        assert!(matches!(error, WgpuError::Lost { .. }), "{error:?}");
+        match error {
+            WgpuError::Lost { .. } => {}
+            // The program listens itself then.
+            WgpuError::Driver { .. } if !listens => {}
+            other => panic!("{other:?}"),
+        }
         assert_eq!(items, before);
     }
 }

@@ -64,11 +64,14 @@ fn all_lengths_of_the_default_family() {
 #[test]
 fn all_families() {
     let Some(gpu) = gpu() else { return };
-    for len in [1, 2, 3, 13, 256, 300, 1024, 5000, 40_000] {
+    // Kernels of some families are compiled for each width, so there are few.
+    for len in [1, 13, 200, 5000] {
         for (name, bijection) in families(len) {
+            let start = std::time::Instant::now();
             agrees(gpu, name, &*bijection, len);
             agrees(gpu, name, &*bijection, bijection.last() + 1);
             agrees(gpu, name, &*bijection, len.div_ceil(3));
+            println!("{name}, {len}: {:?}", start.elapsed());
         }
     }
 }
