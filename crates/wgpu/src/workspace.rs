@@ -420,11 +420,16 @@ impl WgpuWorkspace {
         let tiles = (u64::from(source.last) + 1).div_ceil(tile) as u32;
         let params = Params { len, last: source.last, tiles, keys: &source.keys };
         let is_own = source.is_trusted;
-        // Always cleared, since a check reads how many survivors there were.
         let is_wide = job.most_survivors() >= 1 << 30 || tuning.is_wide;
         let words = if whole { 0 } else { u64::from(tiles) * if is_wide { 3 } else { 1 } };
-        let state = self.state(words)?;
-        encoder.clear_buffer(&state, 0, Some((STATE_WORDS + words) * 4));
+        // A check reads the state behind the kernel, also if the kernel does not write it.
+        let state = match whole && source.is_trusted {
+            true => None,
+            false => Some(self.state(words)?),
+        };
+        if let Some(state) = &state {
+            encoder.clear_buffer(state, 0, Some((STATE_WORDS + words) * 4));
+        }
         if whole {
             // A gather by the inverse reads far apart and writes in order, which is faster than
             // the reverse. Only a bijection of the library has an inverse that is sure to be one.
@@ -436,7 +441,7 @@ impl WgpuWorkspace {
             let text = shader::whole(source, what, is_inverted, units, tuning);
             return context.record(encoder, &text, is_own, params, &bindings);
         }
-        bindings.push((3, state.as_entire_buffer_binding()));
+        bindings.extend(state.as_ref().map(|state| (3, state.as_entire_buffer_binding())));
         let text = shader::survivors(source, what, is_wide, units, tuning);
         context.record(encoder, &text, is_own, params, &bindings)
     }
