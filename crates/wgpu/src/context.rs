@@ -27,14 +27,7 @@ pub(crate) type Bindings<'a> = [(u32, wgpu::BufferBinding<'a>)];
 impl Context {
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, tuning: Tuning) -> Self {
         let limits = device.limits();
-        Self {
-            device,
-            queue,
-            limits,
-            tuning,
-            kernels: Mutex::default(),
-            lost: Arc::default(),
-        }
+        Self { device, queue, limits, tuning, kernels: Mutex::default(), lost: Arc::default() }
     }
 
     /// Remembers why the device is lost. Only for a device that nobody else has: a device has room
@@ -88,11 +81,7 @@ impl Context {
     }
 
     /// Whether a size is within a limit.
-    pub(crate) fn check_limit(
-        what: &'static str,
-        asked: u64,
-        most: u64,
-    ) -> Result<(), WgpuError> {
+    pub(crate) fn check_limit(what: &'static str, asked: u64, most: u64) -> Result<(), WgpuError> {
         if asked <= most { Ok(()) } else { Err(WgpuError::Limit { what, asked, most }) }
     }
 

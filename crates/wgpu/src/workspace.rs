@@ -287,9 +287,7 @@ impl WgpuWorkspace {
             "an array is shorter than its items, rounded up to whole words: give a longer slice"
         } else if !slice.buffer().usage().contains(BufferUsages::STORAGE) {
             "an array's buffer cannot be used by shaders: create it with the usage STORAGE"
-        } else if !slice
-            .offset()
-            .is_multiple_of(limits.min_storage_buffer_offset_alignment.into())
+        } else if !slice.offset().is_multiple_of(limits.min_storage_buffer_offset_alignment.into())
         {
             "an array does not begin at a multiple of the device's \
              min_storage_buffer_offset_alignment: move it"
@@ -414,7 +412,8 @@ impl WgpuWorkspace {
         let context = Arc::clone(&self.context);
         let Job { source, len } = job;
         let tuning = &context.tuning;
-        let mut bindings: Vec<_> = [(2, into)].into_iter().chain(from.map(|from| (1, from))).collect();
+        let mut bindings: Vec<_> =
+            [(2, into)].into_iter().chain(from.map(|from| (1, from))).collect();
         let whole = job.is_whole();
         let tile = u64::from(THREADS * if whole { tuning.items } else { tuning.slots });
         let tiles = (u64::from(source.last) + 1).div_ceil(tile) as u32;

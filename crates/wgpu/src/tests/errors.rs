@@ -15,7 +15,8 @@ fn device(limits: impl FnOnce(&mut wgpu::Limits)) -> Wgpu {
     limits(&mut required_limits);
     let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
     let adapter = adapter.expect("there was one before");
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).expect("it opens");
+    let (device, queue) =
+        pollster::block_on(adapter.request_device(&descriptor)).expect("it opens");
     Wgpu::with_device(device, queue)
 }
 
@@ -118,12 +119,11 @@ fn buffers_that_do_not_fit() {
     let f = Standard::from_seed(1000, 1);
     let mut workspace = gpu.workspace();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let mut fault = |from, into, len| {
-        match workspace.shuffle_into(&mut encoder, &f, len, 4, from, into) {
+    let mut fault =
+        |from, into, len| match workspace.shuffle_into(&mut encoder, &f, len, 4, from, into) {
             Err(WgpuError::Buffer { fault }) => fault,
             other => panic!("{other:?}"),
-        }
-    };
+        };
     assert!(fault(a.slice(..), a.slice(..), 1000).contains("one buffer"));
     assert!(fault(a.slice(..2000), b.slice(..), 1000).contains("shorter"));
     assert!(fault(a.slice(..), b.slice(256..), 1000).contains("shorter"));
@@ -131,6 +131,8 @@ fn buffers_that_do_not_fit() {
     assert!(fault(a.slice(..), plain.slice(..), 500).contains("STORAGE"));
     let error = workspace.shuffle(&mut encoder, &f, 1000, &[(a.slice(..), 4)]).unwrap_err();
     assert!(matches!(error, WgpuError::Buffer { fault } if fault.contains("COPY_SRC")));
-    workspace.shuffle_into(&mut encoder, &f, 0, 4, a.slice(..), a.slice(..)).expect("nothing to do");
+    workspace
+        .shuffle_into(&mut encoder, &f, 0, 4, a.slice(..), a.slice(..))
+        .expect("nothing to do");
     workspace.shuffle_into(&mut encoder, &f, 1000, 4, a.slice(..), b.slice(..)).expect("it fits");
 }

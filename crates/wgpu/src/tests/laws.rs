@@ -2,7 +2,9 @@
 
 use core::fmt::Debug;
 
-use bijective_shuffle::{Bijection, Compactor, Cpu, FromSeed, Permutation, Serial, bijection::Standard};
+use bijective_shuffle::{
+    Bijection, Compactor, Cpu, FromSeed, Permutation, Serial, bijection::Standard,
+};
 use bytemuck::Pod;
 
 use super::{families, gpu};
@@ -11,8 +13,8 @@ use crate::shader::Tuning;
 
 /// Lengths around powers of two and around tiles of 2048 slots.
 const LENGTHS: [u64; 26] = [
-    0, 1, 2, 3, 4, 5, 31, 33, 255, 256, 257, 511, 513, 1023, 1025, 2047, 2048, 2049, 4095, 4096, 4097,
-    10_000, 65_535, 65_536, 65_537, 200_000,
+    0, 1, 2, 3, 4, 5, 31, 33, 255, 256, 257, 511, 513, 1023, 1025, 2047, 2048, 2049, 4095, 4096,
+    4097, 10_000, 65_535, 65_536, 65_537, 200_000,
 ];
 
 /// Compares indexes, and items in both directions, with those of the CPU.
@@ -67,11 +69,9 @@ fn all_families() {
     // Kernels of some families are compiled for each width, so there are few.
     for len in [1, 13, 200, 5000] {
         for (name, bijection) in families(len) {
-            let start = std::time::Instant::now();
             agrees(gpu, name, &*bijection, len);
             agrees(gpu, name, &*bijection, bijection.last() + 1);
             agrees(gpu, name, &*bijection, len.div_ceil(3));
-            println!("{name}, {len}: {:?}", start.elapsed());
         }
     }
 }
@@ -112,6 +112,39 @@ fn posts_may_be_left_out() {
                 agrees(&gpu, "left out", &Standard::from_seed(len, 42), len);
             }
         }
+    }
+}
+
+/// A workgroup that waited for another without end would hang here sooner or later.
+#[test]
+fn many_runs_end() {
+    let Some(gpu) = gpu() else { return };
+    let batches = if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some() { 500 } else { 5 };
+    let gpu = gpu.tuned(Tuning { leaves_out: Some(2), ..Tuning::STANDARD });
+    let len = 40_000;
+    let f = Standard::from_seed(len, 42);
+    let mut expected = vec![0_u32; len as usize];
+    Cpu.indices(&f, &mut expected).expect("the default family");
+    let indexes = gpu.context().buffer(
+        "indexes",
+        4 * len,
+        wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+    );
+    let indexes = indexes.expect("there is memory");
+    let mut workspace = gpu.workspace();
+    for _ in 0..batches {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        for _ in 0..20 {
+            encoder.clear_buffer(&indexes, 0, None);
+            workspace.indices(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
+        }
+        gpu.queue().submit([encoder.finish()]);
+        let mut words = vec![0_u32; len as usize];
+        gpu.read(&indexes, 4 * len, |bytes| {
+            bytemuck::cast_slice_mut(&mut words).copy_from_slice(bytes);
+        })
+        .expect("the device is there");
+        assert!(words == expected);
     }
 }
 

@@ -48,8 +48,12 @@ fn own_buffers_in_an_own_encoder() {
         let indexes = buffer(device, &vec![0; 4 * len]);
         let mut encoder = device.create_command_encoder(&Default::default());
         let count = len as u64;
-        workspace.shuffle_into(&mut encoder, &f, count, 4, from.slice(256..), into.slice(256..)).expect("valid");
-        workspace.unshuffle_into(&mut encoder, &f, count, 4, into.slice(256..), back.slice(256..)).expect("valid");
+        workspace
+            .shuffle_into(&mut encoder, &f, count, 4, from.slice(256..), into.slice(256..))
+            .expect("valid");
+        workspace
+            .unshuffle_into(&mut encoder, &f, count, 4, into.slice(256..), back.slice(256..))
+            .expect("valid");
         let arrays = [(second.slice(..), 8), (third.slice(..), 1)];
         workspace.shuffle(&mut encoder, &f, count, &arrays).expect("valid");
         workspace.indices(&mut encoder, &f, count, indexes.slice(..)).expect("valid");
@@ -96,8 +100,10 @@ fn a_text_of_a_user() {
         let source = WgslSource::new(last, rotate, [last]);
         let mut bytes: Vec<u8> = (0..len).map(|k| k as u8).collect();
         gpu.unshuffle(&source, &mut bytes).expect("a bijection");
-        let order: Vec<u64> =
-            (0..=u64::from(last)).map(|k| (k + 3) % (u64::from(last) + 1)).filter(|&k| k < len).collect();
+        let order: Vec<u64> = (0..=u64::from(last))
+            .map(|k| (k + 3) % (u64::from(last) + 1))
+            .filter(|&k| k < len)
+            .collect();
         assert!(order.iter().zip(0..).all(|(&to, k)| bytes[to as usize] == k as u8));
     }
 }
@@ -147,7 +153,12 @@ fn liars_lose_nothing() {
 #[test]
 fn a_text_that_does_not_compile() {
     let Some(gpu) = gpu() else { return };
-    for text in ["", "fn forward(", "fn forward(slot: u32) -> f32 { return 1.0; }", "var<private> bs_dst: u32;"] {
+    for text in [
+        "",
+        "fn forward(",
+        "fn forward(slot: u32) -> f32 { return 1.0; }",
+        "var<private> bs_dst: u32;",
+    ] {
         let mut items = [1, 2, 3_u32];
         let error = gpu.shuffle(&WgslSource::new(2, text, []), &mut items).unwrap_err();
         assert!(matches!(error, WgpuError::Compile { .. }), "{text}: {error:?}");

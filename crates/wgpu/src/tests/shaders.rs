@@ -59,7 +59,8 @@ fn every_text_is_valid_for_every_back_end() {
             translate(name, &text);
         }
     }
-    let own = WgslSource::new(99, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [99]);
+    let own =
+        WgslSource::new(99, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [99]);
     for what in [Move::Gather, Move::Scatter, Move::Indices, Move::Places] {
         for item_bytes in [4, 8, 12, 16, 24, 48] {
             let units = Units::of(item_bytes).expect("whole words");

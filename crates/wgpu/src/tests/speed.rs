@@ -2,8 +2,9 @@
 //! results/. What is timed is checked first.
 //!
 //! Times are the GPU's own, between two time stamps around several runs, since those of the host
-//! include what wgpu does there. Each figure follows half a second of the same work: a GPU that was
-//! idle runs at a fifth of its clocks.
+//! include what wgpu does there. Each figure follows half a second of the same work, and each batch
+//! of runs some copies: a GPU that was idle runs at a fifth of its clocks, and it is idle while the
+//! host records many short runs.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,12 @@ struct Clock<'a> {
     gpu: &'a Wgpu,
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
+    /// What the copies that keep the GPU busy copy.
+    busy: [wgpu::Buffer; 2],
 }
+
+/// The size of these copies.
+const BUSY: u64 = 1 << 26;
 
 impl Clock<'_> {
     /// The median time of one run, in seconds.
@@ -28,6 +34,10 @@ impl Clock<'_> {
         let repeats = ((0.02 / estimate) as u32).clamp(3, 200);
         let mut batch = || {
             let mut encoder = self.gpu.device().create_command_encoder(&Default::default());
+            let [from, into] = &self.busy;
+            for _ in 0..300 {
+                encoder.copy_buffer_to_buffer(from, 0, into, 0, BUSY);
+            }
             encoder.write_timestamp(&self.queries, 0);
             (0..repeats).for_each(|_| record(&mut encoder));
             encoder.write_timestamp(&self.queries, 1);
@@ -50,6 +60,11 @@ impl Clock<'_> {
         times.sort_by(f64::total_cmp);
         times[RUNS / 2]
     }
+}
+
+/// Tiles of which every other one posts nothing.
+fn left_out_of_two() -> Tuning {
+    Tuning { leaves_out: Some(2), ..Tuning::STANDARD }
 }
 
 #[test]
@@ -93,6 +108,7 @@ fn speed() {
             count: 2,
         }),
         resolved: create(16, BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
+        busy: [BufferUsages::COPY_SRC, BufferUsages::COPY_DST].map(|usage| create(BUSY, usage)),
     };
     let widths = std::env::var("WIDTHS").unwrap_or("18 20 22 24 26 28".into());
     let standard = Tuning::STANDARD;
@@ -112,9 +128,7 @@ fn speed() {
                 let Tuning { slots, items, window, patience, leaves_out, .. } = tuning;
                 let left_out = leaves_out.unwrap_or(0);
                 let speed = len as f64 / time / 1e9;
-                println!(
-                    "{what},{len},{slots},{items},{window},{patience},{left_out},{speed:.2}"
-                );
+                println!("{what},{len},{slots},{items},{window},{patience},{left_out},{speed:.2}");
             };
 
             let mut workspace = gpu.workspace();
@@ -132,22 +146,18 @@ fn speed() {
             });
             row("gather", &standard, time);
 
-            let mut tunings = vec![standard, Tuning { leaves_out: Some(2), ..standard }];
+            let mut tunings = vec![standard];
             if plus == 0 {
-                tunings.pop();
-                for items in [4, 16] {
-                    tunings.push(Tuning { items, ..standard });
-                }
+                tunings.extend([4, 16].map(|items| Tuning { items, ..standard }));
             } else {
-                for slots in [4, 12, 16] {
-                    tunings.push(Tuning { slots, ..standard });
-                }
-                for window in [32, 256] {
-                    tunings.push(Tuning { window, ..standard });
-                }
-                for patience in [2, 64] {
-                    tunings.push(Tuning { patience, ..standard });
-                }
+                tunings.extend([left_out_of_two(), Tuning { leaves_out: Some(16), ..standard }]);
+            }
+            if plus == 1 && width < 24 {
+                tunings.extend([4, 16].map(|slots| Tuning { slots, ..standard }));
+                tunings.extend([32, 256].map(|window| Tuning { window, ..standard }));
+                tunings.push(Tuning { window: 256, slots: 4, ..standard });
+                tunings.extend([2, 32].map(|patience| Tuning { patience, ..standard }));
+                tunings.push(Tuning { patience: 2, ..left_out_of_two() });
             }
             for tuning in tunings {
                 let mut workspace = gpu.tuned(tuning).workspace();
