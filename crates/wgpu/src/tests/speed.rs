@@ -156,8 +156,8 @@ fn speed() {
                 tunings.extend([4, 16].map(|slots| Tuning { slots, ..standard }));
                 tunings.extend([32, 256].map(|window| Tuning { window, ..standard }));
                 tunings.push(Tuning { window: 256, slots: 4, ..standard });
-                tunings.extend([2, 32].map(|patience| Tuning { patience, ..standard }));
-                tunings.push(Tuning { patience: 2, ..left_out_of_two() });
+                tunings.extend([8, 32].map(|patience| Tuning { patience, ..standard }));
+                tunings.push(Tuning { patience: 8, ..left_out_of_two() });
             }
             for tuning in tunings {
                 let mut workspace = gpu.tuned(tuning).workspace();
