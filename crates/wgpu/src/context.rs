@@ -164,7 +164,7 @@ impl Context {
             .collect();
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let most = self.limits.max_uniform_buffer_binding_size;
-        Self::check_limit("bytes of parameters", bytes.len() as u64, most.into())?;
+        Self::check_limit("bytes of parameters", bytes.len() as u64, most)?;
         self.guarded("record a kernel", || {
             let params = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
                 label: Some("parameters"),

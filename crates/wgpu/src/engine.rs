@@ -16,9 +16,9 @@ use crate::workspace::{Job, WgpuWorkspace, checked_bytes, checked_length, whole_
 /// Shuffles items in host memory on a GPU, with the same results as every other engine.
 ///
 /// The methods are those of a [`Compactor`](bijective_shuffle::Compactor), for items that can be
-/// copied as bytes. They copy the items to the GPU and back and wait for it, which takes longer than
-/// a shuffle on the CPU: use a [`workspace`](Self::workspace) for arrays that are on the GPU anyway.
-/// The GPU's memory has to hold the items twice, and a third time while they come back.
+/// copied as bytes. They copy the items to the GPU and back and wait for it, which takes longer
+/// than a shuffle on the CPU: use a [`workspace`](Self::workspace) for arrays that are on the GPU
+/// anyway. The GPU's memory has to hold the items twice, and a third time while they come back.
 ///
 /// Items are written when all of them have come back, so after any error they are as they were.
 ///
@@ -66,8 +66,8 @@ impl Wgpu {
 
     /// The engine on a program's own device and queue.
     ///
-    /// A device tells one listener only that it is lost, which is left to the program. Here the loss
-    /// then shows as [`WgpuError::Driver`].
+    /// A device tells one listener only that it is lost, which is left to the program. Here the
+    /// loss then shows as [`WgpuError::Driver`].
     pub fn with_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         Self { context: Arc::new(Context::new(device, queue, Tuning::STANDARD)) }
     }
@@ -107,8 +107,8 @@ impl Wgpu {
     /// [`WgpuError::Items`] with
     /// [`LengthExceedsDomain`](bijective_shuffle::Error::LengthExceedsDomain) or, for a
     /// [`WgslSource`], [`NotABijection`](bijective_shuffle::Error::NotABijection); otherwise any
-    /// but [`NoAdapter`](WgpuError::NoAdapter) and [`NoDevice`](WgpuError::NoDevice). After an error
-    /// the items are unchanged.
+    /// but [`NoAdapter`](WgpuError::NoAdapter) and [`NoDevice`](WgpuError::NoDevice). After an
+    /// error the items are unchanged.
     pub fn shuffle<T: Pod>(
         &self,
         bijection: &impl AsWgsl,

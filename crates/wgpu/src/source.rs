@@ -19,8 +19,8 @@ use crate::families;
 /// its parameters by `param(i)`. Names that begin with `bs_` belong to the kernels. The function is
 /// called for slots of the domain only, from 0 to `last`.
 ///
-/// The text decides what is compiled, and the parameters do not: put what changes from call to call,
-/// such as a key, into the parameters.
+/// The text decides what is compiled, and the parameters do not: put what changes from call to
+/// call, such as a key, into the parameters.
 ///
 /// Nothing that a text does can harm: the GPU checks every access to memory, and loops end. Whether
 /// its values are a permutation is checked by [`Wgpu`](crate::Wgpu) before items move; see

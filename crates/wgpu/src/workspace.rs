@@ -15,8 +15,8 @@ use crate::source::{AsWgsl, WgslSource};
 ///
 /// Its methods record commands in an encoder and return; the program submits them, with what it
 /// records before and after. One workspace serves any number of calls, one after the other in one
-/// queue. It keeps working memory from call to call: about 1 byte for 500 items; 4 bytes an item for
-/// items that are no whole words; and an array's size for a shuffle in place.
+/// queue. It keeps working memory from call to call: about 1 byte for 500 items; 4 bytes an item
+/// for items that are no whole words; and an array's size for a shuffle in place.
 ///
 /// An array is a slice of a buffer, which begins at a multiple of
 /// `min_storage_buffer_offset_alignment`, 256 bytes by default, and which may be longer than its
@@ -24,9 +24,9 @@ use crate::source::{AsWgsl, WgslSource};
 /// too. An item is any number of bytes; multiples of 4 are moved fastest. A length of 0 records
 /// nothing.
 ///
-/// The values of a [`WgslSource`] of your own are not checked here, since the GPU alone could act on
-/// the answer: a text whose values are no permutation leaves unspecified items in the output. Call
-/// [`Wgpu::verify`](crate::Wgpu::verify) once to make sure. No text can reach other memory.
+/// The values of a [`WgslSource`] of your own are not checked here, since the GPU alone could act
+/// on the answer: a text whose values are no permutation leaves unspecified items in the output.
+/// Call [`Wgpu::verify`](crate::Wgpu::verify) once to make sure. No text can reach other memory.
 ///
 /// # Errors
 ///
