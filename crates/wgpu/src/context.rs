@@ -94,9 +94,6 @@ impl Context {
     ) -> Result<wgpu::Buffer, WgpuError> {
         let size = bytes.next_multiple_of(4).max(4);
         Self::check_limit(what, size, self.limits.max_buffer_size)?;
-        if usage.contains(wgpu::BufferUsages::STORAGE) {
-            Self::check_limit(what, size, self.limits.max_storage_buffer_binding_size)?;
-        }
         let descriptor =
             wgpu::BufferDescriptor { label: Some(what), size, usage, mapped_at_creation: false };
         self.guarded(what, || Ok(self.device.create_buffer(&descriptor)))
@@ -155,10 +152,16 @@ impl Context {
         params: Params<'_>,
         bindings: &Bindings<'_>,
     ) -> Result<(), WgpuError> {
+        for (_, buffer) in bindings {
+            let size = buffer.size.map_or(buffer.buffer.size() - buffer.offset, u64::from);
+            let most = self.limits.max_storage_buffer_binding_size;
+            Self::check_limit("bytes of one binding", size, most)?;
+        }
         let kernel = self.kernel(text, is_own)?;
         let tiles = params.tiles;
         let words: Vec<u32> = [params.len, params.last, tiles, 0]
             .into_iter()
+            .chain(params.windows)
             .chain(params.keys.iter().flatten().copied())
             .chain(params.keys.is_empty().then_some([0; 4]).into_iter().flatten())
             .collect();
@@ -201,5 +204,8 @@ pub(crate) struct Params<'a> {
     pub(crate) len: u32,
     pub(crate) last: u32,
     pub(crate) tiles: u32,
+    /// The first item and the number of items of the source, and of the target, that are bound,
+    /// for kernels that move parts of arrays.
+    pub(crate) windows: [u32; 4],
     pub(crate) keys: &'a [[u32; 4]],
 }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::WgpuError;
 use crate::shader::{Move, STATE_WORDS, Tuning};
 use crate::source::{AsWgsl, WgslSource};
-use crate::workspace::{Job, WgpuWorkspace, checked_bytes, checked_length, whole_of};
+use crate::workspace::{Job, WgpuWorkspace, bytes_of, checked_length, whole_of};
 
 /// Shuffles items in host memory on a GPU, with the same results as every other engine.
 ///
@@ -162,7 +162,7 @@ impl Wgpu {
         let source = bijection.as_wgsl()?;
         let mut workspace = self.workspace();
         let indexes = self.checked_indexes(&mut workspace, Job::new(&source, len), Move::Gather)?;
-        self.read(&indexes, checked_bytes(len, 4)?, |bytes| {
+        self.read(&indexes, bytes_of(len, 4), |bytes| {
             let (words, _) = bytes.as_chunks();
             for (out, &word) in out.iter_mut().zip(words) {
                 *out = N::wrap(u32::from_ne_bytes(word).into());
@@ -198,7 +198,7 @@ impl Wgpu {
         let source = bijection.as_wgsl()?;
         let job = Job::new(&source, len);
         let item_bytes = u32::try_from(size_of::<T>()).unwrap_or(u32::MAX);
-        let bytes = checked_bytes(len, item_bytes)?;
+        let bytes = bytes_of(len, item_bytes);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let from = self.context.buffer("the items", bytes, usage)?;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;

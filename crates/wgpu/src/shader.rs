@@ -79,12 +79,13 @@ pub(crate) fn whole(
     source: &WgslSource,
     what: Move,
     is_inverted: bool,
+    is_windowed: bool,
     units: Units,
     tuning: &Tuning,
 ) -> String {
     let mut text = header(source.keys.len(), tuning.items);
     text += &bijection(source, is_inverted);
-    text += &moves(what, units);
+    text += &moves(what, is_windowed, units);
     if units.count > 1 {
         text += include_str!("shaders/staged.wgsl");
         text += include_str!("shaders/rows.wgsl");
@@ -98,6 +99,7 @@ pub(crate) fn survivors(
     source: &WgslSource,
     what: Move,
     is_wide: bool,
+    is_windowed: bool,
     units: Units,
     tuning: &Tuning,
 ) -> String {
@@ -114,7 +116,7 @@ pub(crate) fn survivors(
         false => include_str!("shaders/status_narrow.wgsl"),
         true => include_str!("shaders/status_wide.wgsl"),
     };
-    text += &moves(what, units);
+    text += &moves(what, is_windowed, units);
     text += include_str!("shaders/staged.wgsl");
     if units.count > 1 {
         text += include_str!("shaders/rows.wgsl");
@@ -165,14 +167,29 @@ fn bijection(source: &WgslSource, is_inverted: bool) -> String {
     )
 }
 
-fn moves(what: Move, units: Units) -> String {
-    let items = |text: &str| units.text() + text + include_str!("shaders/store.wgsl");
-    match what {
-        Move::Gather => items(include_str!("shaders/gather.wgsl")),
-        Move::Scatter => items(include_str!("shaders/scatter.wgsl")),
-        Move::Indices => items(include_str!("shaders/indices.wgsl")),
-        Move::Places => items(include_str!("shaders/places.wgsl")),
+fn moves(what: Move, is_windowed: bool, units: Units) -> String {
+    let mut text = units.text();
+    if is_windowed {
+        let (start, end) = match what {
+            Move::Gather | Move::Indices => ("index", "place"),
+            Move::Scatter | Move::Places => ("place", "index"),
+        };
+        for (name, number) in [("start", start), ("end", end)] {
+            let _ = writeln!(
+                text,
+                "fn bs_{name}(place: u32, index: u32) -> u32 {{ return {number}; }}"
+            );
+        }
     }
+    text += match (what, is_windowed) {
+        (Move::Gather, false) => include_str!("shaders/gather.wgsl"),
+        (Move::Scatter, false) => include_str!("shaders/scatter.wgsl"),
+        (Move::Indices, false) => include_str!("shaders/indices.wgsl"),
+        (Move::Places, false) => include_str!("shaders/places.wgsl"),
+        (Move::Gather | Move::Scatter, true) => include_str!("shaders/window_items.wgsl"),
+        (Move::Indices | Move::Places, true) => include_str!("shaders/window_numbers.wgsl"),
+    };
+    text + include_str!("shaders/store.wgsl")
 }
 
 /// A text without the marks at the beginning of lines.

@@ -21,8 +21,9 @@ use crate::source::{AsWgsl, WgslSource};
 /// An array is a slice of a buffer, which begins at a multiple of
 /// `min_storage_buffer_offset_alignment`, 256 bytes by default, and which may be longer than its
 /// items. Its buffer has the usage `STORAGE`, and for a shuffle in place `COPY_DST` and `COPY_SRC`
-/// too. An item is any number of bytes; multiples of 4 are moved fastest. A length of 0 records
-/// nothing.
+/// too. An item is any number of bytes; multiples of 4 are moved fastest. Arrays of these may be
+/// larger than the device's `max_storage_buffer_binding_size`: they then move part by part, which
+/// takes longer. A length of 0 records nothing.
 ///
 /// The values of a [`WgslSource`] of your own are not checked here, since the GPU alone could act
 /// on the answer: a text whose values are no permutation leaves unspecified items in the output.
@@ -108,11 +109,9 @@ pub(crate) fn checked_length(bijection: &impl AsWgsl, len: u64) -> Result<u32, W
     Ok(len as u32)
 }
 
-/// The bytes of an array, of which there may be no more than 2^32 - 1.
-pub(crate) fn checked_bytes(len: u32, item_bytes: u32) -> Result<u64, WgpuError> {
-    let bytes = u64::from(len) * u64::from(item_bytes);
-    Context::check_limit("bytes of an array", bytes.next_multiple_of(4), u32::MAX.into())?;
-    Ok(bytes)
+/// The bytes of an array.
+pub(crate) fn bytes_of(len: u32, item_bytes: u32) -> u64 {
+    u64::from(len) * u64::from(item_bytes)
 }
 
 impl WgpuWorkspace {
@@ -208,7 +207,7 @@ impl WgpuWorkspace {
             return Ok(());
         }
         let source = bijection.as_wgsl()?;
-        let into = self.array(into, checked_bytes(len, 4)?)?;
+        let into = self.array(into, bytes_of(len, 4))?;
         self.record_move(encoder, Job::new(&source, len), Move::Indices, Units::WORD, None, into)
     }
 
@@ -232,7 +231,7 @@ impl WgpuWorkspace {
             return Err(WgpuError::Buffer { fault });
         }
         let source = bijection.as_wgsl()?;
-        let bytes = checked_bytes(len, item_bytes)?;
+        let bytes = bytes_of(len, item_bytes);
         let (from, into) = (self.array(from, bytes)?, self.array(into, bytes)?);
         self.record_items(encoder, Job::new(&source, len), what, item_bytes, from, into)
     }
@@ -252,7 +251,7 @@ impl WgpuWorkspace {
         let source = bijection.as_wgsl()?;
         // Everything is checked before anything is recorded.
         for &(slice, item_bytes) in arrays {
-            self.array(slice, checked_bytes(len, item_bytes)?)?;
+            self.array(slice, bytes_of(len, item_bytes))?;
             if !slice.buffer().usage().contains(BufferUsages::COPY_SRC | BufferUsages::COPY_DST) {
                 let fault = "a shuffle in place copies the array: create its buffer with the usages \
                              COPY_SRC and COPY_DST";
@@ -260,7 +259,7 @@ impl WgpuWorkspace {
             }
         }
         for &(slice, item_bytes) in arrays.iter().filter(|(_, bytes)| *bytes > 0) {
-            let bytes = checked_bytes(len, item_bytes)?.next_multiple_of(4);
+            let bytes = bytes_of(len, item_bytes).next_multiple_of(4);
             let array = self.array(slice, bytes)?;
             let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
             let copy = &mut self.copy;
@@ -292,8 +291,6 @@ impl WgpuWorkspace {
             "an array does not begin at a multiple of the device's \
              min_storage_buffer_offset_alignment: move it"
         } else {
-            let most = limits.max_storage_buffer_binding_size;
-            Context::check_limit("bytes of an array", size, most)?;
             let size = wgpu::BufferSize::new(size);
             return Ok(BufferBinding { buffer: slice.buffer(), offset: slice.offset(), size });
         };
@@ -324,7 +321,7 @@ impl WgpuWorkspace {
         job: Job<'_>,
         what: Move,
     ) -> Result<wgpu::Buffer, WgpuError> {
-        let bytes = checked_bytes(job.len, 4)?;
+        let bytes = bytes_of(job.len, 4);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let indexes = grown(&self.context, &mut self.indexes, "indexes", bytes, usage)?;
         let what = if what == Move::Gather { Move::Indices } else { Move::Places };
@@ -344,13 +341,16 @@ impl WgpuWorkspace {
         into: BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
         let tuning = &self.context.tuning;
-        let bytes = checked_bytes(len, item_bytes)? as u32;
+        let bytes = bytes_of(len, item_bytes);
+        // Kernels count the bytes of an array in a word.
+        Context::check_limit("bytes of an array", bytes.next_multiple_of(4), u32::MAX.into())?;
+        let bytes = bytes as u32;
         let (text, count) = match Units::of(item_bytes) {
             Some(units) => (shader::take(units, tuning), bytes / (4 * units.words)),
             None => (shader::take_bytes(item_bytes, tuning), bytes.div_ceil(4)),
         };
         let tiles = count.div_ceil(THREADS * tuning.items);
-        let params = Params { len: count, last: bytes, tiles, keys: &[] };
+        let params = Params { len: count, last: bytes, tiles, windows: [0; 4], keys: &[] };
         let bindings = [(1, from), (2, into), (4, indexes)];
         self.context.record(encoder, &text, true, params, &bindings)
     }
@@ -366,7 +366,7 @@ impl WgpuWorkspace {
         let bytes = u64::from(len).div_ceil(32) * 4;
         let seen = self.context.buffer("a bit for each item", bytes, BufferUsages::STORAGE)?;
         let tiles = len.div_ceil(THREADS * self.context.tuning.items);
-        let params = Params { len, last: 0, tiles, keys: &[] };
+        let params = Params { len, last: 0, tiles, windows: [0; 4], keys: &[] };
         let bindings = [
             (2, seen.as_entire_buffer_binding()),
             (3, state.as_entire_buffer_binding()),
@@ -383,10 +383,10 @@ impl WgpuWorkspace {
         len: u32,
         indexes: &wgpu::Buffer,
     ) -> Result<wgpu::Buffer, WgpuError> {
-        let bytes = checked_bytes(len, 4)?;
+        let bytes = bytes_of(len, 4);
         let inverse = self.context.buffer("inverse indexes", bytes, BufferUsages::STORAGE)?;
         let tiles = len.div_ceil(THREADS * self.context.tuning.items);
-        let params = Params { len, last: 0, tiles, keys: &[] };
+        let params = Params { len, last: 0, tiles, windows: [0; 4], keys: &[] };
         let bindings = [(2, whole_of(&inverse, bytes)), (4, whole_of(indexes, bytes))];
         let text = shader::invert(&self.context.tuning);
         self.context.record(encoder, &text, true, params, &bindings)?;
@@ -399,13 +399,57 @@ impl WgpuWorkspace {
         grown(&self.context, &mut self.state, "statuses", (STATE_WORDS + words) * 4, usage)
     }
 
-    /// Records one kernel that evaluates the bijection.
+    /// Records the kernel that evaluates the bijection: once, or where arrays are larger than a
+    /// binding for each pair of their parts.
     fn record_move(
         &mut self,
         encoder: &mut CommandEncoder,
         job: Job<'_>,
         what: Move,
         units: Units,
+        from: Option<BufferBinding<'_>>,
+        into: BufferBinding<'_>,
+    ) -> Result<(), WgpuError> {
+        let limits = &self.context.limits;
+        // Kernels number units in words of 32 bits.
+        let most = limits.max_storage_buffer_binding_size.min(1 << 32);
+        let item_bytes = 4 * u64::from(units.words) * u64::from(units.count);
+        if u64::from(job.len) * item_bytes <= most {
+            return self.record_part(encoder, job, what, units, None, from, into);
+        }
+        // Any number of items that is a multiple of the alignment is aligned.
+        let alignment = u64::from(limits.min_storage_buffer_offset_alignment);
+        let items = most / item_bytes / alignment * alignment;
+        if items == 0 {
+            let asked = item_bytes * alignment;
+            return Err(WgpuError::Limit { what: "bytes of some items", asked, most });
+        }
+        let len = u64::from(job.len);
+        let parts: Vec<(u64, u64)> = (0..len.div_ceil(items))
+            .map(|part| (part * items, items.min(len - part * items)))
+            .collect();
+        for &target in &parts {
+            // Indexes come from no array.
+            let sources = if from.is_some() { &parts[..] } else { &parts[..1] };
+            for &source in sources {
+                let windows = [source.0, source.1, target.0, target.1].map(|word| word as u32);
+                let from = from.as_ref().map(|from| part_of(from, source, item_bytes));
+                let into = part_of(&into, target, item_bytes);
+                self.record_part(encoder, job, what, units, Some(windows), from, into)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records one kernel that evaluates the bijection, of the parts of arrays in the windows.
+    #[expect(clippy::too_many_arguments, reason = "what `record_move` has, and the windows")]
+    fn record_part(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        job: Job<'_>,
+        what: Move,
+        units: Units,
+        windows: Option<[u32; 4]>,
         from: Option<BufferBinding<'_>>,
         into: BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
@@ -416,8 +460,12 @@ impl WgpuWorkspace {
             [(2, into)].into_iter().chain(from.map(|from| (1, from))).collect();
         let whole = job.is_whole();
         let tile = u64::from(THREADS * if whole { tuning.items } else { tuning.slots });
+        // Kernels number the units of a tile, too.
+        let most = u64::from(u32::MAX) / tile;
+        Context::check_limit("units of an item", units.count.into(), most)?;
         let tiles = (u64::from(source.last) + 1).div_ceil(tile) as u32;
-        let params = Params { len, last: source.last, tiles, keys: &source.keys };
+        let (is_windowed, windows) = (windows.is_some(), windows.unwrap_or_default());
+        let params = Params { len, last: source.last, tiles, windows, keys: &source.keys };
         let is_own = source.is_trusted;
         let is_wide = job.most_survivors() >= 1 << 30 || tuning.is_wide;
         let words = if whole { 0 } else { u64::from(tiles) * if is_wide { 3 } else { 1 } };
@@ -437,13 +485,24 @@ impl WgpuWorkspace {
                 Move::Places if source.has_inverse() => (Move::Indices, true),
                 what => (what, false),
             };
-            let text = shader::whole(source, what, is_inverted, units, tuning);
+            let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
             return context.record(encoder, &text, is_own, params, &bindings);
         }
         bindings.extend(state.as_ref().map(|state| (3, state.as_entire_buffer_binding())));
-        let text = shader::survivors(source, what, is_wide, units, tuning);
+        let text = shader::survivors(source, what, is_wide, is_windowed, units, tuning);
         context.record(encoder, &text, is_own, params, &bindings)
     }
+}
+
+/// The items of an array from the first on, as many as the second says.
+fn part_of<'b>(
+    array: &BufferBinding<'b>,
+    (first, count): (u64, u64),
+    item_bytes: u64,
+) -> BufferBinding<'b> {
+    let offset = array.offset + first * item_bytes;
+    let size = wgpu::BufferSize::new(count * item_bytes);
+    BufferBinding { buffer: array.buffer, offset, size }
 }
 
 /// The first bytes of a buffer; all of it for 0.

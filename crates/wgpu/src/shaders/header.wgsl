@@ -5,6 +5,7 @@ struct bs_Params {
   last: u32,   // the last slot of the domain
   tiles: u32,  // the workgroups that have something to do
   unused: u32,
+  windows: vec4<u32>,  // the first item and the number of items that are bound of source and target
   keys: array<vec4<u32>, WORDS_OF_KEYS>,
 }
 

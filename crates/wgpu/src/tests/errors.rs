@@ -8,7 +8,7 @@ use super::gpu;
 use crate::{Wgpu, WgpuError, WgslSource};
 
 /// A device of its own, with the given limits.
-fn device(limits: impl FnOnce(&mut wgpu::Limits)) -> Wgpu {
+pub(super) fn device(limits: impl FnOnce(&mut wgpu::Limits)) -> Wgpu {
     let instance = wgpu::Instance::default();
     let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
     let mut required_limits = wgpu::Limits::default();
@@ -64,12 +64,21 @@ fn limits_of_a_device() {
     });
     let original: Vec<u32> = (0..20_000).collect();
     let mut items = original.clone();
-    let error = gpu.shuffle(&Standard::from_seed(20_000, 1), &mut items).unwrap_err();
+    // An array of twice the largest buffer.
+    let mut many = vec![7_u32; 1 << 16];
+    let error = gpu.shuffle(&Standard::from_seed(1 << 16, 1), &mut many).unwrap_err();
+    assert!(matches!(error, WgpuError::Limit { asked: 0x40000, most: 0x20000, .. }), "{error:?}");
+    // Bytes are moved by indexes, which have to fit a binding.
+    let mut bytes = [7_u8; 20_000];
+    let error = gpu.shuffle(&Standard::from_seed(20_000, 1), &mut bytes).unwrap_err();
     assert!(matches!(error, WgpuError::Limit { asked: 80_000, most: 65_536, .. }), "{error:?}");
-    assert_eq!(items, original);
+    // An item that does not fit a binding.
+    let mut large = [[7_u32; 1 << 14]; 2];
+    let error = gpu.shuffle(&Standard::from_seed(2, 1), &mut large).unwrap_err();
+    assert!(matches!(error, WgpuError::Limit { most: 65_536, .. }), "{error:?}");
     let text = "fn forward(slot: u32) -> u32 { return slot; }";
     let error = gpu.shuffle(&WgslSource::new(99, text, [0; 1000]), &mut items[..100]).unwrap_err();
-    assert!(matches!(error, WgpuError::Limit { asked: 4016, most: 1024, .. }), "{error:?}");
+    assert!(matches!(error, WgpuError::Limit { asked: 4032, most: 1024, .. }), "{error:?}");
     // What is within the limits goes.
     let f = Standard::from_seed(16_000, 1);
     gpu.shuffle(&f, &mut items[..16_000]).expect("within the limits");

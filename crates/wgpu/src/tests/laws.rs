@@ -3,11 +3,12 @@
 use core::fmt::Debug;
 
 use bijective_shuffle::{
-    Bijection, Compactor, Cpu, FromSeed, Permutation, Serial, bijection::Standard,
+    Bijection, Compactor, Cpu, FromSeed, Permutation, Serial,
+    bijection::{Standard, VariablePhilox},
 };
 use bytemuck::Pod;
 
-use super::{families, gpu};
+use super::{errors, families, gpu};
 use crate::Wgpu;
 use crate::shader::Tuning;
 
@@ -165,6 +166,26 @@ fn tunings_do_not_change_results() {
         for len in [300, 10_000, 32_768, 70_000] {
             agrees(&gpu, &format!("{tuning:?}"), &Standard::from_seed(len, 42), len);
         }
+    }
+}
+
+/// Arrays that are larger than a binding move in parts, each of which is bound alone.
+#[test]
+fn arrays_may_be_larger_than_a_binding() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = errors::device(|limits| limits.max_storage_buffer_binding_size = 1 << 16);
+    for len in [16_385, 32_768, 40_000] {
+        agrees(&gpu, "parts", &Standard::from_seed(len, 42), len);
+    }
+    for len in [1365, 8193] {
+        let f = VariablePhilox::<24>::from_seed(len, 42);
+        moves::<[u32; 3]>(&gpu, "parts", &f, len, |k| [k as u32, 1, !k as u32]);
+        moves::<[u32; 12]>(&gpu, "parts", &f, len, |k| {
+            core::array::from_fn(|j| k as u32 ^ j as u32)
+        });
+        moves::<u64>(&gpu, "parts", &f, len, |k| k << 20);
     }
 }
 

@@ -52,10 +52,11 @@ fn every_text_is_valid_for_every_back_end() {
         for (name, bijection) in families(len) {
             let source = WgslSource::of(&*bijection).expect(name);
             for is_inverted in [false, true] {
-                let text = shader::whole(&source, Move::Gather, is_inverted, Units::WORD, tuning);
+                let text =
+                    shader::whole(&source, Move::Gather, is_inverted, false, Units::WORD, tuning);
                 translate(name, &text);
             }
-            let text = shader::survivors(&source, Move::Gather, false, Units::WORD, tuning);
+            let text = shader::survivors(&source, Move::Gather, false, false, Units::WORD, tuning);
             translate(name, &text);
         }
     }
@@ -68,11 +69,13 @@ fn every_text_is_valid_for_every_back_end() {
                 continue;
             }
             let name = format!("{what:?} of {item_bytes} bytes");
-            translate(&name, &shader::whole(&own, what, false, units, tuning));
-            for is_wide in [false, true] {
-                translate(&name, &shader::survivors(&own, what, is_wide, units, tuning));
+            for parts in [false, true] {
+                translate(&name, &shader::whole(&own, what, false, parts, units, tuning));
+                for is_wide in [false, true] {
+                    translate(&name, &shader::survivors(&own, what, is_wide, parts, units, tuning));
+                }
                 let tuning = Tuning { leaves_out: Some(2), ..*tuning };
-                translate(&name, &shader::survivors(&own, what, is_wide, units, &tuning));
+                translate(&name, &shader::survivors(&own, what, false, parts, units, &tuning));
             }
             translate(&name, &shader::take(units, tuning));
         }
