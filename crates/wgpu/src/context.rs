@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wgpu::util::DeviceExt as _;
-
 use crate::error::WgpuError;
 use crate::shader::Tuning;
 
@@ -169,11 +167,14 @@ impl Context {
         let most = self.limits.max_uniform_buffer_binding_size;
         Self::check_limit("bytes of parameters", bytes.len() as u64, most)?;
         self.guarded("record a kernel", || {
-            let params = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            // Not mapped at its creation, which panics where there is no memory or no device.
+            let params = self.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("parameters"),
-                contents: bytes,
-                usage: wgpu::BufferUsages::UNIFORM,
+                size: bytes.len() as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
             });
+            self.queue.write_buffer(&params, 0, bytes);
             let entries: Vec<_> = [(0, params.as_entire_buffer_binding())]
                 .iter()
                 .chain(bindings)

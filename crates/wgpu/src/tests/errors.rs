@@ -99,14 +99,27 @@ fn a_device_that_is_lost() {
         let f = Standard::from_seed(1000, 1);
         let mut items: Vec<u32> = (0..1000).collect();
         gpu.shuffle(&f, &mut items).expect("it is there");
+        let mut workspace = gpu.workspace();
+        let into =
+            gpu.context().buffer("indexes", 4000, BufferUsages::STORAGE).expect("it is there");
         gpu.device().destroy();
         let before = items.clone();
-        let error = gpu.shuffle(&f, &mut items).unwrap_err();
-        match error {
+        let check = |error| match error {
             WgpuError::Lost { .. } => {}
             // The program listens itself then.
             WgpuError::Driver { .. } if !listens => {}
             other => panic!("{other:?}"),
+        };
+        check(gpu.shuffle(&f, &mut items).unwrap_err());
+        check(
+            gpu.verify(&WgslSource::new(9, "fn forward(x: u32) -> u32 { return x; }", []), 9)
+                .unwrap_err(),
+        );
+        // Recording notices it too, or leaves it to the program's submission.
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let into = into.slice(..);
+        if let Err(error) = workspace.indices(&mut encoder, &f, 1000, into) {
+            check(error);
         }
         assert_eq!(items, before);
     }
