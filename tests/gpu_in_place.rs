@@ -9,9 +9,9 @@ mod common;
 
 use std::sync::Mutex;
 
-use bijective_shuffle::cudarc::driver::{CudaSlice, DeviceRepr};
+use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 
 use common::cuda;
 

@@ -31,7 +31,8 @@ pub(crate) struct Battery {
 pub(crate) struct Judged {
     pub(crate) name: &'static str,
     pub(crate) outcome: Outcome,
-    /// The fewest samples that its p-value can be trusted with, as `bijective-shuffle-stats` has them.
+    /// The fewest samples that its p-value can be trusted with, as `bijective-shuffle-stats` has
+    /// them.
     pub(crate) fewest: u64,
 }
 

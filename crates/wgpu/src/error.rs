@@ -1,0 +1,124 @@
+//! [`WgpuError`]: why a GPU cannot do a job.
+
+use core::fmt;
+
+/// Why a GPU cannot do a job. Items in host memory are as they were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WgpuError {
+    /// No GPU was found. On Linux a Vulkan driver is needed; Mesa's `lavapipe` is one that runs on
+    /// the CPU.
+    NoAdapter {
+        /// What wgpu says.
+        message: String,
+    },
+    /// A GPU was found, and it cannot be opened.
+    NoDevice {
+        /// What wgpu says.
+        message: String,
+    },
+    /// The device was lost or destroyed. Everything that was made with it is unusable.
+    Lost {
+        /// What the driver says.
+        message: String,
+    },
+    /// The GPU does not have enough memory.
+    OutOfMemory {
+        /// What was being made.
+        what: &'static str,
+    },
+    /// A limit of the device is exceeded.
+    Limit {
+        /// What exceeds it.
+        what: &'static str,
+        /// The size asked for.
+        asked: u64,
+        /// The largest size that the device allows.
+        most: u64,
+    },
+    /// The bijection has no text in WGSL.
+    NoText {
+        /// Its name in CUDA C++, if it has one.
+        type_name: Option<String>,
+    },
+    /// The bijection's domain has more than `2^32` points.
+    DomainTooWide {
+        /// The domain's last point.
+        last: u64,
+    },
+    /// The text of a [`WgslSource`](crate::WgslSource) does not compile.
+    Compile {
+        /// The compiler's log.
+        log: String,
+    },
+    /// A buffer cannot serve as what it was given for.
+    Buffer {
+        /// What is wrong with it, and what to do.
+        fault: &'static str,
+    },
+    /// The length does not fit the bijection, or the bijection is none.
+    Items(bijective_shuffle::Error),
+    /// wgpu or the driver failed.
+    Driver {
+        /// What was being done.
+        during: &'static str,
+        /// What wgpu says.
+        message: String,
+    },
+}
+
+impl fmt::Display for WgpuError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAdapter { message } => write!(
+                f,
+                "no GPU was found ({message}): install a driver for Vulkan, or use the CPU's engine"
+            ),
+            Self::NoDevice { message } => {
+                write!(f, "the GPU cannot be opened ({message}): use the CPU's engine")
+            }
+            Self::Lost { message } => {
+                write!(f, "the GPU's device is lost ({message}): open another")
+            }
+            Self::OutOfMemory { what } => {
+                write!(f, "the GPU does not have enough memory for {what}: shuffle fewer items")
+            }
+            Self::Limit { what, asked, most } => {
+                write!(f, "{what} of {asked} exceeds the device's limit of {most}")
+            }
+            Self::NoText { type_name: Some(name) } => write!(
+                f,
+                "{name} has no text in WGSL: give a `WgslSource`, choose another family, or use the \
+                 CPU"
+            ),
+            Self::NoText { type_name: None } => f.write_str(
+                "the bijection has no text in WGSL: give a `WgslSource`, choose a family of the \
+                 library, or use the CPU",
+            ),
+            Self::DomainTooWide { last } => write!(
+                f,
+                "a domain of {} points is too wide for words of 32 bits: use a narrower bijection",
+                u128::from(*last) + 1
+            ),
+            Self::Compile { log } => write!(f, "the text in WGSL does not compile:\n{log}"),
+            Self::Buffer { fault } => f.write_str(fault),
+            Self::Items(error) => error.fmt(f),
+            Self::Driver { during, message } => write!(f, "the GPU failed to {during}: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for WgpuError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Items(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<bijective_shuffle::Error> for WgpuError {
+    fn from(error: bijective_shuffle::Error) -> Self {
+        Self::Items(error)
+    }
+}

@@ -1,0 +1,25 @@
+// The check of a bijection that nobody vouches for: every index comes once. `bs_seen` has a bit for
+// each, all zero before. Of the indexes that come again
+// one is kept, plus 1, in word 3 of the state; word 4 counts those that are too large.
+@group(0) @binding(2) var<storage, read_write> bs_seen: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> bs_state: array<atomic<u32>>;
+@group(0) @binding(4) var<storage, read> bs_indexes: array<u32>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(local_invocation_index) t: u32, @builtin(workgroup_id) group: vec3<u32>,
+        @builtin(num_workgroups) groups: vec3<u32>) {
+  let tile = group.y * groups.x + group.x;
+  if (tile >= bs_params.tiles) { return; }
+  for (var k = 0u; k < bs_K; k++) {
+    let at = tile * bs_TILE + k * bs_THREADS + t;
+    if (at < bs_params.len) {
+      let index = bs_indexes[at];
+      let bit = 1u << (index % 32u);
+      if (index >= bs_params.len) {
+        atomicAdd(&bs_state[4], 1u);
+      } else if ((atomicOr(&bs_seen[index / 32u], bit) & bit) != 0u) {
+        atomicMax(&bs_state[3], index + 1u);
+      }
+    }
+  }
+}

@@ -1,0 +1,153 @@
+//! [`WgslSource`]: a bijection in WGSL, and [`AsWgsl`], what can be had as one.
+
+use std::borrow::Cow;
+
+use bijective_shuffle::Bijection;
+
+use crate::error::WgpuError;
+use crate::families;
+
+/// A bijection on up to `2^32` points in WGSL, with its parameters.
+///
+/// The text of your own defines
+///
+/// ```wgsl
+/// fn forward(slot: u32) -> u32
+/// ```
+///
+/// which returns the index of the item that goes to a slot, and everything that it needs. It reads
+/// its parameters by `param(i)`. Names that begin with `bs_` belong to the kernels. The function is
+/// called for slots of the domain only, from 0 to `last`.
+///
+/// The text decides what is compiled, and the parameters do not: put what changes from call to
+/// call, such as a key, into the parameters.
+///
+/// Nothing that a text does can harm: the GPU checks every access to memory, and loops end. Whether
+/// its values are a permutation is checked by [`Wgpu`](crate::Wgpu) before items move; see
+/// [`Wgpu::verify`](crate::Wgpu::verify) for a [`WgpuWorkspace`](crate::WgpuWorkspace).
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_wgpu::WgslSource;
+///
+/// let backwards = WgslSource::new(9, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [9]);
+/// assert_eq!(backwards.last(), 9);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WgslSource {
+    pub(crate) last: u32,
+    pub(crate) text: Text,
+    /// Vectors of four words, as a uniform buffer has them.
+    pub(crate) keys: Vec<[u32; 4]>,
+    /// Whether the values are a permutation for certain.
+    pub(crate) is_trusted: bool,
+}
+
+/// The definition of `forward`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Text {
+    /// Of a user.
+    Own(Cow<'static, str>),
+    /// Of a family of the library. The second is that of the inverse, under the same name.
+    Family { forward: String, inverse: String },
+}
+
+impl WgslSource {
+    /// A bijection of your own on the points from 0 to `last`.
+    pub fn new(
+        last: u32,
+        text: impl Into<Cow<'static, str>>,
+        params: impl IntoIterator<Item = u32>,
+    ) -> Self {
+        let params: Vec<u32> = params.into_iter().collect();
+        let keys = params.chunks(4).map(|words| {
+            let mut key = [0; 4];
+            key[..words.len()].copy_from_slice(words);
+            key
+        });
+        Self { last, text: Text::Own(text.into()), keys: keys.collect(), is_trusted: false }
+    }
+
+    /// A bijection of the library: the default family, `VariablePhilox`, `Lcg`, a `Table` of up to
+    /// 256 points, an affine map, or an `Inverse`, `Compose`, `RandomSign` or `CycleWalk` of these.
+    ///
+    /// A `Permutation` is the bijection within it.
+    ///
+    /// # Errors
+    ///
+    /// [`WgpuError::NoText`] for any other, and [`WgpuError::DomainTooWide`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle_wgpu::WgslSource;
+    ///
+    /// let source = WgslSource::of(&Standard::from_seed(1000, 42))?;
+    /// assert_eq!(source.last(), 1023);
+    /// # Ok::<(), bijective_shuffle_wgpu::WgpuError>(())
+    /// ```
+    pub fn of(bijection: &dyn Bijection) -> Result<Self, WgpuError> {
+        let bijection = bijection.uncompacted().unwrap_or(bijection);
+        let wide = bijection.last();
+        let last = u32::try_from(wide).map_err(|_| WgpuError::DomainTooWide { last: wide })?;
+        let source = bijection.device_source().ok_or(WgpuError::NoText { type_name: None })?;
+        let Some((text, keys)) = families::translate(&source) else {
+            return Err(WgpuError::NoText { type_name: Some(source.type_name().into()) });
+        };
+        Ok(Self { last, text, keys, is_trusted: bijection.trusted().is_some() })
+    }
+
+    /// The last point of the domain.
+    pub fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// The text of `forward` or of the inverse, of which users give none.
+    pub(crate) fn text(&self, is_inverted: bool) -> &str {
+        match &self.text {
+            Text::Own(text) => text,
+            Text::Family { forward, .. } if !is_inverted => forward,
+            Text::Family { inverse, .. } => inverse,
+        }
+    }
+
+    /// Whether the inverse can be evaluated, and is one.
+    pub(crate) fn has_inverse(&self) -> bool {
+        self.is_trusted && matches!(self.text, Text::Family { .. })
+    }
+}
+
+/// What the engines take: a [`WgslSource`], or a [`Bijection`] that has one.
+pub trait AsWgsl {
+    /// The largest length.
+    fn last_point(&self) -> u64;
+
+    /// The bijection in WGSL.
+    ///
+    /// # Errors
+    ///
+    /// As [`WgslSource::of`].
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError>;
+}
+
+impl AsWgsl for WgslSource {
+    fn last_point(&self) -> u64 {
+        self.last.into()
+    }
+
+    fn as_wgsl(&self) -> Result<Cow<'_, Self>, WgpuError> {
+        Ok(Cow::Borrowed(self))
+    }
+}
+
+impl<B: Bijection> AsWgsl for B {
+    fn last_point(&self) -> u64 {
+        self.last()
+    }
+
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError> {
+        WgslSource::of(self).map(Cow::Owned)
+    }
+}

@@ -1,0 +1,216 @@
+//! The same permutations as on the CPU, for all lengths, families, items and tunings.
+
+use core::fmt::Debug;
+
+use bijective_shuffle::{
+    Bijection, Compactor, Cpu, FromSeed, Permutation, Serial,
+    bijection::{Standard, VariablePhilox},
+};
+use bytemuck::Pod;
+
+use super::{errors, families, gpu};
+use crate::Wgpu;
+use crate::shader::Tuning;
+
+/// Lengths around powers of two and around tiles of 2048 slots.
+const LENGTHS: [u64; 26] = [
+    0, 1, 2, 3, 4, 5, 31, 33, 255, 256, 257, 511, 513, 1023, 1025, 2047, 2048, 2049, 4095, 4096,
+    4097, 10_000, 65_535, 65_536, 65_537, 200_000,
+];
+
+/// Compares indexes, and items in both directions, with those of the CPU.
+fn agrees(gpu: &Wgpu, name: &str, bijection: &dyn Bijection, len: u64) {
+    let mut expected = vec![0_u32; len as usize];
+    Cpu.indices(bijection, &mut expected).expect("a bijection");
+    let mut indices = vec![u32::MAX; len as usize];
+    gpu.indices(&bijection, &mut indices).unwrap_or_else(|e| panic!("{name}, {len}: {e}"));
+    // An array is too long to be printed.
+    assert!(indices == expected, "{name}, indices of {len}");
+    moves(gpu, name, bijection, len, |k| (k as u32).wrapping_mul(0x9E37_79B1));
+}
+
+fn moves<T: Pod + PartialEq + Send + Sync + Debug>(
+    gpu: &Wgpu,
+    name: &str,
+    bijection: &dyn Bijection,
+    len: u64,
+    item: impl Fn(u64) -> T,
+) {
+    let items: Vec<T> = (0..len).map(item).collect();
+    let expected = Cpu.shuffled(bijection, &items).expect("a bijection");
+    let mut shuffled = items.clone();
+    let name = format!("{name}, {len} items of {} bytes", size_of::<T>());
+    gpu.shuffle(&bijection, &mut shuffled).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(shuffled == expected, "{name}, shuffled");
+    gpu.unshuffle(&bijection, &mut shuffled).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(shuffled == items, "{name}, and back");
+    // An un-shuffle of what was never shuffled, since the above would hold for two wrong maps that
+    // undo each other.
+    let mut expected = items.clone();
+    Cpu.unshuffle(bijection, &mut expected).expect("a bijection");
+    gpu.unshuffle(&bijection, &mut shuffled).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(shuffled == expected, "{name}, un-shuffled");
+}
+
+#[test]
+fn all_lengths_of_the_default_family() {
+    let Some(gpu) = gpu() else { return };
+    for len in LENGTHS {
+        agrees(gpu, "Standard", &Standard::from_seed(len, 42), len);
+    }
+    // A domain that is much wider than the length: most tiles have few survivors.
+    for len in [1, 100, 5000] {
+        agrees(gpu, "wide", &Standard::from_seed(100_000, 42), len);
+    }
+}
+
+#[test]
+fn all_families() {
+    let Some(gpu) = gpu() else { return };
+    // Kernels of some families are compiled for each width, so there are few.
+    for len in [1, 13, 200, 5000] {
+        for (name, bijection) in families(len) {
+            agrees(gpu, name, &*bijection, len);
+            agrees(gpu, name, &*bijection, bijection.last() + 1);
+            agrees(gpu, name, &*bijection, len.div_ceil(3));
+        }
+    }
+}
+
+#[test]
+fn all_items() {
+    let Some(gpu) = gpu() else { return };
+    let mixed = |k: u64, j: usize| (k as u32 ^ 0x5555).wrapping_mul(0x9E37_79B1) >> (j % 24);
+    macro_rules! items {
+        ($($word:ty, $count:literal;)*) => {$(
+            for len in [1, 2, 5, 257, 4096, 5003] {
+                let f = Standard::from_seed(len, 3);
+                moves::<[$word; $count]>(gpu, "items", &f, len, |k| {
+                    core::array::from_fn(|j| mixed(k, j) as $word)
+                });
+            }
+        )*};
+    }
+    items! {
+        u8, 1; u8, 2; u8, 3; u8, 5; u8, 7; u16, 1; u16, 3; u32, 2; u32, 3; u32, 4; u32, 6; u32, 12; u64, 1;
+        u64, 16;
+    }
+    // Items of no size cannot be told apart.
+    let mut none = [[0_u8; 0]; 10];
+    gpu.shuffle(&Standard::from_seed(10, 1), &mut none).expect("nothing to do");
+}
+
+/// Tiles that post neither their count nor their prefix: every other workgroup that needs them has
+/// to count them itself, and nobody may wait for ever.
+#[test]
+fn posts_may_be_left_out() {
+    let Some(gpu) = gpu() else { return };
+    for leaves_out in [512, 16, 2] {
+        for is_wide in [false, true] {
+            let tuning = Tuning { leaves_out: Some(leaves_out), is_wide, ..Tuning::STANDARD };
+            let gpu = gpu.tuned(tuning);
+            for len in [257, 4097, 65_537, 200_000] {
+                agrees(&gpu, "left out", &Standard::from_seed(len, 42), len);
+            }
+        }
+    }
+}
+
+/// A workgroup that waited for another without end would hang here sooner or later.
+#[test]
+fn many_runs_end() {
+    let Some(gpu) = gpu() else { return };
+    let batches = if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some() { 500 } else { 5 };
+    let gpu = gpu.tuned(Tuning { leaves_out: Some(2), ..Tuning::STANDARD });
+    let len = 40_000;
+    let f = Standard::from_seed(len, 42);
+    let mut expected = vec![0_u32; len as usize];
+    Cpu.indices(&f, &mut expected).expect("the default family");
+    let indexes = gpu.context().buffer(
+        "indexes",
+        4 * len,
+        wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+    );
+    let indexes = indexes.expect("there is memory");
+    let mut workspace = gpu.workspace();
+    for _ in 0..batches {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        for _ in 0..20 {
+            encoder.clear_buffer(&indexes, 0, None);
+            workspace.indices(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
+        }
+        gpu.queue().submit([encoder.finish()]);
+        let mut words = vec![0_u32; len as usize];
+        gpu.read(&indexes, 4 * len, |bytes| {
+            bytemuck::cast_slice_mut(&mut words).copy_from_slice(bytes);
+        })
+        .expect("the device is there");
+        assert!(words == expected);
+    }
+}
+
+#[test]
+fn tunings_do_not_change_results() {
+    let Some(gpu) = gpu() else { return };
+    let standard = Tuning::STANDARD;
+    for tuning in [
+        Tuning { slots: 4, ..standard },
+        Tuning { items: 2, ..standard },
+        Tuning { window: 1, ..standard },
+        Tuning { window: 256, ..standard },
+        Tuning { patience: 0, ..standard },
+        Tuning { patience: 0, window: 7, slots: 1, leaves_out: Some(3), ..standard },
+        Tuning { is_wide: true, ..standard },
+    ] {
+        let gpu = gpu.tuned(tuning);
+        for len in [300, 10_000, 32_768, 70_000] {
+            agrees(&gpu, &format!("{tuning:?}"), &Standard::from_seed(len, 42), len);
+        }
+    }
+}
+
+/// Arrays that are larger than a binding move in parts, each of which is bound alone.
+#[test]
+fn arrays_may_be_larger_than_a_binding() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = errors::device(|limits| limits.max_storage_buffer_binding_size = 1 << 16);
+    for len in [16_385, 32_768, 40_000] {
+        agrees(&gpu, "parts", &Standard::from_seed(len, 42), len);
+    }
+    for len in [1365, 8193] {
+        let f = VariablePhilox::<24>::from_seed(len, 42);
+        moves::<[u32; 3]>(&gpu, "parts", &f, len, |k| [k as u32, 1, !k as u32]);
+        moves::<[u32; 12]>(&gpu, "parts", &f, len, |k| {
+            core::array::from_fn(|j| k as u32 ^ j as u32)
+        });
+        moves::<u64>(&gpu, "parts", &f, len, |k| k << 20);
+    }
+}
+
+/// A permutation is the bijection within it where that compacts to the same.
+#[test]
+fn permutations_are_bijections_too() {
+    let Some(gpu) = gpu() else { return };
+    for len in [100, 1000, 4096] {
+        let permutation = Permutation::new(len, 42);
+        let mut items: Vec<u32> = (0..len as u32).collect();
+        gpu.shuffle(&permutation, &mut items).expect("the default family");
+        let mut expected: Vec<u32> = (0..len as u32).collect();
+        Serial.shuffle(&permutation, &mut expected).expect("a bijection");
+        assert_eq!(items, expected);
+    }
+}
+
+#[test]
+fn indices_in_words_of_64_bits_and_copies() {
+    let Some(gpu) = gpu() else { return };
+    let f = Standard::from_seed(3000, 42);
+    let (mut wide, mut expected) = ([0_u64; 3000], [0_u64; 3000]);
+    gpu.indices(&f, &mut wide).expect("the default family");
+    Cpu.indices(&f, &mut expected).expect("the default family");
+    assert_eq!(wide, expected);
+    let items: Vec<u64> = (0..3000).collect();
+    assert_eq!(gpu.shuffled(&f, &items).expect("the default family"), expected);
+}
