@@ -10,8 +10,8 @@ mod common;
 use std::sync::Mutex;
 
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr};
-use bijective_shuffle::prelude::*;
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::prelude::*;
 
 use common::cuda;
 
@@ -123,7 +123,7 @@ fn most_of_the_memory_is_shuffled() {
     let mut workspace = CudaWorkspace::new(&cuda);
     // The indexes in order, and then in that of the permutation: both written by other kernels.
     let mut array = stream.alloc_zeros::<u64>(len).unwrap();
-    workspace.indices(&Lcg::new(len.ilog2(), 1, 0).unwrap(), &mut array).unwrap();
+    workspace.indexes(&Lcg::new(len.ilog2(), 1, 0).unwrap(), &mut array).unwrap();
     workspace.shuffle_in_place(&f, &mut array).unwrap();
     assert!(workspace.bytes() <= len * 8 / 100 * 15 + (1 << 16));
     let look = |array: &CudaSlice<u64>, first: usize| {

@@ -1,7 +1,8 @@
 //! Whole shuffles in place, with all kernels compiled as plain C++, compared with algorithm 1.
 
 use super::*;
-use crate::bijection::{FromSeed, GridFeistel, Lcg, Standard};
+use crate::FromSeed;
+use crate::bijection::{GridFeistel, Lcg, Standard};
 use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::program::tests::compile_plans;
 use crate::cuda::tests::LARGE;
