@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use wgpu::BufferUsages;
 
-use bijective_shuffle::{Defect, Error, Word};
+use bijective_shuffle::error::Defect;
+use bijective_shuffle::{Error, Word};
 
 use crate::context::Context;
 use crate::error::WgpuError;
@@ -150,7 +151,7 @@ impl Wgpu {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle). After an error `out` is unchanged.
-    pub fn indices<N: Word>(
+    pub fn indexes<N: Word>(
         &self,
         bijection: &impl AsWgsl,
         out: &mut [N],

@@ -47,7 +47,7 @@ pub(crate) enum Move {
     /// `dst[index] = src[place]`
     Scatter,
     /// `dst[place] = index`
-    Indices,
+    Indexes,
     /// `dst[index] = place`
     Places,
 }
@@ -171,7 +171,7 @@ fn moves(what: Move, is_windowed: bool, units: Units) -> String {
     let mut text = units.text();
     if is_windowed {
         let (start, end) = match what {
-            Move::Gather | Move::Indices => ("index", "place"),
+            Move::Gather | Move::Indexes => ("index", "place"),
             Move::Scatter | Move::Places => ("place", "index"),
         };
         for (name, number) in [("start", start), ("end", end)] {
@@ -184,10 +184,10 @@ fn moves(what: Move, is_windowed: bool, units: Units) -> String {
     text += match (what, is_windowed) {
         (Move::Gather, false) => include_str!("shaders/gather.wgsl"),
         (Move::Scatter, false) => include_str!("shaders/scatter.wgsl"),
-        (Move::Indices, false) => include_str!("shaders/indices.wgsl"),
+        (Move::Indexes, false) => include_str!("shaders/indexes.wgsl"),
         (Move::Places, false) => include_str!("shaders/places.wgsl"),
         (Move::Gather | Move::Scatter, true) => include_str!("shaders/window_items.wgsl"),
-        (Move::Indices | Move::Places, true) => include_str!("shaders/window_numbers.wgsl"),
+        (Move::Indexes | Move::Places, true) => include_str!("shaders/window_numbers.wgsl"),
     };
     text + include_str!("shaders/store.wgsl")
 }

@@ -195,7 +195,7 @@ impl WgpuWorkspace {
     /// # Errors
     ///
     /// As [`WgpuWorkspace`] says.
-    pub fn indices(
+    pub fn indexes(
         &mut self,
         encoder: &mut CommandEncoder,
         bijection: &impl AsWgsl,
@@ -208,7 +208,7 @@ impl WgpuWorkspace {
         }
         let source = bijection.as_wgsl()?;
         let into = self.array(into, bytes_of(len, 4))?;
-        self.record_move(encoder, Job::new(&source, len), Move::Indices, Units::WORD, None, into)
+        self.record_move(encoder, Job::new(&source, len), Move::Indexes, Units::WORD, None, into)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public methods with a direction")]
@@ -324,7 +324,7 @@ impl WgpuWorkspace {
         let bytes = bytes_of(job.len, 4);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let indexes = grown(&self.context, &mut self.indexes, "indexes", bytes, usage)?;
-        let what = if what == Move::Gather { Move::Indices } else { Move::Places };
+        let what = if what == Move::Gather { Move::Indexes } else { Move::Places };
         let into = whole_of(&indexes, bytes);
         self.record_move(encoder, job, what, Units::WORD, None, into)?;
         Ok(indexes)
@@ -482,7 +482,7 @@ impl WgpuWorkspace {
             // the reverse. Only a bijection of the library has an inverse that is sure to be one.
             let (what, is_inverted) = match what {
                 Move::Scatter if source.has_inverse() => (Move::Gather, true),
-                Move::Places if source.has_inverse() => (Move::Indices, true),
+                Move::Places if source.has_inverse() => (Move::Indexes, true),
                 what => (what, false),
             };
             let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);

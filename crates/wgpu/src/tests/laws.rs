@@ -21,11 +21,11 @@ const LENGTHS: [u64; 26] = [
 /// Compares indexes, and items in both directions, with those of the CPU.
 fn agrees(gpu: &Wgpu, name: &str, bijection: &dyn Bijection, len: u64) {
     let mut expected = vec![0_u32; len as usize];
-    Cpu.indices(bijection, &mut expected).expect("a bijection");
-    let mut indices = vec![u32::MAX; len as usize];
-    gpu.indices(&bijection, &mut indices).unwrap_or_else(|e| panic!("{name}, {len}: {e}"));
+    Cpu.indexes(bijection, &mut expected).expect("a bijection");
+    let mut indexes = vec![u32::MAX; len as usize];
+    gpu.indexes(&bijection, &mut indexes).unwrap_or_else(|e| panic!("{name}, {len}: {e}"));
     // An array is too long to be printed.
-    assert!(indices == expected, "{name}, indices of {len}");
+    assert!(indexes == expected, "{name}, indexes of {len}");
     moves(gpu, name, bijection, len, |k| (k as u32).wrapping_mul(0x9E37_79B1));
 }
 
@@ -125,7 +125,7 @@ fn many_runs_end() {
     let len = 40_000;
     let f = Standard::from_seed(len, 42);
     let mut expected = vec![0_u32; len as usize];
-    Cpu.indices(&f, &mut expected).expect("the default family");
+    Cpu.indexes(&f, &mut expected).expect("the default family");
     let indexes = gpu.context().buffer(
         "indexes",
         4 * len,
@@ -137,7 +137,7 @@ fn many_runs_end() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         for _ in 0..20 {
             encoder.clear_buffer(&indexes, 0, None);
-            workspace.indices(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
+            workspace.indexes(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
         }
         gpu.queue().submit([encoder.finish()]);
         let mut words = vec![0_u32; len as usize];
@@ -204,12 +204,12 @@ fn permutations_are_bijections_too() {
 }
 
 #[test]
-fn indices_in_words_of_64_bits_and_copies() {
+fn indexes_in_words_of_64_bits_and_copies() {
     let Some(gpu) = gpu() else { return };
     let f = Standard::from_seed(3000, 42);
     let (mut wide, mut expected) = ([0_u64; 3000], [0_u64; 3000]);
-    gpu.indices(&f, &mut wide).expect("the default family");
-    Cpu.indices(&f, &mut expected).expect("the default family");
+    gpu.indexes(&f, &mut wide).expect("the default family");
+    Cpu.indexes(&f, &mut expected).expect("the default family");
     assert_eq!(wide, expected);
     let items: Vec<u64> = (0..3000).collect();
     assert_eq!(gpu.shuffled(&f, &items).expect("the default family"), expected);

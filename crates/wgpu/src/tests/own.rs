@@ -1,6 +1,7 @@
 //! A program's own buffers, and bijections in WGSL of a user.
 
-use bijective_shuffle::{Compactor, Cpu, Defect, Error, FromSeed, bijection::Standard};
+use bijective_shuffle::error::Defect;
+use bijective_shuffle::{Compactor, Cpu, Error, FromSeed, bijection::Standard};
 use wgpu::BufferUsages;
 use wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 
@@ -56,7 +57,7 @@ fn own_buffers_in_an_own_encoder() {
             .expect("valid");
         let arrays = [(second.slice(..), 8), (third.slice(..), 1)];
         workspace.shuffle(&mut encoder, &f, count, &arrays).expect("valid");
-        workspace.indices(&mut encoder, &f, count, indexes.slice(..)).expect("valid");
+        workspace.indexes(&mut encoder, &f, count, indexes.slice(..)).expect("valid");
         gpu.queue().submit([encoder.finish()]);
 
         let expected = Cpu.shuffled(&f, &items).expect("valid");
@@ -73,7 +74,7 @@ fn own_buffers_in_an_own_encoder() {
         assert_eq!(got[..len], expected);
         assert_eq!(got[len..], padded[len..]);
         let mut expected = vec![0_u32; len];
-        Cpu.indices(&f, &mut expected).expect("valid");
+        Cpu.indexes(&f, &mut expected).expect("valid");
         assert_eq!(words(gpu, &indexes), expected);
 
         let mut encoder = device.create_command_encoder(&Default::default());

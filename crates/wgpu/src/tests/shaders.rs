@@ -62,10 +62,10 @@ fn every_text_is_valid_for_every_back_end() {
     }
     let own =
         WgslSource::new(99, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [99]);
-    for what in [Move::Gather, Move::Scatter, Move::Indices, Move::Places] {
+    for what in [Move::Gather, Move::Scatter, Move::Indexes, Move::Places] {
         for item_bytes in [4, 8, 12, 16, 24, 48] {
             let units = Units::of(item_bytes).expect("whole words");
-            if units != Units::WORD && matches!(what, Move::Indices | Move::Places) {
+            if units != Units::WORD && matches!(what, Move::Indexes | Move::Places) {
                 continue;
             }
             let name = format!("{what:?} of {item_bytes} bytes");

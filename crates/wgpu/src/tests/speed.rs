@@ -88,7 +88,7 @@ fn speed() {
     let gpu = Wgpu::with_device(device, queue);
     let mut few = [0_u32; 1000];
     let opened = start.elapsed();
-    gpu.indices(&Standard::from_seed(1000, 1), &mut few).expect("the default family");
+    gpu.indexes(&Standard::from_seed(1000, 1), &mut few).expect("the default family");
     println!("# {}, {} {}", info.name, info.driver, info.driver_info);
     println!("# opened in {opened:?}, first call in {:?}", start.elapsed() - opened);
     println!("# largest binding {}", gpu.device().limits().max_storage_buffer_binding_size);
@@ -122,7 +122,7 @@ fn speed() {
             let items: Vec<u32> = (0..len as u32).collect();
             gpu.queue().write_buffer(&from, 0, bytemuck::cast_slice(&items));
             let mut expected = items.clone();
-            Cpu.indices(&f, &mut expected).expect("the default family");
+            Cpu.indexes(&f, &mut expected).expect("the default family");
             let estimate = len as f64 / 30e9 + 5e-6;
             let row = |what, tuning: &Tuning, time: f64| {
                 let Tuning { slots, items, window, patience, leaves_out, .. } = tuning;
@@ -133,7 +133,7 @@ fn speed() {
 
             let mut workspace = gpu.workspace();
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            workspace.indices(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
+            workspace.indexes(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
             gpu.queue().submit([encoder.finish()]);
             let time = clock.time(estimate, |encoder| {
                 encoder.copy_buffer_to_buffer(&from, 0, &into, 0, 4 * len);
