@@ -9,7 +9,7 @@ use crate::words::Counting;
 pub(crate) fn draws(case: &Case) {
     let (len, seed) = (case.length(), case.seed());
     let mut words = Counting { stream: seed.key_stream(Table::key_domain(len)), drawn: 0 };
-    let table = Table::from_rng(len, &mut words);
+    let table = Table::from_words(len, &mut words);
     assert_eq!(words.drawn, case.count("drawn"), "{}", case.what);
     case.assert_listed(&table.values()[..len as usize]);
     if len <= Standard::EXACT_MAX {

@@ -1,9 +1,8 @@
 //! Chapters 1 to 4: numbers, Philox, keys, and what a draw takes.
 
 use bijective_shuffle::bijection::Lcg;
-use bijective_shuffle::rand_core::{Rng, TryRng};
 use bijective_shuffle::rng::Philox4x32;
-use bijective_shuffle::{FromSeed, KeyDomain, Seed, Word};
+use bijective_shuffle::{FromSeed, KeyDomain, Seed, Word, Words};
 
 use crate::case::{Case, digest};
 
@@ -37,7 +36,7 @@ fn seed_of(words: &[u64]) -> Seed {
 }
 
 pub(crate) fn seeds(case: &Case) {
-    let seed = seed_of(&case.words("words")).epoch(case.word("epoch"));
+    let seed = seed_of(&case.words("words")).with_epoch(case.word("epoch"));
     assert_eq!(case.text("text").parse(), Ok(seed), "{}", case.what);
     assert_eq!(seed.to_string(), case.text("written"), "{}", case.what);
 }
@@ -102,7 +101,7 @@ pub(crate) fn streams(case: &Case) {
 /// The library keeps children to itself: shuffles of blocks and generators show them.
 pub(crate) fn children(case: &Case) {
     let (seed, domain) = (case.seed(), domain_of(case.word("domain")));
-    let is_long = seed.epoch(0).to_string().len() == 64;
+    let is_long = seed.with_epoch(0).to_string().len() == 64;
     let mut stream = seed.key_stream(domain);
     let words: Vec<u64> = (0..if is_long { 4 } else { 1 }).map(|_| stream.next_u64()).collect();
     assert_eq!(seed_of(&words).to_string(), case.text("child"), "{}", case.what);
@@ -125,19 +124,13 @@ pub(crate) struct Counting<R> {
     pub(crate) drawn: u64,
 }
 
-impl<R: TryRng> TryRng for Counting<R> {
-    type Error = R::Error;
-
-    fn try_next_u32(&mut self) -> Result<u32, R::Error> {
+impl<R: Words> Words for Counting<R> {
+    fn next_u32(&mut self) -> u32 {
         panic!("a draw takes words of 64 bits")
     }
 
-    fn try_next_u64(&mut self) -> Result<u64, R::Error> {
+    fn next_u64(&mut self) -> u64 {
         self.drawn += 1;
-        self.stream.try_next_u64()
-    }
-
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), R::Error> {
-        panic!("a draw takes words of 64 bits")
+        self.stream.next_u64()
     }
 }
