@@ -123,6 +123,9 @@ def page_fault(origin, target, files):
     # An item of another crate, whose pages are not here. They are on docs.rs, which knows where.
     if re.fullmatch(r"\w+(::\w+)+", target):
         return None
+    # rustdoc's own, on the page of another package's root that is inlined as a module.
+    if target == "all.html":
+        return None
     if urlsplit(target).scheme:
         return web_fault(target, files)
     path, anchor = urldefrag(unquote(target))

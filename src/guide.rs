@@ -49,6 +49,7 @@ pub mod files {}
 /// [distributed]: mod@crate::guide::distributed#several-gpus-of-one-host
 /// [ranks]: mod@crate::guide::distributed#a-gpu-for-each-rank
 /// [algorithm]: mod@crate::guide::algorithm#the-gpu-engine
+/// [in place]: mod@crate::guide::algorithm#in-place-on-a-gpu
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 /// [writing]: mod@crate::guide::writing_a_bijection#on-the-gpu
 // Without the engine its examples would not compile.

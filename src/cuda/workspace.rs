@@ -320,9 +320,9 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), and otherwise as
-    /// [`indices`](Self::indices). After an error the items are unchanged, except after a
-    /// [`GpuError::Driver`](crate::GpuError::Driver) of a launch, after which they are unspecified.
+    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge), and otherwise as
+    /// [`indexes`](Self::indexes). After an error the items are unchanged, except after a
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are unspecified.
     ///
     /// # Examples
     ///

@@ -60,7 +60,7 @@ use crate::error::GpuError;
 ///
 /// # Errors
 ///
-/// As [`Job::new`], and [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
+/// As [`Job::new`], and [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge).
 pub(in crate::cuda) fn jobs(
     f: &dyn Bijection,
     len: usize,
