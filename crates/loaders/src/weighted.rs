@@ -72,8 +72,11 @@ impl Weighted {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`NoWeight`](LoaderError::NoWeight) if no weight is above 0, or with
+    /// [`Error::Loader`] with [`LoaderError::NoWeight`] if no weight is above 0, or with
     /// [`LoaderError::TotalWeight`] if their sum does not fit 64 bits; [`Error::OutOfMemory`].
+    ///
+    /// [`LoaderError::NoWeight`]: bijective_shuffle::error::LoaderError::NoWeight
+    /// [`LoaderError::TotalWeight`]: bijective_shuffle::error::LoaderError::TotalWeight
     pub fn new(weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let table = table::build(weights)?;
         Ok(Self::of(table, seed.into()))
@@ -88,6 +91,8 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
     /// # Errors
     ///
     /// [`Error::Loader`] with [`LoaderError::NotATable`] if a draw from it could find no item.
+    ///
+    /// [`LoaderError::NotATable`]: bijective_shuffle::error::LoaderError::NotATable
     ///
     /// # Examples
     ///
