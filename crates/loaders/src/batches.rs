@@ -49,9 +49,9 @@ impl<S: Source + ?Sized> Source for &S {
 /// The batches of a training loop on several ranks, from a [`Source`].
 ///
 /// A [`Sampler`] deals out the places of each epoch in their order: a step takes the next
-/// `world * batch` places, and rank `r` gets each `world`-th of them from the `r`-th on. The ranks do
-/// not communicate. A state says how many places are done, so it fits any number of ranks and any
-/// batch size: what is resumed goes on with the places that are left, each once.
+/// `world * batch` places, and rank `r` gets each `world`-th of them from the `r`-th on. The ranks
+/// do not communicate. A state says how many places are done, so it fits any number of ranks and
+/// any batch size: a run that is resumed goes on with the places that are left, each once.
 ///
 /// # Examples
 ///

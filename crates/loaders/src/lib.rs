@@ -38,6 +38,11 @@ mod table;
 mod weighted;
 mod weights;
 
+/// The page of the book, whose code is tested here.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/loaders.md")]
+struct Book;
+
 pub use batches::{Batches, Source};
 pub use mixture::Mixture;
 pub use sample::sample;

@@ -99,8 +99,8 @@ impl Mixture {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::ChangeTooEarly`] if a later change was made before, and
-    /// otherwise as [`new`](Self::new). After an error the mixture is unchanged.
+    /// [`Error::Loader`] with [`LoaderError::ChangeTooEarly`] if a later change was made before,
+    /// and otherwise as [`new`](Self::new). After an error the mixture is unchanged.
     ///
     /// # Examples
     ///

@@ -28,8 +28,8 @@ const TASK: usize = 1 << 14;
 /// are not whole become so by [`integer_weights`](crate::integer_weights).
 ///
 /// Every epoch of the seed has draws of its own from the same table. If the weights change between
-/// epochs, make another `Weighted` of the same seed. [`Batches`](crate::Batches) deals positions out
-/// to ranks.
+/// epochs, make another `Weighted` of the same seed. [`Batches`](crate::Batches) deals positions
+/// out to ranks.
 ///
 /// # One table for several processes
 ///

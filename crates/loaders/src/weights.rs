@@ -59,7 +59,7 @@ fn parts(weight: f64) -> (u64, i32) {
     let bits = weight.to_bits() & (u64::MAX >> 1);
     match bits >> 52 {
         0 => (bits, -1074),
-        exponent => (bits & FRACTION | FRACTION + 1, exponent as i32 - 1075),
+        exponent => (bits & FRACTION | (FRACTION + 1), exponent as i32 - 1075),
     }
 }
 
