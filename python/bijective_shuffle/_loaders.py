@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Protocol, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from . import _native
 from ._native import Sampler
 from ._types import Seed
-
-
-class _Source(Protocol):
-    """What `Batches` deals out."""
-
-    @property
-    def fingerprint(self) -> int: ...
-
-    def check_epoch(self, epoch: int, n: int) -> None: ...
-
-    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Any: ...
 
 
 class Batches:
@@ -34,7 +23,7 @@ class Batches:
     It is an iterator over the batches that are left in the epoch, and its length is their number.
     """
 
-    def __init__(self, source: _Source, n: int, epoch: int, batch: SupportsIndex,
+    def __init__(self, source: _Places, n: int, epoch: int, batch: SupportsIndex,
                  rank: SupportsIndex, world: SupportsIndex, tail: str) -> None:
         self._source = source
         # The check of a sampler's state includes its seed.
@@ -130,6 +119,11 @@ class _Places:
     def epoch(self) -> int:
         """The epoch whose items `[..]` gives."""
         return self._epoch
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that tells this source of items from others."""
+        raise NotImplementedError
 
     def check_epoch(self, epoch: int, n: int) -> None:
         """Raises `ValueError` if there are no positions for an epoch of `n` places."""

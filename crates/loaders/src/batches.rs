@@ -78,10 +78,9 @@ impl<S: Source + ?Sized> Source for &S {
 ///     }
 /// }
 ///
-/// // The last step of three ranks repeats two places from the beginning, unless it is told not to.
-/// let mut expected = vec![0; 1002];
-/// draws.fill(0, &mut expected[..1000]);
-/// expected.copy_within(..2, 1000);
+/// // All draws of the epoch, each once.
+/// let mut expected = vec![0; 1000];
+/// draws.fill(0, &mut expected);
 /// items.sort();
 /// expected.sort();
 /// assert_eq!(items, expected);

@@ -280,7 +280,9 @@ fn states_of_others_are_refused() {
 
     let mixed = |change: Option<u64>| {
         let mut mixture = Mixture::new(&[10, 10], &[1, 1], 1).unwrap();
-        change.map(|from| mixture.change(from, &[], &[2, 1]).unwrap());
+        if let Some(from) = change {
+            mixture.change(from, &[], &[2, 1]).unwrap();
+        }
         Batches::new(mixture, 100, |sampler| sampler).unwrap()
     };
     let state = mixed(Some(50)).state();
