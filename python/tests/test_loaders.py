@@ -103,6 +103,26 @@ def test_another_number_of_ranks_goes_on_with_the_rest(source, later_world, late
     assert seen == collections.Counter(pairs(source[:])) and seen.total() == 777
 
 
+@pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
+@pytest.mark.parametrize("n,world,batch", [(110, 3, 8), (2, 7, 3), (96, 3, 8)])
+def test_the_last_step_is_that_of_a_sampler(tail, n, world, batch):
+    draws, dealt, sampled = bs.Weighted(np.ones(1000), 3, n=n), [], []
+    for rank in range(world):
+        settings = {"rank": rank, "world": world, "tail": tail}
+        steps = [step.tolist() for step in draws.batches(batch, **settings)]
+        places = [p for p in bs.Sampler(n, 3, batch=batch, sequential=True, **settings)]
+        assert list(map(len, steps)) == list(map(len, places))
+        dealt += sum(steps, [])
+        sampled += [item for p in places for item in draws[p].tolist()]
+    assert sorted(dealt) == sorted(sampled)
+
+
+def test_batches_of_each_rank_have_the_shares_of_the_whole():
+    for rank in range(2):
+        for sets, _ in bs.Mixture([1000, 1000], [1, 1], 3).batches(10, rank=rank, world=2):
+            assert sets.sum() == 5
+
+
 def test_epochs_go_on():
     mixture = bs.Mixture([10, 4], [3, 1], 42)
     assert len(mixture) == 16 and mixture.quota == 4

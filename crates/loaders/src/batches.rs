@@ -1,6 +1,6 @@
 //! [`Batches`]: what a rank takes in each step.
 
-use bijective_shuffle::{Error, Sampler, SamplerBuilder, SamplerState};
+use bijective_shuffle::{Error, Sampler, SamplerBuilder, SamplerState, Tail};
 
 /// What [`Batches`] deal out, such as [`Weighted`](crate::Weighted) and
 /// [`Mixture`](crate::Mixture): an item for each place of each epoch.
@@ -48,10 +48,16 @@ impl<S: Source + ?Sized> Source for &S {
 
 /// The batches of a training loop on several ranks, from a [`Source`].
 ///
-/// A [`Sampler`] deals out the places of each epoch in their order: a step takes the next
-/// `world * batch` places, and rank `r` gets each `world`-th of them from the `r`-th on. The ranks
-/// do not communicate. A state says how many places are done, so it fits any number of ranks and
-/// any batch size: a run that is resumed goes on with the places that are left, each once.
+/// A step takes the next `world * batch` places of the epoch, and each rank gets a run of them: the
+/// first `batch` places are those of rank 0, the next those of rank 1, and so on. (A [`Sampler`]
+/// deals its places out in turn. From a mixture of two equal sets, two ranks would then get a set
+/// each.) The ranks do not communicate. A state says how many places are done, so it fits any
+/// number of ranks and any batch size: a run that is resumed goes on with the places that are left,
+/// each once.
+///
+/// The last step may have fewer places left, and [`Tail`] says what happens then, as for
+/// [`Sampler`]. The ranks share what places it has as equally as possible, and the first ones get
+/// those that are over.
 ///
 /// # Examples
 ///
@@ -121,6 +127,7 @@ impl<S: Source> Batches<S> {
         batch.clear();
         let mut ahead = self.sampler.clone();
         let is_step = ahead.next_batch(&mut self.places)?;
+        self.deal();
         let bytes = (self.places.len() as u64).saturating_mul(size_of::<S::Item>() as u64);
         let reserved = batch.try_reserve(self.places.len());
         reserved.map_err(|_| Error::OutOfMemory { bytes })?;
@@ -128,6 +135,26 @@ impl<S: Source> Batches<S> {
         self.source.items(epoch, len, &mut self.places, batch);
         self.sampler = ahead;
         Ok(is_step)
+    }
+
+    /// Puts a run of places where the sampler has put every `world`-th one, as many as it has.
+    fn deal(&mut self) {
+        let (sampler, own) = (&self.sampler, self.places.len() as u64);
+        let (rank, world, len) = (sampler.rank(), sampler.world(), sampler.len());
+        let left = len - sampler.consumed();
+        let places = match sampler.tail() {
+            Tail::Short => left.min(world * sampler.batch()),
+            // All ranks have as many.
+            _ => own * world,
+        };
+        let (each, over) = (places / world, places % world);
+        let first = rank * each + rank.min(over);
+        debug_assert_eq!(own, each + u64::from(rank < over));
+        for (place, offset) in self.places.iter_mut().zip(first..) {
+            // Behind its end the epoch begins again.
+            *place =
+                if offset < left { sampler.consumed() + offset } else { (offset - left) % len };
+        }
     }
 
     /// Goes to the beginning of an epoch.

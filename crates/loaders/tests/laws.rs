@@ -265,6 +265,55 @@ fn two_thousand_states_are_resumed_by_other_ranks() {
 }
 
 #[test]
+fn batches_of_each_rank_have_the_shares_of_the_whole() {
+    let mixture = Mixture::new(&[1000, 1000], &[1, 1], 3).unwrap();
+    for (world, rank) in [(2, 0), (2, 1), (8, 3)] {
+        let settings =
+            |sampler: bijective_shuffle::SamplerBuilder| sampler.rank(rank, world).batch(10);
+        let mut batches = Batches::new(&mixture, 1600, settings).unwrap();
+        let mut batch = Vec::new();
+        while batches.next_batch(&mut batch).unwrap() {
+            assert_eq!(batch.iter().filter(|&&(set, _)| set == 0).count(), 5);
+        }
+    }
+}
+
+#[test]
+fn the_last_step_is_that_of_a_sampler() {
+    let draws = Weighted::new(&[1; 1000], 3).unwrap();
+    for (len, world, size, tail) in [
+        (110, 3, 8, Tail::Pad),
+        (110, 3, 8, Tail::Short),
+        (110, 3, 8, Tail::Fill),
+        (110, 3, 8, Tail::Drop),
+        (2, 7, 3, Tail::Pad),
+        (2, 7, 3, Tail::Short),
+        (2, 7, 3, Tail::Fill),
+    ] {
+        let (mut dealt, mut sampled, mut batch) = (Vec::new(), Vec::new(), Vec::new());
+        for rank in 0..world {
+            let settings = |sampler: bijective_shuffle::SamplerBuilder| {
+                sampler.rank(rank, world).batch(size).tail(tail)
+            };
+            let mut batches = Batches::new(&draws, len, settings).unwrap();
+            let builder = bijective_shuffle::Sampler::builder(len, 0).sequential();
+            let mut sampler = settings(builder).build().unwrap();
+            let mut places = Vec::new();
+            while batches.next_batch(&mut batch).unwrap() {
+                assert!(sampler.next_batch(&mut places).unwrap());
+                assert_eq!(batch.len(), places.len());
+                dealt.append(&mut batch);
+                sampled.extend(places.iter().map(|&place| draws.get(place)));
+            }
+            assert!(!sampler.next_batch(&mut places).unwrap());
+        }
+        dealt.sort_unstable();
+        sampled.sort_unstable();
+        assert_eq!(dealt, sampled, "{len} places, {world} ranks, {tail:?}");
+    }
+}
+
+#[test]
 fn states_of_others_are_refused() {
     let weighted = |weights: &[u64], seed: u64, len| {
         Batches::new(Weighted::new(weights, seed).unwrap(), len, |sampler| sampler).unwrap()
