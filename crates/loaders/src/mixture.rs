@@ -1,6 +1,7 @@
 //! [`Mixture`]: several sets in fixed shares.
 
 use core::fmt;
+use core::str::FromStr;
 
 use bijective_shuffle::bijection::CycleWalk;
 use bijective_shuffle::error::LoaderError;
@@ -28,6 +29,10 @@ type Walk = CycleWalk<bijective_shuffle::bijection::Standard>;
 ///
 /// Where which set comes is a matter of the weights alone: a random order of the sets would only
 /// make the counts less even. What the seed chooses is the order of each set.
+///
+/// `Display` writes a mixture as text, with its seed and the positions of its
+/// [changes](Self::change), and `FromStr` reads it: a program that saves the text beside the state
+/// of its [`Batches`](crate::Batches) needs nothing else to go on.
 ///
 /// A look-up takes time in proportion to the logarithm of the number of sets, and memory does not
 /// depend on the lengths. Positions go on from epoch to epoch: with [`Batches`](crate::Batches) of
@@ -93,9 +98,9 @@ impl Mixture {
     /// Adds sets, with the lengths in `added`, and changes the weights of all, from a position on.
     /// Every set goes on in its order where it is then; before that position nothing changes.
     ///
-    /// Changes are made in the order of their positions. They are part of the mixture: a state of
-    /// [`Batches`](crate::Batches) fits a mixture with the same changes only, at the same
-    /// positions.
+    /// Changes are made in the order of their positions. They are part of the mixture and of its
+    /// text: a state of [`Batches`](crate::Batches) fits a mixture with the same changes only, at
+    /// the same positions.
     ///
     /// # Errors
     ///
@@ -308,6 +313,56 @@ impl Source for Mixture {
         }
         self.extend(places, out);
     }
+}
+
+/// The seed, the lengths, and for each stretch its position and weights.
+impl fmt::Display for Mixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.seed)?;
+        saved::write(f, &self.lengths)?;
+        for Stretch { from, sums, .. } in &self.stretches {
+            let weights = sums.windows(2).map(|sums| sums[1] - sums[0]);
+            f.write_str(" ")?;
+            saved::write(f, &[*from].into_iter().chain(weights).collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Mixture {
+    type Err = Error;
+
+    /// Reads a mixture's text.
+    ///
+    /// # Errors
+    ///
+    /// [`LoaderError::NotAMixture`] or the error of the seed's text, and the errors of
+    /// [`new`](Self::new) and [`change`](Self::change).
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let not_a_mixture = || Error::Loader(LoaderError::NotAMixture);
+        let mut parts = text.split(' ');
+        let seed: Seed = parts.next().unwrap_or_default().parse()?;
+        let mut lists = parts.map(|part| numbers(part).ok_or_else(not_a_mixture));
+        let lengths = lists.next().ok_or_else(not_a_mixture)??;
+        let mut mixture: Option<Self> = None;
+        for list in lists {
+            let list = list?;
+            let (&from, weights) = list.split_first().ok_or_else(not_a_mixture)?;
+            let known = mixture.as_ref().map_or(0, |mixture| mixture.lengths.len());
+            let added = lengths.get(known..weights.len()).ok_or_else(not_a_mixture)?;
+            match &mut mixture {
+                Some(mixture) => mixture.change(from, added, weights)?,
+                None if from == 0 => mixture = Some(Self::new(added, weights, seed)?),
+                None => return Err(not_a_mixture()),
+            }
+        }
+        mixture.filter(|mixture| mixture.lengths == lengths).ok_or_else(not_a_mixture)
+    }
+}
+
+/// Reads numbers of a text, which dashes separate.
+fn numbers(text: &str) -> Option<Vec<u64>> {
+    text.split('-').map(|number| saved::read::<1>(number).map(|[number]| number)).collect()
 }
 
 impl fmt::Debug for Mixture {

@@ -121,5 +121,6 @@ fn mixtures() {
         assert_eq!(digest(words(&items)), number(&entry["digest"]));
         assert!((0..).zip(&items).all(|(position, &item)| mixture.get(position) == item));
         assert_eq!(mixture.fingerprint(), number(&entry["fingerprint"]));
+        assert_eq!(mixture.to_string(), entry["text"]);
     }
 }

@@ -265,6 +265,40 @@ fn two_thousand_states_are_resumed_by_other_ranks() {
 }
 
 #[test]
+fn a_text_has_all_of_a_mixture() {
+    let mut mixture = Mixture::new(&[300, 7], &[4, 1 << 40], [9; 32]).unwrap();
+    let plain = mixture.to_string();
+    mixture.change(1000, &[40, 0], &[1, 0, 2, 0]).unwrap();
+    mixture.change(1000, &[], &[1, 1, 1, 0]).unwrap();
+    for text in [&plain, &mixture.to_string()] {
+        let read: Mixture = text.parse().unwrap();
+        assert_eq!(read.to_string(), *text);
+    }
+    let read: Mixture = mixture.to_string().parse().unwrap();
+    assert_eq!(read.fingerprint(), mixture.fingerprint());
+    assert!((900..1200).all(|position| read.get(position) == mixture.get(position)));
+
+    let weights = "0-1-1";
+    assert!(format!("42 5-5 {weights}").parse::<Mixture>().is_ok());
+    for text in [
+        "",
+        "42",
+        "42 5-5",
+        "x 5-5 0-1-1",
+        "42 5-5 1-1-1",
+        "42 5-5 0-1",
+        "42 5-5 0-1-1-1",
+        "42 5-5 0-1-1 ",
+        "42 5-5 0-1-+1",
+        "42 5-5 0-1-1 7-1",
+        "42 5-5 0-1-1 7-1-1 6-1-1",
+        "42 5-0 0-1-1",
+    ] {
+        assert!(text.parse::<Mixture>().is_err(), "{text}");
+    }
+}
+
+#[test]
 fn batches_of_each_rank_have_the_shares_of_the_whole() {
     let mixture = Mixture::new(&[1000, 1000], &[1, 1], 3).unwrap();
     for (world, rank) in [(2, 0), (2, 1), (8, 3)] {

@@ -14,8 +14,7 @@ from fractions import Fraction
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "vectors" / "make"))
 
-import definitions  # noqa: E402
-from definitions import LONG, M32, M64, check, child_of, seed_text, seed_words, walk_map  # noqa: E402
+from definitions import LONG, M32, M64, check, child_of, dashed, seed_text, seed_words, walk_map  # noqa: E402
 from make_vectors import exponential_f64, fnv1a64, generator_words, philox4x32_10  # noqa: E402
 
 LOADER = 2**28
@@ -135,6 +134,11 @@ def hexed(values):
     return [hex(value) for value in values]
 
 
+def text_of(lengths, changes, seed, epoch):
+    lists = [lengths, *([position, *weights] for position, weights in changes)]
+    return " ".join([seed_text(seed, epoch), *map(dashed, lists)])
+
+
 def main():
     seeds = [(42, 0), (2**64 - 1, 2**64 - 1), (LONG, 7)]
     weights = {"few": [1, 0, 3, 5], "one": [7], "equal": [3, 3, 3], "wide": [2**63, 1, 0, 2**62 - 1], "mixed": MIXED}
@@ -179,6 +183,7 @@ def main():
                 "head": mixed(lengths, changes, *seed, 12),
                 "digest": hex(fnv1a64([x for e in mixed(lengths, changes, *seed, 1000) for x in e])),
                 "fingerprint": hex(fingerprint_mixed(lengths, changes, *seed)),
+                "text": text_of(lengths, changes, *seed),
             }
             for lengths, changes in sets
             for seed in seeds

@@ -43,6 +43,8 @@ pub enum LoaderError {
         /// The position of the last change.
         last: u64,
     },
+    /// The text is not a saved mixture.
+    NotAMixture,
     /// Positions are counted up to 2^64 - 1, and an epoch would begin or end behind that.
     PositionTooLarge {
         /// The epoch.
@@ -86,6 +88,7 @@ impl fmt::Display for LoaderError {
                 "the mixture cannot change at position {from}, because it changes at position \
                  {last} already: make changes in the order of their positions"
             ),
+            Self::NotAMixture => f.write_str("the text is not a saved mixture"),
             Self::PositionTooLarge { epoch, len } => write!(
                 f,
                 "epoch {epoch} of {len} positions ends behind position 2^64 - 1, the last there \
