@@ -30,11 +30,23 @@ use bijective_shuffle_core::engine::base::{check, parallel};
 /// ```
 pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     const CHUNK: usize = 1 << 14;
-    let is_weight = |weight: &f64| weight.is_finite() && *weight >= 0.0;
-    if let Some(index) = weights.iter().position(|weight| !is_weight(weight)) {
-        return Err(LoaderError::NotAWeight { index: index as u64 }.into());
+    let is_weight = |weight: f64| weight.is_finite() && weight >= 0.0;
+    let chunks = weights.len().div_ceil(CHUNK);
+    let mut each_largest = check::try_with_capacity(chunks)?;
+    each_largest.resize(chunks, Ok(0.0));
+    parallel::each_chunk(&mut each_largest, 1, |chunk, largest| {
+        for (index, &weight) in (chunk * CHUNK..).zip(&weights[chunk * CHUNK..]).take(CHUNK) {
+            largest[0] = match largest[0] {
+                Ok(_) if !is_weight(weight) => Err(LoaderError::NotAWeight { index: index as u64 }),
+                Ok(largest) => Ok(f64::max(largest, weight)),
+                bad => bad,
+            };
+        }
+    });
+    let mut largest = 0.0;
+    for of_chunk in each_largest {
+        largest = f64::max(largest, of_chunk?);
     }
-    let largest = weights.iter().copied().fold(0.0, f64::max);
     let count_bits = weights.len().next_power_of_two().trailing_zeros() as i32;
     let (mantissa, exponent) = parts(largest);
     // The number of bits before the point, less those that there shall be.
