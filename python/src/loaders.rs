@@ -8,6 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::errors::exception;
+use crate::evaluate::FEW;
 use crate::key::{Key, unsigned};
 use crate::threads::detached;
 
@@ -95,11 +96,14 @@ impl Weights {
         places: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut places = positions_of(&places);
-        let items = detached(py, || {
+        let is_short = places.len() <= FEW;
+        let mut draw = || {
             let mut items = Vec::with_capacity(places.len());
             self.inner.items(epoch, 0, &mut places, &mut items);
             items
-        })?;
+        };
+        // A few are drawn by the calling thread, which keeps the GIL.
+        let items = if is_short { draw() } else { detached(py, draw)? };
         Ok(PyArray1::from_vec(py, items))
     }
 }
@@ -170,11 +174,12 @@ impl Sets {
         positions: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
         let positions = positions_of(&positions);
-        let pairs = detached(py, || {
+        let look_up = || {
             let mut pairs = Vec::with_capacity(positions.len());
             self.inner.extend(&positions, &mut pairs);
             pairs
-        })?;
+        };
+        let pairs = if positions.len() <= FEW { look_up() } else { detached(py, look_up)? };
         let sets = PyArray1::from_iter(py, pairs.iter().map(|&(set, _)| set as u64));
         Ok((sets, PyArray1::from_iter(py, pairs.iter().map(|&(_, item)| item))))
     }

@@ -4,6 +4,8 @@ import collections
 import json
 import pathlib
 import pickle
+import subprocess
+import sys
 
 import bijective_shuffle as bs
 import numpy as np
@@ -164,6 +166,19 @@ def test_tables_are_shared():
     for wrong in (table, table[:0], table[:-1]):
         with pytest.raises(ValueError, match="make it again"):
             bs.Weighted.from_table(wrong, 7)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_few_draws_start_no_threads():
+    code = """
+import os, bijective_shuffle as bs
+draws, mixture = bs.Weighted([1, 2], 3, n=10**6), bs.Mixture([5, 6], [1, 2], 3, n=10**6)
+before = len(os.listdir("/proc/self/task"))
+draws[3], draws[:1000], mixture[3], mixture[:1000], draws.batches(10).next_batch()
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert run.stdout == "0\n"
 
 
 def test_what_is_wrong_is_said():

@@ -1,9 +1,10 @@
 //! [`Mixture`]: several sets in fixed shares.
 
 use core::fmt;
+use core::ops::Range;
 use core::str::FromStr;
 
-use bijective_shuffle::bijection::CycleWalk;
+use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::error::LoaderError;
 use bijective_shuffle::{Bijection, Error, FromSeed, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::saved;
@@ -14,7 +15,7 @@ use crate::batches::Source;
 const NUMBER: u32 = 2;
 
 /// The order of a set in one of its epochs: that of `Permutation::walk`.
-type Walk = CycleWalk<bijective_shuffle::bijection::Standard>;
+type Walk = CycleWalk<Standard>;
 
 /// A mixture of several sets in shares that whole weights give: position `p` holds a set, and an
 /// item of that set.
@@ -238,44 +239,45 @@ impl Stretch {
         Ok(Self { from, sums, taken, quota })
     }
 
-    /// How many of the first `count` items of the sets in a range belong to the first half of them.
-    /// This is Bresenham's line: each next count is that of an exact share, rounded.
-    fn of_first_half(&self, range: &core::ops::Range<usize>, count: u64) -> (usize, u64) {
+    /// The middle of a range of sets, and the weights of those before it and of all.
+    ///
+    /// Of the first `k` items of these sets, `k half / all` belong to those before the middle,
+    /// rounded to the nearest number: Bresenham's line. With `k` up to 2^64 nothing overflows.
+    fn halves(&self, range: &Range<usize>) -> (usize, u128, u128) {
         let middle = range.start.midpoint(range.end);
-        let half = u128::from(self.sums[middle] - self.sums[range.start]);
-        let all = u128::from(self.sums[range.end] - self.sums[range.start]);
-        // Where nothing has a weight there is nothing to count.
-        let rounded = (u128::from(count) * half + all / 2).checked_div(all).unwrap_or(0);
-        // At most the count, unless only the first half has a weight; then it is the count.
-        (middle, rounded as u64)
+        let weight = |end: usize| u128::from(self.sums[end] - self.sums[range.start]);
+        (middle, weight(middle), weight(range.end))
     }
 
     /// The set at a place of this stretch, and how many items of it come before in this stretch.
     fn look_up(&self, place: u64) -> (usize, u64) {
-        let (mut range, mut place) = (0..self.taken.len(), place);
+        let (mut range, mut place) = (0..self.taken.len(), u128::from(place));
         while range.len() > 1 {
-            let (middle, first) = self.of_first_half(&range, place);
-            let half = u128::from(self.sums[middle] - self.sums[range.start]);
-            let all = u128::from(self.sums[range.end] - self.sums[range.start]);
-            let next = ((u128::from(place) + 1) * half + all / 2) / all;
-            if next > u128::from(first) {
-                (range.end, place) = (middle, first);
+            let (middle, half, all) = self.halves(&range);
+            let sum = place * half + all / 2;
+            let before = sum / all;
+            // Whether there is one more with the next item.
+            if sum - before * all + half >= all {
+                (range.end, place) = (middle, before);
             } else {
-                (range.start, place) = (middle, place - first);
+                (range.start, place) = (middle, place - before);
             }
         }
-        (range.start, place)
+        // It has not become larger.
+        (range.start, place as u64)
     }
 
     /// Adds how many items of each set are among the first `count` of this stretch.
     fn count(&self, count: u64, sums: &mut [u64]) {
-        let mut halves = vec![(0..self.taken.len(), count)];
+        let mut halves = vec![(0..self.taken.len(), u128::from(count))];
         while let Some((range, count)) = halves.pop() {
             if range.len() == 1 {
-                sums[range.start] += count;
+                sums[range.start] += count as u64;
                 continue;
             }
-            let (middle, first) = self.of_first_half(&range, count);
+            let (middle, half, all) = self.halves(&range);
+            // Sets without a weight have no items.
+            let first = (count * half + all / 2).checked_div(all).unwrap_or(0);
             halves.push((range.start..middle, first));
             halves.push((middle..range.end, count - first));
         }

@@ -155,7 +155,7 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
     /// Writes the items at consecutive positions, on all cores. Behind position 2^64 - 1 comes 0.
     pub fn fill(&self, first: u64, out: &mut [u64]) {
         let (law, columns) = (&self.law, self.columns());
-        parallel::each_chunk(out, TASK, |task, out| {
+        in_tasks(out, |task, out| {
             let first = first.wrapping_add((task * TASK) as u64);
             for (k, out) in out.iter_mut().enumerate() {
                 *out = first.wrapping_add(k as u64);
@@ -167,11 +167,21 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
     /// Replaces each position by the item there, on all cores.
     pub fn replace(&self, positions: &mut [u64]) {
         let (law, columns) = (&self.law, self.columns());
-        parallel::each_chunk(positions, TASK, |_, positions| law.replace(columns, positions));
+        in_tasks(positions, |_, positions| law.replace(columns, positions));
     }
 
     fn columns(&self) -> &[Entry] {
         &self.table.as_ref()[1..]
+    }
+}
+
+/// Calls a task with each piece of some places. A single piece is the calling thread's, which then
+/// wakes no other.
+fn in_tasks(places: &mut [u64], task: impl Fn(usize, &mut [u64]) + Sync) {
+    if places.len() <= TASK {
+        task(0, places);
+    } else {
+        parallel::each_chunk(places, TASK, task);
     }
 }
 
@@ -262,7 +272,7 @@ impl<T: AsRef<[Entry]>> Source for Weighted<T> {
     fn items(&self, epoch: u64, _len: u64, places: &mut [u64], out: &mut Vec<u64>) {
         let law = Law { key: key(self.seed.with_epoch(epoch)), ..self.law };
         let columns = self.columns();
-        parallel::each_chunk(places, TASK, |_, places| law.replace(columns, places));
+        in_tasks(places, |_, places| law.replace(columns, places));
         out.extend_from_slice(places);
     }
 }
