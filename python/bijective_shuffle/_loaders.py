@@ -30,8 +30,9 @@ class Batches:
         checked = Sampler(n, 0, rank=rank, world=world, batch=batch, tail=tail)
         self._source, self._tail = source, tail
         self._rank, self._world, self._batch = checked.rank, checked.world, checked.batch
-        # The places of all ranks. The check of a sampler's state includes its seed.
-        self._sampler = Sampler(n, source.fingerprint, batch=checked.world * checked.batch,
+        # It goes from step to step, and gives the first place of each: as many ranks as a step has
+        # places take one each. The check of a sampler's state includes its seed.
+        self._sampler = Sampler(n, source.fingerprint, world=checked.world * checked.batch,
                                 tail="drop" if tail == "drop" else "short", sequential=True)
         self.set_epoch(epoch)
 
@@ -43,11 +44,11 @@ class Batches:
         step = self._sampler.next_batch()
         if step is None:
             return None
-        return self._source.items(epoch, self._sampler.n, self._own(int(step[0]), len(step)))
+        return self._source.items(epoch, self._sampler.n, self._own(int(step[0])))
 
-    def _own(self, first: int, left: int) -> np.ndarray[Any, Any]:
-        """This rank's places of a step that begins at a place, with so many places left for it."""
-        whole = self._world * self._batch
+    def _own(self, first: int) -> np.ndarray[Any, Any]:
+        """This rank's places of the step that begins at a place."""
+        left, whole = self._sampler.n - first, self._world * self._batch
         if left < whole:
             padded = -(-left // self._world) * self._world
             whole = {"short": left, "pad": padded, "fill": whole}[self._tail]
