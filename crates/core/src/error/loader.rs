@@ -22,7 +22,7 @@ pub enum LoaderError {
         /// The number of items with a weight above 0.
         available: u64,
     },
-    /// A table for draws by weights was altered, or is none.
+    /// The table was not made for draws by weights, or was altered.
     NotATable,
     /// There is not one weight for each set.
     SetCount {
@@ -72,7 +72,7 @@ impl fmt::Display for LoaderError {
                  a weight above 0: draw fewer"
             ),
             Self::NotATable => f.write_str(
-                "the table is none that draws by weights use, or was altered: make it again from \
+                "the table was not made for draws by weights, or was altered: make it again from \
                  the weights",
             ),
             Self::SetCount { sets, weights } => write!(
