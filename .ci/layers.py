@@ -27,6 +27,7 @@ import sys
 PACKAGES = {
     "crates/core/src": ["word", "error", "base", "seed", "bijection", "engine", "lib"],
     "crates/affine/src": None,
+    "crates/loaders/src": None,
     "crates/rng/src": None,
     "crates/stats/src": None,
     "src": [

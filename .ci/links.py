@@ -35,6 +35,7 @@ PACKAGES = {
     LIBRARY: ROOT,
     "bijective-shuffle-affine": ROOT / "crates" / "affine",
     "bijective-shuffle-core": ROOT / "crates" / "core",
+    "bijective-shuffle-loaders": ROOT / "crates" / "loaders",
     "bijective-shuffle-rng": ROOT / "crates" / "rng",
     "bijective-shuffle-stats": ROOT / "crates" / "stats",
     "bijective-shuffle-cli": ROOT / "crates" / "cli",

@@ -25,6 +25,7 @@ from ._arrays import (
     unshuffle,
     unshuffle_together,
 )
+from ._loaders import Batches, Mixture, Weighted, weighted_sample
 from ._native import (
     ArrayError,
     BlockShuffle,
@@ -40,13 +41,16 @@ from ._native import (
 
 __all__ = [
     "ArrayError",
+    "Batches",
     "BlockShuffle",
     "ForeignStateError",
     "GpuUnavailableError",
     "IndexNotBuiltError",
+    "Mixture",
     "Permutation",
     "Places",
     "Sampler",
+    "Weighted",
     "__version__",
     "choice",
     "cuda",
@@ -58,4 +62,5 @@ __all__ = [
     "thread_count",
     "unshuffle",
     "unshuffle_together",
+    "weighted_sample",
 ]

@@ -19,6 +19,7 @@ mod evaluate;
 mod gpu;
 mod iter;
 mod key;
+mod loaders;
 mod order;
 mod permutation;
 mod places;
@@ -43,6 +44,8 @@ mod _native {
     use super::gpu::{gpu, gpu_covers, gpu_indexes, gpu_reorder};
     #[pymodule_export]
     use super::iter::{Chunks, Indexes};
+    #[pymodule_export]
+    use super::loaders::{Sets, Weights, weighted_sample};
     #[pymodule_export]
     use super::permutation::{Permutation, restore};
     #[pymodule_export]

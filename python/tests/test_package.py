@@ -53,9 +53,10 @@ def test_everything_public_has_documentation():
 
 def test_examples_of_the_documentation():
     assert doctest.testmod(bs).failed == 0
+    assert doctest.testmod(bs._loaders).failed == 0
 
 
-@pytest.mark.parametrize("name", ["python/README.md", "docs/python.md"])
+@pytest.mark.parametrize("name", ["python/README.md", "docs/python.md", "docs/loaders.md"])
 def test_examples_of_the_documents(name):
     text = (pathlib.Path(__file__).resolve().parents[2] / name).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)

@@ -81,7 +81,7 @@ fn compare(package: &str) {
 // One test for all: rustdoc would wait for rustdoc.
 #[test]
 fn the_public_api_is_the_one_that_was_reviewed() {
-    for package in ["core", "rng", "affine", "stats"] {
+    for package in ["core", "rng", "affine", "stats", "loaders"] {
         compare(&format!("bijective-shuffle-{package}"));
     }
     compare("bijective-shuffle");

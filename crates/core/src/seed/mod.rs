@@ -60,7 +60,7 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 /// | --- | --- |
 /// | key | the 64-bit seed, low word first |
 /// | counter word 0 | `j` |
-/// | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a generator |
+/// | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a generator; `2^28` plus its number for a loader |
 /// | counter words 2 and 3 | the epoch, low word first |
 ///
 /// A 64-bit word is two of these, the low one first. Seed and epoch are separate inputs, so they
@@ -244,6 +244,9 @@ pub enum KeyDomain {
     /// The seed and states of a generator of `rng`, given by its number there, which
     /// is below 2^29.
     Generator(u32),
+    /// The seed from which something of the package `bijective-shuffle-loaders` draws, given by its
+    /// number there, which is below 2^28.
+    Loader(u32),
 }
 
 impl KeyDomain {
@@ -253,12 +256,14 @@ impl KeyDomain {
     pub fn word(self) -> u32 {
         const EXACT: u32 = 1 << 31;
         const GENERATOR: u32 = 1 << 29;
+        const LOADER: u32 = 1 << 28;
         match self {
             Self::Bits(bits) => bits & !EXACT,
             Self::Exact(size) => (size ^ size >> 31 ^ size >> 62) as u32 | EXACT,
             // Above every width in bits, so it is distinct from them.
             Self::Blocks => 1 << 30,
             Self::Generator(number) => number & (GENERATOR - 1) | GENERATOR,
+            Self::Loader(number) => number & (LOADER - 1) | LOADER,
         }
     }
 }
@@ -510,5 +515,8 @@ mod tests {
         assert_ne!(word(KeyDomain::Generator(0)), word(KeyDomain::Generator(1)));
         assert_ne!(word(KeyDomain::Generator(0)), word(KeyDomain::Blocks));
         assert_ne!(word(KeyDomain::Generator(7)), word(KeyDomain::Bits(7)));
+        assert_ne!(word(KeyDomain::Loader(0)), word(KeyDomain::Loader(1)));
+        assert_ne!(word(KeyDomain::Loader(7)), word(KeyDomain::Generator(7)));
+        assert_ne!(word(KeyDomain::Loader(7)), word(KeyDomain::Bits(7)));
     }
 }

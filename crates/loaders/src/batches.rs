@@ -1,0 +1,210 @@
+//! [`Batches`]: what a rank takes in each step.
+
+use bijective_shuffle::{Error, Sampler, SamplerBuilder, SamplerState, Tail};
+
+/// What [`Batches`] deal out, such as [`Weighted`](crate::Weighted) and
+/// [`Mixture`](crate::Mixture): an item for each place of each epoch.
+///
+/// An implementation has to give the same item for the same epoch and place, on every rank.
+pub trait Source {
+    /// What a place holds.
+    type Item;
+
+    /// A hash of everything that the items depend on besides epoch and place: it tells a state of
+    /// another source.
+    fn fingerprint(&self) -> u64;
+
+    /// Checks that an epoch of `len` places can be asked for.
+    ///
+    /// # Errors
+    ///
+    /// For [`Mixture`](crate::Mixture), [`Error::Loader`] with
+    /// [`LoaderError::PositionTooLarge`](bijective_shuffle::error::LoaderError::PositionTooLarge).
+    fn check_epoch(&self, epoch: u64, len: u64) -> Result<(), Error> {
+        let _ = (epoch, len);
+        Ok(())
+    }
+
+    /// Appends the items at some places of an epoch of `len` places, each below `len`. What is in
+    /// `places` afterwards is unspecified.
+    fn items(&self, epoch: u64, len: u64, places: &mut [u64], out: &mut Vec<Self::Item>);
+}
+
+impl<S: Source + ?Sized> Source for &S {
+    type Item = S::Item;
+
+    fn fingerprint(&self) -> u64 {
+        (**self).fingerprint()
+    }
+
+    fn check_epoch(&self, epoch: u64, len: u64) -> Result<(), Error> {
+        (**self).check_epoch(epoch, len)
+    }
+
+    fn items(&self, epoch: u64, len: u64, places: &mut [u64], out: &mut Vec<S::Item>) {
+        (**self).items(epoch, len, places, out);
+    }
+}
+
+/// The batches of a training loop on several ranks, from a [`Source`].
+///
+/// A step takes the next `world * batch` places of the epoch, and each rank gets a run of them: the
+/// first `batch` places are those of rank 0, the next those of rank 1, and so on. (A [`Sampler`]
+/// deals its places out in turn. From a mixture of two equal sets, two ranks would then get a set
+/// each.) The ranks do not communicate. A state says how many places are done, so it fits any
+/// number of ranks and any batch size: a run that is resumed goes on with the places that are left,
+/// each once.
+///
+/// The last step may have fewer places left, and [`Tail`] says what happens then, as for
+/// [`Sampler`]. The ranks share what places it has as equally as possible, and the first ones get
+/// those that are over.
+///
+/// # Examples
+///
+/// Four ranks stop after some steps, and three go on:
+///
+/// ```
+/// use bijective_shuffle_loaders::{Batches, Weighted};
+///
+/// let draws = Weighted::new(&[1, 2, 3, 4], 42)?;
+/// let (mut items, mut batch, mut state) = (Vec::new(), Vec::new(), None);
+/// for rank in 0..4 {
+///     let mut batches = Batches::new(&draws, 1000, |sampler| sampler.rank(rank, 4).batch(10))?;
+///     for _ in 0..7 {
+///         batches.next_batch(&mut batch)?;
+///         items.extend_from_slice(&batch);
+///     }
+///     state = Some(batches.state());
+/// }
+/// for rank in 0..3 {
+///     let mut batches = Batches::new(&draws, 1000, |sampler| sampler.rank(rank, 3).batch(16))?;
+///     batches.resume(&state.unwrap())?;
+///     while batches.next_batch(&mut batch)? {
+///         items.extend_from_slice(&batch);
+///     }
+/// }
+///
+/// // All draws of the epoch, each once.
+/// let mut expected = vec![0; 1000];
+/// draws.fill(0, &mut expected);
+/// items.sort();
+/// expected.sort();
+/// assert_eq!(items, expected);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batches<S> {
+    source: S,
+    sampler: Sampler,
+    places: Vec<u64>,
+}
+
+impl<S: Source> Batches<S> {
+    /// Batches of a source, with `len` places in an epoch, at the beginning of epoch 0. `settings`
+    /// sets rank, world, batch and tail of the sampler that deals out the places.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SamplerBuilder::build`] and of [`Source::check_epoch`].
+    pub fn new(
+        source: S,
+        len: u64,
+        settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
+    ) -> Result<Self, Error> {
+        source.check_epoch(0, len)?;
+        // The check of a sampler's state includes its seed.
+        let builder = Sampler::builder(len, source.fingerprint()).sequential();
+        Ok(Self { sampler: settings(builder).build()?, source, places: Vec::new() })
+    }
+
+    /// Replaces a vector's contents with this rank's items of the next step. Returns whether there
+    /// was a step.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]. The step is then not taken.
+    pub fn next_batch(&mut self, batch: &mut Vec<S::Item>) -> Result<bool, Error> {
+        batch.clear();
+        let mut ahead = self.sampler.clone();
+        let is_step = ahead.next_batch(&mut self.places)?;
+        self.deal();
+        let bytes = (self.places.len() as u64).saturating_mul(size_of::<S::Item>() as u64);
+        let reserved = batch.try_reserve(self.places.len());
+        reserved.map_err(|_| Error::OutOfMemory { bytes })?;
+        let (epoch, len) = (self.sampler.epoch(), self.sampler.len());
+        self.source.items(epoch, len, &mut self.places, batch);
+        self.sampler = ahead;
+        Ok(is_step)
+    }
+
+    /// Puts a run of places where the sampler has put every `world`-th one, as many as it has.
+    fn deal(&mut self) {
+        let (sampler, own) = (&self.sampler, self.places.len() as u64);
+        let (rank, world, len) = (sampler.rank(), sampler.world(), sampler.len());
+        let left = len - sampler.consumed();
+        let places = match sampler.tail() {
+            Tail::Short => left.min(world * sampler.batch()),
+            // All ranks have as many.
+            _ => own * world,
+        };
+        let (each, over) = (places / world, places % world);
+        let first = rank * each + rank.min(over);
+        debug_assert_eq!(own, each + u64::from(rank < over));
+        for (place, offset) in self.places.iter_mut().zip(first..) {
+            // Behind its end the epoch begins again.
+            *place =
+                if offset < left { sampler.consumed() + offset } else { (offset - left) % len };
+        }
+    }
+
+    /// Goes to the beginning of an epoch.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Source::check_epoch`]. After an error nothing has changed.
+    pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
+        self.source.check_epoch(epoch, self.sampler.len())?;
+        self.sampler.set_epoch(epoch)
+    }
+
+    /// Goes to the beginning of the next epoch; after the last one, 2^64 - 1, comes 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`set_epoch`](Self::set_epoch).
+    pub fn next_epoch(&mut self) -> Result<(), Error> {
+        self.set_epoch(self.sampler.epoch().wrapping_add(1))
+    }
+
+    /// The current position, which can be saved and [resumed](Self::resume) in another process.
+    pub fn state(&self) -> SamplerState {
+        self.sampler.state()
+    }
+
+    /// Goes to the position of a state, which must come from the same source, with as many places
+    /// in an epoch. Rank, world, batch and tail may differ.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sampler`] with
+    /// [`SamplerError::ForeignState`](bijective_shuffle::error::SamplerError::ForeignState) if the
+    /// state comes from elsewhere, or has been changed, and those of [`Source::check_epoch`]. After
+    /// an error nothing has changed.
+    pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
+        let mut resumed = self.sampler.clone();
+        resumed.resume(state)?;
+        self.source.check_epoch(resumed.epoch(), resumed.len())?;
+        self.sampler = resumed;
+        Ok(())
+    }
+
+    /// Where the sampler stands that deals out the places.
+    pub fn sampler(&self) -> &Sampler {
+        &self.sampler
+    }
+
+    /// The source.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+}

@@ -1,0 +1,145 @@
+//! [`sample`]: draws without replacement.
+
+use bijective_shuffle::error::LoaderError;
+use bijective_shuffle::rayon;
+use bijective_shuffle::rng::{Fill, Philox4x32Rng};
+use bijective_shuffle::{Error, KeyDomain, Seed};
+use bijective_shuffle_core::engine::base::{check, parallel};
+
+/// The number of draws without replacement, among what this package draws.
+const NUMBER: u32 = 1;
+
+/// How many exponential numbers are made at a time.
+const CHUNK: usize = 1 << 12;
+
+/// How many items are worth a thread.
+const LEAST: usize = 1 << 15;
+
+/// Draws `count` items without replacement, by weights: each next one with a probability in
+/// proportion to its weight among those that are left. They are in the order in which they are
+/// drawn, so a smaller sample of the same seed is the beginning of a larger one.
+///
+/// Item `i` gets the key `e / w`, with `w` its weight and `e` the `i`-th exponential number (`f64`)
+/// of a stream of [`Philox4x32Rng`], and the items with the smallest keys are drawn (Efraimidis and
+/// Spirakis, *Weighted random sampling with a reservoir*, 2006). The weight becomes an `f64`, and
+/// the quotient is rounded, as IEEE 754 has it; of equal keys that of the earlier item is smaller.
+/// So the items are the same on every machine. The numbers have 52 random bits, as those of
+/// [`Fill`] have.
+///
+/// It takes time in proportion to the number of weights, on all cores, and memory for twice the
+/// sample on each thread.
+///
+/// # Errors
+///
+/// [`Error::Loader`] with [`LoaderError::SampleTooLarge`] if fewer items have a weight above 0;
+/// [`Error::OutOfMemory`].
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_loaders::sample;
+///
+/// let weights = [1, 0, 1000, 1000, 1];
+/// let three = sample(&weights, 3, 42)?;
+/// assert!(!three.contains(&1));
+/// assert_eq!(sample(&weights, 2, 42)?, three[..2]);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+pub fn sample(weights: &[u64], count: usize, seed: impl Into<Seed>) -> Result<Vec<u64>, Error> {
+    let child = seed.into().child(KeyDomain::Loader(NUMBER));
+    let threads = rayon::current_num_threads().min(weights.len().div_ceil(LEAST)).max(1);
+    let size = weights.len().div_ceil(threads).max(1);
+    let mut parts: Vec<_> = weights
+        .chunks(size)
+        .zip((0..).step_by(size))
+        .map(|(weights, first)| (weights, first, Ok(Smallest::of(count))))
+        .collect();
+    parallel::each_mut(&mut parts, |_, (weights, first, smallest)| {
+        if let Ok(kept) = smallest
+            && let Err(error) = kept.take(weights, *first, child)
+        {
+            *smallest = Err(error);
+        }
+    });
+    let (mut all, mut available) = (Smallest::of(count), 0);
+    for (_, _, part) in parts {
+        let part = part?;
+        available += part.seen;
+        for key in part.keys {
+            all.push(key)?;
+        }
+    }
+    if (count as u64) > available {
+        return Err(LoaderError::SampleTooLarge { count: count as u64, available }.into());
+    }
+    all.keys.sort_unstable();
+    let mut items = check::try_with_capacity(count)?;
+    items.extend(all.keys.iter().take(count).map(|key| key.item));
+    Ok(items)
+}
+
+/// The key of an item that has a weight.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// The bits of a number from 0 on, which are in the order of the numbers.
+    bits: u64,
+    item: u64,
+}
+
+/// The smallest keys so far, among some that are not.
+struct Smallest {
+    count: usize,
+    keys: Vec<Key>,
+    /// No smaller keys are known to be enough.
+    bound: Option<Key>,
+    /// The number of items with a weight above 0.
+    seen: u64,
+}
+
+impl Smallest {
+    fn of(count: usize) -> Self {
+        Self { count, keys: Vec::new(), bound: None, seen: 0 }
+    }
+
+    /// Takes the keys of some items, from a number on.
+    fn take(&mut self, weights: &[u64], first: usize, child: Seed) -> Result<(), Error> {
+        let mut rng = Philox4x32Rng::new(child, 0);
+        // A number takes two words.
+        rng.set_position(2 * first as u128);
+        let mut numbers = [0.0; CHUNK];
+        let mut item = first as u64;
+        for weights in weights.chunks(CHUNK) {
+            let numbers = &mut numbers[..weights.len()];
+            rng.fill_exponential_f64(numbers);
+            for (&weight, &number) in weights.iter().zip(&*numbers) {
+                if weight > 0 {
+                    self.seen += 1;
+                    // From 2^-116 on, or 0: never subnormal.
+                    self.push(Key { bits: (number / weight as f64).to_bits(), item })?;
+                }
+                item += 1;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn push(&mut self, key: Key) -> Result<(), Error> {
+        if self.count == 0 || self.bound.is_some_and(|bound| key > bound) {
+            return Ok(());
+        }
+        if self.keys.len() == self.keys.capacity() {
+            // It grows by half or more, up to twice the sample.
+            let more = self.keys.len().max(64).min(self.count.saturating_mul(2));
+            let bytes = (self.keys.len() + more).saturating_mul(size_of::<Key>()) as u64;
+            self.keys.try_reserve_exact(more).map_err(|_| Error::OutOfMemory { bytes })?;
+        }
+        self.keys.push(key);
+        if self.keys.len() >= self.count.saturating_mul(2) {
+            let (_, &mut last, _) = self.keys.select_nth_unstable(self.count - 1);
+            self.keys.truncate(self.count);
+            self.bound = Some(last);
+        }
+        Ok(())
+    }
+}

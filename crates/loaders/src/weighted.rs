@@ -1,0 +1,288 @@
+//! [`Weighted`]: draws with replacement.
+
+use core::fmt;
+
+use bijective_shuffle::rng::Philox4x32Rng;
+use bijective_shuffle::{Error, KeyDomain, Seed};
+use bijective_shuffle_core::engine::base::philox4x32::lanes::{Counters, LOW, encrypt};
+use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
+use bijective_shuffle_core::engine::base::{parallel, saved};
+
+use crate::batches::Source;
+use crate::table::{self, Entry};
+
+/// The number of draws by weights, among what this package draws.
+const NUMBER: u32 = 0;
+
+/// How many positions are drawn side by side.
+const LANES: usize = 16;
+
+/// How many positions a thread draws at a time.
+const TASK: usize = 1 << 14;
+
+/// Draws with replacement: position `p` holds item `i` with a probability of exactly
+/// `weights[i] / total`, independently of all other positions.
+///
+/// A draw takes constant time and looks at one entry of a table, which is built on all cores, takes
+/// 16 bytes an item, and is exact: weights are whole numbers, and nothing is rounded. Weights that
+/// are not whole become so by [`integer_weights`](crate::integer_weights).
+///
+/// Every epoch of the seed has draws of its own from the same table. If the weights change between
+/// epochs, make another `Weighted` of the same seed. [`Batches`](crate::Batches) deals positions
+/// out to ranks.
+///
+/// # One table for several processes
+///
+/// [`table`](Self::table) is plain numbers without addresses. A program that writes them to a file
+/// lets the others map that file into memory and call [`from_table`](Self::from_table).
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_loaders::Weighted;
+///
+/// let draws = Weighted::new(&[1, 0, 3], 42)?;
+/// let mut items = vec![0; 100_000];
+/// draws.fill(0, &mut items);
+/// let thirds = items.iter().filter(|&&item| item == 2).count();
+/// assert!((74_000..76_000).contains(&thirds));
+/// assert!(!items.contains(&1));
+/// assert_eq!(items[777], draws.get(777));
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Weighted<T = Vec<[u64; 2]>> {
+    table: T,
+    seed: Seed,
+    law: Law,
+}
+
+/// What a draw needs besides the table.
+#[derive(Clone, Copy)]
+struct Law {
+    key: u64,
+    /// The number of items, and the total weight.
+    ranges: [u64; 2],
+    /// A word whose remainder is less, for either range, would make some numbers likelier.
+    rejected: [u64; 2],
+}
+
+impl Weighted {
+    /// Builds the table of some weights, on all cores.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Loader`] with [`LoaderError::NoWeight`] if no weight is above 0, or with
+    /// [`LoaderError::TotalWeight`] if their sum does not fit 64 bits; [`Error::OutOfMemory`].
+    ///
+    /// [`LoaderError::NoWeight`]: bijective_shuffle::error::LoaderError::NoWeight
+    /// [`LoaderError::TotalWeight`]: bijective_shuffle::error::LoaderError::TotalWeight
+    pub fn new(weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
+        let table = table::build(weights)?;
+        Ok(Self::of(table, seed.into()))
+    }
+}
+
+impl<T: AsRef<[Entry]>> Weighted<T> {
+    /// Draws from a table that [`table`](Self::table) gave, perhaps in another process.
+    ///
+    /// The memory must not change afterwards. If it does, wrong items are drawn, or a draw panics.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Loader`] with [`LoaderError::NotATable`] if a draw from it could find no item.
+    ///
+    /// [`LoaderError::NotATable`]: bijective_shuffle::error::LoaderError::NotATable
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle_loaders::Weighted;
+    ///
+    /// let first = Weighted::new(&[5, 6, 7], 42)?;
+    /// let second = Weighted::from_table(first.table(), 42)?;
+    /// assert_eq!(first.get(1_000_000_000_000), second.get(1_000_000_000_000));
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn from_table(table: T, seed: impl Into<Seed>) -> Result<Self, Error> {
+        table::verify(table.as_ref())?;
+        Ok(Self::of(table, seed.into()))
+    }
+
+    /// With a table that has been checked.
+    fn of(table: T, seed: Seed) -> Self {
+        let [total, items] = table.as_ref()[0];
+        let ranges = [items, total];
+        let rejected = ranges.map(|range| range.wrapping_neg() % range);
+        Self { table, seed, law: Law { key: key(seed), ranges, rejected } }
+    }
+
+    /// The same weights at another epoch.
+    #[must_use]
+    pub fn with_epoch(mut self, epoch: u64) -> Self {
+        self.seed = self.seed.with_epoch(epoch);
+        self.law.key = key(self.seed);
+        self
+    }
+
+    /// The seed, with its epoch.
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// The number of items that have weights.
+    #[expect(clippy::len_without_is_empty, reason = "there is at least one item")]
+    pub fn len(&self) -> u64 {
+        self.law.ranges[0]
+    }
+
+    /// The sum of all weights.
+    pub fn total(&self) -> u64 {
+        self.law.ranges[1]
+    }
+
+    /// The table: the total weight and the number of items, and then for each item how much of its
+    /// column is its own, and the item that has the rest.
+    pub fn table(&self) -> &[[u64; 2]] {
+        self.table.as_ref()
+    }
+
+    /// The item at a position.
+    pub fn get(&self, position: u64) -> u64 {
+        self.law.draw(self.columns(), position, 0)
+    }
+
+    /// Writes the items at consecutive positions, on all cores. Behind position 2^64 - 1 comes 0.
+    pub fn fill(&self, first: u64, out: &mut [u64]) {
+        let (law, columns) = (&self.law, self.columns());
+        in_tasks(out, |task, out| {
+            let first = first.wrapping_add((task * TASK) as u64);
+            for (k, out) in out.iter_mut().enumerate() {
+                *out = first.wrapping_add(k as u64);
+            }
+            law.replace(columns, out);
+        });
+    }
+
+    /// Replaces each position by the item there, on all cores.
+    pub fn replace(&self, positions: &mut [u64]) {
+        let (law, columns) = (&self.law, self.columns());
+        in_tasks(positions, |_, positions| law.replace(columns, positions));
+    }
+
+    fn columns(&self) -> &[Entry] {
+        &self.table.as_ref()[1..]
+    }
+}
+
+/// Calls a task with each piece of some places. A single piece is the calling thread's, which then
+/// wakes no other.
+fn in_tasks(places: &mut [u64], task: impl Fn(usize, &mut [u64]) + Sync) {
+    if places.len() <= TASK {
+        task(0, places);
+    } else {
+        parallel::each_chunk(places, TASK, task);
+    }
+}
+
+/// The key of the generator whose words are the draws.
+fn key(seed: Seed) -> u64 {
+    Philox4x32Rng::new(seed.child(KeyDomain::Loader(NUMBER)), 0).key()
+}
+
+impl Law {
+    /// Draws at a position, with words of the streams from a number on.
+    fn draw(&self, columns: &[Entry], position: u64, first_stream: u64) -> u64 {
+        let philox = bijective_shuffle_core::Philox4x32::<10>::new(halves(self.key));
+        let [low, high] = halves(position);
+        let mut stream = first_stream;
+        loop {
+            let [stream_low, stream_high] = halves(stream);
+            let block = philox.block([low, high, stream_low, stream_high]).map(u64::from);
+            if let Some(item) = self.item(columns, block) {
+                return item;
+            }
+            stream += 1;
+        }
+    }
+
+    /// The item that a block of four words draws, unless a word would make it too likely.
+    #[inline(always)]
+    fn item(&self, columns: &[Entry], block: [u64; 4]) -> Option<u64> {
+        let words = [block[1] << 32 | block[0] & LOW, block[3] << 32 | block[2] & LOW];
+        let products: [u128; 2] =
+            core::array::from_fn(|k| u128::from(words[k]) * u128::from(self.ranges[k]));
+        let is_rejected = (0..2).any(|k| (products[k] as u64) < self.rejected[k]);
+        let [column, part] = products.map(|product| (product >> 64) as u64);
+        let [own, alias] = columns[column as usize];
+        let item = if part < own { column } else { alias };
+        (!is_rejected).then_some(item)
+    }
+
+    fn replace(&self, columns: &[Entry], positions: &mut [u64]) {
+        let level = SimdLevel::current();
+        for positions in positions.chunks_mut(LANES) {
+            level.run(Draws { law: self, columns, positions });
+        }
+    }
+}
+
+/// Replaces up to [`LANES`] positions by their items.
+struct Draws<'a> {
+    law: &'a Law,
+    columns: &'a [Entry],
+    positions: &'a mut [u64],
+}
+
+impl SimdKernel for Draws<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut x: Counters<LANES> = [[0; LANES]; 4];
+        for (lane, &position) in self.positions.iter().enumerate() {
+            (x[0][lane], x[1][lane]) = (position, position >> 32);
+        }
+        encrypt(self.law.key, &mut x);
+        for (lane, position) in self.positions.iter_mut().enumerate() {
+            let block = core::array::from_fn(|word| x[word][lane]);
+            *position = match self.law.item(self.columns, block) {
+                Some(item) => item,
+                None => self.law.draw(self.columns, *position, 1),
+            };
+        }
+    }
+}
+
+fn halves(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
+impl<T: AsRef<[Entry]>> Source for Weighted<T> {
+    type Item = u64;
+
+    fn fingerprint(&self) -> u64 {
+        let columns = self.columns();
+        let samples = saved::sample_points(columns.len() as u64 - 1);
+        let samples = samples.flat_map(|column| columns[column as usize]);
+        let seed = self.seed.keys().iter().copied();
+        saved::check(self.law.ranges.into_iter().chain(seed).chain(samples))
+    }
+
+    fn items(&self, epoch: u64, _len: u64, places: &mut [u64], out: &mut Vec<u64>) {
+        let law = Law { key: key(self.seed.with_epoch(epoch)), ..self.law };
+        let columns = self.columns();
+        in_tasks(places, |_, places| law.replace(columns, places));
+        out.extend_from_slice(places);
+    }
+}
+
+impl<T: AsRef<[Entry]>> fmt::Debug for Weighted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Weighted")
+            .field("len", &self.len())
+            .field("total", &self.total())
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! What a second implementation gives: `vectors/make_vectors.py` beside this folder.
+
+use bijective_shuffle::Seed;
+use bijective_shuffle_loaders::{Batches, Mixture, Source, Weighted, integer_weights, sample};
+use serde_json::Value;
+
+fn vectors() -> Value {
+    serde_json::from_str(include_str!("../vectors/loaders.json")).unwrap()
+}
+
+fn number(value: &Value) -> u64 {
+    match value.as_str() {
+        Some(text) => u64::from_str_radix(text.strip_prefix("0x").unwrap(), 16).unwrap(),
+        None => value.as_u64().unwrap(),
+    }
+}
+
+fn numbers(value: &Value) -> Vec<u64> {
+    value.as_array().unwrap().iter().map(number).collect()
+}
+
+fn seed(value: &Value) -> Seed {
+    value["seed"].as_str().unwrap().parse().unwrap()
+}
+
+fn entries<'a>(vectors: &'a Value, chapter: &str) -> &'a [Value] {
+    let entries = vectors[chapter].as_array().unwrap();
+    assert!(entries.len() > 2, "{chapter}");
+    entries
+}
+
+/// The weights that an entry names.
+fn weights(vectors: &Value, entry: &Value) -> Vec<u64> {
+    let named = entries(vectors, "weights").iter().find(|named| named["name"] == entry["weights"]);
+    numbers(&named.unwrap()["weights"])
+}
+
+fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
+    let bytes = words.into_iter().flat_map(u64::to_le_bytes);
+    bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    })
+}
+
+#[test]
+fn whole_weights() {
+    for entry in entries(&vectors(), "integers") {
+        let weights: Vec<f64> =
+            entry["weights"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+        assert_eq!(integer_weights(&weights).unwrap(), numbers(&entry["integers"]), "{entry}");
+    }
+}
+
+#[test]
+fn tables() {
+    let vectors = vectors();
+    for entry in entries(&vectors, "tables") {
+        let draws = Weighted::new(&weights(&vectors, entry), 0).unwrap();
+        let head: Vec<_> = entry["head"].as_array().unwrap().iter().map(numbers).collect();
+        assert!(draws.table().iter().zip(&head).all(|(entry, head)| entry[..] == head[..]));
+        let words = draws.table().iter().copied().flatten();
+        assert_eq!(digest(words), number(&entry["digest"]), "{}", entry["weights"]);
+    }
+}
+
+#[test]
+fn draws() {
+    let vectors = vectors();
+    for entry in entries(&vectors, "draws") {
+        let draws = Weighted::new(&weights(&vectors, entry), seed(entry)).unwrap();
+        let (mut positions, items) = (numbers(&entry["positions"]), numbers(&entry["items"]));
+        assert!(positions.iter().zip(&items).all(|(&p, &item)| draws.get(p) == item));
+        draws.replace(&mut positions);
+        assert_eq!(positions, items);
+        let mut first = vec![0; 300];
+        draws.fill(0, &mut first);
+        assert_eq!(digest(first.iter().copied()), number(&entry["digest"]));
+        assert_eq!(draws.fingerprint(), number(&entry["fingerprint"]));
+
+        // A batch of that epoch is the same draws.
+        let epoch = draws.seed().epoch();
+        let mut batches = Batches::new(draws, 300, |sampler| sampler.batch(300)).unwrap();
+        batches.set_epoch(epoch).unwrap();
+        let mut batch = Vec::new();
+        batches.next_batch(&mut batch).unwrap();
+        assert_eq!(batch, first);
+    }
+}
+
+#[test]
+fn samples() {
+    let vectors = vectors();
+    for entry in entries(&vectors, "samples") {
+        let (weights, items) = (weights(&vectors, entry), numbers(&entry["items"]));
+        assert_eq!(sample(&weights, items.len(), seed(entry)).unwrap(), items);
+    }
+}
+
+#[test]
+fn mixtures() {
+    for entry in entries(&vectors(), "mixtures") {
+        let lengths = numbers(&entry["lengths"]);
+        let (mut mixture, mut sets) = (None, 0);
+        for change in entry["changes"].as_array().unwrap() {
+            let weights = numbers(&change["weights"]);
+            let added = &lengths[sets..weights.len()];
+            sets = weights.len();
+            match &mut mixture {
+                None => mixture = Some(Mixture::new(added, &weights, seed(entry)).unwrap()),
+                Some(mixture) => mixture.change(number(&change["from"]), added, &weights).unwrap(),
+            }
+        }
+        let mixture = mixture.unwrap();
+        let words = |items: &[(usize, u64)]| -> Vec<u64> {
+            items.iter().flat_map(|&(set, item)| [set as u64, item]).collect()
+        };
+        let mut items = Vec::new();
+        mixture.extend(&Vec::from_iter(0..1000), &mut items);
+        let head: Vec<_> = entry["head"].as_array().unwrap().iter().flat_map(numbers).collect();
+        assert_eq!(words(&items[..12]), head, "{entry}");
+        assert_eq!(digest(words(&items)), number(&entry["digest"]));
+        assert!((0..).zip(&items).all(|(position, &item)| mixture.get(position) == item));
+        assert_eq!(mixture.fingerprint(), number(&entry["fingerprint"]));
+        assert_eq!(mixture.to_string(), entry["text"]);
+    }
+}

@@ -1,0 +1,416 @@
+//! The laws that the documentation promises.
+
+use std::collections::BTreeMap;
+
+use bijective_shuffle::error::{LoaderError, SamplerError};
+use bijective_shuffle::{Error, Tail, rayon};
+use bijective_shuffle_loaders::{Batches, Mixture, Source, Weighted, integer_weights, sample};
+use proptest::prelude::*;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+fn word(k: u64) -> u64 {
+    let x = (k ^ 0x5DEE_CE66).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 11
+}
+
+/// What all columns together give each item.
+fn room_of_each(draws: &Weighted) -> Vec<u128> {
+    let mut room = vec![0; draws.len() as usize];
+    for (item, &[kept, alias]) in draws.table()[1..].iter().enumerate() {
+        assert!(kept <= draws.total());
+        room[item] += u128::from(kept);
+        room[alias as usize] += u128::from(draws.total() - kept);
+    }
+    room
+}
+
+fn assert_exact(weights: &[u64]) {
+    let draws = Weighted::new(weights, 1).unwrap();
+    assert_eq!(draws.total(), weights.iter().sum::<u64>());
+    let items = weights.len() as u128;
+    let room = room_of_each(&draws);
+    for (item, (&room, &weight)) in room.iter().zip(weights).enumerate() {
+        assert_eq!(room, items * u128::from(weight), "item {item} of {}", weights.len());
+    }
+}
+
+#[test]
+fn tables_are_exact_over_many_chunks() {
+    const LEN: u64 = 30_000;
+    let shapes: [fn(u64) -> u64; 8] = [
+        |k| word(k) % 1000,
+        |k| u64::from(k >= LEN / 2),
+        |k| u64::from(k < LEN / 2),
+        |k| u64::from(k == 12_345),
+        |_| 7,
+        // A few large gaps, which small surpluses all over the items fill.
+        |k| if (5000..5100).contains(&k) { 0 } else { 1000 },
+        |k| if k % 4096 == 0 { 1 << 40 } else { word(k) % 3 },
+        |k| word(k) >> 14,
+    ];
+    for shape in shapes {
+        assert_exact(&(0..LEN).map(shape).collect::<Vec<_>>());
+    }
+    assert_exact(&[u64::MAX]);
+    assert_exact(&[0, u64::MAX - 1, 1, 0]);
+}
+
+proptest! {
+    #[test]
+    fn tables_are_exact(weights in prop::collection::vec(0_u64..4, 1..32), wide in 0_u32..57) {
+        prop_assume!(weights.iter().any(|&weight| weight > 0));
+        let wide = weights.iter().map(|&w| w << wide).collect::<Vec<_>>();
+        assert_exact(&weights);
+        assert_exact(&wide);
+    }
+
+    #[test]
+    fn whole_weights_are_in_proportion(weights in prop::collection::vec(0.0..1e9_f64, 1..60)) {
+        prop_assume!(weights.iter().any(|&weight| weight > 0.0));
+        let whole = integer_weights(&weights).unwrap();
+        let sum: u128 = whole.iter().copied().map(u128::from).sum();
+        prop_assert!(sum <= 1 << 63);
+        let largest = weights.iter().copied().fold(0.0, f64::max);
+        let most = *whole.iter().max().unwrap() as f64;
+        prop_assert!(most >= 2_f64.powi(63 - 6 - 1));
+        for (&weight, &whole) in weights.iter().zip(&whole) {
+            prop_assert!((weight / largest - whole as f64 / most).abs() < 1e-15);
+            prop_assert_eq!(weight > 0.0, whole > 0);
+        }
+    }
+
+    #[test]
+    fn runs_of_a_quota_are_exact_and_even(
+        weights in prop::collection::vec(0_u64..12, 1..12),
+        first in any::<u64>(),
+        factor in 1_u64..1 << 50,
+    ) {
+        prop_assume!(weights.iter().any(|&weight| weight > 0));
+        let scaled: Vec<_> = weights.iter().map(|weight| weight * factor).collect();
+        let mixture = Mixture::new(&vec![1000; weights.len()], &scaled, 3).unwrap();
+        let quota = mixture.quota();
+        let all: u64 = weights.iter().sum();
+        let first = first.min(u64::MAX - 3 * quota);
+        let count = |positions: core::ops::Range<u64>| {
+            let mut counts = vec![0; weights.len()];
+            positions.for_each(|position| counts[mixture.get(position).0] += 1);
+            counts
+        };
+        let expected: Vec<_> = weights.iter().map(|weight| weight * quota / all).collect();
+        prop_assert_eq!(count(first..first + quota), expected);
+        let mut counts = vec![0_u64; weights.len()];
+        let levels = weights.len().next_power_of_two().trailing_zeros();
+        for p in 0..2 * quota {
+            for (&count, &weight) in counts.iter().zip(&weights) {
+                let share = (p * weight) as f64 / all as f64;
+                prop_assert!((count as f64 - share).abs() <= f64::from(levels) / 2.0 + 1e-9);
+            }
+            counts[mixture.get(p).0] += 1;
+        }
+    }
+}
+
+#[test]
+fn no_item_of_a_set_comes_again_before_all_others() {
+    let lengths = [300, 7, 1, 40];
+    let mut mixture = Mixture::new(&lengths[..3], &[4, 2, 1], 9).unwrap();
+    mixture.change(1000, &lengths[3..], &[1, 0, 3, 2]).unwrap();
+    mixture.change(1501, &[], &[1, 1, 1, 1]).unwrap();
+    let mut of_set = vec![Vec::new(); 4];
+    for position in 0..5000 {
+        let (set, item) = mixture.get(position);
+        of_set[set].push(item);
+    }
+    for (items, len) in of_set.iter().zip(lengths) {
+        let epochs: Vec<_> = items.chunks_exact(len as usize).collect();
+        assert!(epochs.len() > 1);
+        for epoch in &epochs {
+            let mut sorted = epoch.to_vec();
+            sorted.sort_unstable();
+            assert!(sorted.iter().copied().eq(0..len));
+        }
+        assert!(len == 1 || epochs[0] != epochs[1]);
+    }
+    // Nothing moved where the mixture had not changed yet.
+    let before = Mixture::new(&lengths[..3], &[4, 2, 1], 9).unwrap();
+    assert!((0..1000).all(|position| before.get(position) == mixture.get(position)));
+    assert_eq!(mixture.changed_at(), 1501);
+    let ends = [0, 1, 2, 3].map(|back| mixture.get(u64::MAX - back).0);
+    assert_eq!(ends.iter().sum::<usize>(), 6, "each once: {ends:?}");
+}
+
+/// The chance of counts at least as far from what is expected.
+fn p_value(counts: &[u64], expected: &[f64]) -> f64 {
+    let distance = |(&count, &mean): (&u64, &f64)| (count as f64 - mean).powi(2) / mean;
+    let distances: f64 = counts.iter().zip(expected).map(distance).sum();
+    ChiSquared::new((counts.len() - 1) as f64).unwrap().sf(distances)
+}
+
+#[test]
+fn counts_of_draws_are_within_the_bounds_of_the_law() {
+    const DRAWS: usize = 1 << 20;
+    // Column and part of it are drawn with a bound that rejects half of all words, too.
+    for factor in [1, (1 << 63) / 5050 + 1] {
+        let weights: Vec<u64> = (1..=100).map(|weight| weight * factor).collect();
+        let draws = Weighted::new(&weights, 7).unwrap();
+        let mut items = vec![0; DRAWS];
+        draws.fill(1 << 40, &mut items);
+        let (mut counts, mut pairs) = (vec![0; 100], vec![0; 4]);
+        items.iter().for_each(|&item| counts[item as usize] += 1);
+        for pair in items.chunks_exact(2) {
+            let halves = [pair[0], pair[1]].map(|item| usize::from(item < 70));
+            pairs[2 * halves[0] + halves[1]] += 1;
+        }
+        let expected = (1..=100).map(|w| DRAWS as f64 * f64::from(w) / 5050.0);
+        assert!(p_value(&counts, &expected.collect::<Vec<_>>()) > 1e-6);
+        // Neighbours are independent: 2485 of 5050 fall to the first seventy.
+        let low = 2485.0 / 5050.0;
+        let expected = [(1.0 - low) * (1.0 - low), (1.0 - low) * low, low * (1.0 - low), low * low];
+        assert!(p_value(&pairs, &expected.map(|share| share * DRAWS as f64 / 2.0)) > 1e-6);
+    }
+}
+
+#[test]
+fn epochs_and_seeds_have_draws_of_their_own() {
+    let draws = Weighted::new(&[1; 1000], 7).unwrap();
+    let first = |draws: &Weighted| (0..8).map(|position| draws.get(position)).collect::<Vec<_>>();
+    let other_epoch = draws.clone().with_epoch(1);
+    assert_ne!(first(&draws), first(&other_epoch));
+    assert_eq!(first(&draws), first(&other_epoch.with_epoch(0)));
+    assert_ne!(first(&draws), first(&Weighted::new(&[1; 1000], 8).unwrap()));
+    // A table with any pointer to it.
+    let shared = Weighted::from_table(draws.table(), 7).unwrap();
+    assert!((0..100).all(|position| shared.get(position) == draws.get(position)));
+}
+
+#[test]
+fn samples_follow_the_law_and_do_not_depend_on_threads() {
+    let weights = [5, 0, 1, 3, 2, 9];
+    let total: u64 = weights.iter().sum();
+    let mut counts = BTreeMap::new();
+    const SAMPLES: u64 = 40_000;
+    for seed in 0..SAMPLES {
+        let items = sample(&weights, 2, seed).unwrap();
+        *counts.entry([items[0], items[1]]).or_insert(0_u64) += 1;
+    }
+    let (mut seen, mut expected) = (Vec::new(), Vec::new());
+    for a in [0, 2, 3, 4, 5] {
+        for b in [0, 2, 3, 4, 5] {
+            if a != b {
+                let [of_a, of_b] = [a, b].map(|item| weights[item] as f64);
+                let chance = of_a / total as f64 * of_b / (total as f64 - of_a);
+                expected.push(chance * SAMPLES as f64);
+                seen.push(counts.remove(&[a as u64, b as u64]).unwrap_or(0));
+            }
+        }
+    }
+    assert!(counts.is_empty(), "{counts:?}");
+    assert!(p_value(&seen, &expected) > 1e-6);
+
+    let many: Vec<u64> = (0..200_000).map(|k| word(k) % 50).collect();
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let on = |threads, count| pool(threads).install(|| sample(&many, count, 5).unwrap());
+    let all = on(1, many.iter().filter(|&&weight| weight > 0).count());
+    for count in [0, 1, 2, 100, 70_000] {
+        assert_eq!(on(4, count), all[..count]);
+    }
+    assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len());
+}
+
+/// Stops ranks at some step, goes on with others, and counts what comes against the whole epoch.
+fn resume_at_random<S: Source<Item: Ord + Clone + core::fmt::Debug>>(
+    source: &S,
+    case: u64,
+    at: impl Fn(u64, u64, u64) -> S::Item,
+) {
+    let choose = |k: u64, below: u64| word(case * 16 + k) % below;
+    let (len, epoch) = (1 + choose(0, 400), choose(1, 3));
+    let (mut taken, mut state, mut batch) = (Vec::new(), None, Vec::new());
+    for stop in 0..3 {
+        let (world, size) = (1 + choose(2 + stop, 5), 1 + choose(6 + stop, 20));
+        let steps = if stop == 2 { u64::MAX } else { choose(10 + stop, 8) };
+        let mut after = None;
+        for rank in 0..world {
+            let settings = |sampler: bijective_shuffle::SamplerBuilder| {
+                sampler.rank(rank, world).batch(size).tail(Tail::Short)
+            };
+            let mut batches = Batches::new(source, len, settings).unwrap();
+            batches.set_epoch(epoch).unwrap();
+            if let Some(state) = &state {
+                batches.resume(state).unwrap();
+            }
+            for _ in 0..steps.min(batches.sampler().steps_left()) {
+                assert!(batches.next_batch(&mut batch).unwrap());
+                taken.append(&mut batch);
+            }
+            assert!(after.is_none_or(|after| after == batches.state()));
+            after = Some(batches.state());
+        }
+        state = after;
+    }
+    let mut expected: Vec<_> = (0..len).map(|place| at(epoch, len, place)).collect();
+    expected.sort();
+    taken.sort();
+    assert_eq!(taken, expected, "case {case}");
+}
+
+#[test]
+fn two_thousand_states_are_resumed_by_other_ranks() {
+    let draws = Weighted::new(&[1, 2, 0, 3, 4, 500], 3).unwrap();
+    let of_epoch: Vec<_> = (0..3).map(|epoch| draws.clone().with_epoch(epoch)).collect();
+    let mut mixture = Mixture::new(&[300, 20], &[5, 2], 3).unwrap();
+    mixture.change(150, &[33], &[1, 1, 2]).unwrap();
+    for case in 0..2000 {
+        resume_at_random(&draws, case, |epoch, _, place| of_epoch[epoch as usize].get(place));
+        resume_at_random(&mixture, case, |epoch, len, place| mixture.get(epoch * len + place));
+    }
+}
+
+#[test]
+fn a_text_has_all_of_a_mixture() {
+    let mut mixture = Mixture::new(&[300, 7], &[4, 1 << 40], [9; 32]).unwrap();
+    let plain = mixture.to_string();
+    mixture.change(1000, &[40, 0], &[1, 0, 2, 0]).unwrap();
+    mixture.change(1000, &[], &[1, 1, 1, 0]).unwrap();
+    for text in [&plain, &mixture.to_string()] {
+        let read: Mixture = text.parse().unwrap();
+        assert_eq!(read.to_string(), *text);
+    }
+    let read: Mixture = mixture.to_string().parse().unwrap();
+    assert_eq!(read.fingerprint(), mixture.fingerprint());
+    assert!((900..1200).all(|position| read.get(position) == mixture.get(position)));
+
+    let weights = "0-1-1";
+    assert!(format!("42 5-5 {weights}").parse::<Mixture>().is_ok());
+    for text in [
+        "",
+        "42",
+        "42 5-5",
+        "x 5-5 0-1-1",
+        "42 5-5 1-1-1",
+        "42 5-5 0-1",
+        "42 5-5 0-1-1-1",
+        "42 5-5 0-1-1 ",
+        "42 5-5 0-1-+1",
+        "42 5-5 0-1-1 7-1",
+        "42 5-5 0-1-1 7-1-1 6-1-1",
+        "42 5-0 0-1-1",
+    ] {
+        assert!(text.parse::<Mixture>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn batches_of_each_rank_have_the_shares_of_the_whole() {
+    let mixture = Mixture::new(&[1000, 1000], &[1, 1], 3).unwrap();
+    for (world, rank) in [(2, 0), (2, 1), (8, 3)] {
+        let settings =
+            |sampler: bijective_shuffle::SamplerBuilder| sampler.rank(rank, world).batch(10);
+        let mut batches = Batches::new(&mixture, 1600, settings).unwrap();
+        let mut batch = Vec::new();
+        while batches.next_batch(&mut batch).unwrap() {
+            assert_eq!(batch.iter().filter(|&&(set, _)| set == 0).count(), 5);
+        }
+    }
+}
+
+#[test]
+fn the_last_step_is_that_of_a_sampler() {
+    let draws = Weighted::new(&[1; 1000], 3).unwrap();
+    for (len, world, size, tail) in [
+        (110, 3, 8, Tail::Pad),
+        (110, 3, 8, Tail::Short),
+        (110, 3, 8, Tail::Fill),
+        (110, 3, 8, Tail::Drop),
+        (2, 7, 3, Tail::Pad),
+        (2, 7, 3, Tail::Short),
+        (2, 7, 3, Tail::Fill),
+    ] {
+        let (mut dealt, mut sampled, mut batch) = (Vec::new(), Vec::new(), Vec::new());
+        for rank in 0..world {
+            let settings = |sampler: bijective_shuffle::SamplerBuilder| {
+                sampler.rank(rank, world).batch(size).tail(tail)
+            };
+            let mut batches = Batches::new(&draws, len, settings).unwrap();
+            let builder = bijective_shuffle::Sampler::builder(len, 0).sequential();
+            let mut sampler = settings(builder).build().unwrap();
+            let mut places = Vec::new();
+            while batches.next_batch(&mut batch).unwrap() {
+                assert!(sampler.next_batch(&mut places).unwrap());
+                assert_eq!(batch.len(), places.len());
+                dealt.append(&mut batch);
+                sampled.extend(places.iter().map(|&place| draws.get(place)));
+            }
+            assert!(!sampler.next_batch(&mut places).unwrap());
+        }
+        dealt.sort_unstable();
+        sampled.sort_unstable();
+        assert_eq!(dealt, sampled, "{len} places, {world} ranks, {tail:?}");
+    }
+}
+
+#[test]
+fn states_of_others_are_refused() {
+    let weighted = |weights: &[u64], seed: u64, len| {
+        Batches::new(Weighted::new(weights, seed).unwrap(), len, |sampler| sampler).unwrap()
+    };
+    let mut own = weighted(&[1, 2, 3], 1, 10);
+    own.next_batch(&mut Vec::new()).unwrap();
+    let state = own.state();
+    assert!(weighted(&[1, 2, 3], 1, 10).resume(&state).is_ok());
+    let foreign = Err(Error::Sampler(SamplerError::ForeignState));
+    assert_eq!(weighted(&[1, 2, 4], 1, 10).resume(&state), foreign);
+    assert_eq!(weighted(&[1, 2, 3], 2, 10).resume(&state), foreign);
+    assert_eq!(weighted(&[1, 2, 3], 1, 11).resume(&state), foreign);
+
+    let mixed = |change: Option<u64>| {
+        let mut mixture = Mixture::new(&[10, 10], &[1, 1], 1).unwrap();
+        if let Some(from) = change {
+            mixture.change(from, &[], &[2, 1]).unwrap();
+        }
+        Batches::new(mixture, 100, |sampler| sampler).unwrap()
+    };
+    let state = mixed(Some(50)).state();
+    assert!(mixed(Some(50)).resume(&state).is_ok());
+    assert_eq!(mixed(None).resume(&state), foreign);
+    assert_eq!(mixed(Some(51)).resume(&state), foreign);
+}
+
+#[test]
+fn bad_input_is_named() {
+    let weighted = |weights: &[u64]| Weighted::new(weights, 1).err();
+    assert_eq!(weighted(&[]), Some(LoaderError::NoWeight.into()));
+    assert_eq!(weighted(&[0, 0]), Some(LoaderError::NoWeight.into()));
+    assert_eq!(weighted(&[u64::MAX, 1]), Some(LoaderError::TotalWeight.into()));
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let error = integer_weights(&[1.0, bad]).unwrap_err();
+        assert_eq!(error, LoaderError::NotAWeight { index: 1 }.into());
+    }
+    assert_eq!(integer_weights(&[0.0, -0.0]), Ok(vec![0, 0]));
+    assert_eq!(
+        sample(&[1, 0, 1], 3, 1),
+        Err(LoaderError::SampleTooLarge { count: 3, available: 2 }.into())
+    );
+    let table = Weighted::new(&[1, 2], 1).unwrap().table().to_vec();
+    for place in 0..3 {
+        let mut altered = table.clone();
+        altered[place][1] = 9;
+        let error = Weighted::from_table(altered, 1).unwrap_err();
+        assert_eq!(error, LoaderError::NotATable.into());
+    }
+    assert!(Weighted::from_table(Vec::new(), 1).is_err());
+
+    let mixture = |lengths: &[u64], weights: &[u64]| Mixture::new(lengths, weights, 1).err();
+    assert_eq!(mixture(&[1], &[1, 1]), Some(LoaderError::SetCount { sets: 1, weights: 2 }.into()));
+    assert_eq!(mixture(&[1, 0], &[1, 1]), Some(LoaderError::EmptySet { set: 1 }.into()));
+    assert_eq!(mixture(&[1, 0], &[1, 0]), None);
+    assert_eq!(mixture(&[], &[]), Some(LoaderError::NoWeight.into()));
+    let mut mixture = Mixture::new(&[5], &[1], 1).unwrap();
+    mixture.change(10, &[3], &[1, 1]).unwrap();
+    let error = mixture.change(9, &[], &[1, 2]).unwrap_err();
+    assert_eq!(error, LoaderError::ChangeTooEarly { from: 9, last: 10 }.into());
+    let mut batches = Batches::new(mixture, 1 << 40, |sampler| sampler).unwrap();
+    let error = batches.set_epoch(1 << 24).unwrap_err();
+    assert_eq!(error, LoaderError::PositionTooLarge { epoch: 1 << 24, len: 1 << 40 }.into());
+    assert_eq!(batches.sampler().epoch(), 0);
+}

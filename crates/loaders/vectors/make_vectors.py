@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Writes what the package gives, from a second implementation: `python3 make_vectors.py > loaders.json`.
+
+It shares no code with the crate: it is written from docs/loaders.md and docs/specification.md, so that a mistake would
+have to be made twice. Where the crate sums in parallel, this one goes from item to item; where the crate looks up a
+place, this one counts up to it.
+"""
+
+import json
+import math
+import pathlib
+import sys
+from fractions import Fraction
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "vectors" / "make"))
+
+from definitions import LONG, M32, M64, check, child_of, dashed, seed_text, seed_words, walk_map  # noqa: E402
+from make_vectors import exponential_f64, fnv1a64, generator_words, philox4x32_10  # noqa: E402
+
+LOADER = 2**28
+MIXED = [k * k * 2654435761 % 1000 for k in range(5000)]
+
+
+def philox_of(seed, epoch, number):
+    """The blocks of Philox4x32Rng, of the seed's child for a loader: a function of block and stream."""
+    child = child_of(seed, epoch, LOADER + number)
+    stream = generator_words(child, 0, 0, 0)
+    key = [next(stream), next(stream)]
+    return lambda i, s: philox4x32_10([i & M32, i >> 32, s & M32, s >> 32], key)
+
+
+def integers(weights):
+    """Floating-point weights as whole numbers."""
+    count_bits = (len(weights) - 1).bit_length()
+    largest, power = Fraction(max(weights)), 0
+    while largest * Fraction(2) ** power < 2 ** (63 - count_bits):
+        power += 1
+    while largest * Fraction(2) ** power >= 2 ** (63 - count_bits):
+        power -= 1
+    rounded = [round(Fraction(weight) * Fraction(2) ** power) for weight in weights]
+    return [max(number, 1) if weight > 0 else 0 for number, weight in zip(rounded, weights)]
+
+
+def table(weights):
+    """The alias table, by filling one gap after another."""
+    n, room = len(weights), sum(weights)
+    columns = [[min(n * w, room), k] for k, w in enumerate(weights)]
+    heavy = [k for k in range(n) if n * weights[k] >= room]
+    gaps = [k for k in range(n) if n * weights[k] < room]
+    at, left = 0, n * weights[heavy[0]]  # what is left of a heavy item
+    for k in gaps:
+        # A heavy item that fits its own column is done: the next one fills what is missing there.
+        while left <= room:
+            columns[heavy[at]] = [left, heavy[at + 1]]
+            left = n * weights[heavy[at + 1]] - (room - left)
+            at += 1
+        columns[k] = [n * weights[k], heavy[at]]
+        left -= room - n * weights[k]
+    while at + 1 < len(heavy):
+        columns[heavy[at]] = [left, heavy[at + 1]]
+        left = n * weights[heavy[at + 1]] - (room - left)
+        at += 1
+    columns[heavy[at]] = [left, heavy[at]]
+    return [[room, n], *columns]
+
+
+def draws(weights, seed, epoch, positions):
+    (total, n), *columns = table(weights)
+    philox = philox_of(seed, epoch, 0)
+    out = []
+    for p in positions:
+        s = 0
+        while True:
+            a, b, c, d = philox(p, s)
+            x, y = (a | b << 32) * n, (c | d << 32) * total
+            if (x & M64) >= 2**64 % n and (y & M64) >= 2**64 % total:
+                break
+            s += 1
+        own, alias = columns[x >> 64]
+        out.append(x >> 64 if y >> 64 < own else alias)
+    return out
+
+
+def sample(weights, count, seed, epoch):
+    philox = philox_of(seed, epoch, 1)
+    keys = []
+    for k, weight in enumerate(weights):
+        if weight:
+            words = philox(k // 2, 0)[k % 2 * 2 :]
+            keys.append((exponential_f64(words[0] | words[1] << 32) / float(weight), k))
+    return [k for _, k in sorted(keys)[:count]]
+
+
+def mixed(lengths, changes, seed, epoch, count):
+    """The first positions of a mixture, counted up. `changes` has (position, sets from then on, weights)."""
+    child = child_of(seed, epoch, LOADER + 2)
+    taken, orders, out = [0] * len(lengths), {}, []
+    for p in range(count):
+        for begin, weights in changes:
+            if begin <= p:
+                start, of = begin, weights
+        low, high, k = 0, len(of), p - start
+        while high - low > 1:
+            middle = (low + high) // 2
+            half, all_ = sum(of[low:middle]), sum(of[low:high])
+            before, after = (math.floor(Fraction((k + d) * half + all_ // 2, all_)) for d in (0, 1))
+            if after > before:
+                high, k = middle, before
+            else:
+                low, k = middle, k - before
+        number, place = divmod(taken[low], lengths[low])
+        taken[low] += 1
+        if (low, number) not in orders:
+            own = child_of(child, low, LOADER + 2)
+            orders[low, number] = walk_map(lengths[low], own, number)
+        out.append((low, orders[low, number](place)))
+    return out
+
+
+def fingerprint_weighted(weights, seed):
+    (total, n), *columns = table(weights)
+    samples = [part for k in range(16) for part in columns[(n - 1) * k // 15]]
+    return check([n, total, *seed_words(seed), *samples])
+
+
+def fingerprint_mixed(lengths, changes, seed, epoch):
+    numbers = [epoch, *seed_words(seed), len(lengths), *lengths]
+    for start, weights in changes:
+        numbers += [start, len(weights), *(sum(weights[:k]) for k in range(len(weights) + 1))]
+    return check(numbers)
+
+
+def hexed(values):
+    return [hex(value) for value in values]
+
+
+def text_of(lengths, changes, seed, epoch):
+    lists = [lengths, *([position, *weights] for position, weights in changes)]
+    return " ".join([seed_text(seed, epoch), *map(dashed, lists)])
+
+
+def main():
+    seeds = [(42, 0), (2**64 - 1, 2**64 - 1), (LONG, 7)]
+    weights = {"few": [1, 0, 3, 5], "one": [7], "equal": [3, 3, 3], "wide": [2**63, 1, 0, 2**62 - 1], "mixed": MIXED}
+    floats = [[0.5, 0.0, 1.5, 1e-300], [5e-324, 1e-323, 1.7e308], [1.0] * 3, [0.1, 0.2, 0.3, 0.4, 0.5]]
+    positions = [0, 1, 2, 3, 4, 1000, 2**32 - 1, 2**32, 2**64 - 1]
+    sets = [
+        ([1000, 10, 300], [(0, [5, 3, 2])]),
+        ([7, 5, 4, 1, 600], [(0, [1, 2, 3, 4, 5])]),
+        ([100, 50, 1000, 20], [(0, [1, 1]), (77, [1, 0, 2]), (300, [2, 2, 4, 7])]),
+        ([12], [(0, [4])]),
+        ([9, 300], [(0, [2**63, 2**62])]),
+    ]
+    seeded = [(name, seed) for name in weights for seed in seeds]
+    chapters = {
+        "weights": [{"name": name, "weights": hexed(w)} for name, w in weights.items()],
+        "integers": [{"weights": w, "integers": hexed(integers(w))} for w in floats],
+        "tables": [
+            {"weights": name, "digest": hex(fnv1a64([x for e in table(w) for x in e])), "head": list(map(hexed, table(w)[:5]))}
+            for name, w in weights.items()
+        ],
+        "draws": [
+            {
+                "weights": name,
+                "seed": seed_text(*seed),
+                "positions": hexed(positions),
+                "items": draws(weights[name], *seed, positions),
+                "digest": hex(fnv1a64(draws(weights[name], *seed, range(300)))),
+                "fingerprint": hex(fingerprint_weighted(weights[name], seed[0])),
+            }
+            for name, seed in seeded
+        ],
+        "samples": [
+            {"weights": name, "seed": seed_text(*seed), "items": sample(weights[name], count, *seed)}
+            for name, count in (("few", 3), ("wide", 2), ("mixed", 40))
+            for seed in seeds
+        ],
+        "mixtures": [
+            {
+                "lengths": lengths,
+                "seed": seed_text(*seed),
+                "changes": [{"from": p, "weights": hexed(w)} for p, w in changes],
+                "head": mixed(lengths, changes, *seed, 12),
+                "digest": hex(fnv1a64([x for e in mixed(lengths, changes, *seed, 1000) for x in e])),
+                "fingerprint": hex(fingerprint_mixed(lengths, changes, *seed)),
+                "text": text_of(lengths, changes, *seed),
+            }
+            for lengths, changes in sets
+            for seed in seeds
+        ],
+    }
+    # An entry to a line.
+    lists = [f' "{name}": [\n  ' + ",\n  ".join(map(json.dumps, entries)) + "\n ]" for name, entries in chapters.items()]
+    print("{\n" + ",\n".join(lists) + "\n}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,377 @@
+"""What training loops draw besides one shuffled set: items by weights, and mixtures of sets."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from . import _native
+from ._native import Sampler
+from ._types import Seed
+
+
+class Batches:
+    """This rank's items of each step: what the method `batches` of `Weighted` and `Mixture` gives.
+
+    A step takes the next `world * batch` places of the epoch, and each rank gets a run of `batch` of
+    them, so its batches too have the shares of a mixture. A saved `state` fits any world and batch
+    size: what is resumed goes on with the places that are left. `tail` says what happens at the end
+    of an epoch, as for `Sampler`.
+
+    It is an iterator over the batches that are left in the epoch, and its length is their number.
+    """
+
+    def __init__(self, source: _Places, n: int, epoch: int, batch: SupportsIndex,
+                 rank: SupportsIndex, world: SupportsIndex, tail: str) -> None:
+        # Checks the arguments.
+        checked = Sampler(n, 0, rank=rank, world=world, batch=batch, tail=tail)
+        self._source, self._tail = source, tail
+        self._rank, self._world, self._batch = checked.rank, checked.world, checked.batch
+        # It goes from step to step, and gives the first place of each: as many ranks as a step has
+        # places take one each. The check of a sampler's state includes its seed.
+        self._sampler = Sampler(n, source.fingerprint, world=checked.world * checked.batch,
+                                tail="drop" if tail == "drop" else "short", sequential=True)
+        self.set_epoch(epoch)
+
+    def next_batch(self) -> Any:
+        """This rank's items of the next step, as `source[places]` gives them; None at the end of the
+        epoch."""
+        # Other threads may take steps meanwhile, and none goes to another epoch.
+        epoch = self._sampler.epoch
+        step = self._sampler.next_batch()
+        if step is None:
+            return None
+        return self._source.items(epoch, self._sampler.n, self._own(int(step[0])))
+
+    def _own(self, first: int) -> np.ndarray[Any, Any]:
+        """This rank's places of the step that begins at a place."""
+        left, whole = self._sampler.n - first, self._world * self._batch
+        if left < whole:
+            padded = -(-left // self._world) * self._world
+            whole = {"short": left, "pad": padded, "fill": whole}[self._tail]
+        each, over = divmod(whole, self._world)
+        start = self._rank * each + min(self._rank, over)
+        offsets = np.arange(start, start + each + (self._rank < over), dtype=np.int64)
+        # Behind its end the epoch begins again.
+        places = np.where(offsets < left, first + offsets, (offsets - left) % self._sampler.n)
+        return places.astype(np.uint64)
+
+    def __iter__(self) -> Batches:
+        return self
+
+    def __next__(self) -> Any:
+        batch = self.next_batch()
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def __len__(self) -> int:
+        return len(self._sampler)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def state(self) -> str:
+        """The current position, as text."""
+        return self._sampler.state()
+
+    def resume(self, state: str) -> None:
+        """Goes to the position of a state, which comes from the same weights or sets, seed and
+        number of places. Raises `ForeignStateError` for any other."""
+        self._sampler.resume(state)
+
+    def set_epoch(self, epoch: SupportsIndex) -> None:
+        """Goes to the beginning of an epoch."""
+        self._source.check_epoch(operator.index(epoch), self._sampler.n)
+        self._sampler.set_epoch(epoch)
+
+    def next_epoch(self) -> None:
+        """Goes to the beginning of the next epoch."""
+        self.set_epoch(self._sampler.epoch + 1)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch, counted from 0."""
+        return self._sampler.epoch
+
+    @property
+    def consumed(self) -> int:
+        """The number of places of the epoch that all ranks together have taken."""
+        return self._sampler.consumed
+
+    @property
+    def steps(self) -> int:
+        """The number of steps in a whole epoch."""
+        return self._sampler.steps
+
+    @property
+    def steps_left(self) -> int:
+        """The number of steps that are left in this epoch."""
+        return self._sampler.steps_left
+
+    def __repr__(self) -> str:
+        return (f"<Batches of {self._source!r}, rank={self._rank}, world={self._world}, "
+                f"batch={self._batch}, tail={self._tail!r}, at place {self.consumed} of "
+                f"epoch {self.epoch}>")
+
+
+class _Places:
+    """What both classes have: `n` places of an epoch, looked up alone or many at once."""
+
+    _epoch: int
+    _n: int
+
+    def __len__(self) -> int:
+        return self._n
+
+    @property
+    def n(self) -> int:
+        """The number of places in an epoch."""
+        return self._n
+
+    @property
+    def epoch(self) -> int:
+        """The epoch whose items `[..]` gives."""
+        return self._epoch
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that tells this source of items from others."""
+        raise NotImplementedError
+
+    def check_epoch(self, epoch: int, n: int) -> None:
+        """Raises `ValueError` if there are no positions for an epoch of `n` places."""
+
+    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Any:
+        """The items at some places of an epoch of `n` places, each below `n`."""
+        raise NotImplementedError
+
+    def _item(self, place: int) -> Any:
+        raise NotImplementedError
+
+    def __getitem__(self, key: Any) -> Any:
+        if hasattr(key, "__index__") and getattr(key, "ndim", 0) == 0:
+            place = operator.index(key)
+            if not -self._n <= place < self._n:
+                raise IndexError(f"index {place} is out of range for {self._n} places")
+            return self._item(place % self._n)
+        if isinstance(key, slice):
+            places = np.arange(*key.indices(self._n), dtype=np.int64)
+        else:
+            places = np.asarray(key)
+            if places.ndim != 1 or places.size and not np.issubdtype(places.dtype, np.integer):
+                raise TypeError("places are an integer, a slice, or integers along one axis")
+            outside = (places < -self._n) | (places >= self._n)
+            if outside.any():
+                place = places[outside][0]
+                raise IndexError(f"index {place} is out of range for {self._n} places")
+            # All of them fit 64 bits with a sign, as `n` does.
+            places = places.astype(np.int64)
+            places[places < 0] += self._n
+        return self.items(self._epoch, self._n, places.astype(np.uint64))
+
+    def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
+                world: SupportsIndex = 1, tail: str = "pad") -> Batches:
+        """The batches of a rank, from the beginning of this epoch on."""
+        return Batches(self, self._n, self._epoch, batch, rank, world, tail)
+
+
+class Weighted(_Places):
+    """Draws with replacement: each place holds item `i` with a probability of exactly `weights[i]`
+    of their sum, independently of all other places.
+
+    Weights are integers from 0 on, whose sum is below 2^64, or floating-point numbers, which become
+    integers by a rule that is the same on every machine (docs/loaders.md). An epoch has `n` places,
+    by default as many as there are weights. `[..]` gives the items at a place, a slice, or places
+    in an array; `batches` deals places out to ranks. If the weights change between epochs, make
+    another one of the same seed.
+
+    >>> import bijective_shuffle as bs
+    >>> draws = bs.Weighted([1, 0, 3], seed=42, n=10**6)
+    >>> bool(0.749 < (draws[:] == 2).mean() < 0.751)
+    True
+    >>> draws[777] == int(draws[700:800][77])
+    True
+    """
+
+    def __init__(self, weights: Any, seed: Seed, epoch: SupportsIndex = 0, *,
+                 n: SupportsIndex | None = None) -> None:
+        self._begin(_native.Weights(_weights(weights), seed), seed, epoch, n)
+
+    def _begin(self, inner: _native.Weights, seed: Seed, epoch: SupportsIndex,
+               n: SupportsIndex | None) -> None:
+        self._inner, self._seed = inner, seed
+        self._epoch = _count(epoch)
+        self._n = _length(inner.n if n is None else operator.index(n))
+
+    @classmethod
+    def from_table(cls, table: Any, seed: Seed, epoch: SupportsIndex = 0, *,
+                   n: SupportsIndex | None = None) -> Weighted:
+        """The draws from what `table` gave, which takes less time than from the weights."""
+        self = cls.__new__(cls)
+        flat = np.ascontiguousarray(table, dtype=np.uint64).reshape(-1)
+        self._begin(_native.Weights.from_table(flat, seed), seed, epoch, n)
+        return self
+
+    def table(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """The table of the draws: two numbers for each item, and two before them."""
+        return self._inner.table().reshape(-1, 2)
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that tells these weights and this seed from others."""
+        return self._inner.fingerprint
+
+    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Any:
+        """The items at some places of an epoch."""
+        return self._inner.items(epoch, places).view(np.int64)
+
+    def _item(self, place: int) -> int:
+        return self._inner.item(self._epoch, place)
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.table(), self._seed, self._epoch, self._n)
+
+    def __repr__(self) -> str:
+        return f"Weighted({self._inner.n} weights, seed={self._seed!r}, epoch={self._epoch}, n={self._n})"
+
+
+def _restored(table: Any, seed: Seed, epoch: int, n: int) -> Weighted:
+    return Weighted.from_table(table, seed, epoch, n=n)
+
+
+class Mixture(_Places):
+    """Sets in fixed shares: each place holds a set, and an item of that set.
+
+    Any run of as many positions as the weights add up to, divided by their greatest common divisor,
+    holds each set exactly as often as its weight says. Each set goes through a shuffled order of its
+    own, then through another one: no item of a set comes again before all its others have. The next
+    epoch of the mixture goes on where the one before ends, so place `i` of epoch `e` is position
+    `e * n + i`.
+
+    `n`, the number of places in an epoch, is by default the number of positions in which every set
+    comes as a whole at least once. `[..]` gives a pair `(set, item)`, or an array of sets and one of
+    items; `batches` deals places out to ranks.
+
+    >>> import bijective_shuffle as bs
+    >>> mixture = bs.Mixture([10**9, 10, 50], [3, 2, 1], seed=42)
+    >>> sets, items = mixture[600:1200]
+    >>> [int((sets == k).sum()) for k in range(3)]
+    [300, 200, 100]
+    """
+
+    def __init__(self, lengths: Sequence[SupportsIndex], weights: Sequence[SupportsIndex],
+                 seed: Seed, epoch: SupportsIndex = 0, *, n: SupportsIndex | None = None) -> None:
+        self._changes: list[tuple[int, list[int], list[int]]] = []
+        self._lengths, self._weights = _counts(lengths), _counts(weights)
+        self._begin(_native.Sets(self._lengths, self._weights, seed), seed, epoch, n)
+
+    def _begin(self, inner: _native.Sets, seed: Seed, epoch: SupportsIndex,
+               n: SupportsIndex | None) -> None:
+        self._inner, self._seed, self._epoch = inner, seed, _count(epoch)
+        places = inner.one_pass if n is None else operator.index(n)
+        if places is None:
+            raise ValueError("a whole pass of these sets has more than 2^64 places: give n")
+        self._n = _length(places)
+        inner.check_epoch(self._epoch, places)
+
+    def changed(self, start: SupportsIndex, weights: Sequence[SupportsIndex],
+                added: Sequence[SupportsIndex] = ()) -> Mixture:
+        """This mixture with other weights from position `start` on, and with more sets, of the
+        lengths `added`, behind the others. Every set goes on in its order. `n` and the epoch stay as
+        they are, and a state of `batches` fits a mixture with the same changes only."""
+        new = Mixture.__new__(Mixture)
+        change = (_count(start), _counts(added), _counts(weights))
+        new._changes = [*self._changes, change]
+        new._lengths, new._weights = self._lengths, self._weights
+        new._begin(self._inner.changed(*change), self._seed, self._epoch, self._n)
+        return new
+
+    @property
+    def quota(self) -> int:
+        """The number of positions in which the counts of all sets are exact."""
+        return self._inner.quota
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that tells these sets, weights and this seed from others."""
+        return self._inner.fingerprint
+
+    def check_epoch(self, epoch: int, n: int) -> None:
+        """Raises `ValueError` if there are no positions for an epoch of `n` places."""
+        self._inner.check_epoch(epoch, n)
+
+    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Any:
+        """The sets and the items at some places of an epoch."""
+        sets, items = self._inner.items(places + np.uint64(epoch * n))
+        return sets.view(np.int64), items.view(np.int64)
+
+    def _item(self, place: int) -> tuple[int, int]:
+        return self._inner.item(self._epoch * self._n + place)
+
+    def __reduce__(self) -> Any:
+        given = (self._lengths, self._weights, self._changes, self._seed, self._epoch, self._n)
+        return _remixed, given
+
+    def __repr__(self) -> str:
+        changes = f", {len(self._changes)} changes" if self._changes else ""
+        return (f"Mixture({self._lengths}, {self._weights}{changes}, seed={self._seed!r}, "
+                f"epoch={self._epoch}, n={self._n})")
+
+
+def _remixed(lengths: list[int], weights: list[int],
+             changes: list[tuple[int, list[int], list[int]]], seed: Seed, epoch: int,
+             n: int) -> Mixture:
+    mixture = Mixture(lengths, weights, seed, epoch, n=n)
+    for start, added, changed in changes:
+        mixture = mixture.changed(start, changed, added)
+    return mixture
+
+
+def weighted_sample(weights: Any, k: SupportsIndex, seed: Seed,
+                    epoch: SupportsIndex = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """`k` different items by weights, in the order in which they are drawn: each next one with a
+    probability in proportion to its weight among those that are left. So a smaller sample is the
+    beginning of a larger one.
+
+    Weights are as for `Weighted`; items of weight 0 are never drawn. It takes time in proportion to
+    the number of weights. Raises `ValueError` if fewer than `k` items have a weight.
+    """
+    return _native.weighted_sample(_weights(weights), k, seed, epoch).view(np.int64)
+
+
+def _weights(weights: Any) -> np.ndarray[Any, Any]:
+    """Weights as an array of uint64 or float64."""
+    array = np.asarray(weights)
+    if array.ndim != 1:
+        raise TypeError(f"weights have one axis, not {array.ndim}")
+    if np.issubdtype(array.dtype, np.floating):
+        if array.dtype.itemsize > 8:
+            raise TypeError(f"weights of type {array.dtype} would be rounded: convert them to float64")
+        return np.ascontiguousarray(array, dtype=np.float64)
+    if array.dtype == object or array.dtype.kind not in "biu" and array.size:
+        raise TypeError(f"weights are integers or floating-point numbers, not {array.dtype}")
+    if array.size and array.min() < 0:
+        raise ValueError("weights are not negative")
+    return np.ascontiguousarray(array, dtype=np.uint64)
+
+
+def _counts(numbers: Sequence[SupportsIndex]) -> list[int]:
+    return [_count(number) for number in numbers]
+
+
+def _count(number: SupportsIndex) -> int:
+    count = operator.index(number)
+    if not 0 <= count < 2**64:
+        raise ValueError(f"expected an integer from 0 to 2^64 - 1, not {count}")
+    return count
+
+
+def _length(n: int) -> int:
+    """A number of places that indexes of 64 bits with a sign count."""
+    if not 0 < n < 2**63:
+        raise ValueError(f"an epoch has from 1 to 2^63 - 1 places, not {n}")
+    return n

@@ -1,0 +1,203 @@
+//! [`Weights`] and [`Sets`]: what the classes `Weighted` and `Mixture` of the package stand on, and
+//! [`weighted_sample`].
+
+use bijective_shuffle::error::LoaderError;
+use bijective_shuffle_loaders::{Mixture, Source, Weighted, integer_weights, sample};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use crate::errors::exception;
+use crate::evaluate::FEW;
+use crate::key::{Key, unsigned};
+use crate::threads::detached;
+
+/// Reads weights: an array of uint64, or of float64, which become whole numbers.
+fn weights_of(py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    if let Ok(array) = weights.extract::<PyReadonlyArray1<'_, u64>>() {
+        return Ok(array.as_array().to_vec());
+    }
+    if let Ok(array) = weights.extract::<PyReadonlyArray1<'_, f64>>() {
+        let floats = array.as_array().to_vec();
+        return detached(py, move || integer_weights(&floats))?.map_err(exception);
+    }
+    Err(PyTypeError::new_err("weights are an array of uint64 or float64 with one axis"))
+}
+
+/// An array of positions as numbers.
+fn positions_of(array: &PyReadonlyArray1<'_, u64>) -> Vec<u64> {
+    array.as_array().to_vec()
+}
+
+/// Draws by weights, of all epochs.
+#[pyclass(module = "bijective_shuffle", frozen)]
+pub(crate) struct Weights {
+    inner: Weighted,
+}
+
+#[pymethods]
+impl Weights {
+    #[new]
+    fn new(py: Python<'_>, weights: &Bound<'_, PyAny>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let seed = Key::new(seed, 0)?.seed();
+        let weights = weights_of(py, weights)?;
+        let inner = detached(py, move || Weighted::new(&weights, seed))?.map_err(exception)?;
+        Ok(Self { inner })
+    }
+
+    /// The draws of a table that `table` gave. The table is copied.
+    #[staticmethod]
+    fn from_table(table: PyReadonlyArray1<'_, u64>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let seed = Key::new(seed, 0)?.seed();
+        let (pairs, rest) = {
+            let numbers = table.as_array().to_vec();
+            let (pairs, rest) = numbers.as_chunks::<2>();
+            (pairs.to_vec(), rest.len())
+        };
+        if rest > 0 {
+            return Err(exception(LoaderError::NotATable.into()));
+        }
+        Ok(Self { inner: Weighted::from_table(pairs, seed).map_err(exception)? })
+    }
+
+    /// The table, one entry after another.
+    fn table<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_slice(py, self.inner.table().as_flattened())
+    }
+
+    /// The number of items.
+    #[getter]
+    fn n(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// What tells these draws from others, but for the epoch.
+    #[getter]
+    fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint()
+    }
+
+    /// The item at a position of an epoch.
+    fn item(
+        &self,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = unsigned)] position: u64,
+    ) -> u64 {
+        let mut item = Vec::new();
+        self.inner.items(epoch, 0, &mut [position], &mut item);
+        item[0]
+    }
+
+    /// The items at some places of an epoch.
+    fn items<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        places: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let mut places = positions_of(&places);
+        let is_short = places.len() <= FEW;
+        let mut draw = || {
+            let mut items = Vec::with_capacity(places.len());
+            self.inner.items(epoch, 0, &mut places, &mut items);
+            items
+        };
+        // A few are drawn by the calling thread, which keeps the GIL.
+        let items = if is_short { draw() } else { detached(py, draw)? };
+        Ok(PyArray1::from_vec(py, items))
+    }
+}
+
+/// Sets in fixed shares.
+#[pyclass(module = "bijective_shuffle", frozen)]
+pub(crate) struct Sets {
+    inner: Mixture,
+}
+
+#[pymethods]
+impl Sets {
+    #[new]
+    fn new(lengths: Vec<u64>, weights: Vec<u64>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let seed = Key::new(seed, 0)?.seed();
+        Ok(Self { inner: Mixture::new(&lengths, &weights, seed).map_err(exception)? })
+    }
+
+    /// Other weights, and more sets, from a position on.
+    fn changed(
+        &self,
+        #[pyo3(from_py_with = unsigned)] start: u64,
+        added: Vec<u64>,
+        weights: Vec<u64>,
+    ) -> PyResult<Self> {
+        let mut inner = self.inner.clone();
+        inner.change(start, &added, &weights).map_err(exception)?;
+        Ok(Self { inner })
+    }
+
+    /// The number of positions in which all counts are exact.
+    #[getter]
+    fn quota(&self) -> u64 {
+        self.inner.quota()
+    }
+
+    /// The number of positions in which each set comes as a whole, if it fits 64 bits.
+    #[getter]
+    fn one_pass(&self) -> Option<u64> {
+        self.inner.pass()
+    }
+
+    /// What tells this mixture from others.
+    #[getter]
+    fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint()
+    }
+
+    /// Checks that there are positions for an epoch.
+    fn check_epoch(
+        &self,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = unsigned)] n: u64,
+    ) -> PyResult<()> {
+        self.inner.check_epoch(epoch, n).map_err(exception)
+    }
+
+    /// The set and the item at a position.
+    fn item(&self, #[pyo3(from_py_with = unsigned)] position: u64) -> (usize, u64) {
+        self.inner.get(position)
+    }
+
+    /// The sets and the items at some positions.
+    #[expect(clippy::type_complexity, reason = "two arrays")]
+    fn items<'py>(
+        &self,
+        py: Python<'py>,
+        positions: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
+        let positions = positions_of(&positions);
+        let look_up = || {
+            let mut pairs = Vec::with_capacity(positions.len());
+            self.inner.extend(&positions, &mut pairs);
+            pairs
+        };
+        let pairs = if positions.len() <= FEW { look_up() } else { detached(py, look_up)? };
+        let sets = PyArray1::from_iter(py, pairs.iter().map(|&(set, _)| set as u64));
+        Ok((sets, PyArray1::from_iter(py, pairs.iter().map(|&(_, item)| item))))
+    }
+}
+
+/// Items by weights, without replacement, in the order in which they are drawn.
+#[pyfunction]
+pub(crate) fn weighted_sample<'py>(
+    py: Python<'py>,
+    weights: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = unsigned)] count: u64,
+    seed: &Bound<'py, PyAny>,
+    #[pyo3(from_py_with = unsigned)] epoch: u64,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let seed = Key::new(seed, epoch)?.seed();
+    let weights = weights_of(py, weights)?;
+    // No slice has more items than a `usize` counts; then more are asked for than there are.
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let items = detached(py, move || sample(&weights, count, seed))?.map_err(exception)?;
+    Ok(PyArray1::from_vec(py, items))
+}

@@ -1,0 +1,206 @@
+"""Draws by weights, and mixtures of sets: the values that Rust gives, dealt out to any ranks."""
+
+import collections
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import bijective_shuffle as bs
+import numpy as np
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "crates" / "loaders" / "vectors"
+VECTORS = json.loads((FOLDER / "loaders.json").read_text())
+
+
+def numbers(texts):
+    return np.array([int(text, 16) for text in texts], dtype=np.uint64)
+
+
+WEIGHTS = {entry["name"]: numbers(entry["weights"]) for entry in VECTORS["weights"]}
+
+
+def key(entry):
+    seed, _, epoch = entry["seed"].partition("@")
+    seed = bytes.fromhex(seed) if len(seed) == 64 else int(seed)
+    return {"seed": seed, "epoch": int(epoch or 0)}
+
+
+def digest(values):
+    hash = 0xCBF29CE484222325
+    for byte in np.asarray(values, dtype="<u8").tobytes():
+        hash = (hash ^ byte) * 0x100000001B3 & 0xFFFF_FFFF_FFFF_FFFF
+    return hex(hash)
+
+
+@pytest.mark.parametrize("entry", VECTORS["draws"])
+def test_draws_are_those_of_the_second_implementation(entry):
+    draws = bs.Weighted(WEIGHTS[entry["weights"]], **key(entry), n=2**63 - 1)
+    for position, item in zip(entry["positions"], entry["items"], strict=True):
+        position = int(position, 16)
+        if position < draws.n:
+            assert draws[position] == draws[[position]][0] == item
+    assert digest(draws[:300]) == entry["digest"]
+    assert hex(draws.fingerprint) == entry["fingerprint"]
+    assert draws[:300].dtype == np.int64
+
+
+@pytest.mark.parametrize("entry", VECTORS["samples"])
+def test_samples_are_those_of_the_second_implementation(entry):
+    weights, items = WEIGHTS[entry["weights"]], entry["items"]
+    assert bs.weighted_sample(weights, len(items), **key(entry)).tolist() == items
+
+
+def test_floating_point_weights_become_the_same_integers():
+    for entry in VECTORS["integers"]:
+        table = bs.Weighted(entry["weights"], 0).table()
+        assert np.array_equal(table, bs.Weighted(numbers(entry["integers"]), 0).table())
+
+
+@pytest.mark.parametrize("entry", [e for e in VECTORS["mixtures"] if "@" not in e["seed"]])
+def test_mixtures_are_those_of_the_second_implementation(entry):
+    lengths, changes = entry["lengths"], entry["changes"]
+    first = numbers(changes[0]["weights"]).tolist()
+    mixture = bs.Mixture(lengths[: len(first)], first, **key(entry), n=1000)
+    known = len(first)
+    for change in changes[1:]:
+        weights = numbers(change["weights"]).tolist()
+        mixture = mixture.changed(change["from"], weights, lengths[known : len(weights)])
+        known = len(weights)
+    assert [list(mixture[k]) for k in range(12)] == entry["head"]
+    sets, items = mixture[:]
+    assert digest(np.stack([sets, items], axis=1)) == entry["digest"]
+    assert hex(mixture.fingerprint) == entry["fingerprint"]
+    again = pickle.loads(pickle.dumps(mixture))
+    assert again.fingerprint == mixture.fingerprint and again[999] == mixture[999]
+    assert repr(again) == repr(mixture)
+
+
+def pairs(batch):
+    return list(zip(*map(np.ndarray.tolist, batch), strict=True)) if isinstance(batch, tuple) else batch.tolist()
+
+
+@pytest.mark.parametrize("source", [
+    bs.Weighted([1, 2, 0, 500], 3, epoch=2, n=777),
+    bs.Mixture([300, 20], [5, 2], 3, epoch=2, n=777).changed(1800, [1, 1, 2], [33]),
+], ids=["weighted", "mixture"])
+@pytest.mark.parametrize("later_world,later_batch", [(1, 60), (3, 8), (7, 11)])
+def test_another_number_of_ranks_goes_on_with_the_rest(source, later_world, later_batch):
+    seen, state = collections.Counter(), None
+    for rank in range(4):
+        batches = source.batches(16, rank=rank, world=4, tail="short")
+        assert batches.epoch == 2 and batches.steps == len(batches) == 13
+        for _ in range(5):
+            seen.update(pairs(batches.next_batch()))
+        assert state in (None, batches.state())
+        state = batches.state()
+    for rank in range(later_world):
+        batches = source.batches(later_batch, rank=rank, world=later_world, tail="short")
+        batches.resume(state)
+        assert batches.consumed == 320 and repr(batches)
+        for batch in batches:
+            seen.update(pairs(batch))
+    assert seen == collections.Counter(pairs(source[:])) and seen.total() == 777
+
+
+@pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
+@pytest.mark.parametrize("n,world,batch", [(110, 3, 8), (2, 7, 3), (96, 3, 8)])
+def test_the_last_step_is_that_of_a_sampler(tail, n, world, batch):
+    draws, dealt, sampled = bs.Weighted(np.ones(1000), 3, n=n), [], []
+    for rank in range(world):
+        settings = {"rank": rank, "world": world, "tail": tail}
+        steps = [step.tolist() for step in draws.batches(batch, **settings)]
+        places = [p for p in bs.Sampler(n, 3, batch=batch, sequential=True, **settings)]
+        assert list(map(len, steps)) == list(map(len, places))
+        dealt += sum(steps, [])
+        sampled += [item for p in places for item in draws[p].tolist()]
+    assert sorted(dealt) == sorted(sampled)
+
+
+def test_batches_of_each_rank_have_the_shares_of_the_whole():
+    for rank in range(2):
+        for sets, _ in bs.Mixture([1000, 1000], [1, 1], 3).batches(10, rank=rank, world=2):
+            assert sets.sum() == 5
+
+
+def test_epochs_go_on():
+    mixture = bs.Mixture([10, 4], [3, 1], 42)
+    assert len(mixture) == 16 and mixture.quota == 4
+    batches = mixture.batches(16)
+    first = batches.next_batch()
+    assert batches.next_batch() is None and not len(batches) and batches
+    batches.next_epoch()
+    longer = bs.Mixture([10, 4], [3, 1], 42, n=32)[:]
+    assert np.array_equal(np.concatenate([first, batches.next_batch()], axis=1), longer)
+    later = bs.Mixture([10, 4], [3, 1], 42, epoch=1)
+    assert later[3] == (longer[0][19], longer[1][19])
+    draws = bs.Weighted(np.arange(100), 42, epoch=1)
+    assert np.array_equal(draws.batches(100).next_batch(), draws[:])
+    assert not np.array_equal(draws[:], bs.Weighted(np.arange(100), 42)[:])
+
+
+def test_places_are_looked_up_as_those_of_a_sequence():
+    draws = bs.Weighted([1, 2, 3], 5, n=100)
+    items = draws[:].tolist()
+    assert list(draws) == items and draws[-1] == items[-1]
+    assert draws[10:90:7].tolist() == items[10:90:7] and draws[::-1].tolist() == items[::-1]
+    for dtype in (np.int8, np.uint8, np.int64, np.uint64):
+        assert draws[np.array([0, 99, 7], dtype)].tolist() == [items[0], items[99], items[7]]
+    assert draws[[-1, -100]].tolist() == [items[-1], items[0]] and draws[[]].tolist() == []
+    for outside in (100, -101, [100], [-101], np.array([2**64 - 1], np.uint64)):
+        with pytest.raises(IndexError):
+            draws[outside]
+    for wrong in ("a", 1.5, [1.5], [[1]]):
+        with pytest.raises(TypeError):
+            draws[wrong]
+
+
+def test_tables_are_shared():
+    draws = bs.Weighted(WEIGHTS["mixed"], 7, n=1000)
+    for again in (pickle.loads(pickle.dumps(draws)), bs.Weighted.from_table(draws.table(), 7, n=1000)):
+        assert np.array_equal(again[:], draws[:]) and repr(again) == repr(draws)
+    table = draws.table()
+    table[5, 1] = 2**63
+    for wrong in (table, table[:0], table[:-1]):
+        with pytest.raises(ValueError, match="make it again"):
+            bs.Weighted.from_table(wrong, 7)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_few_draws_start_no_threads():
+    code = """
+import os, bijective_shuffle as bs
+draws, mixture = bs.Weighted([1, 2], 3, n=10**6), bs.Mixture([5, 6], [1, 2], 3, n=10**6)
+before = len(os.listdir("/proc/self/task"))
+draws[3], draws[:1000], mixture[3], mixture[:1000], draws.batches(10).next_batch()
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert run.stdout == "0\n"
+
+
+def test_what_is_wrong_is_said():
+    for weights in ([], [0, 0], [-1, 2], [float("nan")], [np.inf], [2**63, 2**63]):
+        with pytest.raises(ValueError):
+            bs.Weighted(weights, 1)
+    for weights in ([[1]], ["a"], [1j], [2**64]):
+        with pytest.raises(TypeError):
+            bs.Weighted(weights, 1)
+    for n in (0, -1, 2**63):
+        with pytest.raises(ValueError):
+            bs.Weighted([1], 1, n=n)
+    with pytest.raises(ValueError, match="2 that have a weight"):
+        bs.weighted_sample([1, 0, 1.5], 3, 1)
+    for lengths, weights in (([1], [1, 1]), ([0], [1]), ([], []), ([-1], [1])):
+        with pytest.raises(ValueError):
+            bs.Mixture(lengths, weights, 1)
+    mixture = bs.Mixture([5], [1], 1, n=2**40)
+    with pytest.raises(ValueError, match="2\\^64"):
+        mixture.batches().set_epoch(2**24)
+    with pytest.raises(ValueError, match="in the order"):
+        mixture.changed(7, [1]).changed(6, [1])
+    state = bs.Weighted([1, 2], 1).batches().state()
+    with pytest.raises(bs.ForeignStateError):
+        bs.Weighted([1, 3], 1).batches().resume(state)
