@@ -72,7 +72,7 @@ fn few_addresses_mean_less_memory() {
     folder.write("text", &text);
     let expected = folder.output(&["--seed", "1", "text"], b"");
     let to_load = megabytes_to_load(&folder);
-    for megabytes in [130, 180, 380].map(|more| to_load + more) {
+    for megabytes in (100..=220).step_by(10).chain([380]).map(|more| to_load + more) {
         let mut command = Command::new(program());
         command.args(["-q", "--seed", "1", "text"]);
         let outcome = folder.finish(limited(libc::RLIMIT_AS, megabytes << 20, &mut command), b"");
