@@ -8,7 +8,7 @@ use rayon::ThreadPoolBuilder;
 use crate::failure::{Context, Failure};
 use crate::memory::addresses_left;
 
-/// What a thread takes of the addresses: its stack, and what the allocator sets aside for it.
+/// What a thread takes of the addresses: its stack, and what an allocator may set aside for it.
 const ADDRESSES: u64 = 64 << 20;
 
 /// Starts as many threads as there are cores, or as `RAYON_NUM_THREADS` says, and fewer where the
@@ -24,6 +24,14 @@ pub(crate) fn start() -> Result<(), Failure> {
     {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
         builder = builder.num_threads((addresses / ADDRESSES).clamp(1, cores) as usize);
+    }
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    if addresses_left().is_some() {
+        // A new thread has the allocator of glibc reserve 128 MiB for a moment, and meanwhile there
+        // may be no room for the stack of another one.
+        //
+        // SAFETY: it changes a setting of the allocator, and no other thread runs yet.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     }
     builder.build_global().context("threads cannot be started")
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int64Array,
-    LargeStringArray, ListArray, NullArray, RecordBatch, StringArray, StringViewArray, StructArray,
+    ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array,
+    Int64Array, LargeStringArray, ListArray, NullArray, RecordBatch, StringArray, StringViewArray,
+    StructArray,
 };
-use arrow_ipc::CompressionType;
-use arrow_ipc::reader::FileReader;
-use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_ipc::reader::{FileReader, read_footer_length};
+use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
+use arrow_ipc::{CompressionType, DictionaryBatch, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
@@ -198,6 +199,61 @@ fn large_batches_are_read_in_parts() {
         let options = ["--seed", "3", "--memory", memory];
         assert_eq!(output(&folder, &options, "rows.arrow"), expected, "{memory}");
     }
+}
+
+/// The place in an Arrow file of the byte that says whether its second batch of dictionary values
+/// is added to the first.
+fn place_of_delta(file: &[u8]) -> usize {
+    let (rest, trailer) = file.split_last_chunk::<10>().unwrap();
+    let footer = &rest[rest.len() - read_footer_length(*trailer).unwrap()..];
+    let block = *root_as_footer(footer).unwrap().dictionaries().unwrap().get(1);
+    // A mark and the length come before the message.
+    let at = block.offset() as usize + 8;
+    let message = root_as_message(&file[at..]).unwrap();
+    let table = message.header_as_dictionary_batch().unwrap()._tab;
+    let field = table.vtable().get(DictionaryBatch::VT_ISDELTA);
+    assert!(field > 0, "it is not a delta");
+    at + table.loc() + usize::from(field)
+}
+
+#[test]
+fn dictionaries_may_grow_and_are_not_replaced() {
+    let folder = Folder::new();
+    let names = |of: &[&str], name: fn(usize) -> i32| -> ArrayRef {
+        let keys = Int32Array::from_iter_values((0..1000).map(name));
+        let values = Arc::new(StringArray::from_iter_values(of));
+        Arc::new(DictionaryArray::new(keys, values))
+    };
+    let first = names(&["red", "green"], |k| k as i32 % 2);
+    let second = names(&["red", "green", "blue"], |k| k as i32 % 3);
+    let batches = [first, second].map(|name| RecordBatch::try_from_iter([("name", name)]).unwrap());
+    let options = IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
+    let file = File::create(folder.path("grown.arrow")).unwrap();
+    let schema = batches[0].schema();
+    let mut writer = FileWriter::try_new_with_options(file, &schema, options).unwrap();
+    writer.write_metadata("key", "value");
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    let texts = |batch: &RecordBatch| -> Vec<String> {
+        let names = batch.column(0).as_dictionary::<Int32Type>();
+        let names = names.downcast_dict::<StringArray>().unwrap();
+        names.into_iter().map(|name| name.unwrap().to_owned()).collect()
+    };
+    let whole = [texts(&batches[0]), texts(&batches[1])].concat();
+    let expected: Vec<_> =
+        Permutation::new(2000, 3).iter().map(|row| whole[row as usize].clone()).collect();
+    assert_eq!(texts(&output(&folder, &["--seed", "3"], "grown.arrow")), expected);
+
+    // The same values as a dictionary of their own: the numbers of the first batch mean others.
+    let mut bytes = folder.read("grown.arrow");
+    let at = place_of_delta(&bytes);
+    assert_eq!(bytes[at], 1);
+    bytes[at] = 0;
+    folder.write("replaced.arrow", &bytes);
+    let complaint = folder.complaint(&["-o", "none.arrow", "replaced.arrow"], b"");
+    let why = "a dictionary that changes within a file cannot be shuffled";
+    assert_eq!(complaint, format!("bshuf: replaced.arrow: {why}"));
+    assert!(!folder.names().contains(&"none.arrow".to_owned()));
 }
 
 #[test]
