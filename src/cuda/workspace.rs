@@ -322,7 +322,8 @@ impl CudaWorkspace {
     ///
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge), and otherwise as
     /// [`indexes`](Self::indexes). After an error the items are unchanged, except after a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are unspecified.
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are
+    /// unspecified.
     ///
     /// # Examples
     ///
