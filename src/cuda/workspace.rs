@@ -329,7 +329,7 @@ impl CudaWorkspace {
     ///
     /// ```no_run
     /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let cuda = Cuda::new()?;
