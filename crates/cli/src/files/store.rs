@@ -110,7 +110,7 @@ impl TemporaryFile {
             let reserve = RESERVE.min(all / 16);
             let left = free.saturating_sub(reserve);
             if bytes > left {
-                let why = format!("is full, but for {} MiB that are kept free", reserve >> 20);
+                let why = format!("is full: {} MiB are kept free", reserve >> 20);
                 let folder = self.folder.display();
                 return Err(io::Error::new(ErrorKind::StorageFull, format!("{folder}: {why}")));
             }

@@ -194,7 +194,7 @@ impl CudaExchange {
     ///
     /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) and
     /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost) if other ranks do not send what
-    /// they should, after which the engine is of no use any more;
+    /// they should, after which the engine cannot be used any more;
     /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
