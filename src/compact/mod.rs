@@ -57,9 +57,12 @@ pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;
 
+use rayon::prelude::*;
+
 use crate::Bijection;
 use crate::Error;
 use crate::Word;
+use crate::engine::base::check::{check_length, try_with_capacity};
 
 pub(crate) mod sealed {
     /// Only engines of this crate are [`Compactor`](super::Compactor)s.
@@ -127,4 +130,28 @@ pub trait Compactor: sealed::Sealed {
         bijection: &dyn Bijection,
         items: &[T],
     ) -> Result<Vec<T>, Error>;
+
+    /// Returns a copy in the original order, as [`unshuffle`](Self::unshuffle) restores it: a clone
+    /// of item `k` is item `p[k]` of the result.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    fn unshuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        check_length(items.len() as u64, bijection.last())?;
+        let mut copy = cloned(items)?;
+        self.unshuffle(bijection, &mut copy)?;
+        Ok(copy)
+    }
+}
+
+/// Clones of all items, made on all threads.
+fn cloned<T: Clone + Send + Sync>(items: &[T]) -> Result<Vec<T>, Error> {
+    let mut copy = try_with_capacity(items.len())?;
+    items.par_iter().with_min_len(cpu::tuning::MOVE_CHUNK).cloned().collect_into_vec(&mut copy);
+    Ok(copy)
 }

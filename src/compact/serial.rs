@@ -122,4 +122,15 @@ impl Compactor for Serial {
         out.extend(from.into_iter().map(|index| items[index as usize].clone()));
         Ok(out)
     }
+
+    fn unshuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        let mut copy = try_with_capacity(items.len())?;
+        copy.extend_from_slice(items);
+        self.unshuffle(bijection, &mut copy)?;
+        Ok(copy)
+    }
 }

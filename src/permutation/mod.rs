@@ -27,8 +27,6 @@ pub use par_iter::ParIter;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::Seed;
 use crate::Word;
@@ -52,7 +50,7 @@ use crate::{Bijection, FromSeed};
 /// | --- | --- |
 /// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
 /// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise a [`SurvivorIndex`] |
-/// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place) | what the engines take |
+/// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place), and their ways back | what the engines take |
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// The length fills the domain for [`new`](Self::new) if it is a power of two or at most
@@ -366,15 +364,27 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn apply<T: Clone + Send + Sync>(&self, source: &[T]) -> Result<Vec<T>, Error> {
-        self.check_slice(source.len())?;
-        let engine = self.backend.engine(size_of_val(source) as u64)?;
-        if !self.inverted {
-            return engine.shuffled(&self.bijection, source);
-        }
-        let mut copy = try_with_capacity(source.len())?;
-        source.par_iter().cloned().collect_into_vec(&mut copy);
-        engine.unshuffle(&self.bijection, &mut copy)?;
-        Ok(copy)
+        self.reordered(source, Direction::Shuffle)
+    }
+
+    /// Undoes [`apply`](Self::apply): returns a copy in which a clone of item `k` is at place
+    /// `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`apply`](Self::apply).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(3, 42);
+    /// assert_eq!(p.unapply(&p.apply(&["a", "b", "c"])?)?, ["a", "b", "c"]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn unapply<T: Clone + Send + Sync>(&self, items: &[T]) -> Result<Vec<T>, Error> {
+        self.reordered(items, Direction::Unshuffle)
     }
 
     /// Shuffles a slice: item `p[k]` moves to place `k`. Items are moved, not cloned.
@@ -410,6 +420,20 @@ impl<B: Bijection> Permutation<B> {
     /// As [`apply`](Self::apply); the items are then where they were.
     pub fn unapply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.reorder(items, Direction::Unshuffle)
+    }
+
+    /// Clones items in the order of the permutation, in a given direction.
+    fn reordered<T: Clone + Send + Sync>(
+        &self,
+        items: &[T],
+        direction: Direction,
+    ) -> Result<Vec<T>, Error> {
+        self.check_slice(items.len())?;
+        let engine = self.backend.engine(size_of_val(items) as u64)?;
+        match if self.inverted { direction.flip() } else { direction } {
+            Direction::Shuffle => engine.shuffled(&self.bijection, items),
+            Direction::Unshuffle => engine.unshuffled(&self.bijection, items),
+        }
     }
 
     /// Moves items by the permutation, in a given direction.

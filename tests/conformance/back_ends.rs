@@ -36,8 +36,10 @@ impl UnderTest for Engine<Serial> {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle)
-            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+        Some(map_items!(source, source => match direction {
+            Direction::Shuffle => self.0.shuffled(given.bijection, source),
+            Direction::Unshuffle => self.0.unshuffled(given.bijection, source),
+        }))
     }
 }
 
@@ -60,8 +62,10 @@ impl UnderTest for Engine<Cpu> {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle)
-            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+        Some(map_items!(source, source => match direction {
+            Direction::Shuffle => self.0.shuffled(given.bijection, source),
+            Direction::Unshuffle => self.0.unshuffled(given.bijection, source),
+        }))
     }
 
     fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
@@ -186,12 +190,13 @@ impl UnderTest for Slices {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle).then(|| {
-            map_items!(source, source => match given.seed {
-                None => source.par_bijective_shuffled_with(given.bijection),
-                Some(seed) => source.try_par_bijective_shuffled(seed),
-            })
-        })
+        let f = given.bijection;
+        Some(map_items!(source, source => match (given.seed, direction) {
+            (None, Direction::Shuffle) => source.par_bijective_shuffled_with(f),
+            (None, Direction::Unshuffle) => source.par_bijective_unshuffled_with(f),
+            (Some(seed), Direction::Shuffle) => source.try_par_bijective_shuffled(seed),
+            (Some(seed), Direction::Unshuffle) => source.try_par_bijective_unshuffled(seed),
+        }))
     }
 
     fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
@@ -269,7 +274,7 @@ impl UnderTest for View {
         Some(map_items!(source, source => {
             self.of(given, source.len()).and_then(|view| match direction {
                 Direction::Shuffle => view.apply(source),
-                Direction::Unshuffle => view.inverse().apply(source),
+                Direction::Unshuffle => view.unapply(source),
             })
         }))
     }

@@ -72,8 +72,10 @@ impl UnderTest for Host {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle)
-            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+        Some(map_items!(source, source => match direction {
+            Direction::Shuffle => self.0.shuffled(given.bijection, source),
+            Direction::Unshuffle => self.0.unshuffled(given.bijection, source),
+        }))
     }
 }
 

@@ -48,7 +48,7 @@ pub use workspace::Workspace;
 use rayon::prelude::*;
 
 use self::checked_permutation::{fits_u32, uncompacted};
-use super::{Compactor, Direction, passes, sealed};
+use super::{Compactor, Direction, cloned, passes, sealed};
 use crate::Bijection;
 use crate::Error;
 use crate::Word;
@@ -128,8 +128,7 @@ impl Compactor for Cpu {
         let is_vouched = || passes::passes(bijection, items.len()).is_some();
         let bijection = uncompacted(bijection, items.len())?;
         if far && (is_vouched() || bijection.trusted().is_some()) {
-            let mut copy = try_with_capacity(items.len())?;
-            items.par_iter().with_min_len(tuning::MOVE_CHUNK).cloned().collect_into_vec(&mut copy);
+            let mut copy = cloned(items)?;
             self.shuffle(bijection, &mut copy)?;
             return Ok(copy);
         }
