@@ -46,7 +46,7 @@ pub use bijective_shuffle_core::{
 #[cfg(feature = "rng")]
 #[doc(inline)]
 pub use bijective_shuffle_rng as rng;
-pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
+pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use permutation::{Cursor, Permutation, Permutations, SurvivorIndex, Walk};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};

@@ -186,10 +186,8 @@ fn everything_that_moves(threads: usize, len: usize) {
     for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned, Strategy::InPlace] {
         let fresh = || Workspace::new().with_strategy(strategy);
         requests.extend([
-            moves(threads, "by seed", len, &there, |items, _| fresh().shuffle_by_seed(1, items)),
-            moves(threads, "by seed, back", len, &back, |items, _| {
-                fresh().unshuffle_by_seed(1, items)
-            }),
+            moves(threads, "by seed", len, &there, |items, _| fresh().shuffle(1, items)),
+            moves(threads, "by seed, back", len, &back, |items, _| fresh().unshuffle(1, items)),
             moves(threads, "by passes", len, &twice, |items, _| {
                 fresh().shuffle(both.bijection(), items)
             }),
@@ -249,12 +247,12 @@ fn every_request_may_be_refused() {
     let mut bytes = vec![0_u8; (1 << 22) + 1];
     pool(16).install(|| {
         let fresh = |strategy| Workspace::new().with_strategy(strategy);
-        let direct = || fresh(Strategy::Direct).shuffle_by_seed(1, &mut bytes);
+        let direct = || fresh(Strategy::Direct).shuffle(1, &mut bytes);
         // The copy, the list of tiles and that of their places.
         assert!(refuse_each("tiles", direct, drop) >= 3);
-        let partitioned = || fresh(Strategy::Partitioned).unshuffle_by_seed(1, &mut bytes);
+        let partitioned = || fresh(Strategy::Partitioned).unshuffle(1, &mut bytes);
         assert!(refuse_each("parts", partitioned, drop) > 0);
-        let in_place = || fresh(Strategy::InPlace).unshuffle_by_seed(1, &mut bytes);
+        let in_place = || fresh(Strategy::InPlace).unshuffle(1, &mut bytes);
         assert!(refuse_each("blocks", in_place, drop) > 0);
     });
 

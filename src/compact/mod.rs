@@ -21,6 +21,7 @@
 //!
 //! ```text
 //! direction   the direction in which items move
+//! order       what a workspace is given to move items by: a seed or a bijection
 //! defects     describing what is wrong with a bijection
 //! passes      several permutations, one after the other
 //! (mod)       the trait Compactor
@@ -37,11 +38,13 @@ pub(crate) mod columns;
 pub(crate) mod cpu;
 mod defects;
 mod direction;
+mod order;
 pub(crate) mod passes;
 mod serial;
 
 pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
+pub use order::Order;
 pub use serial::Serial;
 
 pub(crate) use columns::{ColumnForm, ColumnSet, StaticRow};
@@ -56,6 +59,9 @@ pub(crate) use cpu::partitioned::sort::Key;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;
+pub(crate) use order::By;
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+pub(crate) use order::Chosen;
 
 use rayon::prelude::*;
 

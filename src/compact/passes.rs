@@ -34,6 +34,14 @@ pub(crate) fn in_order<'a, 'b>(
     })
 }
 
+/// The passes of a shuffle, or those that undo it.
+pub(crate) fn in_direction(
+    passes: Passes<Trusted<'_>>,
+    direction: Direction,
+) -> Passes<Trusted<'_>> {
+    if direction == Direction::Shuffle { passes } else { passes.inverted() }
+}
+
 /// Moves `len` items by a bijection, in a given direction: by its passes, or at once if it has
 /// none. `step` moves them at once.
 ///
@@ -49,7 +57,7 @@ pub(crate) fn reorder(
     step: &mut dyn FnMut(&dyn Bijection, Direction) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let Some(passes) = passes(bijection, len) else { return step(bijection, direction) };
-    let passes = if direction == Direction::Shuffle { passes } else { passes.inverted() };
+    let passes = in_direction(passes, direction);
     // Rayon panics if it cannot start its pool, so the pool is started before anything is moved.
     rayon::current_num_threads();
     let mut guard = None;

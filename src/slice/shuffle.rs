@@ -62,7 +62,7 @@ mod sealed {
 /// use bijective_shuffle::prelude::*;
 ///
 /// let mut v: Vec<u64> = (0..200_000).collect();
-/// Workspace::new().with_strategy(Strategy::InPlace).shuffle_by_seed(42, &mut v)?;
+/// Workspace::new().with_strategy(Strategy::InPlace).shuffle(42, &mut v)?;
 /// v.par_bijective_unshuffle(42);
 /// assert!(v.into_iter().eq(0..200_000));
 /// # Ok::<(), Error>(())
@@ -358,7 +358,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Shuffle)
+        Workspace::once().reorder_by(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -396,7 +396,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
+        Workspace::once().reorder_by(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
     /// Returns a copy shuffled by a given bijection: what

@@ -100,10 +100,10 @@ impl UnderTest for Workspace {
     }
 
     fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
-        if to == Direction::Unshuffle {
-            return None;
-        }
-        with_copies!(source, out, source, out => self.shuffle_into(given.bijection, source, out))
+        with_copies!(source, out, source, out => match to {
+            Direction::Shuffle => self.shuffle_into(given.bijection, source, out),
+            Direction::Unshuffle => self.unshuffle_into(given.bijection, source, out),
+        })
     }
 
     fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
@@ -137,17 +137,17 @@ impl UnderTest for Seeded {
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
         let (workspace, seed) = (&mut self.0, given.seed?);
         Some(with_items!(items, items => match direction {
-            Direction::Shuffle => workspace.shuffle_by_seed(seed, items),
-            Direction::Unshuffle => workspace.unshuffle_by_seed(seed, items),
+            Direction::Shuffle => workspace.shuffle(seed, items),
+            Direction::Unshuffle => workspace.unshuffle(seed, items),
         }))
     }
 
     fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
         let (workspace, seed) = (&mut self.0, given.seed?);
-        if to == Direction::Unshuffle {
-            return None;
-        }
-        with_copies!(source, out, source, out => workspace.shuffle_into_by_seed(seed, source, out))
+        with_copies!(source, out, source, out => match to {
+            Direction::Shuffle => workspace.shuffle_into(seed, source, out),
+            Direction::Unshuffle => workspace.unshuffle_into(seed, source, out),
+        })
     }
 
     fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
@@ -156,8 +156,8 @@ impl UnderTest for Seeded {
         impl Call for Together<'_> {
             fn call(&mut self, columns: impl Columns) -> Result<(), Error> {
                 match self.2 {
-                    Direction::Shuffle => self.0.shuffle_together_by_seed(self.1, columns),
-                    Direction::Unshuffle => self.0.unshuffle_together_by_seed(self.1, columns),
+                    Direction::Shuffle => self.0.shuffle_together(self.1, columns),
+                    Direction::Unshuffle => self.0.unshuffle_together(self.1, columns),
                 }
             }
         }

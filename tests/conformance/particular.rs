@@ -254,9 +254,9 @@ fn lengths_that_do_not_fit_are_refused() {
     let mut workspace = Workspace::new();
     assert_eq!((&mut items, &mut few).par_bijective_shuffle_together_with(&f), error);
     assert_eq!((&mut items, &mut few).par_bijective_unshuffle_together_with(&f), error);
-    assert_eq!(workspace.shuffle_together_by_seed(1, (&mut items, &mut few)), error);
-    assert_eq!(workspace.unshuffle_together_by_seed(1, (&mut items, &mut few)), error);
-    assert_eq!(workspace.shuffle_into_by_seed(1, &items, &mut few), error);
+    assert_eq!(workspace.shuffle_together(1, (&mut items, &mut few)), error);
+    assert_eq!(workspace.unshuffle_together(1, (&mut items, &mut few)), error);
+    assert_eq!(workspace.shuffle_into(1, &items, &mut few), error);
     assert!(items.into_iter().eq(0..9));
 }
 

@@ -1,7 +1,7 @@
 //! The permutation of algorithm 1 where the shape of the work is particular to a GPU.
 
 use bijective_shuffle::cuda::cudarc::driver::DevicePtr;
-use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace, RawArray};
 use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
@@ -32,11 +32,12 @@ fn check_bytes(cuda: &Cuda, len: usize, size: usize, offset: usize) {
         let [(from, _a), (to, _b), (again, _c)] =
             [&source, &there, &back].map(|bytes| bytes.device_ptr(stream));
         let [from, to, again] = [from, to, again].map(|address| address + offset as u64);
+        let on_way = |source, out| RawArray { source, out, len, item_bytes: size };
         // SAFETY: from each address on there are `len * size` bytes and 64 more, of slices that are
         // kept until the stream has been waited for; no two of them overlap.
-        unsafe { workspace.shuffle_raw(&f, from, to, len, size) }.unwrap();
+        unsafe { workspace.shuffle_raw(&f, on_way(from, to)) }.unwrap();
         // SAFETY: as many bytes of slices that live as long, and other ones for source and target.
-        unsafe { workspace.unshuffle_raw(&f, to, again, len, size) }.unwrap();
+        unsafe { workspace.unshuffle_raw(&f, on_way(to, again)) }.unwrap();
     }
     let [there, back] = [&there, &back].map(|bytes| stream.clone_dtoh(bytes).unwrap());
     stream.synchronize().unwrap();

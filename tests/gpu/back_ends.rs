@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use bijective_shuffle::Order;
 use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
@@ -79,6 +80,11 @@ impl UnderTest for Host {
     }
 }
 
+/// The seed, where there is one, and otherwise the bijection.
+pub(super) fn order<'a>(given: &Given<'a>) -> Order<'a> {
+    given.seed.map_or_else(|| given.bijection.into(), Order::from)
+}
+
 struct Device(CudaWorkspace);
 
 impl UnderTest for Device {
@@ -120,8 +126,8 @@ impl UnderTest for Device {
             let mut array = stream.clone_htod(&padded).unwrap();
             let mut part = array.slice_mut(GUARD..GUARD + len);
             match to {
-                Direction::Shuffle => workspace.shuffle_in_place(given.bijection, &mut part),
-                Direction::Unshuffle => workspace.unshuffle_in_place(given.bijection, &mut part),
+                Direction::Shuffle => workspace.shuffle(order(given), &mut part),
+                Direction::Unshuffle => workspace.unshuffle(order(given), &mut part),
             }?;
             let all = stream.clone_dtoh(&array).unwrap();
             stream.synchronize().unwrap();
@@ -144,8 +150,8 @@ impl UnderTest for Device {
             let poison = out.first().copied().unwrap_or_default();
             *out =
                 guarded(workspace, poison, source, out.len(), |workspace, source, out| match to {
-                    Direction::Shuffle => workspace.shuffle_into(given.bijection, source, out),
-                    Direction::Unshuffle => workspace.unshuffle_into(given.bijection, source, out),
+                    Direction::Shuffle => workspace.shuffle_into(order(given), source, out),
+                    Direction::Unshuffle => workspace.unshuffle_into(order(given), source, out),
                 })?;
             Ok(())
         }

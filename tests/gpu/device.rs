@@ -274,7 +274,7 @@ fn a_group_is_not_captured() {
         [
             group.shuffle_into(&f, &source, &mut out),
             group.unshuffle_into(&f, &source, &mut out),
-            group.shuffle_in_place(&f, &mut out),
+            group.shuffle(&f, &mut out),
             group.indexes(&f, &mut out),
             group.arrays(&f, 1000).array(&source, &mut out).unwrap().shuffle(),
         ]

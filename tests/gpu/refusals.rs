@@ -2,7 +2,7 @@
 
 use bijective_shuffle::DeviceSource;
 use bijective_shuffle::cuda::cudarc::driver::CudaContext;
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::error::{Defect, GpuError};
 use bijective_shuffle::prelude::*;
 
@@ -126,8 +126,9 @@ fn what_does_not_fit_is_said() {
     );
     let p = Standard::from_seed(1 << 33, 1);
     let mut large = stream.alloc_zeros::<u8>(8).unwrap();
+    let array = RawArray { source: 256, out: 256, len: 1 << 33, item_bytes: (64 << 10) + 1 };
     // SAFETY: it fails before anything is launched.
-    let unallocated = unsafe { workspace.shuffle_raw(&p, 256, 256, 1 << 33, (64 << 10) + 1) };
+    let unallocated = unsafe { workspace.shuffle_raw(&p, array) };
     assert!(matches!(unallocated, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
     stream.memset_zeros(&mut large).unwrap();
 }

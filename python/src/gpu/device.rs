@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bijective_shuffle::cuda::cudarc::driver::{
     CudaEvent, CudaStream, DevicePtr, DeviceRepr, DriverError, result, sys,
 };
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::{Bijection, Error, Word};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -216,8 +216,9 @@ pub(super) fn reorder(
     let (bijection, is_inverted) = bijection(order);
     let (rows, width) = (from.rows, from.width);
     let reserve = |workspace: &mut CudaWorkspace| {
-        let to = to.map_or(from.address, |to| to.address);
-        workspace.reserve_raw(bijection, from.address, to, rows, width)
+        let out = to.map_or(from.address, |to| to.address);
+        let array = RawArray { source: from.address, out, len: rows, item_bytes: width };
+        workspace.reserve_raw(bijection, array)
     };
     let work = |workspace: &mut CudaWorkspace| {
         check_range(from, device)?;
@@ -238,14 +239,15 @@ pub(super) fn reorder(
             (None, None) => return Ok(()),
         };
         let from = from.address;
+        let array = RawArray { source: from, out: target, len: rows, item_bytes: width };
         let moved = if undo == is_inverted {
             // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
             // arrays say and the driver confirms, and they do not overlap. They are used in the
             // stream of their owner alone.
-            unsafe { workspace.shuffle_raw(bijection, from, target, rows, width) }
+            unsafe { workspace.shuffle_raw(bijection, array) }
         } else {
             // SAFETY: as for the other direction.
-            unsafe { workspace.unshuffle_raw(bijection, from, target, rows, width) }
+            unsafe { workspace.unshuffle_raw(bijection, array) }
         };
         moved.map_err(exception)?;
         if back || room.is_some() {

@@ -108,11 +108,11 @@ impl Compactor for Cpu {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once().reorder(bijection, items, Direction::Shuffle)
+        Workspace::once().reorder_by(bijection, items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once().reorder(bijection, items, Direction::Unshuffle)
+        Workspace::once().reorder_by(bijection, items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(

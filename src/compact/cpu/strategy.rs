@@ -16,7 +16,7 @@ use crate::compact::Direction;
 /// How the CPU engine moves items. All strategies give the same result.
 ///
 /// [`Workspace::with_strategy`](crate::Workspace::with_strategy) chooses one, also for a single
-/// call: `Workspace::new().with_strategy(strategy).shuffle_by_seed(seed, &mut items)`.
+/// call: `Workspace::new().with_strategy(strategy).shuffle(seed, &mut items)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {

@@ -32,7 +32,7 @@ use crate::engine::base::memory::Buffer;
 /// let mut workspace = Workspace::new();
 /// let mut items: Vec<u32> = (0..1000).collect();
 /// for epoch in 0..3 {
-///     workspace.shuffle_by_seed(Seed::new(42).with_epoch(epoch), &mut items)?;
+///     workspace.shuffle(Seed::new(42).with_epoch(epoch), &mut items)?;
 /// }
 /// // With any bijection:
 /// workspace.shuffle(&VariablePhilox::<24>::from_seed(1000, 42), &mut items)?;
@@ -235,14 +235,14 @@ mod tests {
             bytes
         };
         let mut items: Vec<u64> = (0..1000).collect();
-        Workspace::once().shuffle_by_seed(1, &mut items).unwrap();
+        Workspace::once().shuffle(1, &mut items).unwrap();
         let first = kept();
         assert!(first[0] >= 8000 && first[1] == 0, "{first:?}");
         let mut workspace = Workspace::once();
         // Within a call there may be another.
-        Workspace::once().shuffle_by_seed(1, &mut items[..500]).unwrap();
-        workspace.unshuffle_by_seed(1, &mut items[..500]).unwrap();
-        workspace.unshuffle_by_seed(1, &mut items).unwrap();
+        Workspace::once().shuffle(1, &mut items[..500]).unwrap();
+        workspace.unshuffle(1, &mut items[..500]).unwrap();
+        workspace.unshuffle(1, &mut items).unwrap();
         drop(workspace);
         assert!(items.into_iter().eq(0..1000));
         assert_eq!(kept(), first);

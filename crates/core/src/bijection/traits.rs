@@ -79,7 +79,7 @@ use crate::word::Word;
     message = "`{Self}` is not a bijection on words of type `{N}`",
     label = "not a bijection",
     note = "a seed goes to the method without `_with`, such as `par_bijective_shuffle(42)`, or to one \
-            that ends in `_by_seed`, such as `Workspace::shuffle_by_seed(42, ..)`"
+            that takes an `Order`, such as `Workspace::shuffle(42, ..)`"
 )]
 pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The last point of the domain, `n - 1`, so that a domain of `2^64` points can be expressed.
