@@ -40,7 +40,7 @@ pub use bijective_shuffle_core::bijection;
 use bijective_shuffle_core::engine;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
-    Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Passes, Seed, Trusted,
+    Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Seed, Trusted,
     TrustedBijection, Word, Words,
 };
 #[cfg(feature = "rng")]

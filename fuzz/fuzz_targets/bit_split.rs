@@ -3,6 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use libfuzzer_sys::fuzz_target;

@@ -1,13 +1,14 @@
 //! Moving items by several bijections, one after the other, where one alone would have to search
-//! for its values: see [`Bijection::passes`].
+//! for its values: see [`Hooked::passes`].
 //!
 //! Each pass goes by a [`Trusted`] bijection. So it moves items as safely as any other call, even
 //! if the passes are not those of the bijection that returned them.
 
 use super::Direction;
 use crate::Error;
+use crate::bijection::hooks::{Hooked, Passes};
 use crate::engine::base::abort::AbortOnUnwind;
-use crate::{Bijection, Passes, Trusted};
+use crate::{Bijection, Trusted};
 
 /// The passes of a bijection, if it is best applied to `len` items in that way: if it has as many
 /// points, and has passes of that length.

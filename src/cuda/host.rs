@@ -8,6 +8,7 @@ use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::Jobs;
 use crate::Error;
 use crate::Word;
+use crate::bijection::hooks::{EngineHooks, Passes};
 use crate::compact::batch::Batch;
 use crate::compact::columns::{Column, ColumnSet, StaticRow};
 use crate::compact::{Compactor, Direction, passes, sealed};
@@ -21,7 +22,7 @@ use crate::cuda::runtime::stream::{failed, finish};
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::base::check::{check_length, check_word, try_with_capacity};
 use crate::engine::base::memory::Buffer;
-use crate::{Bijection, DeviceSource, Passes, Trusted};
+use crate::{Bijection, DeviceSource, Trusted};
 
 impl Cuda {
     /// Writes the rows of a batch from `first` on.
@@ -207,11 +208,17 @@ impl Bijection for Asked<'_> {
     fn inverse(&self, index: u64) -> u64 {
         self.f.inverse(index)
     }
-    fn passes(&self) -> Option<Passes<Trusted<'_>>> {
-        self.passes.as_ref()?.map(Bijection::trusted)
-    }
     fn device_source(&self) -> Option<DeviceSource> {
         self.source.clone()
+    }
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl EngineHooks for Asked<'_> {
+    fn passes(&self) -> Option<Passes<Trusted<'_>>> {
+        self.passes.as_ref()?.map(Bijection::trusted)
     }
 }
 

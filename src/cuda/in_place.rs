@@ -12,8 +12,7 @@ use crate::compact::{Direction, Order};
 
 /// Moving an array within its own memory.
 impl CudaWorkspace {
-    /// Shuffles an array within its own memory, in the order of a seed or of a bijection: afterwards
-    /// item `p[k]` is at place `k`.
+    /// Shuffles an array within its own memory: afterwards item `p[k]` is at place `k`.
     ///
     /// The order is that of [`shuffle_into`](Self::shuffle_into). Working memory takes at most 15 %
     /// of the array's, or 4 MiB if that is more; it is kept, as that of other calls. On an H100

@@ -1,6 +1,6 @@
 //! [`CudaWorkspace`]: the GPU engine on device memory. Its working memory is kept by
-//! `runtime/executor.rs`. Its methods for moving an array within its own memory are in `in_place.rs`,
-//! and those for raw addresses in `raw.rs`.
+//! `runtime/executor.rs`. Its methods for an array within its own memory are in `in_place.rs`, and
+//! those for raw addresses in `raw.rs`.
 
 use std::sync::Arc;
 

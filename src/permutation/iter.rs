@@ -11,6 +11,7 @@ use super::{Cursor, Permutation};
 use crate::Bijection;
 use crate::Error;
 use crate::bijection::Standard;
+use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
 use crate::error::ViewError;
 

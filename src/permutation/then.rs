@@ -1,7 +1,8 @@
 //! [`Permutation::then`]: one permutation after another.
 //!
-//! What is composed here says that it is made of several [passes](Bijection::passes). Whether items
-//! are moved by these is decided in `compact/passes.rs`, and for a GPU in `cuda/shuffle/passes.rs`.
+//! What is composed here says that it is made of several passes (`EngineHooks::passes`). Whether
+//! items are moved by these is decided in `compact/passes.rs`, and for a GPU in
+//! `cuda/shuffle/passes.rs`.
 
 use super::Permutation;
 use crate::Bijection;

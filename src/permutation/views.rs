@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::{Iter, Permutation, SurvivorIndex, tuning};
 use crate::Bijection;
 use crate::Error;
+use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
 use crate::error::ViewError;
 

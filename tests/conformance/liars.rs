@@ -3,8 +3,9 @@
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
+use bijective_shuffle::Trusted;
+use bijective_shuffle::bijection::hooks::{EngineHooks, Passes};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Passes, Trusted};
 
 use crate::common::hostile::{Counter, Liar};
 use crate::items::mix;
@@ -309,25 +310,10 @@ impl Bijection for Lies {
         }
     }
 
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        let lies = self.kind == WrongNarrowRuns;
-        for (value, slot) in out.iter_mut().zip(first..) {
-            *value = if lies { slot } else { self.forward(slot) } as u32;
-        }
-    }
-
     fn forward_each(&self, values: &mut [u64]) {
         match self.kind {
             WrongEach => values.fill(7),
             _ => values.iter_mut().for_each(|x| *x = self.forward(*x)),
-        }
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        match self.kind {
-            HintChanges if self.is_late() => u32::MAX,
-            HintChanges => 0,
-            _ => 10_000,
         }
     }
 
@@ -346,6 +332,27 @@ impl Bijection for Lies {
         }
     }
 
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl EngineHooks for Lies {
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        let lies = self.kind == WrongNarrowRuns;
+        for (value, slot) in out.iter_mut().zip(first..) {
+            *value = if lies { slot } else { self.forward(slot) } as u32;
+        }
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        match self.kind {
+            HintChanges if self.is_late() => u32::MAX,
+            HintChanges => 0,
+            _ => 10_000,
+        }
+    }
+
     fn uncompacted(&self) -> Option<&dyn Bijection> {
         match self.kind {
             UncompactsFewer => Some(&self.fewer),
@@ -358,9 +365,9 @@ impl Bijection for Lies {
     fn passes(&self) -> Option<Passes<Trusted<'_>>> {
         let [another, fewer] = &self.passes;
         match self.kind {
-            PassesOfAnother => another.passes(),
-            PassesOfFewer => fewer.passes(),
-            PassesChange => [another.passes(), fewer.passes(), None]
+            PassesOfAnother => EngineHooks::passes(another),
+            PassesOfFewer => EngineHooks::passes(fewer),
+            PassesChange => [EngineHooks::passes(another), EngineHooks::passes(fewer), None]
                 .into_iter()
                 .nth(self.asked.next() as usize % 3)?,
             _ => None,

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bijective_shuffle::Trusted;
+use bijective_shuffle::bijection::hooks::{EngineHooks, Hooked};
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::{check, reference};
@@ -54,6 +55,15 @@ impl<B: TrustedBijection> Bijection for Counting<B> {
         self.count(out.len());
         self.inner.inverse_run(first, out);
     }
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        self.vouched.then(|| Trusted::new(self).panic_free())
+    }
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl<B: TrustedBijection> EngineHooks for Counting<B> {
     fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
         self.count(out.len());
         self.inner.forward_run_u32(first, out);
@@ -61,9 +71,6 @@ impl<B: TrustedBijection> Bijection for Counting<B> {
     fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
         self.count(out.len());
         self.inner.inverse_run_u32(first, out);
-    }
-    fn trusted(&self) -> Option<Trusted<'_>> {
-        self.vouched.then(|| Trusted::new(self).panic_free())
     }
 }
 

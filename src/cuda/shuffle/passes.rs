@@ -13,7 +13,7 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, MOST_POINTS, Plan};
 use crate::error::GpuError;
 
-/// A job or, for a bijection that has [passes](Bijection::passes), one for each of them.
+/// A job or, for a bijection that has passes (`EngineHooks::passes`), one for each of them.
 pub(in crate::cuda) struct Jobs {
     first: Job,
     /// Those of the later passes: for most bijections there are none.

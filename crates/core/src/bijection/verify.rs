@@ -1,6 +1,7 @@
 //! [`verify`]: searches for points at which a bijection breaks its requirements.
 
 use super::Bijection;
+use super::hooks::Hooked;
 use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
 use crate::word::{Index, Word};
@@ -26,9 +27,9 @@ use alloc::vec::Vec;
 /// * all of these agree in the [`trusted`](Bijection::trusted) form, if there is one;
 /// * `last`, `forward` and `inverse` return the same when they are called again.
 ///
-/// It does not check [`uncompacted`](Bijection::uncompacted) and
-/// [`device_source`](Bijection::device_source). It costs about ten evaluations for each sample,
-/// twice that if there is a trusted form, all on the calling thread, and almost no memory.
+/// It does not check [`device_source`](Bijection::device_source). It costs about ten evaluations
+/// for each sample, twice that if there is a trusted form, all on the calling thread, and almost no
+/// memory.
 ///
 /// # Errors
 ///

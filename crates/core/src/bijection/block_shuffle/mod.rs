@@ -12,6 +12,7 @@ mod tests;
 use core::any::Any;
 use core::ops::Range;
 
+use super::hooks::{EngineHooks, Hooked};
 use super::{
     Bijection, CycleWalk, FromSeed, GridFeistel, MulXorshift, RandomSign, Standard, Trusted,
     TrustedBijection, VariablePhilox,
@@ -397,14 +398,21 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
         }
     }
 
-    fn evaluation_picoseconds(&self) -> u32 {
-        let inner = self.numbered(0).order().evaluation_picoseconds();
-        let outer = self.outer.evaluation_picoseconds();
-        inner.saturating_add(outer).saturating_add(DIVISIONS_PICOSECONDS)
-    }
-
     fn trusted(&self) -> Option<Trusted<'_>> {
         trusted_form(self)
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl<F: FromSeed + Bijection + 'static> EngineHooks for BlockShuffle<F> {
+    fn evaluation_picoseconds(&self) -> u32 {
+        let inner = Hooked::evaluation_picoseconds(&self.numbered(0).order());
+        let outer = Hooked::evaluation_picoseconds(&self.outer);
+        inner.saturating_add(outer).saturating_add(DIVISIONS_PICOSECONDS)
     }
 }
 
