@@ -55,7 +55,7 @@ fn position_indexed(bencher: Bencher, slots_per_block: u64) {
 #[divan::bench]
 fn get_indexed_philox(bencher: Bencher) {
     let f = VariablePhilox::<24>::from_seed(worst(), 1);
-    let p = Permutation::with_bijection(worst(), f).expect("it fits");
+    let p = Permutation::from_bijection(worst(), f).expect("it fits");
     p.build_index().expect("there is memory");
     queries(bencher, &p, |k| p.get(k).expect("a place"));
 }
@@ -79,7 +79,7 @@ fn build_index(bencher: Bencher, len: u64) {
 #[divan::bench(args = [full() >> 9, full() >> 5], sample_count = 5, sample_size = 1)]
 fn build_sparse_index(bencher: Bencher, len: u64) {
     let f = Standard::from_seed(64 * len + 1, 1);
-    let p = Permutation::with_bijection(len, f).expect("it fits");
+    let p = Permutation::from_bijection(len, f).expect("it fits");
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
         divan::black_box(p.clone().with_index(512)).expect("there is memory");
     });
@@ -179,7 +179,7 @@ fn by_two(
     len: u64,
     apply: impl Fn(&Permutation, &Permutation, &mut [u64]) -> Result<(), Error>,
 ) {
-    let [p, q] = [1, 2].map(|seed| Permutation::new(len, seed).on(Backend::Cpu));
+    let [p, q] = [1, 2].map(|seed| Permutation::new(len, seed).with_backend(Backend::Cpu));
     let mut items: Vec<u64> = (0..len).collect();
     apply(&p, &q, &mut items).expect("there is memory");
     q.unapply_in_place(&mut items).expect("there is memory");

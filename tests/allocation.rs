@@ -156,7 +156,7 @@ fn everything_that_moves(threads: usize, len: usize) {
     Serial.unshuffle(&f, &mut back).unwrap();
 
     let p = Permutation::new(len as u64, 1);
-    let both = p.then(&p).unwrap().on(Backend::Cpu);
+    let both = p.then(&p).unwrap().with_backend(Backend::Cpu);
     let [mut twice, mut twice_back] = [there.clone(), back.clone()];
     Serial.shuffle(&f, &mut twice).unwrap();
     Serial.unshuffle(&f, &mut twice_back).unwrap();
@@ -208,8 +208,8 @@ fn everything_that_copies(len: usize) {
     Serial.shuffle(&f, &mut there).unwrap();
     let right = |copy: Result<Vec<u64>, Error>| copy.map(|copy| assert!(copy == there));
     let p = Permutation::new(len as u64, 1);
-    let back_and_forth = p.inverse().then(&p).unwrap().then(&p).unwrap().on(Backend::Cpu);
-    let walk = Permutation::with_bijection(len as u64, &plain).unwrap();
+    let back_and_forth = p.inverse().then(&p).unwrap().then(&p).unwrap().with_backend(Backend::Cpu);
+    let walk = Permutation::from_bijection(len as u64, &plain).unwrap();
     let requests = [
         refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
         refuse_each(

@@ -32,7 +32,7 @@ const GUARD: usize = 512;
 
 /// How many ranks there can be, 1, 2 or 4.
 fn ranks() -> Vec<usize> {
-    let devices = common::cuda().map_or(0, |_| Cuda::devices().unwrap());
+    let devices = common::cuda().map_or(0, |_| Cuda::device_count().unwrap());
     let required = std::env::var("BIJECTIVE_SHUFFLE_REQUIRE_GPUS").unwrap_or("0".into());
     let required: usize = required.parse().expect("BIJECTIVE_SHUFFLE_REQUIRE_GPUS is a number");
     assert!(devices >= required, "{devices} devices, of {required}");

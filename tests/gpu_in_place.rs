@@ -123,7 +123,7 @@ fn most_of_the_memory_is_shuffled() {
     let mut workspace = CudaWorkspace::new(&cuda);
     // The indexes in order, and then in that of the permutation: both written by other kernels.
     let mut array = stream.alloc_zeros::<u64>(len).unwrap();
-    workspace.indexes(&Lcg::new(len.ilog2(), 1, 0).unwrap(), &mut array).unwrap();
+    workspace.write_indexes(&Lcg::new(len.ilog2(), 1, 0).unwrap(), &mut array).unwrap();
     workspace.shuffle(&f, &mut array).unwrap();
     assert!(workspace.bytes() <= len * 8 / 100 * 15 + (1 << 16));
     let look = |array: &CudaSlice<u64>, first: usize| {

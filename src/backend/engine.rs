@@ -129,11 +129,15 @@ fn suits(bijection: &dyn Bijection, len: usize) -> bool {
 }
 
 impl Compactor for Engine {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         match self {
-            Self::Cpu => Cpu.indexes(bijection, out),
-            Self::Cuda(cuda) => cuda.indexes(bijection, out),
-            Self::Either(_) => Cpu.indexes(bijection, out),
+            Self::Cpu => Cpu.write_indexes(bijection, out),
+            Self::Cuda(cuda) => cuda.write_indexes(bijection, out),
+            Self::Either(_) => Cpu.write_indexes(bijection, out),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::Error;
 ///
 /// let p = Permutation::new(100, 7);
 /// assert_eq!(p.backend(), Backend::Cpu);
-/// assert_eq!(p.to_vec(), p.clone().on(Backend::Auto).to_vec());
+/// assert_eq!(p.to_vec(), p.clone().with_backend(Backend::Auto).to_vec());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -93,7 +93,7 @@ pub(crate) mod sealed {
 ///
 /// let f = VariablePhilox::<24>::from_keys(5, [1; 24]);
 /// let mut p = [0_u32; 20];
-/// Serial.indexes(&f, &mut p)?;
+/// Serial.write_indexes(&f, &mut p)?;
 ///
 /// let mut items: Vec<u32> = (0..20).collect();
 /// Cpu.shuffle(&f, &mut items)?;
@@ -109,14 +109,16 @@ pub trait Compactor: sealed::Sealed {
     /// [`Error::NotABijection`] and [`Error::OutOfMemory`]. After the last two, `out` holds
     /// unspecified values. For a [composition](crate::Permutation::then) that has to be evaluated
     /// point by point, also the errors of [`Permutation::try_get`](crate::Permutation::try_get).
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
+    fn write_indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N])
+    -> Result<(), Error>;
 
     /// Shuffles the items: item `p[k]` moves to place `k`.
     ///
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`], and for
-    /// a composition as [`indexes`](Self::indexes). After an error the items are unchanged.
+    /// a composition as [`write_indexes`](Self::write_indexes). After an error the items are
+    /// unchanged.
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
 
     /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.

@@ -116,7 +116,7 @@ mod tests {
         let both = p.then(&p).unwrap();
         assert!(passes(&both, 300).is_some_and(|passes| passes.as_slice().len() == 2));
         assert!(passes(&both, 299).is_none() && passes(&both, 0).is_none());
-        let of_fewer = Permutation::with_bijection(200, both.clone()).unwrap();
+        let of_fewer = Permutation::from_bijection(200, both.clone()).unwrap();
         assert!(passes(&of_fewer, 200).is_none());
         // As one pass, and as none, since nothing is searched for.
         assert!(passes(&p.inverse(), 300).is_some_and(|passes| passes.as_slice().len() == 1));

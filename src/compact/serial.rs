@@ -34,13 +34,17 @@ impl Serial {
     fn permutation(bijection: &dyn Bijection, len: usize) -> Result<Vec<u64>, Error> {
         let mut indices = try_with_capacity(len)?;
         indices.resize(len, 0_u64);
-        Serial.indexes(bijection, &mut indices)?;
+        Serial.write_indexes(bijection, &mut indices)?;
         Ok(indices)
     }
 }
 
 impl Compactor for Serial {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         let len = out.len();
         let last = bijection.last();
         check_length(len as u64, last)?;

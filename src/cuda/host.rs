@@ -50,7 +50,11 @@ impl Cuda {
 impl sealed::Sealed for Cuda {}
 
 impl Compactor for Cuda {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         write_indexes(self, bijection, out)
     }
 

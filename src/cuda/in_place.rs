@@ -29,8 +29,8 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge), and otherwise as
-    /// [`indexes`](Self::indexes). After an error the items are unchanged, except after a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are
+    /// [`write_indexes`](Self::write_indexes). After an error the items are unchanged, except after
+    /// a [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are
     /// unspecified.
     ///
     /// # Examples

@@ -210,7 +210,7 @@ impl CudaWorkspace {
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    pub fn indexes<'o, N: Word + DeviceRepr>(
+    pub fn write_indexes<'o, N: Word + DeviceRepr>(
         &mut self,
         order: impl Into<Order<'o>>,
         out: &mut impl DeviceArrayMut<N>,
@@ -237,7 +237,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// As [`indexes`](Self::indexes), except for errors that occur only when the kernels run.
+    /// As [`write_indexes`](Self::write_indexes), except for errors that occur only when the
+    /// kernels run.
     pub fn reserve_indexes<'o, N: Word + DeviceRepr>(
         &mut self,
         order: impl Into<Order<'o>>,
@@ -297,7 +298,7 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
-    /// and otherwise as [`indexes`](Self::indexes).
+    /// and otherwise as [`write_indexes`](Self::write_indexes).
     pub fn shuffle_into<'o, T: DeviceRepr>(
         &mut self,
         order: impl Into<Order<'o>>,

@@ -221,11 +221,11 @@ impl<B: Bijection> Permutation<B> {
     /// use bijective_shuffle::prelude::*;
     ///
     /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
-    /// let p = Permutation::with_bijection(5, f)?;
+    /// let p = Permutation::from_bijection(5, f)?;
     /// assert_eq!(p.to_vec(), [3, 0, 2, 4, 1]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn with_bijection(len: u64, bijection: B) -> Result<Self, Error> {
+    pub fn from_bijection(len: u64, bijection: B) -> Result<Self, Error> {
         check_length(len, bijection.last())?;
         Ok(Self::of(len, bijection))
     }
@@ -233,7 +233,7 @@ impl<B: Bijection> Permutation<B> {
     /// The same permutation, computed on another back end than the default, which is
     /// [`Backend::Cpu`].
     #[must_use]
-    pub fn on(self, backend: Backend) -> Self {
+    pub fn with_backend(self, backend: Backend) -> Self {
         Self { backend, ..self }
     }
 
@@ -262,7 +262,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let seed = Seed::new(42).with_epoch(3);
     /// assert_eq!(Permutation::new(5, seed).seed(), Some(seed));
-    /// assert_eq!(Permutation::with_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
+    /// assert_eq!(Permutation::from_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
     /// # Ok::<(), Error>(())
     /// ```
     pub const fn seed(&self) -> Option<Seed> {
@@ -339,7 +339,7 @@ impl<B: Bijection> Permutation<B> {
         self.check_slice(out.len())?;
         let engine = self.backend.engine(0)?;
         if !self.inverted {
-            return engine.indexes(&self.bijection, out);
+            return engine.write_indexes(&self.bijection, out);
         }
         check_word::<N>(out.len())?;
         parallel::count_up(out, N::wrap);

@@ -206,8 +206,8 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// The contiguous share of one of several workers: the places from `len * rank / world` up to
-    /// `len * (rank + 1) / world`, rounded down.
+    /// The contiguous share of one of several workers: the places from `len * rank / ranks` up to
+    /// `len * (rank + 1) / ranks`, rounded down.
     ///
     /// The shares are disjoint, cover all places, and differ in length by at most one. A worker
     /// evaluates only its own share. Where the length does not fill the bijection's domain, it
@@ -216,7 +216,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `world`, and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// `ranks`, and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -231,17 +231,17 @@ impl<B: Bijection> Permutation<B> {
     /// assert_eq!(all, p.to_vec());
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn shard(&self, rank: u64, world: u64) -> Result<Iter<'_, B>, Error> {
-        self.iter().shard(rank, world)
+    pub fn shard(&self, rank: u64, ranks: u64) -> Result<Iter<'_, B>, Error> {
+        self.iter().shard(rank, ranks)
     }
 
-    /// The strided share of one of several workers: the places `rank`, `rank + world`,
-    /// `rank + 2 * world` and so on. See [`Iter::shard_strided`].
+    /// The strided share of one of several workers: the places `rank`, `rank + ranks`,
+    /// `rank + 2 * ranks` and so on. See [`Iter::shard_strided`].
     ///
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `world`.
+    /// `ranks`.
     ///
     /// # Examples
     ///
@@ -254,8 +254,8 @@ impl<B: Bijection> Permutation<B> {
     /// assert_eq!(shard, [order[1], order[5], order[9]]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn shard_strided(&self, rank: u64, world: u64) -> Result<Iter<'_, B>, Error> {
-        self.iter().shard_strided(rank, world)
+    pub fn shard_strided(&self, rank: u64, ranks: u64) -> Result<Iter<'_, B>, Error> {
+        self.iter().shard_strided(rank, ranks)
     }
 
     /// The first `count` indexes, or all if there are fewer: a random sample without replacement,

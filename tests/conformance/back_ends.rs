@@ -22,8 +22,8 @@ back_ends! {
 pub(crate) struct Engine<C>(pub(crate) C);
 
 impl UnderTest for Engine<Serial> {
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.write_indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -48,8 +48,8 @@ impl UnderTest for Engine<Cpu> {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.write_indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -69,7 +69,7 @@ impl UnderTest for Engine<Cpu> {
     }
 
     fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
-        let permutations = permutations.on(Backend::Cpu);
+        let permutations = permutations.with_backend(Backend::Cpu);
         Some(with_indices!(out, out => permutations.write_rows(first, out)))
     }
 }
@@ -233,7 +233,7 @@ impl View {
         given: &Given<'a>,
         len: usize,
     ) -> Result<Permutation<&'a dyn Bijection>, Error> {
-        Ok(Permutation::with_bijection(len as u64, given.bijection)?.on(self.0))
+        Ok(Permutation::from_bijection(len as u64, given.bijection)?.with_backend(self.0))
     }
 }
 
@@ -250,7 +250,7 @@ impl UnderTest for View {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         Some(with_indices!(out, out => {
             self.of(given, out.len()).and_then(|view| view.write_indexes(out))
         }))
@@ -296,7 +296,7 @@ impl UnderTest for View {
     }
 
     fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
-        let permutations = permutations.on(self.0);
+        let permutations = permutations.with_backend(self.0);
         Some(with_indices!(out, out => permutations.write_rows(first, out)))
     }
 }

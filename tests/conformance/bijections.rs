@@ -266,8 +266,8 @@ fn pointers_are_bijections() {
     }
     let nested = Compose::new(boxed, Inverse::new(shared)).unwrap();
     assert!((0..64).all(|x| nested.forward(x) == x));
-    let p = Permutation::with_bijection(50, Box::new(f) as Box<dyn Bijection>).unwrap();
-    assert_eq!(p.to_vec(), Permutation::with_bijection(50, f).unwrap().to_vec());
+    let p = Permutation::from_bijection(50, Box::new(f) as Box<dyn Bijection>).unwrap();
+    assert_eq!(p.to_vec(), Permutation::from_bijection(50, f).unwrap().to_vec());
 }
 
 #[test]

@@ -191,7 +191,7 @@ impl Lies {
     pub(crate) fn new(kind: Lie, bits: u32, at: u64, seed: u64) -> Self {
         let cipher = |bits: u32| Cipher::from_seed(1 << bits, seed);
         let passes = |len| {
-            let part = |bits| Permutation::with_bijection(len, cipher(bits)).unwrap();
+            let part = |bits| Permutation::from_bijection(len, cipher(bits)).unwrap();
             part(bits + 1).then(&part(bits).inverse()).unwrap()
         };
         Self {
@@ -453,10 +453,10 @@ pub(crate) fn wrap<'a>(
         Wrap::ComposeFirst => Box::new(Compose::new(f, other)?),
         Wrap::ComposeSecond => Box::new(Compose::new(other, f)?),
         // A walk ends after as many steps as there are points outside.
-        Wrap::CycleWalk => Box::new(CycleWalk::to_last(f, f.last - f.at % 3)?),
-        Wrap::Permutation => Box::new(Permutation::with_bijection(len + f.at % 2, f)?),
+        Wrap::CycleWalk => Box::new(CycleWalk::from_last(f, f.last - f.at % 3)?),
+        Wrap::Permutation => Box::new(Permutation::from_bijection(len + f.at % 2, f)?),
         Wrap::Then => {
-            let (p, q) = (Permutation::with_bijection(len, f)?, Permutation::new(len, f.at));
+            let (p, q) = (Permutation::from_bijection(len, f)?, Permutation::new(len, f.at));
             if f.at.is_multiple_of(2) { Box::new(p.then(&q)?) } else { Box::new(q.then(&p)?) }
         }
         Wrap::Nested => Box::new(Inverse::new(RandomSign::new(Compose::new(f, other)?, true))),

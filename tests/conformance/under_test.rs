@@ -93,7 +93,7 @@ pub(crate) trait UnderTest: Send {
     }
 
     /// Writes the permutation.
-    fn indexes(&mut self, _given: &Given, _out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, _given: &Given, _out: &mut Indices) -> Answer {
         None
     }
 

@@ -75,22 +75,26 @@ fn addresses_that_are_hardly_aligned_agree() {
 fn views_agree() {
     let Some(_) = cuda() else { return };
     for len in lengths(16) {
-        let cpu = Permutation::new(len, len + 2).on(Backend::Cpu);
-        let gpu = cpu.clone().on(Backend::Cuda);
+        let cpu = Permutation::new(len, len + 2).with_backend(Backend::Cpu);
+        let gpu = cpu.clone().with_backend(Backend::Cuda);
         assert_eq!(gpu.inverse().to_vec(), cpu.inverse().to_vec(), "length {len}, inverse");
         let walk = Permutation::walk(len, 3);
-        assert_eq!(walk.clone().on(Backend::Cuda).to_vec(), walk.to_vec(), "length {len}, walk");
+        assert_eq!(
+            walk.clone().with_backend(Backend::Cuda).to_vec(),
+            walk.to_vec(),
+            "length {len}, walk"
+        );
     }
     // Of two permutations as one there is a device text only where neither needs an index. Where
     // one does, the items are moved by one permutation and then the other.
     let (p, q) = (Permutation::new(4096, 1), Permutation::new(4096, 2).inverse());
     let both = p.then(&q).unwrap();
-    assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
+    assert_eq!(both.clone().with_backend(Backend::Cuda).to_vec(), both.to_vec());
     let p = Permutation::new(1000, 1);
     let both = p.then(&Permutation::new(1000, 2).inverse()).unwrap();
-    assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
-    let table = Permutation::with_bijection(1000, Table::from_seed(1000, 1)).unwrap();
-    let refused = p.then(&table).unwrap().on(Backend::Cuda).try_to_vec();
+    assert_eq!(both.clone().with_backend(Backend::Cuda).to_vec(), both.to_vec());
+    let table = Permutation::from_bijection(1000, Table::from_seed(1000, 1)).unwrap();
+    let refused = p.then(&table).unwrap().with_backend(Backend::Cuda).try_to_vec();
     assert_eq!(refused.unwrap_err(), Error::Gpu(GpuError::NoSource));
 }
 
@@ -108,7 +112,7 @@ fn wide_families_agree() {
             let points = f.last() + 1;
             for len in [points, points / 2 + 1, points - points / 3] {
                 let mut indices = vec![0_u64; len as usize];
-                cuda.indexes(&f, &mut indices).unwrap();
+                cuda.write_indexes(&f, &mut indices).unwrap();
                 assert!(indices == reference(&f, len as usize), "{name}, {len}, {strategy:?}");
             }
         }
@@ -123,7 +127,7 @@ fn many_tiles_a_block_agree() {
         let p = reference(&f, len);
         for strategy in STRATEGIES {
             let mut indices = vec![0_u32; len];
-            cuda.clone().with_strategy(strategy).indexes(&f, &mut indices).unwrap();
+            cuda.clone().with_strategy(strategy).write_indexes(&f, &mut indices).unwrap();
             let is_right = indices.iter().map(|&x| u64::from(x)).eq(p.iter().copied());
             assert!(is_right, "{len}, {strategy:?}");
         }

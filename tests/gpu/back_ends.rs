@@ -59,8 +59,8 @@ impl UnderTest for Host {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.write_indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -96,14 +96,14 @@ impl UnderTest for Device {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         fn write<N: bijective_shuffle::Word + DeviceRepr>(
             workspace: &mut CudaWorkspace,
             given: &Given,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
             *out = guarded(workspace, N::MAX, out, out.len(), |workspace, _, out| {
-                workspace.indexes(given.bijection, out)
+                workspace.write_indexes(given.bijection, out)
             })?;
             Ok(())
         }

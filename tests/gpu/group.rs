@@ -45,7 +45,7 @@ impl UnderTest for Group {
         given.bijection.device_source().is_some()
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         fn write<N: bijective_shuffle::Word + DeviceRepr>(
             group: &mut CudaGroup,
             given: &Given,
@@ -53,7 +53,7 @@ impl UnderTest for Group {
         ) -> Result<(), Error> {
             let [_, to] = uneven(out.len());
             *out = guarded(group, N::MAX, out, [&to, &to], |group, _, out| {
-                group.indexes(given.bijection, out)
+                group.write_indexes(given.bijection, out)
             })?;
             Ok(())
         }

@@ -76,7 +76,7 @@ fn views_count_the_survivors_of_a_bijection_that_is_not_trusted() {
     let wrong = Err(Error::NotABijection(Defect::Survivors { expected: 5, actual: 1 }));
     let f = || Claims { last: 9, forward: "slot == 3 ? 2 : 8", words: 1, params: 1 };
     for places in [0..5, 0..3, 1..4] {
-        let p = Permutation::with_bijection(5, f()).unwrap();
+        let p = Permutation::from_bijection(5, f()).unwrap();
         let mut out =
             cuda.stream().alloc_zeros::<u64>((places.end - places.start) as usize).unwrap();
         assert_eq!(workspace.range(&p, places.clone(), &mut out), wrong, "{places:?}");
@@ -91,10 +91,10 @@ fn views_have_room_for_the_same_parameters_as_shuffles() {
     for (words, fits) in [(400, true), (430, false), (600, false)] {
         for last in [4, 9] {
             let f = Claims { last, forward: "slot", words, params: words };
-            let answer = workspace.indexes(&f, &mut out);
+            let answer = workspace.write_indexes(&f, &mut out);
             let refused = matches!(answer, Err(Error::Gpu(GpuError::Params { .. })));
             assert!(if fits { answer.is_ok() } else { refused }, "{words} words: {answer:?}");
-            let p = Permutation::with_bijection(5, f).unwrap();
+            let p = Permutation::from_bijection(5, f).unwrap();
             assert_eq!(workspace.range(&p, .., &mut out), answer, "{words} words, {last}");
         }
     }

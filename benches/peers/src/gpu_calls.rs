@@ -197,7 +197,7 @@ fn submitted(
 /// Compares what was shuffled with the host's order.
 fn compare(f: &Standard, got: &[u64], stream: &CudaStream) -> Result<(), Box<dyn Error>> {
     stream.synchronize()?;
-    let p = Permutation::with_bijection(got.len() as u64, f)?;
+    let p = Permutation::from_bijection(got.len() as u64, f)?;
     if p.iter().eq(got.iter().copied()) {
         return Ok(());
     }

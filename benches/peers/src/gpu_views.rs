@@ -63,7 +63,7 @@ impl Bench {
         let f = Standard::from_seed(len, 1);
         let mut out = self.cuda.stream().alloc_zeros::<u64>(len as usize)?;
         let (name, p) = ("all, compacted", Permutation::new(len, 1));
-        let seconds = self.time(|workspace| workspace.indexes(&f, &mut out))?;
+        let seconds = self.time(|workspace| workspace.write_indexes(&f, &mut out))?;
         compare(&self.cuda, name, &p, 0..len, &out.slice(..))?;
         self.print(name, len, len, seconds);
         Ok(())

@@ -98,7 +98,7 @@ unsafe fn in_stream(
     let theirs = stream as usize as sys::CUstream;
     let open = || {
         // SAFETY: the caller promises the stream. What opens a GPU must not be in a capture.
-        if Cuda::devices().is_ok() && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
+        if Cuda::device_count().is_ok() && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
         {
             let text = "a CUDA graph is being captured, and nothing is ready on this GPU: make a \
                         call of bijective_shuffle.cuda before the capture";
@@ -309,7 +309,7 @@ unsafe fn write<N: Word + DeviceRepr>(
     let words = unsafe { workspace.stream().upgrade_device_ptr::<N>(out.address, out.rows) };
     // The memory is the caller's, so it is not freed here, not by a panic either.
     let mut words = ManuallyDrop::new(words);
-    let written = workspace.indexes(bijection, &mut *words);
+    let written = workspace.write_indexes(bijection, &mut *words);
     ManuallyDrop::into_inner(words).leak();
     written
 }

@@ -287,7 +287,7 @@ mod tests {
         let f = MulXorshift::<2>::from_seed(300, 1);
         check_waves(&f, 300, &pool);
         let mut order = vec![0_u32; 300];
-        Serial.indexes(&f, &mut order).unwrap();
+        Serial.write_indexes(&f, &mut order).unwrap();
         let mut items: Vec<_> = (0..300).map(Box::new).collect();
         let mut workspace = Workspace::new().with_strategy(Strategy::Direct);
         pool.install(|| workspace.shuffle(&f, &mut items)).unwrap();

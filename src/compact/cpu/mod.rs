@@ -92,7 +92,11 @@ pub struct Cpu;
 impl sealed::Sealed for Cpu {}
 
 impl Compactor for Cpu {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         let Some(passes) = passes::passes(bijection, out.len()) else {
             return indices_at_once(bijection, out);
         };
@@ -156,7 +160,7 @@ fn clone_in_order<T: Clone + Send + Sync, N: Word>(
 ) -> Result<Vec<T>, Error> {
     let mut indices = try_with_capacity(items.len())?;
     indices.resize(items.len(), N::ZERO);
-    Cpu.indexes(bijection, &mut indices)?;
+    Cpu.write_indexes(bijection, &mut indices)?;
     let mut out = try_with_capacity(items.len())?;
     let pick = |index: &N| items[index.widen() as usize].clone();
     if tuning::is_sequential(items.len(), size_of::<T>()) {

@@ -2,7 +2,8 @@
 //!
 //! [`Workspace::reorder_at_once`] does all of it. It checks the permutation and chooses the
 //! strategy. Then it either sorts the items to their places, or gathers or scatters them to a
-//! scratch buffer and commits that. The unsafe code here rests on a [`CheckedPermutation`] being a permutation.
+//! scratch buffer and commits that. The unsafe code here rests on a [`CheckedPermutation`] being a
+//! permutation.
 //!
 //! The copy costs memory that an exchange in place would not need. It is what makes it safe to call
 //! a user's code: no item moves before all of that code has returned.

@@ -148,7 +148,7 @@ impl CudaGroup {
     ///
     /// As [`on_devices`](Self::on_devices).
     pub fn on_all_devices() -> Result<Self, Error> {
-        Self::on_devices(&(0..Cuda::devices()?).collect::<Vec<_>>())
+        Self::on_devices(&(0..Cuda::device_count()?).collect::<Vec<_>>())
     }
 
     /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) serves
@@ -310,7 +310,7 @@ impl CudaGroup {
     ///
     /// As [`shuffle_into`](Self::shuffle_into), and [`Error::IndexTooWide`] if `N` cannot hold the
     /// indexes.
-    pub fn indexes<'o, N: Word + DeviceRepr>(
+    pub fn write_indexes<'o, N: Word + DeviceRepr>(
         &mut self,
         order: impl Into<Order<'o>>,
         out: &mut [impl DeviceArrayMut<N>],

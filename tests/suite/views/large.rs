@@ -110,7 +110,7 @@ fn a_walk_and_blocks_have_every_view_of_a_trillion_items() {
     }
     check(&Permutation::walk(TRILLION, 42));
     let blocks = BlockShuffle::new(TRILLION, 4096, 1000, 42).unwrap();
-    check(&Permutation::with_bijection(TRILLION, blocks).unwrap());
+    check(&Permutation::from_bijection(TRILLION, blocks).unwrap());
 }
 
 /// Which domains are indexed unasked, and that those are.
@@ -134,10 +134,10 @@ fn smaller_domains_are_indexed_unasked() {
 
     // Few items are listed, however large the domain.
     let wide = MulXorshift::<10>::from_seed(u64::MAX, 1);
-    let p = Permutation::with_bijection(1000, wide).unwrap();
+    let p = Permutation::from_bijection(1000, wide).unwrap();
     assert!(p.try_get(500).unwrap().is_some() && p.index().is_some());
     let many = SurvivorIndex::UNASKED_SLOTS / 64;
-    let p = Permutation::with_bijection(many, wide).unwrap();
+    let p = Permutation::from_bijection(many, wide).unwrap();
     assert_eq!(
         p.try_get(many / 2).unwrap_err(),
         Error::View(ViewError::IndexNotBuilt { last: u64::MAX })
@@ -165,9 +165,9 @@ fn the_building_of_an_index_stops_when_it_is_told_to() {
         assert_eq!(p.build_index_while(|| false), Ok(true), "there is one");
     }
     check(Permutation::new((1 << 20) + 1, 1));
-    check(Permutation::with_bijection(40_000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
+    check(Permutation::from_bijection(40_000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
     // One thread.
-    check(Permutation::with_bijection(7000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
+    check(Permutation::from_bijection(7000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
     assert_eq!(Permutation::walk(1_000_000, 1).build_index_while(|| false), Ok(true));
 }
 
@@ -193,12 +193,12 @@ fn places_are_found_wherever_the_survivors_are() {
     for flipped in [false, true] {
         let len = 300_000;
         let f = Affine { last: (1 << 20) - 1, flipped };
-        let p = Permutation::with_bijection(len, f).unwrap();
+        let p = Permutation::from_bijection(len, f).unwrap();
         let expected = |k| if flipped { len - 1 - k } else { k };
         for k in [0, 1, 100, len / 2, len - 100, len - 1] {
             let p = p.clone();
             assert_eq!(p.get(k), Some(expected(k)), "{k}");
-            let p = Permutation::with_bijection(len, p.bijection().clone()).unwrap();
+            let p = Permutation::from_bijection(len, p.bijection().clone()).unwrap();
             assert_eq!(p.position(expected(k)), Some(k), "{k}");
             let ahead = p.range(k..).unwrap().take(3);
             assert!(ahead.eq((k..len).take(3).map(expected)), "{k}");

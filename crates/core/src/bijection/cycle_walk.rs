@@ -42,7 +42,7 @@ impl<B, N: Word> CycleWalk<B, N> {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
-    pub fn to_last(inner: B, last: N) -> Result<Self, Error>
+    pub fn from_last(inner: B, last: N) -> Result<Self, Error>
     where
         B: Bijection<N>,
     {
@@ -71,7 +71,7 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
     pub fn new(inner: B, len: u64) -> Result<Self, Error> {
         let last = len.checked_sub(1).ok_or(Error::Bijection(BijectionError::EmptyDomain))?;
-        Self::to_last(inner, last)
+        Self::from_last(inner, last)
     }
 }
 
@@ -164,7 +164,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // The part's trusted form may be a different bijection, so the constructor checks its
         // domain again.
-        let walk = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
+        let walk = CycleWalk::from_last(self.inner.trusted()?, self.last).ok()?;
         let is_panic_free = walk.inner.is_panic_free();
         Some(Trusted::from_owned(walk).panic_free_if(is_panic_free))
     }

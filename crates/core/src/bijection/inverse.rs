@@ -34,7 +34,7 @@ use crate::word::Word;
 /// undone.par_bijective_unshuffle_with(&f)?;
 /// assert_eq!(undone, [0, 1, 2, 3, 4]);
 ///
-/// let inverse = Permutation::with_bijection(5, f)?.inverse();
+/// let inverse = Permutation::from_bijection(5, f)?.inverse();
 /// assert_eq!(inverse.apply(&v)?, [0, 1, 2, 3, 4]);
 ///
 /// // With as many items as points, it does undo.

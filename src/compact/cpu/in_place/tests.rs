@@ -26,7 +26,7 @@ fn pools() -> impl Iterator<Item = ThreadPool> {
 
 fn permutation(f: &dyn Bijection, len: usize) -> Vec<u32> {
     let mut p = vec![0; len];
-    Serial.indexes(f, &mut p).unwrap();
+    Serial.write_indexes(f, &mut p).unwrap();
     p
 }
 

@@ -92,7 +92,7 @@ use crate::error::{ExchangeError, GpuError};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 /// // No driver, fewer GPUs and no NCCL are ordinary states.
-/// let (Ok(2..), Ok(id)) = (Cuda::devices(), NcclId::new()) else {
+/// let (Ok(2..), Ok(id)) = (Cuda::device_count(), NcclId::new()) else {
 ///     return Ok(println!("skipped: this takes two GPUs and NCCL"));
 /// };
 /// let parts = std::thread::scope(|scope| {

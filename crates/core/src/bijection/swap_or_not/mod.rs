@@ -81,7 +81,7 @@ const DEVICE_BATCHES: usize = 80;
 /// assert_eq!(draw.inverse(drawn[2]), 2);
 ///
 /// // As a permutation, with everything that permutations have.
-/// let order = Permutation::with_bijection(1000, draw)?;
+/// let order = Permutation::from_bijection(1000, draw)?;
 /// assert_eq!(order.iter().take(3).collect::<Vec<_>>(), drawn);
 /// # Ok::<(), Error>(())
 /// ```
