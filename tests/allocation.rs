@@ -24,6 +24,9 @@ static GRANTED: AtomicUsize = AtomicUsize::new(0);
 /// How many were refused.
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
+/// The bytes that are allocated.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
 struct Refusing;
 
 impl Refusing {
@@ -41,6 +44,7 @@ unsafe impl GlobalAlloc for Refusing {
         if Self::refuses(layout.size()) {
             return ptr::null_mut();
         }
+        LIVE.fetch_add(layout.size(), SeqCst);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
@@ -49,6 +53,7 @@ unsafe impl GlobalAlloc for Refusing {
         if Self::refuses(layout.size()) {
             return ptr::null_mut();
         }
+        LIVE.fetch_add(layout.size(), SeqCst);
         // SAFETY: the caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -57,11 +62,14 @@ unsafe impl GlobalAlloc for Refusing {
         if Self::refuses(bytes) {
             return ptr::null_mut();
         }
+        LIVE.fetch_add(bytes, SeqCst);
+        LIVE.fetch_sub(layout.size(), SeqCst);
         // SAFETY: the caller's promise, and the memory is the system's.
         unsafe { System.realloc(start, layout, bytes) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), SeqCst);
         // SAFETY: the caller's promise, and the memory is the system's.
         unsafe { System.dealloc(start, layout) }
     }
@@ -233,8 +241,25 @@ fn everything_that_copies(len: usize) {
 }
 
 /// One test, so that nobody else asks for memory meanwhile.
+/// Calls keep memory of items for later ones, until it is asked back.
+fn what_calls_have_left_is_given_back() {
+    // Below and above the lengths whose memory is the process's. The first calls start threads.
+    for len in [5000, 600_000, 5000, 600_000] {
+        let mut items: Vec<u64> = (0..len).collect();
+        Backend::release_memory();
+        let before = LIVE.load(SeqCst);
+        items.par_bijective_shuffle(1);
+        let kept = LIVE.load(SeqCst) - before;
+        assert!(kept >= 5000 * 8, "{len}: {kept}");
+        Backend::release_memory();
+        let left = LIVE.load(SeqCst) - before;
+        assert!(left < kept / 4, "{len}: {left} of {kept}");
+    }
+}
+
 #[test]
 fn every_request_may_be_refused() {
+    pool(2).install(what_calls_have_left_is_given_back);
     for threads in [1, 2, 16] {
         // Below and above the lengths from which there are threads.
         for len in [3000, 140_000] {

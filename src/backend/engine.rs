@@ -37,6 +37,13 @@ impl Engine {
         }
     }
 
+    /// Frees what the first GPU's engine keeps of items, if there is one.
+    pub(crate) fn release() {
+        if let Some(cuda) = CUDA.get() {
+            cuda.release();
+        }
+    }
+
     /// The engine that is expected to be fastest for moving `bytes` bytes.
     pub(crate) fn fastest(bytes: u64) -> Self {
         if gpu_wins(bytes, rayon::current_num_threads(), CUDA.get().is_some())

@@ -25,6 +25,12 @@ use crate::engine::base::memory::Buffer;
 use crate::{Bijection, DeviceSource, Trusted};
 
 impl Cuda {
+    /// Frees the page-locked memory.
+    pub(crate) fn release(&self) {
+        // It is freed when the lock is open again.
+        let _link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// Writes the rows of a batch from `first` on.
     pub(crate) fn rows<N: Word>(
         &self,

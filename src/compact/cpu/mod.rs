@@ -71,6 +71,7 @@ use crate::engine::base::parallel;
 /// without one leave some of it to later ones: the calling thread keeps up to 4 MiB from short
 /// lengths, and the process up to 24 MiB, and 2 MiB for each thread of the pool, from longer ones.
 /// There are copies of the last items in it.
+/// [`Backend::release_memory`](crate::Backend::release_memory) frees it.
 ///
 /// # Examples
 ///

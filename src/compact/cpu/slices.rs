@@ -182,8 +182,7 @@ impl Workspace {
             let places = places_of(out);
             // The source is only read through this pointer.
             let start = SharedPtr::new(source.as_ptr().cast_mut());
-            if let Some(sorting) = self.strategy.sorting::<T>(&p, direction, far, self.most_buckets)
-            {
+            if let Some(sorting) = self.strategy.sorting::<T>(&p, direction, far) {
                 // SAFETY: the places are those of `out`, which this call has borrowed mutably and
                 // does not use otherwise until the sort is done.
                 let out = unsafe { Span::new(places) };
@@ -279,8 +278,7 @@ impl Workspace {
             self.adopt();
         }
         let reorder = || {
-            let (is_kept, most_buckets) = (self.is_kept, self.most_buckets);
-            for way in self.strategy.ways::<T>(&p, direction, far, is_kept, most_buckets) {
+            for way in self.strategy.ways::<T>(&p, direction, far, self.is_kept) {
                 let places = places_of(items);
                 let start = SharedPtr::new(places.cast::<T>());
                 let moved = match way {
