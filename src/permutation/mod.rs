@@ -42,16 +42,29 @@ use crate::{Bijection, FromSeed};
 ///
 /// It is stored as a bijection and a length. The length is a `u64`, since a permutation may be
 /// longer than memory. All views agree, bit for bit: [`iter`](Self::iter) iterates over `p`,
-/// [`to_vec`](Self::to_vec) returns all of it, [`get`](Self::get) and [`position`](Self::position)
-/// look up single values of `p` and of its inverse, and [`apply`](Self::apply) puts item `p[k]` at
-/// place `k`.
+/// [`to_vec`](Self::to_vec) returns all of it, [`try_get`](Self::try_get) and
+/// [`try_position`](Self::try_position) look up single values of `p` and of its inverse, and
+/// [`apply`](Self::apply) puts item `p[k]` at place `k`.
 ///
 /// | view | memory |
 /// | --- | --- |
 /// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
-/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise a [`SurvivorIndex`] |
+/// | [`try_get`](Self::try_get), [`try_position`](Self::try_position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise a [`SurvivorIndex`] |
 /// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place), and their ways back | what the engines take |
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
+///
+/// # Which order
+///
+/// A seed has two orders of each length. They are equally good and equally stable, and differ
+/// unless the length is a power of two or at most
+/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX).
+///
+/// | you want | take |
+/// | --- | --- |
+/// | the order in which slices are shuffled by the seed, or all of an order | [`new`](Self::new) |
+/// | single places or ranges of many items, in constant memory | [`walk`](Self::walk) |
+///
+/// # The index
 ///
 /// The length fills the domain for [`new`](Self::new) if it is a power of two or at most
 /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX). For [`walk`](Self::walk), which

@@ -37,11 +37,15 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, expected: &[u64], steps: usiz
     assert_eq!(p.par_iter().collect::<Vec<_>>(), expected, "{what}: in parallel");
     for k in (0..expected.len()).step_by(expected.len() / steps + 1) {
         let index = expected[k];
-        assert_eq!(p.get(k as u64), Some(index), "{what}: get {k}");
-        assert_eq!(p.position(index), Some(k as u64), "{what}: position of {index}");
+        assert_eq!(p.try_get(k as u64).unwrap(), Some(index), "{what}: get {k}");
+        assert_eq!(p.try_position(index).unwrap(), Some(k as u64), "{what}: position of {index}");
     }
     for beyond in [len, len + 1, u64::MAX] {
-        assert_eq!((p.get(beyond), p.position(beyond)), (None, None), "{what}");
+        assert_eq!(
+            (p.try_get(beyond).unwrap(), p.try_position(beyond).unwrap()),
+            (None, None),
+            "{what}"
+        );
         assert!(p.head(beyond).eq(p.iter()), "{what}: head {beyond}");
     }
     for (a, b) in [(0, len), (len / 3, len / 2), (len / 2, len), (len, len), (0, len / 7)] {
@@ -157,8 +161,8 @@ fn views_agree_on_sparse_domains() {
     }
     let wide = VariablePhilox::<24>::from_seed(u64::MAX, 7);
     let p = Permutation::from_bijection(1000, wide).unwrap();
-    let mut seen: Vec<u64> = (0..1000).map(|k| p.get(k).unwrap()).collect();
-    assert!((0..1000).all(|k| p.position(seen[k as usize]) == Some(k)));
+    let mut seen: Vec<u64> = (0..1000).map(|k| p.try_get(k).unwrap().unwrap()).collect();
+    assert!((0..1000).all(|k| p.try_position(seen[k as usize]).unwrap() == Some(k)));
     let slots: Vec<u64> = seen.iter().map(|&index| wide.inverse(index)).collect();
     assert!(slots.is_sorted());
     assert_eq!(p.index().unwrap().slots_per_block(), None);
@@ -256,15 +260,23 @@ fn check_anywhere<B: Bijection + Clone>(p: &Permutation<B>) {
     let len = p.len();
     let back = p.inverse();
     for k in [0, 1, len / 3, len / 2, len - 2, len - 1] {
-        let index = p.get(k).unwrap();
+        let index = p.try_get(k).unwrap().unwrap();
         assert!(index < len);
-        assert_eq!((p.position(index), back.get(index)), (Some(k), Some(k)));
-        assert!(p.range(k..).unwrap().take(3).eq((k..len).take(3).map(|k| p.get(k).unwrap())));
+        assert_eq!(
+            (p.try_position(index).unwrap(), back.try_get(index).unwrap()),
+            (Some(k), Some(k))
+        );
+        assert!(
+            p.range(k..)
+                .unwrap()
+                .take(3)
+                .eq((k..len).take(3).map(|k| p.try_get(k).unwrap().unwrap()))
+        );
         assert_eq!(p.range(..=k).unwrap().next_back(), Some(index));
     }
     let mut last = p.shard(1, 2).unwrap();
-    assert_eq!(last.next_back(), p.get(len - 1));
-    assert_eq!(last.next_back(), p.get(len - 2));
+    assert_eq!(last.next_back(), p.try_get(len - 1).unwrap());
+    assert_eq!(last.next_back(), p.try_get(len - 2).unwrap());
     assert!(p.index().is_none());
 }
 

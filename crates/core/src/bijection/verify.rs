@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 ///
 /// The engines check only what would lose an item. A shuffle therefore does not notice a wrong
 /// `inverse`, which then shows in wrong results of
-/// `Permutation::position` and
+/// `Permutation::try_position` and
 /// [`Inverse`](crate::bijection::Inverse).
 ///
 /// If the domain has at most `samples` points, all of them are checked, in order, and a map that
