@@ -49,7 +49,10 @@ impl<'a> Order<'a> {
 }
 
 /// The bijection of an [`Order`] for one length.
-#[derive(Clone)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one for each call, and a box would allocate"
+)]
 pub(crate) enum Chosen<'a> {
     Drawn(Standard),
     Given(&'a dyn Bijection),
