@@ -210,6 +210,7 @@ impl Workspace {
     }
 
     /// Moves the items by the permutation of an order, in a given direction.
+    #[inline]
     fn reorder<T: Send>(
         &mut self,
         order: Order,
