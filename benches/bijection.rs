@@ -1,5 +1,6 @@
 //! Evaluations a second of every bijection, by width: one thread, in runs of 1024 slots.
 
+use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::prelude::*;
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -54,7 +54,7 @@ fn shuffle<T: Numbered>(bencher: Bencher, len: usize, strategy: CudaStrategy, f:
     let few = len.min(10_000);
     let got = stream.clone_dtoh(&out.slice(..few)).unwrap();
     stream.synchronize().unwrap();
-    let p = Permutation::with_bijection(len as u64, f).unwrap();
+    let p = Permutation::from_bijection(len as u64, f).unwrap();
     assert!(p.iter().zip(&got).all(|(index, &item)| item == T::numbered(index)));
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
         workspace.shuffle_into(f, &source, &mut out).unwrap();
@@ -96,13 +96,13 @@ fn indices_of(bencher: Bencher, len: usize, f: impl Bijection + Clone + 'static)
     let mut out = stream.alloc_zeros::<u32>(len).unwrap();
     let mut workspace = CudaWorkspace::new(cuda);
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
-        workspace.indexes(&f, &mut out).unwrap();
+        workspace.write_indexes(&f, &mut out).unwrap();
         stream.synchronize().unwrap();
     });
     let few = len.min(10_000);
     let got = stream.clone_dtoh(&out.slice(..few)).unwrap();
     stream.synchronize().unwrap();
-    let p = Permutation::with_bijection(len as u64, f).unwrap();
+    let p = Permutation::from_bijection(len as u64, f).unwrap();
     assert!(p.iter().zip(got).all(|(expected, index)| expected == u64::from(index)));
 }
 

@@ -34,7 +34,7 @@ fn queries<B: Bijection>(bencher: Bencher, p: &Permutation<B>, query: impl Fn(u6
             place = next.wrapping_mul(0x9E37_79B9_7F4A_7C15) % p.len();
         }
     });
-    assert_eq!(p.position(p.get(place).expect("a place")), Some(place));
+    assert_eq!(p.try_position(p.try_get(place).unwrap().expect("a place")).unwrap(), Some(place));
 }
 
 const DENSITIES: [u64; 4] = [64, 256, 512, 4096];
@@ -43,21 +43,21 @@ const DENSITIES: [u64; 4] = [64, 256, 512, 4096];
 fn get_indexed(bencher: Bencher, slots_per_block: u64) {
     let p = Permutation::new(worst(), 1).with_index(slots_per_block).expect("there is memory");
     println!("index: {} bytes", p.index().map_or(0, |index| index.bytes()));
-    queries(bencher, &p, |k| p.get(k).expect("a place"));
+    queries(bencher, &p, |k| p.try_get(k).unwrap().expect("a place"));
 }
 
 #[divan::bench(args = DENSITIES)]
 fn position_indexed(bencher: Bencher, slots_per_block: u64) {
     let p = Permutation::new(worst(), 1).with_index(slots_per_block).expect("there is memory");
-    queries(bencher, &p, |k| p.position(k).expect("an index"));
+    queries(bencher, &p, |k| p.try_position(k).unwrap().expect("an index"));
 }
 
 #[divan::bench]
 fn get_indexed_philox(bencher: Bencher) {
     let f = VariablePhilox::<24>::from_seed(worst(), 1);
-    let p = Permutation::with_bijection(worst(), f).expect("it fits");
+    let p = Permutation::from_bijection(worst(), f).expect("it fits");
     p.build_index().expect("there is memory");
-    queries(bencher, &p, |k| p.get(k).expect("a place"));
+    queries(bencher, &p, |k| p.try_get(k).unwrap().expect("a place"));
 }
 
 #[divan::bench(args = [full(), worst(), 2 * full() - 1])]
@@ -79,7 +79,7 @@ fn build_index(bencher: Bencher, len: u64) {
 #[divan::bench(args = [full() >> 9, full() >> 5], sample_count = 5, sample_size = 1)]
 fn build_sparse_index(bencher: Bencher, len: u64) {
     let f = Standard::from_seed(64 * len + 1, 1);
-    let p = Permutation::with_bijection(len, f).expect("it fits");
+    let p = Permutation::from_bijection(len, f).expect("it fits");
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
         divan::black_box(p.clone().with_index(512)).expect("there is memory");
     });
@@ -99,7 +99,7 @@ fn whole_on_one_core(bencher: Bencher, len: u64) {
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
         on_one_thread(|| p.write_indexes(&mut out).expect("there is memory"));
     });
-    assert_eq!(out.last().copied(), p.get(len - 1));
+    assert_eq!(out.last().copied(), p.try_get(len - 1).unwrap());
 }
 
 /// All of a permutation, as a fresh vector, on one core.
@@ -179,7 +179,7 @@ fn by_two(
     len: u64,
     apply: impl Fn(&Permutation, &Permutation, &mut [u64]) -> Result<(), Error>,
 ) {
-    let [p, q] = [1, 2].map(|seed| Permutation::new(len, seed).on(Backend::Cpu));
+    let [p, q] = [1, 2].map(|seed| Permutation::new(len, seed).with_backend(Backend::Cpu));
     let mut items: Vec<u64> = (0..len).collect();
     apply(&p, &q, &mut items).expect("there is memory");
     q.unapply_in_place(&mut items).expect("there is memory");

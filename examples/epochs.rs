@@ -21,16 +21,16 @@ const EPOCHS: u64 = 3;
 /// What a training step does with the items of a batch, of an epoch.
 type Step<'a> = &'a (dyn Fn(u64, &[u64]) + Sync);
 
-/// Trains on `world` ranks from a saved state on, for at most so many steps, and saves where it
+/// Trains on `ranks` ranks from a saved state on, for at most so many steps, and saves where it
 /// then stands.
 fn train(
     data: &SamplerBuilder,
-    [world, batch, most_steps]: [u64; 3],
+    [ranks, batch, most_steps]: [u64; 3],
     saved: Option<&str>,
     step: Step,
 ) -> Result<String, Error> {
     let rank = |rank| {
-        let mut sampler = data.clone().rank(rank, world).batch(batch).build()?;
+        let mut sampler = data.clone().rank(rank, ranks).batch(batch).build()?;
         if let Some(text) = saved {
             sampler.resume(&text.parse()?)?;
         }
@@ -48,7 +48,7 @@ fn train(
     };
     let rank = &rank;
     let states: Vec<SamplerState> = thread::scope(|scope| {
-        let ranks: Vec<_> = (0..world).map(|number| scope.spawn(move || rank(number))).collect();
+        let ranks: Vec<_> = (0..ranks).map(|number| scope.spawn(move || rank(number))).collect();
         let joined = ranks.into_iter().map(|rank| rank.join().expect("a rank panicked"));
         joined.collect::<Result<_, Error>>()
     })?;

@@ -40,13 +40,13 @@ pub use bijective_shuffle_core::bijection;
 use bijective_shuffle_core::engine;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
-    Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Passes, Seed, Trusted,
+    Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Seed, Trusted,
     TrustedBijection, Word, Words,
 };
 #[cfg(feature = "rng")]
 #[doc(inline)]
 pub use bijective_shuffle_rng as rng;
-pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
+pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use permutation::{Cursor, Permutation, Permutations, SurvivorIndex, Walk};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};

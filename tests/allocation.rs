@@ -24,6 +24,9 @@ static GRANTED: AtomicUsize = AtomicUsize::new(0);
 /// How many were refused.
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
+/// The bytes that are allocated.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+
 struct Refusing;
 
 impl Refusing {
@@ -41,6 +44,7 @@ unsafe impl GlobalAlloc for Refusing {
         if Self::refuses(layout.size()) {
             return ptr::null_mut();
         }
+        LIVE.fetch_add(layout.size(), SeqCst);
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }
@@ -49,6 +53,7 @@ unsafe impl GlobalAlloc for Refusing {
         if Self::refuses(layout.size()) {
             return ptr::null_mut();
         }
+        LIVE.fetch_add(layout.size(), SeqCst);
         // SAFETY: the caller's promise.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -57,11 +62,14 @@ unsafe impl GlobalAlloc for Refusing {
         if Self::refuses(bytes) {
             return ptr::null_mut();
         }
+        LIVE.fetch_add(bytes, SeqCst);
+        LIVE.fetch_sub(layout.size(), SeqCst);
         // SAFETY: the caller's promise, and the memory is the system's.
         unsafe { System.realloc(start, layout, bytes) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), SeqCst);
         // SAFETY: the caller's promise, and the memory is the system's.
         unsafe { System.dealloc(start, layout) }
     }
@@ -156,7 +164,7 @@ fn everything_that_moves(threads: usize, len: usize) {
     Serial.unshuffle(&f, &mut back).unwrap();
 
     let p = Permutation::new(len as u64, 1);
-    let both = p.then(&p).unwrap().on(Backend::Cpu);
+    let both = p.then(&p).unwrap().with_backend(Backend::Cpu);
     let [mut twice, mut twice_back] = [there.clone(), back.clone()];
     Serial.shuffle(&f, &mut twice).unwrap();
     Serial.unshuffle(&f, &mut twice_back).unwrap();
@@ -186,10 +194,8 @@ fn everything_that_moves(threads: usize, len: usize) {
     for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned, Strategy::InPlace] {
         let fresh = || Workspace::new().with_strategy(strategy);
         requests.extend([
-            moves(threads, "by seed", len, &there, |items, _| fresh().shuffle_by_seed(1, items)),
-            moves(threads, "by seed, back", len, &back, |items, _| {
-                fresh().unshuffle_by_seed(1, items)
-            }),
+            moves(threads, "by seed", len, &there, |items, _| fresh().shuffle(1, items)),
+            moves(threads, "by seed, back", len, &back, |items, _| fresh().unshuffle(1, items)),
             moves(threads, "by passes", len, &twice, |items, _| {
                 fresh().shuffle(both.bijection(), items)
             }),
@@ -210,8 +216,8 @@ fn everything_that_copies(len: usize) {
     Serial.shuffle(&f, &mut there).unwrap();
     let right = |copy: Result<Vec<u64>, Error>| copy.map(|copy| assert!(copy == there));
     let p = Permutation::new(len as u64, 1);
-    let back_and_forth = p.inverse().then(&p).unwrap().then(&p).unwrap().on(Backend::Cpu);
-    let walk = Permutation::with_bijection(len as u64, &plain).unwrap();
+    let back_and_forth = p.inverse().then(&p).unwrap().then(&p).unwrap().with_backend(Backend::Cpu);
+    let walk = Permutation::from_bijection(len as u64, &plain).unwrap();
     let requests = [
         refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
         refuse_each(
@@ -235,8 +241,25 @@ fn everything_that_copies(len: usize) {
 }
 
 /// One test, so that nobody else asks for memory meanwhile.
+/// Calls keep memory of items for later ones, until it is asked back.
+fn what_calls_have_left_is_given_back() {
+    // Below and above the lengths whose memory is the process's. The first calls start threads.
+    for len in [5000, 600_000, 5000, 600_000] {
+        let mut items: Vec<u64> = (0..len).collect();
+        Backend::release_memory();
+        let before = LIVE.load(SeqCst);
+        items.par_bijective_shuffle(1);
+        let kept = LIVE.load(SeqCst) - before;
+        assert!(kept >= 5000 * 8, "{len}: {kept}");
+        Backend::release_memory();
+        let left = LIVE.load(SeqCst) - before;
+        assert!(left < kept / 4, "{len}: {left} of {kept}");
+    }
+}
+
 #[test]
 fn every_request_may_be_refused() {
+    pool(2).install(what_calls_have_left_is_given_back);
     for threads in [1, 2, 16] {
         // Below and above the lengths from which there are threads.
         for len in [3000, 140_000] {
@@ -249,12 +272,12 @@ fn every_request_may_be_refused() {
     let mut bytes = vec![0_u8; (1 << 22) + 1];
     pool(16).install(|| {
         let fresh = |strategy| Workspace::new().with_strategy(strategy);
-        let direct = || fresh(Strategy::Direct).shuffle_by_seed(1, &mut bytes);
+        let direct = || fresh(Strategy::Direct).shuffle(1, &mut bytes);
         // The copy, the list of tiles and that of their places.
         assert!(refuse_each("tiles", direct, drop) >= 3);
-        let partitioned = || fresh(Strategy::Partitioned).unshuffle_by_seed(1, &mut bytes);
+        let partitioned = || fresh(Strategy::Partitioned).unshuffle(1, &mut bytes);
         assert!(refuse_each("parts", partitioned, drop) > 0);
-        let in_place = || fresh(Strategy::InPlace).unshuffle_by_seed(1, &mut bytes);
+        let in_place = || fresh(Strategy::InPlace).unshuffle(1, &mut bytes);
         assert!(refuse_each("blocks", in_place, drop) > 0);
     });
 

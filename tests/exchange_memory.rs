@@ -179,7 +179,7 @@ impl Bijection for Shrinks<'_> {
 /// Where slots are looked up, the table is as long as the domain is then.
 fn a_domain_that_shrinks_takes_no_more_memory() {
     let shrinks = AtomicBool::new(false);
-    let p = Permutation::with_bijection(1 << 24, Shrinks(&shrinks)).unwrap();
+    let p = Permutation::from_bijection(1 << 24, Shrinks(&shrinks)).unwrap();
     let census = Census::new(&p).unwrap();
     let division = Division::from_counts(&[10, 1 << 23, (1 << 23) - 10]).unwrap();
     let plan = Exchange::shuffle(&p, &census, &division, &division, 0).unwrap();

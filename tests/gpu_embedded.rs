@@ -61,7 +61,7 @@ fn read<T: Item>(cuda: &Cuda, slice: &CudaSlice<T>) -> Vec<T> {
 /// The order in which a bijection puts items, by the CPU.
 fn order_of(f: &Standard, len: usize) -> Vec<u32> {
     let mut order = vec![0; len];
-    Cpu.indexes(f, &mut order).unwrap();
+    Cpu.write_indexes(f, &mut order).unwrap();
     order
 }
 
@@ -163,7 +163,7 @@ fn indexes<N: Word + Item>(cuda: &Cuda, len: usize) {
     let p = Permutation::new(len as u64, 8);
     let mut out = cuda.stream().alloc_zeros::<N>(len).unwrap();
     let f = Standard::from_seed(len as u64, 8);
-    CudaWorkspace::new(cuda).indexes(&f, &mut out).unwrap();
+    CudaWorkspace::new(cuda).write_indexes(&f, &mut out).unwrap();
     let expected = p.iter().map(N::wrap);
     assert!(read(cuda, &out).into_iter().eq(expected), "{len} in {} bits", N::BITS);
 }
@@ -188,10 +188,10 @@ fn wide_domains_are_those_of_the_cpu() {
     slots.sort_unstable();
     let expected = || slots.iter().map(|&(_, index)| index);
     let mut out = cuda.stream().alloc_zeros::<u64>(len as usize).unwrap();
-    CudaWorkspace::new(&cuda).indexes(&f, &mut out).unwrap();
+    CudaWorkspace::new(&cuda).write_indexes(&f, &mut out).unwrap();
     assert!(read(&cuda, &out).into_iter().eq(expected()));
     let mut out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
-    CudaWorkspace::new(&cuda).indexes(&f, &mut out).unwrap();
+    CudaWorkspace::new(&cuda).write_indexes(&f, &mut out).unwrap();
     assert!(read(&cuda, &out).into_iter().map(u64::from).eq(expected()));
 }
 
@@ -341,7 +341,7 @@ fn what_is_not_embedded_needs_the_compiler_and_says_so() {
         moved => {
             assert_eq!(moved, Ok(()));
             assert!(!is_forbidden, "the compiler is forbidden");
-            assert!(items.into_iter().eq(Permutation::with_bijection(1000, f).unwrap().iter()));
+            assert!(items.into_iter().eq(Permutation::from_bijection(1000, f).unwrap().iter()));
         }
     }
 }

@@ -32,7 +32,7 @@ const GUARD: usize = 512;
 
 /// How many ranks there can be, 1, 2 or 4.
 fn ranks() -> Vec<usize> {
-    let devices = common::cuda().map_or(0, |_| Cuda::devices().unwrap());
+    let devices = common::cuda().map_or(0, |_| Cuda::device_count().unwrap());
     let required = std::env::var("BIJECTIVE_SHUFFLE_REQUIRE_GPUS").unwrap_or("0".into());
     let required: usize = required.parse().expect("BIJECTIVE_SHUFFLE_REQUIRE_GPUS is a number");
     assert!(devices >= required, "{devices} devices, of {required}");
@@ -142,9 +142,9 @@ fn check<T>(
     assert!(out.read(of) == original(to), "{what}: back");
 
     let mut items = Run::new(of, &original(from.clone()), poison);
-    of.shuffle_in_place(f, &mut items.slice.slice_mut(GUARD..GUARD + from.len())).unwrap();
+    of.shuffle(f, &mut items.slice.slice_mut(GUARD..GUARD + from.len())).unwrap();
     assert!(items.read(of) == shuffled(from.clone()), "{what}: in place");
-    of.unshuffle_in_place(f, &mut items.slice.slice_mut(GUARD..GUARD + from.len())).unwrap();
+    of.unshuffle(f, &mut items.slice.slice_mut(GUARD..GUARD + from.len())).unwrap();
     assert!(items.read(of) == original(from), "{what}: back in place");
 }
 

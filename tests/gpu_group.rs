@@ -22,7 +22,7 @@ static DEVICES: Mutex<()> = Mutex::new(());
 
 /// Groups of 2 and 4 devices, where there are as many, and of the devices in another order.
 fn groups(strategy: CudaStrategy) -> Vec<CudaGroup> {
-    let devices = common::cuda().map_or(0, |_| Cuda::devices().unwrap());
+    let devices = common::cuda().map_or(0, |_| Cuda::device_count().unwrap());
     let required = std::env::var("BIJECTIVE_SHUFFLE_REQUIRE_GPUS").unwrap_or("0".into());
     let required: usize = required.parse().expect("BIJECTIVE_SHUFFLE_REQUIRE_GPUS is a number");
     assert!(devices >= required, "{devices} devices, of {required}");
@@ -57,7 +57,7 @@ fn every_length_and_division() {
 
 fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {
     let mut all = vec![0; len as usize];
-    Serial.indexes(f, &mut all).unwrap();
+    Serial.write_indexes(f, &mut all).unwrap();
     all
 }
 
@@ -139,7 +139,7 @@ fn indexes_are_divided_too() {
             let lens = even(len as usize, group.streams().len());
             let poison = vec![u64::MAX; len as usize];
             let out = guarded(&mut group, u64::MAX, &poison, [&lens, &lens], |group, _, out| {
-                group.indexes(&f, out)
+                group.write_indexes(&f, out)
             });
             assert!(out.unwrap() == reference(&f, len), "{len}");
         }

@@ -44,13 +44,13 @@ fn there_and_back<T: DeviceRepr + Copy + PartialEq>(
         CudaWorkspace::new(cuda).shuffle_into(f, &source, &mut out).unwrap();
         stream.clone_dtoh(&out).unwrap()
     };
-    workspace.shuffle_in_place(f, &mut array.slice_mut(first..first + len)).unwrap();
+    workspace.shuffle(f, &mut array.slice_mut(first..first + len)).unwrap();
     let shuffled = stream.clone_dtoh(&array).unwrap();
     stream.synchronize().unwrap();
     assert!(shuffled[first..first + len] == there, "{len} items of {} bytes", size_of::<T>());
     padded[first..first + len].copy_from_slice(&there);
     assert!(shuffled == padded, "around {len} items of {} bytes", size_of::<T>());
-    workspace.unshuffle_in_place(f, &mut array.slice_mut(first..first + len)).unwrap();
+    workspace.unshuffle(f, &mut array.slice_mut(first..first + len)).unwrap();
     let back = stream.clone_dtoh(&array).unwrap();
     stream.synchronize().unwrap();
     assert!(back[first..first + len] == items, "{len} items of {} bytes back", size_of::<T>());
@@ -123,8 +123,8 @@ fn most_of_the_memory_is_shuffled() {
     let mut workspace = CudaWorkspace::new(&cuda);
     // The indexes in order, and then in that of the permutation: both written by other kernels.
     let mut array = stream.alloc_zeros::<u64>(len).unwrap();
-    workspace.indexes(&Lcg::new(len.ilog2(), 1, 0).unwrap(), &mut array).unwrap();
-    workspace.shuffle_in_place(&f, &mut array).unwrap();
+    workspace.write_indexes(&Lcg::new(len.ilog2(), 1, 0).unwrap(), &mut array).unwrap();
+    workspace.shuffle(&f, &mut array).unwrap();
     assert!(workspace.bytes() <= len * 8 / 100 * 15 + (1 << 16));
     let look = |array: &CudaSlice<u64>, first: usize| {
         let some = stream.clone_dtoh(&array.slice(first..first + (1 << 20))).unwrap();
@@ -135,7 +135,7 @@ fn most_of_the_memory_is_shuffled() {
         let expected = (first..).map(|slot| f.forward(slot as u64));
         assert!(look(&array, first).into_iter().eq(expected.take(1 << 20)), "from {first} on");
     }
-    workspace.unshuffle_in_place(&f, &mut array).unwrap();
+    workspace.unshuffle(&f, &mut array).unwrap();
     for first in (0..16).map(|k| (len - (1 << 20)) / 15 * k) {
         assert!(look(&array, first).into_iter().eq((first as u64..).take(1 << 20)));
     }

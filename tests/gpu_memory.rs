@@ -48,7 +48,7 @@ fn more_than_32_bits_of_bytes_go_there_and_back() {
     // The first and the last items, one by one.
     let shuffled = stream.clone_dtoh(&out.slice(..100_000)).unwrap();
     stream.synchronize().unwrap();
-    let p = Permutation::with_bijection(len as u64, f).unwrap();
+    let p = Permutation::from_bijection(len as u64, f).unwrap();
     assert!(shuffled.into_iter().eq(p.iter().take(100_000).map(byte)));
 
     let mut back = stream.alloc_zeros::<u8>(len).unwrap();

@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use bijective_shuffle::Word;
+use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::prelude::*;
 
 /// The number of points in a call.

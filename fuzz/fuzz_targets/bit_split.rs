@@ -3,6 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use libfuzzer_sys::fuzz_target;
@@ -92,7 +93,7 @@ fuzz_target!(|input: Input| {
                 Compose::new(lcg, RandomSign::new(f, increment & 1 == 1)).expect("one domain");
             check(&both, point, run);
             let last = f.last() - (f.last() >> 2);
-            check(&CycleWalk::to_last(Inverse::new(both), last).expect("smaller"), point, run);
+            check(&CycleWalk::from_last(Inverse::new(both), last).expect("smaller"), point, run);
         }
         Err(error) => {
             assert_eq!(error, Error::Bijection(BijectionError::EvenMultiplier { multiplier }));

@@ -93,7 +93,7 @@ fuzz_target!(|input: Input| {
         assert_eq!(ours, original);
         return;
     }
-    let p = Permutation::with_bijection(len as u64, &f).expect("it fits");
+    let p = Permutation::from_bijection(len as u64, &f).expect("it fits");
     assert!(p.iter().zip(&ours).all(|(index, item)| *item == original[index as usize]));
     Cpu.unshuffle(&f, &mut ours).expect("it was shuffled");
     assert_eq!(ours, original);

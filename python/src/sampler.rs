@@ -217,7 +217,7 @@ impl Sampler {
     /// The number of ranks.
     #[getter]
     fn world(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask(py, |inner| inner.world())
+        self.ask(py, |inner| inner.ranks())
     }
 
     /// The number of items that a rank takes in a step.
@@ -248,7 +248,7 @@ impl Sampler {
         let seed = self.key.text(py)?;
         // All of one moment.
         let inner = self.ask(py, bijective_shuffle::Sampler::clone)?;
-        let (n, rank, world, batch) = (inner.len(), inner.rank(), inner.world(), inner.batch());
+        let (n, rank, world, batch) = (inner.len(), inner.rank(), inner.ranks(), inner.batch());
         let (tail, epoch, consumed) = (name_of(inner.tail()), inner.epoch(), inner.consumed());
         let order = match self.blocks {
             Some((block, window)) => format!(", blocks=({block}, {window})"),
@@ -269,7 +269,7 @@ impl Sampler {
         let inner = this.ask(py, bijective_shuffle::Sampler::clone)?;
         let keywords = PyDict::new(py);
         keywords.set_item("rank", inner.rank())?;
-        keywords.set_item("world", inner.world())?;
+        keywords.set_item("world", inner.ranks())?;
         keywords.set_item("batch", inner.batch())?;
         keywords.set_item("tail", name_of(inner.tail()))?;
         keywords.set_item("blocks", this.blocks)?;

@@ -37,6 +37,13 @@ impl Engine {
         }
     }
 
+    /// Frees what the first GPU's engine keeps of items, if there is one.
+    pub(crate) fn release() {
+        if let Some(cuda) = CUDA.get() {
+            cuda.release();
+        }
+    }
+
     /// The engine that is expected to be fastest for moving `bytes` bytes.
     pub(crate) fn fastest(bytes: u64) -> Self {
         if gpu_wins(bytes, rayon::current_num_threads(), CUDA.get().is_some())
@@ -129,11 +136,15 @@ fn suits(bijection: &dyn Bijection, len: usize) -> bool {
 }
 
 impl Compactor for Engine {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         match self {
-            Self::Cpu => Cpu.indexes(bijection, out),
-            Self::Cuda(cuda) => cuda.indexes(bijection, out),
-            Self::Either(_) => Cpu.indexes(bijection, out),
+            Self::Cpu => Cpu.write_indexes(bijection, out),
+            Self::Cuda(cuda) => cuda.write_indexes(bijection, out),
+            Self::Either(_) => Cpu.write_indexes(bijection, out),
         }
     }
 

@@ -7,6 +7,7 @@ mod engine;
 pub(crate) use engine::Engine;
 
 use crate::Error;
+use crate::compact::Workspace;
 
 /// The hardware on which a permutation is computed and applied. The result is the same on all of
 /// them.
@@ -23,7 +24,7 @@ use crate::Error;
 ///
 /// let p = Permutation::new(100, 7);
 /// assert_eq!(p.backend(), Backend::Cpu);
-/// assert_eq!(p.to_vec(), p.clone().on(Backend::Auto).to_vec());
+/// assert_eq!(p.to_vec(), p.clone().with_backend(Backend::Auto).to_vec());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -46,6 +47,29 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// Frees the working memory that calls have left to later ones, in which there are copies of
+    /// the last items: what is kept for all of the process, and what the calling thread keeps.
+    ///
+    /// Calls without a [`Workspace`](crate::Workspace) leave some of their memory to the next, on
+    /// the CPU as [`Cpu`](crate::Cpu) says; on [`Cuda`](Self::Cuda) and [`Auto`](Self::Auto) the
+    /// page-locked memory for copies to the GPU and back. Other threads free theirs when they end,
+    /// or when they call this. The memory of a call that runs meanwhile is kept afterwards. Freed
+    /// memory is not overwritten.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut items = vec![7_u64; 1_000_000];
+    /// items.par_bijective_shuffle(42);
+    /// Backend::release_memory();
+    /// ```
+    pub fn release_memory() {
+        Workspace::release();
+        Engine::release();
+    }
+
     /// The engine of this back end, for moving `bytes` bytes.
     pub(crate) fn engine(self, bytes: u64) -> Result<Engine, Error> {
         match self {

@@ -21,6 +21,7 @@
 //!
 //! ```text
 //! direction   the direction in which items move
+//! order       what a workspace is given to move items by: a seed or a bijection
 //! defects     describing what is wrong with a bijection
 //! passes      several permutations, one after the other
 //! (mod)       the trait Compactor
@@ -37,11 +38,13 @@ pub(crate) mod columns;
 pub(crate) mod cpu;
 mod defects;
 mod direction;
+mod order;
 pub(crate) mod passes;
 mod serial;
 
 pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
+pub use order::Order;
 pub use serial::Serial;
 
 pub(crate) use columns::{ColumnForm, ColumnSet, StaticRow};
@@ -56,10 +59,16 @@ pub(crate) use cpu::partitioned::sort::Key;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;
+pub(crate) use order::By;
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+pub(crate) use order::Chosen;
+
+use rayon::prelude::*;
 
 use crate::Bijection;
 use crate::Error;
 use crate::Word;
+use crate::engine::base::check::{check_length, try_with_capacity};
 
 pub(crate) mod sealed {
     /// Only engines of this crate are [`Compactor`](super::Compactor)s.
@@ -84,7 +93,7 @@ pub(crate) mod sealed {
 ///
 /// let f = VariablePhilox::<24>::from_keys(5, [1; 24]);
 /// let mut p = [0_u32; 20];
-/// Serial.indexes(&f, &mut p)?;
+/// Serial.write_indexes(&f, &mut p)?;
 ///
 /// let mut items: Vec<u32> = (0..20).collect();
 /// Cpu.shuffle(&f, &mut items)?;
@@ -100,14 +109,16 @@ pub trait Compactor: sealed::Sealed {
     /// [`Error::NotABijection`] and [`Error::OutOfMemory`]. After the last two, `out` holds
     /// unspecified values. For a [composition](crate::Permutation::then) that has to be evaluated
     /// point by point, also the errors of [`Permutation::try_get`](crate::Permutation::try_get).
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
+    fn write_indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N])
+    -> Result<(), Error>;
 
     /// Shuffles the items: item `p[k]` moves to place `k`.
     ///
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`], and for
-    /// a composition as [`indexes`](Self::indexes). After an error the items are unchanged.
+    /// a composition as [`write_indexes`](Self::write_indexes). After an error the items are
+    /// unchanged.
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
 
     /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.
@@ -127,4 +138,28 @@ pub trait Compactor: sealed::Sealed {
         bijection: &dyn Bijection,
         items: &[T],
     ) -> Result<Vec<T>, Error>;
+
+    /// Returns a copy in the original order, as [`unshuffle`](Self::unshuffle) restores it: a clone
+    /// of item `k` is item `p[k]` of the result.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    fn unshuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        check_length(items.len() as u64, bijection.last())?;
+        let mut copy = cloned(items)?;
+        self.unshuffle(bijection, &mut copy)?;
+        Ok(copy)
+    }
+}
+
+/// Clones of all items, made on all threads.
+fn cloned<T: Clone + Send + Sync>(items: &[T]) -> Result<Vec<T>, Error> {
+    let mut copy = try_with_capacity(items.len())?;
+    items.par_iter().with_min_len(cpu::tuning::MOVE_CHUNK).cloned().collect_into_vec(&mut copy);
+    Ok(copy)
 }

@@ -1,13 +1,14 @@
 //! Moving items by several bijections, one after the other, where one alone would have to search
-//! for its values: see [`Bijection::passes`].
+//! for its values: see [`Hooked::passes`].
 //!
 //! Each pass goes by a [`Trusted`] bijection. So it moves items as safely as any other call, even
 //! if the passes are not those of the bijection that returned them.
 
 use super::Direction;
 use crate::Error;
+use crate::bijection::hooks::{Hooked, Passes};
 use crate::engine::base::abort::AbortOnUnwind;
-use crate::{Bijection, Passes, Trusted};
+use crate::{Bijection, Trusted};
 
 /// The passes of a bijection, if it is best applied to `len` items in that way: if it has as many
 /// points, and has passes of that length.
@@ -34,6 +35,14 @@ pub(crate) fn in_order<'a, 'b>(
     })
 }
 
+/// The passes of a shuffle, or those that undo it.
+pub(crate) fn in_direction(
+    passes: Passes<Trusted<'_>>,
+    direction: Direction,
+) -> Passes<Trusted<'_>> {
+    if direction == Direction::Shuffle { passes } else { passes.inverted() }
+}
+
 /// Moves `len` items by a bijection, in a given direction: by its passes, or at once if it has
 /// none. `step` moves them at once.
 ///
@@ -49,7 +58,7 @@ pub(crate) fn reorder(
     step: &mut dyn FnMut(&dyn Bijection, Direction) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let Some(passes) = passes(bijection, len) else { return step(bijection, direction) };
-    let passes = if direction == Direction::Shuffle { passes } else { passes.inverted() };
+    let passes = in_direction(passes, direction);
     // Rayon panics if it cannot start its pool, so the pool is started before anything is moved.
     rayon::current_num_threads();
     let mut guard = None;
@@ -107,7 +116,7 @@ mod tests {
         let both = p.then(&p).unwrap();
         assert!(passes(&both, 300).is_some_and(|passes| passes.as_slice().len() == 2));
         assert!(passes(&both, 299).is_none() && passes(&both, 0).is_none());
-        let of_fewer = Permutation::with_bijection(200, both.clone()).unwrap();
+        let of_fewer = Permutation::from_bijection(200, both.clone()).unwrap();
         assert!(passes(&of_fewer, 200).is_none());
         // As one pass, and as none, since nothing is searched for.
         assert!(passes(&p.inverse(), 300).is_some_and(|passes| passes.as_slice().len() == 1));

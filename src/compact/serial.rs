@@ -5,6 +5,7 @@ use super::{Compactor, sealed};
 use crate::Bijection;
 use crate::Error;
 use crate::Word;
+use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::{check_in_order, check_length, check_word, try_with_capacity};
 
 /// The sequential reference engine: one slot after the other, on one thread, without `unsafe`.
@@ -33,13 +34,17 @@ impl Serial {
     fn permutation(bijection: &dyn Bijection, len: usize) -> Result<Vec<u64>, Error> {
         let mut indices = try_with_capacity(len)?;
         indices.resize(len, 0_u64);
-        Serial.indexes(bijection, &mut indices)?;
+        Serial.write_indexes(bijection, &mut indices)?;
         Ok(indices)
     }
 }
 
 impl Compactor for Serial {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         let len = out.len();
         let last = bijection.last();
         check_length(len as u64, last)?;
@@ -121,5 +126,16 @@ impl Compactor for Serial {
         let mut out = try_with_capacity(items.len())?;
         out.extend(from.into_iter().map(|index| items[index as usize].clone()));
         Ok(out)
+    }
+
+    fn unshuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        let mut copy = try_with_capacity(items.len())?;
+        copy.extend_from_slice(items);
+        self.unshuffle(bijection, &mut copy)?;
+        Ok(copy)
     }
 }

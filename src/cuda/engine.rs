@@ -112,7 +112,7 @@ impl Cuda {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if there is none, or no suitable driver.
-    pub fn devices() -> Result<usize, Error> {
+    pub fn device_count() -> Result<usize, Error> {
         Ok(probe::driver().map_err(Error::no_cuda)?.devices)
     }
 

@@ -8,6 +8,7 @@ use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::Jobs;
 use crate::Error;
 use crate::Word;
+use crate::bijection::hooks::{EngineHooks, Passes};
 use crate::compact::batch::Batch;
 use crate::compact::columns::{Column, ColumnSet, StaticRow};
 use crate::compact::{Compactor, Direction, passes, sealed};
@@ -21,9 +22,15 @@ use crate::cuda::runtime::stream::{failed, finish};
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::base::check::{check_length, check_word, try_with_capacity};
 use crate::engine::base::memory::Buffer;
-use crate::{Bijection, DeviceSource, Passes, Trusted};
+use crate::{Bijection, DeviceSource, Trusted};
 
 impl Cuda {
+    /// Frees the page-locked memory.
+    pub(crate) fn release(&self) {
+        // It is freed when the lock is open again.
+        let _link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// Writes the rows of a batch from `first` on.
     pub(crate) fn rows<N: Word>(
         &self,
@@ -49,7 +56,11 @@ impl Cuda {
 impl sealed::Sealed for Cuda {}
 
 impl Compactor for Cuda {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         write_indexes(self, bijection, out)
     }
 
@@ -207,11 +218,17 @@ impl Bijection for Asked<'_> {
     fn inverse(&self, index: u64) -> u64 {
         self.f.inverse(index)
     }
-    fn passes(&self) -> Option<Passes<Trusted<'_>>> {
-        self.passes.as_ref()?.map(Bijection::trusted)
-    }
     fn device_source(&self) -> Option<DeviceSource> {
         self.source.clone()
+    }
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl EngineHooks for Asked<'_> {
+    fn passes(&self) -> Option<Passes<Trusted<'_>>> {
+        self.passes.as_ref()?.map(Bijection::trusted)
     }
 }
 

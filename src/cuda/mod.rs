@@ -25,6 +25,8 @@
 // header     the generators as a text, for kernels of users
 // engine     `Cuda`: a device, a stream and a strategy
 // workspace  the engine on device memory, with methods from several rooms
+// in_place   its methods for an array within its own memory
+// raw        its methods for arrays at raw addresses
 // host       the engine on slices in host memory, copied to the device and back
 // ```
 //
@@ -40,10 +42,12 @@ mod fill;
 mod group;
 mod header;
 mod host;
+mod in_place;
 #[doc(hidden)]
 pub mod make_kernels;
 mod nccl;
 mod promised;
+mod raw;
 mod runtime;
 mod shuffle;
 mod view;
@@ -63,6 +67,7 @@ pub use fill::{CudaStreams, DeviceGenerator};
 pub use group::{CudaExchange, CudaGroup, CudaGroupArrays};
 pub use header::device_header;
 pub use nccl::NcclId;
+pub use raw::RawArray;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
 pub(crate) use view::Part;

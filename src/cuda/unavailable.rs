@@ -44,6 +44,10 @@ impl Cuda {
         }))
     }
 
+    pub(super) fn release(&self) {
+        match self.never {}
+    }
+
     pub(super) fn rows<N: Word>(&self, _: &Batch, _: u64, _: &mut [N]) -> Result<(), Error> {
         match self.never {}
     }
@@ -61,7 +65,7 @@ impl Cuda {
 impl sealed::Sealed for Cuda {}
 
 impl Compactor for Cuda {
-    fn indexes<N: Word>(&self, _: &dyn Bijection, _: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(&self, _: &dyn Bijection, _: &mut [N]) -> Result<(), Error> {
         match self.never {}
     }
 
@@ -93,7 +97,7 @@ mod tests {
             if cfg!(feature = "cuda") { Unavailable::NoSuchSystem } else { Unavailable::NotBuilt };
         let none = Error::BackendUnavailable { reason };
         assert_eq!(Cuda::new().unwrap_err(), none);
-        let p = Permutation::new(5, 1).on(Backend::Cuda);
+        let p = Permutation::new(5, 1).with_backend(Backend::Cuda);
         let mut items = [1, 2, 3, 4, 5];
         assert_eq!(p.apply_in_place(&mut items), Err(none));
         assert_eq!(items, [1, 2, 3, 4, 5]);

@@ -1,5 +1,6 @@
 //! [`CudaWorkspace`]: the GPU engine on device memory. Its working memory is kept by
-//! `runtime/executor.rs`.
+//! `runtime/executor.rs`. Its methods for an array within its own memory are in `in_place.rs`, and
+//! those for raw addresses in `raw.rs`.
 
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
 use super::runtime::stream::check_device;
 use super::runtime::word_type::WordType;
-use super::shuffle::in_place;
 use super::shuffle::job::any_address;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
@@ -22,8 +22,8 @@ use super::shuffle::strategy::CudaStrategy;
 use crate::Bijection;
 use crate::Error;
 use crate::Word;
-use crate::compact::Direction;
 use crate::compact::batch::Batch;
+use crate::compact::{Chosen, Direction, Order};
 use crate::engine::base::check::check_word;
 
 /// The GPU engine on slices in device memory, with kernels and working memory that it keeps from
@@ -64,7 +64,7 @@ use crate::engine::base::check::check_word;
 /// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`, and the single pass's. A
 /// bijection that has to be checked takes `8 m + m / 8`, and the single pass's. A composition of
 /// permutations takes what the largest of its parts does, and `m s` for each array.
-/// [`shuffle_in_place`](Self::shuffle_in_place) takes `0.15 m s` at most, where it does not copy.
+/// [`shuffle`](Self::shuffle), in place, takes `0.15 m s` at most, where it does not copy.
 /// Affine maps:
 /// `m s` in place, for a network, and for the parts by a mask.
 ///
@@ -98,7 +98,7 @@ use crate::engine::base::check::check_word;
 pub struct CudaWorkspace {
     pub(super) stream: Arc<CudaStream>,
     pub(super) executor: Executor,
-    strategy: CudaStrategy,
+    pub(super) strategy: CudaStrategy,
     /// The memory of `parm`, between calls.
     pub(super) parts: Memory,
 }
@@ -173,13 +173,28 @@ impl CudaWorkspace {
     ///
     /// As [`shuffle_into`](Self::shuffle_into), except for errors that occur only when the kernels
     /// run.
-    pub fn reserve<T: DeviceRepr>(
+    pub fn reserve<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         len: usize,
     ) -> Result<usize, Error> {
         let at = any_address::<T>();
-        self.reserve_raw(bijection, at, at, len, size_of::<T>())
+        self.reserve_array(order.into(), len, Array::given(at, at, size_of::<T>()))
+    }
+
+    /// Compiles and allocates what moving `len` items of an array there and back needs. Returns the
+    /// bytes that the workspace then holds.
+    pub(super) fn reserve_array(
+        &mut self,
+        order: Order,
+        len: usize,
+        array: Array,
+    ) -> Result<usize, Error> {
+        let (chosen, limits) = (order.for_len(len as u64), self.executor.device.limits);
+        for jobs in there_and_back(chosen.bijection(), len, array)? {
+            self.executor.reserve(&jobs.plan(self.strategy, &limits)?)?;
+        }
+        Ok(self.bytes())
     }
 
     /// Writes the permutation of `out.len()` items: `out[k] = p[k]`.
@@ -195,9 +210,9 @@ impl CudaWorkspace {
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    pub fn indexes<N: Word + DeviceRepr>(
+    pub fn write_indexes<'o, N: Word + DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
         check_word::<N>(out.len())?;
@@ -208,7 +223,8 @@ impl CudaWorkspace {
         self.executor.check_slices()?;
         let movement =
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
-        let jobs = Jobs::new(bijection, len, movement)?;
+        let chosen = order.into().for_len(len);
+        let jobs = Jobs::new(chosen.bijection(), len, movement)?;
         let plan = jobs.plan(self.strategy, &self.executor.device.limits)?;
         // SAFETY: the slice belongs to the context and has room for the jobs' indexes. It is
         // borrowed mutably, and the guard, an `InUse`, ensures that it is neither freed nor
@@ -221,17 +237,19 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// As [`indexes`](Self::indexes), except for errors that occur only when the kernels run.
-    pub fn reserve_indexes<N: Word + DeviceRepr>(
+    /// As [`write_indexes`](Self::write_indexes), except for errors that occur only when the
+    /// kernels run.
+    pub fn reserve_indexes<'o, N: Word + DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         len: usize,
     ) -> Result<usize, Error> {
         check_word::<N>(len)?;
         // Allocations on the device are aligned to 256 bytes.
         let movement =
             Movement::Indices { out: Address::Given(256), word: WordType::of_index::<N>() };
-        let jobs = Jobs::new(bijection, len as u64, movement)?;
+        let chosen = order.into().for_len(len as u64);
+        let jobs = Jobs::new(chosen.bijection(), len as u64, movement)?;
         let plan = jobs.plan(self.strategy, &self.executor.device.limits)?;
         self.executor.reserve(&plan)?;
         Ok(self.bytes())
@@ -275,18 +293,19 @@ impl CudaWorkspace {
     }
 
     /// Copies the items in shuffled order: item `p[k]` of `source` to place `k` of `out`.
+    /// [`shuffle`](Self::shuffle) takes one array instead of two.
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
-    /// and otherwise as [`indexes`](Self::indexes).
-    pub fn shuffle_into<T: DeviceRepr>(
+    /// and otherwise as [`write_indexes`](Self::write_indexes).
+    pub fn shuffle_into<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Shuffle)
+        self.arrays(order.into(), source.len()).array(source, out)?.execute(Direction::Shuffle)
     }
 
     /// Copies the items back into their original order: item `k` of `source` to place `p[k]` of
@@ -295,117 +314,13 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// As [`shuffle_into`](Self::shuffle_into).
-    pub fn unshuffle_into<T: DeviceRepr>(
+    pub fn unshuffle_into<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Unshuffle)
-    }
-
-    /// Shuffles an array within its own memory: afterwards item `p[k]` is at place `k`.
-    ///
-    /// The order is that of [`shuffle_into`](Self::shuffle_into). Working memory takes at most 15 %
-    /// of the array's, or 4 MiB if that is more; it is kept, as that of other calls. On an H100
-    /// 2^29 items of 8 bytes take 2.5 times as long as from one array into another.
-    ///
-    /// That needs NVRTC and a GPU with at least 163 KiB of shared memory for a block, such as an
-    /// A100, H100 or H200; a [trusted](crate::TrustedBijection) bijection with fewer than eight
-    /// points for each item; and up to 2^32 items of 4, 8 or 16 bytes, or 2^33 of 8 bytes where
-    /// every slot survives. Most arrays of items of 1 and 2 bytes are served too. In all other
-    /// cases the items are copied to working memory in their new order, and back, so that it takes
-    /// as much memory as the array. [`reserve_in_place`](Self::reserve_in_place) returns what it
-    /// takes.
-    ///
-    /// # Errors
-    ///
-    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge), and otherwise as
-    /// [`indexes`](Self::indexes). After an error the items are unchanged, except after a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are
-    /// unspecified.
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
-    ///
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let cuda = Cuda::new()?;
-    /// let mut items = cuda.stream().alloc_zeros::<u64>(1 << 30)?; // 8 GiB
-    /// let f = Standard::from_seed(1 << 30, 42);
-    /// let mut workspace = CudaWorkspace::new(&cuda);
-    /// workspace.shuffle_in_place(&f, &mut items)?;
-    /// assert!(workspace.bytes() < (8 << 30) / 100 * 15);
-    /// workspace.unshuffle_in_place(&f, &mut items)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn shuffle_in_place<T: DeviceRepr>(
-        &mut self,
-        bijection: &dyn Bijection,
-        items: &mut impl DeviceArrayMut<T>,
-    ) -> Result<(), Error> {
-        self.move_in_place(bijection, items, Direction::Shuffle)
-    }
-
-    /// Undoes [`shuffle_in_place`](Self::shuffle_in_place): item `k` moves to place `p[k]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_in_place`](Self::shuffle_in_place).
-    pub fn unshuffle_in_place<T: DeviceRepr>(
-        &mut self,
-        bijection: &dyn Bijection,
-        items: &mut impl DeviceArrayMut<T>,
-    ) -> Result<(), Error> {
-        self.move_in_place(bijection, items, Direction::Unshuffle)
-    }
-
-    /// As [`reserve`](Self::reserve), for moving `len` items of type T within their own memory.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_in_place`](Self::shuffle_in_place), except for errors that occur only when the
-    /// kernels run.
-    pub fn reserve_in_place<T: DeviceRepr>(
-        &mut self,
-        bijection: &dyn Bijection,
-        len: usize,
-    ) -> Result<usize, Error> {
-        if size_of::<T>() > 0 {
-            let limits = self.executor.device.limits;
-            let array = (any_address::<T>(), size_of::<T>());
-            for direction in [Direction::Shuffle, Direction::Unshuffle] {
-                let jobs = in_place::jobs(bijection, len, array, direction)?;
-                self.executor.reserve(&in_place::plan(&jobs, self.strategy, &limits)?)?;
-            }
-        }
-        Ok(self.bytes())
-    }
-
-    fn move_in_place<T: DeviceRepr>(
-        &mut self,
-        bijection: &dyn Bijection,
-        items: &mut impl DeviceArrayMut<T>,
-        direction: Direction,
-    ) -> Result<(), Error> {
-        self.check_device(items.stream())?;
-        let len = items.len();
-        self.enter()?;
-        let (address, _guard) = writing(items, &self.stream);
-        self.executor.check_slices()?;
-        let jobs = in_place::jobs(bijection, len, (address, size_of::<T>()), direction)?;
-        // Items of size zero cannot be told apart, so they need not be moved.
-        if len == 0 || size_of::<T>() == 0 {
-            return Ok(());
-        }
-        let plan = in_place::plan(&jobs, self.strategy, &self.executor.device.limits)?;
-        // SAFETY: the slice belongs to the context and has the jobs' length. It is borrowed
-        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
-        // before the stream has finished with it. The plan uses it and its working memory alone.
-        unsafe { self.executor.execute(&plan) }
+        self.arrays(order.into(), source.len()).array(source, out)?.execute(Direction::Unshuffle)
     }
 
     /// Begins a call that moves several arrays, of any types, by one permutation of `len` items.
@@ -428,97 +343,11 @@ impl CudaWorkspace {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn arrays<'a>(&'a mut self, bijection: &'a dyn Bijection, len: usize) -> CudaArrays<'a> {
+    pub fn arrays<'a>(&'a mut self, order: impl Into<Order<'a>>, len: usize) -> CudaArrays<'a> {
+        let chosen = order.into().for_len(len as u64);
         let Self { stream, executor, strategy, .. } = self;
         let (strategy, arrays, guards) = (*strategy, Vec::new(), SlicesInUse::default());
-        CudaArrays { executor, stream, strategy, bijection, len, arrays, guards }
-    }
-
-    /// Shuffles items at a raw address, for memory that other libraries own.
-    ///
-    /// # Safety
-    ///
-    /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each, in memory that
-    /// this context's device can access. The two do not overlap, and are neither freed nor
-    /// otherwise used until the stream has finished with them.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_into`](Self::shuffle_into).
-    pub unsafe fn shuffle_raw(
-        &mut self,
-        bijection: &dyn Bijection,
-        source: u64,
-        out: u64,
-        len: usize,
-        item_bytes: usize,
-    ) -> Result<(), Error> {
-        let array = Array::given(source, out, item_bytes);
-        // SAFETY: the caller promises that there are `len` items of that size at both addresses,
-        // which do not overlap, and that they are the stream's until it has done with them.
-        unsafe { self.move_raw(bijection, len, array, Direction::Shuffle) }
-    }
-
-    /// As [`reserve`](Self::reserve), for items at raw addresses, whose alignment decides which
-    /// kernels move them. Nothing is read or written there.
-    ///
-    /// # Errors
-    ///
-    /// As [`reserve`](Self::reserve).
-    pub fn reserve_raw(
-        &mut self,
-        bijection: &dyn Bijection,
-        source: u64,
-        out: u64,
-        len: usize,
-        item_bytes: usize,
-    ) -> Result<usize, Error> {
-        let limits = self.executor.device.limits;
-        for jobs in there_and_back(bijection, len, Array::given(source, out, item_bytes))? {
-            self.executor.reserve(&jobs.plan(self.strategy, &limits)?)?;
-        }
-        Ok(self.bytes())
-    }
-
-    /// Undoes [`shuffle_raw`](Self::shuffle_raw).
-    ///
-    /// # Safety
-    ///
-    /// As [`shuffle_raw`](Self::shuffle_raw).
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_raw`](Self::shuffle_raw).
-    pub unsafe fn unshuffle_raw(
-        &mut self,
-        bijection: &dyn Bijection,
-        source: u64,
-        out: u64,
-        len: usize,
-        item_bytes: usize,
-    ) -> Result<(), Error> {
-        let array = Array::given(source, out, item_bytes);
-        // SAFETY: the caller promises that both addresses have `len` items of that size, do not
-        // overlap, and are left to the stream until it has finished.
-        unsafe { self.move_raw(bijection, len, array, Direction::Unshuffle) }
-    }
-
-    /// Moves an array whose addresses a user has given.
-    ///
-    /// # Safety
-    ///
-    /// As [`move_arrays`].
-    unsafe fn move_raw(
-        &mut self,
-        bijection: &dyn Bijection,
-        len: usize,
-        array: Array,
-        direction: Direction,
-    ) -> Result<(), Error> {
-        self.enter()?;
-        let Self { executor, strategy, .. } = self;
-        // SAFETY: the caller vouches for the array.
-        unsafe { move_arrays(executor, *strategy, bijection, len, vec![array], direction) }
+        CudaArrays { executor, stream, strategy, chosen, len, arrays, guards }
     }
 
     /// Begins a call; see [`Executor::enter`].
@@ -526,7 +355,7 @@ impl CudaWorkspace {
         self.executor.enter()
     }
 
-    fn check_device(&self, stream: &CudaStream) -> Result<(), Error> {
+    pub(super) fn check_device(&self, stream: &CudaStream) -> Result<(), Error> {
         check_device(&self.stream, stream)
     }
 }
@@ -538,7 +367,7 @@ impl CudaWorkspace {
 /// Each array has `len` items at both of its addresses, in memory that the device can access. No
 /// memory that is written overlaps any other, and nobody else uses any of it until the stream has
 /// finished with it.
-unsafe fn move_arrays(
+pub(super) unsafe fn move_arrays(
     executor: &mut Executor,
     strategy: CudaStrategy,
     bijection: &dyn Bijection,
@@ -566,7 +395,7 @@ pub struct CudaArrays<'a> {
     executor: &'a mut Executor,
     stream: &'a CudaStream,
     strategy: CudaStrategy,
-    bijection: &'a dyn Bijection,
+    chosen: Chosen<'a>,
     len: usize,
     arrays: Vec<Array>,
     /// They tell the slices' other users when the stream has finished with them.
@@ -631,7 +460,8 @@ impl<'a> CudaArrays<'a> {
 
     /// Moves the arrays. The call must just have been entered.
     fn execute(self, direction: Direction) -> Result<(), Error> {
-        let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
+        let Self { executor, strategy, chosen, len, arrays, guards, .. } = self;
+        let bijection = chosen.bijection();
         // SAFETY: `array` has checked that all slices belong to the engine's context and have `len`
         // items. Sources are borrowed and targets borrowed mutably, so no target overlaps anything
         // else. The guards, each an `InUse`, ensure that none of them is freed or otherwise used

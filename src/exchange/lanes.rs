@@ -205,7 +205,7 @@ impl Lanes {
     /// # Panics
     ///
     /// If there are fewer or more places than were counted.
-    pub(super) fn indexes<B: Bijection>(
+    pub(super) fn write_indexes<B: Bijection>(
         &self,
         p: &Permutation<B>,
         out: &mut [u64],

@@ -329,14 +329,14 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     /// let census = Census::new(&p)?;
     /// let division = Division::even(1000, 4);
     /// let mut indexes = [0; 250];
-    /// Exchange::shuffle(&p, &census, &division, &division, 1)?.indexes(&mut indexes)?;
+    /// Exchange::shuffle(&p, &census, &division, &division, 1)?.write_indexes(&mut indexes)?;
     /// assert!(indexes.into_iter().eq(p.range(250..500)?));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn indexes(&self, out: &mut [u64]) -> Result<(), Error> {
+    pub fn write_indexes(&self, out: &mut [u64]) -> Result<(), Error> {
         let places = self.slots().places(self.rank);
         check(places.end - places.start, [out.len()])?;
-        self.lanes.indexes(self.permutation, out)
+        self.lanes.write_indexes(self.permutation, out)
     }
 
     /// The rank's runs that are not empty: where each lies in the rank's items, and the bijection

@@ -1,5 +1,6 @@
 //! [`Shifted`]: a bijection whose values count from another index on.
 
+use crate::bijection::hooks::{EngineHooks, Hooked};
 use crate::{Bijection, Trusted, TrustedBijection};
 
 /// A bijection whose values are those of another, less a shift, modulo the number of points. With a
@@ -80,15 +81,6 @@ impl<B: Bijection> Bijection for Shifted<B> {
         self.inverse_runs(first, out, |first, out| self.inner.inverse_run(first, out));
     }
 
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.inner.forward_run_u32(first, out);
-        self.down_u32(out);
-    }
-
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.inverse_runs(first, out, |first, out| self.inner.inverse_run_u32(first, out));
-    }
-
     fn forward_each(&self, values: &mut [u64]) {
         self.inner.forward_each(values);
         values.iter_mut().for_each(|value| *value = self.down(*value));
@@ -99,6 +91,30 @@ impl<B: Bijection> Bijection for Shifted<B> {
         self.inner.inverse_each(values);
     }
 
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        let inner = self.inner.trusted()?;
+        let is_panic_free = inner.is_panic_free();
+        // What the checked form says of its domain counts, and the shift may be beyond it.
+        (self.by <= inner.last())
+            .then(|| Trusted::from_owned(Shifted::new(inner, self.by)).panic_free_if(is_panic_free))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl<B: Bijection> EngineHooks for Shifted<B> {
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.inner.forward_run_u32(first, out);
+        self.down_u32(out);
+    }
+
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.inverse_runs(first, out, |first, out| self.inner.inverse_run_u32(first, out));
+    }
+
     fn forward_each_u32(&self, values: &mut [u32]) {
         self.inner.forward_each_u32(values);
         self.down_u32(values);
@@ -106,14 +122,6 @@ impl<B: Bijection> Bijection for Shifted<B> {
 
     fn evaluation_picoseconds(&self) -> u32 {
         self.inner.evaluation_picoseconds()
-    }
-
-    fn trusted(&self) -> Option<Trusted<'_>> {
-        let inner = self.inner.trusted()?;
-        let is_panic_free = inner.is_panic_free();
-        // What the checked form says of its domain counts, and the shift may be beyond it.
-        (self.by <= inner.last())
-            .then(|| Trusted::from_owned(Shifted::new(inner, self.by)).panic_free_if(is_panic_free))
     }
 }
 
@@ -141,7 +149,7 @@ mod tests {
         let mut wide = vec![0; points as usize];
         let mut narrow = vec![0; points as usize];
         shifted.inverse_run(0, &mut wide);
-        shifted.inverse_run_u32(0, &mut narrow);
+        Hooked::inverse_run_u32(&shifted, 0, &mut narrow);
         assert!((0..points).all(|index| wide[index as usize] == shifted.inverse(index)));
         assert!(wide.iter().zip(&narrow).all(|(&wide, &narrow)| wide == u64::from(narrow)));
     }

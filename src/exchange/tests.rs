@@ -67,7 +67,7 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Divisio
     for plan in &plans {
         let places = plan.target_places();
         let mut indexes = vec![u64::MAX; (places.end - places.start) as usize];
-        plan.indexes(&mut indexes).unwrap();
+        plan.write_indexes(&mut indexes).unwrap();
         let ordered = &shuffled[places.start as usize..places.end as usize];
         assert!(indexes.iter().map(|&index| items[index as usize]).eq(ordered.iter().copied()));
     }
@@ -122,9 +122,9 @@ fn ranks_make_the_permutation_of_one_machine() {
                 check(&Permutation::new(len, 42), from, to);
                 check(&Permutation::walk(len, 42), from, to);
                 let philox = VariablePhilox::<24>::from_seed(len, 42);
-                check(&Permutation::with_bijection(len, philox).unwrap(), from, to);
+                check(&Permutation::from_bijection(len, philox).unwrap(), from, to);
                 let grid = GridFeistel::<12>::from_seed(len, 42);
-                check(&Permutation::with_bijection(len, grid).unwrap(), from, to);
+                check(&Permutation::from_bijection(len, grid).unwrap(), from, to);
             }
         }
     }
@@ -144,9 +144,9 @@ fn many_ranks_and_maps_that_are_not_random() {
     let [even, _, odd] = divisions(len, 64);
     check(&Permutation::new(len, 1), &even, &odd);
     let counter = Lcg::new(18, 1, 0).unwrap();
-    check(&Permutation::with_bijection(len, counter).unwrap(), &odd, &even);
+    check(&Permutation::from_bijection(len, counter).unwrap(), &odd, &even);
     let sparse = MulXorshift::<10>::from_seed(1 << 20, 1);
-    check(&Permutation::with_bijection(len, sparse).unwrap(), &even, &even);
+    check(&Permutation::from_bijection(len, sparse).unwrap(), &even, &even);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_map_that_is_no_bijection_is_found() {
         }
     }
 
-    let p = Permutation::with_bijection(100_000, Liar).unwrap();
+    let p = Permutation::from_bijection(100_000, Liar).unwrap();
     let census = Census::new(&p).unwrap();
     let even = Division::even(100_000, 4);
     let items = vec![7_u16; 25_000];
@@ -248,7 +248,7 @@ fn a_domain_that_grows_while_items_are_counted_is_no_panic() {
 
     let even = Division::even(1000, 3);
     let maps = [1 << 10, 1 << 30].map(|points| MulXorshift::<10>::from_seed(points, 1));
-    let p = Permutation::with_bijection(1000, Growing { maps, left: u32::MAX.into() }).unwrap();
+    let p = Permutation::from_bijection(1000, Growing { maps, left: u32::MAX.into() }).unwrap();
     let census = Census::new(&p).unwrap();
     let plan = Exchange::shuffle(&p, &census, &even, &even, 0).unwrap();
     let counts = plan.send_counts().unwrap();

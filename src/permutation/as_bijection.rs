@@ -7,16 +7,17 @@
 use super::{Iter, Permutation, tuning};
 use crate::Error;
 use crate::bijection::Inverse;
+use crate::bijection::hooks::{EngineHooks, Hooked, Passes};
 use crate::engine::base::check::{check_length, or_panic};
-use crate::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
+use crate::{Bijection, DeviceSource, Trusted, TrustedBijection};
 
-/// `forward` is [`get`](Permutation::get) and `inverse` is [`position`](Permutation::position). The
-/// domain is `[0, len)`; that of an empty permutation has one point, since a domain cannot be
-/// empty.
+/// `forward` is [`try_get`](Permutation::try_get) and `inverse` is
+/// [`try_position`](Permutation::try_position). The domain is `[0, len)`; that of an empty
+/// permutation has one point, since a domain cannot be empty.
 ///
 /// # Panics
 ///
-/// All methods that evaluate panic where `get` does.
+/// All methods that evaluate panic where `try_get` returns an error.
 impl<B: Bijection> Bijection for Permutation<B> {
     fn last(&self) -> u64 {
         self.len.saturating_sub(1)
@@ -38,37 +39,12 @@ impl<B: Bijection> Bijection for Permutation<B> {
         self.run(first, !self.inverted, out);
     }
 
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.run_u32(first, self.inverted, out);
-    }
-
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.run_u32(first, !self.inverted, out);
-    }
-
     fn forward_each(&self, values: &mut [u64]) {
         self.each(self.inverted, values);
     }
 
     fn inverse_each(&self, values: &mut [u64]) {
         self.each(!self.inverted, values);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        if self.len > 0 && self.fills_domain() && !self.inverted {
-            return self.bijection.forward_each_u32(values);
-        }
-        for value in values {
-            *value = self.at(u64::from(*value), self.inverted) as u32;
-        }
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        if self.fills_domain() {
-            self.bijection.evaluation_picoseconds()
-        } else {
-            tuning::QUERY_PICOSECONDS
-        }
     }
 
     /// The trusted form has an index of its own, which is built for it.
@@ -89,6 +65,50 @@ impl<B: Bijection> Bijection for Permutation<B> {
         // What panics is a query without an index.
         let is_panic_free = is_panic_free && permutation.fills_domain();
         Some(Trusted::from_owned(permutation).panic_free_if(is_panic_free))
+    }
+
+    /// `None` where the length does not fill the bijection's domain, since the device does not have
+    /// the index.
+    fn device_source(&self) -> Option<DeviceSource> {
+        if !self.fills_domain() || self.len == 0 {
+            None
+        } else if self.inverted {
+            Inverse::new(&self.bijection).device_source()
+        } else {
+            self.bijection.device_source()
+        }
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl<B: Bijection> EngineHooks for Permutation<B> {
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.run_u32(first, self.inverted, out);
+    }
+
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.run_u32(first, !self.inverted, out);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        if self.len > 0 && self.fills_domain() && !self.inverted {
+            return self.bijection.forward_each_u32(values);
+        }
+        for value in values {
+            *value = self.at(u64::from(*value), self.inverted) as u32;
+        }
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        if self.fills_domain() {
+            self.bijection.evaluation_picoseconds()
+        } else {
+            tuning::QUERY_PICOSECONDS
+        }
     }
 
     /// The bijection itself: keeping the values below one length, and then those below a shorter
@@ -117,18 +137,6 @@ impl<B: Bijection> Bijection for Permutation<B> {
 
     fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
         if is_asked { self.build_index() } else { self.need_index() }
-    }
-
-    /// `None` where the length does not fill the bijection's domain, since the device does not have
-    /// the index.
-    fn device_source(&self) -> Option<DeviceSource> {
-        if !self.fills_domain() || self.len == 0 {
-            None
-        } else if self.inverted {
-            Inverse::new(&self.bijection).device_source()
-        } else {
-            self.bijection.device_source()
-        }
     }
 }
 

@@ -30,9 +30,9 @@ use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::parallel;
 use crate::error::{Defect, ViewError};
 
-/// The index by which [`Permutation::get`](crate::Permutation::get) and
-/// [`position`](crate::Permutation::position) find places and slots where the length does not fill
-/// the bijection's domain.
+/// The index by which [`Permutation::try_get`](crate::Permutation::try_get) and
+/// [`try_position`](crate::Permutation::try_position) find places and slots where the length does
+/// not fill the bijection's domain.
 ///
 /// For a domain with fewer than 64 points for each item it consists of counts. With `s` slots to a
 /// block they take `2 / s + 2^-12` bytes a slot; at the default of 512 slots that is one byte for

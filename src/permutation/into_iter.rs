@@ -44,7 +44,7 @@ impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
 /// }
 ///
 /// let mut loader = Loader { indexes: Permutation::new(1000, 42).into_iter() };
-/// assert_eq!(loader.indexes.next(), Permutation::new(1000, 42).get(0));
+/// assert_eq!(loader.indexes.next(), Permutation::new(1000, 42).iter().next());
 /// let rest = std::thread::spawn(move || loader.indexes.count());
 /// assert_eq!(rest.join().unwrap(), 999);
 /// ```

@@ -11,6 +11,7 @@ use super::{Cursor, Permutation};
 use crate::Bijection;
 use crate::Error;
 use crate::bijection::Standard;
+use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
 use crate::error::ViewError;
 
@@ -155,7 +156,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     }
 
     /// The contiguous share of the remaining indexes for one of several workers: worker `rank` of
-    /// `world` gets those from `left * rank / world` up to `left * (rank + 1) / world`, rounded
+    /// `ranks` gets those from `left * rank / ranks` up to `left * (rank + 1) / ranks`, rounded
     /// down.
     ///
     /// The shares are disjoint, cover everything, and differ in length by at most one.
@@ -163,15 +164,15 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `world`, and the errors of [`Permutation::build_index`], if the index is needed to find the
+    /// `ranks`, and the errors of [`Permutation::build_index`], if the index is needed to find the
     /// place.
-    pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
-        if rank >= world {
-            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
+    pub fn shard(mut self, rank: u64, ranks: u64) -> Result<Self, Error> {
+        if rank >= ranks {
+            return Err(Error::View(ViewError::NoSuchShard { rank, ranks }));
         }
         let left = self.left;
         // At most `left`.
-        let bound = |rank: u64| (u128::from(left) * u128::from(rank) / u128::from(world)) as u64;
+        let bound = |rank: u64| (u128::from(left) * u128::from(rank) / u128::from(ranks)) as u64;
         let (start, end) = (bound(rank), bound(rank + 1));
         if start < end {
             let places = start.saturating_mul(self.stride);
@@ -184,7 +185,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     }
 
     /// The strided share of the remaining indexes for one of several workers: worker `rank` of
-    /// `world` gets those numbered `rank`, `rank + world`, `rank + 2 * world` and so on.
+    /// `ranks` gets those numbered `rank`, `rank + ranks`, `rank + 2 * ranks` and so on.
     ///
     /// The shares are disjoint, cover everything, and differ in length by at most one. Where the
     /// length does not fill the bijection's domain, every worker evaluates the slots of all
@@ -193,20 +194,20 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `world`.
-    pub fn shard_strided(mut self, rank: u64, world: u64) -> Result<Self, Error> {
-        if rank >= world {
-            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
+    /// `ranks`.
+    pub fn shard_strided(mut self, rank: u64, ranks: u64) -> Result<Self, Error> {
+        if rank >= ranks {
+            return Err(Error::View(ViewError::NoSuchShard { rank, ranks }));
         }
         let Some(last) = self.left.checked_sub(1).filter(|&last| last >= rank) else {
             self.left = 0;
             return Ok(self);
         };
-        self.retreat((last - rank) % world);
+        self.retreat((last - rank) % ranks);
         self.advance(rank);
-        self.left = (last - rank) / world + 1;
+        self.left = (last - rank) / ranks + 1;
         // If this saturates, there is no second place.
-        self.stride = self.stride.saturating_mul(world);
+        self.stride = self.stride.saturating_mul(ranks);
         self.front.rewind();
         self.back.rewind();
         Ok(self)

@@ -71,7 +71,7 @@ impl Permutations {
     /// The same permutations, computed on another back end than the default, which is
     /// [`Backend::Cpu`].
     #[must_use]
-    pub fn on(self, backend: Backend) -> Self {
+    pub fn with_backend(self, backend: Backend) -> Self {
         Self { backend, ..self }
     }
 
@@ -113,8 +113,9 @@ impl Permutations {
     /// assert!(permutations.row(100).is_none());
     /// ```
     pub fn row(&self, row: u64) -> Option<Permutation> {
-        (row < self.count)
-            .then(|| Permutation::new(self.len, self.seed.with_epoch(row)).on(self.backend))
+        (row < self.count).then(|| {
+            Permutation::new(self.len, self.seed.with_epoch(row)).with_backend(self.backend)
+        })
     }
 
     /// All permutations, one after another.
@@ -390,7 +391,7 @@ impl crate::cuda::CudaWorkspace {
     /// [`write_rows`](Permutations::write_rows) does in host memory. It does not wait for the GPU.
     ///
     /// It needs working memory only where few long rows are written one after the other, and then
-    /// as much as [`indexes`](Self::indexes).
+    /// as much as [`write_indexes`](Self::write_indexes).
     ///
     /// # Errors
     ///

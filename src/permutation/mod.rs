@@ -27,8 +27,6 @@ pub use par_iter::ParIter;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::Seed;
 use crate::Word;
@@ -44,16 +42,29 @@ use crate::{Bijection, FromSeed};
 ///
 /// It is stored as a bijection and a length. The length is a `u64`, since a permutation may be
 /// longer than memory. All views agree, bit for bit: [`iter`](Self::iter) iterates over `p`,
-/// [`to_vec`](Self::to_vec) returns all of it, [`get`](Self::get) and [`position`](Self::position)
-/// look up single values of `p` and of its inverse, and [`apply`](Self::apply) puts item `p[k]` at
-/// place `k`.
+/// [`to_vec`](Self::to_vec) returns all of it, [`try_get`](Self::try_get) and
+/// [`try_position`](Self::try_position) look up single values of `p` and of its inverse, and
+/// [`apply`](Self::apply) puts item `p[k]` at place `k`.
 ///
 /// | view | memory |
 /// | --- | --- |
 /// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
-/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise a [`SurvivorIndex`] |
-/// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place) | what the engines take |
+/// | [`try_get`](Self::try_get), [`try_position`](Self::try_position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise a [`SurvivorIndex`] |
+/// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place), and their ways back | what the engines take |
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
+///
+/// # Which order
+///
+/// A seed has two orders of each length. They are equally good and equally stable, and differ
+/// unless the length is a power of two or at most
+/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX).
+///
+/// | you want | take |
+/// | --- | --- |
+/// | the order in which slices are shuffled by the seed, or all of an order | [`new`](Self::new) |
+/// | single places or ranges of many items, in constant memory | [`walk`](Self::walk) |
+///
+/// # The index
 ///
 /// The length fills the domain for [`new`](Self::new) if it is a power of two or at most
 /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX). For [`walk`](Self::walk), which
@@ -223,11 +234,11 @@ impl<B: Bijection> Permutation<B> {
     /// use bijective_shuffle::prelude::*;
     ///
     /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
-    /// let p = Permutation::with_bijection(5, f)?;
+    /// let p = Permutation::from_bijection(5, f)?;
     /// assert_eq!(p.to_vec(), [3, 0, 2, 4, 1]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn with_bijection(len: u64, bijection: B) -> Result<Self, Error> {
+    pub fn from_bijection(len: u64, bijection: B) -> Result<Self, Error> {
         check_length(len, bijection.last())?;
         Ok(Self::of(len, bijection))
     }
@@ -235,7 +246,7 @@ impl<B: Bijection> Permutation<B> {
     /// The same permutation, computed on another back end than the default, which is
     /// [`Backend::Cpu`].
     #[must_use]
-    pub fn on(self, backend: Backend) -> Self {
+    pub fn with_backend(self, backend: Backend) -> Self {
         Self { backend, ..self }
     }
 
@@ -264,7 +275,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let seed = Seed::new(42).with_epoch(3);
     /// assert_eq!(Permutation::new(5, seed).seed(), Some(seed));
-    /// assert_eq!(Permutation::with_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
+    /// assert_eq!(Permutation::from_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
     /// # Ok::<(), Error>(())
     /// ```
     pub const fn seed(&self) -> Option<Seed> {
@@ -341,7 +352,7 @@ impl<B: Bijection> Permutation<B> {
         self.check_slice(out.len())?;
         let engine = self.backend.engine(0)?;
         if !self.inverted {
-            return engine.indexes(&self.bijection, out);
+            return engine.write_indexes(&self.bijection, out);
         }
         check_word::<N>(out.len())?;
         parallel::count_up(out, N::wrap);
@@ -366,15 +377,27 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn apply<T: Clone + Send + Sync>(&self, source: &[T]) -> Result<Vec<T>, Error> {
-        self.check_slice(source.len())?;
-        let engine = self.backend.engine(size_of_val(source) as u64)?;
-        if !self.inverted {
-            return engine.shuffled(&self.bijection, source);
-        }
-        let mut copy = try_with_capacity(source.len())?;
-        source.par_iter().cloned().collect_into_vec(&mut copy);
-        engine.unshuffle(&self.bijection, &mut copy)?;
-        Ok(copy)
+        self.reordered(source, Direction::Shuffle)
+    }
+
+    /// Undoes [`apply`](Self::apply): returns a copy in which a clone of item `k` is at place
+    /// `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`apply`](Self::apply).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(3, 42);
+    /// assert_eq!(p.unapply(&p.apply(&["a", "b", "c"])?)?, ["a", "b", "c"]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn unapply<T: Clone + Send + Sync>(&self, items: &[T]) -> Result<Vec<T>, Error> {
+        self.reordered(items, Direction::Unshuffle)
     }
 
     /// Shuffles a slice: item `p[k]` moves to place `k`. Items are moved, not cloned.
@@ -410,6 +433,20 @@ impl<B: Bijection> Permutation<B> {
     /// As [`apply`](Self::apply); the items are then where they were.
     pub fn unapply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.reorder(items, Direction::Unshuffle)
+    }
+
+    /// Clones items in the order of the permutation, in a given direction.
+    fn reordered<T: Clone + Send + Sync>(
+        &self,
+        items: &[T],
+        direction: Direction,
+    ) -> Result<Vec<T>, Error> {
+        self.check_slice(items.len())?;
+        let engine = self.backend.engine(size_of_val(items) as u64)?;
+        match if self.inverted { direction.flip() } else { direction } {
+            Direction::Shuffle => engine.shuffled(&self.bijection, items),
+            Direction::Unshuffle => engine.unshuffled(&self.bijection, items),
+        }
     }
 
     /// Moves items by the permutation, in a given direction.

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::{Permutation, tuning};
 use crate::Bijection;
 use crate::Error;
+use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::try_with_capacity;
 use crate::error::Defect;
 

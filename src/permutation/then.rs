@@ -1,7 +1,8 @@
 //! [`Permutation::then`]: one permutation after another.
 //!
-//! What is composed here says that it is made of several [passes](Bijection::passes). Whether items
-//! are moved by these is decided in `compact/passes.rs`, and for a GPU in `cuda/shuffle/passes.rs`.
+//! What is composed here says that it is made of several passes (`EngineHooks::passes`). Whether
+//! items are moved by these is decided in `compact/passes.rs`, and for a GPU in
+//! `cuda/shuffle/passes.rs`.
 
 use super::Permutation;
 use crate::Bijection;
@@ -10,7 +11,7 @@ use crate::bijection::Compose;
 
 impl<B: Bijection> Permutation<B> {
     /// The composition of this permutation and another: applying it is the same as applying this
-    /// one and then the other, so its `get(k)` is `self.get(other.get(k))`.
+    /// one and then the other, so that its `p[k]` is `self[other[k]]`.
     ///
     /// Items are moved, and [`to_vec`](Self::to_vec) is written, in just that way: by the one
     /// permutation and then by the other, on every back end. It takes as long as both calls, and no

@@ -4,11 +4,48 @@ use core::iter::FusedIterator;
 use core::ops::{Bound, Range, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
-use super::{Iter, Permutation, SurvivorIndex, tuning};
+use super::{Iter, Permutation, SurvivorIndex, Walk, tuning};
 use crate::Bijection;
 use crate::Error;
+use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
 use crate::error::ViewError;
+
+/// Single places, for which no index is needed.
+impl Walk {
+    /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
+    ///
+    /// It takes up to two evaluations on average. Other permutations may need an index for it, and
+    /// have only [`try_get`](Permutation::try_get).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// // Any place of a trillion, at once.
+    /// let walk = Permutation::walk(1_000_000_000_000, 42);
+    /// assert_eq!(walk.position(walk.get(1 << 39).unwrap()), Some(1 << 39));
+    /// assert_eq!(walk.get(1_000_000_000_000), None);
+    /// ```
+    pub fn get(&self, k: u64) -> Option<u64> {
+        (k < self.len).then(|| match self.inverted {
+            false => self.bijection.forward(k),
+            true => self.bijection.inverse(k),
+        })
+    }
+
+    /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
+    /// item.
+    ///
+    /// It takes as long as [`get`](Self::get).
+    pub fn position(&self, index: u64) -> Option<u64> {
+        (index < self.len).then(|| match self.inverted {
+            false => self.bijection.inverse(index),
+            true => self.bijection.forward(index),
+        })
+    }
+}
 
 impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
@@ -18,36 +55,11 @@ impl<B: Bijection> Permutation<B> {
     /// either end is found by counting from there, and any other by a query of the
     /// [`SurvivorIndex`], which the first such query builds. Several threads that find no index
     /// each build one, so call [`build_index`](Self::build_index) before you share a permutation
-    /// among threads.
+    /// among threads. A [`Walk`] needs no index, so it also has [`get`](Walk::get), which cannot
+    /// fail.
     ///
     /// With a bijection that breaks its requirements, the result may also be `None`, or an index
     /// that is not below the length.
-    ///
-    /// # Panics
-    ///
-    /// If the index is needed and cannot be built, or if the domain is so large that it is built
-    /// only on request; [`try_get`](Self::try_get) returns an error instead.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::Permutation;
-    ///
-    /// let p = Permutation::new(1000, 42);
-    /// let order = p.to_vec();
-    /// assert!((0..1000).all(|k| p.get(k) == Some(order[k as usize])));
-    /// assert_eq!(p.get(1000), None);
-    ///
-    /// // Any place of a trillion, at once.
-    /// let walk = Permutation::walk(1_000_000_000_000, 42);
-    /// assert_eq!(walk.position(walk.get(1 << 39).unwrap()), Some(1 << 39));
-    /// ```
-    #[track_caller]
-    pub fn get(&self, k: u64) -> Option<u64> {
-        or_panic(self.try_get(k))
-    }
-
-    /// [`get`](Self::get), which returns an error instead of panicking.
     ///
     /// # Errors
     ///
@@ -60,6 +72,13 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     /// use bijective_shuffle::error::ViewError;
     /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let order = p.to_vec();
+    /// for k in 0..1000 {
+    ///     assert_eq!(p.try_get(k)?, Some(order[k as usize]));
+    /// }
+    /// assert_eq!(p.try_get(1000)?, None);
     ///
     /// let p = Permutation::new(1_000_000_000_000, 42);
     /// // Near either end no index is needed.
@@ -81,31 +100,25 @@ impl<B: Bijection> Permutation<B> {
     /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
     /// item.
     ///
-    /// It takes as long as [`get`](Self::get).
-    ///
-    /// # Panics
-    ///
-    /// As `get`; [`try_position`](Self::try_position) returns an error instead.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::Permutation;
-    ///
-    /// let p = Permutation::new(1000, 42);
-    /// assert!((0..1000).all(|k| p.get(p.position(k).unwrap()) == Some(k)));
-    /// assert_eq!(p.position(1000), None);
-    /// ```
-    #[track_caller]
-    pub fn position(&self, index: u64) -> Option<u64> {
-        or_panic(self.try_position(index))
-    }
-
-    /// [`position`](Self::position), which returns an error instead of panicking.
+    /// It takes as long as [`try_get`](Self::try_get).
     ///
     /// # Errors
     ///
     /// As [`try_get`](Self::try_get).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// for index in 0..1000 {
+    ///     let place = p.try_position(index)?.expect("an index below the length");
+    ///     assert_eq!(p.try_get(place)?, Some(index));
+    /// }
+    /// assert_eq!(p.try_position(1000)?, None);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn try_position(&self, index: u64) -> Result<Option<u64>, Error> {
         if index >= self.len {
             Ok(None)
@@ -205,8 +218,8 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// The contiguous share of one of several workers: the places from `len * rank / world` up to
-    /// `len * (rank + 1) / world`, rounded down.
+    /// The contiguous share of one of several workers: the places from `len * rank / ranks` up to
+    /// `len * (rank + 1) / ranks`, rounded down.
     ///
     /// The shares are disjoint, cover all places, and differ in length by at most one. A worker
     /// evaluates only its own share. Where the length does not fill the bijection's domain, it
@@ -215,7 +228,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `world`, and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// `ranks`, and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -230,17 +243,17 @@ impl<B: Bijection> Permutation<B> {
     /// assert_eq!(all, p.to_vec());
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn shard(&self, rank: u64, world: u64) -> Result<Iter<'_, B>, Error> {
-        self.iter().shard(rank, world)
+    pub fn shard(&self, rank: u64, ranks: u64) -> Result<Iter<'_, B>, Error> {
+        self.iter().shard(rank, ranks)
     }
 
-    /// The strided share of one of several workers: the places `rank`, `rank + world`,
-    /// `rank + 2 * world` and so on. See [`Iter::shard_strided`].
+    /// The strided share of one of several workers: the places `rank`, `rank + ranks`,
+    /// `rank + 2 * ranks` and so on. See [`Iter::shard_strided`].
     ///
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `world`.
+    /// `ranks`.
     ///
     /// # Examples
     ///
@@ -253,8 +266,8 @@ impl<B: Bijection> Permutation<B> {
     /// assert_eq!(shard, [order[1], order[5], order[9]]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn shard_strided(&self, rank: u64, world: u64) -> Result<Iter<'_, B>, Error> {
-        self.iter().shard_strided(rank, world)
+    pub fn shard_strided(&self, rank: u64, ranks: u64) -> Result<Iter<'_, B>, Error> {
+        self.iter().shard_strided(rank, ranks)
     }
 
     /// The first `count` indexes, or all if there are fewer: a random sample without replacement,
@@ -272,8 +285,8 @@ impl<B: Bijection> Permutation<B> {
         Iter::new(self, self.inverted, 0, count.min(self.len))
     }
 
-    /// The inverse permutation: its [`get`](Self::get) is this one's [`position`](Self::position),
-    /// and applying it undoes this one.
+    /// The inverse permutation: its [`try_get`](Self::try_get) is this one's
+    /// [`try_position`](Self::try_position), and applying it undoes this one.
     ///
     /// It is the same type with the two directions swapped. So moving items by it takes the
     /// engines' way for undoing a shuffle, and not a query for each item.
@@ -285,7 +298,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let p = Permutation::new(1000, 42);
     /// let q = p.inverse();
-    /// assert!(p.iter().zip(0..).all(|(index, k)| q.get(index) == Some(k)));
+    /// assert!(p.iter().zip(0..).all(|(index, k)| q.try_get(index) == Ok(Some(k))));
     /// ```
     #[must_use]
     pub fn inverse(&self) -> Self

@@ -24,22 +24,22 @@ pub enum Tail {
     /// The order is repeated from its start until every rank has a full batch, for programs that
     /// are compiled for a fixed shape.
     Fill,
-    /// The last step is skipped, and up to `world * batch - 1` items of the order are left out.
+    /// The last step is skipped, and up to `ranks * batch - 1` items of the order are left out.
     Drop,
 }
 
 /// Collects the settings of a [`Sampler`](crate::Sampler); [`build`](Self::build) checks them.
 ///
-/// The settings depend on each other (the rank must be below the world, and the product of world
-/// and batch must not overflow), so they are checked together, and a [`Sampler`](crate::Sampler) is
-/// always valid.
+/// The settings depend on each other (the rank must be below the number of ranks, and the product
+/// of ranks and batch must not overflow), so they are checked together, and a
+/// [`Sampler`](crate::Sampler) is always valid.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing unless built"]
 pub struct SamplerBuilder {
     pub(super) len: u64,
     pub(super) seed: Seed,
     pub(super) rank: u64,
-    pub(super) world: u64,
+    pub(super) ranks: u64,
     pub(super) batch: u64,
     pub(super) tail: Tail,
     pub(super) orders: Orders,
@@ -47,14 +47,14 @@ pub struct SamplerBuilder {
 
 impl SamplerBuilder {
     pub(super) fn new(len: u64, seed: Seed) -> Self {
-        let (rank, world, batch, tail) = (0, 1, 1, Tail::default());
+        let (rank, ranks, batch, tail) = (0, 1, 1, Tail::default());
         // The sampler's epochs replace the seed's own.
-        Self { len, seed: seed.with_epoch(0), rank, world, batch, tail, orders: Orders::Shuffled }
+        Self { len, seed: seed.with_epoch(0), rank, ranks, batch, tail, orders: Orders::Shuffled }
     }
 
     /// Sets this rank, counted from 0, and the number of ranks; by default 0 of 1.
-    pub fn rank(self, rank: u64, world: u64) -> Self {
-        Self { rank, world, ..self }
+    pub fn rank(self, rank: u64, ranks: u64) -> Self {
+        Self { rank, ranks, ..self }
     }
 
     /// Sets the number of items that a rank takes in a step; by default 1.

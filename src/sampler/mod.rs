@@ -23,18 +23,18 @@ const PART: u64 = 1 << 16;
 ///
 /// An epoch takes all items in an order of its own, by default that of
 /// [`Permutation::walk`](crate::Permutation::walk)`(len, seed.with_epoch(epoch))`. A step takes the
-/// next `world * batch` places of that order, the *global batch*, and deals them out in turn: rank
-/// `r` of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. The ranks do not
+/// next `ranks * batch` places of that order, the *global batch*, and deals them out in turn: rank
+/// `r` of `ranks` gets its places `r`, `r + ranks`, `r + 2 * ranks` and so on. The ranks do not
 /// communicate, and none stores the order: a sampler takes constant memory, and its first batch is
 /// available at once, however many items there are.
 ///
 /// # Changing the number of ranks
 ///
-/// The global batch is the same set of items for all worlds and batch sizes with the same product
-/// (except for what [`Tail::Pad`] repeats), and the items that have been taken are always the
-/// beginning of the order. So a [`state`](Self::state) fits any world and any batch size: a run
-/// that is [resumed](Self::resume) with other numbers in the middle of an epoch continues with the
-/// remaining items, each once.
+/// The global batch is the same set of items for all numbers of ranks and batch sizes with the same
+/// product (except for what [`Tail::Pad`] repeats), and the items that have been taken are always
+/// the beginning of the order. So a [`state`](Self::state) fits any number of ranks and any batch
+/// size: a run that is [resumed](Self::resume) with other numbers in the middle of an epoch
+/// continues with the remaining items, each once.
 ///
 /// Given the same order, and with [`Tail::Pad`], a rank's batches are those of PyTorch's
 /// `DistributedSampler` and a `DataLoader` of this batch size. That is why items are dealt out in
@@ -60,12 +60,12 @@ const PART: u64 = 1 << 16;
 /// // What each rank runs. It trains for some steps, and says where it then stands.
 /// fn train(
 ///     rank: u64,
-///     world: u64,
+///     ranks: u64,
 ///     saved: Option<&str>,
 ///     most_steps: u64,
 ///     seen: &mut [[u32; 1000]],
 /// ) -> Result<String, Error> {
-///     let builder = Sampler::builder(1000, 42).rank(rank, world).batch(16).tail(Tail::Short);
+///     let builder = Sampler::builder(1000, 42).rank(rank, ranks).batch(16).tail(Tail::Short);
 ///     let mut sampler = builder.build()?;
 ///     if let Some(text) = saved {
 ///         sampler.resume(&text.parse()?)?;
@@ -104,7 +104,7 @@ const PART: u64 = 1 << 16;
 pub struct Sampler {
     /// The settings, checked: there is at least one item, one rank, and one item in a batch.
     config: SamplerBuilder,
-    /// The items of all ranks in a step: `world * batch`.
+    /// The items of all ranks in a step: `ranks * batch`.
     global_batch: u64,
     epoch: u64,
     /// The number of places of the epoch's order that all ranks together have taken: at most the
@@ -119,24 +119,25 @@ impl SamplerBuilder {
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if the rank is not below
-    /// the world, and so also if the world is 0; [`Error::Sampler`] with [`SamplerError::NoItems`],
-    /// [`SamplerError::EmptyBatch`] or [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or
-    /// [`blocks`](Self::blocks) was called, the errors of drawing the order of epoch 0, and
-    /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.
+    /// the number of ranks, and so also if that is 0; [`Error::Sampler`] with
+    /// [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or [`SamplerError::GlobalBatch`]. If
+    /// [`order`](Self::order) or [`blocks`](Self::blocks) was called, the errors of drawing the
+    /// order of epoch 0, and [`Error::LengthExceedsDomain`] if it has fewer points than there are
+    /// items.
     pub fn build(self) -> Result<Sampler, Error> {
-        let Self { len, rank, world, batch, .. } = self;
+        let Self { len, rank, ranks, batch, .. } = self;
         if len == 0 {
             return Err(Error::Sampler(SamplerError::NoItems));
         }
-        if rank >= world {
-            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
+        if rank >= ranks {
+            return Err(Error::View(ViewError::NoSuchShard { rank, ranks }));
         }
         if batch == 0 {
             return Err(Error::Sampler(SamplerError::EmptyBatch));
         }
-        let global_batch = world
+        let global_batch = ranks
             .checked_mul(batch)
-            .ok_or(Error::Sampler(SamplerError::GlobalBatch { world, batch }))?;
+            .ok_or(Error::Sampler(SamplerError::GlobalBatch { ranks, batch }))?;
         let order = self.orders.draw(len, self.seed)?;
         Ok(Sampler { config: self, global_batch, epoch: 0, consumed: 0, order })
     }
@@ -267,29 +268,29 @@ impl Sampler {
     /// The number of places in the next step, including repeated ones, if `left` items are left; 0
     /// if there is no next step.
     fn places(&self, left: u64) -> u64 {
-        let SamplerBuilder { world, tail, .. } = self.config;
+        let SamplerBuilder { ranks, tail, .. } = self.config;
         if left == 0 || left >= self.global_batch {
             return left.min(self.global_batch);
         }
         match tail {
             Tail::Short => left,
-            // At most the global batch, since that is a multiple of the world too.
-            Tail::Pad => left.div_ceil(world) * world,
+            // At most the global batch, since that is a multiple of the ranks too.
+            Tail::Pad => left.div_ceil(ranks) * ranks,
             Tail::Fill => self.global_batch,
             Tail::Drop => 0,
         }
     }
 
-    /// How many of some places of a step, from its first on, are this rank's: every `world`-th.
+    /// How many of some places of a step, from its first on, are this rank's: every `ranks`-th.
     fn share(&self, places: u64) -> u64 {
-        places.saturating_sub(self.rank()).div_ceil(self.world())
+        places.saturating_sub(self.rank()).div_ceil(self.ranks())
     }
 
     /// The place of this rank's `k`-th item in the next step, if `left` items are left. Behind its
     /// end the order begins again.
     fn place(&self, k: u64, left: u64) -> u64 {
-        let SamplerBuilder { len, rank, world, .. } = self.config;
-        let offset = rank + k * world;
+        let SamplerBuilder { len, rank, ranks, .. } = self.config;
+        let offset = rank + k * ranks;
         if offset < left { self.consumed + offset } else { (offset - left) % len }
     }
 
@@ -302,7 +303,7 @@ impl Sampler {
         let part = &mut batch[start..];
         match part.first() {
             // One after the other.
-            Some(&place) if self.world() == 1 && first < left => {
+            Some(&place) if self.ranks() == 1 && first < left => {
                 self.order.forward_run(place, part);
             }
             _ => self.order.forward_each(part),
@@ -386,7 +387,7 @@ impl Sampler {
     }
 
     /// Goes to the position of a state, which must come from a sampler with the same length, seed
-    /// and orders. Rank, world, batch and tail may differ.
+    /// and orders. Rank, ranks, batch and tail may differ.
     ///
     /// The items that [`Tail::Drop`] leaves out do not count as taken. So after a state from the
     /// end of such an epoch, there may be steps left for a smaller global batch.
@@ -441,8 +442,8 @@ impl Sampler {
     }
 
     /// The number of ranks.
-    pub const fn world(&self) -> u64 {
-        self.config.world
+    pub const fn ranks(&self) -> u64 {
+        self.config.ranks
     }
 
     /// The number of items that a rank takes in a step.

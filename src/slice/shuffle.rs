@@ -37,11 +37,11 @@ mod sealed {
 /// The order is that of [`Permutation::new`](crate::Permutation::new). It depends only on the seed
 /// and the length, not on the number of threads, the item type, the machine or the back end.
 ///
-/// | by | in place | undone | a copy | a sample |
-/// | --- | --- | --- | --- | --- |
-/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] | [`par_bijective_sample`] |
-/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_sample`] |
-/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] | [`Permutation::sample`] |
+/// | by | in place | undone | a copy | a copy, undone | a sample |
+/// | --- | --- | --- | --- | --- | --- |
+/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] | [`par_bijective_unshuffled`] | [`par_bijective_sample`] |
+/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_unshuffled`] | [`try_par_bijective_sample`] |
+/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] | [`par_bijective_unshuffled_with`] | [`Permutation::sample`] |
 ///
 /// With a seed only the allocation of memory can fail. The plain form then panics, and the `try_`
 /// form returns the error. A bijection may also be too small for the slice, or wrong, so the
@@ -62,7 +62,7 @@ mod sealed {
 /// use bijective_shuffle::prelude::*;
 ///
 /// let mut v: Vec<u64> = (0..200_000).collect();
-/// Workspace::new().with_strategy(Strategy::InPlace).shuffle_by_seed(42, &mut v)?;
+/// Workspace::new().with_strategy(Strategy::InPlace).shuffle(42, &mut v)?;
 /// v.par_bijective_unshuffle(42);
 /// assert!(v.into_iter().eq(0..200_000));
 /// # Ok::<(), Error>(())
@@ -71,14 +71,17 @@ mod sealed {
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
 /// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
+/// [`par_bijective_unshuffled`]: Self::par_bijective_unshuffled
 /// [`par_bijective_sample`]: Self::par_bijective_sample
 /// [`try_par_bijective_sample`]: Self::try_par_bijective_sample
 /// [`try_par_bijective_shuffle`]: Self::try_par_bijective_shuffle
 /// [`try_par_bijective_unshuffle`]: Self::try_par_bijective_unshuffle
 /// [`try_par_bijective_shuffled`]: Self::try_par_bijective_shuffled
+/// [`try_par_bijective_unshuffled`]: Self::try_par_bijective_unshuffled
 /// [`par_bijective_shuffle_with`]: Self::par_bijective_shuffle_with
 /// [`par_bijective_unshuffle_with`]: Self::par_bijective_unshuffle_with
 /// [`par_bijective_shuffled_with`]: Self::par_bijective_shuffled_with
+/// [`par_bijective_unshuffled_with`]: Self::par_bijective_unshuffled_with
 ///
 /// # Examples
 ///
@@ -206,6 +209,31 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_shuffled(seed))
     }
 
+    /// Returns a copy in the original order: what
+    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) would make of a clone.
+    ///
+    /// # Panics
+    ///
+    /// If memory for the copy cannot be allocated, if rayon cannot start its threads, or if a clone
+    /// panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v = ["a", "b", "c"];
+    /// assert_eq!(v.par_bijective_shuffled(42).par_bijective_unshuffled(42), v);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    fn par_bijective_unshuffled(&self, seed: impl Into<Seed>) -> Vec<Self::Item>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
+        or_panic(self.try_par_bijective_unshuffled(seed))
+    }
+
     /// Shuffles the slice as [`par_bijective_shuffle`](Self::par_bijective_shuffle) does, but
     /// returns an error if memory cannot be allocated.
     ///
@@ -272,6 +300,25 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(&Standard::from_seed(items.len() as u64, seed), items)
     }
 
+    /// Returns a copy in the original order as
+    /// [`par_bijective_unshuffled`](Self::par_bijective_unshuffled) does, or an error if memory
+    /// cannot be allocated.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if memory for the copy cannot be allocated.
+    ///
+    /// # Panics
+    ///
+    /// If a clone panics, or rayon cannot start its threads.
+    fn try_par_bijective_unshuffled(&self, seed: impl Into<Seed>) -> Result<Vec<Self::Item>, Error>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
+        let items = self.items();
+        Cpu.unshuffled(&Standard::from_seed(items.len() as u64, seed), items)
+    }
+
     /// Shuffles the slice by a given bijection, from this crate or the user's own. Its domain must
     /// have at least as many points as the slice has items.
     ///
@@ -311,7 +358,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Shuffle)
+        Workspace::once().reorder_by(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -349,7 +396,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
+        Workspace::once().reorder_by(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
     /// Returns a copy shuffled by a given bijection: what
@@ -379,6 +426,34 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Clone + Send + Sync,
     {
         Cpu.shuffled(&bijection, self.items())
+    }
+
+    /// Returns a copy in the original order: what
+    /// [`par_bijective_unshuffle_with`](Self::par_bijective_unshuffle_with) would make of a clone.
+    ///
+    /// # Errors
+    ///
+    /// As [`par_bijective_shuffled_with`](Self::par_bijective_shuffled_with).
+    ///
+    /// # Panics
+    ///
+    /// If the bijection or a clone panics, or rayon cannot start its threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
+    /// assert_eq!([3, 0, 2, 4, 1].par_bijective_unshuffled_with(&f)?, [0, 1, 2, 3, 4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn par_bijective_unshuffled_with<B>(&self, bijection: &B) -> Result<Vec<Self::Item>, Error>
+    where
+        B: Bijection + ?Sized,
+        Self::Item: Clone + Send + Sync,
+    {
+        Cpu.unshuffled(&bijection, self.items())
     }
 
     /// Returns a sample without replacement, in random order: clones of `count` items, or of all

@@ -126,7 +126,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
     where
         Self: Columns,
     {
-        Workspace::once().shuffle_together_by_seed(seed, self)
+        Workspace::once().shuffle_together(seed.into(), self)
     }
 
     /// Undoes the shuffle as
@@ -144,7 +144,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
     where
         Self: Columns,
     {
-        Workspace::once().unshuffle_together_by_seed(seed, self)
+        Workspace::once().unshuffle_together(seed.into(), self)
     }
 
     /// Shuffles the arrays by a given bijection, from this crate or the user's own. Its domain must

@@ -6,8 +6,10 @@
 //! change.
 //!
 //! All features are on. What a trait demands is listed at the trait, and not again at each type
-//! that implements it; derived and automatic implementations are left out.
+//! that implements it; derived and automatic implementations are left out. An item is listed once:
+//! the prelude's are there by their names alone, and an implementation only where it comes first.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -36,6 +38,15 @@ fn rustdoc_json(package: &str, root: &Path) -> PathBuf {
     target.join("doc").join(package.replace('-', "_")).with_extension("json")
 }
 
+/// The path that a line begins to describe, if it is that of a type, a trait or a module.
+fn described(line: &str) -> Option<&str> {
+    const KINDS: [&str; 6] = ["mod ", "use ", "struct ", "enum ", "trait ", "type "];
+    let line = line.trim_start_matches("#[non_exhaustive] ").strip_prefix("pub ")?;
+    let line = line.trim_start_matches("unsafe ");
+    let path = KINDS.iter().find_map(|kind| line.strip_prefix(kind))?;
+    path.split(['<', '(', ' ']).next().map(|path| path.trim_end_matches(':'))
+}
+
 /// An item to a line, without what implementations of traits repeat.
 fn listing(json: &Path) -> String {
     let api = public_api::Builder::from_rustdoc_json(json)
@@ -49,15 +60,26 @@ fn listing(json: &Path) -> String {
             )
         });
     let (mut list, mut implementor) = (String::new(), None);
-    for line in api.items().map(ToString::to_string) {
+    let (mut listed, mut is_in_prelude) = (HashSet::new(), false);
+    for mut line in api.items().map(ToString::to_string) {
+        if let Some(path) = described(&line) {
+            is_in_prelude = path.contains("::prelude::");
+            if is_in_prelude {
+                line = format!("pub use {path}");
+            }
+        } else if is_in_prelude {
+            continue;
+        }
         if line.starts_with("impl") {
             let header = line.split(" where ").next().unwrap();
             implementor = header.split_once(" for ").map(|(_, name)| format!("{name}::"));
         } else if implementor.as_ref().is_some_and(|name| line.contains(name.as_str())) {
             continue;
         }
-        list += &line;
-        list.push('\n');
+        if listed.insert(line.clone()) {
+            list += &line;
+            list.push('\n');
+        }
     }
     list
 }

@@ -119,12 +119,12 @@ fn in_place(
     };
     let there = guarded(group, u64::MAX, original, [lens, lens], |group, source, out| {
         copied(source, out);
-        group.shuffle_in_place(f, out)
+        group.shuffle(f, out)
     });
     assert!(there.unwrap() == shuffled, "{what}: in place, {lens:?}");
     let back = guarded(group, u64::MAX, shuffled, [lens, lens], |group, source, out| {
         copied(source, out);
-        group.unshuffle_in_place(f, out)
+        group.unshuffle(f, out)
     });
     assert!(back.unwrap() == original, "{what}: in place and back, {lens:?}");
 }

@@ -55,7 +55,7 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
         ("Compose<Affine, Lcg>", Box::new(Compose::new(affine(bits, seed), lcg()).unwrap())),
         (
             "CycleWalk<Lcg>",
-            Box::new(CycleWalk::to_last(lcg(), lcg().last() - lcg().last() / 3).unwrap()),
+            Box::new(CycleWalk::from_last(lcg(), lcg().last() - lcg().last() / 3).unwrap()),
         ),
     ];
     if bits <= 12 {
@@ -73,13 +73,13 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
         all.push(("Compose", Box::new(Compose::new(philox(), lcg()).unwrap())));
         all.push((
             "CycleWalk to all but one",
-            Box::new(CycleWalk::to_last(philox(), full - 1).unwrap()),
+            Box::new(CycleWalk::from_last(philox(), full - 1).unwrap()),
         ));
         all.push((
             "CycleWalk to half and one",
-            Box::new(CycleWalk::to_last(philox(), full / 2 + 1).unwrap()),
+            Box::new(CycleWalk::from_last(philox(), full / 2 + 1).unwrap()),
         ));
-        let walk = CycleWalk::to_last(philox(), full / 2 + 1).unwrap();
+        let walk = CycleWalk::from_last(philox(), full / 2 + 1).unwrap();
         all.push((
             "Inverse<RandomSign<CycleWalk>>",
             Box::new(Inverse::new(RandomSign::new(walk, true))),
@@ -105,14 +105,14 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
         }
         if bits <= 12 {
             let len = power(bits) / 2 + 1;
-            let p = Permutation::with_bijection(len, philox()).unwrap();
+            let p = Permutation::from_bijection(len, philox()).unwrap();
             all.push(("Permutation, inverse", Box::new(p.inverse())));
             all.push(("Permutation", Box::new(p)));
         }
         // Half of the domain's bits in a block; the last block and the last window are short.
         let (len, block) = (power(bits) / 3 * 2 + 1, 1 << (bits / 2));
         all.push(("BlockShuffle", Box::new(BlockShuffle::new(len, block, 3, seed).unwrap())));
-        let of_grids = BlockShuffle::<GridFeistel>::with_family(power(bits), block, 3, seed);
+        let of_grids = BlockShuffle::<GridFeistel>::try_from_seed(power(bits), block, 3, seed);
         all.push(("BlockShuffle<GridFeistel>", Box::new(of_grids.unwrap())));
     }
     all

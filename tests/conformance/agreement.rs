@@ -28,7 +28,7 @@ pub(crate) fn check(
     }
     let mut is_absent = true;
     for mut out in Indices::both(order.len()) {
-        if let Some(done) = backend.indexes(given, &mut out) {
+        if let Some(done) = backend.write_indexes(given, &mut out) {
             done.unwrap();
             assert!(out.is(order), "{what}: {} indexes", order.len());
             is_absent = false;

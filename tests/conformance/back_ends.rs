@@ -22,8 +22,8 @@ back_ends! {
 pub(crate) struct Engine<C>(pub(crate) C);
 
 impl UnderTest for Engine<Serial> {
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.write_indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -36,8 +36,10 @@ impl UnderTest for Engine<Serial> {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle)
-            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+        Some(map_items!(source, source => match direction {
+            Direction::Shuffle => self.0.shuffled(given.bijection, source),
+            Direction::Unshuffle => self.0.unshuffled(given.bijection, source),
+        }))
     }
 }
 
@@ -46,8 +48,8 @@ impl UnderTest for Engine<Cpu> {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.write_indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -60,12 +62,14 @@ impl UnderTest for Engine<Cpu> {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle)
-            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+        Some(map_items!(source, source => match direction {
+            Direction::Shuffle => self.0.shuffled(given.bijection, source),
+            Direction::Unshuffle => self.0.unshuffled(given.bijection, source),
+        }))
     }
 
     fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
-        let permutations = permutations.on(Backend::Cpu);
+        let permutations = permutations.with_backend(Backend::Cpu);
         Some(with_indices!(out, out => permutations.write_rows(first, out)))
     }
 }
@@ -96,10 +100,10 @@ impl UnderTest for Workspace {
     }
 
     fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
-        if to == Direction::Unshuffle {
-            return None;
-        }
-        with_copies!(source, out, source, out => self.shuffle_into(given.bijection, source, out))
+        with_copies!(source, out, source, out => match to {
+            Direction::Shuffle => self.shuffle_into(given.bijection, source, out),
+            Direction::Unshuffle => self.unshuffle_into(given.bijection, source, out),
+        })
     }
 
     fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
@@ -133,17 +137,17 @@ impl UnderTest for Seeded {
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
         let (workspace, seed) = (&mut self.0, given.seed?);
         Some(with_items!(items, items => match direction {
-            Direction::Shuffle => workspace.shuffle_by_seed(seed, items),
-            Direction::Unshuffle => workspace.unshuffle_by_seed(seed, items),
+            Direction::Shuffle => workspace.shuffle(seed, items),
+            Direction::Unshuffle => workspace.unshuffle(seed, items),
         }))
     }
 
     fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
         let (workspace, seed) = (&mut self.0, given.seed?);
-        if to == Direction::Unshuffle {
-            return None;
-        }
-        with_copies!(source, out, source, out => workspace.shuffle_into_by_seed(seed, source, out))
+        with_copies!(source, out, source, out => match to {
+            Direction::Shuffle => workspace.shuffle_into(seed, source, out),
+            Direction::Unshuffle => workspace.unshuffle_into(seed, source, out),
+        })
     }
 
     fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
@@ -152,8 +156,8 @@ impl UnderTest for Seeded {
         impl Call for Together<'_> {
             fn call(&mut self, columns: impl Columns) -> Result<(), Error> {
                 match self.2 {
-                    Direction::Shuffle => self.0.shuffle_together_by_seed(self.1, columns),
-                    Direction::Unshuffle => self.0.unshuffle_together_by_seed(self.1, columns),
+                    Direction::Shuffle => self.0.shuffle_together(self.1, columns),
+                    Direction::Unshuffle => self.0.unshuffle_together(self.1, columns),
                 }
             }
         }
@@ -186,12 +190,13 @@ impl UnderTest for Slices {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle).then(|| {
-            map_items!(source, source => match given.seed {
-                None => source.par_bijective_shuffled_with(given.bijection),
-                Some(seed) => source.try_par_bijective_shuffled(seed),
-            })
-        })
+        let f = given.bijection;
+        Some(map_items!(source, source => match (given.seed, direction) {
+            (None, Direction::Shuffle) => source.par_bijective_shuffled_with(f),
+            (None, Direction::Unshuffle) => source.par_bijective_unshuffled_with(f),
+            (Some(seed), Direction::Shuffle) => source.try_par_bijective_shuffled(seed),
+            (Some(seed), Direction::Unshuffle) => source.try_par_bijective_unshuffled(seed),
+        }))
     }
 
     fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
@@ -228,7 +233,7 @@ impl View {
         given: &Given<'a>,
         len: usize,
     ) -> Result<Permutation<&'a dyn Bijection>, Error> {
-        Ok(Permutation::with_bijection(len as u64, given.bijection)?.on(self.0))
+        Ok(Permutation::from_bijection(len as u64, given.bijection)?.with_backend(self.0))
     }
 }
 
@@ -245,7 +250,7 @@ impl UnderTest for View {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         Some(with_indices!(out, out => {
             self.of(given, out.len()).and_then(|view| view.write_indexes(out))
         }))
@@ -269,7 +274,7 @@ impl UnderTest for View {
         Some(map_items!(source, source => {
             self.of(given, source.len()).and_then(|view| match direction {
                 Direction::Shuffle => view.apply(source),
-                Direction::Unshuffle => view.inverse().apply(source),
+                Direction::Unshuffle => view.unapply(source),
             })
         }))
     }
@@ -291,7 +296,7 @@ impl UnderTest for View {
     }
 
     fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
-        let permutations = permutations.on(self.0);
+        let permutations = permutations.with_backend(self.0);
         Some(with_indices!(out, out => permutations.write_rows(first, out)))
     }
 }

@@ -5,6 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{every_family, every_word_pair};
+use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Trusted, Word};
@@ -265,8 +266,8 @@ fn pointers_are_bijections() {
     }
     let nested = Compose::new(boxed, Inverse::new(shared)).unwrap();
     assert!((0..64).all(|x| nested.forward(x) == x));
-    let p = Permutation::with_bijection(50, Box::new(f) as Box<dyn Bijection>).unwrap();
-    assert_eq!(p.to_vec(), Permutation::with_bijection(50, f).unwrap().to_vec());
+    let p = Permutation::from_bijection(50, Box::new(f) as Box<dyn Bijection>).unwrap();
+    assert_eq!(p.to_vec(), Permutation::from_bijection(50, f).unwrap().to_vec());
 }
 
 #[test]

@@ -34,13 +34,13 @@ fn compositions(len: u64, seed: u64) -> Vec<(&'static str, Box<dyn Bijection>, V
         reference(walk.bijection(), len as usize),
     ];
     let [first, second, third] = orders.each_ref().map(|order| &order[..]);
-    let p = Permutation::with_bijection(len, f).unwrap();
-    let q = Permutation::with_bijection(len, g).unwrap();
+    let p = Permutation::from_bijection(len, f).unwrap();
+    let q = Permutation::from_bijection(len, g).unwrap();
     let both = p.then(&q).unwrap();
     let all = both.then(&walk).unwrap();
     let of_both = then(first, second);
     let of_all = then(&of_both, third);
-    let plain = Permutation::with_bijection(len, Plain(f)).unwrap();
+    let plain = Permutation::from_bijection(len, Plain(f)).unwrap();
     let plain = Compose::new(q.clone(), plain).unwrap();
     vec![
         ("both", Box::new(both.bijection().clone()), of_both.clone()),
@@ -104,7 +104,7 @@ pub(crate) fn compositions_compacted_again(backend: &mut dyn UnderTest) {
     for (name, map, order) in compositions(300, 8) {
         for len in [1, 100, 299] {
             let order: Vec<u64> = order.iter().copied().filter(|&index| index < len).collect();
-            let of_fewer = Permutation::with_bijection(len, &*map).unwrap();
+            let of_fewer = Permutation::from_bijection(len, &*map).unwrap();
             for map in [&*map, &of_fewer] {
                 if map.device_source().is_some() || backend.has_threads() {
                     check(backend, &Given::by(map), &order, &[Kind::Word], name);
@@ -125,10 +125,10 @@ pub(crate) fn random_compositions(backend: &mut dyn UnderTest) {
         for _ in 0..1 + numbers.below(5) {
             let p = Permutation::new(len, numbers.next());
             let (p, part) = match numbers.below(2) {
-                0 => (p.clone(), p.clone().on(Backend::Cpu).to_vec()),
-                _ => (p.inverse(), inverse_of(&p.clone().on(Backend::Cpu).to_vec())),
+                0 => (p.clone(), p.clone().with_backend(Backend::Cpu).to_vec()),
+                _ => (p.inverse(), inverse_of(&p.clone().with_backend(Backend::Cpu).to_vec())),
             };
-            let before = Permutation::with_bijection(len, map).unwrap();
+            let before = Permutation::from_bijection(len, map).unwrap();
             match numbers.below(3) {
                 0 => (map, order) = (Arc::new(p.then(&before).unwrap()), then(&part, &order)),
                 1 => (map, order) = (Arc::new(before.then(&p).unwrap()), then(&order, &part)),
@@ -156,7 +156,7 @@ pub(crate) fn compositions_search_for_nothing(backend: &mut dyn UnderTest) {
             return;
         }
         let most = costs(backend, &f, &f, len).into_iter().max().unwrap();
-        let p = Permutation::with_bijection(len, &f).unwrap();
+        let p = Permutation::from_bijection(len, &f).unwrap();
         let walk = Permutation::walk(len, 1);
         let all = p.then(&walk).unwrap().then(&p.inverse()).unwrap().then(&p).unwrap();
         for map in [&all as &dyn Bijection, all.bijection(), &all.inverse()] {

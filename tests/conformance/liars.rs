@@ -3,8 +3,9 @@
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
+use bijective_shuffle::Trusted;
+use bijective_shuffle::bijection::hooks::{EngineHooks, Passes};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Passes, Trusted};
 
 use crate::common::hostile::{Counter, Liar};
 use crate::items::mix;
@@ -190,7 +191,7 @@ impl Lies {
     pub(crate) fn new(kind: Lie, bits: u32, at: u64, seed: u64) -> Self {
         let cipher = |bits: u32| Cipher::from_seed(1 << bits, seed);
         let passes = |len| {
-            let part = |bits| Permutation::with_bijection(len, cipher(bits)).unwrap();
+            let part = |bits| Permutation::from_bijection(len, cipher(bits)).unwrap();
             part(bits + 1).then(&part(bits).inverse()).unwrap()
         };
         Self {
@@ -309,25 +310,10 @@ impl Bijection for Lies {
         }
     }
 
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        let lies = self.kind == WrongNarrowRuns;
-        for (value, slot) in out.iter_mut().zip(first..) {
-            *value = if lies { slot } else { self.forward(slot) } as u32;
-        }
-    }
-
     fn forward_each(&self, values: &mut [u64]) {
         match self.kind {
             WrongEach => values.fill(7),
             _ => values.iter_mut().for_each(|x| *x = self.forward(*x)),
-        }
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        match self.kind {
-            HintChanges if self.is_late() => u32::MAX,
-            HintChanges => 0,
-            _ => 10_000,
         }
     }
 
@@ -346,6 +332,27 @@ impl Bijection for Lies {
         }
     }
 
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl EngineHooks for Lies {
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        let lies = self.kind == WrongNarrowRuns;
+        for (value, slot) in out.iter_mut().zip(first..) {
+            *value = if lies { slot } else { self.forward(slot) } as u32;
+        }
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        match self.kind {
+            HintChanges if self.is_late() => u32::MAX,
+            HintChanges => 0,
+            _ => 10_000,
+        }
+    }
+
     fn uncompacted(&self) -> Option<&dyn Bijection> {
         match self.kind {
             UncompactsFewer => Some(&self.fewer),
@@ -358,9 +365,9 @@ impl Bijection for Lies {
     fn passes(&self) -> Option<Passes<Trusted<'_>>> {
         let [another, fewer] = &self.passes;
         match self.kind {
-            PassesOfAnother => another.passes(),
-            PassesOfFewer => fewer.passes(),
-            PassesChange => [another.passes(), fewer.passes(), None]
+            PassesOfAnother => EngineHooks::passes(another),
+            PassesOfFewer => EngineHooks::passes(fewer),
+            PassesChange => [EngineHooks::passes(another), EngineHooks::passes(fewer), None]
                 .into_iter()
                 .nth(self.asked.next() as usize % 3)?,
             _ => None,
@@ -446,10 +453,10 @@ pub(crate) fn wrap<'a>(
         Wrap::ComposeFirst => Box::new(Compose::new(f, other)?),
         Wrap::ComposeSecond => Box::new(Compose::new(other, f)?),
         // A walk ends after as many steps as there are points outside.
-        Wrap::CycleWalk => Box::new(CycleWalk::to_last(f, f.last - f.at % 3)?),
-        Wrap::Permutation => Box::new(Permutation::with_bijection(len + f.at % 2, f)?),
+        Wrap::CycleWalk => Box::new(CycleWalk::from_last(f, f.last - f.at % 3)?),
+        Wrap::Permutation => Box::new(Permutation::from_bijection(len + f.at % 2, f)?),
         Wrap::Then => {
-            let (p, q) = (Permutation::with_bijection(len, f)?, Permutation::new(len, f.at));
+            let (p, q) = (Permutation::from_bijection(len, f)?, Permutation::new(len, f.at));
             if f.at.is_multiple_of(2) { Box::new(p.then(&q)?) } else { Box::new(q.then(&p)?) }
         }
         Wrap::Nested => Box::new(Inverse::new(RandomSign::new(Compose::new(f, other)?, true))),

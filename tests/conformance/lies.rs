@@ -97,7 +97,7 @@ impl Entry {
             Self::Indices { wide } => {
                 let [narrow, both] = Indices::both(len);
                 let mut out = if wide { both } else { narrow };
-                let end = end_of(|| backend.indexes(&given, &mut out))?;
+                let end = end_of(|| backend.write_indexes(&given, &mut out))?;
                 let order = match out {
                     Indices::Narrow(out) => out.into_iter().map(u64::from).collect(),
                     Indices::Wide(out) => out,
@@ -199,7 +199,7 @@ impl Case {
         }
         let wrapped = wrap(f, self.wrap, self.len as u64).ok()?;
         let mut order = vec![0_u64; self.len];
-        let end = End::of(|| Serial.indexes(&*wrapped, &mut order));
+        let end = End::of(|| Serial.write_indexes(&*wrapped, &mut order));
         if end == End::Done && entry.is_back() {
             for (place, index) in order.clone().into_iter().enumerate() {
                 order[index as usize] = place as u64;
@@ -327,7 +327,7 @@ pub(crate) fn lies_are_found(backend: &mut dyn UnderTest) {
             continue;
         }
         let mut order = vec![0_u64; len];
-        let expected = Serial.indexes(&lie, &mut order).unwrap_err();
+        let expected = Serial.write_indexes(&lie, &mut order).unwrap_err();
         assert!(matches!(expected, Error::NotABijection(_)));
         in_pools(backend, &[1, 3], |backend| {
             for entry in entries() {
@@ -379,10 +379,10 @@ impl Bijection for Fickle {
 #[test]
 fn a_family_that_lies_is_found_out() {
     for len in 3..100 {
-        let f = BlockShuffle::<Fickle>::with_family(len, 3, 2, len).unwrap();
+        let f = BlockShuffle::<Fickle>::try_from_seed(len, 3, 2, len).unwrap();
         assert!(f.trusted().is_none());
         let mut items: Vec<u64> = (0..len).collect();
-        let result = Permutation::with_bijection(len, f).and_then(|p| p.apply_in_place(&mut items));
+        let result = Permutation::from_bijection(len, f).and_then(|p| p.apply_in_place(&mut items));
         assert!(matches!(result, Err(Error::NotABijection(_))), "{result:?}");
         assert!(items.into_iter().eq(0..len));
     }

@@ -13,7 +13,7 @@ use crate::items::Ledger;
 
 fn serial(f: &dyn Bijection, len: usize) -> Vec<u64> {
     let mut expected = vec![0; len];
-    Serial.indexes(f, &mut expected).unwrap();
+    Serial.write_indexes(f, &mut expected).unwrap();
     expected
 }
 
@@ -82,14 +82,14 @@ fn wrong_lengths_are_refused_and_nothing_moves() {
 
     let small = Lcg::new(2, 1, 0).unwrap();
     let error = Error::LengthExceedsDomain { len: 5, last: 3 };
-    assert_eq!(Permutation::with_bijection(5, small).unwrap_err(), error);
+    assert_eq!(Permutation::from_bijection(5, small).unwrap_err(), error);
     let mut items = [1, 2, 3, 4, 5];
     assert_eq!(Cpu.shuffle(&small, &mut items), Err(error.clone()));
     assert_eq!(Serial.shuffle(&small, &mut items), Err(error.clone()));
     assert_eq!(Cpu.shuffled(&small, &items), Err(error.clone()));
     assert_eq!(Serial.unshuffle(&small, &mut items), Err(error));
     assert_eq!(items, [1, 2, 3, 4, 5]);
-    assert!(Permutation::with_bijection(4, small).is_ok());
+    assert!(Permutation::from_bijection(4, small).is_ok());
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn what_is_printed_shows_the_seed() {
     let shown = |p: &dyn std::fmt::Debug| format!("{p:?}").contains("seed: Some(Seed(42@3))");
     let p = Permutation::new(1000, seed);
     assert!(shown(&p) && shown(&p.inverse()) && shown(&Permutation::walk(1000, seed)));
-    let given = Permutation::with_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
+    let given = Permutation::from_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
     assert!(format!("{given:?}").contains("seed: None"));
     assert!(format!("{:?}", Permutations::new(3, 5, 42)).contains("seed: Seed(42)"));
 }
@@ -164,7 +164,7 @@ fn literals_are_seeds() {
 fn the_back_end_is_the_cpu_until_another_is_chosen() {
     let p = Permutation::new(100, 1);
     let walk = Permutation::walk(100, 1);
-    let given = Permutation::with_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
+    let given = Permutation::from_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
     let permutations = Permutations::new(3, 100, 1);
     let by_default = [
         Backend::default(),
@@ -180,11 +180,11 @@ fn the_back_end_is_the_cpu_until_another_is_chosen() {
     assert_eq!(by_default, [Backend::Cpu; 9]);
 
     // What is made from a permutation runs where that does.
-    let p = p.on(Backend::Auto);
+    let p = p.with_backend(Backend::Auto);
     let derived = [
         p.inverse().backend(),
         p.then(&Permutation::new(100, 2)).unwrap().backend(),
-        permutations.on(Backend::Auto).row(2).unwrap().backend(),
+        permutations.with_backend(Backend::Auto).row(2).unwrap().backend(),
     ];
     assert_eq!(derived, [Backend::Auto; 3]);
 }
@@ -192,14 +192,14 @@ fn the_back_end_is_the_cpu_until_another_is_chosen() {
 #[test]
 fn back_ends_can_be_chosen() {
     let p = Permutation::new(100, 1);
-    assert_eq!(p.clone().on(Backend::Auto).to_vec(), p.to_vec());
+    assert_eq!(p.clone().with_backend(Backend::Auto).to_vec(), p.to_vec());
     let mut items: Vec<u32> = (0..100).collect();
-    match p.clone().on(Backend::Cuda).try_to_vec() {
+    match p.clone().with_backend(Backend::Cuda).try_to_vec() {
         Ok(order) => assert_eq!(order, p.to_vec()),
         Err(error) => {
             assert!(matches!(error, Error::BackendUnavailable { .. }));
             assert!(error.to_string().starts_with("back end cuda is not available: "));
-            assert_eq!(p.on(Backend::Cuda).apply_in_place(&mut items), Err(error));
+            assert_eq!(p.with_backend(Backend::Cuda).apply_in_place(&mut items), Err(error));
             assert!(items.into_iter().eq(0..100));
         }
     }
@@ -221,8 +221,8 @@ fn repeats_name_the_slots() {
         let error = Err(repeats);
         let f = Liar { last, map };
         let mut indices = vec![0_u64; len];
-        assert_eq!(Cpu.indexes(&f, &mut indices), error);
-        assert_eq!(Serial.indexes(&f, &mut indices), error);
+        assert_eq!(Cpu.write_indexes(&f, &mut indices), error);
+        assert_eq!(Serial.write_indexes(&f, &mut indices), error);
         assert_eq!(indices.par_bijective_shuffle_with(&f), error);
         let said = format!("the slots {first} and {second} both have the value {index}");
         assert!(message.ends_with(&said), "{message}");
@@ -231,7 +231,7 @@ fn repeats_name_the_slots() {
         let calls = Counter::new(0);
         let map = |x| honest.forward(if calls.next() <= last && x == second { first } else { x });
         let error = Error::NotABijection(Defect::Repeats { index, slots: None });
-        assert_eq!(Cpu.indexes(&Liar { last, map }, &mut indices), Err(error));
+        assert_eq!(Cpu.write_indexes(&Liar { last, map }, &mut indices), Err(error));
     }
 }
 
@@ -254,9 +254,9 @@ fn lengths_that_do_not_fit_are_refused() {
     let mut workspace = Workspace::new();
     assert_eq!((&mut items, &mut few).par_bijective_shuffle_together_with(&f), error);
     assert_eq!((&mut items, &mut few).par_bijective_unshuffle_together_with(&f), error);
-    assert_eq!(workspace.shuffle_together_by_seed(1, (&mut items, &mut few)), error);
-    assert_eq!(workspace.unshuffle_together_by_seed(1, (&mut items, &mut few)), error);
-    assert_eq!(workspace.shuffle_into_by_seed(1, &items, &mut few), error);
+    assert_eq!(workspace.shuffle_together(1, (&mut items, &mut few)), error);
+    assert_eq!(workspace.unshuffle_together(1, (&mut items, &mut few)), error);
+    assert_eq!(workspace.shuffle_into(1, &items, &mut few), error);
     assert!(items.into_iter().eq(0..9));
 }
 

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bijective_shuffle::Trusted;
+use bijective_shuffle::bijection::hooks::{EngineHooks, Hooked};
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::{check, reference};
@@ -54,6 +55,15 @@ impl<B: TrustedBijection> Bijection for Counting<B> {
         self.count(out.len());
         self.inner.inverse_run(first, out);
     }
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        self.vouched.then(|| Trusted::new(self).panic_free())
+    }
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl<B: TrustedBijection> EngineHooks for Counting<B> {
     fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
         self.count(out.len());
         self.inner.forward_run_u32(first, out);
@@ -61,9 +71,6 @@ impl<B: TrustedBijection> Bijection for Counting<B> {
     fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
         self.count(out.len());
         self.inner.inverse_run_u32(first, out);
-    }
-    fn trusted(&self) -> Option<Trusted<'_>> {
-        self.vouched.then(|| Trusted::new(self).panic_free())
     }
 }
 
@@ -83,7 +90,7 @@ pub(crate) fn costs<B: TrustedBijection>(
     let words = Items::new(Kind::Word, &order, &ledger);
     let mut costs = Vec::new();
     for mut out in Indices::both(order.len()) {
-        costs.push(f.during(|| _ = backend.indexes(&given, &mut out)));
+        costs.push(f.during(|| _ = backend.write_indexes(&given, &mut out)));
     }
     for direction in DIRECTIONS {
         let mut items = words.clone();
@@ -106,7 +113,7 @@ pub(crate) fn permutations_cost_what_their_maps_cost(backend: &mut dyn UnderTest
         if !backend.serves(&Given::by(&f)) {
             return;
         }
-        let p = Permutation::with_bijection(len, &f).unwrap();
+        let p = Permutation::from_bijection(len, &f).unwrap();
         let direct = costs(backend, &f, &f, len);
         assert!(direct.iter().all(|&points| points == 0 || points as u64 >= len));
         assert!(direct.iter().any(|&points| points > 0));
@@ -118,11 +125,11 @@ pub(crate) fn permutations_cost_what_their_maps_cost(backend: &mut dyn UnderTest
 pub(crate) fn permutations_as_maps(backend: &mut dyn UnderTest) {
     for outer in [1, 2, 33, 50] {
         let f = VariablePhilox::<24>::from_seed(64, 8);
-        let p = Permutation::with_bijection(outer, f).unwrap();
+        let p = Permutation::from_bijection(outer, f).unwrap();
         let inverse = p.inverse();
         for len in [0, 1, outer / 2, outer - 1, outer].into_iter().filter(|&len| len <= outer) {
-            let nested = Permutation::with_bijection(len.max(1), &p).unwrap();
-            let of_inverse = Permutation::with_bijection(len.max(1), &inverse).unwrap();
+            let nested = Permutation::from_bijection(len.max(1), &p).unwrap();
+            let of_inverse = Permutation::from_bijection(len.max(1), &inverse).unwrap();
             for map in [&p as &dyn Bijection, &inverse, &nested, &of_inverse] {
                 let order = reference(map, len as usize);
                 check(backend, &Given::by(map), &order, &[Kind::Word], &format!("of {outer}"));

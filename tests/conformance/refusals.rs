@@ -15,7 +15,7 @@ pub(crate) fn what_does_not_fit_is_refused(backend: &mut dyn UnderTest) {
     let in_order: Vec<u64> = (0..9).collect();
     let ledger = Ledger::new(9);
     for mut out in Indices::both(9) {
-        if let Some(done) = backend.indexes(&given, &mut out) {
+        if let Some(done) = backend.write_indexes(&given, &mut out) {
             assert_eq!(done, Err(too_long.clone()));
         }
     }

@@ -166,7 +166,7 @@ fn items_of_no_size_take_no_time() {
 fn back_ends_can_be_chosen() {
     let p = Permutation::new(1000, 7);
     let (mut a, mut b): (Vec<u64>, Vec<u8>) = (0..1000).map(|x| (x, x as u8)).unzip();
-    match p.clone().on(Backend::Cuda).apply_together((&mut a, &mut b)) {
+    match p.clone().with_backend(Backend::Cuda).apply_together((&mut a, &mut b)) {
         Ok(()) => assert_eq!(a, p.to_vec()),
         Err(error) => {
             assert!(matches!(error, Error::BackendUnavailable { .. }), "{error}");

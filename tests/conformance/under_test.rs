@@ -1,6 +1,7 @@
 //! What a back end is to the tests: its entry points, with everything erased that an engine would
 //! be compiled again for.
 
+use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::prelude::*;
 
 use crate::items::{Items, Table};
@@ -92,7 +93,7 @@ pub(crate) trait UnderTest: Send {
     }
 
     /// Writes the permutation.
-    fn indexes(&mut self, _given: &Given, _out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, _given: &Given, _out: &mut Indices) -> Answer {
         None
     }
 

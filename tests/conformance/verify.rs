@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use crate::common::hostile::Counter;
 use crate::common::{Plain, every_family, every_word_pair};
 use bijective_shuffle::Trusted;
+use bijective_shuffle::bijection::hooks::EngineHooks;
 use bijective_shuffle::bijection::verify;
 use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;
@@ -78,6 +79,20 @@ impl Bijection for Wrong {
         out.iter_mut().zip(first..).for_each(|(out, x)| *out = self.inverse(x));
         self.spoil("inverse_run", out, 3);
     }
+    fn forward_each(&self, values: &mut [u64]) {
+        values.iter_mut().for_each(|x| *x = self.forward(*x));
+        self.spoil("forward_each", values, 3);
+    }
+    fn inverse_each(&self, values: &mut [u64]) {
+        values.iter_mut().for_each(|x| *x = self.inverse(*x));
+        self.spoil("inverse_each", values, 3);
+    }
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl EngineHooks for Wrong {
     fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
         out.iter_mut().zip(first..).for_each(|(out, x)| *out = self.forward(x) as u32);
         self.spoil("forward_run_u32", out, 3);
@@ -89,14 +104,6 @@ impl Bijection for Wrong {
     fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
         out.iter_mut().zip(first..).for_each(|(out, x)| *out = self.forward(x) as u16);
         self.spoil("forward_run_u16", out, 3);
-    }
-    fn forward_each(&self, values: &mut [u64]) {
-        values.iter_mut().for_each(|x| *x = self.forward(*x));
-        self.spoil("forward_each", values, 3);
-    }
-    fn inverse_each(&self, values: &mut [u64]) {
-        values.iter_mut().for_each(|x| *x = self.inverse(*x));
-        self.spoil("inverse_each", values, 3);
     }
     fn forward_each_u32(&self, values: &mut [u32]) {
         values.iter_mut().for_each(|x| *x = self.forward(u64::from(*x)) as u32);

@@ -1,7 +1,7 @@
 //! The permutation of algorithm 1 where the shape of the work is particular to a GPU.
 
 use bijective_shuffle::cuda::cudarc::driver::DevicePtr;
-use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace, RawArray};
 use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
@@ -32,11 +32,12 @@ fn check_bytes(cuda: &Cuda, len: usize, size: usize, offset: usize) {
         let [(from, _a), (to, _b), (again, _c)] =
             [&source, &there, &back].map(|bytes| bytes.device_ptr(stream));
         let [from, to, again] = [from, to, again].map(|address| address + offset as u64);
+        let on_way = |source, out| RawArray { source, out, len, item_bytes: size };
         // SAFETY: from each address on there are `len * size` bytes and 64 more, of slices that are
         // kept until the stream has been waited for; no two of them overlap.
-        unsafe { workspace.shuffle_raw(&f, from, to, len, size) }.unwrap();
+        unsafe { workspace.shuffle_raw(&f, on_way(from, to)) }.unwrap();
         // SAFETY: as many bytes of slices that live as long, and other ones for source and target.
-        unsafe { workspace.unshuffle_raw(&f, to, again, len, size) }.unwrap();
+        unsafe { workspace.unshuffle_raw(&f, on_way(to, again)) }.unwrap();
     }
     let [there, back] = [&there, &back].map(|bytes| stream.clone_dtoh(bytes).unwrap());
     stream.synchronize().unwrap();
@@ -74,22 +75,26 @@ fn addresses_that_are_hardly_aligned_agree() {
 fn views_agree() {
     let Some(_) = cuda() else { return };
     for len in lengths(16) {
-        let cpu = Permutation::new(len, len + 2).on(Backend::Cpu);
-        let gpu = cpu.clone().on(Backend::Cuda);
+        let cpu = Permutation::new(len, len + 2).with_backend(Backend::Cpu);
+        let gpu = cpu.clone().with_backend(Backend::Cuda);
         assert_eq!(gpu.inverse().to_vec(), cpu.inverse().to_vec(), "length {len}, inverse");
         let walk = Permutation::walk(len, 3);
-        assert_eq!(walk.clone().on(Backend::Cuda).to_vec(), walk.to_vec(), "length {len}, walk");
+        assert_eq!(
+            walk.clone().with_backend(Backend::Cuda).to_vec(),
+            walk.to_vec(),
+            "length {len}, walk"
+        );
     }
     // Of two permutations as one there is a device text only where neither needs an index. Where
     // one does, the items are moved by one permutation and then the other.
     let (p, q) = (Permutation::new(4096, 1), Permutation::new(4096, 2).inverse());
     let both = p.then(&q).unwrap();
-    assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
+    assert_eq!(both.clone().with_backend(Backend::Cuda).to_vec(), both.to_vec());
     let p = Permutation::new(1000, 1);
     let both = p.then(&Permutation::new(1000, 2).inverse()).unwrap();
-    assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
-    let table = Permutation::with_bijection(1000, Table::from_seed(1000, 1)).unwrap();
-    let refused = p.then(&table).unwrap().on(Backend::Cuda).try_to_vec();
+    assert_eq!(both.clone().with_backend(Backend::Cuda).to_vec(), both.to_vec());
+    let table = Permutation::from_bijection(1000, Table::from_seed(1000, 1)).unwrap();
+    let refused = p.then(&table).unwrap().with_backend(Backend::Cuda).try_to_vec();
     assert_eq!(refused.unwrap_err(), Error::Gpu(GpuError::NoSource));
 }
 
@@ -107,7 +112,7 @@ fn wide_families_agree() {
             let points = f.last() + 1;
             for len in [points, points / 2 + 1, points - points / 3] {
                 let mut indices = vec![0_u64; len as usize];
-                cuda.indexes(&f, &mut indices).unwrap();
+                cuda.write_indexes(&f, &mut indices).unwrap();
                 assert!(indices == reference(&f, len as usize), "{name}, {len}, {strategy:?}");
             }
         }
@@ -122,7 +127,7 @@ fn many_tiles_a_block_agree() {
         let p = reference(&f, len);
         for strategy in STRATEGIES {
             let mut indices = vec![0_u32; len];
-            cuda.clone().with_strategy(strategy).indexes(&f, &mut indices).unwrap();
+            cuda.clone().with_strategy(strategy).write_indexes(&f, &mut indices).unwrap();
             let is_right = indices.iter().map(|&x| u64::from(x)).eq(p.iter().copied());
             assert!(is_right, "{len}, {strategy:?}");
         }

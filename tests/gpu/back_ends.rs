@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use bijective_shuffle::Order;
 use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
@@ -58,8 +59,8 @@ impl UnderTest for Host {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.write_indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -72,9 +73,16 @@ impl UnderTest for Host {
         source: &Items<'a>,
         direction: Direction,
     ) -> Option<Result<Items<'a>, Error>> {
-        (direction == Direction::Shuffle)
-            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+        Some(map_items!(source, source => match direction {
+            Direction::Shuffle => self.0.shuffled(given.bijection, source),
+            Direction::Unshuffle => self.0.unshuffled(given.bijection, source),
+        }))
     }
+}
+
+/// The seed, where there is one, and otherwise the bijection.
+pub(super) fn order<'a>(given: &Given<'a>) -> Order<'a> {
+    given.seed.map_or_else(|| given.bijection.into(), Order::from)
 }
 
 struct Device(CudaWorkspace);
@@ -88,14 +96,14 @@ impl UnderTest for Device {
         true
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         fn write<N: bijective_shuffle::Word + DeviceRepr>(
             workspace: &mut CudaWorkspace,
             given: &Given,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
             *out = guarded(workspace, N::MAX, out, out.len(), |workspace, _, out| {
-                workspace.indexes(given.bijection, out)
+                workspace.write_indexes(given.bijection, out)
             })?;
             Ok(())
         }
@@ -118,8 +126,8 @@ impl UnderTest for Device {
             let mut array = stream.clone_htod(&padded).unwrap();
             let mut part = array.slice_mut(GUARD..GUARD + len);
             match to {
-                Direction::Shuffle => workspace.shuffle_in_place(given.bijection, &mut part),
-                Direction::Unshuffle => workspace.unshuffle_in_place(given.bijection, &mut part),
+                Direction::Shuffle => workspace.shuffle(order(given), &mut part),
+                Direction::Unshuffle => workspace.unshuffle(order(given), &mut part),
             }?;
             let all = stream.clone_dtoh(&array).unwrap();
             stream.synchronize().unwrap();
@@ -142,8 +150,8 @@ impl UnderTest for Device {
             let poison = out.first().copied().unwrap_or_default();
             *out =
                 guarded(workspace, poison, source, out.len(), |workspace, source, out| match to {
-                    Direction::Shuffle => workspace.shuffle_into(given.bijection, source, out),
-                    Direction::Unshuffle => workspace.unshuffle_into(given.bijection, source, out),
+                    Direction::Shuffle => workspace.shuffle_into(order(given), source, out),
+                    Direction::Unshuffle => workspace.unshuffle_into(order(given), source, out),
                 })?;
             Ok(())
         }

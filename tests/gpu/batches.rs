@@ -59,7 +59,7 @@ fn rows_in_host_memory_agree() {
     // 300 MB, so more than a piece.
     for (count, len) in [(0, 5), (1, 1), (100, 0), (1000, 32), (100, 300), (1_200_000, 64)] {
         let permutations = Permutations::new(count, len, 5);
-        let on_gpu = permutations.on(Backend::Cuda);
+        let on_gpu = permutations.with_backend(Backend::Cuda);
         let words = (count * len) as usize;
         let (mut here, mut there) = (vec![0_u32; words], vec![0_u32; words]);
         permutations.write_indexes(&mut here).unwrap();

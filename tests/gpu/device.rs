@@ -61,7 +61,7 @@ fn a_users_bijection_runs() {
                 cuda.unshuffle(&f, &mut items).unwrap();
                 assert!(items.iter().copied().eq(0..len));
                 let mut indices = vec![0_u32; len as usize];
-                cuda.indexes(&f, &mut indices).unwrap();
+                cuda.write_indexes(&f, &mut indices).unwrap();
                 assert_eq!(indices, p);
             }
         }
@@ -151,7 +151,7 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
         let mut calls = || {
             [
                 workspace.shuffle_into(&f, &source.slice(..1000), &mut out.slice_mut(..1000)),
-                workspace.indexes(&f, &mut out.slice_mut(..1000)),
+                workspace.write_indexes(&f, &mut out.slice_mut(..1000)),
                 workspace.permute_into(&reversal, &source, &mut out),
                 workspace.permute_in_place(&reversal, &mut out),
                 workspace.parm(1, &mut out, |_, _| Ok(())),
@@ -175,7 +175,7 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
     let (answer, _) = capture(stream, || arrays.shuffle());
     assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
     // And it goes on as before.
-    assert_eq!(workspace.indexes(&f, &mut out.slice_mut(..1000)), Ok(()));
+    assert_eq!(workspace.write_indexes(&f, &mut out.slice_mut(..1000)), Ok(()));
     stream.synchronize().unwrap();
 }
 
@@ -187,7 +187,7 @@ fn what_the_host_evaluates_is_not_captured() {
     let cuda = unsafe { alone().with_capture() };
     let stream = cuda.stream();
     let mut workspace = CudaWorkspace::new(&cuda);
-    let p = Permutation::with_bijection(100, Standard::from_seed(1 << 20, 1)).unwrap();
+    let p = Permutation::from_bijection(100, Standard::from_seed(1 << 20, 1)).unwrap();
     let mut out = stream.alloc_zeros::<u64>(100).unwrap();
     let (answer, graph) = capture(stream, || workspace.range(&p, .., &mut out));
     assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
@@ -210,8 +210,8 @@ fn a_slice_of_another_streams_capture_is_refused() {
     let mut workspace = CudaWorkspace::new(&cuda);
     let f = Standard::from_seed(1000, 1);
     let mut ready = ours.alloc_zeros::<u64>(1000).unwrap();
-    workspace.indexes(&f, &mut ready).unwrap();
-    group.indexes(&f, core::slice::from_mut(&mut ready)).unwrap();
+    workspace.write_indexes(&f, &mut ready).unwrap();
+    group.write_indexes(&f, core::slice::from_mut(&mut ready)).unwrap();
     for by_group in [false, true] {
         // SAFETY: nobody reads it before it is written.
         let mut out = unsafe { theirs.alloc::<u64>(1000) }.unwrap();
@@ -219,9 +219,9 @@ fn a_slice_of_another_streams_capture_is_refused() {
         theirs.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
         theirs.memset_zeros(&mut out).unwrap();
         let answer = if by_group {
-            group.indexes(&f, core::slice::from_mut(&mut out))
+            group.write_indexes(&f, core::slice::from_mut(&mut out))
         } else {
-            workspace.indexes(&f, &mut out)
+            workspace.write_indexes(&f, &mut out)
         };
         assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
         // The capture ends; whether with an error, since the engine's stream was drawn into it, is
@@ -232,7 +232,7 @@ fn a_slice_of_another_streams_capture_is_refused() {
         let _ = context.check_err();
         core::mem::forget(out);
     }
-    workspace.indexes(&f, &mut ready).unwrap();
+    workspace.write_indexes(&f, &mut ready).unwrap();
     ours.synchronize().unwrap();
 }
 
@@ -274,8 +274,8 @@ fn a_group_is_not_captured() {
         [
             group.shuffle_into(&f, &source, &mut out),
             group.unshuffle_into(&f, &source, &mut out),
-            group.shuffle_in_place(&f, &mut out),
-            group.indexes(&f, &mut out),
+            group.shuffle(&f, &mut out),
+            group.write_indexes(&f, &mut out),
             group.arrays(&f, 1000).array(&source, &mut out).unwrap().shuffle(),
         ]
     };
@@ -318,7 +318,7 @@ fn a_graph_has_its_memory_when_the_workspace_has_grown() {
         others.push(stream.clone_htod(&vec![u64::MAX; held / 8]).unwrap());
     }
     for _ in 0..3 {
-        workspace.indexes(&g, &mut indices).unwrap();
+        workspace.write_indexes(&g, &mut indices).unwrap();
         stream.memset_zeros(&mut out).unwrap();
         graph.launch().unwrap();
         let got = stream.clone_dtoh(&out).unwrap();
@@ -354,7 +354,7 @@ fn nothing_is_got_in_the_steady_state() {
             let f = Standard::from_seed(100_000, Seed::new(1).with_epoch(epoch));
             workspace.shuffle_into(&f, &source, &mut out).unwrap();
             workspace.unshuffle_into(&f, &source, &mut out).unwrap();
-            workspace.indexes(&f, &mut indices).unwrap();
+            workspace.write_indexes(&f, &mut indices).unwrap();
             assert_eq!(workspace.bytes(), held, "{strategy:?}");
         }
     }

@@ -9,6 +9,7 @@ use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy};
 use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 
+use super::back_ends::order;
 use crate::agreement::reference;
 use crate::common::group::{check, guarded};
 use crate::common::{cuda, every_family, lengths, long, short};
@@ -44,7 +45,7 @@ impl UnderTest for Group {
         given.bijection.device_source().is_some()
     }
 
-    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         fn write<N: bijective_shuffle::Word + DeviceRepr>(
             group: &mut CudaGroup,
             given: &Given,
@@ -52,7 +53,7 @@ impl UnderTest for Group {
         ) -> Result<(), Error> {
             let [_, to] = uneven(out.len());
             *out = guarded(group, N::MAX, out, [&to, &to], |group, _, out| {
-                group.indexes(given.bijection, out)
+                group.write_indexes(given.bijection, out)
             })?;
             Ok(())
         }
@@ -70,8 +71,8 @@ impl UnderTest for Group {
             let poison = out.first().copied().unwrap_or_default();
             let lens = [&uneven(source.len())[0][..], &uneven(out.len())[1]];
             *out = guarded(group, poison, source, lens, |group, source, out| match to {
-                Direction::Shuffle => group.shuffle_into(given.bijection, source, out),
-                Direction::Unshuffle => group.unshuffle_into(given.bijection, source, out),
+                Direction::Shuffle => group.shuffle_into(order(given), source, out),
+                Direction::Unshuffle => group.unshuffle_into(order(given), source, out),
             })?;
             Ok(())
         }
@@ -306,7 +307,7 @@ fn what_is_no_array_of_the_group_is_refused() {
     let large = core::slice::from_mut(&mut large[0]);
     let mut alone = logical(1, CudaStrategy::Auto).unwrap();
     assert_eq!(
-        alone.shuffle_in_place(&f, large),
+        alone.shuffle(&f, large),
         Err(Error::Gpu(GpuError::ItemTooLarge { bytes: 1 << 17, most: 1 << 16 }))
     );
     assert_eq!((group.bytes(), alone.bytes()), (held, 0));

@@ -2,7 +2,7 @@
 
 use bijective_shuffle::affine::{BitMatrix, Network, parm, permute_in_place, permuted};
 use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace, DeviceNumber};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, DeviceNumber, RawArray};
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::error::GpuError;
 use bijective_shuffle::error::MatrixError;
@@ -301,8 +301,12 @@ fn what_does_not_fit_is_refused() {
     let error = Err(Error::LengthMismatch { expected: 16, actual: 15 });
     assert_eq!(workspace.permute_into(&map, &source, &mut out), error);
     assert_eq!(workspace.permute_in_place(&map, &mut out), error);
+    let overlapping = RawArray { source: 4096, out: 4096 + 60, len: 15, item_bytes: 4 };
     // SAFETY: it fails before anything is launched.
-    let overlapping = unsafe { workspace.permute_raw(&map, 4096, 4096 + 60, 4) };
+    assert_eq!(unsafe { workspace.permute_raw(&map, overlapping) }, error);
+    let overlapping = RawArray { len: 16, ..overlapping };
+    // SAFETY: it fails before anything is launched.
+    let overlapping = unsafe { workspace.permute_raw(&map, overlapping) };
     assert_eq!(overlapping, Err(Error::Gpu(GpuError::Overlap)));
 
     // Said before memory is taken for it.
@@ -310,8 +314,9 @@ fn what_does_not_fit_is_refused() {
     let error = Err(Error::Gpu(GpuError::ItemTooLarge { bytes: (64 << 10) + 1, most: 64 << 10 }));
     assert_eq!(workspace.permute_in_place(&map, &mut large), error);
     assert_eq!(workspace.parm(1, &mut large, |_, _| Ok(())), error);
+    let overflowing = RawArray { source: 0, out: 16, len: 1 << 63, item_bytes: 3 };
     // SAFETY: it fails before anything is launched.
-    let overflowing = unsafe { workspace.permute_raw(&Affine::reversal(63).unwrap(), 0, 16, 3) };
+    let overflowing = unsafe { workspace.permute_raw(&Affine::reversal(63).unwrap(), overflowing) };
     assert_eq!(overflowing, Err(Error::Gpu(GpuError::OutOfMemory)));
     assert_eq!(workspace.bytes(), 0);
     assert_eq!(

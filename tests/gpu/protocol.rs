@@ -94,7 +94,7 @@ fn slow_tiles_lose_nothing() {
         let mut workspace = CudaWorkspace::new(&cuda);
         for salt in 0..runs {
             let f = Dawdling { inner, salt, cycles: 0x3FFF };
-            workspace.indexes(&f, &mut out).unwrap();
+            workspace.write_indexes(&f, &mut out).unwrap();
             assert_eq!(wrong(&cuda, &out, &p), 0, "{len} items, run {salt}");
         }
     }
@@ -111,7 +111,7 @@ fn a_busy_device_loses_nothing() {
     let expected = reference(&slow.inner, long_len as usize);
     let mut hogged = hog.stream().alloc_zeros::<u32>(long_len as usize).unwrap();
     let mut hog_workspace = CudaWorkspace::new(&hog);
-    hog_workspace.indexes(&slow, &mut hogged).unwrap();
+    hog_workspace.write_indexes(&slow, &mut hogged).unwrap();
     hog.stream().synchronize().unwrap();
 
     let cuda = cuda.with_strategy(CudaStrategy::SinglePass);
@@ -121,9 +121,9 @@ fn a_busy_device_loses_nothing() {
         let p = reference(&f, len as usize);
         let mut out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
         for run in 0..if short() { 2 } else { 20 } {
-            hog_workspace.indexes(&slow, &mut hogged).unwrap();
+            hog_workspace.write_indexes(&slow, &mut hogged).unwrap();
             for _ in 0..5 {
-                workspace.indexes(&f, &mut out).unwrap();
+                workspace.write_indexes(&f, &mut out).unwrap();
                 assert_eq!(wrong(&cuda, &out, &p), 0, "{len} items, run {run}");
             }
         }
@@ -147,14 +147,14 @@ fn launches_are_told_apart_when_their_numbers_come_again() {
         let large = VariablePhilox::<24>::from_seed(len, 2);
         let many = reference(&large, len as usize);
         let mut large_out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
-        workspace.indexes(&large, &mut large_out).unwrap();
+        workspace.write_indexes(&large, &mut large_out).unwrap();
         assert_eq!(wrong(&cuda, &large_out, &many), 0);
         for _ in 0..between {
-            workspace.indexes(&small, &mut small_out).unwrap();
+            workspace.write_indexes(&small, &mut small_out).unwrap();
         }
         assert_eq!(wrong(&cuda, &small_out, &few), 0);
         for _ in 0..4 {
-            workspace.indexes(&large, &mut large_out).unwrap();
+            workspace.write_indexes(&large, &mut large_out).unwrap();
             assert_eq!(wrong(&cuda, &large_out, &many), 0);
         }
     }

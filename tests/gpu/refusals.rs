@@ -2,7 +2,7 @@
 
 use bijective_shuffle::DeviceSource;
 use bijective_shuffle::cuda::cudarc::driver::CudaContext;
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::error::{Defect, GpuError};
 use bijective_shuffle::prelude::*;
 
@@ -76,7 +76,7 @@ fn views_count_the_survivors_of_a_bijection_that_is_not_trusted() {
     let wrong = Err(Error::NotABijection(Defect::Survivors { expected: 5, actual: 1 }));
     let f = || Claims { last: 9, forward: "slot == 3 ? 2 : 8", words: 1, params: 1 };
     for places in [0..5, 0..3, 1..4] {
-        let p = Permutation::with_bijection(5, f()).unwrap();
+        let p = Permutation::from_bijection(5, f()).unwrap();
         let mut out =
             cuda.stream().alloc_zeros::<u64>((places.end - places.start) as usize).unwrap();
         assert_eq!(workspace.range(&p, places.clone(), &mut out), wrong, "{places:?}");
@@ -91,10 +91,10 @@ fn views_have_room_for_the_same_parameters_as_shuffles() {
     for (words, fits) in [(400, true), (430, false), (600, false)] {
         for last in [4, 9] {
             let f = Claims { last, forward: "slot", words, params: words };
-            let answer = workspace.indexes(&f, &mut out);
+            let answer = workspace.write_indexes(&f, &mut out);
             let refused = matches!(answer, Err(Error::Gpu(GpuError::Params { .. })));
             assert!(if fits { answer.is_ok() } else { refused }, "{words} words: {answer:?}");
-            let p = Permutation::with_bijection(5, f).unwrap();
+            let p = Permutation::from_bijection(5, f).unwrap();
             assert_eq!(workspace.range(&p, .., &mut out), answer, "{words} words, {last}");
         }
     }
@@ -126,8 +126,9 @@ fn what_does_not_fit_is_said() {
     );
     let p = Standard::from_seed(1 << 33, 1);
     let mut large = stream.alloc_zeros::<u8>(8).unwrap();
+    let array = RawArray { source: 256, out: 256, len: 1 << 33, item_bytes: (64 << 10) + 1 };
     // SAFETY: it fails before anything is launched.
-    let unallocated = unsafe { workspace.shuffle_raw(&p, 256, 256, 1 << 33, (64 << 10) + 1) };
+    let unallocated = unsafe { workspace.shuffle_raw(&p, array) };
     assert!(matches!(unallocated, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
     stream.memset_zeros(&mut large).unwrap();
 }

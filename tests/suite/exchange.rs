@@ -119,7 +119,7 @@ proptest! {
         check(&Permutation::new(len, seed).inverse(), held, |k| [k as u16; 3])?;
         // A domain of more slots.
         let f = GridFeistel::<12>::from_seed(len + spare, seed);
-        let p = Permutation::with_bijection(len, f).unwrap();
+        let p = Permutation::from_bijection(len, f).unwrap();
         check(&p, held, |k| [k; 9])?;
     }
 }

@@ -40,7 +40,7 @@ fn variable_philox_is_thrusts() {
         let bits = entry["bits"].as_u64().unwrap() as u32;
         let len = entry["len"].as_u64().unwrap();
         let f = VariablePhilox::<24>::from_keys(bits, keys);
-        let p = Permutation::with_bijection(len, f).unwrap();
+        let p = Permutation::from_bijection(len, f).unwrap();
         check(&p, entry);
         // The same values through 32-bit words.
         let narrow = f.to_word::<u32>().unwrap();
@@ -100,7 +100,7 @@ fn families_are_stable() {
             other => panic!("an unknown family: {other}"),
         };
         let (len, seed) = len_and_seed(entry);
-        check(&Permutation::with_bijection(len, draw(len, seed)).unwrap(), entry);
+        check(&Permutation::from_bijection(len, draw(len, seed)).unwrap(), entry);
     }
 }
 
@@ -113,7 +113,7 @@ fn blocks_are_stable() {
         let (len, seed) = len_and_seed(entry);
         let [block, window] = ["block", "window"].map(|name| entry[name].as_u64().unwrap());
         let f = BlockShuffle::new(len, block, window, seed).unwrap();
-        check(&Permutation::with_bijection(len, f).unwrap(), entry);
+        check(&Permutation::from_bijection(len, f).unwrap(), entry);
     }
 }
 

@@ -31,7 +31,7 @@ fn order(len: u64, seed: impl Into<Seed>) -> Vec<u64> {
 }
 
 fn is_complete(f: &dyn Bijection, len: u64) -> bool {
-    let mut values = Permutation::with_bijection(len, f).unwrap().to_vec();
+    let mut values = Permutation::from_bijection(len, f).unwrap().to_vec();
     values.sort_unstable();
     values.into_iter().eq(0..len)
 }
@@ -48,7 +48,7 @@ fn both_signs_come_at_every_power_of_two() {
     }
     let even = |seed| {
         let f = VariablePhilox::<24>::from_seed(1 << 9, seed);
-        !is_odd(&Permutation::with_bijection(1 << 9, f).unwrap().to_vec())
+        !is_odd(&Permutation::from_bijection(1 << 9, f).unwrap().to_vec())
     };
     assert!((0..64).all(even), "the paper's map has changed, or this test does not see signs");
 }
@@ -152,7 +152,7 @@ fn more_than_2_to_the_63_items() {
     fn check<F: FromSeed + Bijection>(len: u64) {
         let f = F::from_seed(len, 3);
         assert!(f.last() >= len - 1, "{len} items");
-        let p = Permutation::with_bijection(len, &f).unwrap();
+        let p = Permutation::from_bijection(len, &f).unwrap();
         let head: Vec<u64> = p.iter().take(200).collect();
         assert_eq!(head.iter().collect::<HashSet<_>>().len(), 200, "{len} items");
         assert!(head.iter().all(|&index| index < len), "{len} items");

@@ -342,11 +342,14 @@ fn what_cannot_be_built_says_why() {
     };
     let sampler_error = |error| Err(Error::Sampler(error));
     assert_eq!(of(0, 0, 1, 1), sampler_error(SamplerError::NoItems));
-    assert_eq!(of(1, 0, 0, 1), Err(Error::View(ViewError::NoSuchShard { rank: 0, world: 0 })));
-    assert_eq!(of(1, 3, 3, 1), Err(Error::View(ViewError::NoSuchShard { rank: 3, world: 3 })));
+    assert_eq!(of(1, 0, 0, 1), Err(Error::View(ViewError::NoSuchShard { rank: 0, ranks: 0 })));
+    assert_eq!(of(1, 3, 3, 1), Err(Error::View(ViewError::NoSuchShard { rank: 3, ranks: 3 })));
     assert_eq!(of(1, 0, 1, 0), sampler_error(SamplerError::EmptyBatch));
     let (world, batch) = (1 << 32, 1 << 32);
-    assert_eq!(of(1, 0, world, batch), sampler_error(SamplerError::GlobalBatch { world, batch }));
+    assert_eq!(
+        of(1, 0, world, batch),
+        sampler_error(SamplerError::GlobalBatch { ranks: world, batch })
+    );
     assert_eq!(of(1, 0, world, batch - 1), Ok(()));
     let error = Sampler::builder(10, 1).blocks(0, 5).build().unwrap_err();
     assert_eq!(error, Error::Bijection(BijectionError::EmptyBlock { block: 0, window: 5 }));
@@ -407,7 +410,7 @@ fn orders_are_those_of_the_permutations() {
     );
     assert!(whole(Sampler::builder(5000, long).sequential(), 3).into_iter().eq(0..5000));
     let blocks = BlockShuffle::new(5000, 64, 5, seed.with_epoch(3)).unwrap();
-    let blocks = Permutation::with_bijection(5000, blocks).unwrap().to_vec();
+    let blocks = Permutation::from_bijection(5000, blocks).unwrap().to_vec();
     assert_eq!(whole(Sampler::builder(5000, long).blocks(64, 5), 3), blocks);
     // A compacted permutation, which brings its index along.
     let compacted = Sampler::builder(5000, long).order(|len, seed| Ok(Permutation::new(len, seed)));

@@ -77,7 +77,7 @@ fn even_only(sample: u64, out: &mut [u32]) {
 fn compacted<F: FromSeed + Bijection>(sample: u64, out: &mut [u32]) {
     let len = out.len() as u64;
     let bijection = F::from_seed(len, Seed::new(1).with_epoch(sample));
-    Permutation::with_bijection(len, bijection).unwrap().write_indexes(out).unwrap();
+    Permutation::from_bijection(len, bijection).unwrap().write_indexes(out).unwrap();
 }
 
 // Tests.

@@ -34,7 +34,7 @@ fn by_seed(seed: u64, out: &mut [u32]) {
 /// A shuffle by a member of a family.
 fn by_family<F: FromSeed + Bijection>(seed: u64, out: &mut [u32]) {
     let len = out.len() as u64;
-    permute(&Permutation::with_bijection(len, F::from_seed(len, seed)).expect("drawn for it"), out);
+    permute(&Permutation::from_bijection(len, F::from_seed(len, seed)).expect("drawn for it"), out);
 }
 
 type Shuffle = fn(u64, &mut [u32]);

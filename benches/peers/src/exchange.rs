@@ -116,7 +116,7 @@ pub(crate) fn measure(
         let received = received(&p, &division, rank)?;
         steps.3.time(|| plan.place(&mut workspace, &received, &mut out))?;
         assert!(out.iter().copied().eq(p.range(places.clone())?), "an item is elsewhere");
-        steps.4.time(|| workspace.shuffle_by_seed(seed, &mut out))?;
+        steps.4.time(|| workspace.shuffle(seed, &mut out))?;
         steps.5.time(|| out.copy_from_slice(&shard));
         black_box(&out);
     }

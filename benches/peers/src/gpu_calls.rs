@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaStream, DevicePtr, LaunchConfig};
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::prelude::*;
 
 use crate::arguments::Common;
@@ -114,11 +114,12 @@ impl Bench<'_> {
         let source = stream.clone_htod(&(0..len as u64).collect::<Vec<_>>())?;
         let out = stream.alloc_zeros::<u64>(len)?;
         let (from, to) = (source.device_ptr(stream).0, out.device_ptr(stream).0);
+        let array = RawArray { source: from, out: to, len, item_bytes: 8 };
         let mut workspace = CudaWorkspace::new(cuda);
         self.calls(name, len, stream, &mut || {
             // SAFETY: both have `len` items of 8 bytes, and are kept and not used otherwise until
             // the stream has been waited for.
-            Ok(unsafe { workspace.shuffle_raw(&f, from, to, len, 8) }?)
+            Ok(unsafe { workspace.shuffle_raw(&f, array) }?)
         })?;
         compare(&f, &stream.clone_dtoh(&out)?, stream)
     }
@@ -196,7 +197,7 @@ fn submitted(
 /// Compares what was shuffled with the host's order.
 fn compare(f: &Standard, got: &[u64], stream: &CudaStream) -> Result<(), Box<dyn Error>> {
     stream.synchronize()?;
-    let p = Permutation::with_bijection(got.len() as u64, f)?;
+    let p = Permutation::from_bijection(got.len() as u64, f)?;
     if p.iter().eq(got.iter().copied()) {
         return Ok(());
     }

@@ -32,7 +32,7 @@ const COLUMNS: [&str; 6] = ["name", "members", "devices", "item_bytes", "length"
 /// Measures lengths of `2^w` and `2^w + 1` items for each member, and prints a row for each
 /// contender.
 pub(crate) fn run(of: &GpuGroups, common: &Common) -> Result<(), Box<dyn Error>> {
-    let devices = Cuda::devices()?;
+    let devices = Cuda::device_count()?;
     let origin = Origin::new(&Cuda::new()?.stream().context().name()?)?;
     println!("# $ {}", machine::command());
     println!("# {}", machine::LIBRARY);

@@ -163,8 +163,8 @@ impl Bench<'_> {
             let mut indices = self.cuda.stream().alloc_zeros::<u32>(self.len)?;
             let philox = VariablePhilox::<24>::from_seed(self.len as u64, 1);
             let default = Standard::from_seed(self.len as u64, 1);
-            self.indexes("indices, Philox-24", &philox, &mut indices)?;
-            self.indexes("indices, default", &default, &mut indices)?;
+            self.write_indexes("indices, Philox-24", &philox, &mut indices)?;
+            self.write_indexes("indices, default", &default, &mut indices)?;
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Bench<'_> {
         let mut indices = stream.alloc_zeros::<u32>(self.len)?;
         let direct = self.cuda.clone().with_strategy(CudaStrategy::SinglePass);
         let mut workspace = CudaWorkspace::new(&direct);
-        workspace.indexes(order, &mut indices)?;
+        workspace.write_indexes(order, &mut indices)?;
         let given = Given { address: indices.device_ptr(stream).0, last: self.len as u64 - 1 };
         if !self.measure::<T>(name, || workspace.shuffle_into(&given, source, out))? {
             return Ok(());
@@ -262,7 +262,7 @@ impl Bench<'_> {
         self.compare_with(&again, name, identity)
     }
 
-    fn indexes(
+    fn write_indexes(
         &self,
         name: &str,
         f: &dyn Bijection,
@@ -272,13 +272,13 @@ impl Bench<'_> {
             return Ok(());
         }
         let mut workspace = CudaWorkspace::new(self.cuda);
-        if !self.measure::<u32>(name, || workspace.indexes(f, out))? {
+        if !self.measure::<u32>(name, || workspace.write_indexes(f, out))? {
             return Ok(());
         }
         let few = self.len.min(COMPARED);
         let got = self.cuda.stream().clone_dtoh(&out.slice(..few))?;
         self.cuda.stream().synchronize()?;
-        let p = Permutation::with_bijection(self.len as u64, f)?;
+        let p = Permutation::from_bijection(self.len as u64, f)?;
         if !got.into_iter().map(u64::from).eq(p.iter().take(few)) {
             return Err(format!("{name} is wrong at {} items", self.len).into());
         }
@@ -344,7 +344,7 @@ impl Bench<'_> {
         out: &CudaSlice<T>,
         name: &str,
     ) -> Result<(), Box<dyn Error>> {
-        let p = Permutation::with_bijection(self.len as u64, f)?;
+        let p = Permutation::from_bijection(self.len as u64, f)?;
         let order: Vec<u64> = p.iter().take(COMPARED).collect();
         self.compare_with(out, name, |k| order[k as usize])
     }

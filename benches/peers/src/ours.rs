@@ -93,7 +93,7 @@ pub(crate) fn cold<T: Send + 'static>() -> Vec<cold::Contender<T>> {
     all.extend(KEPT.iter().map(|&(strategy, name)| {
         let mut workspace = Workspace::new().with_strategy(strategy);
         cold::Contender::new(name, move |items, seed| {
-            workspace.shuffle_by_seed(seed, items).expect("enough memory, and threads");
+            workspace.shuffle(seed, items).expect("enough memory, and threads");
         })
     }));
     all

@@ -168,7 +168,7 @@ impl Method {
             Self::Lcg32Random => start::<Lcg32>(engine, setup, |n| streams(seed, n)),
             Self::Lcg64Random => start::<Lcg64>(engine, setup, |n| streams(seed, n)),
             Self::Mwc => start(engine, setup, |n| {
-                let start = |stream| Mwc::with_multiplier(setup.multiplier, seed, stream);
+                let start = |stream| Mwc::from_multiplier(setup.multiplier, seed, stream);
                 Ok((0..n as u64).map(start).collect::<Result<_, _>>()?)
             }),
             Self::MwcDifferent => start(engine, setup, |n| all(Streams::<Mwc>::different(seed, n))),

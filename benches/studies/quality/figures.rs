@@ -103,7 +103,7 @@ fn figures_mmd(
 
 /// The permutation that a member on `2^bits` points compacts to.
 fn compacted(draw: Draw, bits: u32, seed: Seed, out: &mut [u32]) {
-    let permutation = Permutation::with_bijection(out.len() as u64, draw(1 << bits, seed));
+    let permutation = Permutation::from_bijection(out.len() as u64, draw(1 << bits, seed));
     permutation
         .and_then(|p| p.write_indexes(out))
         .expect("the members are bijections on enough points");

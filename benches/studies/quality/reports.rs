@@ -134,7 +134,7 @@ fn first_values(
 ) -> [Answer; 2] {
     let of = |k: u64| {
         let f = draw(len, Seed::new(seed.wrapping_add(k)));
-        let permutation = Permutation::with_bijection(len, f).expect("drawn for the length");
+        let permutation = Permutation::from_bijection(len, f).expect("drawn for the length");
         Cells::of_values(permutation.iter().take(first as usize), len, cells, first)
     };
     let all: Vec<Cells> = (0..seeds).into_par_iter().map(of).collect();
@@ -167,7 +167,7 @@ fn first_places(
     const IN_PAIRS: u64 = 16;
     let first = |epoch: u64| {
         let f = draw(len, Seed::new(seed).with_epoch(epoch));
-        let permutation = Permutation::with_bijection(len, f).expect("drawn for the length");
+        let permutation = Permutation::from_bijection(len, f).expect("drawn for the length");
         permutation.iter().next().expect("there are items")
     };
     let first: Vec<u64> = (0..epochs).into_par_iter().map(first).collect();

@@ -63,7 +63,7 @@ fn permute<B: Bijection>(permutation: Permutation<B>, out: &mut [u32]) {
 /// The permutation by a member of a family, at an epoch for each sample.
 fn by<F: FromSeed + Bijection>(seed: Seed, sample: u64, out: &mut [u32]) {
     let f = F::from_seed(len(out), seed.with_epoch(sample));
-    permute(Permutation::with_bijection(len(out), f).expect("drawn for the length"), out);
+    permute(Permutation::from_bijection(len(out), f).expect("drawn for the length"), out);
 }
 
 fn identity(out: &mut [u32]) {

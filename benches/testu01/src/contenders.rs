@@ -178,7 +178,7 @@ fn multipliers(seed: u64) -> Started {
 
 /// A stream with a multiplier that is not near 2^32.
 fn smaller(seed: u64) -> Started {
-    Ok(Box::new(Sequence(Mwc::with_multiplier(3_036_999_759, seed, 0)?)))
+    Ok(Box::new(Sequence(Mwc::from_multiplier(3_036_999_759, seed, 0)?)))
 }
 
 fn mersenne_twister(seed: u64) -> Started {

@@ -1,6 +1,7 @@
 //! [`Affine`]: affine maps over GF(2).
 
 use super::BitMatrix;
+use bijective_shuffle_core::bijection::hooks::EngineHooks;
 use bijective_shuffle_core::engine::base::check::check_bits;
 use bijective_shuffle_core::engine::base::simd::PerLevel;
 use bijective_shuffle_core::engine::bijection::lanes::{BLOCK, Lanes, each, uncounted};
@@ -262,28 +263,12 @@ impl<N: Word> Bijection<N> for Affine<N> {
         self.inverse.run(first, out);
     }
 
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        self.forward.run(first, out);
-    }
-
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        self.inverse.run(first, out);
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        PerLevel { portable: 400, avx2: 250, avx512: 190 }.current()
-    }
-
     fn forward_each(&self, values: &mut [N]) {
         each(&self.forward, values);
     }
 
     fn inverse_each(&self, values: &mut [N]) {
         each(&self.inverse, values);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        each(&self.forward, values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
@@ -301,6 +286,29 @@ impl<N: Word> Bijection<N> for Affine<N> {
         };
         let params = words(&self.forward).chain(words(&self.inverse));
         Some(DeviceSource::own(format_args!("Affine<{}>", self.bits()), text, params))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<N: Word> EngineHooks<N> for Affine<N> {
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        self.forward.run(first, out);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        self.inverse.run(first, out);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        PerLevel { portable: 400, avx2: 250, avx512: 190 }.current()
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        each(&self.forward, values);
     }
 }
 

@@ -23,7 +23,7 @@ impl Selection {
     /// head. A range and a head end where the items do.
     pub(crate) fn order(&self, items: u64) -> Result<Order, Error> {
         let way = if self.is_undone { Order::unshuffle } else { Order::shuffle };
-        let mut order = way(items, self.seed).on(self.backend);
+        let mut order = way(items, self.seed).with_backend(self.backend);
         if let Some(Shard { rank, world }) = self.shard {
             order = order.shard(rank, world)?;
         }
@@ -46,7 +46,7 @@ impl Selection {
 
 /// Whether a back end can be had, found out before there is anything to shuffle.
 pub(crate) fn check_backend(backend: Backend) -> Result<(), Error> {
-    Permutation::new(0, 0).on(backend).write_indexes::<u32>(&mut [])
+    Permutation::new(0, 0).with_backend(backend).write_indexes::<u32>(&mut [])
 }
 
 /// One of several workers.

@@ -16,15 +16,15 @@ mod word;
 #[doc(inline)]
 pub use base::philox4x32::Philox4x32;
 #[doc(inline)]
+#[cfg(feature = "alloc")]
+pub use bijection::device::DeviceSource;
+#[doc(inline)]
 pub use bijection::from_seed::FromSeed;
 #[doc(inline)]
 pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
 #[doc(inline)]
 #[cfg(not(feature = "alloc"))]
-pub use bijection::without_alloc::{DeviceSource, Passes};
-#[doc(inline)]
-#[cfg(feature = "alloc")]
-pub use bijection::{device::DeviceSource, passes::Passes};
+pub use bijection::without_alloc::DeviceSource;
 pub use error::*;
 pub use seed::{KeyDomain, KeyStream, Seed, Words};
 pub use word::Word;

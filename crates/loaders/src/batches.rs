@@ -48,7 +48,7 @@ impl<S: Source + ?Sized> Source for &S {
 
 /// The batches of a training loop on several ranks, from a [`Source`].
 ///
-/// A step takes the next `world * batch` places of the epoch, and each rank gets a run of them: the
+/// A step takes the next `ranks * batch` places of the epoch, and each rank gets a run of them: the
 /// first `batch` places are those of rank 0, the next those of rank 1, and so on. (A [`Sampler`]
 /// deals its places out in turn. From a mixture of two equal sets, two ranks would then get a set
 /// each.) The ranks do not communicate. A state says how many places are done, so it fits any
@@ -101,7 +101,7 @@ pub struct Batches<S> {
 
 impl<S: Source> Batches<S> {
     /// Batches of a source, with `len` places in an epoch, at the beginning of epoch 0. `settings`
-    /// sets rank, world, batch and tail of the sampler that deals out the places.
+    /// sets rank, ranks, batch and tail of the sampler that deals out the places.
     ///
     /// # Errors
     ///
@@ -137,17 +137,17 @@ impl<S: Source> Batches<S> {
         Ok(is_step)
     }
 
-    /// Puts a run of places where the sampler has put every `world`-th one, as many as it has.
+    /// Puts a run of places where the sampler has put every `ranks`-th one, as many as it has.
     fn deal(&mut self) {
         let (sampler, own) = (&self.sampler, self.places.len() as u64);
-        let (rank, world, len) = (sampler.rank(), sampler.world(), sampler.len());
+        let (rank, ranks, len) = (sampler.rank(), sampler.ranks(), sampler.len());
         let left = len - sampler.consumed();
         let places = match sampler.tail() {
-            Tail::Short => left.min(world * sampler.batch()),
+            Tail::Short => left.min(ranks * sampler.batch()),
             // All ranks have as many.
-            _ => own * world,
+            _ => own * ranks,
         };
-        let (each, over) = (places / world, places % world);
+        let (each, over) = (places / ranks, places % ranks);
         let first = rank * each + rank.min(over);
         debug_assert_eq!(own, each + u64::from(rank < over));
         for (place, offset) in self.places.iter_mut().zip(first..) {
@@ -182,7 +182,7 @@ impl<S: Source> Batches<S> {
     }
 
     /// Goes to the position of a state, which must come from the same source, with as many places
-    /// in an epoch. Rank, world, batch and tail may differ.
+    /// in an epoch. Rank, ranks, batch and tail may differ.
     ///
     /// # Errors
     ///

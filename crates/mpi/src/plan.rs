@@ -173,7 +173,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    pub fn indexes(&mut self) -> Result<Vec<u64>, MpiShuffleError> {
+    pub fn write_indexes(&mut self) -> Result<Vec<u64>, MpiShuffleError> {
         if !self.p.is_inverted() {
             return self.slot_indexes();
         }

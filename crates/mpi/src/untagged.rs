@@ -100,7 +100,7 @@ impl<B: Bijection> Plan<'_, B> {
         self.group.agree(Step::Indexes, || {
             let mut indexes = Vec::new();
             fit(&mut indexes, places.end - places.start)?;
-            exchange.indexes(&mut indexes)?;
+            exchange.write_indexes(&mut indexes)?;
             Ok(indexes)
         })
     }

@@ -343,7 +343,7 @@ fn keys_shuffles<G: Generator>() {
         Box::new(Standard::from_rng(1000, &mut rng)),
         Box::new(Affine::<u64>::from_rng(1000, &mut rng)),
     ] {
-        drawn.push(Permutation::with_bijection(1000, f).unwrap().to_vec());
+        drawn.push(Permutation::from_bijection(1000, f).unwrap().to_vec());
     }
     let seed = Seed::from_rng(&mut rng);
     drawn.push(Permutation::new(1000, seed).to_vec());

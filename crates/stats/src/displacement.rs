@@ -5,6 +5,7 @@ use super::{Outcome, Test, check_len, check_sample};
 
 /// How to measure an item's move from place `i` to place `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Distance {
     /// `|i - k|`, in places. The sum over all items is Spearman's footrule.
     Absolute,

@@ -7,6 +7,7 @@ use super::{DiscordantPairs, Mallows, Outcome, Test, check_len, check_sample};
 
 /// What an [`Mmd`] compares the samples with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Design {
     /// Each other, in pairs: the first with the second, the third with the fourth, and so on.
     Pairs,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bijective_shuffle::Bijection;
+use bijective_shuffle::bijection::hooks::Hooked;
 
 use crate::error::WgpuError;
 use crate::families;

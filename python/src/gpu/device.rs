@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bijective_shuffle::cuda::cudarc::driver::{
     CudaEvent, CudaStream, DevicePtr, DeviceRepr, DriverError, result, sys,
 };
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::{Bijection, Error, Word};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -98,7 +98,7 @@ unsafe fn in_stream(
     let theirs = stream as usize as sys::CUstream;
     let open = || {
         // SAFETY: the caller promises the stream. What opens a GPU must not be in a capture.
-        if Cuda::devices().is_ok() && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
+        if Cuda::device_count().is_ok() && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
         {
             let text = "a CUDA graph is being captured, and nothing is ready on this GPU: make a \
                         call of bijective_shuffle.cuda before the capture";
@@ -216,8 +216,9 @@ pub(super) fn reorder(
     let (bijection, is_inverted) = bijection(order);
     let (rows, width) = (from.rows, from.width);
     let reserve = |workspace: &mut CudaWorkspace| {
-        let to = to.map_or(from.address, |to| to.address);
-        workspace.reserve_raw(bijection, from.address, to, rows, width)
+        let out = to.map_or(from.address, |to| to.address);
+        let array = RawArray { source: from.address, out, len: rows, item_bytes: width };
+        workspace.reserve_raw(bijection, array)
     };
     let work = |workspace: &mut CudaWorkspace| {
         check_range(from, device)?;
@@ -238,14 +239,15 @@ pub(super) fn reorder(
             (None, None) => return Ok(()),
         };
         let from = from.address;
+        let array = RawArray { source: from, out: target, len: rows, item_bytes: width };
         let moved = if undo == is_inverted {
             // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
             // arrays say and the driver confirms, and they do not overlap. They are used in the
             // stream of their owner alone.
-            unsafe { workspace.shuffle_raw(bijection, from, target, rows, width) }
+            unsafe { workspace.shuffle_raw(bijection, array) }
         } else {
             // SAFETY: as for the other direction.
-            unsafe { workspace.unshuffle_raw(bijection, from, target, rows, width) }
+            unsafe { workspace.unshuffle_raw(bijection, array) }
         };
         moved.map_err(exception)?;
         if back || room.is_some() {
@@ -307,7 +309,7 @@ unsafe fn write<N: Word + DeviceRepr>(
     let words = unsafe { workspace.stream().upgrade_device_ptr::<N>(out.address, out.rows) };
     // The memory is the caller's, so it is not freed here, not by a panic either.
     let mut words = ManuallyDrop::new(words);
-    let written = workspace.indexes(bijection, &mut *words);
+    let written = workspace.write_indexes(bijection, &mut *words);
     ManuallyDrop::into_inner(words).leak();
     written
 }

@@ -8,6 +8,7 @@ use super::survivors::{Values, is_short};
 use super::tuning;
 use crate::Error;
 use crate::Word;
+use crate::bijection::hooks::Hooked;
 use crate::compact::Direction;
 use crate::engine::base::check::{check_length, try_with_capacity};
 use crate::engine::base::memory::Buffer;

@@ -382,7 +382,7 @@ mod tests {
     /// they were moved.
     fn check(f: &dyn Bijection, len: usize, width: usize) -> bool {
         let mut p = vec![0_u32; len];
-        Serial.indexes(f, &mut p).unwrap();
+        Serial.write_indexes(f, &mut p).unwrap();
         let row = |k: u32| (0..width).map(move |byte| (k as usize * 31 + byte * 7) as u8);
         let source: Vec<u8> = (0..len as u32).flat_map(row).collect();
         let numbers: Vec<String> = (0..len).map(|k| k.to_string()).collect();

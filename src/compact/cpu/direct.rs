@@ -21,6 +21,7 @@ use super::places::Places;
 use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
 use crate::Error;
+use crate::bijection::hooks::Hooked;
 use crate::compact::{with_slots, wrong_count};
 use crate::engine::base::check::{check_length, check_word, try_with_capacity};
 use crate::engine::base::memory::Buffer;
@@ -51,7 +52,7 @@ impl<N: Word> MoveRun<&mut [N], N> for WriteIndices {
 ///
 /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], [`Error::OutOfMemory`], and
 /// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one
-/// repeats; and those of [`Bijection::build_indexes`].
+/// repeats; and those of [`Hooked::build_indexes`].
 pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     if is_nothing::<N>(bijection, out.len())? {
         return Ok(());
@@ -286,7 +287,7 @@ mod tests {
         let f = MulXorshift::<2>::from_seed(300, 1);
         check_waves(&f, 300, &pool);
         let mut order = vec![0_u32; 300];
-        Serial.indexes(&f, &mut order).unwrap();
+        Serial.write_indexes(&f, &mut order).unwrap();
         let mut items: Vec<_> = (0..300).map(Box::new).collect();
         let mut workspace = Workspace::new().with_strategy(Strategy::Direct);
         pool.install(|| workspace.shuffle(&f, &mut items)).unwrap();

@@ -48,7 +48,7 @@ pub use workspace::Workspace;
 use rayon::prelude::*;
 
 use self::checked_permutation::{fits_u32, uncompacted};
-use super::{Compactor, Direction, passes, sealed};
+use super::{Compactor, Direction, cloned, passes, sealed};
 use crate::Bijection;
 use crate::Error;
 use crate::Word;
@@ -71,6 +71,7 @@ use crate::engine::base::parallel;
 /// without one leave some of it to later ones: the calling thread keeps up to 4 MiB from short
 /// lengths, and the process up to 24 MiB, and 2 MiB for each thread of the pool, from longer ones.
 /// There are copies of the last items in it.
+/// [`Backend::release_memory`](crate::Backend::release_memory) frees it.
 ///
 /// # Examples
 ///
@@ -92,7 +93,11 @@ pub struct Cpu;
 impl sealed::Sealed for Cpu {}
 
 impl Compactor for Cpu {
-    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn write_indexes<N: Word>(
+        &self,
+        bijection: &dyn Bijection,
+        out: &mut [N],
+    ) -> Result<(), Error> {
         let Some(passes) = passes::passes(bijection, out.len()) else {
             return indices_at_once(bijection, out);
         };
@@ -108,11 +113,11 @@ impl Compactor for Cpu {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once().reorder(bijection, items, Direction::Shuffle)
+        Workspace::once().reorder_by(bijection, items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once().reorder(bijection, items, Direction::Unshuffle)
+        Workspace::once().reorder_by(bijection, items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(
@@ -128,8 +133,7 @@ impl Compactor for Cpu {
         let is_vouched = || passes::passes(bijection, items.len()).is_some();
         let bijection = uncompacted(bijection, items.len())?;
         if far && (is_vouched() || bijection.trusted().is_some()) {
-            let mut copy = try_with_capacity(items.len())?;
-            items.par_iter().with_min_len(tuning::MOVE_CHUNK).cloned().collect_into_vec(&mut copy);
+            let mut copy = cloned(items)?;
             self.shuffle(bijection, &mut copy)?;
             return Ok(copy);
         }
@@ -157,7 +161,7 @@ fn clone_in_order<T: Clone + Send + Sync, N: Word>(
 ) -> Result<Vec<T>, Error> {
     let mut indices = try_with_capacity(items.len())?;
     indices.resize(items.len(), N::ZERO);
-    Cpu.indexes(bijection, &mut indices)?;
+    Cpu.write_indexes(bijection, &mut indices)?;
     let mut out = try_with_capacity(items.len())?;
     let pick = |index: &N| items[index.widen() as usize].clone();
     if tuning::is_sequential(items.len(), size_of::<T>()) {

@@ -45,6 +45,24 @@ impl<P: Send> Places for &mut [P] {
     }
 }
 
+/// Places that are only read.
+impl<P: Sync> Places for &[P] {
+    #[inline]
+    fn len(&self) -> usize {
+        <[P]>::len(self)
+    }
+
+    #[inline]
+    fn item_bytes(&self) -> usize {
+        size_of::<P>()
+    }
+
+    #[inline]
+    fn cut(self, count: usize) -> (Self, Self) {
+        self.split_at(count)
+    }
+}
+
 /// Items of type T, or records of several columns' bits, that several threads can read in order.
 pub(super) trait Source<T>: Sync {
     /// Memory in which records are assembled.

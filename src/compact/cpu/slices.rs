@@ -1,8 +1,9 @@
 //! Moving the items of one slice.
 //!
-//! [`Workspace::reorder`] does all of it. It checks the permutation and chooses the strategy. Then
-//! it either sorts the items to their places, or gathers or scatters them to a scratch buffer and
-//! commits that. The unsafe code here rests on a [`CheckedPermutation`] being a permutation.
+//! [`Workspace::reorder_at_once`] does all of it. It checks the permutation and chooses the
+//! strategy. Then it either sorts the items to their places, or gathers or scatters them to a
+//! scratch buffer and commits that. The unsafe code here rests on a [`CheckedPermutation`] being a
+//! permutation.
 //!
 //! The copy costs memory that an exchange in place would not need. It is what makes it safe to call
 //! a user's code: no item moves before all of that code has returned.
@@ -23,7 +24,7 @@ use crate::Error;
 use crate::Seed;
 use crate::bijection::Standard;
 use crate::compact::columns::Column;
-use crate::compact::{Direction, passes};
+use crate::compact::{By, Direction, Order, passes};
 use crate::engine::base::check::check_length;
 use crate::engine::base::memory::{Buffer, SharedPtr};
 use crate::engine::base::parallel;
@@ -31,41 +32,16 @@ use crate::engine::word::Index;
 use crate::{Bijection, FromSeed, Trusted};
 
 impl Workspace {
-    /// Shuffles the items: item `p[k]` moves to place `k`.
+    /// Shuffles the items in the order of a seed or of a bijection: item `p[k]` moves to place `k`.
     ///
-    /// [`shuffle_by_seed`](Self::shuffle_by_seed) takes a seed instead of a bijection.
+    /// The order of a seed is that of
+    /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle), and only
+    /// memory can be lacking for it.
     ///
     /// # Errors
     ///
     /// As [`Compactor::shuffle`](crate::Compactor::shuffle). After an error the items are
     /// unchanged.
-    pub fn shuffle<T: Send>(
-        &mut self,
-        bijection: &dyn Bijection,
-        items: &mut [T],
-    ) -> Result<(), Error> {
-        self.reorder(bijection, items, Direction::Shuffle)
-    }
-
-    /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle<T: Send>(
-        &mut self,
-        bijection: &dyn Bijection,
-        items: &mut [T],
-    ) -> Result<(), Error> {
-        self.reorder(bijection, items, Direction::Unshuffle)
-    }
-
-    /// Shuffles the items in the order of a seed: that of
-    /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`]; the items are then where they were.
     ///
     /// # Examples
     ///
@@ -76,40 +52,41 @@ impl Workspace {
     /// let mut items: Vec<u32> = (0..1000).collect();
     /// let mut others = items.clone();
     /// for epoch in 0..3 {
-    ///     workspace.shuffle_by_seed(Seed::new(42).with_epoch(epoch), &mut items)?;
+    ///     workspace.shuffle(Seed::new(42).with_epoch(epoch), &mut items)?;
     ///     others.par_bijective_shuffle(Seed::new(42).with_epoch(epoch));
     ///     assert_eq!(items, others);
     /// }
     /// for epoch in (0..3).rev() {
-    ///     workspace.unshuffle_by_seed(Seed::new(42).with_epoch(epoch), &mut items)?;
+    ///     workspace.unshuffle(Seed::new(42).with_epoch(epoch), &mut items)?;
     /// }
     /// assert!(items.into_iter().eq(0..1000));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn shuffle_by_seed<T: Send>(
+    pub fn shuffle<'a, T: Send>(
         &mut self,
-        seed: impl Into<Seed>,
+        order: impl Into<Order<'a>>,
         items: &mut [T],
     ) -> Result<(), Error> {
-        self.reorder_by_seed(seed, items, Direction::Shuffle)
+        self.reorder(order.into(), items, Direction::Shuffle)
     }
 
-    /// Undoes [`shuffle_by_seed`](Self::shuffle_by_seed) with the same seed.
+    /// Undoes [`shuffle`](Self::shuffle) in the same order: item `k` moves to place `p[k]`.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; the items are then where they were.
-    pub fn unshuffle_by_seed<T: Send>(
+    /// As [`shuffle`](Self::shuffle).
+    pub fn unshuffle<'a, T: Send>(
         &mut self,
-        seed: impl Into<Seed>,
+        order: impl Into<Order<'a>>,
         items: &mut [T],
     ) -> Result<(), Error> {
-        self.reorder_by_seed(seed, items, Direction::Unshuffle)
+        self.reorder(order.into(), items, Direction::Unshuffle)
     }
 
     /// Copies the items in shuffled order: item `p[k]` of `source` to place `k` of `out`.
     ///
-    /// [`shuffle_into_by_seed`](Self::shuffle_into_by_seed) takes a seed instead of a bijection.
+    /// The order of a seed is that of
+    /// [`par_bijective_shuffled`](crate::ParBijectiveShuffle::par_bijective_shuffled).
     ///
     /// # Errors
     ///
@@ -122,46 +99,81 @@ impl Workspace {
     /// ```
     /// use bijective_shuffle::prelude::*;
     ///
+    /// let letters = ['a', 'b', 'c', 'd', 'e'];
+    /// let (mut out, mut back) = ([' '; 5], [' '; 5]);
+    /// let mut workspace = Workspace::new();
     /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
-    /// let mut out = [' '; 5];
-    /// Workspace::new().shuffle_into(&f, &['a', 'b', 'c', 'd', 'e'], &mut out)?;
+    /// workspace.shuffle_into(&f, &letters, &mut out)?;
     /// assert_eq!(out, ['d', 'a', 'c', 'e', 'b']);
+    /// workspace.unshuffle_into(&f, &out, &mut back)?;
+    /// assert_eq!(back, letters);
+    ///
+    /// workspace.shuffle_into(42, &letters, &mut out)?;
+    /// assert_eq!(out.to_vec(), letters.par_bijective_shuffled(42));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn shuffle_into<T: Copy + Send + Sync>(
+    pub fn shuffle_into<'a, T: Copy + Send + Sync>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'a>>,
         source: &[T],
         out: &mut [T],
+    ) -> Result<(), Error> {
+        self.reorder_into(order.into(), source, out, Direction::Shuffle)
+    }
+
+    /// Copies the items back into their original order, as [`unshuffle`](Self::unshuffle) restores
+    /// it: item `k` of `source` to place `p[k]` of `out`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn unshuffle_into<'a, T: Copy + Send + Sync>(
+        &mut self,
+        order: impl Into<Order<'a>>,
+        source: &[T],
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        self.reorder_into(order.into(), source, out, Direction::Unshuffle)
+    }
+
+    /// Copies items to other memory by the permutation of an order, in a given direction.
+    fn reorder_into<T: Copy + Send + Sync>(
+        &mut self,
+        order: Order,
+        source: &[T],
+        out: &mut [T],
+        direction: Direction,
     ) -> Result<(), Error> {
         if source.len() != out.len() {
             let (expected, actual) = (source.len() as u64, out.len() as u64);
             return Err(Error::LengthMismatch { expected, actual });
         }
+        let chosen = order.for_len(source.len() as u64);
+        let bijection = chosen.bijection();
         if size_of::<T>() == 0 {
             return check_length(source.len() as u64, bijection.last());
         }
-        let Some(passes) = passes::passes(bijection, source.len()) else {
-            return self.shuffle_into_at_once(bijection, source, out);
-        };
-        // Where the first pass undoes a shuffle, nothing but copying comes before it.
-        let mut passes = passes::in_order(&passes).peekable();
-        match passes.next_if(|&(_, direction)| direction == Direction::Shuffle) {
-            Some((first, _)) => self.shuffle_into_at_once(first, source, out)?,
-            None => parallel::each_chunk(out, tuning::MOVE_CHUNK, |number, out| {
-                out.copy_from_slice(&source[number * tuning::MOVE_CHUNK..][..out.len()]);
-            }),
+        let passes = passes::passes(bijection, source.len());
+        let passes = passes.map(|passes| passes::in_direction(passes, direction));
+        // The first pass copies the items, and the others move the copies.
+        let mut steps = passes.iter().flat_map(passes::in_order);
+        match steps.next() {
+            Some((first, direction)) => {
+                self.reorder_into_at_once(first, source, out, direction)?;
+                steps.try_for_each(|(pass, direction)| self.reorder_at_once(pass, out, direction))
+            }
+            None => self.reorder_into_at_once(bijection, source, out, direction),
         }
-        passes.try_for_each(|(pass, direction)| self.reorder_at_once(pass, out, direction))
     }
 
-    /// [`shuffle_into`](Self::shuffle_into) for items of some size, as many in both slices, not by
+    /// [`reorder_into`](Self::reorder_into) for items of some size, as many in both slices, not by
     /// passes.
-    fn shuffle_into_at_once<T: Copy + Send + Sync>(
+    fn reorder_into_at_once<T: Copy + Send + Sync>(
         &mut self,
         bijection: &dyn Bijection,
         source: &[T],
         out: &mut [T],
+        direction: Direction,
     ) -> Result<(), Error> {
         let p = CheckedPermutation::new(bijection, source.len())?;
         let far = tuning::is_far::<T>(source.len()) || p.is_sparse();
@@ -169,16 +181,14 @@ impl Workspace {
         let reorder = || {
             let places = places_of(out);
             // The source is only read through this pointer.
-            let source = SharedPtr::new(source.as_ptr().cast_mut());
-            if let Some(sorting) =
-                self.strategy.sorting::<T>(&p, Direction::Shuffle, far, self.most_buckets)
-            {
+            let start = SharedPtr::new(source.as_ptr().cast_mut());
+            if let Some(sorting) = self.strategy.sorting::<T>(&p, direction, far) {
                 // SAFETY: the places are those of `out`, which this call has borrowed mutably and
                 // does not use otherwise until the sort is done.
                 let out = unsafe { Span::new(places) };
                 // SAFETY: `source` is borrowed, so nobody writes to it and it does not overlap
                 // `out`, and it has as many items as `p` has indexes.
-                let sorted = unsafe { sorting.sort(&source, out, &mut self.partition) };
+                let sorted = unsafe { sorting.sort(&start, out, &mut self.partition) };
                 let placed = sorted.map(|sorted| sorted.map(|place| place()).is_some());
                 if self.settle(placed)? {
                     return Ok(());
@@ -188,36 +198,29 @@ impl Workspace {
             // items are written to them, so every item of `out` is initialised at any time.
             let places = unsafe { &mut *places };
             let p = p.listed(&mut self.partition);
-            p.for_each_run(places, &mut self.partition.tiles, &Gather(source))
+            let tiles = &mut self.partition.tiles;
+            match direction {
+                Direction::Shuffle => p.for_each_run(places, tiles, &Gather(start)),
+                Direction::Unshuffle => {
+                    p.for_each_run(source, tiles, &Scatter(SharedPtr::new(places.as_mut_ptr())))
+                }
+            }
         };
         if is_parallel { parallel::inside(reorder) } else { reorder() }
     }
 
-    /// Copies the items in the order of a seed: that of
-    /// [`par_bijective_shuffled`](crate::ParBijectiveShuffle::par_bijective_shuffled).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`] and [`Error::OutOfMemory`], as for
-    /// [`shuffle_into`](Self::shuffle_into).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let mut out = [0; 3];
-    /// Workspace::new().shuffle_into_by_seed(42, &[1, 2, 3], &mut out)?;
-    /// assert_eq!(out.to_vec(), [1, 2, 3].par_bijective_shuffled(42));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn shuffle_into_by_seed<T: Copy + Send + Sync>(
+    /// Moves the items by the permutation of an order, in a given direction.
+    #[inline]
+    fn reorder<T: Send>(
         &mut self,
-        seed: impl Into<Seed>,
-        source: &[T],
-        out: &mut [T],
+        order: Order,
+        items: &mut [T],
+        direction: Direction,
     ) -> Result<(), Error> {
-        self.shuffle_into(&Standard::from_seed(source.len() as u64, seed), source, out)
+        match order.0 {
+            By::Seed(seed) => self.reorder_by_seed(seed, items, direction),
+            By::Bijection(bijection) => self.reorder_by(bijection, items, direction),
+        }
     }
 
     /// Moves the items by the permutation of a seed, in a given direction.
@@ -248,7 +251,7 @@ impl Workspace {
     ///
     /// As [`Compactor::shuffle`](crate::Compactor::shuffle). After an error, or a panic of the
     /// bijection, the items are unchanged.
-    pub(crate) fn reorder<T: Send>(
+    pub(crate) fn reorder_by<T: Send>(
         &mut self,
         bijection: &dyn Bijection,
         items: &mut [T],
@@ -262,7 +265,7 @@ impl Workspace {
         })
     }
 
-    /// [`reorder`](Self::reorder) for items of some size, not by passes.
+    /// [`reorder_by`](Self::reorder_by) for items of some size, not by passes.
     pub(super) fn reorder_at_once<T: Send>(
         &mut self,
         bijection: &dyn Bijection,
@@ -276,8 +279,7 @@ impl Workspace {
             self.adopt();
         }
         let reorder = || {
-            let (is_kept, most_buckets) = (self.is_kept, self.most_buckets);
-            for way in self.strategy.ways::<T>(&p, direction, far, is_kept, most_buckets) {
+            for way in self.strategy.ways::<T>(&p, direction, far, self.is_kept) {
                 let places = places_of(items);
                 let start = SharedPtr::new(places.cast::<T>());
                 let moved = match way {
@@ -436,21 +438,36 @@ impl<T: Send, N: Index> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
     }
 }
 
-/// Copies consecutive items to the scratch places at the indexes of a [`CheckedPermutation`]. It
+/// Copies consecutive items to the places elsewhere at the indexes of a [`CheckedPermutation`]. It
 /// holds the start of as many places as the permutation's length, which are used for nothing else.
 struct Scatter<T>(SharedPtr<MaybeUninit<T>>);
+
+impl<T> Scatter<T> {
+    #[inline(always)]
+    fn scatter<N: Index>(&self, items: &[T], indices: &[N]) {
+        for (item, &index) in items.iter().zip(indices) {
+            // SAFETY: the indexes of a checked permutation are below its length, which is that of
+            // the places.
+            let place = unsafe { self.0.at(index.extend() as usize) };
+            // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to
+            // the place, since a checked permutation has each index once. The copy counts only as
+            // bytes until `commit` makes all copies the items at once; or the items are `Copy`, and
+            // may be duplicated.
+            unsafe { ptr::copy_nonoverlapping(ptr::from_ref(item), place.cast::<T>(), 1) };
+        }
+    }
+}
 
 impl<T: Send, N: Index> MoveRun<&mut [T], N> for Scatter<T> {
     #[inline]
     fn move_run(&self, items: &mut [T], indices: &[N]) {
-        for (item, &index) in items.iter_mut().zip(indices) {
-            // SAFETY: the indexes of a checked permutation are below its length, which is that of
-            // the scratch buffer.
-            let place = unsafe { self.0.at(index.extend() as usize) };
-            // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to
-            // the place, since a checked permutation has each index once. The copy counts only as
-            // bytes until `commit` makes all copies the items at once.
-            unsafe { ptr::copy_nonoverlapping(ptr::from_mut(item), place.cast::<T>(), 1) };
-        }
+        self.scatter(items, indices);
+    }
+}
+
+impl<T: Copy + Send + Sync, N: Index> MoveRun<&[T], N> for Scatter<T> {
+    #[inline]
+    fn move_run(&self, items: &[T], indices: &[N]) {
+        self.scatter(items, indices);
     }
 }

@@ -16,7 +16,7 @@ use crate::compact::Direction;
 /// How the CPU engine moves items. All strategies give the same result.
 ///
 /// [`Workspace::with_strategy`](crate::Workspace::with_strategy) chooses one, also for a single
-/// call: `Workspace::new().with_strategy(strategy).shuffle_by_seed(seed, &mut items)`.
+/// call: `Workspace::new().with_strategy(strategy).shuffle(seed, &mut items)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
@@ -84,14 +84,13 @@ impl Strategy {
         direction: Direction,
         far: bool,
         is_kept: bool,
-        most_buckets: u64,
     ) -> impl Iterator<Item = Way<'p>> {
         // Each is asked for only when it is to be tried: short calls notice it otherwise.
         [is_kept, !is_kept].into_iter().filter_map(move |sorts| {
             if sorts {
-                self.sorting::<T>(p, direction, far, most_buckets).map(Way::Sorted)
+                self.sorting::<T>(p, direction, far).map(Way::Sorted)
             } else {
-                self.in_place::<T>(p, direction, far, most_buckets).map(Way::InPlace)
+                self.in_place::<T>(p, direction, far).map(Way::InPlace)
             }
         })
     }
@@ -103,12 +102,10 @@ impl Strategy {
         p: &'p CheckedPermutation,
         direction: Direction,
         far: bool,
-        most_buckets: u64,
     ) -> Option<InPlace<'p>> {
         let is_wanted = self == Self::InPlace || (self == Self::Auto && far);
         let trusted = p.trusted().filter(|_| is_wanted)?;
-        let most_buckets = most_buckets.min(tuning::MOST_EXCHANGES);
-        InPlace::new::<T>(trusted, p.len(), direction, most_buckets)
+        InPlace::new::<T>(trusted, p.len(), direction, tuning::MOST_EXCHANGES)
     }
 
     /// Whether items are moved along the cycles of the permutation, if they are not sorted or
@@ -126,14 +123,12 @@ impl Strategy {
     /// The sort by which the partitioned strategy moves items of type T; `None` if the direct
     /// strategy is to move them.
     ///
-    /// The items are `far` if they are too many for the caches. `most_buckets` is
-    /// [`MOST_BUCKETS`](super::tuning::MOST_BUCKETS) except in tests.
+    /// The items are `far` if they are too many for the caches.
     pub(super) fn sorting<'p, T>(
         self,
         p: &'p CheckedPermutation,
         direction: Direction,
         far: bool,
-        most_buckets: u64,
     ) -> Option<Sorting<'p>> {
         let (is_wanted, may_waste) = match self {
             Self::Auto => (far, false),
@@ -141,7 +136,7 @@ impl Strategy {
             Self::Partitioned => (true, true),
         };
         let trusted = p.trusted().filter(|_| is_wanted)?;
-        let sorting = Sorting::new::<T>(trusted, p.len(), direction, most_buckets)?;
+        let sorting = Sorting::new::<T>(trusted, p.len(), direction, tuning::MOST_BUCKETS)?;
         // Few items waste little memory, and every slot would be evaluated without it.
         let may_waste = may_waste || sorting.is_sparse();
         (may_waste || !sorting.wastes_memory::<T>()).then_some(sorting)

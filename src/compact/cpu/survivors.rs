@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
 use crate::Error;
+use crate::bijection::hooks::Hooked;
 use crate::engine::base::memory::{Buffer, assume_init, assume_init_mut};
 use crate::engine::word::Index;
 use crate::{Bijection, Trusted};

@@ -32,7 +32,7 @@ use crate::engine::base::memory::Buffer;
 /// let mut workspace = Workspace::new();
 /// let mut items: Vec<u32> = (0..1000).collect();
 /// for epoch in 0..3 {
-///     workspace.shuffle_by_seed(Seed::new(42).with_epoch(epoch), &mut items)?;
+///     workspace.shuffle(Seed::new(42).with_epoch(epoch), &mut items)?;
 /// }
 /// // With any bijection:
 /// workspace.shuffle(&VariablePhilox::<24>::from_seed(1000, 42), &mut items)?;
@@ -43,8 +43,6 @@ pub struct Workspace {
     pub(super) strategy: Strategy,
     /// Whether the memory will perhaps serve another call.
     pub(super) is_kept: bool,
-    /// [`tuning::MOST_BUCKETS`], or in tests a smaller number, which makes the buckets larger.
-    pub(super) most_buckets: u64,
     /// The direct strategy's copy of the items.
     pub(super) scratch: Buffer,
     pub(super) partition: partitioned::Buffers,
@@ -104,7 +102,6 @@ impl Workspace {
         Self {
             strategy: Strategy::Auto,
             is_kept: true,
-            most_buckets: tuning::MOST_BUCKETS,
             scratch: Buffer::new(),
             partition: partitioned::Buffers::new(),
             in_place: in_place::Buffers::new(),
@@ -119,6 +116,14 @@ impl Workspace {
         let mut workspace = Self { is_kept: false, scratch, ..Self::new() };
         workspace.partition.tiles = tiles;
         Once(workspace)
+    }
+
+    /// Frees what calls without a workspace have left to later ones: to those of this thread, and
+    /// to those of the process.
+    pub(crate) fn release() {
+        let _ = SHORT.try_with(|short| drop(short.take()));
+        // What was there is freed when the lock is open again.
+        let _left = LONG.lock().map(|mut long| mem::take(&mut *long));
     }
 
     /// Takes over what earlier calls have left, if this workspace is not kept.
@@ -235,14 +240,14 @@ mod tests {
             bytes
         };
         let mut items: Vec<u64> = (0..1000).collect();
-        Workspace::once().shuffle_by_seed(1, &mut items).unwrap();
+        Workspace::once().shuffle(1, &mut items).unwrap();
         let first = kept();
         assert!(first[0] >= 8000 && first[1] == 0, "{first:?}");
         let mut workspace = Workspace::once();
         // Within a call there may be another.
-        Workspace::once().shuffle_by_seed(1, &mut items[..500]).unwrap();
-        workspace.unshuffle_by_seed(1, &mut items[..500]).unwrap();
-        workspace.unshuffle_by_seed(1, &mut items).unwrap();
+        Workspace::once().shuffle(1, &mut items[..500]).unwrap();
+        workspace.unshuffle(1, &mut items[..500]).unwrap();
+        workspace.unshuffle(1, &mut items).unwrap();
         drop(workspace);
         assert!(items.into_iter().eq(0..1000));
         assert_eq!(kept(), first);

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::affine::Affine;
 use crate::affine::engine::{check_length, index_bits};
 use crate::affine::{BitMatrix, Network};
+use crate::cuda::raw::RawArray;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
@@ -206,33 +207,28 @@ impl CudaWorkspace {
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// Permutes an array at a raw address, for memory that other libraries own.
+    /// Permutes an array at raw addresses.
     ///
     /// # Safety
     ///
-    /// `source` and `out` are addresses of `2^bits` items of `item_bytes` bytes each, in memory
-    /// that this context's device can access. That memory is neither freed nor otherwise used until
-    /// the stream has finished with it.
+    /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each, in memory that
+    /// this context's device can access. That memory is neither freed nor otherwise used until the
+    /// stream has finished with it.
     ///
     /// # Errors
     ///
+    /// [`Error::LengthMismatch`] if there are not as many items as the map has points;
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge) beyond 64 KiB;
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
     /// does not fit 64 bits; [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two
     /// arrays overlap; and otherwise as [`permute_into`](Self::permute_into).
-    pub unsafe fn permute_raw(
-        &mut self,
-        map: &Affine,
-        source: u64,
-        out: u64,
-        item_bytes: usize,
-    ) -> Result<(), Error> {
-        if source.abs_diff(out) < array_bytes(item_bytes, map.bits())? {
+    pub unsafe fn permute_raw(&mut self, map: &Affine, array: RawArray) -> Result<(), Error> {
+        check_length(map, array.len)?;
+        if array.source.abs_diff(array.out) < array_bytes(array.item_bytes, map.bits())? {
             return Err(Error::Gpu(GpuError::Overlap));
         }
         self.enter()?;
-        let array = Array::given(source, out, item_bytes);
-        let plan = plan::permute(map, array, &self.executor.device.limits)?;
+        let plan = plan::permute(map, array.array(), &self.executor.device.limits)?;
         // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each
         // has as many items of that size as the map has points, and that nobody else uses or frees
         // them until the stream has finished with them.

@@ -8,9 +8,8 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 use super::engine::CudaGroup;
 use super::given::{job_of_items, reading, total, writing};
 use super::shards::Shards;
-use crate::Bijection;
 use crate::Error;
-use crate::compact::Direction;
+use crate::compact::{Chosen, Direction, Order};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
 
@@ -41,13 +40,13 @@ impl CudaGroup {
     ///   direct one, and [`GpuError::Captured`](crate::error::GpuError::Captured) if a stream is
     ///   being captured in a graph, which a group does not support; nothing was moved.
     /// * [`GpuError::Driver`](crate::error::GpuError::Driver).
-    pub fn shuffle_into<T: DeviceRepr>(
+    pub fn shuffle_into<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         source: &[impl DeviceArray<T>],
         out: &mut [impl DeviceArrayMut<T>],
     ) -> Result<(), Error> {
-        self.copy(bijection, source, out, Direction::Shuffle)
+        self.copy(order.into(), source, out, Direction::Shuffle)
     }
 
     /// Copies the items back into their original order: item `k` of `source` to place `p[k]` of
@@ -56,24 +55,24 @@ impl CudaGroup {
     /// # Errors
     ///
     /// As [`shuffle_into`](Self::shuffle_into).
-    pub fn unshuffle_into<T: DeviceRepr>(
+    pub fn unshuffle_into<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         source: &[impl DeviceArray<T>],
         out: &mut [impl DeviceArrayMut<T>],
     ) -> Result<(), Error> {
-        self.copy(bijection, source, out, Direction::Unshuffle)
+        self.copy(order.into(), source, out, Direction::Unshuffle)
     }
 
     fn copy<T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: Order,
         source: &[impl DeviceArray<T>],
         out: &mut [impl DeviceArrayMut<T>],
         direction: Direction,
     ) -> Result<(), Error> {
-        let len = total(source.iter().map(|slice| slice.len()), bijection)?;
-        CudaGroupArrays::new(self, bijection, len).array(source, out)?.execute(direction)
+        let len = total(source.iter().map(|slice| slice.len()), order)?;
+        CudaGroupArrays::new(self, order, len).array(source, out)?.execute(direction)
     }
 
     /// Begins a call that moves several arrays, of any types, by one permutation of `len` items.
@@ -92,7 +91,7 @@ impl CudaGroup {
     /// use bijective_shuffle::cuda::CudaGroup;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut group = match CudaGroup::of_all_devices() {
+    /// let mut group = match CudaGroup::on_all_devices() {
     ///     Ok(group) => group,
     ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
     ///     Err(error) => return Err(error.into()),
@@ -106,8 +105,7 @@ impl CudaGroup {
     ///     new_keys.push(stream.alloc_zeros::<u64>(1000)?);
     ///     new_rows.push(stream.alloc_zeros::<[f32; 3]>(1000)?);
     /// }
-    /// let f = Standard::from_seed(len as u64, 42);
-    /// let arrays = group.arrays(&f, len).array(&keys, &mut new_keys)?.array(&rows, &mut new_rows)?;
+    /// let arrays = group.arrays(42, len).array(&keys, &mut new_keys)?.array(&rows, &mut new_rows)?;
     /// match arrays.shuffle() {
     ///     // NVRTC, which compiles the kernels of groups, is not installed.
     ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
@@ -119,10 +117,10 @@ impl CudaGroup {
     /// ```
     pub fn arrays<'a>(
         &'a mut self,
-        bijection: &'a dyn Bijection,
+        order: impl Into<Order<'a>>,
         len: usize,
     ) -> CudaGroupArrays<'a> {
-        CudaGroupArrays::new(self, bijection, len as u64)
+        CudaGroupArrays::new(self, order.into(), len as u64)
     }
 }
 
@@ -134,14 +132,14 @@ impl CudaGroup {
 /// kernels are compiled, and the working memory is there.
 pub struct CudaGroupArrays<'a> {
     group: &'a mut CudaGroup,
-    bijection: &'a dyn Bijection,
+    chosen: Chosen<'a>,
     len: u64,
     arrays: Vec<Box<dyn Slices + 'a>>,
 }
 
 impl<'a> CudaGroupArrays<'a> {
-    pub(super) fn new(group: &'a mut CudaGroup, bijection: &'a dyn Bijection, len: u64) -> Self {
-        Self { group, bijection, len, arrays: Vec::new() }
+    pub(super) fn new(group: &'a mut CudaGroup, order: Order<'a>, len: u64) -> Self {
+        Self { group, chosen: order.for_len(len), len, arrays: Vec::new() }
     }
 
     /// Adds an array and the array that its items are copied to, each with one slice for each
@@ -161,8 +159,8 @@ impl<'a> CudaGroupArrays<'a> {
         self.group.members.check(source.iter().map(|slice| slice.stream()))?;
         self.group.members.check(out.iter().map(|slice| slice.stream()))?;
         let lens = [
-            total(source.iter().map(|slice| slice.len()), self.bijection)?,
-            total(out.iter().map(|slice| slice.len()), self.bijection)?,
+            total(source.iter().map(|slice| slice.len()), self.chosen.bijection())?,
+            total(out.iter().map(|slice| slice.len()), self.chosen.bijection())?,
         ];
         if let Some(&actual) = lens.iter().find(|&&len| len != self.len) {
             return Err(Error::LengthMismatch { expected: self.len, actual });
@@ -192,9 +190,9 @@ impl<'a> CudaGroupArrays<'a> {
 
     /// Moves the arrays.
     pub(super) fn execute(self, direction: Direction) -> Result<(), Error> {
-        let Self { group, bijection, len, mut arrays } = self;
+        let Self { group, chosen, len, mut arrays } = self;
         let largest = arrays.iter().map(|array| array.item()).max().unwrap_or(0);
-        let Some(job) = job_of_items(bijection, len, largest)? else { return Ok(()) };
+        let Some(job) = job_of_items(chosen.bijection(), len, largest)? else { return Ok(()) };
         // Items of size zero cannot be told apart, so they need not be moved.
         arrays.retain(|array| array.item() > 0);
         let streams: Vec<_> = group.streams().cloned().collect();

@@ -13,10 +13,9 @@ use super::phase::Phase;
 use super::room::{self, Candidate};
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
-use crate::Bijection;
 use crate::Error;
 use crate::Word;
-use crate::compact::Direction;
+use crate::compact::{Direction, Order};
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::in_use::SlicesInUse;
@@ -69,7 +68,7 @@ use crate::error::GpuError;
 /// use bijective_shuffle::cuda::CudaGroup;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut group = match CudaGroup::of_all_devices() {
+/// let mut group = match CudaGroup::on_all_devices() {
 ///     Ok(group) => group,
 ///     // No GPU or no driver is an ordinary state.
 ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
@@ -82,7 +81,7 @@ use crate::error::GpuError;
 ///     source.push(stream.clone_htod(&(first..first + 1000_u64).collect::<Vec<_>>())?);
 ///     out.push(stream.alloc_zeros::<u64>(1000)?);
 /// }
-/// match group.shuffle_into(&Standard::from_seed(len, 42), &source, &mut out) {
+/// match group.shuffle_into(42, &source, &mut out) {
 ///     // NVRTC, which compiles the kernels of groups, is not installed.
 ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     shuffled => shuffled?,
@@ -148,8 +147,8 @@ impl CudaGroup {
     /// # Errors
     ///
     /// As [`on_devices`](Self::on_devices).
-    pub fn of_all_devices() -> Result<Self, Error> {
-        Self::on_devices(&(0..Cuda::devices()?).collect::<Vec<_>>())
+    pub fn on_all_devices() -> Result<Self, Error> {
+        Self::on_devices(&(0..Cuda::device_count()?).collect::<Vec<_>>())
     }
 
     /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) serves
@@ -193,38 +192,38 @@ impl CudaGroup {
     /// As [`shuffle_into`](Self::shuffle_into). After a
     /// [`GpuError::Driver`](crate::error::GpuError::Driver) some members may have their new items,
     /// and others still their old ones, so that items are lost.
-    pub fn shuffle_in_place<T: DeviceRepr>(
+    pub fn shuffle<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         items: &mut [impl DeviceArrayMut<T>],
     ) -> Result<(), Error> {
-        self.reorder(bijection, items, Direction::Shuffle)
+        self.reorder(order.into(), items, Direction::Shuffle)
     }
 
-    /// Undoes [`shuffle_in_place`](Self::shuffle_in_place): item `k` moves to place `p[k]`.
+    /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.
     ///
     /// # Errors
     ///
-    /// As [`shuffle_in_place`](Self::shuffle_in_place).
-    pub fn unshuffle_in_place<T: DeviceRepr>(
+    /// As [`shuffle`](Self::shuffle).
+    pub fn unshuffle<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         items: &mut [impl DeviceArrayMut<T>],
     ) -> Result<(), Error> {
-        self.reorder(bijection, items, Direction::Unshuffle)
+        self.reorder(order.into(), items, Direction::Unshuffle)
     }
 
     fn reorder<T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: Order,
         items: &mut [impl DeviceArrayMut<T>],
         direction: Direction,
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(items.iter().map(|slice| slice.stream()))?;
-        let len = total(items.iter().map(|slice| slice.len()), bijection)?;
-        let item = size_of::<T>();
-        let Some(job) = job_of_items(bijection, len, item)? else { return Ok(()) };
+        let len = total(items.iter().map(|slice| slice.len()), order)?;
+        let (chosen, item) = (order.for_len(len), size_of::<T>());
+        let Some(job) = job_of_items(chosen.bijection(), len, item)? else { return Ok(()) };
         self.members.enter()?;
         let mut guards = SlicesInUse::default();
         let items = writing(items, &streams, &mut guards);
@@ -269,9 +268,9 @@ impl CudaGroup {
     ///
     /// As [`shuffle_into`](Self::shuffle_into), except for errors that occur only when the kernels
     /// run.
-    pub fn reserve<T: DeviceRepr>(
+    pub fn reserve<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         from: &[usize],
         to: &[usize],
     ) -> Result<usize, Error> {
@@ -281,13 +280,16 @@ impl CudaGroup {
                 return Err(GpuError::Members { members, slices }.into());
             }
         }
-        let expected = total(from.iter().copied(), bijection)?;
-        let actual = total(to.iter().copied(), bijection)?;
+        let order = order.into();
+        let expected = total(from.iter().copied(), order)?;
+        let actual = total(to.iter().copied(), order)?;
         if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
-        let item = size_of::<T>();
-        let Some(job) = job_of_items(bijection, expected, item)? else { return Ok(self.bytes()) };
+        let (chosen, item) = (order.for_len(expected), size_of::<T>());
+        let Some(job) = job_of_items(chosen.bijection(), expected, item)? else {
+            return Ok(self.bytes());
+        };
         let at = any_address::<T>();
         let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), item);
         let arrays = [[of(from), of(to)]];
@@ -308,17 +310,18 @@ impl CudaGroup {
     ///
     /// As [`shuffle_into`](Self::shuffle_into), and [`Error::IndexTooWide`] if `N` cannot hold the
     /// indexes.
-    pub fn indexes<N: Word + DeviceRepr>(
+    pub fn write_indexes<'o, N: Word + DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         out: &mut [impl DeviceArrayMut<N>],
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(out.iter().map(|slice| slice.stream()))?;
-        let len = total(out.iter().map(|slice| slice.len()), bijection)?;
+        let order = order.into();
+        let len = total(out.iter().map(|slice| slice.len()), order)?;
         // CUDA has no driver for 32 bits, so no bit is lost.
         check_word::<N>(len as usize)?;
-        let job = Job::new(bijection, len, nowhere())?;
+        let job = Job::new(order.for_len(len).bijection(), len, nowhere())?;
         self.members.enter()?;
         let mut guards = SlicesInUse::default();
         let out = writing(out, &streams, &mut guards);

@@ -7,6 +7,7 @@ use cudarc::driver::CudaStream;
 use super::shards::Shards;
 use crate::Bijection;
 use crate::Error;
+use crate::compact::Order;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::cuda::runtime::plan::Address;
@@ -45,13 +46,16 @@ pub(super) fn job_of_items(
 /// # Errors
 ///
 /// [`Error::LengthExceedsDomain`] if 64 bits do not count them.
-pub(super) fn total(
+pub(super) fn total<'o>(
     lens: impl IntoIterator<Item = usize>,
-    bijection: &dyn Bijection,
+    order: impl Into<Order<'o>>,
 ) -> Result<u64, Error> {
     let mut lens = lens.into_iter();
     let total = lens.try_fold(0_u64, |sum, len| sum.checked_add(len as u64));
-    total.ok_or_else(|| Error::LengthExceedsDomain { len: u64::MAX, last: bijection.last() })
+    total.ok_or_else(|| {
+        let last = order.into().for_len(u64::MAX).bijection().last();
+        Error::LengthExceedsDomain { len: u64::MAX, last }
+    })
 }
 
 /// The array of slices that are read in the members' streams.

@@ -13,7 +13,7 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, MOST_POINTS, Plan};
 use crate::error::GpuError;
 
-/// A job or, for a bijection that has [passes](Bijection::passes), one for each of them.
+/// A job or, for a bijection that has passes (`EngineHooks::passes`), one for each of them.
 pub(in crate::cuda) struct Jobs {
     first: Job,
     /// Those of the later passes: for most bijections there are none.
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_part_without_a_text_is_refused() {
         let p = Permutation::new(LEN, 1);
-        let table = Permutation::with_bijection(LEN, Table::from_seed(LEN, 1)).unwrap();
+        let table = Permutation::from_bijection(LEN, Table::from_seed(LEN, 1)).unwrap();
         let both = p.then(&table).unwrap();
         let movement = Movement::items(vec![], Direction::Shuffle).unwrap();
         let refused = Jobs::new(&both, LEN, movement).err().unwrap();

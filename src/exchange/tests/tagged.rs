@@ -127,7 +127,7 @@ fn items_with_tags_go_where_they_go_without() {
             check_tagged(&Permutation::new(len, 42), from, to);
             check_tagged(&Permutation::walk(len, 42), from, to);
             let philox = VariablePhilox::<24>::from_seed(len, 42);
-            check_tagged(&Permutation::with_bijection(len, philox).unwrap(), from, to);
+            check_tagged(&Permutation::from_bijection(len, philox).unwrap(), from, to);
         }
     }
 }
@@ -145,7 +145,7 @@ fn tags_are_for_many_items_of_random_order() {
 
     let len = 1 << 18;
     let counter = Lcg::new(18, 1, 0).unwrap();
-    let p = Permutation::with_bijection(len, counter).unwrap();
+    let p = Permutation::from_bijection(len, counter).unwrap();
     let even = Division::even(len, 2);
     let plans: Vec<_> =
         (0..2).map(|rank| TaggedExchange::shuffle(&p, None, &even, &even, rank).unwrap()).collect();
@@ -275,7 +275,7 @@ fn another_domain_than_the_plans_is_an_error() {
     let mut workspace = Workspace::new();
     for later in [Some(20), Some(17), None] {
         for is_back in [false, true] {
-            let p = Permutation::with_bijection(len, Changing::new(18, later, 0)).unwrap();
+            let p = Permutation::from_bijection(len, Changing::new(18, later, 0)).unwrap();
             let census = Census::new(&p).unwrap();
             let new = if is_back { TaggedExchange::unshuffle } else { TaggedExchange::shuffle };
             let plan = new(&p, Some(&census), &all, &all, 0).unwrap();
@@ -284,10 +284,10 @@ fn another_domain_than_the_plans_is_an_error() {
             assert_eq!(refused, ExchangeError::ItemsDiffer.into(), "{later:?}, back {is_back}");
         }
         // If the domain is another one from the start, there are no buckets for it.
-        let p = Permutation::with_bijection(len, Changing::new(18, later, 1)).unwrap();
+        let p = Permutation::from_bijection(len, Changing::new(18, later, 1)).unwrap();
         assert!(!TaggedExchange::shuffle(&p, None, &all, &all, 0).unwrap().serves::<u32>());
     }
-    let p = Permutation::with_bijection(len, Changing::new(18, Some(18), 0)).unwrap();
+    let p = Permutation::from_bijection(len, Changing::new(18, Some(18), 0)).unwrap();
     let plan = TaggedExchange::shuffle(&p, None, &all, &all, 0).unwrap();
     assert!(plan.sort(&mut workspace, &items).unwrap().is_some());
 }
@@ -339,7 +339,7 @@ fn two_items_of_a_slot_are_found_in_their_chunk() {
     let len = 900_000;
     let of = |slots| {
         let inner = MulXorshift::<10>::from_seed(len, 42);
-        Permutation::with_bijection(len, Swapped { inner, slots }).unwrap()
+        Permutation::from_bijection(len, Swapped { inner, slots }).unwrap()
     };
     let same = of([0, 0]);
     let from = Division::even(len, 2);

@@ -166,7 +166,7 @@ fn forged_cursors_do_no_harm() {
     forge(&Permutation::new(100, 1), false, 6, 20);
     forge(&Permutation::walk(30_000, 1), false, 7, 20);
     let sparse = MulXorshift::<10>::from_seed(1 << 14, 1);
-    forge(&Permutation::with_bijection(100, sparse).unwrap(), false, 8, 20);
+    forge(&Permutation::from_bijection(100, sparse).unwrap(), false, 8, 20);
     // Near the end of all numbers, where each index may be far from the next one.
     forge(&Permutation::walk(u64::MAX, 1), false, 9, 20);
     forge(&Permutation::new(1 << 63, 1), false, 10, 20);

@@ -21,9 +21,21 @@ fn ends_of_a_trillion_items_are_there_at_once() {
     let last: Vec<u64> = p.iter().rev().take(100_000).collect();
     for k in [0, 1, 5, 999, 1000, 99_999] {
         let (a, b) = (first[k as usize], last[k as usize]);
-        assert_eq!((p.get(k), p.get(TRILLION - 1 - k)), (Some(a), Some(b)), "{k}");
-        assert_eq!((p.position(a), p.position(b)), (Some(k), Some(TRILLION - 1 - k)), "{k}");
-        assert_eq!((back.get(a), back.position(k)), (Some(k), Some(a)), "{k}");
+        assert_eq!(
+            (p.try_get(k).unwrap(), p.try_get(TRILLION - 1 - k).unwrap()),
+            (Some(a), Some(b)),
+            "{k}"
+        );
+        assert_eq!(
+            (p.try_position(a).unwrap(), p.try_position(b).unwrap()),
+            (Some(k), Some(TRILLION - 1 - k)),
+            "{k}"
+        );
+        assert_eq!(
+            (back.try_get(a).unwrap(), back.try_position(k).unwrap()),
+            (Some(k), Some(a)),
+            "{k}"
+        );
     }
     assert!(p.range(5..10).unwrap().eq(first[5..10].iter().copied()));
     assert!(p.range(TRILLION - 1000..).unwrap().eq(last[..1000].iter().rev().copied()));
@@ -79,8 +91,6 @@ fn the_middle_of_a_trillion_items_needs_a_walk_or_an_index() {
     assert_eq!(p.resume(&iter.cursor()).unwrap_err(), REFUSED);
 
     let panicked = [
-        catch_unwind(|| p.get(MIDDLE)),
-        catch_unwind(|| p.position(index)),
         catch_unwind(|| p.iter().nth_back(MIDDLE as usize)),
         catch_unwind(|| p.head(1 << 30).into_par_iter().find_any(|_| true)),
         catch_unwind(|| p.inverse().iter().next()),
@@ -96,8 +106,11 @@ fn the_middle_of_a_trillion_items_needs_a_walk_or_an_index() {
 #[test]
 fn a_walk_and_blocks_have_every_view_of_a_trillion_items() {
     fn check<B: Bijection + Clone>(p: &Permutation<B>) {
-        let index = p.get(MIDDLE).unwrap();
-        assert_eq!((p.position(index), p.inverse().get(index)), (Some(MIDDLE), Some(MIDDLE)));
+        let index = p.try_get(MIDDLE).unwrap().unwrap();
+        assert_eq!(
+            (p.try_position(index).unwrap(), p.inverse().try_get(index).unwrap()),
+            (Some(MIDDLE), Some(MIDDLE))
+        );
         assert_eq!(p.range(MIDDLE..).unwrap().next(), Some(index));
         assert_eq!(p.shard(1, 2).unwrap().next(), Some(index));
         if let Ok(middle) = usize::try_from(MIDDLE) {
@@ -110,7 +123,7 @@ fn a_walk_and_blocks_have_every_view_of_a_trillion_items() {
     }
     check(&Permutation::walk(TRILLION, 42));
     let blocks = BlockShuffle::new(TRILLION, 4096, 1000, 42).unwrap();
-    check(&Permutation::with_bijection(TRILLION, blocks).unwrap());
+    check(&Permutation::from_bijection(TRILLION, blocks).unwrap());
 }
 
 /// Which domains are indexed unasked, and that those are.
@@ -126,18 +139,18 @@ fn smaller_domains_are_indexed_unasked() {
     // Places near an end need none.
     let p = Permutation::new(3_000_000, 1);
     for k in (0..1000).chain(2_999_000..3_000_000) {
-        assert_eq!(p.get(k), Some(all[k as usize]));
-        assert_eq!(p.position(all[k as usize]), Some(k));
+        assert_eq!(p.try_get(k).unwrap(), Some(all[k as usize]));
+        assert_eq!(p.try_position(all[k as usize]).unwrap(), Some(k));
     }
     assert!(p.range(2_999_000..).unwrap().eq(all[2_999_000..].iter().copied()));
     assert!(p.index().is_none());
 
     // Few items are listed, however large the domain.
     let wide = MulXorshift::<10>::from_seed(u64::MAX, 1);
-    let p = Permutation::with_bijection(1000, wide).unwrap();
+    let p = Permutation::from_bijection(1000, wide).unwrap();
     assert!(p.try_get(500).unwrap().is_some() && p.index().is_some());
     let many = SurvivorIndex::UNASKED_SLOTS / 64;
-    let p = Permutation::with_bijection(many, wide).unwrap();
+    let p = Permutation::from_bijection(many, wide).unwrap();
     assert_eq!(
         p.try_get(many / 2).unwrap_err(),
         Error::View(ViewError::IndexNotBuilt { last: u64::MAX })
@@ -160,14 +173,14 @@ fn the_building_of_an_index_stops_when_it_is_told_to() {
         assert_eq!(p.build_index_while(|| true), Ok(true));
         assert!(p.index().is_some());
         for k in (0..p.len()).step_by(997) {
-            assert_eq!(p.get(k), Some(expected[k as usize]));
+            assert_eq!(p.try_get(k).unwrap(), Some(expected[k as usize]));
         }
         assert_eq!(p.build_index_while(|| false), Ok(true), "there is one");
     }
     check(Permutation::new((1 << 20) + 1, 1));
-    check(Permutation::with_bijection(40_000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
+    check(Permutation::from_bijection(40_000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
     // One thread.
-    check(Permutation::with_bijection(7000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
+    check(Permutation::from_bijection(7000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
     assert_eq!(Permutation::walk(1_000_000, 1).build_index_while(|| false), Ok(true));
 }
 
@@ -193,13 +206,13 @@ fn places_are_found_wherever_the_survivors_are() {
     for flipped in [false, true] {
         let len = 300_000;
         let f = Affine { last: (1 << 20) - 1, flipped };
-        let p = Permutation::with_bijection(len, f).unwrap();
+        let p = Permutation::from_bijection(len, f).unwrap();
         let expected = |k| if flipped { len - 1 - k } else { k };
         for k in [0, 1, 100, len / 2, len - 100, len - 1] {
             let p = p.clone();
-            assert_eq!(p.get(k), Some(expected(k)), "{k}");
-            let p = Permutation::with_bijection(len, p.bijection().clone()).unwrap();
-            assert_eq!(p.position(expected(k)), Some(k), "{k}");
+            assert_eq!(p.try_get(k).unwrap(), Some(expected(k)), "{k}");
+            let p = Permutation::from_bijection(len, p.bijection().clone()).unwrap();
+            assert_eq!(p.try_position(expected(k)).unwrap(), Some(k), "{k}");
             let ahead = p.range(k..).unwrap().take(3);
             assert!(ahead.eq((k..len).take(3).map(expected)), "{k}");
             assert_eq!(p.range(..=k).unwrap().next_back(), Some(expected(k)), "{k}");

@@ -15,7 +15,7 @@ use rayon::ThreadPoolBuilder;
 
 fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {
     let mut expected = vec![0; len as usize];
-    Serial.indexes(f, &mut expected).unwrap();
+    Serial.write_indexes(f, &mut expected).unwrap();
     expected
 }
 
@@ -37,11 +37,15 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, expected: &[u64], steps: usiz
     assert_eq!(p.par_iter().collect::<Vec<_>>(), expected, "{what}: in parallel");
     for k in (0..expected.len()).step_by(expected.len() / steps + 1) {
         let index = expected[k];
-        assert_eq!(p.get(k as u64), Some(index), "{what}: get {k}");
-        assert_eq!(p.position(index), Some(k as u64), "{what}: position of {index}");
+        assert_eq!(p.try_get(k as u64).unwrap(), Some(index), "{what}: get {k}");
+        assert_eq!(p.try_position(index).unwrap(), Some(k as u64), "{what}: position of {index}");
     }
     for beyond in [len, len + 1, u64::MAX] {
-        assert_eq!((p.get(beyond), p.position(beyond)), (None, None), "{what}");
+        assert_eq!(
+            (p.try_get(beyond).unwrap(), p.try_position(beyond).unwrap()),
+            (None, None),
+            "{what}"
+        );
         assert!(p.head(beyond).eq(p.iter()), "{what}: head {beyond}");
     }
     for (a, b) in [(0, len), (len / 3, len / 2), (len / 2, len), (len, len), (0, len / 7)] {
@@ -52,38 +56,38 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, expected: &[u64], steps: usiz
         assert!(range.clone().rev().eq(part.iter().rev().copied()), "{what}: {a}..{b} back");
         assert_eq!(range.into_par_iter().collect::<Vec<_>>(), part, "{what}: {a}..{b} in parallel");
     }
-    for world in [1, 2, 3, 8, len.max(1), len + 5] {
-        check_shards(p, expected, world, what);
+    for ranks in [1, 2, 3, 8, len.max(1), len + 5] {
+        check_shards(p, expected, ranks, what);
     }
 }
 
 /// Checks some of a number of shards.
-fn check_shards<B: Bijection>(p: &Permutation<B>, expected: &[u64], world: u64, what: &str) {
+fn check_shards<B: Bijection>(p: &Permutation<B>, expected: &[u64], ranks: u64, what: &str) {
     let mut end = 0;
-    for rank in (0..world).step_by((world / 8) as usize + 1) {
-        let shard: Vec<u64> = p.shard(rank, world).unwrap().collect();
-        let start = (u128::from(p.len()) * u128::from(rank) / u128::from(world)) as usize;
-        assert!(world / 8 > 0 || start == end, "{what}: shard {rank} of {world}");
+    for rank in (0..ranks).step_by((ranks / 8) as usize + 1) {
+        let shard: Vec<u64> = p.shard(rank, ranks).unwrap().collect();
+        let start = (u128::from(p.len()) * u128::from(rank) / u128::from(ranks)) as usize;
+        assert!(ranks / 8 > 0 || start == end, "{what}: shard {rank} of {ranks}");
         end = start + shard.len();
-        assert_eq!(shard, expected[start..end], "{what}: shard {rank} of {world}");
+        assert_eq!(shard, expected[start..end], "{what}: shard {rank} of {ranks}");
 
-        let strided = p.shard_strided(rank, world).unwrap();
-        let places = (rank as usize..expected.len()).step_by(world as usize);
+        let strided = p.shard_strided(rank, ranks).unwrap();
+        let places = (rank as usize..expected.len()).step_by(ranks as usize);
         let of_rank: Vec<u64> = places.map(|place| expected[place]).collect();
-        assert!(strided.clone().eq(of_rank.iter().copied()), "{what}: strided {rank} of {world}");
+        assert!(strided.clone().eq(of_rank.iter().copied()), "{what}: strided {rank} of {ranks}");
         assert!(strided.rev().eq(of_rank.into_iter().rev()), "{what}: strided {rank}, back");
     }
-    for rank in [world, u64::MAX] {
-        let refused = Error::View(ViewError::NoSuchShard { rank, world });
-        assert_eq!(p.shard(rank, world).unwrap_err(), refused);
-        assert_eq!(p.shard_strided(rank, world).unwrap_err(), refused);
+    for rank in [ranks, u64::MAX] {
+        let refused = Error::View(ViewError::NoSuchShard { rank, ranks });
+        assert_eq!(p.shard(rank, ranks).unwrap_err(), refused);
+        assert_eq!(p.shard_strided(rank, ranks).unwrap_err(), refused);
     }
 }
 
 /// Checks a bijection's permutation of a length, backwards too.
 fn check_both<B: Bijection + Clone>(f: &B, len: u64, what: &str) {
     let expected = serial(f, len);
-    let p = Permutation::with_bijection(len, f.clone()).unwrap();
+    let p = Permutation::from_bijection(len, f.clone()).unwrap();
     check(&p, &expected, 50, what);
     let backwards = inverse_of(&expected);
     check(&p.inverse(), &backwards, 50, &format!("{what}, inverse"));
@@ -109,7 +113,7 @@ fn views_agree_at_awkward_lengths() {
         let p = Permutation::new(len, 3);
         check(&p, &serial(p.bijection(), len), 200, &format!("Standard, {len}"));
         let grid = GridFeistel::<12>::from_seed(len, 3);
-        let p = Permutation::with_bijection(len, grid).unwrap();
+        let p = Permutation::from_bijection(len, grid).unwrap();
         check(&p, &serial(&grid, len), 200, &format!("GridFeistel, {len}"));
     }
 }
@@ -156,9 +160,9 @@ fn views_agree_on_sparse_domains() {
         check_both(&f, len, &format!("{len} of 2^16 points"));
     }
     let wide = VariablePhilox::<24>::from_seed(u64::MAX, 7);
-    let p = Permutation::with_bijection(1000, wide).unwrap();
-    let mut seen: Vec<u64> = (0..1000).map(|k| p.get(k).unwrap()).collect();
-    assert!((0..1000).all(|k| p.position(seen[k as usize]) == Some(k)));
+    let p = Permutation::from_bijection(1000, wide).unwrap();
+    let mut seen: Vec<u64> = (0..1000).map(|k| p.try_get(k).unwrap().unwrap()).collect();
+    assert!((0..1000).all(|k| p.try_position(seen[k as usize]).unwrap() == Some(k)));
     let slots: Vec<u64> = seen.iter().map(|&index| wide.inverse(index)).collect();
     assert!(slots.is_sorted());
     assert_eq!(p.index().unwrap().slots_per_block(), None);
@@ -172,7 +176,7 @@ fn indexes_of_any_density_agree() {
     let expected = serial(&f, 40_000);
     let mut bytes = usize::MAX;
     for bits in 6..=15 {
-        let p = Permutation::with_bijection(40_000, f.clone()).unwrap();
+        let p = Permutation::from_bijection(40_000, f.clone()).unwrap();
         let p = p.with_index(1 << bits).unwrap();
         let index = p.index().unwrap();
         assert_eq!(index.slots_per_block(), Some(1 << bits));
@@ -256,15 +260,23 @@ fn check_anywhere<B: Bijection + Clone>(p: &Permutation<B>) {
     let len = p.len();
     let back = p.inverse();
     for k in [0, 1, len / 3, len / 2, len - 2, len - 1] {
-        let index = p.get(k).unwrap();
+        let index = p.try_get(k).unwrap().unwrap();
         assert!(index < len);
-        assert_eq!((p.position(index), back.get(index)), (Some(k), Some(k)));
-        assert!(p.range(k..).unwrap().take(3).eq((k..len).take(3).map(|k| p.get(k).unwrap())));
+        assert_eq!(
+            (p.try_position(index).unwrap(), back.try_get(index).unwrap()),
+            (Some(k), Some(k))
+        );
+        assert!(
+            p.range(k..)
+                .unwrap()
+                .take(3)
+                .eq((k..len).take(3).map(|k| p.try_get(k).unwrap().unwrap()))
+        );
         assert_eq!(p.range(..=k).unwrap().next_back(), Some(index));
     }
     let mut last = p.shard(1, 2).unwrap();
-    assert_eq!(last.next_back(), p.get(len - 1));
-    assert_eq!(last.next_back(), p.get(len - 2));
+    assert_eq!(last.next_back(), p.try_get(len - 1).unwrap());
+    assert_eq!(last.next_back(), p.try_get(len - 2).unwrap());
     assert!(p.index().is_none());
 }
 

@@ -100,15 +100,16 @@ fn samples_take_what_the_sample_takes() {
 fn samples_of_wide_domains_are_listed() {
     let items: Vec<u32> = (0..1000).collect();
     let wide = MulXorshift::<10>::from_seed(u64::MAX, 3);
-    let p = Permutation::with_bijection(1000, wide).unwrap();
-    let expected: Vec<u32> = (0..20).map(|k| items[p.get(k).unwrap() as usize]).collect();
-    let p = Permutation::with_bijection(1000, wide).unwrap();
+    let p = Permutation::from_bijection(1000, wide).unwrap();
+    let expected: Vec<u32> =
+        (0..20).map(|k| items[p.try_get(k).unwrap().unwrap() as usize]).collect();
+    let p = Permutation::from_bijection(1000, wide).unwrap();
     assert_eq!(p.sample(&items, 20).unwrap(), expected);
     assert_eq!(p.sample(&items, 0).unwrap(), [0; 0]);
     // A few of many are evaluated, and not all listed.
     let wide = MulXorshift::<10>::from_seed(1 << 26, 3);
     let items = vec![(); 1_000_000];
-    let p = Permutation::with_bijection(1_000_000, wide).unwrap();
+    let p = Permutation::from_bijection(1_000_000, wide).unwrap();
     assert_eq!(p.sample(&items, 5).unwrap().len(), 5);
     assert!(p.index().is_none());
 }
@@ -128,7 +129,7 @@ fn samples_of_liars_do_no_harm() {
         }
     }
     for (len, value) in [(10, 10), (10, u64::MAX), (9, 9), (9, u64::MAX)] {
-        let p = Permutation::with_bijection(len, Liar(value)).unwrap();
+        let p = Permutation::from_bijection(len, Liar(value)).unwrap();
         let items = vec![String::from("x"); len as usize];
         assert!(matches!(p.sample(&items, 5), Err(Error::NotABijection(_))), "{len} {value}");
     }

@@ -122,7 +122,7 @@ proptest! {
 }
 
 fn mix<B: Bijection + Clone>(f: &B, len: u64, inverted: bool, index: bool, steps: &[Step]) {
-    let mut p = Permutation::with_bijection(len, f.clone()).unwrap();
+    let mut p = Permutation::from_bijection(len, f.clone()).unwrap();
     let mut left = serial(f, len);
     if inverted {
         p = p.inverse();

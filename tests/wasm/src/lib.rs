@@ -41,6 +41,6 @@ pub extern "C" fn engines_agree(len: u32) -> bool {
 pub extern "C" fn gpu_is_refused() -> bool {
     let refused = Error::BackendUnavailable { reason: Unavailable::NoSuchSystem };
     let mut items = [1, 2, 3];
-    let moved = Permutation::new(3, 1).on(Backend::Cuda).apply_in_place(&mut items);
+    let moved = Permutation::new(3, 1).with_backend(Backend::Cuda).apply_in_place(&mut items);
     Cuda::new().err().as_ref() == Some(&refused) && moved == Err(refused) && items == [1, 2, 3]
 }

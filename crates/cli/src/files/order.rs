@@ -42,8 +42,8 @@ impl Order {
     /// The same order. [`indexes`](Self::indexes) computes it on another back end; a shuffle of a
     /// file uses the processor's threads anyway.
     #[must_use]
-    pub fn on(self, backend: Backend) -> Self {
-        Self { permutation: self.permutation.on(backend), ..self }
+    pub fn with_backend(self, backend: Backend) -> Self {
+        Self { permutation: self.permutation.with_backend(backend), ..self }
     }
 
     /// A part of the order: these places of what is left of it.
@@ -69,7 +69,7 @@ impl Order {
     /// [`ViewError::NoSuchShard`] if `rank` is not below `world`.
     pub fn shard(self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
-            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
+            return Err(Error::View(ViewError::NoSuchShard { rank, ranks: world }));
         }
         let len = self.places.end - self.places.start;
         // At most `len`.

@@ -1,5 +1,6 @@
 //! [`Compose`]: one bijection after another.
 
+use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
 use crate::error::{BijectionError, Error};
 use crate::word::Word;
@@ -99,10 +100,6 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         self.first.inverse_each(values);
     }
 
-    fn evaluation_picoseconds(&self) -> u32 {
-        self.first.evaluation_picoseconds().saturating_add(self.second.evaluation_picoseconds())
-    }
-
     #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // A part's trusted form may be a different bijection, so the constructor checks the domains
@@ -110,6 +107,23 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;
         let are_panic_free = parts.first.is_panic_free() && parts.second.is_panic_free();
         Some(Trusted::from_owned(parts).panic_free_if(are_panic_free))
+    }
+
+    #[cfg(feature = "alloc")]
+    fn device_source(&self) -> Option<DeviceSource> {
+        let parts = [self.first.device_source()?, self.second.device_source()?];
+        Some(DeviceSource::combine("Compose", parts, []))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<N: Word, A: Bijection<N>, B: Bijection<N>> EngineHooks<N> for Compose<A, B> {
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.first.evaluation_picoseconds().saturating_add(self.second.evaluation_picoseconds())
     }
 
     /// The passes of both parts, if either has any: by the second part first, because an item comes
@@ -127,12 +141,6 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
         self.first.build_indexes(is_asked)?;
         self.second.build_indexes(is_asked)
-    }
-
-    #[cfg(feature = "alloc")]
-    fn device_source(&self) -> Option<DeviceSource> {
-        let parts = [self.first.device_source()?, self.second.device_source()?];
-        Some(DeviceSource::combine("Compose", parts, []))
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`CycleWalk`]: a bijection restricted to fewer points.
 
+use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Words};
@@ -41,7 +42,7 @@ impl<B, N: Word> CycleWalk<B, N> {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
-    pub fn to_last(inner: B, last: N) -> Result<Self, Error>
+    pub fn from_last(inner: B, last: N) -> Result<Self, Error>
     where
         B: Bijection<N>,
     {
@@ -70,7 +71,7 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
     pub fn new(inner: B, len: u64) -> Result<Self, Error> {
         let last = len.checked_sub(1).ok_or(Error::Bijection(BijectionError::EmptyDomain))?;
-        Self::to_last(inner, last)
+        Self::from_last(inner, last)
     }
 }
 
@@ -159,29 +160,36 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         self.walk_each(values, |points| self.inner.inverse_each(points));
     }
 
-    fn evaluation_picoseconds(&self) -> u32 {
-        // The average number of steps.
-        let steps = (self.inner.last().widen() / self.last.widen().max(1)).saturating_add(1);
-        self.inner.evaluation_picoseconds().saturating_mul(steps.min(1 << 16) as u32)
-    }
-
     #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // The part's trusted form may be a different bijection, so the constructor checks its
         // domain again.
-        let walk = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
+        let walk = CycleWalk::from_last(self.inner.trusted()?, self.last).ok()?;
         let is_panic_free = walk.inner.is_panic_free();
         Some(Trusted::from_owned(walk).panic_free_if(is_panic_free))
-    }
-
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
-        self.inner.build_indexes(is_asked)
     }
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let params = [self.last, self.outside()].map(N::widen);
         Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], params))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<N: Word, B: Bijection<N>> EngineHooks<N> for CycleWalk<B, N> {
+    fn evaluation_picoseconds(&self) -> u32 {
+        // The average number of steps.
+        let steps = (self.inner.last().widen() / self.last.widen().max(1)).saturating_add(1);
+        self.inner.evaluation_picoseconds().saturating_mul(steps.min(1 << 16) as u32)
+    }
+
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.inner.build_indexes(is_asked)
     }
 }
 

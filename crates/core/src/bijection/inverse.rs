@@ -1,5 +1,6 @@
 //! [`Inverse`]: a bijection with its directions exchanged.
 
+use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
 use crate::error::Error;
 use crate::word::Word;
@@ -33,7 +34,7 @@ use crate::word::Word;
 /// undone.par_bijective_unshuffle_with(&f)?;
 /// assert_eq!(undone, [0, 1, 2, 3, 4]);
 ///
-/// let inverse = Permutation::with_bijection(5, f)?.inverse();
+/// let inverse = Permutation::from_bijection(5, f)?.inverse();
 /// assert_eq!(inverse.apply(&v)?, [0, 1, 2, 3, 4]);
 ///
 /// // With as many items as points, it does undo.
@@ -96,6 +97,25 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
         self.0.forward_each(values);
     }
 
+    #[cfg(feature = "alloc")]
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        let inner = self.0.trusted()?;
+        let is_panic_free = inner.is_panic_free();
+        Some(Trusted::from_owned(Inverse(inner)).panic_free_if(is_panic_free))
+    }
+
+    #[cfg(feature = "alloc")]
+    fn device_source(&self) -> Option<DeviceSource> {
+        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], []))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<N: Word, B: Bijection<N>> EngineHooks<N> for Inverse<B> {
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
         self.0.inverse_run_u32(first, out);
     }
@@ -109,24 +129,12 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
     }
 
     #[cfg(feature = "alloc")]
-    fn trusted(&self) -> Option<Trusted<'_, N>> {
-        let inner = self.0.trusted()?;
-        let is_panic_free = inner.is_panic_free();
-        Some(Trusted::from_owned(Inverse(inner)).panic_free_if(is_panic_free))
-    }
-
-    #[cfg(feature = "alloc")]
     fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
         self.0.passes().map(Passes::inverted)
     }
 
     fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
         self.0.build_indexes(is_asked)
-    }
-
-    #[cfg(feature = "alloc")]
-    fn device_source(&self) -> Option<DeviceSource> {
-        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], []))
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`Lcg`]: one step of a linear congruential generator.
 
 use super::lanes::{BLOCK, Lanes, each, run};
+use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
@@ -142,24 +143,8 @@ impl<N: Word> Bijection<N> for Lcg<N> {
         run(&Forward(*self), first.widen(), out);
     }
 
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        run(&Forward(*self), first.widen(), out);
-    }
-
-    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        run(&Forward(*self), first.widen(), out);
-    }
-
     fn inverse_run(&self, first: N, out: &mut [N]) {
         run(&Backward(*self), first.widen(), out);
-    }
-
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        run(&Backward(*self), first.widen(), out);
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        PerLevel { portable: 400, avx2: 250, avx512: 190 }.current()
     }
 
     fn forward_each(&self, values: &mut [N]) {
@@ -168,10 +153,6 @@ impl<N: Word> Bijection<N> for Lcg<N> {
 
     fn inverse_each(&self, values: &mut [N]) {
         each(&Backward(*self), values);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        each(&Forward(*self), values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
@@ -183,6 +164,33 @@ impl<N: Word> Bijection<N> for Lcg<N> {
         let text = r#"#include "bijection/lcg.cuh""#;
         let params = [self.multiplier, self.increment, self.undo].map(N::widen);
         Some(DeviceSource::own(format_args!("Lcg<{}>", self.bits), text, params))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<N: Word> EngineHooks<N> for Lcg<N> {
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        run(&Forward(*self), first.widen(), out);
+    }
+
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        run(&Forward(*self), first.widen(), out);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        run(&Backward(*self), first.widen(), out);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        PerLevel { portable: 400, avx2: 250, avx512: 190 }.current()
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        each(&Forward(*self), values);
     }
 }
 

@@ -35,12 +35,16 @@ mod cycle_walk;
 pub(crate) mod device;
 pub(crate) mod from_seed;
 mod grid_feistel;
+#[doc(hidden)]
+#[allow(missing_docs, reason = "only the project's own packages see it")]
+pub mod hooks;
 mod inverse;
 #[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
 pub mod lanes;
 mod lcg;
 pub(crate) mod mul_xorshift;
+mod narrow;
 #[cfg(feature = "alloc")]
 pub(crate) mod passes;
 mod pointers;
@@ -70,7 +74,8 @@ pub use inverse::Inverse;
 pub use lcg::Lcg;
 pub use mul_xorshift::MulXorshift;
 #[cfg(feature = "alloc")]
-pub(crate) use passes::Passes;
+#[doc(hidden)]
+pub use passes::Passes;
 pub use random_sign::RandomSign;
 #[cfg(feature = "alloc")]
 pub use standard::Standard;
@@ -83,4 +88,7 @@ pub use variable_philox::VariablePhilox;
 #[cfg(feature = "alloc")]
 pub use verify::verify;
 #[cfg(not(feature = "alloc"))]
-pub(crate) use without_alloc::{DeviceSource, Passes};
+pub(crate) use without_alloc::DeviceSource;
+#[cfg(not(feature = "alloc"))]
+#[doc(hidden)]
+pub use without_alloc::Passes;

@@ -3,7 +3,7 @@
 use alloc::{vec, vec::Vec};
 
 /// The compactions that together move items as one bijection does, in the order in which they are
-/// done. [`Bijection::passes`](crate::Bijection::passes) returns them.
+/// done. [`EngineHooks::passes`](super::hooks::EngineHooks::passes) returns them.
 ///
 /// They cannot be looked into. A bijection that wraps another passes them on.
 #[derive(Debug)]

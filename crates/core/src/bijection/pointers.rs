@@ -3,8 +3,8 @@
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, sync::Arc};
 
-use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
-use crate::error::Error;
+use super::traits::EngineHooks;
+use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
 use crate::word::Word;
 
 /// Forwards every method of [`Bijection`] to a pointer's target.
@@ -26,41 +26,21 @@ macro_rules! forward_bijection {
             fn inverse_run(&self, first: N, out: &mut [N]) {
                 (**self).inverse_run(first, out);
             }
-            fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-                (**self).forward_run_u32(first, out);
-            }
-            fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-                (**self).forward_run_u16(first, out);
-            }
-            fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-                (**self).inverse_run_u32(first, out);
-            }
-            fn evaluation_picoseconds(&self) -> u32 {
-                (**self).evaluation_picoseconds()
-            }
             fn forward_each(&self, values: &mut [N]) {
                 (**self).forward_each(values);
             }
             fn inverse_each(&self, values: &mut [N]) {
                 (**self).inverse_each(values);
             }
-            fn forward_each_u32(&self, values: &mut [u32]) {
-                (**self).forward_each_u32(values);
-            }
             fn trusted(&self) -> Option<Trusted<'_, N>> {
                 (**self).trusted()
             }
-            fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
-                (**self).uncompacted()
-            }
-            fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
-                (**self).passes()
-            }
-            fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
-                (**self).build_indexes(is_asked)
-            }
             fn device_source(&self) -> Option<DeviceSource> {
                 (**self).device_source()
+            }
+            #[inline]
+            fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+                (**self).hooks()
             }
         }
     )*};

@@ -1,5 +1,6 @@
 //! [`RandomSign`]: makes both signs of a permutation equally likely.
 
+use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Words};
@@ -92,10 +93,6 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
         self.inner.inverse_each(values);
     }
 
-    fn evaluation_picoseconds(&self) -> u32 {
-        self.inner.evaluation_picoseconds()
-    }
-
     #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let inner = self.inner.trusted()?;
@@ -103,14 +100,25 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
         Some(Trusted::from_owned(RandomSign::new(inner, self.swap)).panic_free_if(is_panic_free))
     }
 
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
-        self.inner.build_indexes(is_asked)
-    }
-
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let mask = mask(self.swap, self.inner.last()).widen();
         Some(DeviceSource::combine("RandomSign", [self.inner.device_source()?], [mask]))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<N: Word, B: Bijection<N>> EngineHooks<N> for RandomSign<B> {
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.inner.evaluation_picoseconds()
+    }
+
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.inner.build_indexes(is_asked)
     }
 }
 

@@ -3,6 +3,7 @@
 //! It is a bijection like any other, so that an exact draw for few items is no special case in any
 //! engine or view.
 
+use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::{check_in_order, check_word, or_panic, try_with_capacity};
 use crate::error::{BijectionError, Error};
@@ -159,28 +160,6 @@ impl<N: Word> Bijection<N> for Table<N> {
         copy_run(&self.inverse, first, out, |value| value);
     }
 
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        copy_run(&self.forward, first, out, |value| value.widen() as u32);
-    }
-
-    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        copy_run(&self.forward, first, out, |value| value.widen() as u16);
-    }
-
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        copy_run(&self.inverse, first, out, |value| value.widen() as u32);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        for value in values {
-            *value = self.forward(N::wrap(u64::from(*value))).widen() as u32;
-        }
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        200
-    }
-
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self).panic_free())
     }
@@ -203,6 +182,35 @@ impl<N: Word> Bijection<N> for Table<N> {
         let tables = [&self.forward, &self.inverse].map(|values| words(values));
         let params = [len as u64].into_iter().chain(tables.into_iter().flatten());
         Some(DeviceSource::own(format_args!("Table"), text, params))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<N: Word> EngineHooks<N> for Table<N> {
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        copy_run(&self.forward, first, out, |value| value.widen() as u32);
+    }
+
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        copy_run(&self.forward, first, out, |value| value.widen() as u16);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        copy_run(&self.inverse, first, out, |value| value.widen() as u32);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        for value in values {
+            *value = self.forward(N::wrap(u64::from(*value))).widen() as u32;
+        }
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        200
     }
 }
 

@@ -1,4 +1,5 @@
-//! [`Bijection`], and [`TrustedBijection`], the marker by which an author vouches for one.
+//! [`Bijection`], and [`TrustedBijection`], the marker by which an author vouches for one; and
+//! [`EngineHooks`], which authors do not see.
 //!
 //! `forward_each` and `inverse_each` stand beside the methods for runs because of compositions. A
 //! composition evaluates its first part on consecutive slots, but its second part on whatever
@@ -15,7 +16,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use super::{DeviceSource, Passes};
+use super::{DeviceSource, Passes, narrow};
 use crate::base::check::check_length;
 use crate::error::Error;
 use crate::word::Word;
@@ -34,9 +35,8 @@ use crate::word::Word;
 /// * `last()` always returns the same value;
 /// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
 /// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
-/// * the methods for runs and slices agree with those for single points; `trusted` and
-///   `device_source`, if they return anything, return the same map; and what `uncompacted` and
-///   `passes` return compacts to the same permutations.
+/// * the methods for runs and slices agree with those for single points; and `trusted` and
+///   `device_source`, if they return anything, return the same map.
 ///
 /// The values for `x >= n` are unspecified. The families of this crate do not panic there.
 ///
@@ -79,7 +79,7 @@ use crate::word::Word;
     message = "`{Self}` is not a bijection on words of type `{N}`",
     label = "not a bijection",
     note = "a seed goes to the method without `_with`, such as `par_bijective_shuffle(42)`, or to one \
-            that ends in `_by_seed`, such as `Workspace::shuffle_by_seed(42, ..)`"
+            that takes an `Order`, such as `Workspace::shuffle(42, ..)`"
 )]
 pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The last point of the domain, `n - 1`, so that a domain of `2^64` points can be expressed.
@@ -109,40 +109,6 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
-    /// Writes `forward(first + k)` to `out[k]` as 32-bit words, for a domain of at most `2^32`
-    /// points. All of these slots are in the domain.
-    ///
-    /// The engines call this where they can, since it halves the memory traffic. The default calls
-    /// [`forward_run`](Self::forward_run).
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        narrow_run(first, out, |first, run| self.forward_run(first, run));
-    }
-
-    /// Writes `forward(first + k)` to `out[k]` as 16-bit words, for a domain of at most `2^16`
-    /// points. All of these slots are in the domain.
-    ///
-    /// The CPU engine calls this for short lengths, since a vector holds twice as many words of 16
-    /// bits as of 32. The default calls [`forward_run_u32`](Self::forward_run_u32). There is no
-    /// such method for inverses, which the engine evaluates in runs for longer lengths only.
-    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        let mut wide = [0; 256];
-        let mut first = first;
-        for out in out.chunks_mut(wide.len()) {
-            let wide = &mut wide[..out.len()];
-            self.forward_run_u32(first, wide);
-            for (narrow, &mut value) in out.iter_mut().zip(wide) {
-                *narrow = value as u16;
-            }
-            first = first.wrapping_add(N::wrap(out.len() as u64));
-        }
-    }
-
-    /// Writes `inverse(first + k)` to `out[k]` as 32-bit words, like
-    /// [`forward_run_u32`](Self::forward_run_u32).
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        narrow_run(first, out, |first, run| self.inverse_run(first, run));
-    }
-
     /// Replaces each value `x` with `forward(x)`.
     fn forward_each(&self, values: &mut [N]) {
         for value in values {
@@ -157,24 +123,70 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
+    /// The same bijection as one that its author vouches for, or `None`, the default, if it has to
+    /// be checked. [`TrustedBijection`] shows how to override it.
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        None
+    }
+
+    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
+    /// source, a GPU engine returns [`GpuError::NoSource`](crate::GpuError::NoSource). The engine
+    /// checks that the device code's values are a permutation, as it does for the Rust methods, but
+    /// not that it is the same permutation. The author of the text promises that it does no harm;
+    /// see [`DeviceSource::new`].
+    fn device_source(&self) -> Option<DeviceSource> {
+        None
+    }
+
+    /// What the engines ask beyond this trait, of the bijections that have an answer of their own.
+    /// For all others they have defaults.
+    #[doc(hidden)]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        None
+    }
+}
+
+/// The picoseconds of an evaluation that nobody has estimated: right for a cipher that is evaluated
+/// point by point.
+pub(super) const UNKNOWN_PICOSECONDS: u32 = 10_000;
+
+/// What the engines ask a bijection beyond [`Bijection`]. It promises nothing to others: methods
+/// come and go with the engines. They are called through `Hooked`, which has them for every
+/// bijection.
+///
+/// What [`TrustedBijection`] promises holds for these methods too.
+pub trait EngineHooks<N: Word = u64>: Bijection<N> {
+    /// Writes `forward(first + k)` to `out[k]` as 32-bit words, for a domain of at most `2^32`
+    /// points. All of these slots are in the domain.
+    ///
+    /// The engines call this where they can, since it halves the memory traffic.
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        narrow::run_u32(first, out, |first, out| self.forward_run(first, out));
+    }
+
+    /// Writes `forward(first + k)` to `out[k]` as 16-bit words, for a domain of at most `2^16`
+    /// points. All of these slots are in the domain.
+    ///
+    /// The CPU engine calls this for short lengths, since a vector holds twice as many words of 16
+    /// bits as of 32. There is no such method for inverses, which the engine evaluates in runs for
+    /// longer lengths only.
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        narrow::run_u16(first, out, |first, out| self.forward_run_u32(first, out));
+    }
+
+    /// Writes `inverse(first + k)` to `out[k]` as 32-bit words, like
+    /// [`forward_run_u32`](Self::forward_run_u32).
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        narrow::run_u32(first, out, |first, out| self.inverse_run(first, out));
+    }
+
     /// Replaces each value `x` with `forward(x)`, for a domain of at most `2^32` points.
     ///
     /// The CPU engine calls this to undo a shuffle in place, where it knows which slots have an
-    /// item. The default calls [`forward_each`](Self::forward_each). There is no such method for
-    /// inverses, which the engine needs at consecutive indexes only, but to undo a shuffle by an
-    /// [`Inverse`](crate::bijection::Inverse).
+    /// item. There is no such method for inverses, which the engine needs at consecutive indexes
+    /// only, but to undo a shuffle by an [`Inverse`](crate::bijection::Inverse).
     fn forward_each_u32(&self, values: &mut [u32]) {
-        let mut wide = [N::ZERO; 256];
-        for values in values.chunks_mut(wide.len()) {
-            let wide = &mut wide[..values.len()];
-            for (wide, &value) in wide.iter_mut().zip(&*values) {
-                *wide = N::wrap(u64::from(value));
-            }
-            self.forward_each(wide);
-            for (value, wide) in values.iter_mut().zip(&*wide) {
-                *value = wide.widen() as u32;
-            }
-        }
+        narrow::each_u32(values, |values| self.forward_each(values));
     }
 
     /// An estimate of the time for one evaluation, in picoseconds, when one core evaluates a long
@@ -182,17 +194,9 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     ///
     /// It is a hint, by which the engines decide whether to evaluate every slot or every index. It
     /// is not measured at run time: if it were, the same call would take different ways on
-    /// different days, and a benchmark of it would mean little. The default is right for a cipher
-    /// that is evaluated point by point.
-    #[doc(hidden)]
+    /// different days, and a benchmark of it would mean little.
     fn evaluation_picoseconds(&self) -> u32 {
-        10_000
-    }
-
-    /// The same bijection as one that its author vouches for, or `None`, the default, if it has to
-    /// be checked. [`TrustedBijection`] shows how to override it.
-    fn trusted(&self) -> Option<Trusted<'_, N>> {
-        None
+        UNKNOWN_PICOSECONDS
     }
 
     /// A bijection on more points that compacts to the same permutation as this one, for every
@@ -208,10 +212,10 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The compactions that, one after the other, move as many items as this bijection has points
     /// just as it does; or `None`, the default, if it is better evaluated as it is.
     ///
-    /// It is for a bijection that is made of compactions, such as the
-    /// composition of two permutations, whose values have to be
-    /// searched for. The engines then move the items several times, each time by a bijection whose
-    /// values they need not search for. All of these bijections are trusted, and free of panics.
+    /// It is for a bijection that is made of compactions, such as the composition of two
+    /// permutations, whose values have to be searched for. The engines then move the items several
+    /// times, each time by a bijection whose values they need not search for. All of these
+    /// bijections are trusted, and free of panics.
     fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
         None
     }
@@ -223,32 +227,8 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     /// # Errors
     ///
     /// As `Permutation::try_get`.
-    #[doc(hidden)]
     fn build_indexes(&self, _is_asked: bool) -> Result<(), Error> {
         Ok(())
-    }
-
-    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
-    /// source, a GPU engine returns [`GpuError::NoSource`](crate::GpuError::NoSource). The engine
-    /// checks that the device code's values are a permutation, as it does for the Rust methods, but
-    /// not that it is the same permutation. The author of the text promises that it does no harm;
-    /// see [`DeviceSource::new`].
-    fn device_source(&self) -> Option<DeviceSource> {
-        None
-    }
-}
-
-/// Makes a run of 32-bit words from runs in another word.
-fn narrow_run<N: Word>(first: N, out: &mut [u32], run: impl Fn(N, &mut [N])) {
-    let mut wide = [N::ZERO; 256];
-    let mut first = first;
-    for out in out.chunks_mut(wide.len()) {
-        let wide = &mut wide[..out.len()];
-        run(first, wide);
-        for (narrow, value) in out.iter_mut().zip(&*wide) {
-            *narrow = value.widen() as u32;
-        }
-        first = first.wrapping_add(N::wrap(out.len() as u64));
     }
 }
 
@@ -287,7 +267,7 @@ fn narrow_run<N: Word>(first: N, out: &mut [u32], run: impl Fn(N, &mut [N])) {
 ///
 /// The [requirements](Bijection#requirements) hold without exception, for as long as a value lives,
 /// for every value of the type that safe code can make. They hold for every method that the type
-/// overrides, including the runs in both directions and those in 16 and 32 bits, and for the
+/// overrides, including the runs in both directions and methods that are hidden, and for the
 /// functions of its [`device_source`](Bijection::device_source). Engines rely on each of these for
 /// memory safety. A method may panic.
 ///
@@ -431,42 +411,21 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     fn inverse_run(&self, first: N, out: &mut [N]) {
         self.get().inverse_run(first, out);
     }
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        self.get().forward_run_u32(first, out);
-    }
-    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        self.get().forward_run_u16(first, out);
-    }
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        self.get().inverse_run_u32(first, out);
-    }
-    fn evaluation_picoseconds(&self) -> u32 {
-        self.get().evaluation_picoseconds()
-    }
     fn forward_each(&self, values: &mut [N]) {
         self.get().forward_each(values);
     }
     fn inverse_each(&self, values: &mut [N]) {
         self.get().inverse_each(values);
     }
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.get().forward_each_u32(values);
-    }
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let (inner, is_panic_free) = (Inner::Borrowed(self.get()), self.is_panic_free);
         Some(Trusted { inner, is_panic_free })
     }
-    fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
-        self.get().uncompacted()
-    }
-    fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
-        self.get().passes()
-    }
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
-        self.get().build_indexes(is_asked)
-    }
     fn device_source(&self) -> Option<DeviceSource> {
         self.get().device_source()
+    }
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        self.get().hooks()
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`verify`]: searches for points at which a bijection breaks its requirements.
 
 use super::Bijection;
+use super::hooks::Hooked;
 use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
 use crate::word::{Index, Word};
@@ -11,7 +12,7 @@ use alloc::vec::Vec;
 ///
 /// The engines check only what would lose an item. A shuffle therefore does not notice a wrong
 /// `inverse`, which then shows in wrong results of
-/// `Permutation::position` and
+/// `Permutation::try_position` and
 /// [`Inverse`](crate::bijection::Inverse).
 ///
 /// If the domain has at most `samples` points, all of them are checked, in order, and a map that
@@ -26,9 +27,9 @@ use alloc::vec::Vec;
 /// * all of these agree in the [`trusted`](Bijection::trusted) form, if there is one;
 /// * `last`, `forward` and `inverse` return the same when they are called again.
 ///
-/// It does not check [`uncompacted`](Bijection::uncompacted) and
-/// [`device_source`](Bijection::device_source). It costs about ten evaluations for each sample,
-/// twice that if there is a trusted form, all on the calling thread, and almost no memory.
+/// It does not check [`device_source`](Bijection::device_source). It costs about ten evaluations
+/// for each sample, twice that if there is a trusted form, all on the calling thread, and almost no
+/// memory.
 ///
 /// # Errors
 ///

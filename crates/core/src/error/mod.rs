@@ -56,7 +56,7 @@ use core::fmt;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let three_bits = VariablePhilox::<24>::from_keys(3, [1; 24]);
-/// let error = Permutation::with_bijection(9, three_bits).unwrap_err();
+/// let error = Permutation::from_bijection(9, three_bits).unwrap_err();
 /// assert!(matches!(error, Error::LengthExceedsDomain { len: 9, last: 7 }));
 /// assert_eq!(error.to_string(), "9 items do not fit the bijection's domain of 8 points: \
 ///     use a wider bijection or fewer items");

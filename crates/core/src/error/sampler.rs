@@ -13,7 +13,7 @@ pub enum SamplerError {
     /// All ranks together would take more than 2^64 - 1 items in a step.
     GlobalBatch {
         /// The number of ranks.
-        world: u64,
+        ranks: u64,
         /// The number of items that a rank takes in a step.
         batch: u64,
     },
@@ -29,9 +29,9 @@ impl fmt::Display for SamplerError {
         match self {
             Self::NoItems => f.write_str("a sampler needs at least one item"),
             Self::EmptyBatch => f.write_str("a sampler needs batches of at least one item"),
-            Self::GlobalBatch { world, batch } => write!(
+            Self::GlobalBatch { ranks, batch } => write!(
                 f,
-                "{world} ranks with {batch} items each take more in a step than 64 bits count: \
+                "{ranks} ranks with {batch} items each take more in a step than 64 bits count: \
                  use smaller batches"
             ),
             Self::BadState => f.write_str("the text is not a saved state of a sampler"),

@@ -20,7 +20,7 @@ pub enum ViewError {
         /// The worker's rank.
         rank: u64,
         /// The number of workers.
-        world: u64,
+        ranks: u64,
     },
     /// A survivor index cannot have blocks of this many slots.
     BlockSize {
@@ -47,8 +47,8 @@ impl fmt::Display for ViewError {
             Self::OutOfRange { start, end, len } => {
                 write!(f, "places {start}..{end} do not lie within a permutation of {len} items")
             }
-            Self::NoSuchShard { rank, world } => {
-                write!(f, "there is no rank {rank} among {world}: ranks are counted from 0")
+            Self::NoSuchShard { rank, ranks } => {
+                write!(f, "there is no rank {rank} among {ranks}: ranks are counted from 0")
             }
             Self::BlockSize { slots } => write!(
                 f,

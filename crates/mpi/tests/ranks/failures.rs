@@ -92,7 +92,7 @@ pub(crate) fn hostile_bijections(world: &SimpleCommunicator) {
         for panics in [false, true] {
             let inner = VariablePhilox::<24>::from_seed(LEN, 42);
             let p =
-                Permutation::with_bijection(LEN, Hostile { inner, wrong: wrong.clone(), panics })
+                Permutation::from_bijection(LEN, Hostile { inner, wrong: wrong.clone(), panics })
                     .unwrap();
             for shape in [SHAPES[0], SHAPES[4]] {
                 let mut spread = spread(world, [shape; 2], LEN);
@@ -161,7 +161,7 @@ pub(crate) fn two_items_of_a_slot(world: &SimpleCommunicator) {
     let (rank, ranks) = (world.rank() as u64, world.size() as u64);
     const LEN: u64 = 900_000;
     let bijection = |slots| Swapped { inner: VariablePhilox::<24>::from_seed(LEN, 42), slots };
-    let of = |slots| Permutation::with_bijection(LEN, bijection(slots)).unwrap();
+    let of = |slots| Permutation::from_bijection(LEN, bijection(slots)).unwrap();
     let same = bijection([0, 0]);
     let survivor = |slot: u64| (slot..).find(|&slot| same.forward(slot) < LEN).unwrap();
     // With even shards.

@@ -41,9 +41,9 @@ fn check_shapes<B: Bijection>(
     let rank = spread.rank();
     let places = [spread.before(), spread.after()].map(|division| division.places(rank));
     let mut plan = spread.plan(p).unwrap();
-    assert!(plan.indexes().unwrap() == ordered::<u64>(order, places[1].clone()));
+    assert!(plan.write_indexes().unwrap() == ordered::<u64>(order, places[1].clone()));
     check::<u64, B>(&mut plan, &places, order);
-    assert!(plan.indexes().unwrap() == ordered::<u64>(order, places[1].clone()));
+    assert!(plan.write_indexes().unwrap() == ordered::<u64>(order, places[1].clone()));
     check::<u8, B>(&mut plan, &places, order);
     if p.len() <= 100_000 {
         check::<u32, B>(&mut plan, &places, order);
@@ -72,16 +72,16 @@ pub(crate) fn every_order(world: &SimpleCommunicator) {
         check_permutation(world, &Permutation::new(len, 42));
         check_permutation(world, &Permutation::walk(len, 43));
         let philox = VariablePhilox::<24>::from_seed(len, 44);
-        check_permutation(world, &Permutation::with_bijection(len, philox).unwrap());
+        check_permutation(world, &Permutation::from_bijection(len, philox).unwrap());
         let grid = GridFeistel::<12>::from_seed(len, 45);
-        check_permutation(world, &Permutation::with_bijection(len, grid).unwrap());
+        check_permutation(world, &Permutation::from_bijection(len, grid).unwrap());
     }
 }
 
 /// A bijection that is nothing like random overflows the buckets of items with tags.
 pub(crate) fn counters(world: &SimpleCommunicator) {
     let counter = Lcg::new(18, 1, 0).unwrap();
-    check_permutation(world, &Permutation::with_bijection(200_001, counter).unwrap());
+    check_permutation(world, &Permutation::from_bijection(200_001, counter).unwrap());
 }
 
 pub(crate) fn inverses(world: &SimpleCommunicator) {

@@ -25,13 +25,13 @@ use bijective_shuffle_core::{KeyDomain, Seed};
 ///
 /// [`new`](Generator::new) uses the largest multiplier, as the paper does. With `a = 2^32 - d`, the
 /// sum `d x_n - x_(n-1) + x_(n+1)` is small modulo 2^32, and `d` is 178 there. Where that matters,
-/// use a multiplier that is not near 2^32, through [`with_multiplier`](Self::with_multiplier). With
+/// use a multiplier that is not near 2^32, through [`from_multiplier`](Self::from_multiplier). With
 /// 3036999759 no test of SmallCrush fails and two statistics of Crush do (25 with 4294967118), and
 /// the simulation of docs/results/ising.md that 4294967118 gets wrong has the exact energy.
 ///
 /// Streams of [`new`](Generator::new) have the same multiplier and random starts: `s` streams of
 /// `n` words overlap with a probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream
-/// has its own multiplier and so its own sequence: see [`with_multiplier`](Self::with_multiplier)
+/// has its own multiplier and so its own sequence: see [`from_multiplier`](Self::from_multiplier)
 /// and [`Streams::different`](super::Streams::different).
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
@@ -74,11 +74,11 @@ impl Mwc {
     /// use bijective_shuffle::rng::{Multipliers, Mwc};
     ///
     /// let second = Multipliers::new().nth(1).unwrap();
-    /// assert!(Mwc::with_multiplier(second, 42, 0).is_ok());
-    /// let error = Mwc::with_multiplier(second - 1, 42, 0).unwrap_err();
+    /// assert!(Mwc::from_multiplier(second, 42, 0).is_ok());
+    /// let error = Mwc::from_multiplier(second - 1, 42, 0).unwrap_err();
     /// assert_eq!(error, Error::Generator(GeneratorError::NotASafePrime { multiplier: second - 1 }));
     /// ```
-    pub fn with_multiplier(
+    pub fn from_multiplier(
         multiplier: u32,
         seed: impl Into<Seed>,
         stream: u64,
@@ -294,7 +294,7 @@ mod tests {
         for multiplier in [0, 1, 5, u32::MAX] {
             let error = Error::Generator(GeneratorError::NotASafePrime { multiplier });
             assert_eq!(Mwc::from_state(1, 1, multiplier), Err(error.clone()));
-            assert_eq!(Mwc::with_multiplier(multiplier, 1, 1), Err(error));
+            assert_eq!(Mwc::from_multiplier(multiplier, 1, 1), Err(error));
         }
     }
 
@@ -304,7 +304,7 @@ mod tests {
         for (k, (rng, multiplier)) in
             streams.generators().iter().zip(Multipliers::new()).enumerate()
         {
-            assert_eq!(*rng, Mwc::with_multiplier(multiplier, 5, k as u64).unwrap());
+            assert_eq!(*rng, Mwc::from_multiplier(multiplier, 5, k as u64).unwrap());
         }
     }
 
@@ -312,7 +312,7 @@ mod tests {
         #[test]
         fn skips_are_steps(seed: u64, multiplier in 0_usize..5, steps in 0_u64..1000, far: u64) {
             let multiplier = Multipliers::new().nth(multiplier).unwrap();
-            let mut rng = Mwc::with_multiplier(multiplier, seed, 0).unwrap();
+            let mut rng = Mwc::from_multiplier(multiplier, seed, 0).unwrap();
             let mut skipped = rng.clone();
             skipped.skip(steps);
             for _ in 0..steps {

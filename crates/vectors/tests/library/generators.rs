@@ -106,7 +106,7 @@ pub(crate) fn scaled(case: &Case) {
 pub(crate) fn different(case: &Case) {
     let (multiplier, stream) = (case.word("multiplier") as u32, case.word("stream"));
     assert_eq!(Multipliers::new().nth(stream as usize), Some(multiplier), "{}", case.what);
-    assert_words(&mut Mwc::with_multiplier(multiplier, case.seed(), stream).unwrap(), case);
+    assert_words(&mut Mwc::from_multiplier(multiplier, case.seed(), stream).unwrap(), case);
     let streams = Streams::<Mwc>::different(case.seed(), stream as usize + 1).unwrap();
     assert_words(&mut streams.get(stream as usize).unwrap().clone(), case);
 }

@@ -59,20 +59,20 @@ pub(crate) fn points(case: &Case) {
 
 pub(crate) fn lists(case: &Case) {
     let f = Table::new(case.counts("bijection")).unwrap();
-    let p = Permutation::with_bijection(case.length(), f).unwrap();
+    let p = Permutation::from_bijection(case.length(), f).unwrap();
     assert_eq!(p.to_vec(), case.counts("compacted"), "{}", case.what);
 }
 
 pub(crate) fn families(case: &Case) {
     let len = case.length();
     let f = family(case.text("family"), len, case.seed());
-    case.assert_listed(&Permutation::with_bijection(len, f).unwrap().to_vec());
+    case.assert_listed(&Permutation::from_bijection(len, f).unwrap().to_vec());
 }
 
 pub(crate) fn keyed(case: &Case) {
     let bits = u32::try_from(case.count("bits")).unwrap();
     let f = VariablePhilox::<24>::from_keys(bits, case.words_u32("keys"));
-    let values = Permutation::with_bijection(case.length(), f).unwrap().to_vec();
+    let values = Permutation::from_bijection(case.length(), f).unwrap().to_vec();
     // These heads are longer.
     let head = case.counts("head");
     assert_eq!(values[..head.len()], head, "{}", case.what);
@@ -86,7 +86,7 @@ pub(crate) fn standard(case: &Case) {
 pub(crate) fn walked_chains(case: &Case) {
     let len = case.length();
     let f = CycleWalk::<MulXorshift<10>>::from_seed(len, case.seed());
-    case.assert_listed(&Permutation::with_bijection(len, f).unwrap().to_vec());
+    case.assert_listed(&Permutation::from_bijection(len, f).unwrap().to_vec());
 }
 
 pub(crate) fn walks(case: &Case) {
@@ -177,7 +177,7 @@ pub(crate) fn reading(case: &Case) {
 }
 
 pub(crate) fn blocks(case: &Case) {
-    let p = Permutation::with_bijection(case.length(), block_shuffle(case)).unwrap();
+    let p = Permutation::from_bijection(case.length(), block_shuffle(case)).unwrap();
     case.assert_listed(&p.to_vec());
 }
 

@@ -74,7 +74,7 @@ fn own_buffers_in_an_own_encoder() {
         assert_eq!(got[..len], expected);
         assert_eq!(got[len..], padded[len..]);
         let mut expected = vec![0_u32; len];
-        Cpu.indexes(&f, &mut expected).expect("valid");
+        Cpu.write_indexes(&f, &mut expected).expect("valid");
         assert_eq!(words(gpu, &indexes), expected);
 
         let mut encoder = device.create_command_encoder(&Default::default());

@@ -122,7 +122,7 @@ fn speed() {
             let items: Vec<u32> = (0..len as u32).collect();
             gpu.queue().write_buffer(&from, 0, bytemuck::cast_slice(&items));
             let mut expected = items.clone();
-            Cpu.indexes(&f, &mut expected).expect("the default family");
+            Cpu.write_indexes(&f, &mut expected).expect("the default family");
             let estimate = len as f64 / 30e9 + 5e-6;
             let row = |what, tuning: &Tuning, time: f64| {
                 let Tuning { slots, items, window, patience, leaves_out, .. } = tuning;

@@ -22,17 +22,15 @@ use self::direct::{Copies, Gather, Scatter};
 use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::workspace::Workspace;
+use crate::Bijection;
 use crate::Error;
-use crate::Seed;
-use crate::bijection::Standard;
 use crate::compact::columns::{ColumnSet, Columns, StaticRow, item_bytes};
-use crate::compact::{Direction, passes};
+use crate::compact::{Direction, Order, passes};
 use crate::engine::base::parallel;
-use crate::{Bijection, FromSeed};
 
 impl Workspace {
-    /// Shuffles several columns by one permutation: item `p[k]` of each column moves to its place
-    /// `k`. See [`Columns`] for what a column may be.
+    /// Shuffles several columns in the order of a seed or of a bijection: item `p[k]` of each
+    /// column moves to its place `k`. See [`Columns`] for what a column may be.
     ///
     /// In the [partitioned](crate::Strategy::Partitioned) strategy the columns' items at one place
     /// travel together as one record of up to 64 bytes, for which the bijection is evaluated once;
@@ -63,14 +61,17 @@ impl Workspace {
     /// assert_eq!(numbers, [3, 0, 2, 4, 1]);
     /// workspace.unshuffle_together(&f, (&mut letters, &mut numbers))?;
     /// assert_eq!(letters, ['a', 'b', 'c', 'd', 'e']);
+    ///
+    /// workspace.shuffle_together(42, (&mut letters, &mut numbers))?;
+    /// assert_eq!(numbers, [0, 1, 2, 3, 4].par_bijective_shuffled(42));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn shuffle_together(
+    pub fn shuffle_together<'a>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'a>>,
         columns: impl Columns,
     ) -> Result<(), Error> {
-        self.reorder_together(bijection, &mut ColumnSet::new(columns)?, Direction::Shuffle)
+        self.reorder_set(order.into(), ColumnSet::new(columns)?, Direction::Shuffle)
     }
 
     /// Undoes [`shuffle_together`](Self::shuffle_together): item `k` of each column moves to its
@@ -79,66 +80,23 @@ impl Workspace {
     /// # Errors
     ///
     /// As [`shuffle_together`](Self::shuffle_together).
-    pub fn unshuffle_together(
+    pub fn unshuffle_together<'a>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'a>>,
         columns: impl Columns,
     ) -> Result<(), Error> {
-        self.reorder_together(bijection, &mut ColumnSet::new(columns)?, Direction::Unshuffle)
+        self.reorder_set(order.into(), ColumnSet::new(columns)?, Direction::Unshuffle)
     }
 
-    /// Shuffles several columns by the permutation of a seed, as
-    /// [`par_bijective_shuffle_together`](crate::ParBijectiveShuffleTogether::par_bijective_shuffle_together)
-    /// does.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`] if the columns are not of one length, and [`Error::OutOfMemory`];
-    /// every item of every column is then where it was.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let (mut keys, mut values) = (vec![1, 2, 3], ["one", "two", "three"]);
-    /// let mut workspace = Workspace::new();
-    /// workspace.shuffle_together_by_seed(42, (&mut keys, &mut values))?;
-    /// assert_eq!(keys, [1, 2, 3].par_bijective_shuffled(42));
-    /// workspace.unshuffle_together_by_seed(42, (&mut keys, &mut values))?;
-    /// assert_eq!(values, ["one", "two", "three"]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn shuffle_together_by_seed(
+    /// Moves the items of several columns by the permutation of an order, in a given direction.
+    fn reorder_set(
         &mut self,
-        seed: impl Into<Seed>,
-        columns: impl Columns,
-    ) -> Result<(), Error> {
-        self.reorder_together_by_seed(seed.into(), columns, Direction::Shuffle)
-    }
-
-    /// Undoes [`shuffle_together_by_seed`](Self::shuffle_together_by_seed) with the same seed.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_together_by_seed`](Self::shuffle_together_by_seed).
-    pub fn unshuffle_together_by_seed(
-        &mut self,
-        seed: impl Into<Seed>,
-        columns: impl Columns,
-    ) -> Result<(), Error> {
-        self.reorder_together_by_seed(seed.into(), columns, Direction::Unshuffle)
-    }
-
-    fn reorder_together_by_seed(
-        &mut self,
-        seed: Seed,
-        columns: impl Columns,
+        order: Order,
+        mut columns: ColumnSet<impl StaticRow>,
         direction: Direction,
     ) -> Result<(), Error> {
-        let mut columns = ColumnSet::new(columns)?;
-        let bijection = Standard::from_seed(columns.len().unwrap_or(0) as u64, seed);
-        self.reorder_together(&bijection, &mut columns, direction)
+        let chosen = order.for_len(columns.len().unwrap_or(0) as u64);
+        self.reorder_together(chosen.bijection(), &mut columns, direction)
     }
 
     /// Moves the items of several columns by the permutation that a bijection compacts to, in a

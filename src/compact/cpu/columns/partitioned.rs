@@ -61,7 +61,7 @@ fn sorting<'p, R>(
     workspace: &Workspace,
 ) -> Option<Sorting<'p>> {
     let far = tuning::is_far_together(p.len(), bytes);
-    workspace.strategy.sorting::<R>(p, direction, far, workspace.most_buckets)
+    workspace.strategy.sorting::<R>(p, direction, far)
 }
 
 /// Moves the items of more columns than one record holds, in several records. All of them are

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::Word;
+use crate::bijection::hooks::Hooked;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;

@@ -34,7 +34,7 @@ fn pools_and_buckets() -> [(ThreadPool, u64); 3] {
 
 fn permutation(f: &dyn Bijection, len: usize) -> Vec<u32> {
     let mut p = vec![0; len];
-    Serial.indexes(f, &mut p).unwrap();
+    Serial.write_indexes(f, &mut p).unwrap();
     p
 }
 

@@ -25,7 +25,7 @@ fn pools() -> impl Iterator<Item = ThreadPool> {
 
 fn permutation(f: &dyn Bijection, len: usize) -> Vec<u32> {
     let mut p = vec![0; len];
-    Serial.indexes(f, &mut p).unwrap();
+    Serial.write_indexes(f, &mut p).unwrap();
     p
 }
 
@@ -178,7 +178,6 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     let source: Vec<u32> = (0..p.len() as u32).collect();
     let mut items = source.clone();
     let mut workspace = Workspace::new().with_strategy(Strategy::Partitioned);
-    workspace.most_buckets = most_buckets;
     workspace.shuffle(f, &mut items).unwrap();
     assert_eq!(items, p);
     workspace.unshuffle(f, &mut items).unwrap();
@@ -186,6 +185,8 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     let mut out = vec![0; p.len()];
     workspace.shuffle_into(f, &source, &mut out).unwrap();
     assert_eq!(out, p);
+    workspace.unshuffle_into(f, &out, &mut items).unwrap();
+    assert_eq!(items, source);
     [Direction::Shuffle, Direction::Unshuffle].map(|direction| {
         let mut items = source.clone();
         let f = f.trusted().unwrap();
@@ -249,6 +250,10 @@ fn few_items_of_many_slots_are_moved() {
             assert_eq!(items, source, "{strategy:?}");
             workspace.shuffle_into(f, &source, &mut items).unwrap();
             assert_eq!(items, expected, "{strategy:?}");
+            let mut back = source.clone();
+            back.reverse();
+            workspace.unshuffle_into(f, &items, &mut back).unwrap();
+            assert_eq!(back, source, "{strategy:?}");
         }
     }
 

@@ -92,7 +92,7 @@ use crate::error::{ExchangeError, GpuError};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 /// // No driver, fewer GPUs and no NCCL are ordinary states.
-/// let (Ok(2..), Ok(id)) = (Cuda::devices(), NcclId::new()) else {
+/// let (Ok(2..), Ok(id)) = (Cuda::device_count(), NcclId::new()) else {
 ///     return Ok(println!("skipped: this takes two GPUs and NCCL"));
 /// };
 /// let parts = std::thread::scope(|scope| {
@@ -298,7 +298,7 @@ impl CudaExchange {
     /// As [`shuffle_into`](Self::shuffle_into), but `items` are as they were unless the driver
     /// fails to copy within the GPU. If a rank is lost when all items have come and the ranks tell
     /// each other so, some may have their new items, and this one still has its old ones.
-    pub fn shuffle_in_place<T: DeviceRepr>(
+    pub fn shuffle<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
         items: &mut impl DeviceArrayMut<T>,
@@ -306,12 +306,12 @@ impl CudaExchange {
         self.reorder(bijection, items, Direction::Shuffle)
     }
 
-    /// Undoes [`shuffle_in_place`](Self::shuffle_in_place).
+    /// Undoes [`shuffle`](Self::shuffle).
     ///
     /// # Errors
     ///
-    /// As [`shuffle_in_place`](Self::shuffle_in_place).
-    pub fn unshuffle_in_place<T: DeviceRepr>(
+    /// As [`shuffle`](Self::shuffle).
+    pub fn unshuffle<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
         items: &mut impl DeviceArrayMut<T>,

@@ -12,6 +12,7 @@ mod tests;
 use core::any::Any;
 use core::ops::Range;
 
+use super::hooks::{EngineHooks, Hooked};
 use super::{
     Bijection, CycleWalk, FromSeed, GridFeistel, MulXorshift, RandomSign, Standard, Trusted,
     TrustedBijection, VariablePhilox,
@@ -121,7 +122,7 @@ impl BlockShuffle {
     /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
     /// [`BijectionError::EmptyBlock`](crate::BijectionError::EmptyBlock) if `block` or `window` is.
     pub fn new(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
-        Self::with_family(len, block, window, seed)
+        Self::try_from_seed(len, block, window, seed)
     }
 }
 
@@ -137,11 +138,11 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
     /// ```
     /// use bijective_shuffle::prelude::*;
     ///
-    /// let order = BlockShuffle::<GridFeistel>::with_family(1_000_000, 1000, 16, 42)?;
+    /// let order = BlockShuffle::<GridFeistel>::try_from_seed(1_000_000, 1000, 16, 42)?;
     /// assert_eq!(order.last(), 999_999);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn with_family(
+    pub fn try_from_seed(
         len: u64,
         block: u64,
         window: u64,
@@ -397,14 +398,21 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
         }
     }
 
-    fn evaluation_picoseconds(&self) -> u32 {
-        let inner = self.numbered(0).order().evaluation_picoseconds();
-        let outer = self.outer.evaluation_picoseconds();
-        inner.saturating_add(outer).saturating_add(DIVISIONS_PICOSECONDS)
-    }
-
     fn trusted(&self) -> Option<Trusted<'_>> {
         trusted_form(self)
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl<F: FromSeed + Bijection + 'static> EngineHooks for BlockShuffle<F> {
+    fn evaluation_picoseconds(&self) -> u32 {
+        let inner = Hooked::evaluation_picoseconds(&self.numbered(0).order());
+        let outer = Hooked::evaluation_picoseconds(&self.outer);
+        inner.saturating_add(outer).saturating_add(DIVISIONS_PICOSECONDS)
     }
 }
 

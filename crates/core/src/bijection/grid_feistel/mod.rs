@@ -7,6 +7,7 @@ pub use definition::GridFeistel;
 
 use self::lanes::HalfRounds;
 use super::lanes::{each, run};
+use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
 use crate::seed::{KeyDomain, Words};
@@ -46,28 +47,8 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
         self.run::<false, u64>(first, out);
     }
 
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.run::<false, u32>(first, out);
-    }
-
-    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
-        self.run::<false, u16>(first, out);
-    }
-
     fn inverse_run(&self, first: u64, out: &mut [u64]) {
         self.run::<true, u64>(first, out);
-    }
-
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.run::<true, u32>(first, out);
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        let half_round = match self.width {
-            16 => PerLevel { portable: 128, avx2: 82, avx512: 43 },
-            _ => PerLevel { portable: 520, avx2: 160, avx512: 88 },
-        };
-        half_round.current().saturating_mul(HALF_ROUNDS as u32)
     }
 
     fn forward_each(&self, values: &mut [u64]) {
@@ -76,10 +57,6 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
 
     fn inverse_each(&self, values: &mut [u64]) {
         self.each::<true, u64>(values);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.each::<false, u32>(values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_>> {
@@ -101,6 +78,37 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
         let (columns, width) = (self.column_bits, self.width);
         let type_name = format_args!("GridFeistel<{columns}, {width}, {HALF_ROUNDS}>");
         Some(DeviceSource::own(type_name, text, params))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl<const HALF_ROUNDS: usize> EngineHooks for GridFeistel<HALF_ROUNDS> {
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.run::<false, u32>(first, out);
+    }
+
+    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
+        self.run::<false, u16>(first, out);
+    }
+
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.run::<true, u32>(first, out);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        let half_round = match self.width {
+            16 => PerLevel { portable: 128, avx2: 82, avx512: 43 },
+            _ => PerLevel { portable: 520, avx2: 160, avx512: 88 },
+        };
+        half_round.current().saturating_mul(HALF_ROUNDS as u32)
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.each::<false, u32>(values);
     }
 }
 

@@ -10,6 +10,7 @@ pub use definition::MulXorshift;
 
 use self::lanes::Rounds;
 use super::lanes::{each, run};
+use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
 use crate::seed::{BLOCKS, Seed, Words};
@@ -51,29 +52,8 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         self.run::<false, N>(first, out);
     }
 
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        self.run::<false, u32>(first, out);
-    }
-
-    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        self.run::<false, u16>(first, out);
-    }
-
     fn inverse_run(&self, first: N, out: &mut [N]) {
         self.run::<true, N>(first, out);
-    }
-
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        self.run::<true, u32>(first, out);
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        let round = match self.bits {
-            ..=16 => PerLevel { portable: 82, avx2: 36, avx512: 20 },
-            17..=32 => PerLevel { portable: 210, avx2: 55, avx512: 27 },
-            33.. => PerLevel { portable: 430, avx2: 200, avx512: 55 },
-        };
-        round.current().saturating_mul(ROUNDS as u32)
     }
 
     fn forward_each(&self, values: &mut [N]) {
@@ -82,10 +62,6 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 
     fn inverse_each(&self, values: &mut [N]) {
         self.each::<true, N>(values);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.each::<false, u32>(values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
@@ -107,6 +83,38 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         let type_name =
             format_args!("MulXorshift<{}, {ROUNDS}>", super::device::word_for(self.bits));
         Some(DeviceSource::own(type_name, text, params))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> EngineHooks<N> for MulXorshift<ROUNDS, N> {
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        self.run::<false, u32>(first, out);
+    }
+
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        self.run::<false, u16>(first, out);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        self.run::<true, u32>(first, out);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        let round = match self.bits {
+            ..=16 => PerLevel { portable: 82, avx2: 36, avx512: 20 },
+            17..=32 => PerLevel { portable: 210, avx2: 55, avx512: 27 },
+            33.. => PerLevel { portable: 430, avx2: 200, avx512: 55 },
+        };
+        round.current().saturating_mul(ROUNDS as u32)
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.each::<false, u32>(values);
     }
 }
 

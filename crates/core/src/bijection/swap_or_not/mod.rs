@@ -14,6 +14,7 @@ use self::bound::BatchShape;
 use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
 use super::device::pair;
 use super::lanes::{BLOCK, Lanes, each, run};
+use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
 use crate::error::{BijectionError, Error};
@@ -80,7 +81,7 @@ const DEVICE_BATCHES: usize = 80;
 /// assert_eq!(draw.inverse(drawn[2]), 2);
 ///
 /// // As a permutation, with everything that permutations have.
-/// let order = Permutation::with_bijection(1000, draw)?;
+/// let order = Permutation::from_bijection(1000, draw)?;
 /// assert_eq!(order.iter().take(3).collect::<Vec<_>>(), drawn);
 /// # Ok::<(), Error>(())
 /// ```
@@ -251,19 +252,7 @@ impl Bijection for SwapOrNot {
         run(&Mixed::<false>(self), first, out);
     }
 
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        run(&Mixed::<false>(self), first, out);
-    }
-
-    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
-        run(&Mixed::<false>(self), first, out);
-    }
-
     fn inverse_run(&self, first: u64, out: &mut [u64]) {
-        run(&Mixed::<true>(self), first, out);
-    }
-
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
         run(&Mixed::<true>(self), first, out);
     }
 
@@ -273,17 +262,6 @@ impl Bijection for SwapOrNot {
 
     fn inverse_each(&self, values: &mut [u64]) {
         each(&Mixed::<true>(self), values);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        each(&Mixed::<false>(self), values);
-    }
-
-    fn evaluation_picoseconds(&self) -> u32 {
-        // Of two levels.
-        let batch = PerLevel { portable: 20_000, avx2: 8000, avx512: 4500 };
-        let batches = self.levels.first().map_or(0, |level| level.batches);
-        batch.current().saturating_mul(batches).max(200)
     }
 
     fn trusted(&self) -> Option<Trusted<'_>> {
@@ -320,6 +298,36 @@ impl Bijection for SwapOrNot {
         let params = head.into_iter().chain(words).chain(batches);
         let type_name = format_args!("SwapOrNot<{}>", self.batches.len().max(1));
         Some(DeviceSource::own(type_name, text, params))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks> {
+        Some(self)
+    }
+}
+
+impl EngineHooks for SwapOrNot {
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        run(&Mixed::<false>(self), first, out);
+    }
+
+    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
+        run(&Mixed::<false>(self), first, out);
+    }
+
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        run(&Mixed::<true>(self), first, out);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        each(&Mixed::<false>(self), values);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        // Of two levels.
+        let batch = PerLevel { portable: 20_000, avx2: 8000, avx512: 4500 };
+        let batches = self.levels.first().map_or(0, |level| level.batches);
+        batch.current().saturating_mul(batches).max(200)
     }
 }
 

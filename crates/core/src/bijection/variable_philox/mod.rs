@@ -9,6 +9,7 @@ use core::marker::PhantomData;
 use self::lanes::Rounds;
 use self::split::Split;
 use super::lanes::{each, run};
+use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
@@ -146,6 +147,39 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
         self.run::<true, N>(first, out);
     }
 
+    fn forward_each(&self, values: &mut [N]) {
+        self.each::<false, N>(values);
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        self.each::<true, N>(values);
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::new(self).panic_free())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn device_source(&self) -> Option<DeviceSource> {
+        let text = r#"#include "bijection/variable_philox.cuh""#;
+        // Only these bits of a key are used, and the device text relies on the others being 0.
+        let left_mask = u64::low_mask(self.bits / 2) as u32;
+        let keys = self.keys.map(|key| key & left_mask);
+        let keys = keys
+            .chunks(2)
+            .map(|keys| super::device::pair(keys[0], keys.get(1).copied().unwrap_or(0)));
+        let unused = (ROUNDS == 0).then_some(0);
+        let type_name = format_args!("VariablePhilox<{}, {ROUNDS}>", self.bits);
+        Some(DeviceSource::own(type_name, text, keys.chain(unused)))
+    }
+
+    #[inline]
+    fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
+        Some(self)
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> EngineHooks<N> for VariablePhilox<ROUNDS, N> {
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
         self.run::<false, u32>(first, out);
     }
@@ -166,34 +200,8 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
         round.current().saturating_mul(ROUNDS as u32)
     }
 
-    fn forward_each(&self, values: &mut [N]) {
-        self.each::<false, N>(values);
-    }
-
-    fn inverse_each(&self, values: &mut [N]) {
-        self.each::<true, N>(values);
-    }
-
     fn forward_each_u32(&self, values: &mut [u32]) {
         self.each::<false, u32>(values);
-    }
-
-    fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::new(self).panic_free())
-    }
-
-    #[cfg(feature = "alloc")]
-    fn device_source(&self) -> Option<DeviceSource> {
-        let text = r#"#include "bijection/variable_philox.cuh""#;
-        // Only these bits of a key are used, and the device text relies on the others being 0.
-        let left_mask = u64::low_mask(self.bits / 2) as u32;
-        let keys = self.keys.map(|key| key & left_mask);
-        let keys = keys
-            .chunks(2)
-            .map(|keys| super::device::pair(keys[0], keys.get(1).copied().unwrap_or(0)));
-        let unused = (ROUNDS == 0).then_some(0);
-        let type_name = format_args!("VariablePhilox<{}, {ROUNDS}>", self.bits);
-        Some(DeviceSource::own(type_name, text, keys.chain(unused)))
     }
 }
 
