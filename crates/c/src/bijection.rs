@@ -114,3 +114,47 @@ impl library::Bijection for Custom {
         unsafe { run(self.0.given.context, first, out.as_mut_ptr(), out.len()) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::{CStr, c_void};
+    use std::ptr;
+
+    use super::*;
+    use crate::items::{Array, bs_permutation_apply};
+    use crate::permutation::{bs_permutation_custom, bs_permutation_free, bs_permutation_get};
+    use crate::status::{BS_ERROR_INTERNAL, BS_OK, bs_error_text};
+
+    unsafe extern "C-unwind" fn panics(_: *mut c_void, point: u64) -> u64 {
+        assert_ne!(point, 70_000, "thrown by the caller's function");
+        point
+    }
+
+    #[test]
+    fn a_panic_of_the_callers_function_stays_within_and_moves_nothing() {
+        const LEN: usize = 1 << 17;
+        let f = Bijection {
+            context: ptr::null_mut(),
+            last: LEN as u64 - 1,
+            forward: Some(panics),
+            inverse: Some(panics),
+            forward_run: None,
+            free_context: None,
+        };
+        let (mut p, mut item) = (ptr::null_mut(), 77);
+        let mut items: Vec<u64> = (0..LEN as u64).collect();
+        let array = Array { items: items.as_mut_ptr().cast(), item_size: 8 };
+        // SAFETY: the bijection and the pointer are there.
+        assert_eq!(unsafe { bs_permutation_custom(LEN as u64, &f, &mut p) }, BS_OK);
+        // SAFETY: the permutation has been made, and the array has as many items.
+        assert_eq!(unsafe { bs_permutation_apply(p, &array, 1, LEN) }, BS_ERROR_INTERNAL);
+        // SAFETY: it is a text that ends with a zero, until the next failure.
+        let text = unsafe { CStr::from_ptr(bs_error_text()) }.to_str().unwrap();
+        assert!(text.contains("thrown by the caller's function"), "{text}");
+        // SAFETY: as above.
+        assert_eq!(unsafe { bs_permutation_get(p, 70_000, &mut item) }, BS_ERROR_INTERNAL);
+        // SAFETY: it is not used any more.
+        unsafe { bs_permutation_free(p) };
+        assert!(items.into_iter().eq(0..LEN as u64) && item == 77);
+    }
+}
