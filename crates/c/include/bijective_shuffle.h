@@ -308,9 +308,9 @@ const char *bs_error_text(void);
 const char *bs_version(void);
 
 /**
- * Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes the
- * limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS says, or
- * else one for each processor.
+ * Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes
+ * the limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS
+ * says, or else one for each processor.
  *
  * The threads of each number that was asked for are started when they are first needed, and kept.
  * After a fork, the child starts threads of its own.
@@ -318,7 +318,8 @@ const char *bs_version(void);
 bs_status bs_set_threads(size_t count);
 
 /**
- * Writes the number of threads that calls share to `*count`, and starts them if there are none yet.
+ * Writes the number of threads that calls share to `*count`, and starts them if there are none
+ * yet.
  *
  * # Safety
  *
@@ -377,8 +378,8 @@ bs_status bs_unshuffle_together(const struct bs_array *arrays,
                                 uint64_t epoch);
 
 /**
- * Shuffles one or several arrays by a permutation. Each has as many items as the permutation, whose
- * length `count` repeats, so that a mistake is refused by BS_ERROR_LENGTH.
+ * Shuffles one or several arrays by a permutation. Each has as many items as the permutation,
+ * whose length `count` repeats, so that a mistake is refused by BS_ERROR_LENGTH.
  *
  * # Safety
  *
@@ -406,8 +407,8 @@ bs_status bs_permutation_unapply(const struct bs_permutation *permutation,
  * Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
  *
  * Single places, items and parts of it are had at once if the length is at most 256 or a power of
- * two. For others the first of them builds an index of about 0.1 bits an item, by one pass over all
- * items; more than 2^33 items are refused by BS_ERROR_INDEX_NOT_BUILT then. Use
+ * two. For others the first of them builds an index of about 0.1 bits an item, by one pass over
+ * all items; more than 2^33 items are refused by BS_ERROR_INDEX_NOT_BUILT then. Use
  * bs_permutation_walk to look up single places of long orders.
  *
  * # Safety
@@ -458,8 +459,8 @@ bs_status bs_permutation_walk_keyed(uint64_t length,
 
 /**
  * Makes an order for items that are stored in blocks of `block` items, of which the last may have
- * fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks of
- * that order are shuffled among each other. All three numbers are at least 1. Any place and any
+ * fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
+ * of that order are shuffled among each other. All three numbers are at least 1. Any place and any
  * item is looked up at once.
  *
  * # Safety
@@ -593,9 +594,9 @@ bs_status bs_permutation_range_u32(const struct bs_permutation *permutation,
                                    uint32_t *items);
 
 /**
- * Writes the first place of a worker's share to `*first`, and the number of its places to `*count`.
- * The shares of the ranks 0 to `world - 1` are the places in order, and differ in length by at most
- * 1.
+ * Writes the first place of a worker's share to `*first`, and the number of its places to
+ * `*count`. The shares of the ranks 0 to `world - 1` are the places in order, and differ in length
+ * by at most 1.
  *
  * # Safety
  *
@@ -637,8 +638,8 @@ void bs_sampler_free(struct bs_sampler *sampler);
  *
  * # Safety
  *
- * `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers, and
- * `count` to memory for one.
+ * `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers,
+ * and `count` to memory for one.
  */
 bs_status bs_sampler_next(struct bs_sampler *sampler, uint64_t *items, size_t room, size_t *count);
 
@@ -749,9 +750,9 @@ bs_status bs_generator_new_keyed(int32_t generator,
                                  struct bs_generator **made);
 
 /**
- * Makes `count` streams of a generator, from number `first` on, that are filled row by row: a block
- * of the first stream, one of the second, and so on. Long fills are shared by all threads. The
- * numbers depend on how many streams there are, and not on the threads.
+ * Makes `count` streams of a generator, from number `first` on, that are filled row by row: a
+ * block of the first stream, one of the second, and so on. Long fills are shared by all threads.
+ * The numbers depend on how many streams there are, and not on the threads.
  *
  * A fill draws whole rows. What does not fit is dropped, and the next fill goes on with the next
  * row.

@@ -389,8 +389,8 @@ private:
 inline permutation::iterator permutation::begin() const noexcept { return {this, 0}; }
 inline permutation::iterator permutation::end() const noexcept { return {this, size_}; }
 
-// Shuffles a vector, an array, a span or whatever else `std::data` and `std::size` take, whose items
-// are trivially copyable.
+// Shuffles a vector, an array, a span or whatever else `std::data` and `std::size` take, whose
+// items are trivially copyable.
 template <class Range>
 void shuffle(Range &&range, const seed &by) {
     if (by.key()) {
@@ -438,7 +438,8 @@ public:
         handle_.reset(handle);
     }
 
-    // Takes this rank's next batch; no batch if the epoch is over. The vector's memory is used again.
+    // Takes this rank's next batch; no batch if the epoch is over. The vector's memory is used
+    // again.
     bool next(std::vector<std::uint64_t> &batch) {
         batch.resize(batch_);
         std::size_t count = 0;

@@ -150,9 +150,9 @@ pub unsafe extern "C" fn bs_generator_new_keyed(
     done(|| unsafe { hand_out(made, "the generator", make) })
 }
 
-/// Makes `count` streams of a generator, from number `first` on, that are filled row by row: a block
-/// of the first stream, one of the second, and so on. Long fills are shared by all threads. The
-/// numbers depend on how many streams there are, and not on the threads.
+/// Makes `count` streams of a generator, from number `first` on, that are filled row by row: a
+/// block of the first stream, one of the second, and so on. Long fills are shared by all threads.
+/// The numbers depend on how many streams there are, and not on the threads.
 ///
 /// A fill draws whole rows. What does not fit is dropped, and the next fill goes on with the next
 /// row.

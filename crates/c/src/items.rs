@@ -36,8 +36,8 @@ impl Array {
     ///
     /// # Safety
     ///
-    /// The array was checked, its items have the size of `T`, it is aligned for `T`, any bytes are a
-    /// `T`, and nobody else uses the array for `'a`.
+    /// The array was checked, its items have the size of `T`, it is aligned for `T`, any bytes are
+    /// a `T`, and nobody else uses the array for `'a`.
     unsafe fn all<'a, T>(self, count: usize) -> &'a mut [T] {
         // SAFETY: it is not null, and its size is one that an array may have; the caller promises
         // the rest.
@@ -227,8 +227,8 @@ pub unsafe extern "C" fn bs_unshuffle_together(
     done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Undo) })
 }
 
-/// Shuffles one or several arrays by a permutation. Each has as many items as the permutation, whose
-/// length `count` repeats, so that a mistake is refused by BS_ERROR_LENGTH.
+/// Shuffles one or several arrays by a permutation. Each has as many items as the permutation,
+/// whose length `count` repeats, so that a mistake is refused by BS_ERROR_LENGTH.
 ///
 /// # Safety
 ///

@@ -25,8 +25,8 @@ pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a Or
 /// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
 ///
 /// Single places, items and parts of it are had at once if the length is at most 256 or a power of
-/// two. For others the first of them builds an index of about 0.1 bits an item, by one pass over all
-/// items; more than 2^33 items are refused by BS_ERROR_INDEX_NOT_BUILT then. Use
+/// two. For others the first of them builds an index of about 0.1 bits an item, by one pass over
+/// all items; more than 2^33 items are refused by BS_ERROR_INDEX_NOT_BUILT then. Use
 /// bs_permutation_walk to look up single places of long orders.
 ///
 /// # Safety
@@ -99,8 +99,8 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
 }
 
 /// Makes an order for items that are stored in blocks of `block` items, of which the last may have
-/// fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks of
-/// that order are shuffled among each other. All three numbers are at least 1. Any place and any
+/// fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
+/// of that order are shuffled among each other. All three numbers are at least 1. Any place and any
 /// item is looked up at once.
 ///
 /// # Safety
@@ -379,9 +379,9 @@ fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failu
     Ok(())
 }
 
-/// Writes the first place of a worker's share to `*first`, and the number of its places to `*count`.
-/// The shares of the ranks 0 to `world - 1` are the places in order, and differ in length by at most
-/// 1.
+/// Writes the first place of a worker's share to `*first`, and the number of its places to
+/// `*count`. The shares of the ranks 0 to `world - 1` are the places in order, and differ in length
+/// by at most 1.
 ///
 /// # Safety
 ///

@@ -134,8 +134,8 @@ pub unsafe extern "C" fn bs_sampler_free(sampler: *mut Sampler) {
 ///
 /// # Safety
 ///
-/// `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers, and
-/// `count` to memory for one.
+/// `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers,
+/// and `count` to memory for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_next(
     sampler: *mut Sampler,

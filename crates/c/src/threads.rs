@@ -84,9 +84,9 @@ pub(crate) fn on_items<T: Send>(
     if is_little { Ok(work()) } else { on_all(work) }
 }
 
-/// Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes the
-/// limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS says, or
-/// else one for each processor.
+/// Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes
+/// the limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS
+/// says, or else one for each processor.
 ///
 /// The threads of each number that was asked for are started when they are first needed, and kept.
 /// After a fork, the child starts threads of its own.
@@ -104,7 +104,8 @@ pub extern "C" fn bs_set_threads(count: usize) -> Status {
     })
 }
 
-/// Writes the number of threads that calls share to `*count`, and starts them if there are none yet.
+/// Writes the number of threads that calls share to `*count`, and starts them if there are none
+/// yet.
 ///
 /// # Safety
 ///
