@@ -63,10 +63,13 @@ pub mod gpu {}
 #[doc = include_str!("../docs/writing-a-bijection.md")]
 pub mod writing_a_bijection {}
 
-/// Splits, grids, ids, decks, asynchronous code, stopping, threads, C, and WebAssembly.
+/// Splits, grids, ids, decks, asynchronous code, stopping, threads, and other languages.
 ///
 /// [resume]: mod@crate::guide::resume
 /// [files]: mod@crate::guide::files#records-of-a-fixed-size
+/// [python]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/python.md
+/// [c]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/c.md
+/// [javascript]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/javascript.md
 #[doc = include_str!("../docs/recipes.md")]
 pub mod recipes {}
 

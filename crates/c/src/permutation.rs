@@ -1,0 +1,415 @@
+//! Handles of permutations.
+
+use library::Error;
+
+use crate::bijection::{Bijection, Custom};
+use crate::memory::{self, check, hand_out};
+use crate::order::{Lookup, Order};
+use crate::seed::{of_key, of_word};
+use crate::status::{BS_ERROR_RANGE, Failure, Status, done};
+use crate::threads;
+
+/// A permutation of the numbers from 0 up to, but not including, a length. It stores a few numbers,
+/// whatever its length.
+#[derive(Debug)]
+pub struct Permutation(Order);
+
+/// # Safety
+///
+/// The pointer is null, or leads to a permutation that is not freed as long as it is borrowed.
+pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a Order, Failure> {
+    // SAFETY: as the caller promises; permutations do not change.
+    unsafe { memory::shared(permutation, "the permutation") }.map(|permutation| &permutation.0)
+}
+
+/// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
+///
+/// Single places, items and parts of it are had at once if the length is at most 256 or a power of
+/// two. For others the first of them builds an index of about 0.1 bits an item, by one pass over
+/// all items; more than 2^33 items are refused by BS_ERROR_INDEX_NOT_BUILT then. Use
+/// bs_permutation_walk to look up single places of long orders.
+///
+/// # Safety
+///
+/// `permutation` leads to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_new(
+    length: u64,
+    seed: u64,
+    epoch: u64,
+    permutation: *mut *mut Permutation,
+) -> Status {
+    let make = || Ok(Permutation(Order::compacted(length, of_word(seed, epoch))));
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(permutation, "the permutation", make) })
+}
+
+/// bs_permutation_new with a key of 32 bytes.
+///
+/// # Safety
+///
+/// `key` leads to 32 bytes, and `permutation` to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_new_keyed(
+    length: u64,
+    key: *const u8,
+    epoch: u64,
+    permutation: *mut *mut Permutation,
+) -> Status {
+    // SAFETY: as the caller promises.
+    let make = || Ok(Permutation(Order::compacted(length, unsafe { of_key(key, epoch) }?)));
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(permutation, "the permutation", make) })
+}
+
+/// Makes another permutation of `length` items that a seed determines, in which any place and any
+/// item is looked up at once, at any length.
+///
+/// # Safety
+///
+/// `permutation` leads to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_walk(
+    length: u64,
+    seed: u64,
+    epoch: u64,
+    permutation: *mut *mut Permutation,
+) -> Status {
+    let make = || Ok(Permutation(Order::walk(length, of_word(seed, epoch))));
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(permutation, "the permutation", make) })
+}
+
+/// bs_permutation_walk with a key of 32 bytes.
+///
+/// # Safety
+///
+/// `key` leads to 32 bytes, and `permutation` to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_walk_keyed(
+    length: u64,
+    key: *const u8,
+    epoch: u64,
+    permutation: *mut *mut Permutation,
+) -> Status {
+    // SAFETY: as the caller promises.
+    let make = || Ok(Permutation(Order::walk(length, unsafe { of_key(key, epoch) }?)));
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(permutation, "the permutation", make) })
+}
+
+/// Makes an order for items that are stored in blocks of `block` items, of which the last may have
+/// fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
+/// of that order are shuffled among each other. All three numbers are at least 1. Any place and any
+/// item is looked up at once.
+///
+/// # Safety
+///
+/// `permutation` leads to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_blocks(
+    length: u64,
+    block: u64,
+    window: u64,
+    seed: u64,
+    epoch: u64,
+    permutation: *mut *mut Permutation,
+) -> Status {
+    let make = || Order::blocks(length, block, window, of_word(seed, epoch)).map(Permutation);
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(permutation, "the permutation", make) })
+}
+
+/// bs_permutation_blocks with a key of 32 bytes.
+///
+/// # Safety
+///
+/// `key` leads to 32 bytes, and `permutation` to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_blocks_keyed(
+    length: u64,
+    block: u64,
+    window: u64,
+    key: *const u8,
+    epoch: u64,
+    permutation: *mut *mut Permutation,
+) -> Status {
+    let make = || {
+        // SAFETY: as the caller promises.
+        let seed = unsafe { of_key(key, epoch) }?;
+        Order::blocks(length, block, window, seed).map(Permutation)
+    };
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(permutation, "the permutation", make) })
+}
+
+/// Makes the permutation of `length` items that a bijection of your own gives: its values at 0, 1
+/// and so on that are below `length`, of which there must be as many. The bijection has at least
+/// `length` points.
+///
+/// Functions that are no bijection are found when items are moved by them or all indexes are
+/// written, which is refused by BS_ERROR_NOT_A_BIJECTION.
+///
+/// # Safety
+///
+/// `bijection` leads to a bijection that keeps the rules of its type; it is copied. `permutation`
+/// leads to memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_custom(
+    length: u64,
+    bijection: *const Bijection,
+    permutation: *mut *mut Permutation,
+) -> Status {
+    let make = || {
+        // SAFETY: as the caller promises.
+        let bijection = unsafe { Custom::new(bijection) }?;
+        let made = Order::custom(length, bijection.clone());
+        if made.is_err() {
+            bijection.give_back();
+        }
+        made.map(Permutation)
+    };
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(permutation, "the permutation", make) })
+}
+
+/// Makes the inverse of a permutation: its item at place k is the place of item k.
+///
+/// # Safety
+///
+/// `permutation` was made by this library and not freed, and `inverse` leads to memory for a
+/// pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_inverse(
+    permutation: *const Permutation,
+    inverse: *mut *mut Permutation,
+) -> Status {
+    // SAFETY: as the caller promises.
+    let make = || Ok(Permutation(unsafe { order(permutation) }?.inverse()));
+    // SAFETY: as the caller promises.
+    done(|| unsafe { hand_out(inverse, "the inverse", make) })
+}
+
+/// Frees a permutation.
+///
+/// # Safety
+///
+/// `permutation` is null, or was made by this library, has not been freed and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_free(permutation: *mut Permutation) {
+    // SAFETY: as the caller promises.
+    done(|| {
+        // SAFETY: as the caller promises.
+        unsafe { memory::take_back(permutation) };
+        Ok(())
+    });
+}
+
+/// The number of items of a permutation; 0 for a null pointer.
+///
+/// # Safety
+///
+/// `permutation` is null, or was made by this library and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_length(permutation: *const Permutation) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe { order(permutation) }.map_or(0, Order::len)
+}
+
+/// Writes the item at a place to `*item`: the index from which bs_permutation_apply takes the item
+/// that it puts there.
+///
+/// # Safety
+///
+/// `permutation` was made by this library and not freed, and `item` leads to memory for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_get(
+    permutation: *const Permutation,
+    place: u64,
+    item: *mut u64,
+) -> Status {
+    // SAFETY: as the caller promises.
+    done(|| unsafe { look_up(permutation, place, Lookup::Item, item, "the item") })
+}
+
+/// Writes the place of an item to `*place`: the `place` at which bs_permutation_get gives `item`.
+///
+/// # Safety
+///
+/// `permutation` was made by this library and not freed, and `place` leads to memory for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_position(
+    permutation: *const Permutation,
+    item: u64,
+    place: *mut u64,
+) -> Status {
+    // SAFETY: as the caller promises.
+    done(|| unsafe { look_up(permutation, item, Lookup::Place, place, "the place") })
+}
+
+/// # Safety
+///
+/// The pointers are null, or lead to a permutation and to memory for a number.
+unsafe fn look_up(
+    permutation: *const Permutation,
+    number: u64,
+    lookup: Lookup,
+    found: *mut u64,
+    what: &str,
+) -> Result<(), Failure> {
+    check(found, what)?;
+    // SAFETY: as the caller promises.
+    let order = unsafe { order(permutation) }?;
+    let value = if order.is_at_hand(number, lookup) {
+        order.look_up(number, lookup)
+    } else {
+        threads::on_all(|| order.look_up(number, lookup))?
+    }?;
+    // SAFETY: as the caller promises.
+    unsafe { memory::write(found, value, what) }
+}
+
+/// Builds the index that single places need, if they need one, by one pass over all items. It takes
+/// about 0.1 bits an item.
+///
+/// # Safety
+///
+/// `permutation` was made by this library and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutation) -> Status {
+    done(|| {
+        // SAFETY: as the caller promises.
+        let order = unsafe { order(permutation) }?;
+        threads::on_all(|| order.build_index())?
+    })
+}
+
+/// Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
+/// places at once are written by all threads.
+///
+/// # Safety
+///
+/// `permutation` was made by this library and not freed, and `items` leads to memory for so many
+/// numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_range(
+    permutation: *const Permutation,
+    first: u64,
+    count: usize,
+    items: *mut u64,
+) -> Status {
+    done(|| {
+        // SAFETY: as the caller promises.
+        let order = unsafe { order(permutation) }?;
+        check_range(order, first, count)?;
+        // SAFETY: as the caller promises.
+        let out = unsafe { memory::items_mut(items, count, "the items") }?;
+        on_run(order, first, count, || order.write_run(first, out))
+    })
+}
+
+/// bs_permutation_range for numbers of 32 bits. Permutations of more than 2^32 items are refused.
+///
+/// # Safety
+///
+/// As for bs_permutation_range.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_range_u32(
+    permutation: *const Permutation,
+    first: u64,
+    count: usize,
+    items: *mut u32,
+) -> Status {
+    done(|| {
+        // SAFETY: as the caller promises.
+        let order = unsafe { order(permutation) }?;
+        let len = order.len();
+        if len > 1 << 32 {
+            return Err(Error::IndexTooWide { len, bits: 32 }.into());
+        }
+        check_range(order, first, count)?;
+        // SAFETY: as the caller promises.
+        let out = unsafe { memory::items_mut(items, count, "the items") }?;
+        on_run(order, first, count, || write_run_u32(order, first, out))
+    })
+}
+
+fn check_range(order: &Order, first: u64, count: usize) -> Result<(), Failure> {
+    let len = order.len();
+    match first.checked_add(count as u64) {
+        Some(end) if end <= len => Ok(()),
+        _ => {
+            let text = format!(
+                "{count} places from {first} on were asked for: the permutation has {len} items"
+            );
+            Err(Failure::new(BS_ERROR_RANGE, text))
+        }
+    }
+}
+
+/// Writes a run, on all threads if it is long or builds an index.
+fn on_run(
+    order: &Order,
+    first: u64,
+    count: usize,
+    write: impl FnOnce() -> Result<(), Failure> + Send,
+) -> Result<(), Failure> {
+    if order.is_run_at_hand(first, count as u64) {
+        threads::on_items(count as u64, size_of::<u64>(), write)?
+    } else {
+        threads::on_all(write)?
+    }
+}
+
+fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failure> {
+    if first == 0 && out.len() as u64 == order.len() {
+        return order.write_all(out);
+    }
+    let mut wide = [0; 1 << 10];
+    let mut first = first;
+    for out in out.chunks_mut(wide.len()) {
+        let wide = &mut wide[..out.len()];
+        order.write_run(first, wide)?;
+        for (narrow, &mut item) in out.iter_mut().zip(wide) {
+            // Below 2^32, since the length is at most that.
+            *narrow = item as u32;
+        }
+        first += out.len() as u64;
+    }
+    Ok(())
+}
+
+/// Writes the first place of a worker's share to `*first`, and the number of its places to
+/// `*count`. The shares of the ranks 0 to `world - 1` are the places in order, and differ in length
+/// by at most 1.
+///
+/// # Safety
+///
+/// `permutation` was made by this library and not freed; `first` and `count` lead to memory for
+/// numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_permutation_shard(
+    permutation: *const Permutation,
+    rank: u64,
+    world: u64,
+    first: *mut u64,
+    count: *mut u64,
+) -> Status {
+    done(|| {
+        check(first, "the first place")?;
+        check(count, "the number of places")?;
+        // SAFETY: as the caller promises.
+        let len = u128::from(unsafe { order(permutation) }?.len());
+        if rank >= world {
+            let text = format!("there is no rank {rank} among {world}: ranks are counted from 0");
+            return Err(Failure::new(BS_ERROR_RANGE, text));
+        }
+        // At most the length.
+        let bound = |rank: u128| (len * rank / u128::from(world)) as u64;
+        let (start, end) = (bound(u128::from(rank)), bound(u128::from(rank) + 1));
+        // SAFETY: as the caller promises.
+        unsafe { memory::write(first, start, "the first place") }?;
+        // SAFETY: as the caller promises.
+        unsafe { memory::write(count, end - start, "the number of places") }
+    })
+}

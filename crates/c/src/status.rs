@@ -1,0 +1,142 @@
+//! What functions return, and the text of the last failure.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use library::Error;
+use library::error::{SamplerError, ViewError};
+
+/// What a function returns: BS_OK, or what went wrong.
+pub type Status = i32;
+
+/// The function has done its work.
+pub const BS_OK: i32 = 0;
+/// A sampler's epoch is over. This is no failure, and has no text.
+pub const BS_END: i32 = 1;
+/// A pointer is null that must not be.
+pub const BS_ERROR_NULL: i32 = 2;
+/// A number or a choice is not one that the function takes.
+pub const BS_ERROR_ARGUMENT: i32 = 3;
+/// An array has another length than it should have.
+pub const BS_ERROR_LENGTH: i32 = 4;
+/// There is no such place, item or rank.
+pub const BS_ERROR_RANGE: i32 = 5;
+/// There is not enough memory.
+pub const BS_ERROR_MEMORY: i32 = 6;
+/// A map that was passed in is not a bijection.
+pub const BS_ERROR_NOT_A_BIJECTION: i32 = 7;
+/// The order is so long that single places need an index, which is built only on request: by
+/// bs_permutation_build_index. Orders of bs_permutation_walk need none.
+pub const BS_ERROR_INDEX_NOT_BUILT: i32 = 8;
+/// A text is not a saved state, or is that of another sampler.
+pub const BS_ERROR_STATE: i32 = 9;
+/// Threads cannot be started.
+pub const BS_ERROR_THREADS: i32 = 10;
+/// A fault of the library, or a panic of a function that was passed in. A sampler or a generator
+/// with which this happened must only be freed.
+pub const BS_ERROR_INTERNAL: i32 = 11;
+
+/// Why a function fails.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    status: Status,
+    text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(status: Status, text: impl Into<String>) -> Self {
+        Self { status, text: text.into() }
+    }
+
+    pub(crate) fn null(what: &str) -> Self {
+        Self::new(BS_ERROR_NULL, format!("the pointer to {what} is null"))
+    }
+
+    pub(crate) fn argument(text: impl Into<String>) -> Self {
+        Self::new(BS_ERROR_ARGUMENT, text)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match error {
+            Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
+                BS_ERROR_MEMORY
+            }
+            Error::LengthMismatch { .. } => BS_ERROR_LENGTH,
+            Error::View(ViewError::OutOfRange { .. } | ViewError::NoSuchShard { .. }) => {
+                BS_ERROR_RANGE
+            }
+            Error::View(ViewError::IndexNotBuilt { last }) => {
+                let text = format!(
+                    "this place is found by an index over {} points, too many to build it unasked: \
+                     use bs_permutation_walk, which needs none, or call bs_permutation_build_index \
+                     first",
+                    u128::from(last) + 1
+                );
+                return Self::new(BS_ERROR_INDEX_NOT_BUILT, text);
+            }
+            Error::NotABijection(_) => BS_ERROR_NOT_A_BIJECTION,
+            Error::Saved(_)
+            | Error::Sampler(SamplerError::BadState | SamplerError::ForeignState) => BS_ERROR_STATE,
+            _ => BS_ERROR_ARGUMENT,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// Does a function's work, and turns a failure or a panic into a status and a text.
+pub(crate) fn guarded(work: impl FnOnce() -> Result<Status, Failure>) -> Status {
+    // What a panic leaves behind is not looked at again: shared values do not change, and of others
+    // the header says that they must only be freed.
+    let failure = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(status)) => return status,
+        Ok(Err(failure)) => failure,
+        Err(payload) => {
+            let text = format!("the library has panicked: {}", panic_text(&*payload));
+            // A payload whose destructor panics is not worth the process.
+            std::mem::forget(payload);
+            Failure::new(BS_ERROR_INTERNAL, text)
+        }
+    };
+    let text = CString::new(failure.text.replace('\0', " ")).unwrap_or_default();
+    // A thread that ends has no text any more.
+    let _ = LAST.try_with(|last| last.replace(text));
+    failure.status
+}
+
+/// [`guarded`], for work that succeeds or fails.
+pub(crate) fn done(work: impl FnOnce() -> Result<(), Failure>) -> Status {
+    guarded(|| work().map(|()| BS_OK))
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no text")
+}
+
+/// The text of the calling thread's last failure: a sentence in English, in UTF-8; empty if no
+/// function has failed yet.
+///
+/// It exists until the next failure of the same thread, or the thread's end, and must not be freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn bs_error_text() -> *const c_char {
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// The version of the library, such as "0.1.0". It exists for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn bs_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    const TEXT: &CStr = match CStr::from_bytes_with_nul(VERSION.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("a version without zeros"),
+    };
+    TEXT.as_ptr()
+}

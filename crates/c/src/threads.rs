@@ -1,0 +1,120 @@
+//! The threads that the engine works on.
+//!
+//! Not rayon's global pool: that does not survive a `fork`, by which many programs start their
+//! workers. In the child its threads are gone, and the first call that waits for them waits for
+//! ever. So pools belong to a process, and a process that has none makes one. None is ever freed:
+//! those of a parent have no threads here that could be joined, and another thread may be about to
+//! work in any other.
+
+use std::process;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use library::rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::status::{BS_ERROR_THREADS, Failure, Status, done};
+
+/// The threads that were asked for; 0 if none were.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+/// The pool that was made last. No lock, which another thread might hold during a fork.
+static POOLS: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
+
+/// A pool, and those that were made before it.
+struct Pool {
+    process: u32,
+    asked: usize,
+    pool: ThreadPool,
+    before: *const Pool,
+}
+
+/// The pool of a process with so many threads asked for, among those from one on.
+fn find(mut next: *const Pool, process: u32, asked: usize) -> Option<&'static ThreadPool> {
+    // SAFETY: the pointer is null or comes from `Box::into_raw` in `pool`, which stored it with
+    // `Release` after it was written, and it is never freed.
+    while let Some(found) = unsafe { next.as_ref() } {
+        if found.process == process && found.asked == asked {
+            return Some(&found.pool);
+        }
+        next = found.before;
+    }
+    None
+}
+
+/// This process's pool with as many threads as were asked for.
+fn pool() -> Result<&'static ThreadPool, Failure> {
+    let (process, asked) = (process::id(), ASKED.load(Ordering::Relaxed));
+    let mut newest = POOLS.load(Ordering::Acquire);
+    if let Some(pool) = find(newest, process, asked) {
+        return Ok(pool);
+    }
+    // Without a number, rayon takes that of RAYON_NUM_THREADS, or of the processors.
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(asked)
+        .thread_name(|k| format!("bijective-shuffle-{k}"));
+    let failed =
+        |error| Failure::new(BS_ERROR_THREADS, format!("threads cannot be started: {error}"));
+    let pool = builder.build().map_err(failed)?;
+    let made = Box::into_raw(Box::new(Pool { process, asked, pool, before: newest }));
+    while let Err(others) =
+        POOLS.compare_exchange(newest, made, Ordering::Release, Ordering::Acquire)
+    {
+        // Two pools for one number do no harm, and the next call finds the newer one.
+        newest = others;
+        // SAFETY: it comes from `Box::into_raw` above, and nobody else has seen it yet.
+        unsafe { (*made).before = newest };
+    }
+    // SAFETY: as in `find`.
+    Ok(&unsafe { &*made }.pool)
+}
+
+/// Does some work on this process's threads.
+pub(crate) fn on_all<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Failure> {
+    Ok(pool()?.install(work))
+}
+
+/// Does some work on items of a size: on this process's threads, if they are many. Few are moved by
+/// the calling thread alone, so others need not be woken.
+pub(crate) fn on_items<T: Send>(
+    count: u64,
+    item_size: usize,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, Failure> {
+    let is_little = count < 1 << 14 && count * (item_size as u64) < 1 << 20;
+    if is_little { Ok(work()) } else { on_all(work) }
+}
+
+/// Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes
+/// the limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS
+/// says, or else one for each processor.
+///
+/// The threads of each number that was asked for are started when they are first needed, and kept.
+/// After a fork, the child starts threads of its own.
+#[unsafe(no_mangle)]
+pub extern "C" fn bs_set_threads(count: usize) -> Status {
+    done(|| {
+        /// More would only wait for each other.
+        const MOST: usize = 1 << 12;
+        if count > MOST {
+            let text = format!("{count} threads were asked for: at most {MOST} can be");
+            return Err(Failure::argument(text));
+        }
+        ASKED.store(count, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// Writes the number of threads that calls share to `*count`, and starts them if there are none
+/// yet.
+///
+/// # Safety
+///
+/// `count` leads to memory for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_threads(count: *mut usize) -> Status {
+    done(|| {
+        let threads = pool()?.current_num_threads();
+        // SAFETY: as the caller promises.
+        unsafe { crate::memory::write(count, threads, "the number") }
+    })
+}

@@ -1,0 +1,69 @@
+// Builds the package: dist/bijective_shuffle.wasm by Cargo, dist/*.js by TypeScript, and the page of
+// one file, dist/page/index.html. `node build.mjs --no-page` leaves the page out.
+
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const run = (command, args, env = {}) =>
+  execFileSync(command, args, { cwd: here, stdio: "inherit", env: { ...process.env, ...env } });
+
+/** At most so many bytes, compressed. */
+const MOST = 60_000;
+
+const dist = join(here, "dist");
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(join(dist, "page"), { recursive: true });
+
+// Small where it does not matter; the loops that do are vectorised only by a last step that
+// optimises for speed.
+const settings = {
+  "profile.release.lto": '"fat"',
+  "profile.release.codegen-units": "1",
+  "profile.release.panic": '"abort"',
+  "profile.release.strip": "true",
+  "profile.release.opt-level": "3",
+  'profile.release.package."*".opt-level': '"s"',
+  "profile.release.package.bijective-shuffle.opt-level": '"s"',
+  "profile.release.package.bijective-shuffle-core.opt-level": '"s"',
+};
+const target = "wasm32-unknown-unknown";
+const folder = process.env.CARGO_TARGET_DIR ?? join(here, "..", "target");
+run(
+  "cargo",
+  ["build", "--locked", "--quiet", "--release", "--target", target, "--package", "bijective-shuffle-js"].concat(
+    Object.entries(settings).flatMap(([key, value]) => ["--config", `${key}=${value}`]),
+  ),
+  { RUSTFLAGS: "-Ctarget-feature=+simd128", CARGO_TARGET_DIR: join(folder, "js") },
+);
+const wasm = join(dist, "bijective_shuffle.wasm");
+copyFileSync(join(folder, "js", target, "release", "bijective_shuffle_js.wasm"), wasm);
+const size = gzipSync(readFileSync(wasm), { level: 9 }).length;
+console.log(`${statSync(wasm).size} bytes of WebAssembly, ${size} compressed`);
+if (size > MOST) throw new Error(`the module takes ${size} bytes, more than ${MOST}`);
+
+run("npx", ["tsc"]);
+if (!process.argv.includes("--no-page")) {
+  const { build } = await import("esbuild");
+  const bundled = await build({
+    absWorkingDir: here,
+    entryPoints: ["page/page.ts"],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    loader: { ".wasm": "binary" },
+    write: false,
+  });
+  // In a script, the end of one must not be seen.
+  const script = bundled.outputFiles[0].text.replaceAll("</script", "<\\/script");
+  const page = readFileSync(join(here, "page", "page.html"), "utf8");
+  const [before, after] = page.split("<!-- script -->");
+  writeFileSync(
+    join(dist, "page", "index.html"),
+    `${before}<script type="module">${script}</script>${after}`,
+  );
+}

@@ -1,0 +1,215 @@
+// Arrays whose items are moved, in place.
+//
+// The module gives indexes, and JavaScript moves the items: so nothing is copied into the module's
+// memory, and any array will do. Items of long typed arrays go through buckets that fit the caches.
+
+import { type Options, type Seed, writeSeed } from "./seed.ts";
+import { ROOM, narrowBuffer, wasm } from "./wasm.ts";
+
+/** Any array of numbers, such as a Float64Array. */
+export type TypedArray =
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array;
+
+/** The arrays that typed arrays are moved as: the bytes of their items count, and nothing else. */
+type Raw = Uint8Array | Uint16Array | Uint32Array | Float64Array | BigUint64Array;
+
+/** From so many items on, typed arrays go through buckets. */
+const MANY = 1 << 17;
+
+/** The slots or indexes of a bucket, whose items fit the second cache. */
+const BUCKET_BITS = 14;
+
+/** The most buckets of usual size: each has a cache line that is written to. */
+const MOST_BUCKETS_BITS = 12;
+
+/**
+ * Shuffles an array in place, and returns it: the item that was at index `p[k]` is then at place
+ * `k`, for the permutation `p = new Permutation(array.length, seed, options)`.
+ */
+export function shuffle<A extends unknown[] | TypedArray>(
+  array: A,
+  seed: Seed,
+  options?: Options,
+): A {
+  reorder(array, seed, options, false);
+  return array;
+}
+
+/** Undoes {@link shuffle} with the same seed and options. */
+export function unshuffle<A extends unknown[] | TypedArray>(
+  array: A,
+  seed: Seed,
+  options?: Options,
+): A {
+  reorder(array, seed, options, true);
+  return array;
+}
+
+function reorder(
+  array: unknown[] | TypedArray,
+  seed: Seed,
+  options: Options | undefined,
+  isUndo: boolean,
+): void {
+  if (!Array.isArray(array) && !(ArrayBuffer.isView(array) && !(array instanceof DataView))) {
+    throw new TypeError("what is to be shuffled is neither an array nor a typed array");
+  }
+  const { length } = array;
+  if (length > 2 ** 32) {
+    throw new RangeError(`an array of ${length} items was given: at most 2^32 can be shuffled`);
+  }
+  const items = wasm.items(BigInt(length), writeSeed(seed, options));
+  try {
+    if (Array.isArray(array)) {
+      reorderList(array, items, isUndo);
+    } else if (length < MANY) {
+      reorderAtOnce(raw(array), items, isUndo);
+    } else if (isUndo) {
+      undoByBuckets(raw(array), items);
+    } else {
+      const moved = raw(array);
+      // The buckets hold more than they can be expected to get.
+      if (!shuffleByBuckets(moved, items)) reorderAtOnce(moved, items, false);
+    }
+  } finally {
+    wasm.items_free(items);
+  }
+}
+
+/** The same memory as an array that moves any bits unchanged. */
+function raw(array: TypedArray): Raw {
+  const { buffer, byteOffset, length } = array;
+  switch (array.BYTES_PER_ELEMENT) {
+    case 1:
+      return new Uint8Array(buffer, byteOffset, length);
+    case 2:
+      return new Uint16Array(buffer, byteOffset, length);
+    case 4:
+      return new Uint32Array(buffer, byteOffset, length);
+    default:
+      // A Float64Array need not keep the bits of what is no number.
+      return array instanceof Float64Array
+        ? array
+        : new BigUint64Array(buffer, byteOffset, length);
+  }
+}
+
+/** A new array of the same kind. */
+function alike(array: Raw, length: number): Raw {
+  return new (array.constructor as new (length: number) => Raw)(length);
+}
+
+function reorderList(array: unknown[], items: number, isUndo: boolean): void {
+  const before = array.slice();
+  for (let place = 0, count; (count = wasm.items_next(items)) > 0; place += count) {
+    const indexes = narrowBuffer();
+    for (let k = 0; k < count; k++) {
+      if (isUndo) array[indexes[k]!] = before[place + k];
+      else array[place + k] = before[indexes[k]!];
+    }
+  }
+}
+
+function reorderAtOnce(array: Raw, items: number, isUndo: boolean): void {
+  const before = array.slice();
+  for (let place = 0, count; (count = wasm.items_next(items)) > 0; place += count) {
+    const indexes = narrowBuffer();
+    if (isUndo) {
+      for (let k = 0; k < count; k++) array[indexes[k]!] = before[place + k]!;
+    } else {
+      for (let k = 0; k < count; k++) array[place + k] = before[indexes[k]!]!;
+    }
+  }
+}
+
+/** The bits of the slots, or indexes, of a bucket where there are `2^bits`. */
+function bucketBits(bits: number): number {
+  return Math.max(Math.min(bits, BUCKET_BITS), bits - MOST_BUCKETS_BITS);
+}
+
+function arrayOfLows(bits: number, length: number): Uint16Array | Uint32Array {
+  return bits <= 16 ? new Uint16Array(length) : new Uint32Array(length);
+}
+
+/**
+ * Reads the items in order, puts each into the bucket of its slot, and then writes the buckets in
+ * order. Returns whether there was room in all buckets; if not, nothing has moved.
+ */
+function shuffleByBuckets(array: Raw, items: number): boolean {
+  const { length } = array;
+  const bits = 32 - Math.clz32(length - 1);
+  const shift = bucketBits(bits);
+  const [slots, buckets] = [2 ** shift, 2 ** (bits - shift)];
+  // The number of items in a bucket deviates by at most half the root of its slots.
+  const mean = Math.ceil((slots * length) / 2 ** bits);
+  const room = Math.min(slots, mean + Math.ceil(5 * Math.sqrt(slots)));
+  const bucketed = alike(array, buckets * room);
+  const lows = arrayOfLows(shift, buckets * room);
+  const ends = new Float64Array(buckets);
+  for (let b = 0; b < buckets; b++) ends[b] = b * room;
+
+  for (let first = 0; first < length; first += 2 * ROOM) {
+    const count = Math.min(length - first, 2 * ROOM);
+    wasm.items_slots(items, first, count);
+    const given = narrowBuffer();
+    for (let k = 0; k < count; k++) {
+      const slot = given[k]!;
+      const b = slot >>> shift;
+      const at = ends[b]!++;
+      if (at >= (b + 1) * room) return false;
+      bucketed[at] = array[first + k]!;
+      lows[at] = slot & (slots - 1);
+    }
+  }
+
+  // For each slot of a bucket, where its item is, plus 1.
+  const found = new Uint32Array(slots);
+  let place = 0;
+  for (let b = 0; b < buckets; b++) {
+    const start = b * room;
+    const count = ends[b]! - start;
+    for (let k = 0; k < count; k++) found[lows[start + k]!] = k + 1;
+    for (let slot = 0; slot < slots; slot++) {
+      const k = found[slot]!;
+      if (k > 0) array[place++] = bucketed[start + k - 1]!;
+    }
+    found.fill(0);
+  }
+  return true;
+}
+
+/** Reads the items in order, puts each into the bucket of its index, and writes each to its index. */
+function undoByBuckets(array: Raw, items: number): void {
+  const { length } = array;
+  const shift = bucketBits(32 - Math.clz32(length - 1));
+  const size = 2 ** shift;
+  const buckets = Math.ceil(length / size);
+  const bucketed = alike(array, length);
+  const lows = arrayOfLows(shift, length);
+  const ends = new Float64Array(buckets);
+  for (let b = 0; b < buckets; b++) ends[b] = b * size;
+
+  for (let place = 0, count; (count = wasm.items_next(items)) > 0; place += count) {
+    const indexes = narrowBuffer();
+    for (let k = 0; k < count; k++) {
+      const index = indexes[k]!;
+      const at = ends[index >>> shift]!++;
+      bucketed[at] = array[place + k]!;
+      lows[at] = index & (size - 1);
+    }
+  }
+  for (let b = 0; b < buckets; b++) {
+    const start = b * size;
+    for (let at = start; at < ends[b]!; at++) array[start + lows[at]!] = bucketed[at]!;
+  }
+}

@@ -1,0 +1,73 @@
+// Ids that do not show their order.
+
+import { Permutation } from "./permutation.ts";
+import { type Options, type Seed } from "./seed.ts";
+
+/** Digits without letters that are taken for others. */
+const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
+
+/**
+ * A keyed map of all numbers of 32 or 53 bits to each other: it turns 0, 1, 2 .. into ids that do
+ * not show their order, without a table and without collisions, and back.
+ *
+ * This hides numbers from a glance, not from an attacker, who may predict ids after seeing enough
+ * of them. Where that matters, use a cipher for format-preserving encryption.
+ */
+export class Ids {
+  readonly #map: Permutation;
+  readonly #digits: number;
+  readonly #bits: number;
+
+  /** Take 32 random bytes as the key, and keep them. */
+  constructor(key: Seed, options?: Options & { readonly bits?: 32 | 53 }) {
+    const bits = options?.bits ?? 53;
+    if (bits !== 32 && bits !== 53) {
+      throw new RangeError(`ids of ${String(bits)} bits were asked for: they have 32 or 53`);
+    }
+    this.#bits = bits;
+    this.#map = Permutation.walk<number>(2 ** bits, key, options);
+    this.#digits = Math.ceil(bits / 5);
+  }
+
+  /** The id of a number. */
+  encode(number: number): number {
+    const id = this.#map.at(number);
+    if (id === undefined || number < 0) throw this.#outside(number);
+    return id;
+  }
+
+  /** The number of an id. */
+  decode(id: number): number {
+    const number = this.#map.positionOf(id);
+    if (number === undefined) throw this.#outside(id);
+    return number;
+  }
+
+  /** The id of a number, as 7 or 11 digits and small letters. */
+  toText(number: number): string {
+    let [rest, text] = [this.encode(number), ""];
+    for (let k = 0; k < this.#digits; k++) {
+      text = DIGITS[rest % 32]! + text;
+      rest = Math.floor(rest / 32);
+    }
+    return text;
+  }
+
+  /** The number of an id's text. Every other text is a RangeError. */
+  fromText(text: string): number {
+    let id = 0;
+    for (const letter of text) {
+      const digit = DIGITS.indexOf(letter);
+      if (digit < 0) throw new RangeError(`"${text}" is no id: it has the letter "${letter}"`);
+      id = id * 32 + digit;
+    }
+    if (text.length !== this.#digits || id >= 2 ** this.#bits) {
+      throw new RangeError(`"${text}" is no id of ${this.#bits} bits`);
+    }
+    return this.decode(id);
+  }
+
+  #outside(number: number): RangeError {
+    return new RangeError(`${number} is not an integer from 0 to 2^${this.#bits} - 1`);
+  }
+}

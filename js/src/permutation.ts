@@ -1,0 +1,257 @@
+// Permutations with random access.
+
+import { type Options, type Seed, word, writeSeed } from "./seed.ts";
+import { ROOM, freeWith, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
+
+/** The items of a permutation: BigInts if its length is one, and otherwise numbers. */
+export type Item<N extends number | bigint> = N extends bigint ? bigint : number;
+
+/** The longest order of a shuffle in which single places are looked up: the index takes seconds. */
+const MOST_INDEXED = 1n << 33n;
+
+/** What {@link Permutation} is made of. Nobody else can make one. */
+interface Parts<N extends number | bigint> {
+  readonly length: N;
+  readonly order: number;
+  readonly isWalk: boolean;
+  readonly seed: Seed;
+  readonly options: Options | undefined;
+  readonly isInverse: boolean;
+}
+
+const PARTS = Symbol("parts");
+
+/**
+ * A permutation of the numbers below `length`, which a seed determines. It stores a few numbers,
+ * whatever its length.
+ *
+ * With a length that is a number (up to 2^53), items are numbers; with a BigInt (below 2^64), they
+ * are BigInts.
+ */
+export class Permutation<N extends number | bigint = number> implements Iterable<Item<N>> {
+  readonly #parts: Parts<N>;
+  readonly #length: bigint;
+  readonly #isTooLong: boolean;
+
+  /**
+   * The order of `shuffle`. Single places, items and parts take an index, unless the length is at
+   * most 256 or a power of two. The first of them builds it, by one pass over all items. Use
+   * {@link Permutation.walk} to look up places of long orders.
+   */
+  constructor(length: N, seed: Seed, options?: Options);
+  constructor(length: N, seed: Seed | typeof PARTS, options?: Options | Parts<N>) {
+    this.#length = word(length, "the length");
+    this.#parts =
+      seed === PARTS ? (options as Parts<N>) : make(false, length, seed, options as Options);
+    const { order, isWalk } = this.#parts;
+    const isAtHand = isWalk || (this.#length & (this.#length - 1n)) === 0n;
+    this.#isTooLong = !isAtHand && this.#length > MOST_INDEXED;
+    freeWith(this, () => wasm.order_free(order));
+  }
+
+  /** Another order, in which any place of any length is looked up at once. */
+  static walk<N extends number | bigint>(
+    length: N,
+    seed: Seed,
+    options?: Options,
+  ): Permutation<N> {
+    return ofParts(make(true, length, seed, options));
+  }
+
+  /** The number of items. */
+  get length(): N {
+    return this.#parts.length;
+  }
+
+  /**
+   * The item at a place, counted from the end if the place is negative; `undefined` if there is no
+   * such place.
+   */
+  at(place: number | bigint): Item<N> | undefined {
+    const { length, order } = this.#parts;
+    if (typeof place === "number" && typeof length === "number") {
+      const from = place < 0 ? place + length : place;
+      if (!(from >= 0 && from < length)) return undefined;
+      if (!Number.isInteger(from)) throw new RangeError(`${place} is no place: it is no integer`);
+      this.#checkIndex();
+      return wasm.order_look_up(order, from, 0) as Item<N>;
+    }
+    const from = BigInt(place) < 0n ? BigInt(place) + this.#length : BigInt(place);
+    if (from < 0n || from >= this.#length) return undefined;
+    this.#checkIndex();
+    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(order, from, 0)));
+  }
+
+  /** The place of an item: `at(positionOf(item)) === item`; `undefined` if there is no such item. */
+  positionOf(item: number | bigint): Item<N> | undefined {
+    const { length, order } = this.#parts;
+    if (typeof item === "number" && typeof length === "number") {
+      if (!(item >= 0 && item < length && Number.isInteger(item))) return undefined;
+      this.#checkIndex();
+      return wasm.order_look_up(order, item, 1) as Item<N>;
+    }
+    const wide = BigInt(item);
+    if (wide < 0n || wide >= this.#length) return undefined;
+    this.#checkIndex();
+    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(order, wide, 1)));
+  }
+
+  /** The items from place `start` up to, but not including, `end`, as `Array.prototype.slice`. */
+  slice(start: number | bigint = 0, end?: number | bigint): Item<N>[] {
+    const from = this.#bound(start);
+    const to = end === undefined ? this.#length : this.#bound(end);
+    return from < to ? [...this.places(from, to)] : [];
+  }
+
+  /**
+   * One worker's share: the items at the places from `length * rank / world` up to, but not
+   * including, `length * (rank + 1) / world`, both rounded down.
+   */
+  shard(rank: number, world: number): Places<N> {
+    const [of, among] = [word(rank, "the rank"), word(world, "the number of ranks")];
+    if (of >= among) {
+      throw new RangeError(`there is no rank ${rank} among ${world}: ranks are counted from 0`);
+    }
+    return new Places(this, (this.#length * of) / among, (this.#length * (of + 1n)) / among);
+  }
+
+  /** The permutation that undoes this one: its item at place `k` is the place of item `k`. */
+  inverse(): Permutation<N> {
+    const { order, isInverse } = this.#parts;
+    return ofParts({ ...this.#parts, order: wasm.order_inverse(order), isInverse: !isInverse });
+  }
+
+  /** All items in order, in constant memory. */
+  [Symbol.iterator](): Generator<Item<N>, void, undefined> {
+    const { isWalk, isInverse } = this.#parts;
+    return isWalk || isInverse ? this.places(0n, this.#length) : this.#all();
+  }
+
+  /** The items at a run of places. */
+  *places(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+    if (from < to) this.#checkIndex();
+    for (let first = from; first < to; ) {
+      const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));
+      wasm.order_run(this.#parts.order, first, count);
+      // The buffer may be written to between two items.
+      yield* this.#items(wideBuffer().slice(0, count));
+      first += BigInt(count);
+    }
+  }
+
+  /** The items of a shuffle's order, without an index. */
+  *#all(): Generator<Item<N>, void, undefined> {
+    const { seed, options } = this.#parts;
+    const items = wasm.items(this.#length, writeSeed(seed, options));
+    const isNarrow = this.#length <= 1n << 32n && typeof this.length === "number";
+    try {
+      for (;;) {
+        const count = isNarrow ? wasm.items_next(items) : wasm.items_next_wide(items);
+        if (count === 0) return;
+        if (isNarrow) yield* narrowBuffer().slice(0, count) as unknown as Item<N>[];
+        else yield* this.#items(wideBuffer().slice(0, count));
+      }
+    } finally {
+      wasm.items_free(items);
+    }
+  }
+
+  #items(words: BigUint64Array): Iterable<Item<N>> {
+    return (typeof this.length === "number" ? Array.from(words, Number) : words) as Iterable<Item<N>>;
+  }
+
+  #item(item: bigint): Item<N> {
+    return (typeof this.length === "number" ? Number(item) : item) as Item<N>;
+  }
+
+  #bound(place: number | bigint): bigint {
+    const from = BigInt(place) < 0n ? BigInt(place) + this.#length : BigInt(place);
+    return from < 0n ? 0n : from > this.#length ? this.#length : from;
+  }
+
+  #checkIndex(): void {
+    if (this.#isTooLong) {
+      throw new RangeError(
+        `single places of a shuffle's order of ${this.#length} items take an index of too many: ` +
+          "use Permutation.walk, which needs none",
+      );
+    }
+  }
+}
+
+function make<N extends number | bigint>(
+  isWalk: boolean,
+  length: N,
+  seed: Seed,
+  options: Options | undefined,
+): Parts<N> {
+  const wide = word(length, "the length");
+  // A key may change after this.
+  const kept = seed instanceof Uint8Array ? seed.slice() : seed;
+  const order = wasm.order(isWalk ? 1 : 0, wide, writeSeed(kept, options));
+  return { length, order, isWalk, seed: kept, options, isInverse: false };
+}
+
+function ofParts<N extends number | bigint>(parts: Parts<N>): Permutation<N> {
+  const make = Permutation as unknown as new (
+    length: N,
+    seed: typeof PARTS,
+    parts: Parts<N>,
+  ) => Permutation<N>;
+  return new make(parts.length, PARTS, parts);
+}
+
+/** The items at a run of places of a permutation. */
+export class Places<N extends number | bigint = number> implements Iterable<Item<N>> {
+  readonly #of: Permutation<N>;
+  readonly #from: bigint;
+  readonly #to: bigint;
+
+  /** Use {@link Permutation.shard}. */
+  constructor(of: Permutation<N>, from: bigint, to: bigint) {
+    [this.#of, this.#from, this.#to] = [of, from, to];
+  }
+
+  /** The first place. */
+  get start(): Item<N> {
+    return this.#number(this.#from);
+  }
+
+  /** The place behind the last. */
+  get end(): Item<N> {
+    return this.#number(this.#to);
+  }
+
+  /** The number of places. */
+  get length(): Item<N> {
+    return this.#number(this.#to - this.#from);
+  }
+
+  [Symbol.iterator](): Generator<Item<N>, void, undefined> {
+    return this.#of.places(this.#from, this.#to);
+  }
+
+  #number(number: bigint): Item<N> {
+    return (typeof this.#of.length === "number" ? Number(number) : number) as Item<N>;
+  }
+}
+
+/**
+ * Draws `count` different numbers below `length`, or items of an array, in random order: the first
+ * ones of {@link Permutation.walk}.
+ */
+export function sample(length: number, count: number, seed: Seed, options?: Options): number[];
+export function sample<T>(items: readonly T[], count: number, seed: Seed, options?: Options): T[];
+export function sample<T>(
+  from: number | readonly T[],
+  count: number,
+  seed: Seed,
+  options?: Options,
+): number[] | T[] {
+  const length = typeof from === "number" ? from : from.length;
+  if (!(Number.isInteger(count) && count >= 0 && count <= length)) {
+    throw new RangeError(`${count} of ${length} items were asked for: there are not so many`);
+  }
+  const indexes = Permutation.walk(length, seed, options).slice(0, count);
+  return typeof from === "number" ? indexes : indexes.map((index) => from[index]!);
+}

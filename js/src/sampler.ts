@@ -1,0 +1,146 @@
+// The order of samples for training, over ranks, with a state.
+
+import { type Seed, word, writeSeed } from "./seed.ts";
+import { freeWith, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
+
+/** What happens in the last step of an epoch if fewer items are left than a step takes. */
+export type Tail = "pad" | "short" | "fill" | "drop";
+
+const TAILS: readonly Tail[] = ["pad", "short", "fill", "drop"];
+
+/** What a {@link Sampler} deals out, and to whom. */
+export interface SamplerOptions {
+  /** The number of items: at least 1. */
+  readonly length: number;
+  readonly seed: Seed;
+  /** This rank, counted from 0: 0 unless it is given. */
+  readonly rank?: number;
+  /** The number of ranks: 1 unless it is given. */
+  readonly world?: number;
+  /** The number of items that a rank takes in a step: 1 unless it is given. */
+  readonly batch?: number;
+  /** `"pad"` unless it is given. */
+  readonly tail?: Tail;
+  /** `"shuffled"` unless it is given; blocks for data that is read in blocks. */
+  readonly order?: "shuffled" | "sequential" | { readonly block: number; readonly window: number };
+}
+
+/** Deals out the items of one epoch after another to ranks, in batches. */
+export class Sampler implements Iterable<number[]> {
+  readonly #sampler: number;
+  readonly #batch: number;
+
+  constructor(options: SamplerOptions) {
+    const { length, seed, rank = 0, world = 1, batch = 1, tail = "pad", order = "shuffled" } = options;
+    const { block, window } = typeof order === "string" ? { block: 0, window: 0 } : order;
+    const counts = { length, world, batch, ...(typeof order === "string" ? {} : { block, window }) };
+    for (const [name, count] of Object.entries(counts)) {
+      if (!(Number.isInteger(count) && count >= 1)) {
+        throw new RangeError(`the ${name} is ${count}: it has to be an integer of at least 1`);
+      }
+    }
+    if (!(Number.isInteger(rank) && rank >= 0 && rank < world)) {
+      throw new RangeError(`there is no rank ${rank} among ${world}: ranks are counted from 0`);
+    }
+    const isOrder = typeof order === "object" || order === "shuffled" || order === "sequential";
+    if (!TAILS.includes(tail) || !isOrder) {
+      throw new RangeError(`there is no tail ${tail}, or no order ${String(order)}`);
+    }
+    if (batch > 2 ** 28) {
+      throw new RangeError(`a batch of ${batch} items was asked for: it has at most 2^28`);
+    }
+    const numbers = Object.entries({ length, rank, world, batch, block, window });
+    const wide = numbers.map(([name, number]) => word(number, `the ${name}`));
+    const isKey = writeSeed(seed, undefined);
+    wideBuffer().set(wide, 5);
+    const kind = typeof order === "object" ? 1 : order === "shuffled" ? 0 : 2;
+    this.#sampler = wasm.sampler(isKey, TAILS.indexOf(tail), kind);
+    if (this.#sampler === 0) {
+      throw new RangeError(`${world} ranks with batches of ${batch} take 2^64 items or more`);
+    }
+    this.#batch = batch;
+    const sampler = this.#sampler;
+    freeWith(this, () => wasm.sampler_free(sampler));
+  }
+
+  /** This rank's next batch, which may be empty with the tail `"short"`; `undefined` at the end. */
+  next(): number[] | undefined {
+    const count = wasm.sampler_next(this.#sampler);
+    if (count === -1) return undefined;
+    if (count < 0) throw new RangeError(`there is no memory for a batch of ${this.#batch} items`);
+    const items = new BigUint64Array(
+      wasm.memory.buffer,
+      wasm.sampler_batch(this.#sampler),
+      count,
+    );
+    return Array.from(items, Number);
+  }
+
+  /** The batches that are left of the epoch. */
+  *[Symbol.iterator](): Generator<number[], void, undefined> {
+    for (let batch; (batch = this.next()) !== undefined; ) yield batch;
+  }
+
+  /** Goes to the beginning of the next epoch. */
+  nextEpoch(): void {
+    this.#setEpoch(BigInt.asUintN(64, this.#numbers()[0]! + 1n));
+  }
+
+  /** Goes to the beginning of an epoch: an integer up to 2^53, or a BigInt below 2^64. */
+  setEpoch(epoch: number | bigint): void {
+    this.#setEpoch(word(epoch, "the epoch"));
+  }
+
+  /** The epoch: a BigInt above 2^53, and else a number. */
+  get epoch(): number | bigint {
+    const epoch = this.#numbers()[0]!;
+    return epoch > 2n ** 53n ? epoch : Number(epoch);
+  }
+
+  /** The places that all ranks together have consumed of the epoch. */
+  get consumed(): number {
+    return Number(this.#numbers()[1]);
+  }
+
+  /** The steps of a whole epoch, the same for every rank. */
+  get steps(): number {
+    return Number(this.#numbers()[2]);
+  }
+
+  /** The steps that are left of the epoch, the same for every rank. */
+  get stepsLeft(): number {
+    return Number(this.#numbers()[3]);
+  }
+
+  /**
+   * The state as a short text. A sampler of the same length, seed and order resumes from it, with
+   * any rank, number of ranks, batch and tail.
+   */
+  get state(): string {
+    const length = wasm.sampler_state(this.#sampler);
+    return String.fromCharCode(...narrowBuffer().slice(0, length));
+  }
+
+  /** Continues where the sampler was whose state this is. */
+  resume(state: string): void {
+    const characters = Array.from(state, (character) => character.codePointAt(0)!);
+    if (characters.length <= 100) {
+      narrowBuffer().set(characters);
+      if (wasm.sampler_resume(this.#sampler, characters.length)) return;
+    }
+    throw new RangeError(
+      `"${state.slice(0, 100)}" is no state, or that of a sampler with another length, seed or order`,
+    );
+  }
+
+  #setEpoch(epoch: bigint): void {
+    if (!wasm.sampler_set_epoch(this.#sampler, epoch)) {
+      throw new RangeError(`the order of epoch ${epoch} cannot be drawn`);
+    }
+  }
+
+  #numbers(): BigUint64Array {
+    wasm.sampler_numbers(this.#sampler);
+    return wideBuffer();
+  }
+}

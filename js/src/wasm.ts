@@ -1,0 +1,68 @@
+// The WebAssembly module: all that knows its functions and its memory.
+
+/** The functions of js/wasm/src/lib.rs. */
+export interface Exports {
+  readonly memory: WebAssembly.Memory;
+  buffer(): number;
+  order(isWalk: number, length: bigint, isKey: number): number;
+  order_inverse(order: number): number;
+  order_free(order: number): void;
+  order_look_up(order: number, place: number, isItem: number): number;
+  order_look_up_wide(order: number, place: bigint, isItem: number): bigint;
+  order_run(order: number, first: bigint, count: number): void;
+  items(length: bigint, isKey: number): number;
+  items_next(items: number): number;
+  items_next_wide(items: number): number;
+  items_slots(items: number, first: number, count: number): void;
+  items_free(items: number): void;
+  sampler(isKey: number, tail: number, order: number): number;
+  sampler_free(sampler: number): void;
+  sampler_next(sampler: number): number;
+  sampler_batch(sampler: number): number;
+  sampler_set_epoch(sampler: number, epoch: bigint): number;
+  sampler_numbers(sampler: number): void;
+  sampler_state(sampler: number): number;
+  sampler_resume(sampler: number, length: number): number;
+}
+
+/** The words of 64 bits that the module's buffer holds. */
+export const ROOM = 1 << 12;
+
+export let wasm: Exports;
+let address = 0;
+let words = new BigUint64Array(0);
+let narrow = new Uint32Array(0);
+
+/** Starts with a module's code. */
+export async function start(code: BufferSource): Promise<void> {
+  const { instance } = await WebAssembly.instantiate(code, {});
+  wasm = instance.exports as unknown as Exports;
+  address = wasm.buffer();
+}
+
+function look(): void {
+  // A memory that has grown has another buffer.
+  if (words.buffer !== wasm.memory.buffer) {
+    words = new BigUint64Array(wasm.memory.buffer, address, ROOM);
+    narrow = new Uint32Array(wasm.memory.buffer, address, 2 * ROOM);
+  }
+}
+
+/** The buffer, as words of 64 bits. It is valid until the next call that allocates. */
+export function wideBuffer(): BigUint64Array {
+  look();
+  return words;
+}
+
+/** The buffer, as words of 32 bits. It is valid until the next call that allocates. */
+export function narrowBuffer(): Uint32Array {
+  look();
+  return narrow;
+}
+
+const objects = new FinalizationRegistry<() => void>((free) => free());
+
+/** Frees an object of the module after one of JavaScript has gone. */
+export function freeWith(owner: object, free: () => void): void {
+  objects.register(owner, free);
+}

@@ -1,0 +1,309 @@
+// What is checked in Node and in a browser: the vectors of the specification, random cases against
+// the reference, and what is refused.
+
+import { Ids, Permutation, Sampler, type Seed, type Tail, sample, shuffle, unshuffle } from "bijective-shuffle";
+
+import { blockShuffle, order as orderOf, walk as walkOf } from "../reference/src/orders.ts";
+import { digest, parseSeed, seedOf } from "../reference/src/words.ts";
+
+/** A case of the vectors, whose fields have the types of schema.json. */
+type Case = Record<string, any>;
+
+/** A chapter of the vectors: groups of cases. */
+export interface Chapter {
+  readonly cases: Record<string, Record<string, unknown>[]>;
+}
+
+let checks = 0;
+
+function equal(ours: unknown, theirs: unknown): void {
+  checks += 1;
+  const text = (value: unknown): string =>
+    JSON.stringify(value, (_, x: unknown) => (typeof x === "bigint" ? `${x}n` : x)) ?? "undefined";
+  if (text(ours) !== text(theirs)) {
+    throw new Error(`${text(ours).slice(0, 300)} should be ${text(theirs).slice(0, 300)}`);
+  }
+}
+
+function refused(work: () => unknown, words: string): void {
+  checks += 1;
+  try {
+    work();
+  } catch (error) {
+    const isPlain = error instanceof RangeError || error instanceof TypeError;
+    if (isPlain && error.message.includes(words)) return;
+    throw error;
+  }
+  throw new Error(`this is to be refused: ${words}`);
+}
+
+/** A seed's text, as the package takes it. */
+function seedOfText(text: string): [Seed, { epoch: bigint }] {
+  const { words, epoch } = parseSeed(text);
+  if (words.length === 1) return [words[0]!, { epoch }];
+  const key = new Uint8Array(32);
+  words.forEach((word, k) => new DataView(key.buffer).setBigUint64(8 * k, word, true));
+  return [key, { epoch }];
+}
+
+/** All views of an order of not too many items. */
+function views(p: Permutation, items: number[]): void {
+  equal(p.length, items.length);
+  equal([...p], items);
+  equal(p.slice(), items);
+  const third = Math.floor(items.length / 3);
+  equal(p.slice(third, -1), items.slice(third, -1));
+  equal(p.at(items.length), undefined);
+  equal(p.at(-items.length - 1), undefined);
+  equal(p.positionOf(items.length), undefined);
+  const inverse = p.inverse();
+  for (let k = 0; k < items.length; k += 1 + Math.floor(items.length / 40)) {
+    equal([p.at(k), p.positionOf(items[k]!)], [items[k], k]);
+    equal([inverse.at(items[k]!), inverse.positionOf(k)], [k, items[k]]);
+    equal(p.at(k - items.length), items[k]);
+  }
+  const shards = [0, 1, 2].map((rank) => p.shard(rank, 3));
+  equal(shards.flatMap((shard) => [...shard]), items);
+  equal(shards.map((shard) => shard.end - shard.start), shards.map((shard) => shard.length));
+}
+
+const KINDS = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+] as const;
+
+/** Arrays of all kinds, moved in an order and back. */
+function moves(items: number[], seed: Seed, options: { epoch: bigint }): void {
+  const list = items.map((_, k) => ({ k }));
+  equal(shuffle(list, seed, options).map(({ k }) => k), items);
+  equal(unshuffle(list, seed, options).every(({ k }, place) => k === place), true);
+  for (const kind of KINDS) {
+    const before = new kind(items.length);
+    for (let k = 0; k < items.length; k++) before[k] = k * 7;
+    const moved = shuffle(before.slice(), seed, options);
+    let right = true;
+    for (let k = 0; k < items.length; k++) right &&= moved[k] === before[items[k]!];
+    equal([kind.name, right], [kind.name, true]);
+    unshuffle(moved, seed, options);
+    for (let k = 0; k < items.length; k++) right &&= moved[k] === before[k];
+    equal([kind.name, right], [kind.name, true]);
+  }
+  const wide = BigInt64Array.from(items, (_, k) => -(BigInt(k) ** 4n));
+  const before = wide.slice();
+  shuffle(wide, seed, options);
+  equal(wide.every((x, k) => x === before[items[k]!]), true);
+  unshuffle(wide, seed, options);
+  equal(wide.every((x, k) => x === before[k]), true);
+}
+
+function vectors(chapters: Record<string, Chapter>): void {
+  const each = (chapter: string, group: string, check: (of: Case) => void): void => {
+    const cases = chapters[chapter]!.cases[group]!;
+    equal(cases.length > 0, true);
+    for (const of of cases) check(of as Case);
+  };
+  const listed = (of: Case, p: Permutation): number[] => {
+    const items = [...p];
+    equal(items.slice(0, (of["head"] as number[]).length), of["head"]);
+    equal(digest(items), BigInt(of["digest"]!));
+    return items;
+  };
+  each("06-compaction", "standard", (of) => {
+    const [seed, options] = seedOfText(of["seed"]!);
+    const p = new Permutation(Number(of["length"]), seed, options);
+    const items = listed(of, p);
+    views(p, items);
+    moves(items, seed, options);
+  });
+  each("07-walk", "permutations", (of) => {
+    const p = Permutation.walk(Number(of["length"]), ...seedOfText(of["seed"]!));
+    views(p, listed(of, p));
+  });
+  each("07-walk", "places", (of) => {
+    const p = Permutation.walk(BigInt(of["length"]!), ...seedOfText(of["seed"]!));
+    (of["places"] as string[]).forEach((place, k) => {
+      const item = BigInt((of["items"] as string[])[k]!);
+      equal([p.at(BigInt(place)), p.positionOf(item)], [item, BigInt(place)]);
+    });
+  });
+  each("08-permutations", "inverses", (of) => {
+    const [seed, options] = seedOfText(of["seed"]!);
+    const length = Number(of["length"]);
+    const p =
+      of["order"] === "walk"
+        ? Permutation.walk(length, seed, options)
+        : new Permutation<number>(length, seed, options);
+    views(p.inverse(), listed(of, p.inverse()));
+  });
+  each("08-permutations", "shards", (of) => {
+    const { start, end } = Permutation.walk(BigInt(of["length"]!), 42).shard(of["rank"]!, of["world"]!);
+    equal([start, end], [BigInt(of["start"]!), BigInt(of["end"]!)]);
+  });
+  const sampler = (of: Case): Sampler => {
+    const order = of["order"] as "shuffled" | "sequential" | "blocks";
+    const blocks = () => ({ block: Number(of["block"]), window: Number(of["window"]) });
+    return new Sampler({
+      length: Number(of["length"]),
+      seed: seedOfText(of["seed"]!)[0],
+      rank: of["rank"] ?? 0,
+      world: of["world"] ?? 1,
+      batch: of["batch"] ?? 1,
+      tail: (of["tail"] as Tail | undefined) ?? "pad",
+      order: order === "blocks" ? blocks() : order,
+    });
+  };
+  each("10-sampler", "epochs", (of) => {
+    const s = sampler(of);
+    s.setEpoch(BigInt(of["epoch"]));
+    equal(s.steps, (of["batches"] as unknown[]).length);
+    equal([...s], of["batches"]);
+    equal([s.consumed, BigInt(s.epoch)], [Number(of["consumed"]), BigInt(of["epoch"])]);
+  });
+  each("10-sampler", "resumes", (of) => {
+    const s = sampler(of);
+    s.resume(of["text"]!);
+    equal([s.state, s.stepsLeft], [of["text"], of["steps_left"]]);
+    equal(s.next(), of["taken"]);
+    equal(s.state, of["after"]);
+  });
+  each("10-sampler", "refused_states", (of) => {
+    const s = sampler(of);
+    const before = s.state;
+    refused(() => s.resume(of["text"]!), "state");
+    equal(s.state, before);
+  });
+}
+
+/** Random cases, which the reference answers too. */
+function reference(): void {
+  let state = 1;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  for (let k = 0; k < 60; k++) {
+    const [length, seed, epoch] = [random(k < 40 ? 600 : 5000), random(2 ** 32), BigInt(random(9))];
+    const theirs = seedOf(BigInt(seed), epoch);
+    views(new Permutation<number>(length, seed, { epoch }), orderOf(length, theirs));
+    const of = walkOf(BigInt(length), theirs);
+    const walked = Array.from({ length }, (_, place) => Number(of.forward(BigInt(place))));
+    views(Permutation.walk<number>(length, seed, { epoch }), walked);
+    equal(sample(length, Math.floor(length / 2), seed, { epoch }), walked.slice(0, Math.floor(length / 2)));
+  }
+  const blocks = new Sampler({ length: 1000, seed: 42, batch: 1000, order: { block: 30, window: 3 } });
+  const of = blockShuffle(1000n, 30n, 3n, seedOf(42n));
+  equal(blocks.next(), Array.from({ length: 1000 }, (_, slot) => Number(of.forward(BigInt(slot)))));
+}
+
+/** Long arrays, which go through buckets: lengths about powers of two, and items that do not fit. */
+function longArrays(): void {
+  for (const length of [(1 << 17) - 1, 1 << 17, (1 << 17) + 1, 200_000, (1 << 18) - 1, (1 << 20) + 3]) {
+    const items = [...new Permutation<number>(length, 7n, { epoch: 1 })];
+    const bits = Uint8Array.from(items, (item) => item & 1);
+    equal(bits.reduce((sum, bit) => sum + bit, 0), Math.floor(length / 2));
+    moves(items, 7n, { epoch: 1n });
+  }
+  // Bits of what is no number stay what they are.
+  const nans = new Float32Array(Uint32Array.from({ length: 1000 }, (_, k) => 0x7f800001 + k).buffer);
+  unshuffle(shuffle(nans, 1), 1);
+  equal([...new Uint32Array(nans.buffer)], Array.from({ length: 1000 }, (_, k) => 0x7f800001 + k));
+  // A part of a buffer, and nothing beside it.
+  const whole = new Uint16Array(300).fill(9);
+  shuffle(whole.subarray(100, 200).fill(1), 5);
+  equal([...whole].map(String).join(""), "9".repeat(100) + "1".repeat(100) + "9".repeat(100));
+}
+
+function longOrders(): void {
+  const p = Permutation.walk(1e12, 42);
+  equal([p.at(0), p.at(15), p.positionOf(0x70366b4dbb)], [0x245c8b0ad5, 0x70366b4dbb, 15]);
+  equal(p.slice(15, 17), [p.at(15), p.at(16)]);
+  const all = Permutation.walk(2n ** 64n - 1n, 42);
+  equal(all.positionOf(all.at(-1)!), 2n ** 64n - 2n);
+  const shuffled = new Permutation(1e12, 42);
+  refused(() => shuffled.at(5), "Permutation.walk");
+  refused(() => shuffled.slice(0, 1), "Permutation.walk");
+  const first = shuffled[Symbol.iterator]();
+  equal(typeof first.next().value, "number");
+  first.return();
+  const wide = new Permutation(10n, 42);
+  equal([...wide], [4n, 0n, 6n, 9n, 1n, 7n, 5n, 3n, 8n, 2n]);
+  equal([wide.at(0), wide.at(-1n), wide.positionOf(4)], [4n, 2n, 0n]);
+  // Two at a time do not disturb each other.
+  const [one, other] = [new Permutation(5000, 1), Permutation.walk(5000, 2)];
+  const pairs = Array.from(one, (item, k) => [item, other.at(k)]);
+  equal(pairs.map(([item]) => item), one.slice());
+  const [a, b] = [one[Symbol.iterator](), one[Symbol.iterator]()];
+  for (let k = 0; k < 5000; k++) if (a.next().value !== b.next().value) throw new Error("disturbed");
+}
+
+function ids(): void {
+  const key = Uint8Array.from({ length: 32 }, (_, k) => k);
+  for (const bits of [32, 53] as const) {
+    const map = new Ids(key, { bits });
+    const texts = new Set<string>();
+    for (let number = 0; number < 2000; number++) {
+      const id = map.encode(number);
+      equal([map.decode(id), map.fromText(map.toText(number))], [number, number]);
+      texts.add(map.toText(number));
+    }
+    equal(texts.size, 2000);
+    equal([...texts].every((text) => text.length === Math.ceil(bits / 5)), true);
+    equal(map.encode(2 ** bits - 1), Permutation.walk(2 ** bits, key).at(2 ** bits - 1));
+    refused(() => map.encode(2 ** bits), "2^");
+    refused(() => map.encode(-1), "2^");
+    refused(() => map.decode(-1), "2^");
+    refused(() => map.fromText("o".repeat(Math.ceil(bits / 5))), "letter");
+    refused(() => map.fromText("0"), "no id");
+    refused(() => map.fromText("z".repeat(Math.ceil(bits / 5))), "no id");
+  }
+  refused(() => new Ids(1, { bits: 40 as 32 }), "32 or 53");
+}
+
+function refusals(): void {
+  refused(() => new Permutation(-1, 1), "length");
+  refused(() => new Permutation(1.5, 1), "length");
+  refused(() => new Permutation(2 ** 53 + 2, 1), "length");
+  refused(() => Permutation.walk(2n ** 64n, 1), "length");
+  refused(() => new Permutation(5, -1), "seed");
+  refused(() => new Permutation(5, NaN), "seed");
+  refused(() => new Permutation(5, new Uint8Array(31)), "32");
+  refused(() => new Permutation(5, 1, { epoch: -1 }), "epoch");
+  refused(() => new Permutation(5, 1).at(0.5), "integer");
+  refused(() => new Permutation(5, 1).shard(2, 2), "rank 2");
+  refused(() => shuffle("text" as unknown as number[], 1), "neither");
+  refused(() => shuffle(new DataView(new ArrayBuffer(8)) as unknown as Uint8Array, 1), "neither");
+  refused(() => shuffle([1, 2], 2n ** 64n), "seed");
+  refused(() => sample(5, 6, 1), "6 of 5");
+  refused(() => sample([1, 2, 3], -1, 1), "-1 of 3");
+  const options = { length: 10, seed: 1 };
+  refused(() => new Sampler({ ...options, length: 0 }), "length");
+  refused(() => new Sampler({ ...options, rank: 1 }), "rank 1");
+  refused(() => new Sampler({ ...options, batch: 0 }), "batch");
+  refused(() => new Sampler({ ...options, tail: "long" as Tail }), "long");
+  refused(() => new Sampler({ ...options, order: { block: 0, window: 1 } }), "block");
+  refused(() => new Sampler({ ...options, world: 2 ** 53, batch: 2 ** 20 }), "2^64");
+  refused(() => new Sampler(options).resume("x".repeat(1e6)), "state");
+  refused(() => new Sampler(options).resume("\u{1f600}-0-0-0"), "state");
+  const s = new Sampler({ ...options, batch: 4 });
+  equal([...s].length, 3);
+  s.nextEpoch();
+  equal([s.epoch, s.consumed, s.steps, s.stepsLeft], [1, 0, 3, 3]);
+}
+
+/** Runs all checks, and says how many there were. */
+export function check(chapters: Record<string, Chapter>): number {
+  vectors(chapters);
+  reference();
+  longArrays();
+  longOrders();
+  ids();
+  refusals();
+  return checks;
+}

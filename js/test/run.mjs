@@ -1,0 +1,100 @@
+// Compiles the tests, and runs them in Node and, where there is Chromium, in a browser without a
+// window; then the page. `node test/run.mjs --no-browser` leaves the browser out.
+
+import { execFileSync, spawn } from "node:child_process";
+import { createServer } from "node:http";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const data = join(root, "..", "crates", "vectors", "data");
+const chapters = () =>
+  Object.fromEntries(
+    readdirSync(data)
+      .filter((name) => /^\d/.test(name))
+      .map((name) => [name.replace(".json", ""), JSON.parse(readFileSync(join(data, name)))]),
+  );
+
+execFileSync("npx", ["tsc", "-p", "test"], { cwd: root, stdio: "inherit" });
+const { check } = await import("./build/test/cases.js");
+console.log(`Node ${process.version}: ${check(chapters())} checks`);
+
+const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".html": "text/html" };
+
+const TEST = `<!doctype html><meta charset="utf-8">
+<script type="importmap">{"imports": {"bijective-shuffle": "/dist/index.js"}}</script>
+<script type="module">
+const say = (text) => fetch("/result", { method: "POST", body: text });
+try {
+  const { check } = await import("/test/build/test/cases.js");
+  await say("passed " + check(await (await fetch("/vectors")).json()) + " checks");
+} catch (error) {
+  await say("failed: " + error.stack);
+}
+</script>`;
+
+/** The page, used as a reader would. */
+const page = () => `${readFileSync(join(root, "dist/page/index.html"), "utf8")}
+<script type="module">${readFileSync(join(root, "test/page.js"), "utf8")}</script>`;
+
+/** Opens a path in the browser, and gives what the page there says. */
+function inBrowser(program, path) {
+  return new Promise((resolve, reject) => {
+    const profile = mkdtempSync(join(tmpdir(), "browser-"));
+    let browser;
+    const server = createServer((request, response) => {
+      const { pathname } = new URL(request.url, "http://localhost");
+      if (pathname === "/result") {
+        let body = "";
+        request.on("data", (part) => (body += part));
+        request.on("end", () => {
+          response.end();
+          end(() => (body.startsWith("passed") ? resolve(body) : reject(new Error(body))));
+        });
+        return;
+      }
+      const file = join(root, normalize(pathname));
+      const answer = { "/": () => TEST, "/page": page, "/vectors": () => JSON.stringify(chapters()) }[pathname];
+      if (answer === undefined && !existsSync(file)) {
+        response.writeHead(404).end();
+        return;
+      }
+      response.setHeader("content-type", TYPES[extname(pathname) || ".html"] ?? "application/json");
+      response.end(answer?.() ?? readFileSync(file));
+    });
+    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 120_000);
+    let ended = false;
+    const end = (then) => {
+      if (ended) return;
+      ended = true;
+      clearTimeout(patience);
+      server.close();
+      server.closeAllConnections();
+      browser.once("exit", () => {
+        rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+        then();
+      });
+      browser.kill();
+    };
+    server.listen(0, "localhost", () => {
+      const address = `http://localhost:${server.address().port}${path}`;
+      const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+      browser = spawn(program, [...flags, `--user-data-dir=${profile}`, address], { stdio: "ignore" });
+      browser.once("exit", () => end(() => reject(new Error("the browser has ended"))));
+    });
+  });
+}
+
+const program = ["chromium", "chromium-browser", "google-chrome"].find((name) =>
+  (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, name))),
+);
+if (process.argv.includes("--no-browser") || program === undefined) {
+  console.log("Skipped: the browser.");
+} else {
+  console.log(`${program}: ${await inBrowser(program, "/")}`);
+  if (existsSync(join(root, "dist/page/index.html"))) {
+    console.log(`the page: ${await inBrowser(program, "/page")}`);
+  }
+}

@@ -1,0 +1,328 @@
+//! The WebAssembly module of the npm package: orders and samplers behind plain functions, which
+//! `js/src/wasm.ts` calls and nobody else.
+//!
+//! Objects are addresses. Lists and texts go through one buffer, of which the caller asks for the
+//! address. Numbers up to 2^53 travel as `f64`, which JavaScript has without a conversion, and others
+//! as 64-bit integers, which are `BigInt`s there.
+//!
+//! The caller checks what it passes, so that no text of an error is in the module. Nor are the
+//! library's engines: what they add in threads and vectors a module cannot have, and an index over a
+//! shuffle's order is a page here (`order.rs`).
+
+mod order;
+
+use std::cell::UnsafeCell;
+use std::ptr;
+
+use bijective_shuffle::bijection::BlockShuffle;
+use bijective_shuffle::{Bijection, Sampler, SamplerState, Seed, Tail};
+
+use order::{Items, Order};
+
+/// The words that the buffer holds.
+const ROOM: usize = 1 << 12;
+
+/// The buffer. The module has one thread, and no call is within another.
+#[repr(C, align(16))]
+struct Buffer(UnsafeCell<[u64; ROOM]>);
+
+// SAFETY: WebAssembly without shared memory has one thread.
+unsafe impl Sync for Buffer {}
+
+static BUFFER: Buffer = Buffer(UnsafeCell::new([0; ROOM]));
+
+/// The buffer's words.
+fn words() -> &'static mut [u64; ROOM] {
+    // SAFETY: each exported function uses one such reference at a time, none calls another, and the
+    // module has one thread.
+    unsafe { &mut *BUFFER.0.get() }
+}
+
+/// The buffer as words of 32 bits.
+fn narrow_words() -> &'static mut [u32] {
+    let words = words();
+    // SAFETY: these are the same bytes, aligned for more; any bytes are numbers.
+    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), 2 * ROOM) }
+}
+
+/// The seed in the buffer's first words: 4 words of a key if it is one, or a number, and the epoch.
+fn seed(is_key: u32) -> Seed {
+    let words = words();
+    if is_key == 0 {
+        return Seed::new(words[0]).with_epoch(words[4]);
+    }
+    let mut bytes = [0; 32];
+    for (bytes, word) in bytes.chunks_mut(8).zip(&*words) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+    }
+    Seed::from_bytes(bytes).with_epoch(words[4])
+}
+
+fn boxed<T>(value: T) -> *mut T {
+    Box::into_raw(Box::new(value))
+}
+
+/// The address of the buffer.
+#[unsafe(no_mangle)]
+pub extern "C" fn buffer() -> *mut u64 {
+    BUFFER.0.get().cast()
+}
+
+/// Makes the order of a length and the seed in the buffer.
+#[unsafe(no_mangle)]
+pub extern "C" fn order(is_walk: u32, len: u64, is_key: u32) -> *mut Order {
+    boxed(Order::new(is_walk != 0, len, seed(is_key)))
+}
+
+/// Makes the inverse of an order.
+///
+/// # Safety
+///
+/// The order was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn order_inverse(order: *const Order) -> *mut Order {
+    // SAFETY: as the caller promises.
+    boxed(unsafe { &*order }.inverse())
+}
+
+/// Frees an order.
+///
+/// # Safety
+///
+/// The order was made here, not freed, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn order_free(order: *mut Order) {
+    // SAFETY: as the caller promises.
+    drop(unsafe { Box::from_raw(order) });
+}
+
+/// The item at a place, or the place of an item; below the length, and 2^53.
+///
+/// # Safety
+///
+/// The order was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn order_look_up(order: *const Order, number: f64, is_item: u32) -> f64 {
+    // SAFETY: as the caller promises.
+    unsafe { &*order }.look_up(number as u64, is_item != 0) as f64
+}
+
+/// The same for any number below the length.
+///
+/// # Safety
+///
+/// The order was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn order_look_up_wide(order: *const Order, number: u64, is_item: u32) -> u64 {
+    // SAFETY: as the caller promises.
+    unsafe { &*order }.look_up(number, is_item != 0)
+}
+
+/// Writes the items at a run of places, all below the length and at most as many as the buffer
+/// holds, to the buffer, as words of 64 bits.
+///
+/// # Safety
+///
+/// The order was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn order_run(order: *const Order, first: u64, count: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { &*order }.write_run(first, &mut words()[..count.min(ROOM)]);
+}
+
+/// Begins to go through the order of a shuffle.
+#[unsafe(no_mangle)]
+pub extern "C" fn items(len: u64, is_key: u32) -> *mut Items {
+    boxed(Items::new(len, seed(is_key)))
+}
+
+/// Writes the next items, of at most 2^32, to the buffer as words of 32 bits. Returns how many; 0 at
+/// the end.
+///
+/// # Safety
+///
+/// The items were made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn items_next(items: *mut Items) -> usize {
+    // SAFETY: as the caller promises.
+    unsafe { &mut *items }.next(narrow_words())
+}
+
+/// Writes the next items to the buffer as words of 64 bits. Returns how many; 0 at the end.
+///
+/// # Safety
+///
+/// The items were made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn items_next_wide(items: *mut Items) -> usize {
+    // SAFETY: as the caller promises.
+    unsafe { &mut *items }.next_wide(words())
+}
+
+/// Writes the slots of a run of items, of at most 2^32, to the buffer as words of 32 bits.
+///
+/// # Safety
+///
+/// The items were made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn items_slots(items: *const Items, first: f64, count: usize) {
+    let out = narrow_words();
+    let count = count.min(out.len());
+    // SAFETY: as the caller promises.
+    unsafe { &*items }.slots(first as u64, &mut out[..count]);
+}
+
+/// Frees items.
+///
+/// # Safety
+///
+/// The items were made here, not freed, and are not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn items_free(items: *mut Items) {
+    // SAFETY: as the caller promises.
+    drop(unsafe { Box::from_raw(items) });
+}
+
+/// A shuffle of blocks, without what engines ask of one: the vectorised evaluators of all families
+/// that blocks can be shuffled by are half of the module's size.
+#[derive(Debug)]
+struct Blocks(BlockShuffle);
+
+impl Bijection for Blocks {
+    fn last(&self) -> u64 {
+        self.0.last()
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.0.forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.0.inverse(index)
+    }
+    fn forward_run(&self, first: u64, out: &mut [u64]) {
+        self.0.forward_run(first, out);
+    }
+}
+
+/// A sampler, and its batch.
+#[derive(Debug)]
+pub struct Batches {
+    sampler: Sampler,
+    batch: Vec<u64>,
+}
+
+/// Makes a sampler of the seed and, behind it, the numbers in the buffer: the length, rank, world,
+/// batch, block and window. `tail` is the number of a tail. `order` is 0 for items that are shuffled,
+/// 1 for blocks, and 2 for items as they are. Returns null if the numbers do not fit each other.
+#[unsafe(no_mangle)]
+pub extern "C" fn sampler(is_key: u32, tail: u32, order: u32) -> *mut Batches {
+    let seed = seed(is_key);
+    let &mut [_, _, _, _, _, len, rank, world, batch, block, window, ..] = words();
+    let tail = match tail {
+        0 => Tail::Pad,
+        1 => Tail::Short,
+        2 => Tail::Fill,
+        _ => Tail::Drop,
+    };
+    let builder = Sampler::builder(len, seed).rank(rank, world).batch(batch).tail(tail);
+    let builder = match order {
+        0 => builder,
+        1 => {
+            builder.order(move |len, seed| BlockShuffle::new(len, block, window, seed).map(Blocks))
+        }
+        _ => builder.sequential(),
+    };
+    builder.build().map_or(ptr::null_mut(), |sampler| boxed(Batches { sampler, batch: Vec::new() }))
+}
+
+/// Frees a sampler.
+///
+/// # Safety
+///
+/// The sampler was made here, not freed, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_free(sampler: *mut Batches) {
+    // SAFETY: as the caller promises.
+    drop(unsafe { Box::from_raw(sampler) });
+}
+
+/// Takes the next batch, and returns its length; -1 if the epoch is over, and -2 if there is no
+/// memory for it.
+///
+/// # Safety
+///
+/// The sampler was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_next(sampler: *mut Batches) -> i32 {
+    // SAFETY: as the caller promises.
+    let Batches { sampler, batch } = unsafe { &mut *sampler };
+    match sampler.next_batch(batch) {
+        Ok(true) => batch.len() as i32,
+        Ok(false) => -1,
+        Err(_) => -2,
+    }
+}
+
+/// The address of the batch that was taken last.
+///
+/// # Safety
+///
+/// The sampler was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_batch(sampler: *const Batches) -> *const u64 {
+    // SAFETY: as the caller promises.
+    unsafe { &*sampler }.batch.as_ptr()
+}
+
+/// Goes to the beginning of an epoch. Returns whether it could be drawn.
+///
+/// # Safety
+///
+/// The sampler was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_set_epoch(sampler: *mut Batches, epoch: u64) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe { &mut *sampler }.sampler.set_epoch(epoch).is_ok()
+}
+
+/// Writes the epoch, the places consumed, and the steps of an epoch and left to the buffer.
+///
+/// # Safety
+///
+/// The sampler was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_numbers(sampler: *const Batches) {
+    // SAFETY: as the caller promises.
+    let s = &unsafe { &*sampler }.sampler;
+    words()[..4].copy_from_slice(&[s.epoch(), s.consumed(), s.steps(), s.steps_left()]);
+}
+
+/// Writes the state's text to the buffer, a character to a word of 32 bits, and returns its length.
+///
+/// # Safety
+///
+/// The sampler was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_state(sampler: *const Batches) -> usize {
+    // SAFETY: as the caller promises.
+    let text = unsafe { &*sampler }.sampler.state().to_string();
+    for (word, byte) in narrow_words().iter_mut().zip(text.bytes()) {
+        *word = u32::from(byte);
+    }
+    text.len()
+}
+
+/// Resumes from the text in the buffer, of so many characters. Returns whether it is a state of this
+/// sampler.
+///
+/// # Safety
+///
+/// The sampler was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_resume(sampler: *mut Batches, len: usize) -> bool {
+    // SAFETY: as the caller promises.
+    let sampler = &mut unsafe { &mut *sampler }.sampler;
+    let characters = narrow_words().iter().take(len);
+    let text: Option<String> = characters.map(|&character| char::from_u32(character)).collect();
+    let state = text.and_then(|text| text.parse::<SamplerState>().ok());
+    state.is_some_and(|state| sampler.resume(&state).is_ok())
+}

@@ -1,0 +1,204 @@
+//! [`Order`]: a permutation with random access, and [`Items`]: the items of one, in order.
+
+use std::cell::OnceCell;
+
+use bijective_shuffle::bijection::{CycleWalk, Standard};
+use bijective_shuffle::{Bijection, FromSeed, Seed};
+
+/// The slots that are evaluated at a time, and those between two counts of an index.
+const RUN: usize = 1 << 10;
+
+/// A permutation, or its inverse.
+#[derive(Clone, Debug)]
+pub struct Order {
+    kind: Kind,
+    is_inverse: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// The order of a shuffle.
+    Compacted {
+        bijection: Standard,
+        len: u64,
+        /// The survivors before each run of slots, and of all.
+        index: OnceCell<Vec<u64>>,
+    },
+    Walk(CycleWalk<Standard>),
+}
+
+impl Order {
+    pub(crate) fn new(is_walk: bool, len: u64, seed: Seed) -> Self {
+        let kind = if is_walk {
+            Kind::Walk(CycleWalk::from_seed(len, seed))
+        } else {
+            let bijection = Standard::from_seed(len, seed);
+            Kind::Compacted { bijection, len, index: OnceCell::new() }
+        };
+        Self { kind, is_inverse: false }
+    }
+
+    pub(crate) fn inverse(&self) -> Self {
+        Self { kind: self.kind.clone(), is_inverse: !self.is_inverse }
+    }
+
+    /// The item at a place, or the place of an item, below the length.
+    pub(crate) fn look_up(&self, number: u64, is_item: bool) -> u64 {
+        let is_item = is_item != self.is_inverse;
+        match &self.kind {
+            Kind::Walk(walk) if is_item => walk.inverse(number),
+            Kind::Walk(walk) => walk.forward(number),
+            Kind::Compacted { bijection, len, .. } if bijection.last() < *len => {
+                if is_item {
+                    bijection.inverse(number)
+                } else {
+                    bijection.forward(number)
+                }
+            }
+            Kind::Compacted { bijection, len, index } => {
+                let counts = index.get_or_init(|| counts(bijection, *len));
+                if is_item {
+                    rank(bijection, *len, counts, number)
+                } else {
+                    let mut item = [0];
+                    select(bijection, *len, counts, number, &mut item);
+                    item[0]
+                }
+            }
+        }
+    }
+
+    /// Writes the items at a run of places.
+    pub(crate) fn write_run(&self, first: u64, out: &mut [u64]) {
+        match &self.kind {
+            Kind::Walk(walk) if !self.is_inverse => walk.forward_run(first, out),
+            Kind::Walk(walk) => walk.inverse_run(first, out),
+            Kind::Compacted { bijection, len, index }
+                if !self.is_inverse && bijection.last() >= *len =>
+            {
+                let counts = index.get_or_init(|| counts(bijection, *len));
+                select(bijection, *len, counts, first, out);
+            }
+            Kind::Compacted { .. } => {
+                for (out, place) in out.iter_mut().zip(first..) {
+                    *out = self.look_up(place, false);
+                }
+            }
+        }
+    }
+}
+
+/// Evaluates a bijection run by run. Stops where the function says so.
+fn each_run(bijection: &Standard, first_run: u64, mut run: impl FnMut(&[u64]) -> bool) {
+    let mut values = [0; RUN];
+    let last = bijection.last();
+    let mut slot = first_run * RUN as u64;
+    while slot <= last {
+        let count = (last - slot).min(RUN as u64 - 1) as usize + 1;
+        bijection.forward_run(slot, &mut values[..count]);
+        if !run(&values[..count]) {
+            return;
+        }
+        slot += count as u64;
+    }
+}
+
+/// The survivors before each run, and of all runs.
+fn counts(bijection: &Standard, len: u64) -> Vec<u64> {
+    let (mut counts, mut all) = (vec![0], 0);
+    each_run(bijection, 0, |values| {
+        all += values.iter().filter(|&&value| value < len).count() as u64;
+        counts.push(all);
+        true
+    });
+    counts
+}
+
+/// Writes the survivors from one on, all of which there are.
+fn select(bijection: &Standard, len: u64, counts: &[u64], first: u64, out: &mut [u64]) {
+    let run = counts.partition_point(|&before| before <= first) - 1;
+    let mut skipped = (first - counts[run]) as usize;
+    let mut left = out.iter_mut();
+    each_run(bijection, run as u64, |values| {
+        let mut survivors = values.iter().filter(|&&value| value < len).skip(skipped);
+        skipped = 0;
+        // Of the first a last one may be dropped, and then nothing is left to write.
+        survivors.by_ref().zip(left.by_ref()).for_each(|(&value, out)| *out = value);
+        left.len() > 0
+    });
+}
+
+/// The number of survivors before the slot of an item.
+fn rank(bijection: &Standard, len: u64, counts: &[u64], item: u64) -> u64 {
+    let slot = bijection.inverse(item);
+    let (run, within) = ((slot / RUN as u64) as usize, (slot % RUN as u64) as usize);
+    let mut before = counts[run];
+    each_run(bijection, run as u64, |values| {
+        before += values[..within].iter().filter(|&&value| value < len).count() as u64;
+        false
+    });
+    before
+}
+
+/// The items of a shuffle's order, in constant memory.
+#[derive(Debug)]
+pub struct Items {
+    bijection: Standard,
+    len: u64,
+    /// The next slot, if there is one.
+    slot: Option<u64>,
+}
+
+impl Items {
+    pub(crate) fn new(len: u64, seed: Seed) -> Self {
+        Self { bijection: Standard::from_seed(len, seed), len, slot: Some(0) }
+    }
+
+    /// Writes the slots of a run of items, of at most 2^32.
+    pub(crate) fn slots(&self, first: u64, out: &mut [u32]) {
+        self.bijection.inverse_run_u32(first, out);
+    }
+
+    /// Writes the next items, of at most 2^32, and returns how many; 0 at the end.
+    pub(crate) fn next(&mut self, out: &mut [u32]) -> usize {
+        self.fill(out, |bijection, slot, run| bijection.forward_run_u32(slot, run), u64::from)
+    }
+
+    /// [`next`](Self::next) for any number of items.
+    pub(crate) fn next_wide(&mut self, out: &mut [u64]) -> usize {
+        self.fill(out, |bijection, slot, run| bijection.forward_run(slot, run), |value| value)
+    }
+
+    fn fill<N: Copy>(
+        &mut self,
+        out: &mut [N],
+        evaluate: impl Fn(&Standard, u64, &mut [N]),
+        widen: impl Fn(N) -> u64,
+    ) -> usize {
+        let last = self.bijection.last();
+        let mut count = 0;
+        while let Some(slot) = self.slot
+            && out.len() - count >= RUN
+        {
+            let run = &mut out[count..][..(last - slot).min(RUN as u64 - 1) as usize + 1];
+            evaluate(&self.bijection, slot, run);
+            self.slot = slot.checked_add(run.len() as u64).filter(|&slot| slot <= last);
+            count += pack(run, |value| widen(value) < self.len);
+        }
+        count
+    }
+}
+
+/// Moves the values that are items to the front, and returns how many there are.
+fn pack<N: Copy>(values: &mut [N], is_item: impl Fn(N) -> bool) -> usize {
+    if values.iter().all(|&value| is_item(value)) {
+        return values.len();
+    }
+    let mut count = 0;
+    for k in 0..values.len() {
+        let value = values[k];
+        values[count] = value;
+        count += usize::from(is_item(value));
+    }
+    count
+}
