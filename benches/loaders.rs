@@ -74,7 +74,7 @@ fn mixture_get(bencher: Bencher) {
 #[divan::bench]
 fn mixture_batch(bencher: Bencher) {
     let mut batches =
-        Batches::new(mixture(), 1 << 60, |sampler| sampler.rank(3, 8).batch(1024)).expect("valid");
+        Batches::new(mixture(), Some(1 << 60), |sampler| sampler.rank(3, 8).batch(1024)).expect("valid");
     let mut batch = Vec::new();
     bencher.counter(ItemsCount::new(1024_usize)).bench_local(|| {
         assert!(batches.next_batch(&mut batch).expect("there is memory"));
@@ -86,7 +86,7 @@ fn mixture_batch(bencher: Bencher) {
 fn mixture_resume(bencher: Bencher) {
     const LEN: u64 = 10_000_000_000_000;
     let make = |world, batch| {
-        Batches::new(mixture(), LEN, |sampler| sampler.rank(0, world).batch(batch)).expect("valid")
+        Batches::new(mixture(), Some(LEN), |sampler| sampler.rank(0, world).batch(batch)).expect("valid")
     };
     let mut far = make(1_000_000_000_000, 1);
     far.next_batch(&mut Vec::new()).expect("there is memory");
