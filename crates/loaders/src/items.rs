@@ -1,7 +1,7 @@
 //! What [`Packed`](crate::Packed) and [`Lengths`](crate::Lengths) stand on: the lengths of items,
 //! their order, and an index for each epoch.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::error::LoaderError;
@@ -154,8 +154,7 @@ pub(crate) fn lengths_in_order(
     items.iter().map(|&item| lengths.length(item))
 }
 
-/// The index of the epoch that was asked for last, shared by clones. While one is built, others
-/// wait for it.
+/// The index of the epoch that was asked for last, shared by clones.
 #[derive(Debug)]
 pub(crate) struct PerEpoch<T>(Arc<Mutex<Last<T>>>);
 
@@ -168,23 +167,32 @@ impl<T> PerEpoch<T> {
     }
 
     /// The index of an epoch, which is built if it is another than that of the last call.
+    ///
+    /// Threads that ask at once may build it twice. The lock is not held meanwhile: a thread of the
+    /// pool that waits for parts of its index may get a task that asks for the index, too, and
+    /// would wait for itself.
     pub(crate) fn get(
         &self,
         epoch: u64,
         build: impl FnOnce() -> Result<T, Error>,
     ) -> Result<Arc<T>, Error> {
-        // A build that panics leaves nothing behind.
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, index)) = &*last
-            && *of == epoch
         {
-            return Ok(index.clone());
+            let mut last = self.last();
+            if let Some((of, index)) = &*last
+                && *of == epoch
+            {
+                return Ok(index.clone());
+            }
+            // Its memory is free before the new one takes its own, unless someone is using it.
+            *last = None;
         }
-        // Its memory is free before the new one takes its own, unless someone is using it.
-        *last = None;
         let index = Arc::new(build()?);
-        *last = Some((epoch, index.clone()));
+        *self.last() = Some((epoch, index.clone()));
         Ok(index)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Last<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::env;
 
 use bijective_shuffle::error::{LoaderError, SamplerError};
+use bijective_shuffle::rayon::{self, prelude::*};
 use bijective_shuffle::{Error, KeyDomain, Permutation, SamplerBuilder, Seed, Tail};
 use bijective_shuffle_loaders::{
     Batches, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, Splits, StreamOrder,
@@ -210,6 +211,25 @@ fn lengths_come_from_functions_too() {
         1.0 - tokens as f64 / padded as f64
     };
     assert!(waste(4096) < 0.01 && waste(4096) < waste(128) && waste(128) < waste(32));
+}
+
+/// Where all threads of a pool ask for an index at once, none waits for itself.
+#[test]
+fn threads_share_an_index() {
+    let lengths: Vec<u32> = (0..30_000).map(|item| item * 7919 % 300).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    for seed in 0..20 {
+        let packed = Packed::new(&lengths[..], 512, 1, seed).unwrap();
+        let batches = Lengths::new(&lengths[..], 512, 1000, seed).unwrap();
+        pool.install(|| {
+            (0..64_u32).into_par_iter().with_max_len(1).for_each(|place| {
+                let place = u64::from(place);
+                let (packed, batches) = (packed.clone(), batches.clone());
+                assert!(!packed.with_epoch(place / 32).get(place).unwrap().is_empty());
+                assert!(!batches.with_epoch(place / 32).get(place).unwrap().is_empty());
+            });
+        });
+    }
 }
 
 #[test]
