@@ -87,11 +87,15 @@ class _Keys(Iteration):
         if batch is None:
             raise StopIteration
         if isinstance(batch, tuple):
-            return list(zip(*(numbers.tolist() for numbers in batch), strict=True))
-        if isinstance(self._owner._source, Lengths):
-            # A rank without a place in the last step has no batch.
-            return batch[0].tolist() if batch else []
-        return batch.tolist() if isinstance(batch, np.ndarray) else list(batch)
+            keys = list(zip(*(numbers.tolist() for numbers in batch), strict=True))
+        elif isinstance(batch, np.ndarray):
+            keys = batch.tolist()
+        else:
+            keys = batch
+        if not keys:
+            # With 'short' the last step may have none for this rank, and no loader makes a batch of it.
+            raise StopIteration
+        return keys[0].tolist() if isinstance(self._owner._source, Lengths) else keys
 
 
 class _Epochs(IterableDataset[Any]):
@@ -266,25 +270,8 @@ class NodeDataset(_Epochs):
         self._read, self._window, self._seed = read, window, seed
         self._begin(rank, world, tail)
 
-    def __iter__(self) -> Iterator[Any]:
-        (epoch, _), (rank, world, worker, workers) = self._place(), self._ranks()
-        own = self._blocks.of_node(epoch, rank, world)[worker::workers]
-        target = int(self._sizes[own].sum())
-        if self._tail != "short":
-            settle = max if self._tail == "pad" else min
-            others = (self._blocks.of_node(epoch, node, world)[worker::workers] for node in range(world))
-            target = settle(int(self._sizes[blocks].sum()) for blocks in others)
-        if target and not self._sizes[own].sum():
-            raise ValueError(f"worker {worker} of rank {rank} has no items to repeat: use fewer")
-        while target > 0:
-            for first in range(0, len(own), self._window):
-                items = [item for block in own[first : first + self._window].tolist()
-                         for item in self._block(block)]
-                # The blocks are distinct, so no other window of the epoch has this seed's order.
-                order = Permutation.walk(len(items), self._seed, epoch) if items else ()
-                for place in islice(order, target):
-                    yield items[place]
-                target -= min(target, len(items))
+    def __iter__(self) -> _NodeIterator:
+        return _NodeIterator(self)
 
     def _block(self, block: int) -> Sequence[Any]:
         items = self._read(block)
@@ -294,3 +281,65 @@ class NodeDataset(_Epochs):
 
     def __repr__(self) -> str:
         return f"NodeDataset({self._blocks!r}, window={self._window}, tail={self._tail!r})"
+
+
+class _NodeIterator:
+    """One worker's items of one epoch."""
+
+    def __init__(self, data: NodeDataset) -> None:
+        self._data = data
+        self._rank, self._world, self._worker, self._workers = data._ranks()
+        self._begin(data._place()[0], 0)
+
+    def _begin(self, epoch: int, taken: int) -> None:
+        data, (worker, workers) = self._data, (self._worker, self._workers)
+        self._epoch, self._taken = epoch, taken
+        of_node = [data._blocks.of_node(epoch, node, self._world)[worker::workers]
+                   for node in range(self._world)]
+        counts = [int(data._sizes[blocks].sum()) for blocks in of_node]
+        settle: dict[str, Any] = {"pad": max, "drop": min, "short": lambda _: counts[self._rank]}
+        self._own, self._target = of_node[self._rank], settle[data._tail](counts)
+        if self._target > 0 and counts[self._rank] == 0:
+            raise ValueError(
+                f"worker {worker} of rank {self._rank} has no items to repeat: use fewer workers"
+            )
+        self._items = self._iterate()
+
+    def _iterate(self) -> Iterator[Any]:
+        data, skipped = self._data, self._taken
+        while self._taken < self._target:
+            for first in range(0, len(self._own), data._window):
+                blocks = self._own[first : first + data._window]
+                size = int(data._sizes[blocks].sum())
+                if skipped >= size:
+                    # What a state has behind it is not read again.
+                    skipped -= size
+                    continue
+                items = [item for block in blocks.tolist() for item in data._block(block)]
+                # Each window of each epoch has an order of its own.
+                number = (self._epoch * len(data._sizes) + int(blocks[0])) % 2**64
+                for place in islice(Permutation.walk(size, data._seed, number), skipped, None):
+                    if self._taken == self._target:
+                        return
+                    self._taken += 1
+                    yield items[place]
+                skipped = 0
+
+    def __iter__(self) -> _NodeIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._items)
+
+    def state_dict(self) -> dict[str, Any]:
+        shape = [repr(self._data), self._rank, self._world, self._worker, self._workers]
+        return {"shape": shape, "epoch": self._epoch, "items": self._taken}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        expected = self.state_dict()["shape"]
+        if state_dict.get("shape") != expected:
+            raise ForeignStateError(
+                f"the state is of other data, ranks or workers: {state_dict.get('shape')}, not "
+                f"{expected}"
+            )
+        self._begin(state_dict["epoch"], state_dict["items"])
