@@ -325,6 +325,11 @@ class Mixture(Source):
         return new
 
     @property
+    def lengths(self) -> list[int]:
+        """The lengths of the sets, with those that were added."""
+        return [*self._lengths, *(length for _, added, _ in self._changes for length in added)]
+
+    @property
     def quota(self) -> int:
         """The number of positions in which the counts of all sets are exact."""
         return self._inner.quota

@@ -86,6 +86,7 @@ class _Keys(Iteration):
         batch = self._draw().next_batch()
         if batch is None:
             raise StopIteration
+        keys: list[Any]
         if isinstance(batch, tuple):
             keys = list(zip(*(numbers.tolist() for numbers in batch), strict=True))
         elif isinstance(batch, np.ndarray):
@@ -95,7 +96,8 @@ class _Keys(Iteration):
         if not keys:
             # With 'short' the last step may have none for this rank, and no loader makes a batch of it.
             raise StopIteration
-        return keys[0].tolist() if isinstance(self._owner._source, Lengths) else keys
+        own: list[Any] = keys[0].tolist() if isinstance(self._owner._source, Lengths) else keys
+        return own
 
 
 class _Epochs(IterableDataset[Any]):

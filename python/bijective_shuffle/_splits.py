@@ -59,11 +59,12 @@ class Splits:
                                      [_bytes(value) for value in ids]).astype(np.int64)
         if groups is not None:
             codes = _codes(groups)
-            return self._of(0, int(codes.max(initial=-1)) + 1)[codes]
+            of_group: np.ndarray[Any, np.dtype[np.int64]] = self._of(0, int(codes.max(initial=-1)) + 1)
+            return of_group[codes]
         if labels is None:
             return self._of(0, size)
         codes = _codes(labels)
-        parts = np.empty(size, np.int64)
+        parts: np.ndarray[Any, np.dtype[np.int64]] = np.empty(size, np.int64)
         by_code = np.argsort(codes, kind="stable")
         counts = np.bincount(codes)
         for code, (end, many) in enumerate(zip(np.cumsum(counts), counts, strict=True)):

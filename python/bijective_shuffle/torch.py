@@ -201,7 +201,7 @@ class _Lists(Iteration):
         self._count = 0
 
     def _begin(self) -> Sampler:
-        sampler = super()._begin()
+        sampler: Sampler = super()._begin()
         self._before = sampler.consumed
         self._count = self._owner._share(self._owner._n - sampler.consumed, sampler.world)
         return sampler
