@@ -1,8 +1,8 @@
 //! What the loaders cost: to build them, and for each item.
 //!
-//! `LOADERS_LEN=100000000 cargo bench --bench loaders` has the number of weights and lengths that is
-//! of interest, and for `packed` it is ten times as many documents; the default is a hundredth of it,
-//! with which a table of weights fits no cache either.
+//! `LOADERS_LEN=100000000 cargo bench --bench loaders` has the number of weights and lengths that
+//! is of interest, and for `packed` it is ten times as many documents; the default is a hundredth
+//! of it, with which a table of weights fits no cache either.
 
 use std::env;
 

@@ -94,7 +94,7 @@ class _Keys(Iteration):
         else:
             keys = batch
         if not keys:
-            # With 'short' the last step may have none for this rank, and no loader makes a batch of it.
+            # With 'short' the last step may have none for this rank.
             raise StopIteration
         own: list[Any] = keys[0].tolist() if isinstance(self._owner._source, Lengths) else keys
         return own

@@ -49,8 +49,8 @@ class StreamShuffle:
         # Checks the arguments.
         _native.stream_slots(self._size, seed, 0, 0, 0)
         self._is_used = False
-        # Where the next iteration begins: an epoch, a number of steps, and how many items were taken
-        # of the input, if that is known.
+        # Where the next iteration begins: an epoch, a number of steps, and how many items were
+        # taken of the input, if that is known.
         self._next: tuple[int, int, int | None] = (count(epoch), 0, 0)
         self._last: _Steps | None = None
 

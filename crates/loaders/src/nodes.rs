@@ -9,9 +9,9 @@ use crate::items::{self, Walk};
 const OWN: u32 = 9;
 const ALL: u32 = 10;
 
-/// The blocks that each of some nodes reads in an epoch: each block once on one node, and a share of
-/// each node's blocks the same in all epochs, so that a node that keeps them on a disk of its own
-/// reads only the others again.
+/// The blocks that each of some nodes reads in an epoch: each block once on one node, and a share
+/// of each node's blocks the same in all epochs, so that a node that keeps them on a disk of its
+/// own reads only the others again.
 ///
 /// The *home* of a node is a run of a random order of the blocks, the same in all epochs. In each
 /// epoch a node reads `kept` of its home, or a little more, chosen at random; all nodes exchange

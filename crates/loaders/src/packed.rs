@@ -36,8 +36,8 @@ pub struct Piece {
 ///
 /// Every epoch has orders of its own. Of all tokens of an epoch, fewer than `length` are left over,
 /// those at the end of the documents' order. A sequence may share its last tokens with the next one
-/// in the documents' order, as a model needs that predicts each next token: `overlap` says how many,
-/// and a sequence then has `length + overlap` tokens.
+/// in the documents' order, as a model needs that predicts each next token: `overlap` says how
+/// many, and a sequence then has `length + overlap` tokens.
 ///
 /// An index has a sum for each 64 documents in their order, an eighth of a byte for each. It is
 /// built on all cores when an epoch is first asked for, and shared by clones. A look-up takes a
