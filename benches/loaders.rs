@@ -191,7 +191,7 @@ fn stream(bencher: Bencher) {
 #[divan::bench]
 fn stream_resume(bencher: Bencher) {
     let order = StreamOrder::new(1 << 16, 1).expect("valid");
-    let mut stream = StreamShuffle::new(0..1 << 40, order);
+    let mut stream = StreamShuffle::new(0..1_u64 << 40, order);
     stream.nth(1 << 20).expect("it is longer");
     let state = stream.state();
     bencher.bench_local(|| order.buffered(&state));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::error::LoaderError;
-use bijective_shuffle::{Bijection, Error, FromSeed, KeyDomain, Seed};
+use bijective_shuffle::{Error, FromSeed, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel, saved};
 
 /// The order of `Permutation::walk`.
@@ -141,17 +141,6 @@ pub(crate) fn fingerprint(lengths: &impl ItemLengths, numbers: &[u64], seed: See
     let samples = saved::sample_points(lengths.count() - 1).map(|item| lengths.length(item));
     let numbers = [&[lengths.count()], numbers, seed.keys()].concat();
     saved::check(numbers.into_iter().chain(samples))
-}
-
-/// The values of a bijection at consecutive slots, and the lengths of these items.
-pub(crate) fn lengths_in_order(
-    lengths: &impl ItemLengths,
-    order: &Walk,
-    first: u64,
-    items: &mut [u64],
-) -> impl Iterator<Item = u64> {
-    order.forward_run(first, items);
-    items.iter().map(|&item| lengths.length(item))
 }
 
 /// The index of the epoch that was asked for last, shared by clones.

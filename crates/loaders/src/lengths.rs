@@ -8,7 +8,7 @@ use bijective_shuffle::{Bijection, Error, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
 
 use crate::batches::Source;
-use crate::items::{self, ItemLengths, PerEpoch, Survey, Walk, lengths_in_order, own_places};
+use crate::items::{self, ItemLengths, PerEpoch, Survey, Walk, own_places};
 
 /// The number of the items' order, and that of the batches' order, among what this package draws.
 const NUMBERS: [u32; 2] = [5, 6];
@@ -201,15 +201,10 @@ impl<L: ItemLengths> Lengths<L> {
     fn sort(&self, items: &Walk, first: u64, sorted: &mut [u16]) -> Result<Window, Error> {
         let mut keys = check::try_with_capacity(sorted.len())?;
         keys.resize(sorted.len(), 0);
-        let mut too_long = false;
-        let lengths: Vec<u64> = lengths_in_order(&self.lengths, items, first, &mut keys)
-            .inspect(|&length| too_long |= length > self.max_tokens)
-            .collect();
-        if too_long {
-            return Err(LoaderError::LengthsChanged.into());
-        }
-        for ((key, length), place) in keys.iter_mut().zip(lengths).zip(0_u64..) {
-            *key = (self.max_tokens - length) << 16 | place;
+        items.forward_run(first, &mut keys);
+        for (key, place) in keys.iter_mut().zip(0_u64..) {
+            let short = self.max_tokens.checked_sub(self.lengths.length(*key));
+            *key = short.ok_or(LoaderError::LengthsChanged)? << 16 | place;
         }
         keys.sort_unstable();
         let (mut lasts, mut padded, mut next) = (Vec::new(), 0_u64, 0);

@@ -7,7 +7,7 @@ use bijective_shuffle::{Bijection, Error, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
 
 use crate::batches::Source;
-use crate::items::{self, ItemLengths, PerEpoch, Walk, lengths_in_order, own_places};
+use crate::items::{self, ItemLengths, PerEpoch, Walk, own_places};
 
 /// The number of the documents' order, and that of the sequences' order, among what this package
 /// draws.
@@ -174,10 +174,10 @@ impl<L: ItemLengths> Packed<L> {
             let mut items = [0; RUN * RUNS];
             let first = (chunk * RUN * RUNS) as u64;
             let items = &mut items[..(count - first).min((RUN * RUNS) as u64) as usize];
-            for (k, length) in lengths_in_order(&self.lengths, &documents, first, items).enumerate()
-            {
-                let sum = &mut sums[k / RUN];
-                *sum = length.saturating_add(*sum);
+            documents.forward_run(first, items);
+            for (sum, run) in sums.iter_mut().zip(items.chunks(RUN)) {
+                let lengths = run.iter().map(|&document| self.lengths.length(document));
+                *sum = lengths.fold(0, u64::saturating_add);
             }
         });
         let mut before = 0_u64;
