@@ -1,13 +1,18 @@
-//! What draws by weights and mixtures cost: to build them, and for each item.
+//! What the loaders cost: to build them, and for each item.
 //!
-//! `LOADERS_LEN=100000000 cargo bench --bench loaders` has the length of the table; the
-//! default is a hundredth of it, with which the table fits no cache either.
+//! `LOADERS_LEN=100000000 cargo bench --bench loaders` has the number of weights and lengths that
+//! is of interest, and for `packed` it is ten times as many documents; the default is a hundredth
+//! of it, with which a table of weights fits no cache either.
 
 use std::env;
 
-use bijective_shuffle_loaders::{Batches, Mixture, Weighted, integer_weights, sample};
+use bijective_shuffle_loaders::{
+    Batches, Lengths, Mixture, NodeBlocks, Packed, Splits, StreamOrder, StreamShuffle, Weighted,
+    integer_weights, sample,
+};
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use rand::Rng;
 
 fn main() {
     divan::main();
@@ -74,7 +79,8 @@ fn mixture_get(bencher: Bencher) {
 #[divan::bench]
 fn mixture_batch(bencher: Bencher) {
     let mut batches =
-        Batches::new(mixture(), 1 << 60, |sampler| sampler.rank(3, 8).batch(1024)).expect("valid");
+        Batches::new(mixture(), Some(1 << 60), |sampler| sampler.rank(3, 8).batch(1024))
+            .expect("valid");
     let mut batch = Vec::new();
     bencher.counter(ItemsCount::new(1024_usize)).bench_local(|| {
         assert!(batches.next_batch(&mut batch).expect("there is memory"));
@@ -86,7 +92,8 @@ fn mixture_batch(bencher: Bencher) {
 fn mixture_resume(bencher: Bencher) {
     const LEN: u64 = 10_000_000_000_000;
     let make = |world, batch| {
-        Batches::new(mixture(), LEN, |sampler| sampler.rank(0, world).batch(batch)).expect("valid")
+        Batches::new(mixture(), Some(LEN), |sampler| sampler.rank(0, world).batch(batch))
+            .expect("valid")
     };
     let mut far = make(1_000_000_000_000, 1);
     far.next_batch(&mut Vec::new()).expect("there is memory");
@@ -98,4 +105,107 @@ fn mixture_resume(bencher: Bencher) {
         batches.next_batch(&mut batch).expect("there is memory");
         batch
     });
+}
+
+/// Lengths from 1 to 4000, most of them short.
+fn lengths(count: usize) -> Vec<u32> {
+    let length = |item: u64| {
+        let random = item.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 52;
+        1 + (random * random / 4200) as u32
+    };
+    (0..count as u64).map(length).collect()
+}
+
+fn packed(lengths: &[u32]) -> Packed<&[u32]> {
+    Packed::new(lengths, 4096, 1, 1).expect("there are enough tokens")
+}
+
+/// The sum of all lengths, and the index of an epoch.
+#[divan::bench(sample_count = 3)]
+fn packed_build(bencher: Bencher) {
+    let lengths = lengths(10 * len());
+    bencher
+        .counter(ItemsCount::new(lengths.len()))
+        .bench_local(|| packed(&lengths).build().expect("there is memory"));
+}
+
+/// A rank's first batch, when the index is there.
+#[divan::bench]
+fn packed_first_batch(bencher: Bencher) {
+    let lengths = lengths(10 * len());
+    let packed = packed(&lengths);
+    packed.build().expect("there is memory");
+    let (mut rank, mut batch) = (0, Vec::new());
+    bencher.counter(ItemsCount::new(32_usize)).bench_local(|| {
+        rank += 1;
+        Batches::new(&packed, None, |sampler| sampler.rank(rank % 64, 64).batch(32))
+            .and_then(|mut batches| batches.next_batch(&mut batch))
+    });
+}
+
+#[divan::bench(args = [1024, 8192, 65_536], sample_count = 3)]
+fn lengths_build(bencher: Bencher, window: usize) {
+    let lengths = lengths(len());
+    bencher.counter(ItemsCount::new(lengths.len())).bench_local(|| {
+        Lengths::new(&lengths[..], 16_384, window, 1).and_then(|lengths| lengths.len())
+    });
+}
+
+/// One batch after another, each alone.
+#[divan::bench]
+fn lengths_get(bencher: Bencher) {
+    let lengths = lengths(len());
+    let batches = Lengths::new(&lengths[..], 16_384, 8192, 1).expect("valid");
+    let (mut place, len) = (0, batches.len().expect("there is memory"));
+    bencher.bench_local(|| {
+        place = (place + 1) % len;
+        batches.get(place)
+    });
+}
+
+/// A peer: the buffer that a program writes for itself, with a fast generator.
+fn plain_buffer(items: u64, size: usize) -> u64 {
+    let mut rng = rand_pcg::Pcg64Mcg::new(1);
+    let mut buffer: Vec<u64> = (0..size as u64).collect();
+    (size as u64..items).fold(0, |sum, item| {
+        let slot = ((u128::from(rng.next_u64()) * size as u128) >> 64) as usize;
+        sum ^ core::mem::replace(&mut buffer[slot], item)
+    })
+}
+
+const STREAM: u64 = 1 << 22;
+
+#[divan::bench]
+fn stream_plain(bencher: Bencher) {
+    bencher.counter(ItemsCount::new(STREAM)).bench_local(|| plain_buffer(STREAM, 1 << 16));
+}
+
+#[divan::bench]
+fn stream(bencher: Bencher) {
+    let order = StreamOrder::new(1 << 16, 1).expect("valid");
+    bencher
+        .counter(ItemsCount::new(STREAM))
+        .bench_local(|| StreamShuffle::new(0..STREAM, order).fold(0, |sum, item| sum ^ item));
+}
+
+#[divan::bench]
+fn stream_resume(bencher: Bencher) {
+    let order = StreamOrder::new(1 << 16, 1).expect("valid");
+    let mut stream = StreamShuffle::new(0..1_u64 << 40, order);
+    stream.nth(1 << 20).expect("it is longer");
+    let state = stream.state();
+    bencher.bench_local(|| order.buffered(&state));
+}
+
+#[divan::bench]
+fn split_parts(bencher: Bencher) {
+    let splits = Splits::new(&[8, 1, 1], 1).expect("valid");
+    let mut parts = vec![0; len()];
+    bencher.counter(ItemsCount::new(parts.len())).bench_local(|| splits.fill(0, 0, &mut parts));
+}
+
+#[divan::bench]
+fn blocks_of_a_node(bencher: Bencher) {
+    let blocks = NodeBlocks::new(1_000_000, 0.9, 1).expect("valid");
+    bencher.bench_local(|| blocks.of_node(1, 3, 64));
 }

@@ -456,11 +456,11 @@ def revision():
     return run.stdout.strip() or "unknown"
 
 
-def main():
+def main(results="python.csv"):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--quick", action="store_true", help="a hundredth of the lengths")
     parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES), metavar="CASE")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "benches/results/python.csv")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "benches/results" / results)
     parser.add_argument("--run", choices=CASES, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.run:
@@ -474,7 +474,7 @@ def main():
             print(f"{name}: left out, without {', '.join(missing)}")
             continue
         common = [str(datetime.date.today()), revision(), machine(name)]
-        command = [sys.executable, __file__, "--run", name] + ["--quick"] * arguments.quick
+        command = [sys.executable, sys.argv[0], "--run", name] + ["--quick"] * arguments.quick
         run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         for line in run.stdout.split("\n"):
             if line.startswith("ROW "):
@@ -494,7 +494,8 @@ def main():
     with arguments.out.open("w", newline="") as file:
         # Those of python.csv are of several runs.
         own = [] if arguments.out.name == "python.csv" else sys.argv[1:]
-        file.write("# $ " + " ".join(["python python/benches/shows.py", *own]) + "\n")
+        script = pathlib.Path(sys.argv[0]).name
+        file.write("# $ " + " ".join([f"python python/benches/{script}", *own]) + "\n")
         writer = csv.writer(file, lineterminator="\n")
         head = ["date", "revision", "machine", "case", "what", "ours", "theirs", "theirs / ours"]
         writer.writerow(head)

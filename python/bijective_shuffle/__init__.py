@@ -10,8 +10,8 @@ values.
 5
 
 `bijective_shuffle.cuda` is for arrays on a GPU. Adapters are in modules of their own, which import
-their framework: `bijective_shuffle.torch`, `.grain`, `.streaming`, `.datasets`, `.dask`, `.ray` and
-`.spark`.
+their framework: `bijective_shuffle.torch`, `.grain`, `.streaming`, `.datasets`, `.megatron`, `.frames`, `.dask`,
+`.ray` and `.spark`.
 """
 
 from . import cuda
@@ -38,18 +38,28 @@ from ._native import (
     __version__,
     thread_count,
 )
+from ._nodes import NodeBlocks
+from ._splits import Folds, Splits
+from ._stream import StreamShuffle
+from ._tokens import Lengths, Packed
 
 __all__ = [
     "ArrayError",
     "Batches",
     "BlockShuffle",
+    "Folds",
     "ForeignStateError",
     "GpuUnavailableError",
     "IndexNotBuiltError",
+    "Lengths",
     "Mixture",
+    "NodeBlocks",
+    "Packed",
     "Permutation",
     "Places",
     "Sampler",
+    "Splits",
+    "StreamShuffle",
     "Weighted",
     "__version__",
     "choice",

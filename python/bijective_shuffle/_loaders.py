@@ -1,4 +1,5 @@
-"""What training loops draw besides one shuffled set: items by weights, and mixtures of sets."""
+"""What training loops draw besides one shuffled set: items by weights, mixtures of sets, and the
+batches of either, and of other sources, that each rank takes."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from ._types import Seed
 
 
 class Batches:
-    """This rank's items of each step: what the method `batches` of `Weighted` and `Mixture` gives.
+    """This rank's items of each step: what the method `batches` of `Weighted`, `Mixture`, `Packed` and
+    `Lengths` gives.
 
     A step takes the next `world * batch` places of the epoch, and each rank gets a run of `batch` of
     them, so its batches too have the shares of a mixture. A saved `state` fits any world and batch
@@ -24,31 +26,37 @@ class Batches:
     It is an iterator over the batches that are left in the epoch, and its length is their number.
     """
 
-    def __init__(self, source: _Places, n: int, epoch: int, batch: SupportsIndex,
-                 rank: SupportsIndex, world: SupportsIndex, tail: str) -> None:
+    def __init__(self, source: Source, epoch: int, batch: SupportsIndex, rank: SupportsIndex,
+                 world: SupportsIndex, tail: str) -> None:
         # Checks the arguments.
-        checked = Sampler(n, 0, rank=rank, world=world, batch=batch, tail=tail)
+        checked = Sampler(1, 0, rank=rank, world=world, batch=batch, tail=tail)
         self._source, self._tail = source, tail
         self._rank, self._world, self._batch = checked.rank, checked.world, checked.batch
-        # It goes from step to step, and gives the first place of each: as many ranks as a step has
-        # places take one each. The check of a sampler's state includes its seed.
-        self._sampler = Sampler(n, source.fingerprint, world=checked.world * checked.batch,
-                                tail="drop" if tail == "drop" else "short", sequential=True)
-        self.set_epoch(epoch)
+        self._sampler = self._at(epoch)
+
+    def _at(self, epoch: int) -> Sampler:
+        """What goes from step to step of an epoch, and gives the first place of each: as many ranks
+        as a step has places take one each. The check of a sampler's state includes its seed."""
+        sampler = Sampler(self._source.begin(epoch), self._source.fingerprint,
+                          world=self._world * self._batch,
+                          tail="drop" if self._tail == "drop" else "short", sequential=True)
+        sampler.set_epoch(epoch)
+        return sampler
 
     def next_batch(self) -> Any:
         """This rank's items of the next step, as `source[places]` gives them; None at the end of the
         epoch."""
         # Other threads may take steps meanwhile, and none goes to another epoch.
-        epoch = self._sampler.epoch
-        step = self._sampler.next_batch()
+        sampler = self._sampler
+        epoch = sampler.epoch
+        step = sampler.next_batch()
         if step is None:
             return None
-        return self._source.items(epoch, self._sampler.n, self._own(int(step[0])))
+        return self._source.items(epoch, sampler.n, self._own(sampler.n, int(step[0])))
 
-    def _own(self, first: int) -> np.ndarray[Any, Any]:
-        """This rank's places of the step that begins at a place."""
-        left, whole = self._sampler.n - first, self._world * self._batch
+    def _own(self, n: int, first: int) -> np.ndarray[Any, Any]:
+        """This rank's places of the step that begins at a place of `n`."""
+        left, whole = n - first, self._world * self._batch
         if left < whole:
             padded = -(-left // self._world) * self._world
             whole = {"short": left, "pad": padded, "fill": whole}[self._tail]
@@ -56,7 +64,7 @@ class Batches:
         start = self._rank * each + min(self._rank, over)
         offsets = np.arange(start, start + each + (self._rank < over), dtype=np.int64)
         # Behind its end the epoch begins again.
-        places = np.where(offsets < left, first + offsets, (offsets - left) % self._sampler.n)
+        places = np.where(offsets < left, first + offsets, (offsets - left) % n)
         return places.astype(np.uint64)
 
     def __iter__(self) -> Batches:
@@ -79,14 +87,23 @@ class Batches:
         return self._sampler.state()
 
     def resume(self, state: str) -> None:
-        """Goes to the position of a state, which comes from the same weights or sets, seed and
-        number of places. Raises `ForeignStateError` for any other."""
-        self._sampler.resume(state)
+        """Goes to the position of a state, which comes from the same source, seed and number of
+        places. Raises `ForeignStateError` for any other."""
+        sampler = self._at(epoch_of(state))
+        sampler.resume(state)
+        self._sampler = sampler
 
     def set_epoch(self, epoch: SupportsIndex) -> None:
         """Goes to the beginning of an epoch."""
-        self._source.check_epoch(operator.index(epoch), self._sampler.n)
-        self._sampler.set_epoch(epoch)
+        self._sampler = self._at(operator.index(epoch))
+
+    def state_dict(self) -> dict[str, str]:
+        """The state, as loaders with states save it."""
+        return {"batches": self.state()}
+
+    def load_state_dict(self, state_dict: dict[str, str]) -> None:
+        """Goes to the position of what `state_dict` gave."""
+        self.resume(state_dict.get("batches", ""))
 
     def next_epoch(self) -> None:
         """Goes to the beginning of the next epoch."""
@@ -118,18 +135,34 @@ class Batches:
                 f"epoch {self.epoch}>")
 
 
-class _Places:
-    """What both classes have: `n` places of an epoch, looked up alone or many at once."""
+def epoch_of(state: str) -> int:
+    """The epoch of a state's text; 0 if it is none, which the sampler then refuses."""
+    parts = state.split("-") if isinstance(state, str) else []
+    try:
+        return int(parts[1], 16) if len(parts) == 4 else 0
+    except ValueError:
+        return 0
+
+
+class Source:
+    """What the sources of items have in common: `n` places of an epoch, looked up alone or many at
+    once, and dealt out to ranks."""
 
     _epoch: int
     _n: int
 
     def __len__(self) -> int:
-        return self._n
+        return self.n
 
     @property
     def n(self) -> int:
         """The number of places in an epoch."""
+        return self._n
+
+    def begin(self, epoch: int) -> int:
+        """Prepares an epoch, and returns its number of places. Raises `ValueError` if there are no
+        positions for it."""
+        self.check_epoch(epoch, self._n)
         return self._n
 
     @property
@@ -153,33 +186,34 @@ class _Places:
         raise NotImplementedError
 
     def __getitem__(self, key: Any) -> Any:
+        n = self.n
         if hasattr(key, "__index__") and getattr(key, "ndim", 0) == 0:
             place = operator.index(key)
-            if not -self._n <= place < self._n:
-                raise IndexError(f"index {place} is out of range for {self._n} places")
-            return self._item(place % self._n)
+            if not -n <= place < n:
+                raise IndexError(f"index {place} is out of range for {n} places")
+            return self._item(place % n)
         if isinstance(key, slice):
-            places = np.arange(*key.indices(self._n), dtype=np.int64)
+            places = np.arange(*key.indices(n), dtype=np.int64)
         else:
             places = np.asarray(key)
             if places.ndim != 1 or places.size and not np.issubdtype(places.dtype, np.integer):
                 raise TypeError("places are an integer, a slice, or integers along one axis")
-            outside = (places < -self._n) | (places >= self._n)
+            outside = (places < -n) | (places >= n)
             if outside.any():
                 place = places[outside][0]
-                raise IndexError(f"index {place} is out of range for {self._n} places")
+                raise IndexError(f"index {place} is out of range for {n} places")
             # All of them fit 64 bits with a sign, as `n` does.
             places = places.astype(np.int64)
-            places[places < 0] += self._n
-        return self.items(self._epoch, self._n, places.astype(np.uint64))
+            places[places < 0] += n
+        return self.items(self._epoch, n, places.astype(np.uint64))
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
                 world: SupportsIndex = 1, tail: str = "pad") -> Batches:
         """The batches of a rank, from the beginning of this epoch on."""
-        return Batches(self, self._n, self._epoch, batch, rank, world, tail)
+        return Batches(self, self._epoch, batch, rank, world, tail)
 
 
-class Weighted(_Places):
+class Weighted(Source):
     """Draws with replacement: each place holds item `i` with a probability of exactly `weights[i]`
     of their sum, independently of all other places.
 
@@ -204,7 +238,7 @@ class Weighted(_Places):
     def _begin(self, inner: _native.Weights, seed: Seed, epoch: SupportsIndex,
                n: SupportsIndex | None) -> None:
         self._inner, self._seed = inner, seed
-        self._epoch = _count(epoch)
+        self._epoch = count(epoch)
         self._n = _length(inner.n if n is None else operator.index(n))
 
     @classmethod
@@ -243,7 +277,7 @@ def _restored(table: Any, seed: Seed, epoch: int, n: int) -> Weighted:
     return Weighted.from_table(table, seed, epoch, n=n)
 
 
-class Mixture(_Places):
+class Mixture(Source):
     """Sets in fixed shares: each place holds a set, and an item of that set.
 
     Any run of as many positions as the weights add up to, divided by their greatest common divisor,
@@ -271,7 +305,7 @@ class Mixture(_Places):
 
     def _begin(self, inner: _native.Sets, seed: Seed, epoch: SupportsIndex,
                n: SupportsIndex | None) -> None:
-        self._inner, self._seed, self._epoch = inner, seed, _count(epoch)
+        self._inner, self._seed, self._epoch = inner, seed, count(epoch)
         places = inner.one_pass if n is None else operator.index(n)
         if places is None:
             raise ValueError("a whole pass of these sets has more than 2^64 places: give n")
@@ -284,11 +318,16 @@ class Mixture(_Places):
         lengths `added`, behind the others. Every set goes on in its order. `n` and the epoch stay as
         they are, and a state of `batches` fits a mixture with the same changes only."""
         new = Mixture.__new__(Mixture)
-        change = (_count(start), _counts(added), _counts(weights))
+        change = (count(start), _counts(added), _counts(weights))
         new._changes = [*self._changes, change]
         new._lengths, new._weights = self._lengths, self._weights
         new._begin(self._inner.changed(*change), self._seed, self._epoch, self._n)
         return new
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of the sets, with those that were added."""
+        return [*self._lengths, *(length for _, added, _ in self._changes for length in added)]
 
     @property
     def quota(self) -> int:
@@ -360,14 +399,15 @@ def _weights(weights: Any) -> np.ndarray[Any, Any]:
 
 
 def _counts(numbers: Sequence[SupportsIndex]) -> list[int]:
-    return [_count(number) for number in numbers]
+    return [count(number) for number in numbers]
 
 
-def _count(number: SupportsIndex) -> int:
-    count = operator.index(number)
-    if not 0 <= count < 2**64:
-        raise ValueError(f"expected an integer from 0 to 2^64 - 1, not {count}")
-    return count
+def count(number: SupportsIndex) -> int:
+    """An integer of 64 bits."""
+    value = operator.index(number)
+    if not 0 <= value < 2**64:
+        raise ValueError(f"expected an integer from 0 to 2^64 - 1, not {value}")
+    return value
 
 
 def _length(n: int) -> int:

@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 __all__ = [
     "ArrayError",
     "BlockShuffle",
+    "ByLength",
     "Chunks",
+    "Documents",
     "ForeignStateError",
     "GpuUnavailableError",
     "IndexNotBuiltError",
@@ -22,9 +24,15 @@ __all__ = [
     "gpu_covers",
     "gpu_indexes",
     "gpu_reorder",
+    "node_blocks",
     "permuted",
     "reorder",
     "restore",
+    "split_ids",
+    "split_parts",
+    "stream_buffered",
+    "stream_slots",
+    "stream_state",
     "thread_count",
     "weighted_sample",
     "write_permutations",
@@ -228,6 +236,39 @@ class Sets:
         self, positions: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
 
+@final
+class Documents:
+    def __new__(
+        cls,
+        lengths: NDArray[np.uint32],
+        length: SupportsIndex,
+        overlap: SupportsIndex,
+        seed: SupportsIndex | bytes,
+    ) -> Documents: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def fingerprint(self) -> int: ...
+    def begin(self, epoch: SupportsIndex) -> int: ...
+    def items(self, epoch: SupportsIndex, places: list[int]) -> list[NDArray[np.uint64]]: ...
+
+@final
+class ByLength:
+    def __new__(
+        cls,
+        lengths: NDArray[np.uint32],
+        max_tokens: SupportsIndex,
+        window: SupportsIndex,
+        seed: SupportsIndex | bytes,
+    ) -> ByLength: ...
+    @property
+    def fingerprint(self) -> int: ...
+    def begin(self, epoch: SupportsIndex) -> int: ...
+    def tokens(self, epoch: SupportsIndex) -> tuple[int, int]: ...
+    def items(self, epoch: SupportsIndex, places: list[int]) -> list[NDArray[np.uint64]]: ...
+
 def gpu(device: int = 0) -> str: ...
 def gpu_covers(
     device: int, address: int, bytes: int, allocations: list[tuple[int, int, int]]
@@ -242,11 +283,48 @@ def gpu_reorder(
     undo: bool,
     back: bool = False,
 ) -> None: ...
+def node_blocks(
+    blocks: SupportsIndex,
+    kept: float,
+    seed: SupportsIndex | bytes,
+    epoch: SupportsIndex,
+    runs: list[tuple[int, int]],
+    node: SupportsIndex,
+    nodes: SupportsIndex,
+) -> NDArray[np.uint64]: ...
 def permuted(matrix: NDArray[Any], seed: SupportsIndex | bytes, undo: bool) -> bool: ...
 def reorder(permutation: Permutation, arrays: list[NDArray[Any]], undo: bool) -> None: ...
 def restore(
     n: int, seed: int | bytes, epoch: int, is_inverse: bool, kind: tuple[int, int, int]
 ) -> Permutation: ...
+def split_ids(
+    shares: list[int], seed: SupportsIndex | bytes, epoch: SupportsIndex, ids: list[bytes]
+) -> NDArray[np.uint32]: ...
+def split_parts(
+    shares: list[int],
+    seed: SupportsIndex | bytes,
+    epoch: SupportsIndex,
+    stratum: SupportsIndex,
+    count: int,
+) -> NDArray[np.uint32]: ...
+def stream_buffered(
+    size: int, seed: SupportsIndex | bytes, state: str
+) -> tuple[int, int, int, NDArray[np.uint64]]: ...
+def stream_slots(
+    size: SupportsIndex,
+    seed: SupportsIndex | bytes,
+    epoch: SupportsIndex,
+    first: SupportsIndex,
+    count: int,
+    left: int | None = None,
+) -> NDArray[np.uint64]: ...
+def stream_state(
+    size: SupportsIndex,
+    seed: SupportsIndex | bytes,
+    epoch: SupportsIndex,
+    emitted: SupportsIndex,
+    taken: SupportsIndex,
+) -> str: ...
 def thread_count() -> int: ...
 def weighted_sample(
     weights: NDArray[Any], count: SupportsIndex, seed: SupportsIndex | bytes, epoch: SupportsIndex

@@ -1,4 +1,4 @@
-"""A sampler for the `DataLoader` of grain."""
+"""Samplers for the `DataLoader` of grain."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import sys
 import numpy as np
 from grain.python import RecordMetadata
 
+from ._loaders import Mixture, Source, Weighted
 from ._native import Permutation
 
-__all__ = ["ShuffleSampler"]
+__all__ = ["ShuffleSampler", "SourceSampler"]
 
 
 class ShuffleSampler:
@@ -54,3 +55,44 @@ class ShuffleSampler:
             order = self._order = Permutation.walk(self._num_records, self._seed, epoch)
         rng = np.random.Generator(np.random.Philox(key=self._seed << 64 | index))
         return RecordMetadata(index=index, record_key=order[place], rng=rng)
+
+
+class SourceSampler:
+    """The places of `Weighted` or `Mixture` over the epochs, in place of grain's `IndexSampler`.
+
+    The record of a mixture's item is its number in all sets, one after another: give the loader a
+    source of records that has the sets so. The rest is as for `ShuffleSampler`.
+    """
+
+    def __init__(self, source: Weighted | Mixture, *, num_epochs: int | None = None) -> None:
+        if not isinstance(source, (Weighted, Mixture)):
+            raise TypeError(f"a source of records is Weighted or Mixture, not {type(source).__name__}")
+        if num_epochs is not None and num_epochs <= 0:
+            raise ValueError(f"a sampler needs at least one epoch, not {num_epochs}")
+        self._source: Source = source
+        self._num_epochs = num_epochs
+        lengths = source.lengths if isinstance(source, Mixture) else []
+        self._first = np.cumsum([0, *lengths]).tolist()
+
+    def __len__(self) -> int:
+        return sys.maxsize if self._num_epochs is None else self._num_epochs * self._source.n
+
+    def __repr__(self) -> str:
+        # A loader compares it with that of a checkpoint.
+        return (
+            f"bijective_shuffle.grain.SourceSampler({self._source!r}, "
+            f"{self._source.fingerprint:#x}, num_epochs={self._num_epochs})"
+        )
+
+    def __getitem__(self, index: int) -> RecordMetadata:
+        index = operator.index(index)
+        if not 0 <= index < len(self):
+            raise IndexError(f"there is no record {index} among {len(self)}")
+        epoch, place = divmod(index, self._source.n)
+        found = self._source.items(epoch, self._source.n, np.array([place], np.uint64))
+        if isinstance(found, tuple):
+            record = self._first[int(found[0][0])] + int(found[1][0])
+        else:
+            record = int(found[0])
+        rng = np.random.Generator(np.random.Philox(key=self._source.fingerprint << 64 | index))
+        return RecordMetadata(index=index, record_key=record, rng=rng)

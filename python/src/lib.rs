@@ -24,7 +24,9 @@ mod order;
 mod permutation;
 mod places;
 mod sampler;
+mod streams;
 mod threads;
+mod tokens;
 mod turns;
 
 use numpy::{PyArray1, PyArrayMethods};
@@ -53,7 +55,13 @@ mod _native {
     #[pymodule_export]
     use super::sampler::Sampler;
     #[pymodule_export]
+    use super::streams::{
+        node_blocks, split_ids, split_parts, stream_buffered, stream_slots, stream_state,
+    };
+    #[pymodule_export]
     use super::threads::thread_count;
+    #[pymodule_export]
+    use super::tokens::{ByLength, Documents};
 
     use super::*;
 

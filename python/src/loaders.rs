@@ -82,10 +82,10 @@ impl Weights {
         &self,
         #[pyo3(from_py_with = unsigned)] epoch: u64,
         #[pyo3(from_py_with = unsigned)] position: u64,
-    ) -> u64 {
+    ) -> PyResult<u64> {
         let mut item = Vec::new();
-        self.inner.items(epoch, 0, &mut [position], &mut item);
-        item[0]
+        self.inner.items(epoch, 0, &mut [position], &mut item).map_err(exception)?;
+        Ok(item[0])
     }
 
     /// The items at some places of an epoch.
@@ -99,12 +99,11 @@ impl Weights {
         let is_short = places.len() <= FEW;
         let mut draw = || {
             let mut items = Vec::with_capacity(places.len());
-            self.inner.items(epoch, 0, &mut places, &mut items);
-            items
+            self.inner.items(epoch, 0, &mut places, &mut items).map(|()| items)
         };
         // A few are drawn by the calling thread, which keeps the GIL.
         let items = if is_short { draw() } else { detached(py, draw)? };
-        Ok(PyArray1::from_vec(py, items))
+        Ok(PyArray1::from_vec(py, items.map_err(exception)?))
     }
 }
 
@@ -158,7 +157,7 @@ impl Sets {
         #[pyo3(from_py_with = unsigned)] epoch: u64,
         #[pyo3(from_py_with = unsigned)] n: u64,
     ) -> PyResult<()> {
-        self.inner.check_epoch(epoch, n).map_err(exception)
+        self.inner.begin(epoch, Some(n)).map(|_| ()).map_err(exception)
     }
 
     /// The set and the item at a position.

@@ -10,8 +10,15 @@ import os
 import sys
 from pathlib import Path
 
+import bijective_shuffle as bs
 import torch
-from bijective_shuffle.torch import BlockDataset, ShuffleBatchSampler, ShuffleSampler
+from bijective_shuffle.torch import (
+    BlockDataset,
+    ShuffleBatchSampler,
+    ShuffleSampler,
+    SourceBatchSampler,
+    StreamDataset,
+)
 from torch.utils.data import DataLoader, Dataset
 
 N, BATCH, STEPS = 240, 4, 10
@@ -22,7 +29,8 @@ EPOCHS = [(0, 1), (1,), (1, 2)]
 
 
 class Items(Dataset):
-    """Items that are their own numbers."""
+    """Items that are their own numbers, also as those of the only set of a mixture, or as a document of
+    four tokens of which they are the first."""
 
     def __init__(self, n=N):
         self.n = n
@@ -31,7 +39,9 @@ class Items(Dataset):
         return self.n
 
     def __getitem__(self, k):
-        return k
+        if isinstance(k, tuple):
+            return k[1]
+        return k if isinstance(k, int) else int(k[0, 0] * 4 + k[0, 1]) // 4
 
 
 class Run:
@@ -66,7 +76,9 @@ class Run:
     def save(self, case, sampler, steps):
         """Saves the state after the steps of an epoch that were trained with."""
         if self.number < 2:
-            state = sampler.state_after(steps * BATCH * WORLD)
+            # Each place of batches by length is a whole batch.
+            places = 1 if getattr(sampler, "batch_size", BATCH) is None else BATCH
+            state = sampler.state_after(steps * places * WORLD)
             self.note(case, state=state)
             if RANK == 0:
                 (self.folder / f"{case}.json").write_text(json.dumps(state))
@@ -92,10 +104,18 @@ class Run:
 def samplers(**settings):
     yield "sampler", ShuffleSampler(Items(), seed=1, **settings)
     yield "batches", ShuffleBatchSampler(Items(), BATCH, seed=1, **settings)
+    yield from sources(**settings)
+
+
+def sources(batch=BATCH, **settings):
+    """Sources whose epochs have each item once."""
+    yield "mixture", SourceBatchSampler(bs.Mixture([N], [1], 1), batch, **settings)
+    yield "packed", SourceBatchSampler(bs.Packed([4] * N, 4, 1), batch, **settings)
+    yield "lengths", SourceBatchSampler(bs.Lengths([1] * N, batch, 1, window=3 * batch), **settings)
 
 
 def loader_of(sampler, *, make=DataLoader, batch=BATCH, workers=0):
-    if isinstance(sampler, ShuffleBatchSampler):
+    if isinstance(sampler, (ShuffleBatchSampler, SourceBatchSampler)):
         return make(Items(), batch_sampler=sampler, num_workers=workers)
     return make(Items(), batch, sampler=sampler, num_workers=workers)
 
@@ -148,6 +168,29 @@ def run_torch(run, make=DataLoader):
                     batches = list(make(data, BATCH, num_workers=workers))
                     run.note(f"blocks {tail} {workers}", epoch=0, items=torch.cat(batches).tolist())
                     run.note(f"blocks {tail} {workers}", epoch=0, steps=len(batches))
+        for workers in (0, 2):
+            run_stream(run, f"stream {workers}", make, workers)
+
+
+def run_stream(run, case, make, workers):
+    """A training with a stream, whose data set has the state."""
+    data, path = StreamDataset(range(N), 50, 1, BATCH), run.folder / f"{case}.json"
+    if run.number > 0:
+        data.load_state_dict(json.loads(path.read_text()))
+    for epoch in EPOCHS[run.number]:
+        data.set_epoch(epoch)
+        steps = 0
+        for batch in make(data, batch_size=None, num_workers=workers):
+            run.note(case, epoch=epoch, items=batch.tolist())
+            steps += 1
+            if run.stops(epoch, steps):
+                break
+        run.note(case, epoch=epoch, steps=steps)
+    if run.number < 2:
+        state = data.state_after(steps)
+        run.note(case, state=state)
+        if RANK == 0:
+            path.write_text(json.dumps(state))
 
 
 def run_stateful(run):
@@ -178,6 +221,9 @@ def run_accelerate(run):
             for kind, sampler in (
                 ("sampler", ShuffleSampler(N, seed=1)),
                 ("batches", ShuffleBatchSampler(N, batch, seed=1)),
+                # Batches by length have no size that Accelerate knows, so it cannot split them.
+                *((kind, sampler) for kind, sampler in sources(batch)
+                  if kind != "lengths" or way == "uneven"),
             ):
                 case, is_stateful = f"{way} {kind} {workers}", way == "stateful"
                 beside = evaluate if way in ("default", "split", "uneven") else None

@@ -107,6 +107,39 @@ class TestGrain:
         assert records(theirs) == 302
 
 
+    @pytest.mark.parametrize("workers", [0, 2])
+    def test_sources_come_once(self, grain, workers):
+        """A mixture and draws on two shards, and again from a state in the midst."""
+        from bijective_shuffle.grain import SourceSampler
+
+        mixture = bs.Mixture([60, 10], [3, 2], 3).changed(150, [1, 1, 1], [30])
+        for source in (mixture, bs.Weighted([5, 1, 0, 2] * 25, 3)):
+            def loader(shard):
+                return grain.DataLoader(
+                    data_source=range(100),
+                    sampler=SourceSampler(source, num_epochs=2),
+                    shard_options=grain.ShardOptions(shard_index=shard, shard_count=2),
+                    worker_count=workers,
+                )
+
+            expected = []
+            for epoch in range(2):
+                items = source.items(epoch, source.n, np.arange(source.n, dtype=np.uint64))
+                if isinstance(items, tuple):
+                    items = np.array([0, 60, 70])[items[0]] + items[1]
+                expected += items.tolist()
+            records = []
+            for shard in range(2):
+                iterator = iter(loader(shard))
+                begun = [next(iterator) for _ in range(33)]
+                again = iter(loader(shard))
+                again.set_state(iterator.get_state())
+                records += begun + list(again)
+            assert sorted(records) == sorted(expected)
+        with pytest.raises(TypeError):
+            SourceSampler(bs.Packed([100], 10, 1))
+
+
 def read_as_node(data, rank, world, epoch, taken, state, strategy):
     """What a node of a job reads of an epoch, from a state on, and its state after `taken`."""
     from bijective_shuffle.datasets import shuffled_blocks
@@ -123,6 +156,24 @@ def read_as_node(data, rank, world, epoch, taken, state, strategy):
         if len(items) == taken:
             after = node.state_dict()
     return items, after
+
+
+class TestStreams:
+    def test_a_streaming_set_goes_on_with_each_example_once(self):
+        hf = pytest.importorskip("datasets", reason="datasets is not installed")
+        data = hf.Dataset.from_dict({"x": list(range(500))}).to_iterable_dataset(num_shards=4)
+
+        def make():
+            return bs.StreamShuffle(lambda start: iter(data.skip(start)), 64, 3)
+
+        whole = [example["x"] for example in make()]
+        stream = make()
+        begun = [example["x"] for example, _ in zip(stream, range(200))]
+        again = make()
+        again.load_state_dict(stream.state_dict())
+        assert sorted(whole) == list(range(500))
+        # `zip` has asked the stream for one example more than it gave.
+        assert begun + [whole[200]] + [example["x"] for example in again] == whole
 
 
 class TestDatasets:

@@ -18,6 +18,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 WORLDS = (2, 1, 2)
+KINDS = ("sampler", "batches", "mixture", "packed", "lengths")
 LIMIT = 300
 
 
@@ -109,8 +110,9 @@ def train(tmp_path):
 @pytest.mark.parametrize("framework,needs", [("torch", "torch"), ("stateful", "torchdata")])
 def test_loops_of_pytorch(train, framework, needs):
     notes = train(framework, needs)
-    notes.trained(240, *(f"{kind} {workers}{way}" for kind in ("sampler", "batches")
-                         for workers in (0, 2) for way in ("", " counted", " beside")))
+    notes.trained(240, *(f"{kind} {workers}{way}" for kind in KINDS
+                         for workers in (0, 2) for way in ("", " counted", " beside")),
+                  "stream 0", "stream 2")
     notes.refuses("no group", "init_process_group", 2)
     # Of 243 items one is repeated on two ranks, or one is left out.
     counts = notes.items["odd pad", 0]
@@ -127,7 +129,8 @@ def test_loops_of_accelerate(train):
     ways = ["default", "split", "dispatch", "dispatch split", "uneven"]
     if importlib.util.find_spec("torchdata") is not None:
         ways.append("stateful")
-    cases = [f"{way} {kind} {workers}" for way in ways for kind in ("sampler", "batches")
+    cases = [f"{way} {kind} {workers}" for way in ways for kind in KINDS
+             if kind != "lengths" or way == "uneven"
              for workers in ((0, 2) if way in ("default", "stateful") else (0,))]
     notes.trained(240, *cases)
     notes.trained(243, "odd default", "odd dispatch", epochs=1)
@@ -148,5 +151,5 @@ def test_loops_of_transformers(train):
 
 def test_loops_of_lightning(train):
     notes = train("lightning", "lightning")
-    notes.trained(240, "sampler", "batches")
+    notes.trained(240, *KINDS)
     notes.refuses("replaced", "Trainer(use_distributed_sampler=False)", 2)

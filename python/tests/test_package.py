@@ -53,7 +53,9 @@ def test_everything_public_has_documentation():
 
 def test_examples_of_the_documentation():
     assert doctest.testmod(bs).failed == 0
-    assert doctest.testmod(bs._loaders).failed == 0
+    for module in (bs._loaders, bs._nodes, bs._splits, bs._stream, bs._tokens):
+        tested = doctest.testmod(module)
+        assert tested.failed == 0 and tested.attempted > 0
 
 
 @pytest.mark.parametrize("name", ["python/README.md", "docs/python.md", "docs/loaders.md"])

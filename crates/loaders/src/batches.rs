@@ -3,7 +3,7 @@
 use bijective_shuffle::{Error, Sampler, SamplerBuilder, SamplerState, Tail};
 
 /// What [`Batches`] deal out, such as [`Weighted`](crate::Weighted) and
-/// [`Mixture`](crate::Mixture): an item for each place of each epoch.
+/// [`Packed`](crate::Packed): an item for each place of each epoch.
 ///
 /// An implementation has to give the same item for the same epoch and place, on every rank.
 pub trait Source {
@@ -14,20 +14,31 @@ pub trait Source {
     /// another source.
     fn fingerprint(&self) -> u64;
 
-    /// Checks that an epoch of `len` places can be asked for.
+    /// Prepares an epoch of as many places as are asked for, or, with `None`, as it has by itself.
+    /// Returns their number.
     ///
     /// # Errors
     ///
-    /// For [`Mixture`](crate::Mixture), [`Error::Loader`] with
-    /// [`LoaderError::PositionTooLarge`](bijective_shuffle::error::LoaderError::PositionTooLarge).
-    fn check_epoch(&self, epoch: u64, len: u64) -> Result<(), Error> {
-        let _ = (epoch, len);
-        Ok(())
-    }
+    /// [`Error::Loader`] with
+    /// [`LoaderError::PositionTooLarge`](bijective_shuffle::error::LoaderError::PositionTooLarge)
+    /// for [`Mixture`](crate::Mixture), and with
+    /// [`LoaderError::EpochLength`](bijective_shuffle::error::LoaderError::EpochLength) for sources
+    /// whose epochs have a number of places of their own; and the errors of building an index.
+    fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error>;
 
     /// Appends the items at some places of an epoch of `len` places, each below `len`. What is in
     /// `places` afterwards is unspecified.
-    fn items(&self, epoch: u64, len: u64, places: &mut [u64], out: &mut Vec<Self::Item>);
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](Self::begin). What has been appended then is unspecified.
+    fn items(
+        &self,
+        epoch: u64,
+        len: u64,
+        places: &mut [u64],
+        out: &mut Vec<Self::Item>,
+    ) -> Result<(), Error>;
 }
 
 impl<S: Source + ?Sized> Source for &S {
@@ -37,12 +48,18 @@ impl<S: Source + ?Sized> Source for &S {
         (**self).fingerprint()
     }
 
-    fn check_epoch(&self, epoch: u64, len: u64) -> Result<(), Error> {
-        (**self).check_epoch(epoch, len)
+    fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error> {
+        (**self).begin(epoch, places)
     }
 
-    fn items(&self, epoch: u64, len: u64, places: &mut [u64], out: &mut Vec<S::Item>) {
-        (**self).items(epoch, len, places, out);
+    fn items(
+        &self,
+        epoch: u64,
+        len: u64,
+        places: &mut [u64],
+        out: &mut Vec<S::Item>,
+    ) -> Result<(), Error> {
+        (**self).items(epoch, len, places, out)
     }
 }
 
@@ -69,7 +86,7 @@ impl<S: Source + ?Sized> Source for &S {
 /// let draws = Weighted::new(&[1, 2, 3, 4], 42)?;
 /// let (mut items, mut batch, mut state) = (Vec::new(), Vec::new(), None);
 /// for rank in 0..4 {
-///     let mut batches = Batches::new(&draws, 1000, |sampler| sampler.rank(rank, 4).batch(10))?;
+///     let mut batches = Batches::new(&draws, Some(1000), |sampler| sampler.rank(rank, 4).batch(10))?;
 ///     for _ in 0..7 {
 ///         batches.next_batch(&mut batch)?;
 ///         items.extend_from_slice(&batch);
@@ -77,7 +94,7 @@ impl<S: Source + ?Sized> Source for &S {
 ///     state = Some(batches.state());
 /// }
 /// for rank in 0..3 {
-///     let mut batches = Batches::new(&draws, 1000, |sampler| sampler.rank(rank, 3).batch(16))?;
+///     let mut batches = Batches::new(&draws, Some(1000), |sampler| sampler.rank(rank, 3).batch(16))?;
 ///     batches.resume(&state.unwrap())?;
 ///     while batches.next_batch(&mut batch)? {
 ///         items.extend_from_slice(&batch);
@@ -96,25 +113,45 @@ impl<S: Source + ?Sized> Source for &S {
 pub struct Batches<S> {
     source: S,
     sampler: Sampler,
+    /// What was asked for.
+    len: Option<u64>,
     places: Vec<u64>,
 }
 
 impl<S: Source> Batches<S> {
-    /// Batches of a source, with `len` places in an epoch, at the beginning of epoch 0. `settings`
-    /// sets rank, ranks, batch and tail of the sampler that deals out the places.
+    /// Batches of a source, with `len` places in an epoch, or, with `None`, as many as the source
+    /// has by itself, at the beginning of epoch 0. `settings` sets rank, ranks, batch and tail of
+    /// the sampler that deals out the places.
     ///
     /// # Errors
     ///
-    /// Those of [`SamplerBuilder::build`] and of [`Source::check_epoch`].
+    /// Those of [`SamplerBuilder::build`] and of [`Source::begin`].
     pub fn new(
         source: S,
-        len: u64,
+        len: Option<u64>,
         settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
     ) -> Result<Self, Error> {
-        source.check_epoch(0, len)?;
+        let places = source.begin(0, len)?;
         // The check of a sampler's state includes its seed.
-        let builder = Sampler::builder(len, source.fingerprint()).sequential();
-        Ok(Self { sampler: settings(builder).build()?, source, places: Vec::new() })
+        let builder = Sampler::builder(places, source.fingerprint()).sequential();
+        Ok(Self { sampler: settings(builder).build()?, source, len, places: Vec::new() })
+    }
+
+    /// A sampler for an epoch, at its beginning.
+    fn sampler_of(&self, epoch: u64) -> Result<Sampler, Error> {
+        let (len, sampler) = (self.source.begin(epoch, self.len)?, &self.sampler);
+        let mut other = if len == sampler.len() {
+            sampler.clone()
+        } else {
+            Sampler::builder(len, sampler.seed())
+                .sequential()
+                .rank(sampler.rank(), sampler.world())
+                .batch(sampler.batch())
+                .tail(sampler.tail())
+                .build()?
+        };
+        other.set_epoch(epoch)?;
+        Ok(other)
     }
 
     /// Replaces a vector's contents with this rank's items of the next step. Returns whether there
@@ -122,7 +159,8 @@ impl<S: Source> Batches<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]. The step is then not taken.
+    /// [`Error::OutOfMemory`], and those of [`Source::items`]. The step is then not taken, and the
+    /// vector is empty.
     pub fn next_batch(&mut self, batch: &mut Vec<S::Item>) -> Result<bool, Error> {
         batch.clear();
         let mut ahead = self.sampler.clone();
@@ -132,7 +170,7 @@ impl<S: Source> Batches<S> {
         let reserved = batch.try_reserve(self.places.len());
         reserved.map_err(|_| Error::OutOfMemory { bytes })?;
         let (epoch, len) = (self.sampler.epoch(), self.sampler.len());
-        self.source.items(epoch, len, &mut self.places, batch);
+        self.source.items(epoch, len, &mut self.places, batch).inspect_err(|_| batch.clear())?;
         self.sampler = ahead;
         Ok(is_step)
     }
@@ -161,10 +199,10 @@ impl<S: Source> Batches<S> {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::check_epoch`]. After an error nothing has changed.
+    /// Those of [`Source::begin`]. After an error nothing has changed.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
-        self.source.check_epoch(epoch, self.sampler.len())?;
-        self.sampler.set_epoch(epoch)
+        self.sampler = self.sampler_of(epoch)?;
+        Ok(())
     }
 
     /// Goes to the beginning of the next epoch; after the last one, 2^64 - 1, comes 0.
@@ -188,12 +226,11 @@ impl<S: Source> Batches<S> {
     ///
     /// [`Error::Sampler`] with
     /// [`SamplerError::ForeignState`](bijective_shuffle::error::SamplerError::ForeignState) if the
-    /// state comes from elsewhere, or has been changed, and those of [`Source::check_epoch`]. After
-    /// an error nothing has changed.
+    /// state comes from elsewhere, or has been changed, and those of [`Source::begin`]. After an
+    /// error nothing has changed.
     pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
-        let mut resumed = self.sampler.clone();
+        let mut resumed = self.sampler_of(state.epoch())?;
         resumed.resume(state)?;
-        self.source.check_epoch(resumed.epoch(), resumed.len())?;
         self.sampler = resumed;
         Ok(())
     }

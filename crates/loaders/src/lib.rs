@@ -5,6 +5,11 @@
 //! | [`Weighted`] | an item, by weights, with replacement | constant | 16 bytes an item, which processes can share |
 //! | [`sample()`] | `k` items by weights, without replacement | all in time for `n` | for `2 k` on each thread |
 //! | [`Mixture`] | a set and an item of it, with each set's share exact | the logarithm of the number of sets | for the sets, not their items |
+//! | [`Packed`] | the pieces of documents that make a sequence of tokens | the logarithm of the number of documents | 1/8 byte a document |
+//! | [`Lengths`] | items of similar lengths, as a batch of so many tokens | the logarithm of the number of windows | 2 bytes an item and 2 a batch |
+//! | [`StreamShuffle`] | an item of a stream of unknown length, through a buffer | constant, one after another | for the buffer |
+//! | [`Splits`] | the part of a data set that item `p` is in | constant | for the shares |
+//! | [`NodeBlocks`] | the blocks that a node reads, mostly those that it had | all blocks of a node at once | for these |
 //!
 //! One law holds for all: an item is a function of the seed, the epoch and the position, and of
 //! nothing else. So any rank computes its own items, on any machine, with any number of threads;
@@ -20,8 +25,7 @@
 //! use bijective_shuffle_loaders::{Batches, Mixture};
 //!
 //! let mixture = Mixture::new(&[1_000_000, 20_000, 300], &[80, 15, 5], 42)?;
-//! let len = mixture.pass().expect("it fits");
-//! let mut batches = Batches::new(mixture, len, |sampler| sampler.rank(3, 8).batch(32))?;
+//! let mut batches = Batches::new(mixture, None, |sampler| sampler.rank(3, 8).batch(32))?;
 //! let mut batch = Vec::new();
 //! batches.next_batch(&mut batch)?;
 //! assert_eq!(batch.len(), 32);
@@ -32,8 +36,14 @@
 //! ```
 
 mod batches;
+mod items;
+mod lengths;
 mod mixture;
+mod nodes;
+mod packed;
 mod sample;
+mod splits;
+mod stream;
 mod table;
 mod weighted;
 mod weights;
@@ -44,7 +54,13 @@ mod weights;
 struct Book;
 
 pub use batches::{Batches, Source};
+pub use items::ItemLengths;
+pub use lengths::Lengths;
 pub use mixture::Mixture;
+pub use nodes::NodeBlocks;
+pub use packed::{Packed, Piece};
 pub use sample::sample;
+pub use splits::Splits;
+pub use stream::{StreamOrder, StreamShuffle, StreamState};
 pub use weighted::Weighted;
 pub use weights::integer_weights;

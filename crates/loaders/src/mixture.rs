@@ -4,18 +4,15 @@ use core::fmt;
 use core::ops::Range;
 use core::str::FromStr;
 
-use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::error::LoaderError;
 use bijective_shuffle::{Bijection, Error, FromSeed, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::saved;
 
 use crate::batches::Source;
+use crate::items::Walk;
 
 /// The number of mixtures, among what this package draws.
 const NUMBER: u32 = 2;
-
-/// The order of a set in one of its epochs: that of `Permutation::walk`.
-type Walk = CycleWalk<Standard>;
 
 /// A mixture of several sets in shares that whole weights give: position `p` holds a set, and an
 /// item of that set.
@@ -284,7 +281,7 @@ impl Stretch {
     }
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+pub(crate) fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b > 0 {
         (a, b) = (b, a % b);
@@ -304,16 +301,25 @@ impl Source for Mixture {
         saved::check(seed.into_iter().chain(lengths).chain(stretches))
     }
 
-    fn check_epoch(&self, epoch: u64, len: u64) -> Result<(), Error> {
+    /// An epoch has as many places as are asked for, and otherwise those of a [`pass`](Self::pass).
+    fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error> {
+        let len = places.or(self.pass()).unwrap_or(u64::MAX);
         let end = epoch.checked_add(1).and_then(|epochs| epochs.checked_mul(len));
-        end.map(|_| ()).ok_or(LoaderError::PositionTooLarge { epoch, len }.into())
+        end.map(|_| len).ok_or(LoaderError::PositionTooLarge { epoch, len }.into())
     }
 
-    fn items(&self, epoch: u64, len: u64, places: &mut [u64], out: &mut Vec<(usize, u64)>) {
+    fn items(
+        &self,
+        epoch: u64,
+        len: u64,
+        places: &mut [u64],
+        out: &mut Vec<(usize, u64)>,
+    ) -> Result<(), Error> {
         for place in &mut *places {
             *place += epoch * len;
         }
         self.extend(places, out);
+        Ok(())
     }
 }
 

@@ -269,11 +269,23 @@ impl<T: AsRef<[Entry]>> Source for Weighted<T> {
         saved::check(self.law.ranges.into_iter().chain(seed).chain(samples))
     }
 
-    fn items(&self, epoch: u64, _len: u64, places: &mut [u64], out: &mut Vec<u64>) {
+    /// An epoch has as many places as are asked for, and otherwise as many as there are weights.
+    fn begin(&self, _epoch: u64, places: Option<u64>) -> Result<u64, Error> {
+        Ok(places.unwrap_or(self.len()))
+    }
+
+    fn items(
+        &self,
+        epoch: u64,
+        _len: u64,
+        places: &mut [u64],
+        out: &mut Vec<u64>,
+    ) -> Result<(), Error> {
         let law = Law { key: key(self.seed.with_epoch(epoch)), ..self.law };
         let columns = self.columns();
         in_tasks(places, |_, places| law.replace(columns, places));
         out.extend_from_slice(places);
+        Ok(())
     }
 }
 

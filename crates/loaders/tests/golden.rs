@@ -1,7 +1,10 @@
 //! What a second implementation gives: `vectors/make_vectors.py` beside this folder.
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_loaders::{Batches, Mixture, Source, Weighted, integer_weights, sample};
+use bijective_shuffle_loaders::{
+    Batches, Lengths, Mixture, NodeBlocks, Packed, Source, Splits, StreamOrder, StreamShuffle,
+    Weighted, integer_weights, sample,
+};
 use serde_json::Value;
 
 fn vectors() -> Value {
@@ -79,7 +82,7 @@ fn draws() {
 
         // A batch of that epoch is the same draws.
         let epoch = draws.seed().epoch();
-        let mut batches = Batches::new(draws, 300, |sampler| sampler.batch(300)).unwrap();
+        let mut batches = Batches::new(draws, Some(300), |sampler| sampler.batch(300)).unwrap();
         batches.set_epoch(epoch).unwrap();
         let mut batch = Vec::new();
         batches.next_batch(&mut batch).unwrap();
@@ -122,5 +125,90 @@ fn mixtures() {
         assert!((0..).zip(&items).all(|(position, &item)| mixture.get(position) == item));
         assert_eq!(mixture.fingerprint(), number(&entry["fingerprint"]));
         assert_eq!(mixture.to_string(), entry["text"]);
+    }
+}
+
+fn lengths(entry: &Value) -> Vec<u32> {
+    numbers(&entry["lengths"]).into_iter().map(|length| length as u32).collect()
+}
+
+/// Lists of lists of numbers.
+fn nested(value: &Value) -> Vec<Vec<u64>> {
+    value.as_array().unwrap().iter().map(numbers).collect()
+}
+
+#[test]
+fn packed_documents() {
+    for entry in entries(&vectors(), "packed") {
+        let [length, overlap] = ["length", "overlap"].map(|name| number(&entry[name]));
+        let packed = Packed::new(lengths(entry), length, overlap, seed(entry)).unwrap();
+        let sequence = |place| -> Vec<Vec<u64>> {
+            let pieces = packed.get(place).unwrap();
+            pieces.iter().map(|piece| vec![piece.document, piece.from, piece.to]).collect()
+        };
+        let sequences: Vec<_> = (0..packed.len()).map(sequence).collect();
+        let head: Vec<_> = entry["head"].as_array().unwrap().iter().map(nested).collect();
+        assert_eq!(sequences[..head.len()], head);
+        let words = sequences.into_iter().flatten().flatten();
+        assert_eq!(digest(words), number(&entry["digest"]), "{entry}");
+        assert_eq!(packed.fingerprint(), number(&entry["fingerprint"]));
+    }
+}
+
+#[test]
+fn batches_by_length() {
+    for entry in entries(&vectors(), "lengths") {
+        let [most, window] = ["max_tokens", "window"].map(|name| number(&entry[name]));
+        let own = Lengths::new(lengths(entry), most, window as usize, seed(entry)).unwrap();
+        let batches: Vec<_> =
+            (0..own.len().unwrap()).map(|place| own.get(place).unwrap()).collect();
+        let head = nested(&entry["head"]);
+        assert_eq!(batches[..head.len()], head);
+        let words =
+            batches.into_iter().flat_map(|batch| [vec![batch.len() as u64], batch].concat());
+        assert_eq!(digest(words), number(&entry["digest"]), "{entry}");
+        assert_eq!(own.fingerprint(), number(&entry["fingerprint"]));
+    }
+}
+
+#[test]
+fn streams() {
+    for entry in entries(&vectors(), "streams") {
+        let [items, size, step] = ["items", "size", "step"].map(|name| number(&entry[name]));
+        let order = StreamOrder::new(size, seed(entry)).unwrap();
+        let all: Vec<u64> = StreamShuffle::new(0..items, order).collect();
+        assert_eq!(all[..10], numbers(&entry["head"]));
+        assert_eq!(digest(all), number(&entry["digest"]), "{entry}");
+        let mut stream = StreamShuffle::new(0..items, order);
+        stream.nth(step as usize - 1).unwrap();
+        assert_eq!(stream.buffer(), numbers(&entry["buffer"]));
+        assert_eq!(order.buffered(&stream.state()).unwrap(), stream.buffer());
+    }
+}
+
+#[test]
+fn parts_of_splits() {
+    for entry in entries(&vectors(), "splits") {
+        let splits = Splits::new(&numbers(&entry["shares"]), seed(entry)).unwrap();
+        let mut parts = vec![0; 1000];
+        splits.fill(number(&entry["stratum"]), 0, &mut parts);
+        let parts: Vec<u64> = parts.into_iter().map(u64::from).collect();
+        assert_eq!(parts[..20], numbers(&entry["head"]));
+        assert_eq!(digest(parts), number(&entry["digest"]), "{entry}");
+        for (id, part) in entry["ids"].as_object().unwrap() {
+            assert_eq!(u64::from(splits.part_of_id(id.as_bytes())), number(part));
+        }
+    }
+}
+
+#[test]
+fn blocks_of_nodes() {
+    for entry in entries(&vectors(), "nodes") {
+        let [blocks, nodes] = ["blocks", "nodes"].map(|name| number(&entry[name]));
+        let kept = entry["kept"].as_f64().unwrap();
+        let seed = seed(entry);
+        let own = NodeBlocks::new(blocks, kept, seed).unwrap();
+        let of_node = |node| own.of_node(seed.epoch(), node, nodes).unwrap();
+        assert_eq!((0..nodes).map(of_node).collect::<Vec<_>>(), nested(&entry["of_node"]));
     }
 }

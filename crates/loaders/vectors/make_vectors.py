@@ -117,6 +117,100 @@ def mixed(lengths, changes, seed, epoch, count):
     return out
 
 
+def order(n, seed, epoch, number):
+    """What a loader's order has at each place."""
+    place = walk_map(n, child_of(seed, epoch, LOADER + number), 0)
+    return [place(k) for k in range(n)]
+
+
+def packed(lengths, length, overlap, seed, epoch):
+    """The pieces of all sequences, from a list of all tokens."""
+    tokens = [(d, k) for d in order(len(lengths), seed, epoch, 3) for k in range(lengths[d])]
+    out = []
+    for sequence in order((len(tokens) - overlap) // length, seed, epoch, 4):
+        pieces = []
+        for d, k in tokens[sequence * length :][: length + overlap]:
+            if pieces and pieces[-1][0] == d:
+                pieces[-1][2] += 1
+            else:
+                pieces.append([d, k, k + 1])
+        out.append(pieces)
+    return out
+
+
+def by_length(lengths, most, window, seed, epoch):
+    """The items of all batches."""
+    items, batches = order(len(lengths), seed, epoch, 5), []
+    for first in range(0, len(items), window):
+        left = sorted(items[first : first + window], key=lambda k: -lengths[k])
+        while left:
+            size = most // max(lengths[left[0]], 1)
+            batches.append(left[:size])
+            left = left[size:]
+    return [batches[k] for k in order(len(batches), seed, epoch, 6)]
+
+
+def fingerprint_of_lengths(lengths, numbers, seed):
+    samples = [lengths[(len(lengths) - 1) * k // 15] for k in range(16)]
+    return check([len(lengths), *numbers, *seed_words(seed), *samples])
+
+
+def stream(n, size, seed, epoch):
+    """The items of a stream of `n`, and what is in the buffer before each step."""
+    philox = philox_of(seed, epoch, 7)
+    buffer, out, buffers = list(range(min(n, size))), [], []
+    following = iter(range(size, n))
+    for step in range(n):
+        buffers.append(list(buffer))
+        low, high = philox(step // 2, 0)[step % 2 * 2 :][:2]
+        place = (low | high << 32) * len(buffer) >> 64
+        out.append(buffer[place])
+        last = next(following, None)
+        if last is None:
+            last = buffer.pop()
+        if place < len(buffer):
+            buffer[place] = last
+    return out, buffers
+
+
+def parts(shares, seed, epoch, stratum, n):
+    unit = math.gcd(*shares)
+    of_place = [part for part, share in enumerate(shares) for _ in range(share // unit)]
+    own = child_of(child_of(seed, epoch, LOADER + 8), stratum, LOADER + 8)
+    quota = len(of_place)
+    return [of_place[walk_map(quota, child_of(own, k // quota, LOADER + 8), 0)(k % quota)] for k in range(n)]
+
+
+def part_of_id(shares, seed, epoch, text):
+    unit = math.gcd(*shares)
+    of_place = [part for part, share in enumerate(shares) for _ in range(share // unit)]
+    text = text.encode()
+    words = [int.from_bytes(text[k : k + 8], "little") for k in range(0, len(text), 8)]
+    hash = check([*seed_words(child_of(seed, epoch, LOADER + 8)), len(text), *words])
+    return of_place[hash * len(of_place) >> 64]
+
+
+def node_blocks(blocks, kept, nodes, seed, epoch):
+    """The blocks of each node."""
+    bounds = [blocks * k // nodes for k in range(nodes + 1)]
+    base = order(blocks, seed, 0, 9)
+    homes, pool, counts = [], [], []
+    for node in range(nodes):
+        home = base[bounds[node] : bounds[node + 1]]
+        own = order(len(home), child_of(seed, epoch, LOADER + 9), node, 9)
+        home = [home[k] for k in own]
+        counts.append(len(home) - min(math.ceil(len(home) * kept), len(home)))
+        pool += home[: counts[-1]]
+        homes.append(home)
+    exchanged = iter([pool[k] for k in order(len(pool), seed, epoch, 10)] if pool else [])
+    out = []
+    for node in range(nodes):
+        own = [next(exchanged) for _ in range(counts[node])] + homes[node][counts[node] :]
+        reading = order(len(own), child_of(seed, epoch, LOADER + 10), node, 10)
+        out.append([own[k] for k in reading])
+    return out
+
+
 def fingerprint_weighted(weights, seed):
     (total, n), *columns = table(weights)
     samples = [part for k in range(16) for part in columns[(n - 1) * k // 15]]
@@ -186,6 +280,68 @@ def main():
                 "text": text_of(lengths, changes, *seed),
             }
             for lengths, changes in sets
+            for seed in seeds
+        ],
+        "packed": [
+            {
+                "lengths": lengths,
+                "length": length,
+                "overlap": overlap,
+                "seed": seed_text(*seed),
+                "head": packed(lengths, length, overlap, *seed)[:4],
+                "digest": hex(fnv1a64([x for s in packed(lengths, length, overlap, *seed) for p in s for x in p])),
+                "fingerprint": hex(fingerprint_of_lengths(lengths, [sum(lengths), length, overlap], seed[0])),
+            }
+            for lengths, length, overlap in (([5, 0, 40, 3, 3, 12], 8, 1), ([k * k % 23 for k in range(200)], 16, 0))
+            for seed in seeds
+        ],
+        "lengths": [
+            {
+                "lengths": lengths,
+                "max_tokens": most,
+                "window": window,
+                "seed": seed_text(*seed),
+                "head": by_length(lengths, most, window, *seed)[:4],
+                "digest": hex(fnv1a64([x for batch in by_length(lengths, most, window, *seed) for x in (len(batch), *batch)])),
+                "fingerprint": hex(fingerprint_of_lengths(lengths, [sum(lengths), most, window], seed[0])),
+            }
+            for lengths, most, window in (([5, 0, 40, 3, 3, 12], 40, 4), ([k * k % 23 for k in range(200)], 100, 64))
+            for seed in seeds
+        ],
+        "streams": [
+            {
+                "items": n,
+                "size": size,
+                "seed": seed_text(*seed),
+                "head": stream(n, size, *seed)[0][:10],
+                "digest": hex(fnv1a64(stream(n, size, *seed)[0])),
+                "step": step,
+                "buffer": stream(n, size, *seed)[1][step],
+            }
+            for n, size, step in ((1000, 30, 700), (1000, 30, 980), (20, 30, 5), (500, 1, 77))
+            for seed in seeds
+        ],
+        "splits": [
+            {
+                "shares": shares,
+                "seed": seed_text(*seed),
+                "stratum": stratum,
+                "head": parts(shares, *seed, stratum, 20),
+                "digest": hex(fnv1a64(parts(shares, *seed, stratum, 1000))),
+                "ids": {text: part_of_id(shares, *seed, text) for text in ("", "a", "cat.jpg", "0123456789abcdef")},
+            }
+            for shares, stratum in (([8, 1, 1], 0), ([70, 0, 30], 3), ([1, 1, 1, 1, 1], 0), ([600, 300], 2**40))
+            for seed in seeds
+        ],
+        "nodes": [
+            {
+                "blocks": blocks,
+                "kept": kept,
+                "nodes": nodes,
+                "seed": seed_text(*seed),
+                "of_node": node_blocks(blocks, kept, nodes, *seed),
+            }
+            for blocks, kept, nodes in ((20, 0.75, 3), (7, 1.0, 2), (30, 0.0, 4))
             for seed in seeds
         ],
     }

@@ -1,4 +1,4 @@
-//! [`LoaderError`]: why draws by weights, or a mixture of sets, are not possible.
+//! [`LoaderError`]: why what training loops draw is not possible.
 
 use core::fmt;
 
@@ -45,6 +45,61 @@ pub enum LoaderError {
     },
     /// The text is not a saved mixture.
     NotAMixture,
+    /// A number of places was given for an epoch that has a number of its own.
+    EpochLength {
+        /// The number of places asked for.
+        asked: u64,
+        /// The number of places that the epoch has.
+        has: u64,
+    },
+    /// The lengths of the documents or items add up to 2^63 or more.
+    TotalLength,
+    /// A sequence has no tokens, or shares so many with the next that it has none of its own.
+    SequenceLength {
+        /// The number of tokens that a sequence has for itself.
+        length: u64,
+        /// The number of tokens that it shares with the next one.
+        overlap: u64,
+    },
+    /// All documents together are shorter than one sequence.
+    NoSequence {
+        /// The number of tokens of all documents.
+        total: u64,
+        /// The number of tokens of a sequence.
+        needed: u64,
+    },
+    /// A length is not what it was when the index was built.
+    LengthsChanged,
+    /// An item has more tokens than a batch may have.
+    ItemTooLong {
+        /// The item.
+        item: u64,
+        /// Its number of tokens.
+        length: u64,
+        /// The largest number of tokens of a batch.
+        most: u64,
+    },
+    /// A window or a buffer holds no items, or more than it can.
+    WindowSize {
+        /// The number of items.
+        size: u64,
+        /// The largest number of items.
+        most: u64,
+    },
+    /// An item that was in a stream's buffer is not in the input that is to go on.
+    StreamItem {
+        /// Its number in the input.
+        position: u64,
+    },
+    /// There are no shares, more than 2^16, or their sum is too large.
+    Shares,
+    /// A node count of 0, more nodes than blocks, or a share that is not from 0 to 1.
+    Nodes {
+        /// The number of blocks.
+        blocks: u64,
+        /// The number of nodes.
+        nodes: u64,
+    },
     /// Positions are counted up to 2^64 - 1, and an epoch would begin or end behind that.
     PositionTooLarge {
         /// The epoch.
@@ -89,6 +144,52 @@ impl fmt::Display for LoaderError {
                  {last} already: make changes in the order of their positions"
             ),
             Self::NotAMixture => f.write_str("the text is not a saved mixture"),
+            Self::EpochLength { asked, has } => write!(
+                f,
+                "an epoch of {asked} places was asked for, and this one has {has}: leave the number \
+                 out"
+            ),
+            Self::TotalLength => f.write_str(
+                "the lengths add up to 2^63 or more: give lengths in tokens, not in bits or bytes",
+            ),
+            Self::SequenceLength { length, overlap } => write!(
+                f,
+                "a sequence of {length} tokens that shares {overlap} with the next is not possible: \
+                 its length is at least 1 and at most 2^32, and it shares no more than its length"
+            ),
+            Self::NoSequence { total, needed } => write!(
+                f,
+                "the documents have {total} tokens, fewer than the {needed} of one sequence: use \
+                 shorter sequences, or more documents"
+            ),
+            Self::LengthsChanged => f.write_str(
+                "a length is not what it was when the index was built: build the index again from \
+                 the present lengths",
+            ),
+            Self::ItemTooLong { item, length, most } => write!(
+                f,
+                "item {item} has {length} tokens, more than the {most} of a batch: cut the item, or \
+                 allow more tokens"
+            ),
+            Self::WindowSize { size, most } => write!(
+                f,
+                "a window or buffer of {size} items is not possible: it holds from 1 to {most}"
+            ),
+            Self::StreamItem { position } => write!(
+                f,
+                "the input has no item {position}, where the state goes on: begin it earlier, and \
+                 with the same items as before"
+            ),
+            Self::Shares => f.write_str(
+                "shares are from 1 to 65,536 whole numbers, of which at least one is above 0, and \
+                 whose sum, divided by their greatest common divisor, is at most 2^20: give simpler \
+                 shares",
+            ),
+            Self::Nodes { blocks, nodes } => write!(
+                f,
+                "{blocks} blocks cannot be kept by {nodes} nodes: use at least one node, at most as \
+                 many as blocks, and a share to keep from 0 to 1"
+            ),
             Self::PositionTooLarge { epoch, len } => write!(
                 f,
                 "epoch {epoch} of {len} positions ends behind position 2^64 - 1, the last there \

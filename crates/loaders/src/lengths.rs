@@ -1,0 +1,286 @@
+//! [`Lengths`]: batches by tokens and not by items.
+
+use core::fmt;
+use std::sync::Arc;
+
+use bijective_shuffle::error::{LoaderError, SamplerError};
+use bijective_shuffle::{Bijection, Error, Seed};
+use bijective_shuffle_core::engine::base::{check, parallel};
+
+use crate::batches::Source;
+use crate::items::{self, ItemLengths, PerEpoch, Survey, Walk, own_places};
+
+/// The number of the items' order, and that of the batches' order, among what this package draws.
+const NUMBERS: [u32; 2] = [5, 6];
+
+/// The places of a window are numbers of 16 bits.
+const MOST: usize = 1 << 16;
+
+/// Batches of items of similar lengths, each with at most `max_tokens` tokens when all its items
+/// are padded to the longest: place `k` of an epoch holds the items of a batch.
+///
+/// The random order of an epoch is cut into windows, the items of a window are put in order of
+/// length, the longest first, and cut into batches, each as large as it may be. The batches of all
+/// windows then come in a random order. A larger window pads less; a smaller one is closer to a
+/// random order of the items. An item without tokens counts as one of length 1.
+///
+/// Each epoch has a number of batches of its own, the same on all ranks.
+/// [`Batches`](crate::Batches) deals them out, in as many steps on all ranks. What the padding
+/// wastes says [`tokens`](Self::tokens).
+///
+/// An index takes 2 bytes an item and 2 bytes a batch. It is built on all cores when an epoch is
+/// first asked for, and shared by clones.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_loaders::{Batches, Lengths};
+///
+/// let lengths: Vec<u32> = (1..=10_000).map(|item| item * item % 509).collect();
+/// let batches = Lengths::new(&lengths[..], 4096, 2048, 42)?;
+/// for place in 0..batches.len()? {
+///     let items = batches.get(place)?;
+///     let longest = items.iter().map(|&item| lengths[item as usize]).max().unwrap();
+///     assert!(longest as usize * items.len() <= 4096);
+/// }
+/// let (tokens, padded) = batches.tokens()?;
+/// assert!(tokens as f64 > 0.98 * padded as f64);
+///
+/// let mut dealt = Batches::new(batches, None, |sampler| sampler.rank(1, 4))?;
+/// let mut batch = Vec::new();
+/// while dealt.next_batch(&mut batch)? {
+///     let items: &[u64] = &batch[0];
+///     // ..
+/// #   assert!(!items.is_empty());
+/// }
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Lengths<L> {
+    lengths: L,
+    seed: Seed,
+    max_tokens: u64,
+    window: usize,
+    total: u64,
+    index: PerEpoch<Index>,
+}
+
+/// The batches of an epoch.
+struct Index {
+    items: Walk,
+    batches: Walk,
+    /// For each window, in order of length, the places that its items have in the window.
+    sorted: Vec<u16>,
+    windows: Vec<Window>,
+    padded: u64,
+}
+
+/// The batches of a window.
+struct Window {
+    /// How many batches come before.
+    before: u64,
+    /// The place of the last item of each batch, among those in order of length.
+    lasts: Box<[u16]>,
+    padded: u64,
+}
+
+impl<L: ItemLengths> Lengths<L> {
+    /// Items of some lengths, in batches of at most `max_tokens` tokens, from windows of `window`
+    /// items, at most 65,536. All lengths are looked at, on all cores.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Loader`] with [`LoaderError::WindowSize`], [`LoaderError::ItemTooLong`], for the
+    /// longest item, or [`LoaderError::TotalLength`]; [`Error::Sampler`] with
+    /// [`SamplerError::NoItems`]; [`Error::OutOfMemory`].
+    pub fn new(
+        lengths: L,
+        max_tokens: u64,
+        window: usize,
+        seed: impl Into<Seed>,
+    ) -> Result<Self, Error> {
+        if !(1..=MOST).contains(&window) {
+            return Err(LoaderError::WindowSize { size: window as u64, most: MOST as u64 }.into());
+        }
+        if lengths.count() == 0 {
+            return Err(SamplerError::NoItems.into());
+        }
+        // Windows have fewer items than that, and a length is sorted together with a place.
+        let max_tokens = max_tokens.min((1 << 48) - 1);
+        let Survey { total, longest, longest_item } = items::survey(&lengths)?;
+        if longest > max_tokens || max_tokens == 0 {
+            let (item, length) = (longest_item, longest);
+            return Err(LoaderError::ItemTooLong { item, length, most: max_tokens }.into());
+        }
+        let seed = seed.into();
+        Ok(Self { lengths, seed, max_tokens, window, total, index: PerEpoch::new() })
+    }
+
+    /// The same items at another epoch.
+    #[must_use]
+    pub fn with_epoch(mut self, epoch: u64) -> Self {
+        self.seed = self.seed.with_epoch(epoch);
+        self
+    }
+
+    /// The seed, with its epoch.
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// The number of batches in the seed's epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if the epoch's index cannot be built, and [`Error::Loader`] with
+    /// [`LoaderError::LengthsChanged`] if lengths are found to have changed.
+    #[expect(clippy::len_without_is_empty, reason = "there is at least one batch")]
+    pub fn len(&self) -> Result<u64, Error> {
+        Ok(self.index(self.seed.epoch())?.len())
+    }
+
+    /// The number of tokens of all items, and that of all batches of the seed's epoch with what is
+    /// padded. The rest of their quotient is wasted.
+    ///
+    /// # Errors
+    ///
+    /// As [`len`](Self::len).
+    pub fn tokens(&self) -> Result<(u64, u64), Error> {
+        Ok((self.total, self.index(self.seed.epoch())?.padded))
+    }
+
+    /// The lengths of the items.
+    pub fn lengths(&self) -> &L {
+        &self.lengths
+    }
+
+    /// The items of the batch at a place of the seed's epoch, the longest first.
+    ///
+    /// # Errors
+    ///
+    /// As [`len`](Self::len).
+    ///
+    /// # Panics
+    ///
+    /// If the place is not below [`len`](Self::len).
+    pub fn get(&self, place: u64) -> Result<Vec<u64>, Error> {
+        let index = self.index(self.seed.epoch())?;
+        let len = index.len();
+        assert!(place < len, "there is no place {place} among {len} batches");
+        Ok(self.batch(&index, place))
+    }
+
+    fn index(&self, epoch: u64) -> Result<Arc<Index>, Error> {
+        self.index.get(epoch, || self.build_index(self.seed.with_epoch(epoch)))
+    }
+
+    fn build_index(&self, seed: Seed) -> Result<Index, Error> {
+        let out_of_memory = |bytes| Error::OutOfMemory { bytes };
+        let count = usize::try_from(self.lengths.count()).map_err(|_| out_of_memory(u64::MAX))?;
+        let items = items::order(count as u64, seed, NUMBERS[0]);
+        let mut sorted = check::try_with_capacity(count)?;
+        sorted.resize(count, 0_u16);
+        let mut windows = check::try_with_capacity(count.div_ceil(self.window))?;
+        let each = sorted.chunks_mut(self.window).map(|sorted| (sorted, Ok(Window::empty())));
+        windows.extend(each);
+        parallel::each_mut(&mut windows, |window, (sorted, made)| {
+            *made = self.sort(&items, (window * self.window) as u64, sorted);
+        });
+        let made: Result<Vec<Window>, Error> = windows.into_iter().map(|(_, made)| made).collect();
+        let (mut windows, mut before, mut padded) = (made?, 0, 0_u64);
+        for window in &mut windows {
+            window.before = before;
+            before += window.lasts.len() as u64;
+            padded = padded.saturating_add(window.padded);
+        }
+        let batches = items::order(before, seed, NUMBERS[1]);
+        Ok(Index { items, batches, sorted, windows, padded })
+    }
+
+    /// Puts the places of a window, which begins at `first`, in order of length, and cuts them.
+    fn sort(&self, items: &Walk, first: u64, sorted: &mut [u16]) -> Result<Window, Error> {
+        let mut keys = check::try_with_capacity(sorted.len())?;
+        keys.resize(sorted.len(), 0);
+        items.forward_run(first, &mut keys);
+        for (key, place) in keys.iter_mut().zip(0_u64..) {
+            let short = self.max_tokens.checked_sub(self.lengths.length(*key));
+            *key = short.ok_or(LoaderError::LengthsChanged)? << 16 | place;
+        }
+        keys.sort_unstable();
+        let (mut lasts, mut padded, mut next) = (Vec::new(), 0_u64, 0);
+        while next < keys.len() {
+            let longest = (self.max_tokens - (keys[next] >> 16)).max(1);
+            let size = (self.max_tokens / longest).min((keys.len() - next) as u64);
+            next += size as usize;
+            lasts.push((next - 1) as u16);
+            padded += size * longest;
+        }
+        for (place, key) in sorted.iter_mut().zip(keys) {
+            *place = key as u16;
+        }
+        Ok(Window { before: 0, lasts: lasts.into(), padded })
+    }
+
+    /// The items of the batch at a place, which is below the number of batches.
+    fn batch(&self, index: &Index, place: u64) -> Vec<u64> {
+        let batch = index.batches.forward(place);
+        let number = index.windows.partition_point(|window| window.before <= batch) - 1;
+        let window = &index.windows[number];
+        let batch = (batch - window.before) as usize;
+        let first = batch.checked_sub(1).map_or(0, |before| usize::from(window.lasts[before]) + 1);
+        let start = number * self.window;
+        let sorted = &index.sorted[start..][first..=usize::from(window.lasts[batch])];
+        let mut items: Vec<u64> =
+            sorted.iter().map(|&place| start as u64 + u64::from(place)).collect();
+        index.items.forward_each(&mut items);
+        items
+    }
+}
+
+impl Index {
+    fn len(&self) -> u64 {
+        self.batches.last() + 1
+    }
+}
+
+impl Window {
+    fn empty() -> Self {
+        Self { before: 0, lasts: Box::default(), padded: 0 }
+    }
+}
+
+impl<L: ItemLengths> Source for Lengths<L> {
+    type Item = Vec<u64>;
+
+    fn fingerprint(&self) -> u64 {
+        let numbers = [self.total, self.max_tokens, self.window as u64];
+        items::fingerprint(&self.lengths, &numbers, self.seed)
+    }
+
+    fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error> {
+        own_places(places, self.index(epoch)?.len())
+    }
+
+    fn items(
+        &self,
+        epoch: u64,
+        _len: u64,
+        places: &mut [u64],
+        out: &mut Vec<Vec<u64>>,
+    ) -> Result<(), Error> {
+        let index = self.index(epoch)?;
+        out.extend(places.iter().map(|&place| self.batch(&index, place)));
+        Ok(())
+    }
+}
+
+impl<L: ItemLengths> fmt::Debug for Lengths<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lengths")
+            .field("items", &self.lengths.count())
+            .field("max_tokens", &self.max_tokens)
+            .field("window", &self.window)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,210 @@
+//! [`NodeBlocks`]: which blocks of a data set each node reads, mostly those that it had.
+
+use bijective_shuffle::error::LoaderError;
+use bijective_shuffle::{Bijection, Error, KeyDomain, Seed, Tail};
+
+use crate::items::{self, Walk};
+
+/// The numbers of orders of a node and of all nodes, among what this package draws.
+const OWN: u32 = 9;
+const ALL: u32 = 10;
+
+/// The blocks that each of some nodes reads in an epoch: each block once on one node, and a share
+/// of each node's blocks the same in all epochs, so that a node that keeps them on a disk of its
+/// own reads only the others again.
+///
+/// The *home* of a node is a run of a random order of the blocks, the same in all epochs. In each
+/// epoch a node reads `kept` of its home, or a little more, chosen at random; all nodes exchange
+/// the other blocks at random; and each node reads its blocks in a random order. With another
+/// number of nodes, homes are other runs of the same order.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_loaders::NodeBlocks;
+///
+/// let blocks = NodeBlocks::new(1000, 0.9, 42)?;
+/// let (first, second) = (blocks.of_node(0, 3, 8)?, blocks.of_node(1, 3, 8)?);
+/// let both = first.iter().filter(|&block| second.contains(block)).count();
+/// assert!(first.len() == 125 && both >= 100);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NodeBlocks {
+    blocks: u64,
+    kept: f64,
+    seed: Seed,
+}
+
+/// How the blocks of an epoch are shared out among some nodes.
+struct Shares {
+    /// Where the home of each node begins, and the end of the last.
+    homes: Vec<u64>,
+    /// How many blocks are exchanged by the nodes before each, and by all.
+    moved: Vec<u64>,
+    home: Walk,
+    exchange: Option<Walk>,
+    own: Vec<Walk>,
+}
+
+impl NodeBlocks {
+    /// So many blocks, of which each node keeps a share from 0 to 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Loader`] with [`LoaderError::Nodes`] if there is no block, or the share is not from
+    /// 0 to 1.
+    pub fn new(blocks: u64, kept: f64, seed: impl Into<Seed>) -> Result<Self, Error> {
+        if blocks == 0 || !(0.0..=1.0).contains(&kept) {
+            return Err(LoaderError::Nodes { blocks, nodes: 0 }.into());
+        }
+        Ok(Self { blocks, kept, seed: seed.into() })
+    }
+
+    /// The blocks that a node of some reads in an epoch, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Loader`] with [`LoaderError::Nodes`] unless there is a node, and a block for each;
+    /// [`Error::View`] with [`ViewError::NoSuchShard`] if the node is not below their number.
+    ///
+    /// [`ViewError::NoSuchShard`]: bijective_shuffle::error::ViewError::NoSuchShard
+    pub fn of_node(&self, epoch: u64, node: u64, nodes: u64) -> Result<Vec<u64>, Error> {
+        self.after(epoch, &[], node, nodes)
+    }
+
+    /// The blocks that are left to a node, in order, after others have read some of an epoch:
+    /// `runs` says how many nodes there were, one after another, and how many blocks each of them
+    /// read, or all that it had, if those were fewer.
+    ///
+    /// So the epoch goes on with any number of nodes, each block once: what the nodes of a run have
+    /// not read is shared out evenly, and stays with the nodes that had it as far as possible.
+    ///
+    /// # Errors
+    ///
+    /// As [`of_node`](Self::of_node), for each number of nodes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle_loaders::NodeBlocks;
+    ///
+    /// let blocks = NodeBlocks::new(100, 0.5, 42)?;
+    /// let mut read = Vec::new();
+    /// for node in 0..4 {
+    ///     read.extend_from_slice(&blocks.of_node(7, node, 4)?[..10]);
+    /// }
+    /// for node in 0..3 {
+    ///     read.extend(blocks.after(7, &[(4, 10)], node, 3)?);
+    /// }
+    /// read.sort();
+    /// assert!(read.into_iter().eq(0..100));
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn after(
+        &self,
+        epoch: u64,
+        runs: &[(u64, u64)],
+        node: u64,
+        nodes: u64,
+    ) -> Result<Vec<u64>, Error> {
+        for &nodes in runs.iter().map(|(nodes, _)| nodes).chain([&nodes]) {
+            if nodes == 0 || nodes > self.blocks {
+                return Err(LoaderError::Nodes { blocks: self.blocks, nodes }.into());
+            }
+        }
+        if node >= nodes {
+            use bijective_shuffle::error::ViewError;
+            return Err(ViewError::NoSuchShard { rank: node, world: nodes }.into());
+        }
+        let Some((&(first, read), later)) = runs.split_first() else {
+            let shares = self.shares(epoch, nodes);
+            return Ok(shares.of(node as usize, &self.reading(epoch, node, &shares)));
+        };
+        let shares = self.shares(epoch, first);
+        let mut left = Vec::new();
+        for node in 0..first {
+            let order = self.reading(epoch, node, &shares);
+            let blocks = shares.of(node as usize, &order);
+            left.extend_from_slice(&blocks[blocks.len().min(read as usize)..]);
+        }
+        for &(nodes, read) in later {
+            let parts = (0..nodes).map(|node| even_part(&left, node, nodes));
+            left = parts.flat_map(|part| &part[part.len().min(read as usize)..]).copied().collect();
+        }
+        Ok(even_part(&left, node, nodes).to_vec())
+    }
+
+    /// The number of blocks that each of some nodes has at most, or with [`Tail::Drop`] at least:
+    /// how many steps all of them take together, one block in each. With [`Tail::Pad`] and
+    /// [`Tail::Fill`] a node that has one block fewer reads its first one again, and with
+    /// [`Tail::Short`] it does without.
+    pub fn steps(&self, nodes: u64, tail: Tail) -> u64 {
+        match tail {
+            Tail::Drop => self.blocks / nodes.max(1),
+            _ => self.blocks.div_ceil(nodes.max(1)),
+        }
+    }
+
+    fn shares(&self, epoch: u64, nodes: u64) -> Shares {
+        let seed = self.seed.with_epoch(epoch);
+        let start =
+            |node: u64| (u128::from(self.blocks) * u128::from(node) / u128::from(nodes)) as u64;
+        let homes: Vec<u64> = (0..=nodes).map(start).collect();
+        let mut moved = vec![0];
+        for (node, bounds) in homes.windows(2).enumerate() {
+            let len = bounds[1] - bounds[0];
+            // What is kept is rounded up.
+            let kept = ((len as f64 * self.kept).ceil() as u64).min(len);
+            moved.push(moved[node] + len - kept);
+        }
+        let all = moved[nodes as usize];
+        let child = seed.child(KeyDomain::Loader(OWN));
+        let own = homes
+            .windows(2)
+            .zip(0..)
+            .map(|(bounds, node)| items::order(bounds[1] - bounds[0], child.with_epoch(node), OWN));
+        Shares {
+            own: own.collect(),
+            home: items::order(self.blocks, self.seed.with_epoch(0), OWN),
+            exchange: (all > 0).then(|| items::order(all, seed, ALL)),
+            homes,
+            moved,
+        }
+    }
+
+    /// The order in which a node reads.
+    fn reading(&self, epoch: u64, node: u64, shares: &Shares) -> Walk {
+        let child = self.seed.with_epoch(epoch).child(KeyDomain::Loader(ALL));
+        let len = shares.homes[node as usize + 1] - shares.homes[node as usize];
+        items::order(len, child.with_epoch(node), ALL)
+    }
+}
+
+impl Shares {
+    /// The blocks of a node, which reads them in some order.
+    fn of(&self, node: usize, reading: &Walk) -> Vec<u64> {
+        let len = self.homes[node + 1] - self.homes[node];
+        let moved = self.moved[node + 1] - self.moved[node];
+        let block = |place| match &self.exchange {
+            Some(exchange) if place < moved => {
+                let from = exchange.forward(self.moved[node] + place);
+                let other = self.moved.partition_point(|&before| before <= from) - 1;
+                self.block(other, from - self.moved[other])
+            }
+            _ => self.block(node, place),
+        };
+        (0..len).map(|k| block(reading.forward(k))).collect()
+    }
+
+    /// A block of a node's home, of which the first ones are exchanged.
+    fn block(&self, node: usize, place: u64) -> u64 {
+        self.home.forward(self.homes[node] + self.own[node].forward(place))
+    }
+}
+
+/// A part of an even division.
+fn even_part(items: &[u64], part: u64, parts: u64) -> &[u64] {
+    let bound = |part: u64| (items.len() as u128 * u128::from(part) / u128::from(parts)) as usize;
+    &items[bound(part)..bound(part + 1)]
+}

@@ -1,0 +1,268 @@
+//! [`Packed`]: documents one after another, cut into sequences of the same length.
+
+use core::fmt;
+
+use bijective_shuffle::error::LoaderError;
+use bijective_shuffle::{Bijection, Error, Seed};
+use bijective_shuffle_core::engine::base::{check, parallel};
+
+use crate::batches::Source;
+use crate::items::{self, ItemLengths, PerEpoch, Walk, own_places};
+
+/// The number of the documents' order, and that of the sequences' order, among what this package
+/// draws.
+const NUMBERS: [u32; 2] = [3, 4];
+
+/// How many documents have one sum: so the sums of 64 bits take an eighth of a byte a document.
+const RUN: usize = 64;
+
+/// How many runs a thread adds up at a time.
+const RUNS: usize = 16;
+
+/// A part of a document: its tokens from `from` up to, and without, `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Piece {
+    /// The document.
+    pub document: u64,
+    /// The first of its tokens.
+    pub from: u64,
+    /// The end of its tokens, above `from`.
+    pub to: u64,
+}
+
+/// Documents of given lengths in a shuffled order, one after another, cut into sequences of
+/// `length` tokens, which come in a shuffled order themselves: place `k` of an epoch holds the
+/// pieces of documents that make a sequence.
+///
+/// Every epoch has orders of its own. Of all tokens of an epoch, fewer than `length` are left over,
+/// those at the end of the documents' order. A sequence may share its last tokens with the next one
+/// in the documents' order, as a model needs that predicts each next token: `overlap` says how
+/// many, and a sequence then has `length + overlap` tokens.
+///
+/// An index has a sum for each 64 documents in their order, an eighth of a byte for each. It is
+/// built on all cores when an epoch is first asked for, and shared by clones. A look-up takes a
+/// binary search among the sums, and looks at the lengths of up to 64 documents besides those of
+/// the sequence.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_loaders::{Batches, Packed};
+///
+/// let lengths: Vec<u32> = (0..1000).map(|document| document % 70).collect();
+/// let packed = Packed::new(&lengths[..], 128, 0, 42)?;
+/// assert_eq!(packed.len(), packed.tokens() / 128);
+/// for piece in packed.get(7)? {
+///     assert!(piece.from < piece.to && piece.to <= u64::from(lengths[piece.document as usize]));
+/// }
+///
+/// let mut batches = Batches::new(packed, None, |sampler| sampler.rank(1, 4).batch(8))?;
+/// let mut batch = Vec::new();
+/// batches.next_batch(&mut batch)?;
+/// let tokens = |sequence: &[bijective_shuffle_loaders::Piece]| -> u64 {
+///     sequence.iter().map(|piece| piece.to - piece.from).sum()
+/// };
+/// assert!(batch.iter().all(|sequence| tokens(sequence) == 128));
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Packed<L> {
+    lengths: L,
+    seed: Seed,
+    total: u64,
+    length: u64,
+    overlap: u64,
+    index: PerEpoch<Index>,
+}
+
+/// The orders of an epoch, and the sums of the documents' lengths.
+struct Index {
+    documents: Walk,
+    sequences: Walk,
+    /// How many tokens come before each run of documents, and the number of all.
+    sums: Vec<u64>,
+}
+
+impl<L: ItemLengths> Packed<L> {
+    /// Documents of some lengths, in sequences of `length` tokens, each with `overlap` more that it
+    /// shares with the next. All lengths are added up, on all cores.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Loader`] with [`LoaderError::SequenceLength`], [`LoaderError::TotalLength`] or
+    /// [`LoaderError::NoSequence`]; [`Error::OutOfMemory`].
+    pub fn new(
+        lengths: L,
+        length: u64,
+        overlap: u64,
+        seed: impl Into<Seed>,
+    ) -> Result<Self, Error> {
+        if !(1..=1 << 32).contains(&length) || overlap > length {
+            return Err(LoaderError::SequenceLength { length, overlap }.into());
+        }
+        let total = items::survey(&lengths)?.total;
+        if total < length + overlap {
+            return Err(LoaderError::NoSequence { total, needed: length + overlap }.into());
+        }
+        Ok(Self { lengths, seed: seed.into(), total, length, overlap, index: PerEpoch::new() })
+    }
+
+    /// The same documents at another epoch.
+    #[must_use]
+    pub fn with_epoch(mut self, epoch: u64) -> Self {
+        self.seed = self.seed.with_epoch(epoch);
+        self
+    }
+
+    /// The seed, with its epoch.
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// The number of sequences in an epoch.
+    #[expect(clippy::len_without_is_empty, reason = "there is at least one sequence")]
+    pub fn len(&self) -> u64 {
+        (self.total - self.overlap) / self.length
+    }
+
+    /// The number of tokens of all documents.
+    pub fn tokens(&self) -> u64 {
+        self.total
+    }
+
+    /// The lengths of the documents.
+    pub fn lengths(&self) -> &L {
+        &self.lengths
+    }
+
+    /// The pieces of the sequence at a place of the seed's epoch, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if the epoch's index cannot be built, and [`Error::Loader`] with
+    /// [`LoaderError::LengthsChanged`] if lengths are found to have changed.
+    ///
+    /// # Panics
+    ///
+    /// If the place is not below [`len`](Self::len).
+    pub fn get(&self, place: u64) -> Result<Vec<Piece>, Error> {
+        assert!(place < self.len(), "there is no place {place} among {} sequences", self.len());
+        self.pieces(&*self.index(self.seed.epoch())?, place)
+    }
+
+    /// Builds the index of the seed's epoch, as the first look-up does.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub fn build(&self) -> Result<(), Error> {
+        self.index(self.seed.epoch()).map(|_| ())
+    }
+
+    fn index(&self, epoch: u64) -> Result<std::sync::Arc<Index>, Error> {
+        self.index.get(epoch, || self.build_index(self.seed.with_epoch(epoch)))
+    }
+
+    fn build_index(&self, seed: Seed) -> Result<Index, Error> {
+        let count = self.lengths.count();
+        let documents = items::order(count, seed, NUMBERS[0]);
+        let sequences = items::order(self.len(), seed, NUMBERS[1]);
+        let runs = usize::try_from(count.div_ceil(RUN as u64)).unwrap_or(usize::MAX - 1);
+        let mut sums = check::try_with_capacity(runs + 1)?;
+        sums.resize(runs + 1, 0);
+        parallel::each_chunk(&mut sums[..runs], RUNS, |chunk, sums| {
+            let mut items = [0; RUN * RUNS];
+            let first = (chunk * RUN * RUNS) as u64;
+            let items = &mut items[..(count - first).min((RUN * RUNS) as u64) as usize];
+            documents.forward_run(first, items);
+            for (sum, run) in sums.iter_mut().zip(items.chunks(RUN)) {
+                let lengths = run.iter().map(|&document| self.lengths.length(document));
+                *sum = lengths.fold(0, u64::saturating_add);
+            }
+        });
+        let mut before = 0_u64;
+        for sum in &mut sums {
+            before = before.saturating_add(core::mem::replace(sum, before));
+        }
+        // All sums are right if the last one is.
+        if sums[runs] == self.total {
+            Ok(Index { documents, sequences, sums })
+        } else {
+            Err(LoaderError::LengthsChanged.into())
+        }
+    }
+
+    /// The pieces of the sequence at a place, which is below the number of sequences.
+    fn pieces(&self, index: &Index, place: u64) -> Result<Vec<Piece>, Error> {
+        let start = index.sequences.forward(place) * self.length;
+        let end = start + self.length + self.overlap;
+        // The last run with a sum that is not above, so the documents before it are without a look.
+        let mut run = index.sums.partition_point(|&sum| sum <= start) - 1;
+        let (mut pieces, mut at) = (Vec::new(), index.sums[run]);
+        let mut documents = [0; RUN];
+        while at < end {
+            let first = (run * RUN) as u64;
+            let count = (self.lengths.count() - first).min(RUN as u64) as usize;
+            let documents = &mut documents[..count];
+            index.documents.forward_run(first, documents);
+            for &document in &*documents {
+                let length = self.lengths.length(document);
+                let (from, to) = (start.max(at), end.min(at.saturating_add(length)));
+                if from < to {
+                    pieces.push(Piece { document, from: from - at, to: to - at });
+                }
+                at = at.saturating_add(length);
+                if at >= end {
+                    break;
+                }
+            }
+            run += 1;
+            // Within a run a change shows only in what lies behind the run.
+            if at > index.sums[run] || at < end && at < index.sums[run] {
+                return Err(LoaderError::LengthsChanged.into());
+            }
+        }
+        Ok(pieces)
+    }
+}
+
+impl<L: ItemLengths> Source for Packed<L> {
+    type Item = Vec<Piece>;
+
+    fn fingerprint(&self) -> u64 {
+        let numbers = [self.total, self.length, self.overlap];
+        items::fingerprint(&self.lengths, &numbers, self.seed)
+    }
+
+    fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error> {
+        let len = own_places(places, self.len())?;
+        self.index(epoch)?;
+        Ok(len)
+    }
+
+    fn items(
+        &self,
+        epoch: u64,
+        _len: u64,
+        places: &mut [u64],
+        out: &mut Vec<Vec<Piece>>,
+    ) -> Result<(), Error> {
+        let index = self.index(epoch)?;
+        for &place in &*places {
+            out.push(self.pieces(&index, place)?);
+        }
+        Ok(())
+    }
+}
+
+impl<L: ItemLengths> fmt::Debug for Packed<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packed")
+            .field("documents", &self.lengths.count())
+            .field("tokens", &self.total)
+            .field("length", &self.length)
+            .field("overlap", &self.overlap)
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Measures what training loops draw beside PyTorch, datasets, transformers, Megatron-Core, pandas and
+Polars, and writes the rows of benches/results/python-loaders.csv.
+
+    python python/benches/loaders.py [--quick] [--only CASE..] [--out FILE]
+
+It works as shows.py beside it does.
+"""
+
+from __future__ import annotations
+
+from shows import CASES, case, least, main, peak
+
+CASES.clear()
+
+
+@case("torch")
+def weighted(scale):
+    """Draws by 10^8 weights. PyTorch refuses 2^24 and more, so its draws are from fewer."""
+    import bijective_shuffle as bs
+    import numpy as np
+    import torch
+    from torch.utils.data import WeightedRandomSampler
+
+    n, few = 10**8 // scale, (2**24 - 1) // scale
+    weights = 1 + 2**40 // np.arange(1, n + 1)
+    yield "the table", least(lambda: bs.Weighted(weights, 1), rounds=1)[0], None
+    draws = bs.Weighted(weights, 1, n=few)
+    sampler = WeightedRandomSampler(torch.from_numpy(weights[:few]).double(), few)
+    ours, theirs = least(lambda: draws[:], lambda: torch.multinomial(sampler.weights, few, True), rounds=2)
+    yield "each of 2^24 draws", ours / few, theirs / few
+
+
+@case()
+def mixture(scale):
+    """Positions of 100 sets, one after another, and a resume at 10^12."""
+    import bijective_shuffle as bs
+
+    sets = bs.Mixture([k * 1_000_003 for k in range(1, 101)], list(range(1, 101)), 1, n=2**60)
+    places = range(10**12, 10**12 + 10**5 // scale)
+
+    def look_up():
+        for place in places:
+            sets[place]
+
+    yield "each look-up", least(look_up)[0] / len(places), None
+    far = bs.Sampler(2**60, sets.fingerprint, world=2**20, batch=10**6, sequential=True)
+    far.next_batch()
+    state = far.state()
+
+    def resume():
+        batches = sets.batches(32, rank=3, world=8)
+        batches.resume(state)
+        batches.next_batch()
+
+    yield "resumed at 10^12, and a batch", least(resume, rounds=50)[0], None
+
+
+@case()
+def lengths(scale):
+    """Batches by tokens of 10^8 items, beside a sort of the same windows in NumPy."""
+    import bijective_shuffle as bs
+    import numpy as np
+
+    n = 10**8 // scale
+    items = (1 + np.random.default_rng(1).gamma(2, 300, n)).astype(np.uint32)
+    before = peak()
+    made = bs.Lengths(items, 65_536, 1)
+
+    def theirs():
+        order = np.random.default_rng(1).permutation(n)[: n // 8192 * 8192].reshape(-1, 8192)
+        np.argsort(items[order], axis=1)
+
+    ours, sorted_ = least(lambda: bs.Lengths(items, 65_536, 1).n, theirs, rounds=1)
+    yield "the index", ours, sorted_
+    made.n
+    yield "memory, in bytes an item", (peak() - before) / n, None
+    yield "waste", made.waste, None
+
+
+@case("transformers", "torch")
+def lengths_of_transformers(scale):
+    """Batches by length of 10^6 items, beside the groups of the Trainer, which every rank makes anew in
+    each epoch."""
+    import bijective_shuffle as bs
+    import numpy as np
+    import torch
+    from transformers.trainer_pt_utils import get_length_grouped_indices
+
+    n = 10**6 // scale
+    items = (1 + np.random.default_rng(1).gamma(2, 300, n)).astype(np.uint32)
+    listed, generator = items.tolist(), torch.Generator()
+    yield "an epoch", *least(lambda: bs.Lengths(items, 65_536, 1).n,
+                             lambda: get_length_grouped_indices(listed, 32, generator=generator), rounds=3)
+
+
+@case()
+def packed(scale):
+    """10^9 documents: the index of an epoch, and a rank's first batch after it."""
+    import bijective_shuffle as bs
+    import numpy as np
+
+    n = 10**9 // scale
+    items = (np.random.default_rng(1).integers(1, 2**12, n, dtype=np.uint32) ** 2) >> 12
+    before = peak()
+    made = bs.Packed(items, 4096, 1, overlap=1)
+    yield "the index", least(lambda: made.begin(made._epoch + 1), rounds=1)[0], None
+    yield "memory, in bytes a document", (peak() - before) / n, None
+    made.begin(0)
+    first = least(lambda: made.batches(32, rank=5, world=64).next_batch(), rounds=20)[0]
+    yield "a rank's first batch after it", first, None
+
+
+@case("megatron")
+def packed_by_megatron(scale):
+    """The order and the index of an epoch of 10^7 documents, beside those that GPTDataset builds."""
+    import bijective_shuffle as bs
+    import numpy as np
+    from megatron.core.datasets import helpers
+
+    n = 10**7 // scale
+    items = 1 + (np.random.default_rng(1).integers(1, 2**12, n, dtype=np.int32) ** 2 >> 12).astype(np.int32)
+
+    def theirs():
+        random = np.random.RandomState(1)
+        documents = np.arange(n, dtype=np.int32)
+        random.shuffle(documents)
+        samples = helpers.build_sample_idx(items, documents, 4096, 1, int(items.sum()), True, True)
+        order = np.arange(len(samples) - 1, dtype=np.uint32)
+        random.shuffle(order)
+
+    lengths = items.astype(np.uint32)
+    yield "an epoch", *least(lambda: bs.Packed(lengths, 4096, 1, overlap=1).begin(0), theirs, rounds=2)
+
+
+@case("datasets")
+def stream(scale):
+    """A stream through a buffer of 65,536 items, beside that of datasets: each item."""
+    import bijective_shuffle as bs
+    from datasets.iterable_dataset import BufferShuffledExamplesIterable, ExamplesIterable
+    import numpy as np
+
+    n = 10**6 // scale
+
+    def examples():
+        for k in range(n):
+            yield k, {"x": k}
+
+    plain = ExamplesIterable(examples, {})
+    theirs = BufferShuffledExamplesIterable(plain, 2**16, np.random.default_rng(1))
+    ours = bs.StreamShuffle(lambda start: iter(plain), 2**16, 1)
+
+    def go_through(items):
+        for _ in items:
+            pass
+
+    ours, theirs = least(lambda: go_through(ours), lambda: go_through(theirs), rounds=3)
+    yield "each item", ours / n, theirs / n
+
+
+def columns(scale):
+    import numpy as np
+
+    rng, n = np.random.default_rng(1), 10**7 // scale
+    return {f"c{k}": rng.random(n) if k % 2 else rng.integers(0, 2**40, n) for k in range(10)}
+
+
+@case("pandas")
+def frame_of_pandas(scale):
+    """10^7 rows of 10 columns, shuffled."""
+    import pandas as pd
+    from bijective_shuffle import frames
+
+    frame = pd.DataFrame(columns(scale))
+    yield "shuffled", *least(lambda: frames.shuffled(frame, 1), lambda: frame.sample(frac=1, random_state=1),
+                             rounds=3)
+
+
+@case("polars")
+def frame_of_polars(scale):
+    """The same in Polars."""
+    import polars as pl
+    from bijective_shuffle import frames
+
+    frame = pl.DataFrame(columns(scale))
+    yield "shuffled", *least(lambda: frames.shuffled(frame, 1),
+                             lambda: frame.sample(fraction=1, shuffle=True, seed=1), rounds=3)
+
+
+if __name__ == "__main__":
+    main("python-loaders.csv")

@@ -1,0 +1,220 @@
+"""Iterations over what draws for PyTorch's loaders, each with a place of its own, and their states."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ._loaders import epoch_of
+from ._native import ForeignStateError, Sampler
+from ._ranks import accelerate_loaders, check_ranks, epoch_in, ranks_of
+
+STATE = "sampler"
+
+# Where an iteration is: an epoch, and the number of items that all ranks together have taken of it.
+Place = tuple[int, int]
+
+
+def next_of(epoch: int) -> int:
+    # Epochs are of 64 bits.
+    return (epoch + 1) % 2**64
+
+
+class Iteration:
+    """One iteration over a sampler, with a place of its own."""
+
+    def __init__(self, owner: Loops) -> None:
+        self._owner = owner
+        self._sampler: Any = None
+        # A place that was loaded into this iteration before it has begun, then where it has begun.
+        self.start: Place | None = None
+        # Whether it has begun before the loop, and what the owner's count of changes was.
+        self.is_early = False
+        self._changes = 0
+
+    def _begin(self) -> Any:
+        """Begins where the owner says, or at the place that was loaded."""
+        owner, loaders = self._owner, accelerate_loaders()
+        sampler = owner._make(*ranks_of(owner._rank, owner._world))
+        epoch = epoch_in(loaders)
+        if epoch is not None:
+            owner.set_epoch(epoch)
+        # `accelerator.prepare` asks a stateful loader for its state, whose workers draw then.
+        self.is_early = epoch is None and len(loaders) > 0
+        if self.start is None:
+            self.start = owner._begin(sampler)
+        else:
+            owner._begin_at(self.start[0])
+        sampler.resume(owner._text(self.start))
+        self._sampler, self._changes = sampler, owner._changes
+        return sampler
+
+    def _draw(self) -> Any:
+        """The sampler to draw from, which is the last one that was drawn from then."""
+        sampler = self._begin() if self._sampler is None else self._sampler
+        if self._changes != self._owner._changes:
+            raise ValueError(
+                "this iteration began before the sampler was sent to another place: begin another "
+                "one; with stateful loaders of Accelerate and workers, which begin in `prepare`, "
+                "load the state into the sampler before that"
+            )
+        self._owner._follow(self)
+        return sampler
+
+    def place(self) -> Place:
+        if self._sampler is None:
+            return self._owner._next if self.start is None else self.start
+        return self._sampler.epoch, self._sampler.consumed
+
+    def suspend(self) -> None:
+        """Another iteration draws now."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place of this iteration, for `load_state_dict` of another one or of a sampler."""
+        return {STATE: self._owner._text(self.place())}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes to the place of a state, with which the iteration then begins."""
+        self.start, self._sampler = self._owner._read(state_dict), None
+
+
+class Loops:
+    """What both samplers do about iterations, epochs and states."""
+
+    drop_last: bool
+
+    def _begin_loops(self, rank: int | None, world: int | None) -> None:
+        check_ranks(rank, world)
+        self._rank, self._world = rank, world
+        # Checks the arguments.
+        self._make(*((0, 1) if rank is None or world is None else (rank, world)))
+        # Where the next iteration begins, and whether the user has chosen its epoch.
+        self._next: Place = (0, 0)
+        self._is_chosen = False
+        # The place of a state that was loaded, and whether the loop goes on there.
+        self._loaded: Place | None = None
+        self._is_resumed = False
+        # The iteration that has drawn last.
+        self._last: Iteration | None = None
+        # How often iterations that had begun were made invalid.
+        self._changes = 0
+
+    def _make(self, rank: int, world: int) -> Any:
+        """What an iteration draws from: a `Sampler`, or what has its methods."""
+        raise NotImplementedError
+
+    def _is_over(self, sampler: Any) -> bool:
+        """Whether nothing is left of an epoch."""
+        raise NotImplementedError
+
+    def _sampler_of(self, epoch: int, world: int) -> Sampler:
+        """A sampler at the beginning of an epoch, whose states are those of an iteration. In a step
+        each of so many ranks takes one item, and this one is the first of them."""
+        raise NotImplementedError
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the iteration that has drawn last, or, where there is none, of the next."""
+        return self._place()[0]
+
+    @property
+    def consumed(self) -> int:
+        """The number of items that all ranks together have taken of the epoch."""
+        return self._place()[1]
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the epoch of all iterations that begin from now on. Without it, each takes the
+        next one.
+
+        The epoch of a state that was loaded begins at the state's place. Raises `ValueError` for
+        another epoch that would lose this place: any but the next one, and that one too where items
+        are left and no iteration has gone on there.
+        """
+        # Checks the epoch.
+        self._text((epoch, 0))
+        if (place := self._loaded) is not None and epoch != place[0]:
+            is_left = place[1] < self._sampler_of(place[0], 1).n and not self.drop_last and not self._is_resumed
+            if is_left or epoch != next_of(place[0]):
+                raise ValueError(
+                    f"set_epoch({epoch}) would lose the place of the state that was loaded, item "
+                    f"{place[1]} of epoch {place[0]}: begin the loop with that epoch (with "
+                    f"Accelerate, `loader.set_epoch({place[0]})`), or make a new sampler"
+                )
+            self._loaded = None
+        self._next = self._loaded or (epoch, 0)
+        self._is_chosen = self._is_resumed = True
+        if self._last is not None and self._last.is_early and self._last.place()[0] != epoch:
+            self._changes += 1
+        self._follow(None)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes to the position of a state. It comes from a sampler with the same length, seed and
+        order; rank, world and batch size may differ. Raises `ForeignStateError` otherwise.
+        Iterations that have begun cannot go on."""
+        self._next = self._loaded = self._read(state_dict)
+        self._is_chosen = self._is_resumed = False
+        self._changes += 1
+        self._follow(None)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position, for `load_state_dict` in this or another process: that of the iteration
+        which has drawn last. All ranks have the same."""
+        return {STATE: self._text(self._place())}
+
+    def state_after(self, items: int) -> dict[str, Any]:
+        """The position after the first `items` items of the iteration which has drawn last, for a
+        loop that counts what it has trained with: those of all ranks together, which are steps *
+        batch size * world (with Accelerate, steps * `loader.total_batch_size`). Repeated items at
+        the end of an epoch may be counted or not."""
+        if items < 0:
+            raise ValueError(f"there is no position after {items} items")
+        # Only the first rank's sampler draws where Accelerate dispatches batches.
+        begun = None if self._last is None else self._last.start
+        epoch, taken = self._next if begun is None else begun
+        n = self._sampler_of(epoch, 1).n
+        return {STATE: self._text((epoch, min(taken + operator.index(items), n)))}
+
+    def _begin(self, sampler: Any) -> Place:
+        """Where an iteration begins."""
+        if self._loaded == self._next and not self._is_chosen:
+            sampler.resume(self._text(self._next))
+            if self._is_over(sampler):
+                self._next = (next_of(self._next[0]), 0)
+        place = self._next
+        self._begin_at(place[0])
+        return place
+
+    def _begin_at(self, epoch: int) -> None:
+        """Notes that an iteration begins in an epoch."""
+        self._is_resumed = True
+        if self._loaded is not None and epoch != self._loaded[0]:
+            self._loaded = None
+        if not self._is_chosen:
+            self._next = (next_of(epoch), 0)
+
+    def _follow(self, iteration: Iteration | None) -> None:
+        """Notes which iteration has drawn last."""
+        if iteration is not self._last:
+            if self._last is not None:
+                self._last.suspend()
+            self._last = iteration
+
+    def _place(self) -> Place:
+        return self._next if self._last is None else self._last.place()
+
+    def _text(self, place: Place) -> str:
+        """The native state of a place."""
+        epoch, taken = place
+        # With so many ranks one step takes all of them, and evaluates one.
+        sampler = self._sampler_of(epoch, max(taken, 1))
+        if taken > 0:
+            sampler.next_batch()
+        return sampler.state()
+
+    def _read(self, state_dict: dict[str, Any]) -> Place:
+        text = state_dict.get(STATE)
+        if not isinstance(text, str):
+            raise ForeignStateError("the dictionary is not a saved state of a sampler")
+        sampler = self._sampler_of(epoch_of(text), 1)
+        sampler.resume(text)
+        return sampler.epoch, sampler.consumed

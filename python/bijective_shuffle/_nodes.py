@@ -1,0 +1,49 @@
+"""Which blocks each node reads, mostly those that it had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from . import _native
+from ._loaders import count
+from ._types import Seed
+
+
+class NodeBlocks:
+    """The blocks that each of some nodes reads in an epoch: each block once on one node, and at least
+    a share `kept` of each node's blocks the same in all epochs, so that a node that keeps blocks on a
+    disk of its own reads only the others again.
+
+    The home of a node is a run of a random order of the blocks. In each epoch the nodes exchange the
+    rest at random, and each reads its blocks in a random order.
+
+    >>> import bijective_shuffle as bs
+    >>> blocks = bs.NodeBlocks(1000, kept=0.9, seed=42)
+    >>> first, second = (blocks.of_node(epoch, 3, 8) for epoch in (0, 1))
+    >>> len(first), len(set(first) & set(second)) >= 100
+    (125, True)
+    """
+
+    def __init__(self, blocks: SupportsIndex, kept: float, seed: Seed) -> None:
+        self._blocks, self._kept, self._seed = count(blocks), float(kept), seed
+        # Checks the arguments.
+        self.of_node(0, 0, 1)
+
+    def of_node(self, epoch: SupportsIndex, node: SupportsIndex,
+                nodes: SupportsIndex) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The blocks that a node of some reads in an epoch, in order."""
+        return self.after(epoch, (), node, nodes)
+
+    def after(self, epoch: SupportsIndex, runs: Sequence[tuple[int, int]], node: SupportsIndex,
+              nodes: SupportsIndex) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The blocks that are left to a node, in order, after others have read some: `runs` has pairs
+        of a number of nodes, and the number of blocks that each of them has read."""
+        given = [(count(many), count(read)) for many, read in runs]
+        return _native.node_blocks(self._blocks, self._kept, self._seed, epoch, given, node,
+                                   nodes).view(np.int64)
+
+    def __repr__(self) -> str:
+        return f"NodeBlocks({self._blocks}, kept={self._kept}, seed={self._seed!r})"

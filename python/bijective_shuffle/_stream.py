@@ -1,0 +1,202 @@
+"""A buffer over an iterable of unknown length."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, SupportsIndex
+
+from . import _native
+from ._loaders import count
+from ._native import ForeignStateError
+from ._types import Seed
+
+# How many steps are drawn at a time.
+_CHUNK = 1024
+_END = object()
+_STATE = "stream"
+
+
+class StreamShuffle:
+    """Shuffles an iterable of unknown length through a buffer of `size` items: each step takes a
+    random item of the buffer, and the next item of the input comes into its place. When the input has
+    ended, the buffer is taken in random order.
+
+    `source` is an iterable, or a function `source(start)` that returns an iterator over the items of
+    the input from number `start` on. An item comes at most `size - 1` places too early; it comes more
+    than `k * size` places too late with a probability of about `exp(-1 - k)`.
+
+    An iteration begins with the first item of the epoch, or at the place of a state that was loaded.
+    `state_dict` is the place of the iteration that has begun last, a few numbers: which items are in
+    the buffer follows from the number of steps. To go on there, the input is read again from the
+    first of these items on, or, if `source` is no function, from its beginning.
+
+    >>> import bijective_shuffle as bs
+    >>> stream = bs.StreamShuffle(range(1000), 100, seed=42)
+    >>> items = iter(stream)
+    >>> first = [next(items) for _ in range(300)]
+    >>> state = stream.state_dict()
+    >>> again = bs.StreamShuffle(range(1000), 100, seed=42)
+    >>> again.load_state_dict(state)
+    >>> sorted(first + list(again)) == list(range(1000))
+    True
+    """
+
+    def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]], size: SupportsIndex,
+                 seed: Seed, epoch: SupportsIndex = 0) -> None:
+        self._source, self._size, self._seed = source, count(size), seed
+        # Checks the arguments.
+        _native.stream_slots(self._size, seed, 0, 0, 0)
+        self._is_used = False
+        # Where the next iteration begins: an epoch, a number of steps, and how many items were
+        # taken of the input, if that is known.
+        self._next: tuple[int, int, int | None] = (count(epoch), 0, 0)
+        self._last: _Steps | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the iteration that has begun last, or of the next one."""
+        return self._place()[0]
+
+    @property
+    def emitted(self) -> int:
+        """The number of items that this iteration has given."""
+        return self._place()[1]
+
+    def set_epoch(self, epoch: SupportsIndex) -> None:
+        """Chooses the epoch of the iterations that begin from now on. That of a state which was
+        loaded keeps the state's place."""
+        epoch = count(epoch)
+        if epoch != self._next[0]:
+            self._next = (epoch, 0, 0)
+        self._last = None
+
+    def seek(self, emitted: SupportsIndex) -> None:
+        """Lets the next iteration begin behind so many items of the epoch."""
+        self._next, self._last = (self.epoch, count(emitted), None), None
+
+    def state_dict(self) -> dict[str, str]:
+        """The place of the iteration that has begun last."""
+        epoch, emitted, taken = self._place()
+        if taken is None:
+            taken = emitted + self._size
+        return {_STATE: _native.stream_state(self._size, self._seed, epoch, emitted, taken)}
+
+    def load_state_dict(self, state_dict: dict[str, str]) -> None:
+        """Goes to the place of a state, with which the next iteration begins. Raises
+        `ForeignStateError` for the state of another size or seed."""
+        text = state_dict.get(_STATE)
+        if not isinstance(text, str):
+            raise ForeignStateError("the dictionary is not a saved state of a stream")
+        self._next = _native.stream_buffered(self._size, self._seed, text)[:3]
+        self._last = None
+
+    def __iter__(self) -> Iterator[Any]:
+        (epoch, emitted, taken), self._next = self._next, (self._next[0], 0, 0)
+        self._last = _Steps(epoch, emitted, self._size)
+        return self._iterate(self._last, taken)
+
+    def _place(self) -> tuple[int, int, int | None]:
+        return self._next if self._last is None else self._last.place()
+
+    def _open(self, start: int) -> Iterator[Any]:
+        """The input from an item on."""
+        if callable(self._source):
+            return iter(self._source(start))
+        items = iter(self._source)
+        if items is self._source:
+            if self._is_used:
+                raise ValueError(
+                    "the source is an iterator, which was read before: give an iterable, or a "
+                    "function that returns an iterator over the items from a number on"
+                )
+            self._is_used = True
+        return islice(items, start, None)
+
+    def _filled(self, steps: _Steps, taken: int | None) -> tuple[list[Any], Iterator[Any]]:
+        """The buffer before a step, and the rest of the input."""
+        emitted = steps.before
+        if emitted == 0:
+            items = self._open(0)
+            buffer = list(islice(items, self._size))
+            if len(buffer) < self._size:
+                steps.total = len(buffer)
+            return buffer, items
+        is_known, taken = taken is not None, emitted + self._size if taken is None else taken
+        while True:
+            text = _native.stream_state(self._size, self._seed, steps.epoch, emitted, taken)
+            held = _native.stream_buffered(self._size, self._seed, text)[3].tolist()
+            at = min(held, default=taken)
+            items, wanted, found = self._open(at), set(held), {}
+            for item in islice(items, taken - at):
+                if at in wanted:
+                    found[at] = item
+                at += 1
+            if at == taken:
+                if taken < emitted + self._size:
+                    steps.total = taken
+                return [found[k] for k in held], items
+            if is_known or at < emitted:
+                raise ValueError(
+                    f"the source has ended at item {at}, before the place of the state: go on with "
+                    "the same items as before"
+                )
+            # The input had ended, and the buffer was taken in part.
+            taken = at
+
+    def _iterate(self, steps: _Steps, taken: int | None) -> Iterator[Any]:
+        size, seed, epoch = self._size, self._seed, steps.epoch
+        buffer, items = self._filled(steps, taken)
+        while steps.total is None:
+            slots = steps.draw(_native.stream_slots(size, seed, epoch, steps.emitted(), _CHUNK))
+            for slot in slots:
+                incoming = next(items, _END)
+                if incoming is _END:
+                    steps.end(len(buffer))
+                    break
+                item, buffer[slot] = buffer[slot], incoming
+                yield item
+        while buffer:
+            left, first = len(buffer), steps.emitted()
+            slots = steps.draw(_native.stream_slots(size, seed, epoch, first, _CHUNK, left))
+            for slot in slots:
+                item, last = buffer[slot], buffer.pop()
+                if slot < len(buffer):
+                    buffer[slot] = last
+                yield item
+
+    def __repr__(self) -> str:
+        epoch, emitted, _ = self._place()
+        return (f"<StreamShuffle(size={self._size}, seed={self._seed!r}) at item {emitted} of "
+                f"epoch {epoch}>")
+
+
+class _Steps:
+    """Counts the steps of an iteration. The iterator over a list of slots knows how many are left, so
+    nothing has to count them one by one."""
+
+    def __init__(self, epoch: int, before: int, buffer: int) -> None:
+        self.epoch, self.before, self._buffer = epoch, before, buffer
+        self._size, self._left = 0, iter([0][1:])
+        # The number of items of the input, when its end has been found.
+        self.total: int | None = None
+
+    def draw(self, slots: Any) -> Iterator[int]:
+        """The slots of the next steps."""
+        self.before, self._size = self.emitted(), len(slots)
+        self._left = iter(slots.tolist())
+        return self._left
+
+    def end(self, held: int) -> None:
+        """The input has ended, so the last slot was not used."""
+        self.before, self._size, self._left = self.emitted() - 1, 0, iter([0][1:])
+        self.total = self.before + held
+
+    def emitted(self) -> int:
+        return self.before + self._size - operator.length_hint(self._left)
+
+    def place(self) -> tuple[int, int, int]:
+        emitted = self.emitted()
+        taken = emitted + self._buffer if self.total is None else self.total
+        return self.epoch, emitted, min(taken, emitted + self._buffer) if emitted else 0

@@ -1,0 +1,185 @@
+//! [`Documents`] and [`ByLength`]: what the classes `Packed` and `Lengths` of the package stand on.
+
+use std::sync::Arc;
+
+use bijective_shuffle_loaders::{ItemLengths, Lengths, Packed, Source};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::errors::exception;
+use crate::key::{Key, unsigned};
+use crate::threads::detached;
+
+/// Lengths in an array of NumPy, perhaps a file that is mapped into memory, which are not copied.
+struct Shared {
+    first: *const u32,
+    count: usize,
+    /// Keeps the memory.
+    _owner: Py<PyArray1<u32>>,
+}
+
+// SAFETY: the memory is only read, and the owner, which is a reference to a Python object, may be
+// sent and shared.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn new(array: &Bound<'_, PyArray1<u32>>) -> PyResult<Self> {
+        if !array.is_contiguous() {
+            return Err(PyTypeError::new_err("lengths are a contiguous array"));
+        }
+        Ok(Self { first: array.data(), count: array.len(), _owner: array.clone().unbind() })
+    }
+}
+
+impl ItemLengths for Shared {
+    fn count(&self) -> u64 {
+        self.count as u64
+    }
+
+    fn length(&self, item: u64) -> u64 {
+        assert!(item < self.count as u64, "there is no item {item}");
+        // SAFETY: the item is within the array, by the check above.
+        let length = unsafe { self.first.add(item as usize) };
+        // SAFETY: the owner keeps the memory, since NumPy resizes no array that has other owners.
+        // Python code may write to it meanwhile. A volatile read then gives some number of 32 bits,
+        // each of which is a length; the classes in Rust allow for lengths that change.
+        u64::from(unsafe { length.read_volatile() })
+    }
+}
+
+/// Documents that are packed into sequences, of all epochs.
+#[pyclass(module = "bijective_shuffle", frozen)]
+pub(crate) struct Documents {
+    inner: Packed<Shared>,
+}
+
+#[pymethods]
+impl Documents {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        lengths: &Bound<'_, PyArray1<u32>>,
+        #[pyo3(from_py_with = unsigned)] length: u64,
+        #[pyo3(from_py_with = unsigned)] overlap: u64,
+        seed: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths)?);
+        let made = detached(py, move || Packed::new(lengths, length, overlap, seed))?;
+        Ok(Self { inner: made.map_err(exception)? })
+    }
+
+    /// The number of sequences in an epoch.
+    #[getter]
+    fn n(&self) -> u64 {
+        self.inner.len()
+    }
+
+    /// The number of tokens of all documents.
+    #[getter]
+    fn tokens(&self) -> u64 {
+        self.inner.tokens()
+    }
+
+    /// What tells these documents from others, but for the epoch.
+    #[getter]
+    fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint()
+    }
+
+    /// Builds the index of an epoch.
+    fn begin(&self, py: Python<'_>, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<u64> {
+        detached(py, || self.inner.begin(epoch, None))?.map_err(exception)
+    }
+
+    /// The pieces of the sequences at some places of an epoch: document, first token and end.
+    fn items<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        places: Vec<u64>,
+    ) -> PyResult<Vec<Bound<'py, PyArray2<u64>>>> {
+        if let Some(place) = places.iter().find(|&&place| place >= self.inner.len()) {
+            return Err(PyValueError::new_err(format!("there is no sequence {place}")));
+        }
+        let mut places = places;
+        let look_up = || {
+            let mut found = Vec::with_capacity(places.len());
+            self.inner.items(epoch, 0, &mut places, &mut found).map(|()| found)
+        };
+        let sequences = detached(py, look_up)?.map_err(exception)?;
+        let arrays = sequences.iter().map(|pieces| {
+            let numbers = pieces.iter().flat_map(|piece| [piece.document, piece.from, piece.to]);
+            PyArray1::from_iter(py, numbers).reshape([pieces.len(), 3])
+        });
+        arrays.collect()
+    }
+}
+
+/// Batches of items of similar lengths, of all epochs.
+#[pyclass(module = "bijective_shuffle", frozen)]
+pub(crate) struct ByLength {
+    inner: Lengths<Arc<Shared>>,
+}
+
+#[pymethods]
+impl ByLength {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        lengths: &Bound<'_, PyArray1<u32>>,
+        #[pyo3(from_py_with = unsigned)] max_tokens: u64,
+        #[pyo3(from_py_with = unsigned)] window: u64,
+        seed: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths)?);
+        // A window that no `usize` counts is too large as well.
+        let window = usize::try_from(window).unwrap_or(usize::MAX);
+        let made = detached(py, move || Lengths::new(Arc::new(lengths), max_tokens, window, seed))?;
+        Ok(Self { inner: made.map_err(exception)? })
+    }
+
+    /// What tells these items from others, but for the epoch.
+    #[getter]
+    fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint()
+    }
+
+    /// Builds the index of an epoch, and returns the number of its batches.
+    fn begin(&self, py: Python<'_>, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<u64> {
+        detached(py, || self.inner.begin(epoch, None))?.map_err(exception)
+    }
+
+    /// The number of tokens of all items, and that with what is padded in an epoch.
+    fn tokens(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+    ) -> PyResult<(u64, u64)> {
+        detached(py, || self.inner.clone().with_epoch(epoch).tokens())?.map_err(exception)
+    }
+
+    /// The items of the batches at some places of an epoch.
+    fn items<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        places: Vec<u64>,
+    ) -> PyResult<Vec<Bound<'py, PyArray1<u64>>>> {
+        let mut places = places;
+        let look_up = || {
+            let len = self.inner.begin(epoch, None)?;
+            if let Some(&place) = places.iter().find(|&&place| place >= len) {
+                return Ok(Err(place));
+            }
+            let mut found = Vec::with_capacity(places.len());
+            self.inner.items(epoch, 0, &mut places, &mut found).map(|()| Ok(found))
+        };
+        let batches = detached(py, look_up)?.map_err(exception)?.map_err(|place| {
+            PyValueError::new_err(format!("there is no batch {place} in this epoch"))
+        })?;
+        Ok(batches.into_iter().map(|items| PyArray1::from_vec(py, items)).collect())
+    }
+}

@@ -1,0 +1,309 @@
+"""Sources of items, streams and blocks of nodes in the loaders of PyTorch, torchdata and Accelerate, and
+packed documents in a loader in the manner of Megatron-LM: each item is counted."""
+
+import collections
+import itertools
+import os
+
+import bijective_shuffle as bs
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from bijective_shuffle.megatron import PackedDataset  # noqa: E402
+from bijective_shuffle.torch import NodeDataset, SourceBatchSampler, StreamDataset  # noqa: E402
+from torch.utils.data import DataLoader, Dataset  # noqa: E402
+
+CASES = 2000 if os.environ.get("BIJECTIVE_SHUFFLE_LONG") == "1" else 25
+
+
+class Keys(Dataset):
+    """Items that are their own keys."""
+
+    def __getitem__(self, key):
+        return key
+
+
+def whole(items):
+    return items
+
+
+LENGTHS = np.arange(300) * 7919 % 40
+SOURCES = {
+    "weighted": bs.Weighted([1, 2, 3, 4], 3, n=333),
+    "mixture": bs.Mixture([200, 30], [5, 2], 3, n=333),
+    "packed": bs.Packed(LENGTHS, 16, 3, overlap=1),
+    "lengths": bs.Lengths(LENGTHS, 100, 3, window=64),
+}
+
+
+def flat(key):
+    return tuple(np.asarray(key).reshape(-1).tolist())
+
+
+def keys_of(source, epoch):
+    """All keys of an epoch."""
+    batches = source.batches(1)
+    batches.set_epoch(epoch)
+    counts = collections.Counter()
+    for batch in batches:
+        if isinstance(batch, tuple):
+            batch = zip(*batch, strict=True)
+        elif isinstance(source, bs.Lengths):
+            batch = batch[0]
+        counts.update(map(flat, batch))
+    return counts
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_loader_with_workers_goes_on_with_other_ranks(kind):
+    source = SOURCES[kind]
+    for case in range(4):
+        rng = np.random.default_rng(case)
+        seen, state = collections.Counter(), None
+        for stop in range(3):
+            world, batch = (int(number) for number in rng.integers(1, 4, 2))
+            steps = None if stop == 2 else int(rng.integers(1, 8))
+            if kind == "lengths":
+                batch = 1
+            states = []
+            for rank in range(world):
+                sampler = SourceBatchSampler(source, batch, rank=rank, world=world, tail="short")
+                sampler.set_epoch(2)
+                if state is not None:
+                    sampler.load_state_dict(state)
+                workers = 2 if stop == 1 and rank == 0 else 0
+                loader = DataLoader(Keys(), batch_sampler=sampler, collate_fn=whole, num_workers=workers)
+                assert state is not None or len(loader) == len(source.batches(batch, world=world)) \
+                    or kind == "lengths"
+                for items in itertools.islice(loader, steps):
+                    seen.update(map(flat, items))
+                states.append(sampler.state_after((steps or 0) * batch * world))
+                assert "epoch 2" in repr(sampler)
+            assert all(other == states[0] for other in states)
+            state = states[0]
+        assert seen == keys_of(source, 2)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_epochs_follow_each_other(kind):
+    sampler = SourceBatchSampler(SOURCES[kind], tail="short")
+    loader = DataLoader(Keys(), batch_sampler=sampler, collate_fn=whole)
+    for epoch in range(3):
+        assert collections.Counter(flat(key) for batch in loader for key in batch) == keys_of(SOURCES[kind], epoch)
+    with pytest.raises(bs.ForeignStateError):
+        sampler.load_state_dict(SourceBatchSampler(bs.Weighted([1], 1)).state_dict())
+
+
+def test_a_stateful_loader_goes_on_with_sources():
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for kind, source in SOURCES.items():
+        for workers in (0, 2):
+            def make():
+                sampler = SourceBatchSampler(source, tail="short")
+                return stateful.StatefulDataLoader(Keys(), batch_sampler=sampler, collate_fn=whole,
+                                                   num_workers=workers)
+
+            first = make()
+            items = [flat(key) for batch in itertools.islice(first, 7) for key in batch]
+            again = make()
+            again.load_state_dict(first.state_dict())
+            items += [flat(key) for batch in again for key in batch]
+            assert collections.Counter(items) == keys_of(source, 0), (kind, workers)
+
+
+def test_sources_in_a_loader_of_accelerate():
+    accelerate = pytest.importorskip("accelerate", reason="Accelerate is not installed")
+    os.environ["ACCELERATE_USE_CPU"] = "true"
+    for kind, source in SOURCES.items():
+        config = accelerate.utils.DataLoaderConfiguration(even_batches=kind != "lengths")
+        accelerator = accelerate.Accelerator(cpu=True, dataloader_config=config)
+        loader = DataLoader(Keys(), batch_sampler=SourceBatchSampler(source, tail="short"), collate_fn=whole)
+        loader = accelerator.prepare(loader)
+        for epoch in range(2):
+            loader.set_epoch(epoch)
+            assert collections.Counter(flat(key) for batch in loader for key in batch) == keys_of(source, epoch)
+
+
+def stream_of(n):
+    def source(start):
+        return iter(range(start, n))
+
+    return source
+
+
+class Numbers:
+    """An input that is pickled."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __call__(self, start):
+        return iter(range(start, self.n))
+
+
+def test_a_stream_goes_on_with_other_ranks_workers_and_batches():
+    for case in range(CASES):
+        rng = np.random.default_rng(case)
+        n, size = int(rng.integers(0, 400)), int(rng.integers(1, 60))
+        expected = list(bs.StreamShuffle(range(n), size, case, epoch=1))
+        seen, state, taken = [], None, 0
+        for stop in range(3):
+            world, batch = (int(number) for number in rng.integers(1, 5, 2))
+            steps = None if stop == 2 else int(rng.integers(6))
+            workers = 2 if case == 1 else 0
+            here, states = [], []
+            for rank in range(world):
+                source = Numbers(n) if rng.integers(2) else range(n)
+                data = StreamDataset(source, size, case, batch, rank=rank, world=world, tail="short")
+                data.set_epoch(1)
+                if state is not None:
+                    data.load_state_dict(state)
+                loader = DataLoader(data, batch_size=None, num_workers=workers)
+                here += [item for items in itertools.islice(loader, steps) for item in items.tolist()]
+                states.append(data.state_after(min(steps or 0, -(-(n - taken) // (world * batch)))))
+            assert all(other == states[0] for other in states)
+            assert sorted(here) == sorted(expected[taken : taken + len(here)])
+            seen, state, taken = seen + here, states[0], taken + len(here)
+            if taken == n:
+                break
+        assert sorted(seen) == list(range(n)), case
+
+
+@pytest.mark.parametrize("tail", ["pad", "short", "drop"])
+def test_the_end_of_a_stream(tail):
+    steps = []
+    for rank in range(3):
+        data = StreamDataset(range(100), 10, 3, 4, rank=rank, world=3, tail=tail)
+        steps.append([batch.tolist() for batch in DataLoader(data, batch_size=None)])
+    counts = collections.Counter(item for own in steps for batch in own for item in batch)
+    # Eight whole steps of 12, and four items.
+    sizes = {"pad": [2, 2, 2], "short": [2, 1, 1], "drop": []}[tail]
+    assert [len(own) for own in steps] == [9 if sizes else 8] * 3
+    if sizes:
+        assert [len(own[-1]) for own in steps] == sizes and len(counts) == 100
+    assert counts.total() == 96 + sum(sizes)
+
+
+def test_a_stateful_loader_goes_on_with_a_stream():
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for workers in (0, 3):
+        def make():
+            data = StreamDataset(Numbers(500), 50, 3, 8)
+            return stateful.StatefulDataLoader(data, batch_size=None, num_workers=workers)
+
+        first = make()
+        items = [item for batch in itertools.islice(first, 10) for item in batch.tolist()]
+        again = make()
+        again.load_state_dict(first.state_dict())
+        items += [item for batch in again for item in batch.tolist()]
+        assert items == list(bs.StreamShuffle(range(500), 50, 3))
+
+
+SIZES = [3 + block % 5 for block in range(60)]
+FIRST = np.concatenate([[0], np.cumsum(SIZES)]).tolist()
+
+
+def read(block):
+    return range(FIRST[block], FIRST[block + 1])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("tail", ["pad", "short", "drop"])
+def test_nodes_keep_their_blocks(tail, workers):
+    of_epoch = []
+    for epoch in range(2):
+        ranks = []
+        for rank in range(3):
+            data = NodeDataset(read, SIZES, kept=0.8, window=4, seed=3, rank=rank, world=3, tail=tail)
+            data.set_epoch(epoch)
+            ranks.append([int(item) for item in DataLoader(data, batch_size=None, num_workers=workers)])
+        of_epoch.append(ranks)
+        counts = collections.Counter(itertools.chain(*ranks))
+        sizes = set(map(len, ranks))
+        if tail == "short":
+            assert counts == collections.Counter(range(FIRST[-1]))
+        else:
+            assert len(sizes) == 1
+            assert tail == "drop" or len(counts) == FIRST[-1]
+            assert tail == "pad" or max(counts.values()) == 1
+    for first, second in zip(*of_epoch, strict=True):
+        assert len(set(first) & set(second)) > 0.5 * len(first) and first != second
+
+
+def test_a_stateful_loader_goes_on_with_blocks_of_nodes():
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for workers in (0, 2):
+        def make():
+            data = NodeDataset(read, SIZES, kept=0.5, window=4, seed=3, rank=1, world=2)
+            return stateful.StatefulDataLoader(data, batch_size=None, num_workers=workers)
+
+        expected = [int(item) for item in make()]
+        first = make()
+        items = [int(item) for item in itertools.islice(first, 77)]
+        again = make()
+        again.load_state_dict(first.state_dict())
+        assert items + [int(item) for item in again] == expected
+
+
+class Indexed:
+    """Tokens that say which document and place they are of."""
+
+    def __init__(self, lengths):
+        self.sequence_lengths = np.array(lengths, np.int32)
+
+    def get(self, document, offset=0, length=None):
+        return np.arange(1000 * document + offset, 1000 * document + offset + length)
+
+
+def check_samples(data, lengths, length):
+    n = len(data.packed)
+    assert n == (sum(lengths) - 1) // length and len(data) == 2 * n
+    for epoch in range(2):
+        counts = collections.Counter()
+        for k in range(epoch * n, epoch * n + n):
+            sample = data[k]
+            assert sample["tokens"].dtype == torch.int64 and len(sample["tokens"]) == length
+            assert sample["tokens"][1:].equal(sample["labels"][:-1])
+            counts.update(sample["tokens"].tolist())
+        # All tokens but the last ones of the epoch, each once.
+        assert max(counts.values()) == 1 and counts.total() == n * length
+    with pytest.raises(IndexError):
+        data[2 * n]
+
+
+def test_packed_samples():
+    lengths = [5, 0, 700, 3, 41, 90, 1]
+    data = PackedDataset(Indexed(lengths), 16, 7, samples=2 * ((sum(lengths) - 1) // 16))
+    check_samples(data, lengths, 16)
+    some = PackedDataset(Indexed(lengths), 16, 7, documents=[2, 4])
+    assert {int(token) // 1000 for k in range(len(some)) for token in some[k]["tokens"]} == {2, 4}
+    batches = list(DataLoader(some, 4, num_workers=2, drop_last=True))
+    assert batches[0]["tokens"].shape == (4, 16)
+
+
+def test_packed_samples_of_an_indexed_dataset_of_megatron(tmp_path):
+    indexed = pytest.importorskip("megatron.core.datasets.indexed_dataset", reason="megatron-core is not installed")
+    prefix, lengths = str(tmp_path / "tokens"), [5, 1, 700, 3, 41, 90, 2]
+    builder = indexed.IndexedDatasetBuilder(indexed.get_bin_path(prefix), dtype=np.int32)
+    for document, length in enumerate(lengths):
+        builder.add_document(torch.arange(1000 * document, 1000 * document + length), [length])
+    builder.finalize(indexed.get_idx_path(prefix))
+    data = PackedDataset(indexed.IndexedDataset(prefix), 16, 7, samples=2 * ((sum(lengths) - 1) // 16))
+    check_samples(data, lengths, 16)
+
+
+def test_what_is_wrong_is_said():
+    with pytest.raises(ValueError, match="leave out batch_size"):
+        SourceBatchSampler(SOURCES["lengths"], 2)
+    with pytest.raises(ValueError, match="tail is"):
+        StreamDataset([], 3, 1, 1, tail="fill")
+    with pytest.raises(ValueError, match="at least one item"):
+        StreamDataset([], 3, 1, 0)
+    with pytest.raises(ValueError, match="no rank 3"):
+        NodeDataset(read, SIZES, kept=1, window=1, seed=1, rank=3, world=3)
+    with pytest.raises(ValueError, match="block 0 has 1 items"):
+        list(NodeDataset(lambda block: [0], [3], kept=1, window=1, seed=1))
+    with pytest.raises(ValueError, match="no items to repeat"):
+        list(DataLoader(NodeDataset(read, SIZES[:1] + [0], kept=1, window=1, seed=1, rank=1, world=2)))

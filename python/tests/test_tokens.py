@@ -1,0 +1,326 @@
+"""Packed documents, batches by length, streams, splits and blocks of nodes: the values that Rust gives,
+and states that are saved at random steps and resumed by others."""
+
+import collections
+import itertools
+import json
+import os
+import pathlib
+import pickle
+
+import bijective_shuffle as bs
+import numpy as np
+import pytest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "crates" / "loaders" / "vectors"
+VECTORS = json.loads((FOLDER / "loaders.json").read_text())
+# `BIJECTIVE_SHUFFLE_LONG=1` has 2,000 cases for each class.
+CASES = 2000 if os.environ.get("BIJECTIVE_SHUFFLE_LONG") == "1" else 60
+
+
+def key(entry):
+    seed, _, epoch = entry["seed"].partition("@")
+    seed = bytes.fromhex(seed) if len(seed) == 64 else int(seed)
+    return {"seed": seed, "epoch": int(epoch or 0)}
+
+
+def digest(values):
+    hash = 0xCBF29CE484222325
+    for byte in np.asarray(values, dtype="<u8").tobytes():
+        hash = (hash ^ byte) * 0x100000001B3 & 0xFFFF_FFFF_FFFF_FFFF
+    return hex(hash)
+
+
+@pytest.mark.parametrize("entry", VECTORS["packed"])
+def test_sequences_are_those_of_the_second_implementation(entry):
+    packed = bs.Packed(entry["lengths"], entry["length"], **key(entry), overlap=entry["overlap"])
+    sequences = [pieces.tolist() for pieces in packed]
+    assert sequences[:4] == entry["head"]
+    assert digest([number for pieces in sequences for piece in pieces for number in piece]) == entry["digest"]
+    assert hex(packed.fingerprint) == entry["fingerprint"]
+    again = pickle.loads(pickle.dumps(packed))
+    assert again[-1].tolist() == sequences[-1] and repr(again) == repr(packed)
+    assert again.tokens == sum(entry["lengths"])
+
+
+@pytest.mark.parametrize("entry", VECTORS["lengths"])
+def test_batches_by_length_are_those_of_the_second_implementation(entry):
+    batches = bs.Lengths(entry["lengths"], entry["max_tokens"], **key(entry), window=entry["window"])
+    items = [batch.tolist() for batch in batches]
+    assert items[:4] == entry["head"] and len(batches) == len(items)
+    assert digest([number for batch in items for number in (len(batch), *batch)]) == entry["digest"]
+    assert hex(batches.fingerprint) == entry["fingerprint"]
+    again = pickle.loads(pickle.dumps(batches))
+    assert again[-1].tolist() == items[-1] and repr(again) == repr(batches)
+    lengths = [max(length, 1) for length in entry["lengths"]]
+    padded = sum(lengths[batch[0]] * len(batch) for batch in items)
+    assert batches.waste == 1 - sum(entry["lengths"]) / padded
+
+
+@pytest.mark.parametrize("entry", VECTORS["streams"])
+def test_streams_are_those_of_the_second_implementation(entry):
+    stream = bs.StreamShuffle(range(entry["items"]), entry["size"], **key(entry))
+    items = list(stream)
+    assert items[:10] == entry["head"] and digest(items) == entry["digest"]
+    list(itertools.islice(stream, entry["step"]))
+    asked = []
+
+    def source(start):
+        asked.append(start)
+        return iter(range(start, entry["items"]))
+
+    again = bs.StreamShuffle(source, entry["size"], **key(entry))
+    again.load_state_dict(stream.state_dict())
+    assert list(again) == items[entry["step"] :]
+    assert asked == [min(entry["buffer"])]
+
+
+@pytest.mark.parametrize("entry", VECTORS["splits"])
+def test_splits_are_those_of_the_second_implementation(entry):
+    if entry["stratum"] == 0:
+        parts = bs.Splits(entry["shares"], **key(entry)).parts(1000)
+        assert parts[:20].tolist() == entry["head"] and digest(parts) == entry["digest"]
+    ids = list(entry["ids"])
+    assert bs.Splits(entry["shares"], **key(entry)).parts(ids=ids).tolist() == list(entry["ids"].values())
+
+
+@pytest.mark.parametrize("entry", VECTORS["nodes"])
+def test_blocks_of_nodes_are_those_of_the_second_implementation(entry):
+    at = key(entry)
+    blocks = bs.NodeBlocks(entry["blocks"], entry["kept"], at["seed"])
+    nodes = range(entry["nodes"])
+    of_node = [blocks.of_node(at["epoch"], node, len(nodes)).tolist() for node in nodes]
+    assert of_node == entry["of_node"]
+    # Another number of nodes goes on with the rest.
+    read = [block for own in of_node for block in own[:2]]
+    for node in range(5):
+        read += blocks.after(at["epoch"], [(len(nodes), 2)], node, 5).tolist()
+    assert sorted(read) == list(range(entry["blocks"]))
+
+
+def flat(item):
+    return tuple(np.asarray(item).reshape(-1).tolist())
+
+
+@pytest.mark.parametrize("kind", ["packed", "lengths"])
+def test_states_are_resumed_by_others(kind):
+    for case in range(CASES):
+        rng = np.random.default_rng(case)
+        lengths = rng.integers(0, 50, rng.integers(100, 300))
+        epoch = int(rng.integers(3))
+
+        def make():
+            if kind == "packed":
+                return bs.Packed(lengths, int(length), case, epoch, overlap=int(length % 2))
+            return bs.Lengths(lengths, 49 + int(length) * 3, case, epoch, window=64)
+
+        length = rng.integers(1, 60)
+        source, seen, state = make(), collections.Counter(), None
+        for stop in range(3):
+            world, batch = (int(number) for number in rng.integers(1, 6, 2))
+            steps = None if stop == 2 else int(rng.integers(6))
+            after = set()
+            for rank in range(world):
+                batches = source.batches(batch, rank=rank, world=world, tail="short")
+                if state is not None:
+                    batches.load_state_dict(state)
+                for items in itertools.islice(batches, steps):
+                    seen.update(map(flat, items))
+                after.add(batches.state())
+            (text,) = after
+            state = {"batches": text}
+        assert seen == collections.Counter(map(flat, make())), case
+
+
+def test_epochs_of_batches_by_length_have_lengths_of_their_own():
+    lengths = np.arange(3000) * 7919 % 300
+    source = bs.Lengths(lengths, 1000, 3, window=100)
+    batches, counts = source.batches(rank=1, world=4), []
+    for epoch in range(4):
+        seen = [item for step in batches for items in step for item in items.tolist()]
+        assert len(set(seen)) == len(seen) < 3000 / 3
+        counts.append(batches.steps)
+        assert batches.steps == -(-len(bs.Lengths(lengths, 1000, 3, epoch, window=100)) // 4)
+        state = batches.state()
+        batches.next_epoch()
+        assert batches.epoch == epoch + 1 and batches.consumed == 0
+    assert len(set(counts)) > 1
+    batches.resume(state)
+    assert batches.epoch == 3 and batches.steps_left == 0
+    for wrong in ("", "1-2", "x-y-z-w", state.replace("-3-", "-2-")):
+        with pytest.raises(bs.ForeignStateError):
+            batches.resume(wrong)
+    assert batches.epoch == 3
+
+
+def test_lengths_are_used_where_they_are(tmp_path):
+    path = tmp_path / "lengths"
+    lengths = (np.arange(5000) * 7919 % 300).astype(np.uint32)
+    lengths.tofile(path)
+    mapped = np.memmap(path, np.uint32, "r")
+    packed, batches = bs.Packed(mapped, 128, 1), bs.Lengths(mapped, 2000, 1)
+    assert packed.fingerprint == bs.Packed(lengths.astype(np.int64), 128, 1).fingerprint
+    assert packed[5].tolist() == bs.Packed(lengths, 128, 1)[5].tolist()
+    assert batches[5].tolist() == bs.Lengths(lengths.tolist(), 2000, 1)[5].tolist()
+    # What changes behind its back is noticed, and not read past.
+    own = bs.Packed(lengths, 128, 1)
+    lengths[:] = 0
+    with pytest.raises(ValueError, match="build the index again"):
+        own[5]
+    strided = np.ones(100, np.uint32)[::2]
+    assert len(bs.Packed(strided, 5, 1)) == 10
+
+
+def test_streams_are_resumed():
+    for case in range(CASES):
+        rng = np.random.default_rng(case)
+        n, size, epoch = (int(number) for number in rng.integers(0, [900, 60, 3]))
+        size += 1
+
+        def source(start):
+            return iter(range(start, n))
+
+        expected = list(bs.StreamShuffle(range(n), size, case, epoch))
+        assert sorted(expected) == list(range(n))
+        seen, state = [], None
+        for _ in range(4):
+            stream = bs.StreamShuffle(source if rng.integers(2) else range(n), size, case, epoch)
+            if state is not None:
+                stream.load_state_dict(json.loads(json.dumps(state)))
+            items = iter(stream)
+            seen += itertools.islice(items, int(rng.integers(400)))
+            assert stream.emitted == len(seen) and stream.epoch == epoch
+            state = stream.state_dict()
+        stream.seek(len(seen))
+        assert seen + list(stream) == expected, case
+
+
+def test_streams_go_from_epoch_to_epoch():
+    stream = bs.StreamShuffle(range(100), 10, 3)
+    first = list(stream)
+    assert list(stream) == first
+    stream.set_epoch(1)
+    second = list(stream)
+    assert second != first and second == list(bs.StreamShuffle(range(100), 10, 3, epoch=1))
+    assert "epoch 1" in repr(stream)
+    once = bs.StreamShuffle(iter(range(5)), 10, 3)
+    assert sorted(once) == list(range(5))
+    with pytest.raises(ValueError, match="read before"):
+        list(once)
+    items = iter(stream)
+    next(items)
+    state = stream.state_dict()
+    for other in (bs.StreamShuffle(range(100), 11, 3), bs.StreamShuffle(range(100), 10, 4)):
+        with pytest.raises(bs.ForeignStateError):
+            other.load_state_dict(state)
+    with pytest.raises(bs.ForeignStateError):
+        stream.load_state_dict({})
+    stream.seek(60)
+    state = stream.state_dict()
+    shorter = bs.StreamShuffle(range(50), 10, 3, epoch=1)
+    shorter.load_state_dict(state)
+    with pytest.raises(ValueError, match="has ended at item"):
+        list(shorter)
+
+
+def test_splits_do_not_move():
+    rng = np.random.default_rng(1)
+    labels, groups = rng.choice(list("abcd"), 3000), rng.integers(0, 200, 3000)
+    splits = bs.Splits({"train": 0.8, "valid": 0.15, "test": 0.05}, seed=7)
+    ids = [f"{k}.jpg" for k in range(3000)]
+    for given in ({}, {"labels": labels}, {"groups": groups}, {"ids": ids}):
+        n = None if given else 3000
+        parts = splits.parts(n, **given)
+        for fewer in (0, 1, 777):
+            before = splits.parts(None if given else fewer, **{k: v[:fewer] for k, v in given.items()})
+            assert np.array_equal(before, parts[:fewer])
+        indexes = splits.indexes(n, **given)
+        assert list(indexes) == ["train", "valid", "test"]
+        assert np.array_equal(np.sort(np.concatenate(list(indexes.values()))), np.arange(3000))
+        for part, name in enumerate(indexes):
+            assert (parts[indexes[name]] == part).all() and (np.diff(indexes[name]) > 0).all()
+    assert np.bincount(splits.parts(3000)).tolist() == [2400, 450, 150]
+    parts = splits.parts(labels=labels)
+    for label in "abcd":
+        many = (labels == label).sum()
+        assert abs((parts[labels == label] == 0).sum() - 0.8 * many) <= 16
+    parts = splits.parts(groups=groups)
+    assert all(len(set(parts[groups == group])) == 1 for group in range(200))
+    # Ids may come in any order.
+    assert np.array_equal(splits.parts(ids=ids[::-1]), splits.parts(ids=ids)[::-1])
+    assert splits.parts(ids=[7, b"7"]).tolist() == splits.parts(ids=["7", "7"]).tolist()
+    assert splits.parts(labels=np.array(["a", None, 3, "a"], object)).shape == (4,)
+    assert bs.Splits([80, 15, 5], 7).parts(99).tolist() == splits.parts(99).tolist()
+
+
+def test_what_is_wrong_is_said():
+    for shares in ([], [0, 0], [-1, 2], ["x"], [1, float("nan")], [0.123456789, 1]):
+        with pytest.raises(ValueError):
+            bs.Splits(shares, 1)
+    splits = bs.Splits([1, 1], 1)
+    for given in ({}, {"labels": [1], "groups": [1]}):
+        with pytest.raises(TypeError, match="at most one"):
+            splits.parts(**given)
+    with pytest.raises(ValueError, match="3 items have 1"):
+        splits.parts(3, labels=[1])
+    with pytest.raises(TypeError):
+        splits.parts(ids=[1.5])
+    for lengths in ([[1]], [1.5]):
+        with pytest.raises(TypeError):
+            bs.Packed(lengths, 1, 1)
+    for lengths, length in (([-1], 1), ([2**32], 1), ([3], 4), ([3], 0), ([], 1)):
+        with pytest.raises(ValueError):
+            bs.Packed(lengths, length, 1)
+    with pytest.raises(ValueError, match="item 1 has 9 tokens"):
+        bs.Lengths([1, 9], 8, 1)
+    with pytest.raises(ValueError, match="from 1 to 65536"):
+        bs.Lengths([1], 8, 1, window=2**16 + 1)
+    for arguments in ((0, 0.5), (10, 1.5)):
+        with pytest.raises(ValueError):
+            bs.NodeBlocks(*arguments, 1)
+    with pytest.raises(ValueError):
+        bs.NodeBlocks(10, 0.5, 1).of_node(0, 3, 3)
+    with pytest.raises(ValueError):
+        bs.StreamShuffle([], 0, 1)
+
+
+def test_folds_are_a_splitter_of_scikit_learn():
+    model_selection = pytest.importorskip("sklearn.model_selection", reason="scikit-learn is not installed")
+    from sklearn.linear_model import LinearRegression
+    from sklearn.neighbors import KNeighborsClassifier
+
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(600, 3))
+    target = x @ [1, 2, 3]
+    scores = model_selection.cross_val_score(LinearRegression(), x, target, cv=bs.Folds(5, 42))
+    assert len(scores) == 5 and (scores > 0.99).all()
+    labels = (rng.random(600) < 0.1).astype(int)
+    stratified = bs.Folds(4, 42, by="labels")
+    predicted = model_selection.cross_val_predict(KNeighborsClassifier(), x, labels, cv=stratified)
+    assert predicted.shape == (600,)
+    counts = [labels[test].sum() for _, test in stratified.split(x, labels)]
+    assert max(counts) - min(counts) <= 1
+    groups = rng.integers(0, 40, 600)
+    results = model_selection.cross_validate(
+        LinearRegression(), x, target, groups=groups, cv=bs.Folds(5, 42, by="groups"), return_indices=True
+    )
+    tests = results["indices"]["test"]
+    assert sorted(np.concatenate(tests).tolist()) == list(range(600))
+    for train, test in zip(results["indices"]["train"], tests, strict=True):
+        assert not set(groups[train]) & set(groups[test])
+    search = model_selection.GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5]}, cv=stratified)
+    assert search.fit(x, labels).n_splits_ == 4 == stratified.get_n_splits()
+
+
+def test_folds_refuse_what_would_leave_some_empty():
+    for folds, n in ((bs.Folds(5, 1), 4), (bs.Folds(3, 1), 0)):
+        with pytest.raises(ValueError, match="use fewer folds"):
+            list(folds.split(np.zeros(n)))
+    with pytest.raises(ValueError, match="need y"):
+        list(bs.Folds(2, 1, by="labels").split(np.zeros(5)))
+    with pytest.raises(ValueError, match="need groups"):
+        list(bs.Folds(2, 1, by="groups").split(np.zeros(5)))
+    with pytest.raises(ValueError):
+        bs.Folds(1, 1)
+    with pytest.raises(ValueError):
+        bs.Folds(3, 1, by="rows")
