@@ -11,7 +11,7 @@ pub trait Parts: Sync {
     /// # Errors
     ///
     /// Those of opening it. They, and those of reading, should name the part, as an
-    /// [`InputError`] does.
+    /// [`NamedError`] does.
     fn open(&self, part: usize) -> io::Result<Box<dyn Read + Send + '_>>;
 }
 
@@ -30,34 +30,34 @@ pub trait Pieces: Send {
     fn write(&mut self, piece: usize, items: &[u8]) -> io::Result<()>;
 }
 
-/// An error, and the name of the input that it was met in.
+/// An error, and the name of the file that it was met with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputError {
-    /// What the input is called.
+pub struct NamedError {
+    /// What the file is called.
     pub name: String,
     /// What is wrong with it.
     pub why: String,
 }
 
-impl InputError {
-    /// An error of an input, as one of reading.
-    pub fn read(name: impl fmt::Display, why: impl fmt::Display) -> io::Error {
+impl NamedError {
+    /// An error of a file, as one of reading or writing.
+    pub fn io(name: impl fmt::Display, why: impl fmt::Display) -> io::Error {
         io::Error::other(Self { name: name.to_string(), why: why.to_string() })
     }
 
-    /// The error that one of reading has in it, if it is of an input.
+    /// The error that one of reading or writing has in it, if it names a file.
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }
 }
 
-impl fmt::Display for InputError {
+impl fmt::Display for NamedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name, self.why)
     }
 }
 
-impl error::Error for InputError {}
+impl error::Error for NamedError {}
 
 /// A source that is read once, as the only part.
 pub(super) struct Single<'s, R>(Mutex<Option<&'s mut R>>);
