@@ -27,6 +27,8 @@ pub struct Index {
     pub records: u64,
     /// Whether the records were put back, and not shuffled.
     pub is_undone: bool,
+    /// What a program says of the run, so that it knows it again.
+    pub run: String,
     /// The shards, in their order.
     pub shards: Vec<WrittenShard>,
 }
@@ -34,7 +36,7 @@ pub struct Index {
 impl Index {
     /// The file's contents.
     pub fn to_json(&self) -> String {
-        let shards: Vec<Value> = self.shards.iter().map(shard_to_json).collect();
+        let shards: Vec<Value> = self.shards.iter().map(WrittenShard::to_json).collect();
         let value = json!({
             "format": FORMAT,
             "version": 1,
@@ -42,6 +44,7 @@ impl Index {
             "epoch": self.epoch,
             "undone": self.is_undone,
             "records": self.records,
+            "run": self.run,
             "shards": shards,
         });
         format!("{value:#}\n")
@@ -69,13 +72,18 @@ impl Index {
     }
 
     fn of(value: &Value) -> Option<Self> {
-        let shards = value["shards"].as_array()?.iter().map(shard_of).collect::<Option<_>>()?;
+        let shards = value["shards"]
+            .as_array()?
+            .iter()
+            .map(WrittenShard::from_json)
+            .collect::<Option<_>>()?;
         (value["version"] == 1).then_some(())?;
         Some(Self {
             seed: value["seed"].as_str()?.to_owned(),
             epoch: value["epoch"].as_u64()?,
             records: value["records"].as_u64()?,
             is_undone: value["undone"].as_bool()?,
+            run: value["run"].as_str()?.to_owned(),
             shards,
         })
     }
@@ -111,25 +119,27 @@ impl Index {
     }
 }
 
-/// A shard as it is in an index.
-pub(super) fn shard_to_json(shard: &WrittenShard) -> Value {
-    let WrittenShard { name, records, bytes, plain_bytes, sha256 } = shard;
-    json!({
-        "name": name.to_string_lossy(),
-        "records": records,
-        "bytes": bytes,
-        "plain_bytes": plain_bytes,
-        "sha256": sha256,
-    })
-}
+impl WrittenShard {
+    /// The shard as it is in an index.
+    pub fn to_json(&self) -> Value {
+        let Self { name, records, bytes, plain_bytes, sha256 } = self;
+        json!({
+            "name": name.to_string_lossy(),
+            "records": records,
+            "bytes": bytes,
+            "plain_bytes": plain_bytes,
+            "sha256": sha256,
+        })
+    }
 
-/// A shard of an index.
-pub(super) fn shard_of(value: &Value) -> Option<WrittenShard> {
-    Some(WrittenShard {
-        name: value["name"].as_str()?.into(),
-        records: value["records"].as_u64()?,
-        bytes: value["bytes"].as_u64()?,
-        plain_bytes: value["plain_bytes"].as_u64()?,
-        sha256: value["sha256"].as_str()?.to_owned(),
-    })
+    /// A shard of an index, if it is one.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        Some(Self {
+            name: value["name"].as_str()?.into(),
+            records: value["records"].as_u64()?,
+            bytes: value["bytes"].as_u64()?,
+            plain_bytes: value["plain_bytes"].as_u64()?,
+            sha256: value["sha256"].as_str()?.to_owned(),
+        })
+    }
 }

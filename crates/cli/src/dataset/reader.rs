@@ -18,7 +18,7 @@ const STEP: usize = 64 << 10;
 pub(super) struct Notes {
     /// The last records that had no end and got one.
     pub(super) ends_added: AtomicU64,
-    /// The bytes of what is no record.
+    /// What is no record, such as folders in archives.
     pub(super) left_out: AtomicU64,
 }
 

@@ -43,8 +43,13 @@ pub enum Found {
         /// What is added to it: the end that the last record of an input may lack.
         end: Vec<u8>,
     },
-    /// The first bytes are no record and are left out.
-    Skip(usize),
+    /// The first bytes are no record.
+    Skip {
+        /// How many.
+        bytes: usize,
+        /// How many things are left out with them, such as folders.
+        entries: u64,
+    },
 }
 
 /// What is wrong with a record. It is the end of a sentence that begins with the record.

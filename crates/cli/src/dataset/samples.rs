@@ -92,13 +92,14 @@ impl Splitter for Samples {
                 First::End => {
                     self.is_ended = true;
                     let zeros = text.chunks_exact(BLOCK).take_while(|block| is_zero(block));
-                    return Ok(Found::Skip(BLOCK * zeros.count()));
+                    return Ok(Found::Skip { bytes: BLOCK * zeros.count(), entries: 0 });
                 }
                 First::Entry(entry) => entry,
             };
             self.is_ended = false;
             if entry.kind.is_dir() {
-                return if self.at > 0 { self.sample() } else { Ok(Found::Skip(entry.bytes)) };
+                let skip = Found::Skip { bytes: entry.bytes, entries: 1 };
+                return if self.at > 0 { self.sample() } else { Ok(skip) };
             }
             let name = entry.path.escape_ascii();
             if !matches!(entry.kind, EntryType::Regular | EntryType::Continuous) {

@@ -66,6 +66,11 @@ impl Counted {
         self.counts.iter().map(|count| count.items)
     }
 
+    /// The number of bytes of each input, as the passes read them.
+    pub fn bytes_of_inputs(&self) -> impl Iterator<Item = u64> {
+        self.counts.iter().map(|count| count.bytes)
+    }
+
     /// About how many bytes the records have.
     pub fn bytes(&self) -> u64 {
         self.counts.iter().map(|count| count.bytes).sum()
@@ -76,19 +81,19 @@ impl Counted {
         self.ends_added
     }
 
-    /// The number of bytes that belong to no record, such as folders in archives, and are left out.
+    /// The number of things that belong to no record and are left out: folders in archives.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 }
 
 /// What was written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Written {
     /// The shards, in their order.
     pub shards: Vec<WrittenShard>,
     /// What the passes did.
-    pub summary: Summary,
+    pub summary: Option<Summary>,
 }
 
 impl<'i> Dataset<'i> {
@@ -119,7 +124,8 @@ impl<'i> Dataset<'i> {
             && set.form.headers > 0
         {
             let header = set.text(first, &()).and_then(|mut text| set.take_header(&mut text));
-            set.header = header.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
+            (set.header, _) =
+                header.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
         }
         Ok(set)
     }
@@ -197,6 +203,14 @@ impl<'i> Dataset<'i> {
         Ok(Counted { counts, kept: keep.finish(), ends_added, left_out })
     }
 
+    /// What was [counted](Self::count) before: the records and the bytes of each input. Should they
+    /// be others now, a shuffle ends with [`FilesError::Changed`].
+    pub fn recall(&self, counts: Vec<(u64, u64)>) -> Counted {
+        let count = |(items, bytes)| Count { items, bytes, is_terminated: true };
+        let counts = counts.into_iter().map(count).collect();
+        Counted { counts, kept: Vec::new(), ends_added: 0, left_out: 0 }
+    }
+
     /// Writes the records in another order, or as many of them as the order has, to shards.
     ///
     /// # Errors
@@ -224,7 +238,7 @@ impl<'i> Dataset<'i> {
         let parts = (&reading as &dyn Parts, counted.counts.as_slice());
         let summary = self.shuffler().run_parts(order, parts, store, &mut writer, watch)?;
         let shards = writer.finish().map_err(FilesError::Write)?;
-        Ok(Written { shards, summary })
+        Ok(Written { shards, summary: Some(summary) })
     }
 
     /// An input, decoded.
@@ -245,10 +259,10 @@ impl<'i> Dataset<'i> {
         Ok(Text::new(self.decoded(described, watch)?))
     }
 
-    /// Takes the header from the start of an input.
-    fn take_header(&self, text: &mut Text) -> io::Result<Vec<u8>> {
+    /// Takes the header from the start of an input, and notes how its lines end.
+    fn take_header(&self, text: &mut Text) -> io::Result<(Vec<u8>, Ends)> {
         let mut splitter = self.form.header_records().splits();
-        let mut header = Vec::new();
+        let (mut header, mut ends) = (Vec::new(), Ends::default());
         for number in 1..=self.form.headers {
             let Some((bytes, end)) = text.find(&mut *splitter, LONGEST_HEADER, number)? else {
                 let why =
@@ -257,9 +271,10 @@ impl<'i> Dataset<'i> {
             };
             header.extend_from_slice(&text.rest()[..bytes]);
             header.extend_from_slice(&end);
+            ends.note(&header);
             text.advance(bytes);
         }
-        Ok(header)
+        Ok((header, ends))
     }
 
     /// The records of an input, as the shuffle takes them.
@@ -270,15 +285,13 @@ impl<'i> Dataset<'i> {
         watch: &'a dyn Watch,
     ) -> io::Result<Box<dyn Read + Send + 'a>> {
         let mut text = self.text(&self.inputs[part], watch)?;
-        let header = self.take_header(&mut text)?;
+        let (header, ends) = self.take_header(&mut text)?;
         if header != self.header {
             let first = self.inputs[0].input.name();
             let why = format!("has another header than {first}");
             return Err(io::Error::new(ErrorKind::InvalidData, why));
         }
         let (added, is_end) = (Vec::new(), false);
-        let mut ends = Ends::default();
-        header.split_inclusive(|&byte| byte == b'\n').for_each(|line| ends.note(line));
         if let Records::Lines(delimiter) = self.form.records {
             return Ok(Box::new(Lines { text, delimiter, ends, notes, last: None, added, is_end }));
         }

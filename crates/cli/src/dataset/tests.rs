@@ -75,7 +75,7 @@ impl Run<'_> {
         let target = (&shards, self.compression, &mut sink);
         let written = set.shuffle((&counted, &order), &mut store, target, &())?;
         assert_eq!(written.shards.len() as u64, self.shards);
-        assert_eq!(written.summary.items, shards.records());
+        assert_eq!(written.summary.unwrap().items, shards.records());
         Ok((sink.0, counted))
     }
 }
@@ -196,11 +196,11 @@ fn check(case: u64) {
     let header = header_line.repeat(headers as usize);
     let trailer = records.trailer();
     let (mut all, mut files, mut ends_added) = (Vec::new(), Vec::new(), 0);
-    let most = *[3, 30, 600].choose(&mut rng).unwrap();
+    let most = *[3, 30, 600, 3000].choose(&mut rng).unwrap();
     for number in 0..rng.random_range(1..6) {
         let count = rng.random_range(0..=most);
         let own: Vec<_> =
-            (0..count).map(|k| record(&mut rng, &records, number * 1000 + k)).collect();
+            (0..count).map(|k| record(&mut rng, &records, number * 10_000 + k)).collect();
         let mut text = [&header[..], &own.concat(), trailer].concat();
         let end = own.last().filter(|_| !is_tar && rng.random());
         if let Some(end) = end {
@@ -235,7 +235,7 @@ fn check(case: u64) {
         files.push(file(&mut rng, format!("input {number}"), &text));
         all.extend(own);
     }
-    let memory = *[1 << 18, (1 << 18) + 1, 1 << 20, 1 << 26].choose(&mut rng).unwrap();
+    let memory = *[1 << 20, (1 << 20) + 1, 1 << 23, 1 << 26].choose(&mut rng).unwrap();
     let seed: u64 = rng.random();
     let codec = *Codec::ALL.choose(&mut rng).unwrap();
     let (part, shards) = (rng.random_bool(0.3), rng.random_range(1..7));
@@ -265,12 +265,11 @@ fn check(case: u64) {
     }
 }
 
-/// `BIJECTIVE_SHUFFLE_LONG=1 cargo test --release -p bijective-shuffle-cli --lib random_sets` takes
-/// minutes.
+/// `BIJECTIVE_SHUFFLE_LONG=1 cargo test -p bijective-shuffle-cli --lib random_sets` takes minutes.
 #[test]
 fn random_sets_are_shuffled_and_put_back() {
     let long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
-    (0..if long { 10_000 } else { 120 }).for_each(check);
+    (0..if long { 10_000 } else { 60 }).for_each(check);
 }
 
 /// What is said of a file that cannot be shuffled.
@@ -374,7 +373,7 @@ fn folders_in_archives_are_left_out_and_counted() {
     let (shuffled, counted) = Run { way: &shuffle, form: run.form.clone(), ..run }
         .run(&[Held("f".to_owned(), tar)])
         .unwrap();
-    assert_eq!((counted.records(), counted.left_out()), (2, 1024 + 2048));
+    assert_eq!((counted.records(), counted.left_out()), (2, 2));
     let (back, _) = run.run(&shuffled).unwrap();
     assert!(back[0].1 == [&one[..], &two, &[0; 1024]].concat());
 }
@@ -390,7 +389,7 @@ fn split(records: &Records, text: &[u8], step: usize) -> Result<Vec<Vec<u8>>, Br
                 assert!(!is_end);
                 end = (end + step).min(text.len());
             }
-            Found::Skip(bytes) => at += bytes,
+            Found::Skip { bytes, .. } => at += bytes,
             Found::Record { bytes, end } => {
                 found.push([&text[at..at + bytes], &end].concat());
                 at += bytes;

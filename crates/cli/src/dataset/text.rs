@@ -13,7 +13,7 @@ pub(super) struct Text<'i> {
     bytes: Vec<u8>,
     at: usize,
     is_end: bool,
-    /// How many bytes were skipped.
+    /// How many things were skipped.
     skipped: u64,
 }
 
@@ -37,7 +37,7 @@ impl<'i> Text<'i> {
         self.at += bytes;
     }
 
-    /// How many bytes were skipped since it was asked last.
+    /// How many things were skipped since it was asked last.
     pub(super) fn take_skipped(&mut self) -> u64 {
         std::mem::take(&mut self.skipped)
     }
@@ -68,8 +68,8 @@ impl<'i> Text<'i> {
                 Ok(Found::Record { bytes, end }) if bytes + end.len() <= most => {
                     return Ok(Some((bytes, end)));
                 }
-                Ok(Found::Skip(bytes)) => {
-                    self.skipped += bytes as u64;
+                Ok(Found::Skip { bytes, entries }) => {
+                    self.skipped += entries;
                     self.advance(bytes);
                 }
                 Ok(Found::More) if self.rest().len() <= most => self.read_more()?,
