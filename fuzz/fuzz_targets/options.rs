@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 #[allow(dead_code, reason = "the program uses more of it")]
 mod selection;
 
-use selection::{Places, Selection, Shard};
+use selection::{Head, Places, Selection, Shard};
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
@@ -28,6 +28,9 @@ fuzz_target!(|input: Input| {
     let Input { items, seed, is_undone, shard, range, head, text } = input;
     let _ = (text.parse::<Shard>().is_ok(), text.parse::<Places>().is_ok());
     let _ = text.parse::<selection::Numbers>();
+    if let Ok(head) = text.parse::<Head>() {
+        assert!(head.share.is_none_or(|share| share.of(items.into()) <= items.into()));
+    }
     let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
     let shard_text = shard.map(|(rank, world)| format!("{rank}/{world}"));
     let range_text = range.map(|(start, end)| format!("{}..{}", number(start), number(end)));
@@ -47,7 +50,7 @@ fuzz_target!(|input: Input| {
         is_undone,
         shard: shard_option,
         range: range_option,
-        head,
+        head: head.map(|count| Head { count, share: None }),
     };
     let permutation = Permutation::new(items.into(), seed);
     let all = if is_undone { permutation.inverse().to_vec() } else { permutation.to_vec() };

@@ -11,7 +11,10 @@ use clap::{ArgAction, CommandFactory, Parser, ValueEnum};
 
 use crate::failure::Failure;
 use crate::memory::Memory;
-use crate::selection::{Numbers, Places, Selection, Shard};
+use crate::selection::{Head, Numbers, Places, Selection, Shard};
+#[cfg(feature = "datasets")]
+use crate::sets::SetArguments;
+use crate::temporary::Temporary;
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine.
@@ -31,13 +34,13 @@ pub(crate) struct Arguments {
     epoch: Option<u64>,
 
     /// Put lines back that were shuffled with the same seed and epoch
-    #[arg(long, overrides_with = "undo", requires = "seed", conflicts_with = "head")]
+    #[arg(long, overrides_with = "undo", conflicts_with = "head")]
     undo: bool,
 
-    /// Write at most N lines, the smallest N if there are several
+    /// Write at most N lines, or N% of all, the smallest N if there are several
     #[arg(short = 'n', long = "head-count", visible_alias = "head", value_name = "N")]
-    #[arg(action = ArgAction::Append, value_parser = parse_count)]
-    head: Vec<u64>,
+    #[arg(action = ArgAction::Append)]
+    head: Vec<Head>,
 
     /// Write the share of worker R, counted from 0, of W workers
     #[arg(long, value_name = "R/W", conflicts_with = "repeat")]
@@ -91,9 +94,13 @@ pub(crate) struct Arguments {
     memory: Option<Memory>,
 
     /// Keep what does not fit memory in this folder, and not in that of $TMPDIR, and leave 256M
-    /// free there
-    #[arg(long, value_name = "DIR")]
-    temp: Option<PathBuf>,
+    /// free there; if there are several, a part in each
+    #[arg(long, value_name = "DIR", action = ArgAction::Append)]
+    temp: Vec<PathBuf>,
+
+    #[cfg(feature = "datasets")]
+    #[command(flatten)]
+    pub(crate) sets: SetArguments,
 
     /// Compute the order there: cpu, cuda, or auto for the faster of the two
     #[arg(long, value_enum, default_value_t = BackendName::Cpu, hide_possible_values = true)]
@@ -124,6 +131,11 @@ impl Arguments {
             let why = "the seed of '--seed <SEED>' has an epoch, and '--epoch <N>' gives another";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
         }
+        let has_folder = arguments.operands.iter().any(|path| Path::new(path).is_dir());
+        if arguments.undo && arguments.seed.is_none() && !has_folder {
+            let why = "'--undo' needs '--seed <SEED>', unless it is given a folder of shards";
+            return Err(Self::command().error(ErrorKind::MissingRequiredArgument, why));
+        }
         if let [first, others @ ..] = arguments.outputs.as_slice()
             && others.iter().any(|other| other != first)
         {
@@ -138,16 +150,28 @@ impl Arguments {
         self.outputs.first().map(PathBuf::as_path)
     }
 
+    /// The seed with its epoch, if one was given.
+    pub(crate) fn seed(&self) -> Option<Seed> {
+        let seed = self.seed?.seed;
+        Some(self.epoch.map_or(seed, |epoch| seed.with_epoch(epoch)))
+    }
+
+    /// Whether lines are put back.
+    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
+    pub(crate) fn is_undone(&self) -> bool {
+        self.undo
+    }
+
     /// The lines that are written, and their order. Draws a seed if none was given.
     pub(crate) fn selection(&self) -> Selection {
-        let seed = self.seed.map_or_else(|| Seed::new(rand::random()), |text| text.seed);
+        let drawn = || Seed::new(rand::random()).with_epoch(self.epoch.unwrap_or(0));
         Selection {
-            seed: self.epoch.map_or(seed, |epoch| seed.with_epoch(epoch)),
+            seed: self.seed().unwrap_or_else(drawn),
             backend: self.backend(),
             is_undone: self.undo,
             shard: self.shard,
             range: self.range,
-            head: self.head.iter().copied().min(),
+            head: self.head.iter().copied().reduce(Head::min),
         }
     }
 
@@ -162,6 +186,8 @@ impl Arguments {
             let why = "rows of arrays and tables have no such ends";
             return Err(Failure::new("--zero-terminated", why));
         }
+        #[cfg(feature = "datasets")]
+        self.sets.check_for_rows()?;
         Ok(())
     }
 
@@ -175,9 +201,14 @@ impl Arguments {
         self.memory.unwrap_or_else(Memory::available).bytes()
     }
 
-    /// The folder for what does not fit memory.
-    pub(crate) fn temporary_folder(&self) -> PathBuf {
-        self.temp.clone().unwrap_or_else(std::env::temp_dir)
+    /// Where what does not fit memory is kept.
+    pub(crate) fn temporary(&self) -> Temporary {
+        let is_given = !self.temp.is_empty();
+        Temporary {
+            folders: if is_given { self.temp.clone() } else { vec![std::env::temp_dir()] },
+            #[cfg(feature = "datasets")]
+            is_compressed: self.sets.temp_compress,
+        }
     }
 
     /// Where the order is computed.
@@ -202,17 +233,6 @@ impl FromStr for SeedText {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self { seed: text.parse()?, has_epoch: text.contains('@') })
-    }
-}
-
-/// A number of lines. One that overflows is as good as the largest.
-fn parse_count(text: &str) -> Result<u64, &'static str> {
-    match text.parse() {
-        Ok(count) => Ok(count),
-        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Ok(u64::MAX)
-        }
-        Err(_) => Err("invalid line count"),
     }
 }
 

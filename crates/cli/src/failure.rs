@@ -17,6 +17,18 @@ impl Failure {
     pub(crate) fn new(what: impl fmt::Display, why: impl fmt::Display) -> Self {
         Self { what: what.to_string(), why: why.to_string() }
     }
+
+    /// What could not be done, or with what.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Why.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn why(&self) -> &str {
+        &self.why
+    }
 }
 
 impl fmt::Display for Failure {

@@ -1,10 +1,9 @@
 //! [`Job`]: inputs to an output, in memory or not.
 
 use std::io::{Cursor, Read, Seek, Write};
-use std::path::Path;
 
 use bijective_shuffle::{Permutation, Rows, Word, Workspace};
-use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order, Summary, TemporaryFile};
+use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order, Summary};
 
 use crate::failure::{Context, Failure};
 use crate::gather::{Divided, Echoed, Records, write_items};
@@ -14,6 +13,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::repeat;
 use crate::selection::Selection;
+use crate::temporary::Temporary;
 use crate::text::Text;
 
 /// What is to be done with the items of some inputs.
@@ -22,12 +22,12 @@ pub(crate) struct Job<'a> {
     pub(crate) is_repeated: bool,
     /// The bytes that may be held.
     pub(crate) memory: usize,
-    pub(crate) temporary_folder: &'a Path,
+    pub(crate) temporary: &'a Temporary,
     pub(crate) progress: &'a Progress,
 }
 
 /// What was done.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
     /// The number of items that there were.
     pub(crate) found: u64,
@@ -39,6 +39,9 @@ pub(crate) struct Done {
     pub(crate) ends_added: u64,
     /// How, if the items did not fit memory.
     pub(crate) summary: Option<Summary>,
+    /// What was read and written, if it was a data set.
+    #[cfg(feature = "datasets")]
+    pub(crate) set: Option<crate::sets::SetDone>,
 }
 
 /// What an item takes in memory, besides its bytes, in words: where it is, its number in the order,
@@ -207,7 +210,7 @@ impl Job<'_> {
     pub(crate) fn items(&self, order: &Order) -> u64 {
         let places = order.places();
         match (self.is_repeated, self.selection.head) {
-            (true, Some(head)) => head,
+            (true, Some(head)) => head.of(order.len()),
             _ => places.end - places.start,
         }
     }
@@ -220,7 +223,8 @@ impl Job<'_> {
     ) -> Result<Done, Failure> {
         let found = items.count() as u64;
         if self.is_repeated {
-            let (seed, head) = (self.selection.seed, self.selection.head);
+            let seed = self.selection.seed;
+            let head = self.selection.head.map(|head| head.of(found));
             return repeat::items(items, seed, head, output, self.progress);
         }
         let order = self.order(found)?;
@@ -244,8 +248,7 @@ impl Job<'_> {
         let shuffle = FileShuffle::new(items, memory);
         let count = shuffle.count(source, self.progress)?;
         let order = self.selection.order(count.items)?;
-        let mut store =
-            TemporaryFile::in_folder(self.temporary_folder).map_err(FilesError::Temporary)?;
+        let mut store = self.temporary.store().map_err(FilesError::Temporary)?;
         let summary = shuffle.run(&order, &count, source, &mut store, output, self.progress)?;
         let (items, bytes) = (summary.items, summary.bytes);
         Ok(Done { found: count.items, items, bytes, summary: Some(summary), ..Done::default() })
@@ -275,10 +278,17 @@ fn words(bytes: usize, lines: usize) -> usize {
 }
 
 /// What is said of an error.
-fn explain(error: FilesError, inputs: &Inputs, output: &Output) -> Failure {
+pub(crate) fn explain(error: FilesError, inputs: &Inputs, output: &Output) -> Failure {
+    match error {
+        FilesError::Write(error) => output.failure(&error),
+        error => explain_input(error, inputs),
+    }
+}
+
+/// What is said of an error that is not one of the output.
+pub(crate) fn explain_input(error: FilesError, inputs: &Inputs) -> Failure {
     match error {
         FilesError::Read(error) => inputs.failure(&error),
-        FilesError::Write(error) => output.failure(&error),
         FilesError::Temporary(error) => Failure::new("temporary file", error),
         FilesError::Changed => Failure::new(inputs.name(), CHANGED),
         FilesError::ItemTooLong { item, most } => {

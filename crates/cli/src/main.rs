@@ -31,8 +31,11 @@ mod report;
 mod rows;
 mod run;
 mod selection;
+#[cfg(feature = "datasets")]
+mod sets;
 mod signals;
 mod streams;
+mod temporary;
 mod text;
 mod threads;
 

@@ -17,7 +17,7 @@ pub(crate) struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Done { items, bytes, ends_added, summary, .. } = self.done;
+        let Done { items, bytes, ends_added, summary, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let seconds = self.elapsed.as_secs_f64();
@@ -27,10 +27,14 @@ impl fmt::Display for Report {
                 "lines {items}, bytes {bytes}, seconds {seconds:.3}, backend {backend}, \
                  seed {seed}, epoch {epoch}"
             )?;
-            return match ends_added {
-                0 => Ok(()),
-                _ => write!(f, ", line ends added {ends_added}"),
-            };
+            if *ends_added > 0 {
+                write!(f, ", line ends added {ends_added}")?;
+            }
+            #[cfg(feature = "datasets")]
+            if let Some(set) = &self.done.set {
+                write!(f, ", {set}")?;
+            }
+            return Ok(());
         }
         let of = |number: fn(&bijective_shuffle_cli::files::Summary) -> u64| {
             summary.as_ref().map_or(0, number)
@@ -43,7 +47,12 @@ impl fmt::Display for Report {
             "{{\"lines\":{items},\"bytes\":{bytes},\"seconds\":{seconds:.6},\
              \"backend\":\"{backend}\",\"seed\":\"{seed}\",\"epoch\":{epoch},\
              \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes},\
-             \"line_ends_added\":{ends_added}}}"
-        )
+             \"line_ends_added\":{ends_added}"
+        )?;
+        #[cfg(feature = "datasets")]
+        if let Some(set) = &self.done.set {
+            write!(f, ",{}", set.to_json())?;
+        }
+        f.write_str("}")
     }
 }

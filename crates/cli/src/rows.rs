@@ -75,7 +75,7 @@ mod enabled {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
-    use bijective_shuffle_cli::files::{Summary, TemporaryFile};
+    use bijective_shuffle_cli::files::Summary;
     use bijective_shuffle_cli::tables::{
         IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
     };
@@ -207,7 +207,7 @@ mod enabled {
                 (shuffle.run_blocks(window, seed, places, table, writer, job.progress)?, false)
             }
             None => {
-                let store = TemporaryFile::in_folder(job.temporary_folder);
+                let store = job.temporary.store();
                 let mut store = store.map_err(TableError::Temporary)?;
                 (shuffle.run(&order, table, &mut store, &mut *writer, job.progress)?, true)
             }

@@ -16,7 +16,9 @@ use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};
 use crate::report::Report;
 use crate::rows::{self, Rows, is_table};
-use crate::selection::{self, Numbers};
+use crate::selection::{self, Head, Numbers};
+#[cfg(feature = "datasets")]
+use crate::sets;
 use crate::{signals, threads};
 
 /// Does everything that is asked for, but for telling how it went.
@@ -26,26 +28,54 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
     signals::end_aborts();
     selection::check_backend(arguments.backend()).context("cannot shuffle")?;
     signals::install().context("signals")?;
-    let selection = arguments.selection();
     let progress = Progress::new(delay(arguments));
-    let temporary_folder = arguments.temporary_folder();
-    let job = Job {
-        selection,
+    let temporary = arguments.temporary();
+    let mut job = Job {
+        selection: arguments.selection(),
         is_repeated: arguments.repeat,
         memory: arguments.memory(),
-        temporary_folder: &temporary_folder,
+        temporary: &temporary,
         progress: &progress,
     };
-    let done = if arguments.together {
-        together(arguments, &job)?
-    } else {
-        let mut output = Output::open(arguments.output(), &temporary_folder)?;
-        let done = single(arguments, &job, &mut output)?;
-        output.commit()?;
-        done
-    };
-    let (elapsed, is_json) = (started.elapsed(), arguments.stats);
+    let done = all(arguments, &mut job)?;
+    let (elapsed, is_json, selection) = (started.elapsed(), arguments.stats, job.selection);
     Ok(Report { selection, done, elapsed, is_json })
+}
+
+/// Everything to one output, or to several.
+fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
+    #[cfg(feature = "datasets")]
+    let files = {
+        let is_read = !reads_nothing(arguments, job);
+        let walked = if is_read { sets::files(arguments)? } else { sets::unread(arguments) };
+        if let Some(index) = &walked.index
+            && arguments.is_undone()
+        {
+            job.selection.seed = sets::seed_of(index, arguments)?;
+        } else if arguments.is_undone() && arguments.seed().is_none() {
+            return Err(Failure::new("--undo", "there is no index with a seed: give --seed"));
+        }
+        walked.files
+    };
+    #[cfg(not(feature = "datasets"))]
+    let files = arguments.files();
+    if arguments.together {
+        return together(arguments, job);
+    }
+    #[cfg(feature = "datasets")]
+    if let Some(folder) = &arguments.sets.output_dir {
+        if let Some(file) = files.iter().find(|path| is_table(path) || arrays::is_array(path)) {
+            return Err(Failure::new(
+                file.display(),
+                "rows are written to one file: give --output",
+            ));
+        }
+        return sets::to_folder(&files, folder, arguments, job);
+    }
+    let mut output = Output::open(arguments.output(), job.temporary.folder())?;
+    let done = single(&files, arguments, job, &mut output)?;
+    output.commit()?;
+    Ok(done)
 }
 
 /// After what time the progress is shown, if ever.
@@ -60,7 +90,12 @@ fn delay(arguments: &Arguments) -> Option<Duration> {
 }
 
 /// Everything to one output.
-fn single(arguments: &Arguments, job: &Job, output: &mut Output) -> Result<Done, Failure> {
+fn single(
+    files: &[PathBuf],
+    arguments: &Arguments,
+    job: &Job,
+    output: &mut Output,
+) -> Result<Done, Failure> {
     let delimiter = arguments.delimiter();
     if let Some(numbers) = arguments.input_range {
         return range(numbers, delimiter, job, output);
@@ -70,7 +105,16 @@ fn single(arguments: &Arguments, job: &Job, output: &mut Output) -> Result<Done,
         let echoed = Echoed::new(lines, delimiter);
         return job.arguments(&echoed, output);
     }
-    read_and_shuffle(&arguments.files(), arguments, job, output)
+    read_and_shuffle(files, arguments, job, output)
+}
+
+/// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
+fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
+    #[cfg(feature = "datasets")]
+    if arguments.sets.output_dir.is_some() || sets::is_asked_for(arguments) {
+        return false;
+    }
+    job.selection.head.is_some_and(Head::is_none) && arguments.header == 0
 }
 
 /// The items of files to one output.
@@ -92,17 +136,21 @@ fn read_and_shuffle(
         return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
     }
     let are_arrays = are_arrays(files, arguments)?;
-    if job.selection.head == Some(0) && !are_arrays && arguments.header == 0 {
-        // Nothing is read if nothing is wanted, as by `shuf`. Only a header would be.
+    if reads_nothing(arguments, job) && !are_arrays {
         return Ok(Done::default());
     }
     let has_records = arguments.record.is_some() || are_arrays;
     let delimiter = arguments.delimiter();
+    #[cfg(feature = "datasets")]
+    let is_set = sets::is_asked_for(arguments);
+    #[cfg(not(feature = "datasets"))]
+    let is_set = false;
     let opening = Opening {
-        delimiter: (!has_records).then_some(delimiter),
+        delimiter: (!has_records && !is_set).then_some(delimiter),
+        decodes: cfg!(feature = "datasets") && !job.is_repeated,
         memory: job.held(),
         longest: job.longest(delimiter),
-        temporary_folder: job.temporary_folder,
+        temporary_folder: job.temporary.folder(),
         progress: job.progress,
     };
     let mut inputs = Inputs::open(files, &opening)?;
@@ -113,6 +161,10 @@ fn read_and_shuffle(
     if are_arrays {
         return arrays::shuffle(inputs, job, output);
     }
+    #[cfg(feature = "datasets")]
+    if is_set || inputs.are_encoded() {
+        return sets::to_file(&inputs, arguments, job, output);
+    }
     job.lines(inputs, delimiter, output)
 }
 
@@ -122,10 +174,11 @@ fn range(numbers: Numbers, delimiter: u8, job: &Job, output: &mut Output) -> Res
     let selection = job.selection;
     job.progress.start_bytes("writing", None);
     let written = if job.is_repeated {
-        if count == 0 && selection.head != Some(0) {
+        if count == 0 && selection.head.is_none_or(|head| !head.is_none()) {
             return Err(Failure::new("input", "there are no lines to repeat"));
         }
-        let mut draws = Draws::new(selection.seed, count, selection.head);
+        let mut draws =
+            Draws::new(selection.seed, count, selection.head.map(|head| head.of(count)));
         repeat::numbers(|| draws.batch(), first, delimiter, output, job.progress)
     } else {
         let order = selection.order(count).context("cannot shuffle")?;
@@ -156,7 +209,7 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         if !names.insert(name) {
             return Err(Failure::new(file.display(), "another input has the same name"));
         }
-        let mut output = Output::open(Some(&folder.join(name)), job.temporary_folder)?;
+        let mut output = Output::open(Some(&folder.join(name)), job.temporary.folder())?;
         let done = read_and_shuffle(std::slice::from_ref(file), arguments, job, &mut output)?;
         output.close()?;
         outputs.push(output);

@@ -15,7 +15,7 @@ pub(crate) struct Selection {
     pub(crate) shard: Option<Shard>,
     pub(crate) range: Option<Places>,
     /// The most items.
-    pub(crate) head: Option<u64>,
+    pub(crate) head: Option<Head>,
 }
 
 impl Selection {
@@ -38,9 +38,96 @@ impl Selection {
         }
         if let Some(head) = self.head {
             let len = left(&order);
-            order = order.range(0..head.min(len))?;
+            order = order.range(0..head.of(len).min(len))?;
         }
         Ok(order)
+    }
+}
+
+/// How many items there are at most: a number, a share, or the smaller of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) count: u64,
+    pub(crate) share: Option<Share>,
+}
+
+impl Head {
+    /// The smaller of two.
+    pub(crate) fn min(self, other: Self) -> Self {
+        let share = self.share.into_iter().chain(other.share).min();
+        Self { count: self.count.min(other.count), share }
+    }
+
+    /// How many of so many items. Draws with repetition may be more than the items.
+    pub(crate) fn of(self, items: u64) -> u64 {
+        self.share.map_or(self.count, |share| self.count.min(share.of(items)))
+    }
+
+    /// Whether it is nothing, whatever there is.
+    pub(crate) fn is_none(self) -> bool {
+        self.of(u64::MAX) == 0
+    }
+}
+
+impl FromStr for Head {
+    type Err = &'static str;
+
+    /// A number of items, or a share of all such as `1%`. A number that overflows is as good as
+    /// the largest.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.ends_with('%') {
+            let share = text.parse().map_err(|_| "invalid share: give one such as 1% or 0.5%")?;
+            return Ok(Self { count: u64::MAX, share: Some(share) });
+        }
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let count = is_number.then(|| text.parse().unwrap_or(u64::MAX));
+        Ok(Self { count: count.ok_or("invalid line count")?, share: None })
+    }
+}
+
+/// A part of all items, of at most 1, exactly as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Share {
+    /// In units of the 10^18th part.
+    parts: u64,
+}
+
+impl Share {
+    pub(crate) const ALL: Self = Self { parts: 10_u64.pow(18) };
+
+    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
+    pub(crate) const NONE: Self = Self { parts: 0 };
+
+    /// So much of a number of items, rounded down.
+    pub(crate) fn of(self, items: u64) -> u64 {
+        // Not above `items`.
+        (u128::from(items) * u128::from(self.parts) / u128::from(Self::ALL.parts)) as u64
+    }
+
+    /// Both together, if they are not more than all.
+    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
+    pub(crate) fn and(self, other: Self) -> Option<Self> {
+        let parts = self.parts + other.parts;
+        (parts <= Self::ALL.parts).then_some(Self { parts })
+    }
+}
+
+impl FromStr for Share {
+    type Err = &'static str;
+
+    /// A number with a decimal point, or per cent.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (number, digits) = match text.strip_suffix('%') {
+            Some(number) => (number, 16),
+            None => (text, 18),
+        };
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let is_number = (number.len() > 1 || !whole.is_empty())
+            && (whole.bytes().chain(part.bytes())).all(|byte| byte.is_ascii_digit())
+            && part.len() <= digits;
+        let parts = is_number.then(|| format!("{whole}{part:0<digits$}").parse().ok()).flatten();
+        let parts = parts.filter(|&parts| parts <= Self::ALL.parts);
+        Ok(Self { parts: parts.ok_or("give a share of at most 1, such as 0.98 or 98%")? })
     }
 }
 
@@ -137,6 +224,32 @@ mod tests {
         assert_eq!(places("3..3"), Some((3, Some(3))));
         for text in ["", "3", "5..3", "3-5", "a..b", "1...2"] {
             assert_eq!(places(text), None, "{text}");
+        }
+        let head = |text: &str| text.parse::<Head>().map(|head| head.of(1000)).ok();
+        assert_eq!(head("10"), Some(10));
+        assert_eq!(head("99999999999999999999999"), Some(u64::MAX));
+        assert_eq!(head("1%"), Some(10));
+        assert_eq!(head("0.19%"), Some(1));
+        assert_eq!(head("100%"), Some(1000));
+        for text in ["", "-1", "1.5", "%", ".%", "101%", "1%%", "a%", "1e2", "0.00000000000000001%"]
+        {
+            assert_eq!(head(text), None, "{text}");
+        }
+        let least = |one: &str, other: &str| {
+            let (one, other): (Head, Head) = (one.parse().unwrap(), other.parse().unwrap());
+            one.min(other).of(1000)
+        };
+        assert_eq!(least("10%", "5"), 5);
+        assert_eq!(least("10%", "500"), 100);
+        assert_eq!(least("500", "400"), 400);
+        assert_eq!(least("10%", "20%"), 100);
+        let share = |text: &str| text.parse::<Share>().map(|share| share.of(u64::MAX)).ok();
+        assert_eq!(share("1"), Some(u64::MAX));
+        assert_eq!(share(".5"), Some(u64::MAX / 2));
+        assert_eq!(share("50%"), Some(u64::MAX / 2));
+        assert_eq!(share("0.000000000000000001"), Some(18));
+        for text in ["", ".", "1.1", "2", "-0.5", "0.0000000000000000001"] {
+            assert_eq!(share(text), None, "{text}");
         }
         let numbers =
             |text: &str| text.parse::<Numbers>().map(|range| (range.first, range.count)).ok();

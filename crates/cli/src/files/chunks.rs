@@ -1,7 +1,7 @@
 //! [`read_chunks`]: a source in pieces of whole items.
 
 use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Mutex, PoisonError};
 
 use bijective_shuffle::Error;
 
@@ -29,23 +29,30 @@ pub(super) struct End {
     pub(super) bytes: u64,
 }
 
-/// Reads a source to its end, and sends it in chunks of whole items. A delimiter is added to the
-/// last line if it has none. Chunks that come back through `empty` are used again.
+/// Reads a source to its end, in chunks of whole items. A delimiter is added to the last line if it
+/// has none. `take` takes a chunk and returns memory for the next; it ends early, without an error,
+/// if that returns none.
 ///
-/// It ends early, without an error, if nobody receives.
+/// An item that is longer than what is read at a time waits for `long`, so that there is one such
+/// item in all sources that are read at the same time.
 pub(super) fn read_chunks(
     mut source: impl Read,
     items: Items,
-    budget: Budget,
-    full: &SyncSender<Vec<u8>>,
-    empty: &Receiver<Vec<u8>>,
+    (budget, step): (Budget, usize),
+    long: &Mutex<()>,
+    mut take: impl FnMut(Vec<u8>) -> Option<Vec<u8>>,
 ) -> Result<End, Stopped> {
-    let step = budget.chunk();
     let mut end = End { is_terminated: true, bytes: 0 };
     // What was read of an item that is not whole.
     let mut rest = Vec::new();
+    let mut chunk = Vec::new();
+    let mut is_long = None;
     loop {
-        let mut chunk = empty.try_recv().unwrap_or_default();
+        if rest.len() <= step {
+            is_long = None;
+        } else if is_long.is_none() {
+            is_long = Some(long.lock().unwrap_or_else(PoisonError::into_inner));
+        }
         chunk.clear();
         // One byte is for a delimiter.
         reserve(&mut chunk, rest.len() + step + 1).map_err(Stopped::OutOfMemory)?;
@@ -67,7 +74,11 @@ pub(super) fn read_chunks(
         if is_last && !rest.is_empty() {
             return Err(Stopped::PartOfRecord(rest.len()));
         }
-        if (!chunk.is_empty() && full.send(chunk).is_err()) || is_last {
+        if !chunk.is_empty() {
+            let Some(next) = take(chunk) else { return Ok(end) };
+            chunk = next;
+        }
+        if is_last {
             return Ok(end);
         }
         if rest.len() > budget.longest_item() {

@@ -1,16 +1,21 @@
 //! [`distribute`]: pass 1, items to their buckets.
 
-use std::io::Read;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
+use bijective_shuffle::Error;
+
 use super::buckets::{Bucket, Distributor, Sink};
 use super::budget::{Budget, Split};
-use super::chunks::{End, Stopped, read_chunks};
+use super::chunks::{End, Stopped};
 use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
+use super::order::Order;
+use super::parts::Parts;
+use super::place::Spare;
+use super::readers::{Ends, Readers};
 use super::store::Store;
 use super::watch::Watch;
 
@@ -59,25 +64,113 @@ impl<'m> Sink<'m> for ToWriter<'m> {
     }
 }
 
-/// Reads a source and appends its items to a store, bucket by bucket. One thread reads, one
+/// What is read: parts, and what each has.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'s> {
+    pub(super) parts: &'s dyn Parts,
+    pub(super) counts: &'s [Count],
+}
+
+/// Why not all items came to their buckets.
+enum Stop {
+    Gone,
+    /// There are other items than were counted.
+    Changed,
+    Order(Error),
+}
+
+impl From<Gone> for Stop {
+    fn from(_: Gone) -> Self {
+        Self::Gone
+    }
+}
+
+/// The keys of items of parts that come in turns.
+struct PartKeys<'o> {
+    order: &'o Order,
+    /// The items of each part.
+    items: Vec<Range<u64>>,
+    /// How many of them have come.
+    taken: Vec<u64>,
+    /// The keys of the parts of which some have come, and not all.
+    open: Vec<Option<Keys<'o>>>,
+}
+
+impl<'o> PartKeys<'o> {
+    fn new(order: &'o Order, counts: &[Count]) -> Self {
+        let mut end = 0;
+        let items = counts.iter().map(|count| {
+            let start = end;
+            end += count.items;
+            start..end
+        });
+        let items = items.collect();
+        let open = counts.iter().map(|_| None).collect();
+        Self { order, items, taken: vec![0; counts.len()], open }
+    }
+
+    /// Visits the items of a part's next chunk, each with its key.
+    fn visit(
+        &mut self,
+        part: usize,
+        chunk: &[u8],
+        items: Items,
+        mut visit: impl FnMut(u64, &[u8]) -> Result<(), Gone>,
+    ) -> Result<(), Stop> {
+        let range = self.items[part].clone();
+        let all = range.end - range.start;
+        if self.taken[part] == 0 && all > 0 {
+            self.open[part] = Some(Keys::of_items(self.order, range).map_err(Stop::Order)?);
+        }
+        let keys = self.open[part].as_mut().ok_or(Stop::Changed)?;
+        let mut rest = chunk;
+        while let Some(length) = items.first(rest) {
+            let (item, others) = rest.split_at(length);
+            visit(keys.next().ok_or(Stop::Changed)?, item)?;
+            self.taken[part] += 1;
+            rest = others;
+        }
+        if self.taken[part] > all {
+            return Err(Stop::Changed);
+        }
+        if self.taken[part] == all {
+            // The batch of each takes memory.
+            self.open[part] = None;
+        }
+        Ok(())
+    }
+}
+
+/// Reads a source and appends its items to a store, bucket by bucket. Some threads read, one
 /// writes, and the calling one distributes.
 pub(super) fn distribute(
     job: Job,
-    count: &Count,
-    mut keys: Keys,
+    order: &Order,
     split: Split,
-    source: impl Read + Send,
+    source: Source,
     store: &mut impl Store,
     watch: &dyn Watch,
 ) -> Result<Vec<Bucket>, FilesError> {
     let end = store.bytes();
     let mut memory = split.memory(MOVING)?;
-    let mut items = 0;
+    let mut keys = PartKeys::new(order, source.counts);
+    let wanted = Keys::new(order)?.wanted();
+    let readers = Readers::new(job, source.parts, source.counts.len());
+    let used = Spare::default();
     let (buckets, read, written) = thread::scope(|scope| -> Result<_, FilesError> {
         let (full, chunks) = sync_channel(1);
-        let (used, empty) = channel();
-        let read = move || read_chunks(source, job.items, job.budget, &full, &empty);
-        let reader = start(scope, read)?;
+        let mut reading = Vec::new();
+        for _ in 0..readers.threads() {
+            let (full, readers, used) = (full.clone(), &readers, &used);
+            let read = move || {
+                readers.read(|part, chunk| {
+                    full.send((part, chunk)).ok()?;
+                    Some(used.take())
+                })
+            };
+            reading.push(start(scope, read)?);
+        }
+        drop(full);
         let (blocks, waiting) = sync_channel(WAITING);
         let (written, spare) = channel();
         let (long_written, long) = channel();
@@ -104,37 +197,53 @@ pub(super) fn distribute(
         };
         let writer = start(scope, write)?;
         let sink = ToWriter { blocks, spare, long };
-        let mut distributor = Distributor::new(keys.wanted(), split, slots, end, sink);
+        let mut distributor = Distributor::new(wanted, split, slots, end, sink);
         let distribute = || {
-            for chunk in chunks {
-                let mut rest = chunk.as_slice();
-                while let Some(length) = job.items.first(rest) {
-                    // There is no key if the source has more items than before.
-                    let Some(key) = keys.next() else { return Ok(()) };
-                    let (item, others) = rest.split_at(length);
-                    distributor.push(key, item)?;
-                    items += 1;
-                    rest = others;
-                }
+            for (part, chunk) in chunks {
+                keys.visit(part, &chunk, job.items, |key, item| distributor.push(key, item))?;
                 watch.advance(chunk.len() as u64);
-                let _ = used.send(chunk);
+                used.give(chunk);
             }
             Ok(())
         };
-        let distributed = distribute();
+        let distributed: Result<(), Stop> = distribute();
         // Either way the distributor is gone after this, and the writer stops waiting for it.
-        let buckets = distributed.and_then(|()| distributor.finish());
-        Ok((buckets, joined(reader), joined(writer)))
+        let buckets = distributed.and_then(|()| Ok(distributor.finish()?));
+        Ok((buckets, reading.into_iter().flat_map(joined).collect(), joined(writer)))
     })?;
-    let End { is_terminated, bytes } = read.map_err(|stopped| job.error(stopped, items))?;
+    let items = |part: usize| keys.items[part].start + keys.taken[part];
+    let read = job.ends(read, source.counts.len(), items)?;
     written.map_err(FilesError::Temporary)?;
-    match buckets {
-        Ok(buckets) if Count { items, bytes, is_terminated } == *count => Ok(buckets),
-        _ => Err(FilesError::Changed),
-    }
+    let buckets = buckets.map_err(|stop| match stop {
+        Stop::Gone | Stop::Changed => FilesError::Changed,
+        Stop::Order(error) => FilesError::Order(error),
+    })?;
+    let found = read.iter().zip(&keys.taken).map(|(end, &items)| {
+        let End { is_terminated, bytes } = *end;
+        Count { items, bytes, is_terminated }
+    });
+    // A part that was not read has no items, or the threads have stopped.
+    if found.eq(source.counts.iter().copied()) { Ok(buckets) } else { Err(FilesError::Changed) }
 }
 
 impl Job {
+    /// How so many parts ended, in their order. One that was not read has no bytes. `items` is the
+    /// number of items that were read up to the end of a part.
+    pub(super) fn ends(
+        self,
+        ends: Ends,
+        parts: usize,
+        items: impl Fn(usize) -> u64,
+    ) -> Result<Vec<End>, FilesError> {
+        let mut all = vec![End { is_terminated: true, bytes: 0 }; parts];
+        let mut ends = ends;
+        ends.sort_by_key(|&(part, _)| part);
+        for (part, end) in ends {
+            all[part] = end.map_err(|stopped| self.error(stopped, items(part)))?;
+        }
+        Ok(all)
+    }
+
     /// The error for a reader that stopped, behind this number of items.
     pub(super) fn error(self, stopped: Stopped, item: u64) -> FilesError {
         match (stopped, self.items) {

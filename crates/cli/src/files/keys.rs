@@ -28,6 +28,8 @@ pub(crate) struct Keys<'o> {
     wanted: Range<u64>,
     /// The first item, or slot, that was not evaluated yet.
     next: u64,
+    /// The item behind the last one.
+    end: u64,
     batch: Vec<u64>,
     /// How many keys of the batch were taken.
     taken: usize,
@@ -46,7 +48,21 @@ impl<'o> Keys<'o> {
         } else {
             slot(permutation, places.start)?..slot(permutation, places.end)?
         };
-        Ok(Self { bijection, len, is_undone, wanted, next: 0, batch: Vec::new(), taken: 0 })
+        let (next, batch) = (0, Vec::new());
+        Ok(Self { bijection, len, is_undone, wanted, next, end: len, batch, taken: 0 })
+    }
+
+    /// The keys of some of the items. There may be more keys than items.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new), which only items behind the first can have if a shuffle is
+    /// undone.
+    pub(crate) fn of_items(order: &'o Order, items: Range<u64>) -> Result<Self, Error> {
+        let all = Self::new(order)?;
+        let next =
+            if all.is_undone { slot(order.permutation(), items.start)? } else { items.start };
+        Ok(Self { next, end: items.end, ..all })
     }
 
     /// The keys of the items that are wanted lie in this range.
@@ -67,16 +83,16 @@ impl<'o> Keys<'o> {
     /// Evaluates the next batch that has any keys.
     #[cold]
     fn refill(&mut self) -> bool {
-        let Self { bijection, len, .. } = *self;
+        let Self { bijection, len, end, .. } = *self;
         self.taken = 0;
         self.batch.clear();
         while self.batch.is_empty() {
             // Behind the last slot there may be no number.
-            let end = if self.is_undone { bijection.last() } else { len.saturating_sub(1) };
-            if len == 0 || self.next > end {
+            let last = if self.is_undone { bijection.last() } else { end.saturating_sub(1) };
+            if end == 0 || self.next > last {
                 return false;
             }
-            let count = BATCH.min((end - self.next).saturating_add(1));
+            let count = BATCH.min((last - self.next).saturating_add(1));
             self.batch.resize(count as usize, 0);
             let first = self.next;
             self.batch.par_chunks_mut(RUN).enumerate().for_each(|(run, keys)| {
@@ -136,6 +152,20 @@ mod tests {
                 for (place, (_, index)) in sorted.into_iter().enumerate() {
                     assert_eq!(places[index as usize], place as u64, "{len}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_some_items_are_those_of_all() {
+        for order in [Order::shuffle(150_001, 7), Order::unshuffle(150_001, 7)] {
+            let mut all = Keys::new(&order).unwrap();
+            let all: Vec<u64> = std::iter::from_fn(|| all.next()).collect();
+            for items in [0..0, 0..1, 0..150_001, 1..2, 70_000..150_000, 150_000..150_001] {
+                let mut some = Keys::of_items(&order, items.clone()).unwrap();
+                let (start, end) = (items.start as usize, items.end as usize);
+                let some = (start..end).map(|_| some.next());
+                assert!(some.eq(all[start..end].iter().copied().map(Some)), "{items:?}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! [`Placer`]: pass 2, buckets in order to the output.
 
 use std::cell::RefCell;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::mem;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -13,6 +13,7 @@ use super::budget::bucket_cost;
 use super::distribute::Job;
 use super::error::FilesError;
 use super::items::Items;
+use super::parts::Pieces;
 use super::room::{reserve, resize};
 use super::store::Store;
 use super::watch::Watch;
@@ -26,6 +27,8 @@ pub(super) struct Placer<'a, S> {
     store: &'a mut S,
     watch: &'a dyn Watch,
     splits: u64,
+    /// The number of items in the rounds so far.
+    items: u64,
     desks: Spare<Desk>,
     blocks: Spare<Vec<u8>>,
 }
@@ -37,16 +40,24 @@ struct Desk {
     offsets: Vec<u32>,
 }
 
+/// Items in their order.
+struct Ordered {
+    items: Vec<u8>,
+    /// Pieces of the output, and where the items of each end here.
+    pieces: Vec<(usize, usize)>,
+}
+
 /// Memory for reuse. An allocator that is given back large pieces in another order than that in
 /// which it gave them out may hold half as much again as is used.
-struct Spare<T>(Mutex<Vec<T>>);
+#[derive(Default)]
+pub(super) struct Spare<T>(Mutex<Vec<T>>);
 
 impl<T: Default> Spare<T> {
-    fn take(&self) -> T {
+    pub(super) fn take(&self) -> T {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    fn give(&self, memory: T) {
+    pub(super) fn give(&self, memory: T) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
     }
 }
@@ -54,7 +65,7 @@ impl<T: Default> Spare<T> {
 impl<'a, S: Store> Placer<'a, S> {
     pub(super) fn new(job: Job, store: &'a mut S, watch: &'a dyn Watch) -> Self {
         let (desks, blocks) = (Spare(Mutex::default()), Spare(Mutex::default()));
-        Self { job, store, watch, splits: 0, desks, blocks }
+        Self { job, store, watch, splits: 0, items: 0, desks, blocks }
     }
 
     /// How many buckets were split because they were too large.
@@ -67,8 +78,9 @@ impl<'a, S: Store> Placer<'a, S> {
     pub(super) fn write(
         &mut self,
         buckets: Vec<Bucket>,
-        output: &mut (impl Write + Send),
+        output: &mut dyn Pieces,
     ) -> Result<(), FilesError> {
+        let ends = output.ends().to_vec();
         // The next bucket is the last one here.
         let mut left = buckets;
         left.reverse();
@@ -78,12 +90,12 @@ impl<'a, S: Store> Placer<'a, S> {
             if round.is_empty() && full.is_empty() {
                 return Ok(());
             }
-            let this = &*self;
+            let (this, ends) = (&*self, &ends);
             let (written, ordered): (_, Result<Vec<_>, _>) = rayon::join(
                 || this.write_all(mem::take(&mut full), output),
                 || {
                     let ordered = round.into_par_iter().with_max_len(1);
-                    ordered.map(|bucket| this.in_order(&bucket)).collect()
+                    ordered.map(|(place, bucket)| this.in_order(&bucket, place, ends)).collect()
                 },
             );
             written.map_err(FilesError::Write)?;
@@ -91,8 +103,9 @@ impl<'a, S: Store> Placer<'a, S> {
         }
     }
 
-    /// Takes as many buckets as fit memory together. One that does not fit by itself is split.
-    fn next_round(&mut self, left: &mut Vec<Bucket>) -> Result<Vec<Bucket>, FilesError> {
+    /// Takes as many buckets as fit memory together, each with the place of its first item. One
+    /// that does not fit by itself is split.
+    fn next_round(&mut self, left: &mut Vec<Bucket>) -> Result<Vec<(u64, Bucket)>, FilesError> {
         let room = self.job.budget.round();
         let (mut round, mut sum) = (Vec::new(), 0_u64);
         while let Some(bucket) = left.pop() {
@@ -108,7 +121,9 @@ impl<'a, S: Store> Placer<'a, S> {
                 left.push(bucket);
                 break;
             }
-            round.push(bucket);
+            let place = self.items;
+            self.items += bucket.items;
+            round.push((place, bucket));
         }
         Ok(round)
     }
@@ -136,8 +151,9 @@ impl<'a, S: Store> Placer<'a, S> {
         parts.finish()
     }
 
-    /// Reads a bucket and returns its items in the order of their keys.
-    fn in_order(&self, bucket: &Bucket) -> Result<Vec<u8>, FilesError> {
+    /// Reads a bucket and returns its items in the order of their keys. The first comes to `place`
+    /// of the output, whose pieces end at `ends`.
+    fn in_order(&self, bucket: &Bucket, place: u64, ends: &[u64]) -> Result<Ordered, FilesError> {
         let mut desk = self.desks.take();
         let bytes = bucket.bytes as usize;
         if desk.stored.len() < bytes {
@@ -163,26 +179,44 @@ impl<'a, S: Store> Placer<'a, S> {
             }
             Ok(())
         })?;
-        let mut ordered = self.blocks.take();
-        reserve(&mut ordered, bucket.item_bytes() as usize)?;
+        let mut ordered = Ordered { items: self.blocks.take(), pieces: Vec::new() };
+        reserve(&mut ordered.items, bucket.item_bytes() as usize)?;
+        let unwritten = self.job.items.unwritten();
+        // The pieces that end at or before the place have all their items.
+        let mut piece = ends.partition_point(|&end| end <= place);
+        let mut left = ends.get(piece).map_or(0, |end| end - place);
         for &offset in offsets.iter().filter(|&&offset| offset != NONE) {
+            while left == 0 {
+                ordered.pieces.push((piece, ordered.items.len()));
+                let end = *ends.get(piece).ok_or_else(garbled)?;
+                piece += 1;
+                left = ends.get(piece).ok_or_else(garbled)? - end;
+            }
+            left -= 1;
             let rest = &stored[offset as usize..];
             let length = self.job.items.first(rest).ok_or_else(garbled)?;
-            ordered.extend_from_slice(&rest[..length]);
+            ordered.items.extend_from_slice(&rest[unwritten..length]);
         }
+        ordered.pieces.push((piece, ordered.items.len()));
         if self.keeps(desk.stored.capacity() + 4 * desk.offsets.capacity()) {
             self.desks.give(desk);
         }
         Ok(ordered)
     }
 
-    fn write_all(&self, blocks: Vec<Vec<u8>>, output: &mut impl Write) -> io::Result<()> {
-        for mut block in blocks {
-            output.write_all(&block)?;
-            self.watch.advance(block.len() as u64);
-            if self.keeps(2 * block.capacity()) {
-                block.clear();
-                self.blocks.give(block);
+    fn write_all(&self, blocks: Vec<Ordered>, output: &mut dyn Pieces) -> io::Result<()> {
+        for Ordered { mut items, pieces } in blocks {
+            let mut start = 0;
+            for (piece, end) in pieces {
+                if end > start {
+                    output.write(piece, &items[start..end])?;
+                }
+                start = end;
+            }
+            self.watch.advance(items.len() as u64);
+            if self.keeps(2 * items.capacity()) {
+                items.clear();
+                self.blocks.give(items);
             }
         }
         Ok(())

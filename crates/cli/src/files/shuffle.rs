@@ -7,12 +7,15 @@ use std::thread;
 use memchr::memchr_iter;
 
 use super::budget::Budget;
-use super::distribute::{Job, distribute, joined, start};
+use super::chunks::End;
+use super::distribute::{Job, Source, distribute, joined, start};
 use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
 use super::order::Order;
+use super::parts::{Parts, Pieces, Single, Whole};
 use super::place::Placer;
+use super::readers::Readers;
 use super::room::reserve;
 use super::store::Store;
 use super::watch::{Pass, Watch};
@@ -61,6 +64,10 @@ impl FileShuffle {
         self.budget.longest_item()
     }
 
+    fn job(&self) -> Job {
+        Job { items: self.items, budget: self.budget }
+    }
+
     /// Counts the items from the source's position to its end, and seeks back. Records are counted
     /// by their size, lines by reading all of them.
     ///
@@ -90,9 +97,56 @@ impl FileShuffle {
                 watch.begin(Pass::Count, Some(bytes));
                 count_lines(source, delimiter, self.budget, watch)?
             }
+            Items::Framed => {
+                watch.begin(Pass::Count, Some(bytes));
+                let visit = |_, chunk: &[u8]| watch.advance(chunk.len() as u64);
+                self.count_parts(&Single::new(source), 1, &visit)?[0]
+            }
         };
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
         Ok(count)
+    }
+
+    /// Counts the items of a number of parts, which are read side by side. `visit` sees the number
+    /// of a part, counted from 0, and whole items of it, in their order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`count`](Self::count), and [`FilesError::ItemTooLong`].
+    pub fn count_parts(
+        &self,
+        parts: &dyn Parts,
+        count: usize,
+        visit: &(dyn Fn(usize, &[u8]) + Sync),
+    ) -> Result<Vec<Count>, FilesError> {
+        let readers = Readers::new(self.job(), parts, count);
+        let read = || {
+            let mut counts = vec![0; count];
+            let ends = readers.read(|part, chunk| {
+                counts[part] += self.items.count(&chunk);
+                visit(part, &chunk);
+                Some(chunk)
+            });
+            (counts, ends)
+        };
+        let (mut items, mut ends) = (vec![0; count], Vec::new());
+        thread::scope(|scope| -> Result<_, FilesError> {
+            let threads = (0..readers.threads()).map(|_| start(scope, read));
+            for thread in threads.collect::<Result<Vec<_>, _>>()? {
+                let (counts, own_ends) = joined(thread);
+                items.iter_mut().zip(counts).for_each(|(all, own): (&mut u64, u64)| *all += own);
+                ends.extend(own_ends);
+            }
+            Ok(())
+        })?;
+        let ends = self.job().ends(ends, count, |part| items[..=part].iter().sum())?;
+        let found = items.iter().zip(ends);
+        let found = found.map(|(&items, End { is_terminated, bytes })| Count {
+            items,
+            bytes,
+            is_terminated,
+        });
+        Ok(found.collect())
     }
 
     /// Writes the items from the source's position to its end in another order, or as many of them
@@ -114,41 +168,74 @@ impl FileShuffle {
         output: &mut (impl Write + Send),
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        if order.len() != count.items {
-            let (items, order) = (count.items, order.len());
-            return Err(FilesError::LengthMismatch { items, order });
+        let (parts, counts) = (Single::new(source), [*count]);
+        let source = Source { parts: &parts, counts: &counts };
+        let summary = self.shuffle(order, source, store, &mut Whole(output), watch)?;
+        output.flush().map_err(FilesError::Write)?;
+        Ok(summary)
+    }
+
+    /// Writes the items of parts, one part after the other, in another order, or as many of them as
+    /// the order has. The parts are read side by side; they have been
+    /// [counted](Self::count_parts). The output has as many places as the order.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    pub fn run_parts(
+        &self,
+        order: &Order,
+        (parts, counts): (&dyn Parts, &[Count]),
+        store: &mut impl Store,
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> Result<Summary, FilesError> {
+        self.shuffle(order, Source { parts, counts }, store, output, watch)
+    }
+
+    fn shuffle(
+        &self,
+        order: &Order,
+        source: Source,
+        store: &mut impl Store,
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> Result<Summary, FilesError> {
+        let found: u64 = source.counts.iter().map(|count| count.items).sum();
+        let found_bytes: u64 = source.counts.iter().map(|count| count.bytes).sum();
+        if order.len() != found {
+            return Err(FilesError::LengthMismatch { items: found, order: order.len() });
         }
+        let most = self.budget.longest_item();
         if let Items::Records { bytes } = self.items
-            && bytes.get() > self.budget.longest_item()
-            && count.items > 0
+            && bytes.get() > most
+            && found > 0
         {
-            let most = self.budget.longest_item();
             return Err(FilesError::ItemTooLong { item: 0, most });
         }
-        let job = Job { items: self.items, budget: self.budget };
-        let keys = Keys::new(order)?;
-        let wanted = keys.wanted();
+        let job = self.job();
+        let wanted = Keys::new(order)?.wanted();
         let places = order.places();
         let items = places.end - places.start;
         // The size of what is wanted can only be guessed before it is read.
         let bytes = if order.is_whole() {
-            count.bytes
+            found_bytes
         } else {
-            let mean = count.bytes as f64 / count.items.max(1) as f64;
+            let mean = found_bytes as f64 / found.max(1) as f64;
             (mean * items as f64) as u64
         };
         let split = self.budget.split(wanted.end - wanted.start, items, bytes, 1);
         let before = store.bytes();
-        watch.begin(Pass::Distribute, Some(count.bytes));
-        let buckets = distribute(job, count, keys, split, source, store, watch)?;
+        watch.begin(Pass::Distribute, Some(found_bytes));
+        let buckets = distribute(job, order, split, source, store, watch)?;
 
+        let stored: u64 = buckets.iter().map(|bucket| bucket.item_bytes()).sum();
         let (bucket_count, bytes) =
-            (buckets.len() as u64, buckets.iter().map(|bucket| bucket.item_bytes()).sum());
+            (buckets.len() as u64, stored - items * self.items.unwritten() as u64);
         watch.begin(Pass::Place, Some(bytes));
         let mut placer = Placer::new(job, store, watch);
         placer.write(buckets, output)?;
         let splits = placer.splits();
-        output.flush().map_err(FilesError::Write)?;
         let temporary_bytes = store.bytes() - before;
         Ok(Summary { items, bytes, buckets: bucket_count, splits, temporary_bytes })
     }

@@ -3,7 +3,20 @@
 use std::fmt;
 
 /// No first or last bytes by which a format is known are longer.
-pub(super) const LONGEST_MARK: u64 = 16;
+pub(crate) const LONGEST_MARK: usize = 263;
+
+/// Whether a file with these first bytes is compressed by bzip2: the size of its blocks, and the
+/// start of one, or of the end.
+fn is_bzip2(start: &[u8]) -> bool {
+    let is_level = matches!(start, [b'B', b'Z', b'h', b'1'..=b'9', ..]);
+    is_level
+        && [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"].iter().any(|mark| start[4..].starts_with(*mark))
+}
+
+/// Whether a file with these first bytes is a tar archive.
+pub(crate) fn is_tar(start: &[u8]) -> bool {
+    start.get(257..).is_some_and(|mark| mark.starts_with(b"ustar"))
+}
 
 /// A format whose files would be destroyed if they were shuffled as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +33,10 @@ use Format::{Compressed, Other, Rows};
 
 /// The first bytes of formats. Those that could also begin a text are longer than a word, or end
 /// their files too.
-const STARTS: [(&[u8], Format); 12] = [
+const STARTS: [(&[u8], Format); 11] = [
     (b"\x1F\x8B\x08", Compressed("gzip -dc")),
     (b"\x28\xB5\x2F\xFD", Compressed("zstd -dc")),
     (b"\xFD7zXZ\0", Compressed("xz -dc")),
-    (b"BZh91AY&SY", Compressed("bzip2 -dc")),
     (b"\x04\x22\x4D\x18", Compressed("lz4 -dc")),
     (b"\x93NUMPY", Rows("a NumPy array", ".npy")),
     (b"ARROW1\0\0", Rows("an Arrow file", ".arrow")),
@@ -49,7 +61,30 @@ fn ends_as_parquet(end: &[u8], bytes: u64) -> bool {
 /// Text whose newlines are of more than one byte.
 const WIDE: Format = Other("text in UTF-16 or UTF-32", "convert it, as by `iconv -t UTF-8`");
 
+const TAR: Format = Other("a tar archive", "unpack it");
+
 impl Format {
+    /// Whether what it is can be decoded, and its records found.
+    pub(super) fn is_decoded(self) -> bool {
+        cfg!(feature = "datasets")
+            && match self {
+                Compressed(command) => command != "xz -dc",
+                other => other == TAR,
+            }
+    }
+
+    /// Whether a file that begins with these bytes has to be decoded first.
+    pub(super) fn is_encoded(start: &[u8]) -> bool {
+        #[cfg(feature = "datasets")]
+        return bijective_shuffle_cli::dataset::Codec::of_start(start)
+            != bijective_shuffle_cli::dataset::Codec::Plain;
+        #[cfg(not(feature = "datasets"))]
+        {
+            let _ = start;
+            false
+        }
+    }
+
     /// The format of a file with these first and last bytes, and so many in all, if it is one of
     /// those.
     pub(super) fn of(start: &[u8], end: &[u8], bytes: u64, delimiter: u8) -> Option<Self> {
@@ -58,6 +93,8 @@ impl Format {
         match (marked, start) {
             (Some((mark, _)), _) if *mark == PARQUET && !is_parquet => None,
             (Some((_, format)), _) => Some(*format),
+            (None, start) if is_tar(start) => Some(TAR),
+            (None, start) if is_bzip2(start) => Some(Compressed("bzip2 -dc")),
             // Its mark, and a letter that is nearly always of one byte.
             (None, [0xFF, 0xFE, _, 0, ..] | [0xFE, 0xFF, 0, _, ..] | [0, 0, 0xFE, 0xFF, ..]) => {
                 (delimiter == b'\n').then_some(WIDE)
@@ -88,7 +125,7 @@ mod tests {
 
     #[test]
     fn marks_are_no_longer_than_what_is_read() {
-        assert!(STARTS.iter().all(|(mark, _)| mark.len() as u64 <= LONGEST_MARK));
+        assert!(STARTS.iter().all(|(mark, _)| mark.len() <= LONGEST_MARK));
     }
 
     #[test]
@@ -113,7 +150,15 @@ mod tests {
         }
         assert_eq!(Format::of(b"\xFF\xFEa\0", b"", 4, b'\n'), Some(WIDE));
         assert_eq!(Format::of(b"\xFF\xFEa\0", b"", 4, 0), None);
+        for level in b'1'..=b'9' {
+            let start = [b"BZh", &[level][..], b"1AY&SY"].concat();
+            assert_eq!(Format::of(&start, b"", 99, b'\n'), Some(Compressed("bzip2 -dc")));
+        }
         assert!(Format::of(b"PAR1\x15\0", b"\x15\0\x02\0\0\0PAR1", 14, 0).is_some());
+        for level in b'1'..=b'9' {
+            let start = [b"BZh", &[level][..], b"1AY&SY"].concat();
+            assert_eq!(Format::of(&start, b"", 99, b'\n'), Some(Compressed("bzip2 -dc")));
+        }
         assert!(Format::of(b"PAR1\x15\0", b"\x15\0\x03\0\0\0PAR1", 14, 0).is_none());
     }
 }

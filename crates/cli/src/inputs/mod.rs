@@ -7,15 +7,19 @@ mod reader;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use bijective_shuffle_cli::files::NamedError;
+
 use crate::failure::{Context, Failure};
 use crate::progress::Progress;
 use crate::text::Text;
 
 #[cfg(unix)]
 use part::LEAST_MAPPED;
-use part::{Content, PIECE, Part, PartError, named_part, standard_input_part};
+use part::{Content, PIECE, Part, named_part, standard_input_part};
 use reader::Reader;
 
+#[cfg(feature = "datasets")]
+pub(crate) use format::{LONGEST_MARK, is_tar};
 pub(crate) use part::{CHANGED, too_long};
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes
@@ -26,12 +30,16 @@ pub(crate) struct Inputs {
     delimiter: Option<u8>,
     /// The number of bytes, with the ends that are added.
     bytes: u64,
+    /// Whether some have to be decoded before they have lines.
+    are_encoded: bool,
 }
 
 /// What is needed to open inputs.
 pub(crate) struct Opening<'a> {
     /// What ends a line, if there are lines.
     pub(crate) delimiter: Option<u8>,
+    /// Whether compressed files and archives are welcome.
+    pub(crate) decodes: bool,
     /// How much of what comes through pipes may be held.
     pub(crate) memory: usize,
     /// The most bytes of a line that is not.
@@ -54,16 +62,31 @@ impl Inputs {
             } else {
                 named_part(path, &mut held, opening).context(path.display())?
             };
-            if let Some(delimiter) = opening.delimiter
-                && let Some(format) = part.format(delimiter).context(&part.name)?
-            {
-                return Err(Failure::new(&part.name, format));
-            }
             parts.push(part);
         }
-        let mut inputs = Self { parts, delimiter: opening.delimiter, bytes: 0 };
-        inputs.join()?;
+        let (delimiter, are_encoded) = (opening.delimiter, false);
+        let mut inputs = Self { parts, delimiter, bytes: 0, are_encoded };
+        if let Some(delimiter) = delimiter {
+            inputs.are_encoded = inputs.check_formats_but(delimiter, opening.decodes)?;
+        }
+        if !inputs.are_encoded {
+            inputs.join()?;
+        }
         Ok(inputs)
+    }
+
+    /// Checks that none has a format without lines, except those that are decoded. Returns whether
+    /// there are such.
+    fn check_formats_but(&self, delimiter: u8, decodes: bool) -> Result<bool, Failure> {
+        let mut any = false;
+        for part in &self.parts {
+            match part.format(delimiter).context(&part.name)? {
+                None => {}
+                Some(format) if decodes && format.is_decoded() => any = true,
+                Some(format) => return Err(Failure::new(&part.name, format)),
+            }
+        }
+        Ok(any)
     }
 
     /// Ends the last line of each input, and counts the bytes of all.
@@ -75,6 +98,45 @@ impl Inputs {
         }
         self.bytes = self.parts.iter().map(Part::joined_bytes).sum();
         Ok(())
+    }
+
+    /// Whether some have to be decoded before they have lines.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn are_encoded(&self) -> bool {
+        self.are_encoded
+    }
+
+    /// Checks that each has lines, or is decoded to some.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn check_formats(&self, delimiter: u8) -> Result<(), Failure> {
+        self.check_formats_but(delimiter, true).map(drop)
+    }
+
+    /// The inputs, one by one.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn parts(
+        &self,
+    ) -> impl Iterator<Item = impl bijective_shuffle_cli::dataset::Input + '_> {
+        self.parts.iter()
+    }
+
+    /// What the first input is called.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn first_name(&self) -> &str {
+        self.parts.first().map_or("", |part| part.name.as_str())
+    }
+
+    /// A text that is another one if the inputs are others, or have changed.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn stamp(&self) -> String {
+        let stamp = |part: &Part| {
+            let modified = match &part.content {
+                Content::Path { modified, .. } | Content::Open { modified, .. } => *modified,
+                Content::Memory(_) => None,
+            };
+            format!("{:?} {} {modified:?}", part.name, part.bytes)
+        };
+        self.parts.iter().map(stamp).collect::<Vec<_>>().join("; ")
     }
 
     /// The number of bytes, with the ends that are added.
@@ -174,8 +236,8 @@ impl Inputs {
 
     /// What to say of an error met in reading. The reader names the input that it was met in.
     pub(crate) fn failure(&self, error: &io::Error) -> Failure {
-        match error.get_ref().and_then(|inner| inner.downcast_ref::<PartError>()) {
-            Some(PartError { name, why }) => Failure::new(name, why),
+        match NamedError::of(error) {
+            Some(NamedError { name, why }) => Failure::new(name, why),
             None => Failure::new(self.name(), error),
         }
     }
@@ -191,7 +253,8 @@ mod tests {
         let part = |text: &&[u8]| {
             Part::new("text".to_owned(), Content::Memory(text.to_vec()), text.len() as u64)
         };
-        let mut inputs = Inputs { parts: texts.iter().map(part).collect(), delimiter, bytes: 0 };
+        let parts = texts.iter().map(part).collect();
+        let mut inputs = Inputs { parts, delimiter, bytes: 0, are_encoded: false };
         inputs.join().unwrap();
         inputs
     }

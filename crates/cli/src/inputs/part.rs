@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use bijective_shuffle_cli::files::{Store, TemporaryFile};
+use bijective_shuffle_cli::files::{NamedError, Store, TemporaryFile};
 use memchr::{memchr, memchr_iter};
 
 use crate::streams;
@@ -50,21 +50,6 @@ pub(super) enum Content {
     Memory(Vec<u8>),
 }
 
-/// An error, and the input that it was met in.
-#[derive(Debug)]
-pub(super) struct PartError {
-    pub(super) name: String,
-    pub(super) why: String,
-}
-
-impl fmt::Display for PartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.why)
-    }
-}
-
-impl std::error::Error for PartError {}
-
 /// What is said of an input that is not what it was.
 pub(crate) const CHANGED: &str = "changed while it was read";
 
@@ -78,7 +63,7 @@ impl Part {
     }
 
     pub(super) fn error(&self, why: impl fmt::Display) -> io::Error {
-        io::Error::other(PartError { name: self.name.clone(), why: why.to_string() })
+        NamedError::io(&self.name, why)
     }
 
     /// Its last byte.
@@ -132,11 +117,12 @@ impl Part {
     /// Its format, if that is a known one that has no lines.
     pub(super) fn format(&self, delimiter: u8) -> io::Result<Option<Format>> {
         let (mut start, mut end) = (Vec::new(), Vec::new());
-        self.open()?.take(self.bytes.min(LONGEST_MARK)).read_to_end(&mut start)?;
+        let most = LONGEST_MARK as u64;
+        self.open()?.take(self.bytes.min(most)).read_to_end(&mut start)?;
         let mut reader = self.open()?;
-        let tail = self.bytes - self.bytes.min(LONGEST_MARK);
+        let tail = self.bytes - self.bytes.min(most);
         reader.seek(SeekFrom::Start(self.start + tail))?;
-        reader.take(LONGEST_MARK).read_to_end(&mut end)?;
+        reader.take(most).read_to_end(&mut end)?;
         Ok(Format::of(&start, &end, self.bytes, delimiter))
     }
 
@@ -181,6 +167,50 @@ impl Part {
             return Err(self.error(CHANGED));
         }
         Ok(())
+    }
+}
+
+/// Reads a part from its start to its end, if it does not change.
+#[cfg(feature = "datasets")]
+pub(super) struct PartReader<'a> {
+    part: &'a Part,
+    open: OpenPart<'a>,
+    left: u64,
+}
+
+#[cfg(feature = "datasets")]
+impl Read for PartReader<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let room = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        if room == 0 {
+            return Ok(0);
+        }
+        let read = self.open.read(&mut out[..room])?;
+        self.left -= read as u64;
+        if read == 0 {
+            return Err(self.part.error(CHANGED));
+        }
+        if self.left == 0 {
+            self.part.check(&self.open)?;
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(feature = "datasets")]
+impl bijective_shuffle_cli::dataset::Input for &Part {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
+        let open = Part::open(self)?;
+        self.check(&open)?;
+        Ok(Box::new(PartReader { part: self, open, left: self.bytes }))
     }
 }
 
@@ -258,7 +288,10 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     }
     // None of it is held.
     *held = may_hold;
-    let mut lines = opening.delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));
+    // What is compressed has no lines yet.
+    let is_encoded = opening.decodes && Format::is_encoded(&text);
+    let delimiter = opening.delimiter.filter(|_| !is_encoded);
+    let mut lines = delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));
     let fault = |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
     let mut file = TemporaryFile::in_folder(temporary_folder).map_err(fault)?;
     loop {

@@ -22,6 +22,8 @@ mod peers;
 mod records;
 #[cfg(unix)]
 mod replaced;
+#[cfg(feature = "datasets")]
+mod sets;
 mod shuf;
 #[cfg(feature = "tables")]
 mod tables;

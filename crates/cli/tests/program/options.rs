@@ -55,7 +55,7 @@ fn long_options_may_be_cut_short() {
     for (full, cut) in [
         (
             &["--repeat", "--head-count", "5", "--seed", "1"][..],
-            &["--rep", "--head-c=5", "--se=1"][..],
+            &["--rep", "--head-c=5", "--see=1"][..],
         ),
         (&["--input-range", "1-9", "--seed", "1"], &["--in", "1-9", "--see", "1"]),
         (&["--zero-terminated", "--seed", "1"], &["--zero", "--seed=1"]),
@@ -288,7 +288,7 @@ fn trial(dice: &mut Dice) -> Trial {
     let (seed, epoch) = (dice.below(1 << 40), dice.below(3));
     match dice.below(3) {
         0 => add(&["--seed", &format!("{seed}@{epoch}")]),
-        1 => add(&["--se", &seed.to_string(), "--epoch", &epoch.to_string()]),
+        1 => add(&["--see", &seed.to_string(), "--epoch", &epoch.to_string()]),
         _ => add(&[&format!("--seed={seed}"), "--ep", &epoch.to_string()]),
     }
     let seed = Seed::new(seed).with_epoch(epoch);

@@ -1,0 +1,330 @@
+//! [`Codec`]: how a file is compressed.
+
+use std::fmt;
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::path::Path;
+use std::str::FromStr;
+
+use bzip2::bufread::MultiBzDecoder;
+use bzip2::write::BzEncoder;
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use lz4_flex::frame::{FrameDecoder, FrameEncoder};
+use zstd::zstd_safe::CParameter;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Codec {
+    /// It is not.
+    Plain,
+    /// gzip: one or more members.
+    Gzip,
+    /// zstd: one or more frames.
+    Zstd,
+    /// LZ4 in its frame format: one or more frames.
+    Lz4,
+    /// bzip2: one or more streams.
+    Bzip2,
+}
+
+use Codec::{Bzip2, Gzip, Lz4, Plain, Zstd};
+
+impl Codec {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Plain, Gzip, Zstd, Lz4, Bzip2];
+
+    /// No first bytes by which one is known are longer.
+    pub const LONGEST_MARK: usize = 10;
+
+    /// The one of a file with these first bytes.
+    pub fn of_start(start: &[u8]) -> Self {
+        match start {
+            [0x1F, 0x8B, 8, ..] => Gzip,
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Zstd,
+            [0x04, 0x22, 0x4D, 0x18, ..] => Lz4,
+            // A frame without content, as of nothing at all, has no block.
+            [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Bzip2,
+            _ => Plain,
+        }
+    }
+
+    /// The one that the end of a file's name stands for.
+    pub fn of_name(path: &Path) -> Self {
+        let end = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let found = Self::ALL.into_iter().find(|codec| !end.is_empty() && codec.extension() == end);
+        found.unwrap_or(Plain)
+    }
+
+    /// The end of a file's name; empty for files that are not compressed.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Plain => "",
+            Gzip => "gz",
+            Zstd => "zst",
+            Lz4 => "lz4",
+            Bzip2 => "bz2",
+        }
+    }
+
+    /// What is in a file of this codec. One that is cut short, or has anything but what the codec
+    /// wrote, is an error.
+    pub(super) fn decoder<'r>(
+        self,
+        file: impl BufRead + Send + 'r,
+    ) -> io::Result<Box<dyn Read + Send + 'r>> {
+        let decoder: Box<dyn Read + Send + 'r> = match self {
+            Plain => return Ok(Box::new(file)),
+            Gzip => Box::new(MultiGzDecoder::new(file)),
+            Zstd => Box::new(zstd::Decoder::with_buffer(file)?),
+            Lz4 => Box::new(Lz4Frames { decoder: Some(FrameDecoder::new(Ended::new(file))) }),
+            Bzip2 => Box::new(MultiBzDecoder::new(file)),
+        };
+        Ok(Box::new(Decoded { codec: self, decoder }))
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Plain => "none",
+            Gzip => "gzip",
+            Zstd => "zstd",
+            Lz4 => "lz4",
+            Bzip2 => "bzip2",
+        })
+    }
+}
+
+/// What a decoder gives. Its errors say what was decoded.
+struct Decoded<'r> {
+    codec: Codec,
+    decoder: Box<dyn Read + Send + 'r>,
+}
+
+impl Read for Decoded<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(bytes).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => error,
+            ErrorKind::UnexpectedEof => {
+                let why = format!("is cut short: its {} data do not end", self.codec);
+                io::Error::new(ErrorKind::InvalidData, why)
+            }
+            _ => {
+                let why = format!("its {} data are damaged: {error}", self.codec);
+                io::Error::new(ErrorKind::InvalidData, why)
+            }
+        })
+    }
+}
+
+/// A reader that knows whether it was asked for more than it had.
+struct Ended<R> {
+    reader: R,
+    is_ended: bool,
+}
+
+impl<R> Ended<R> {
+    fn new(reader: R) -> Self {
+        Self { reader, is_ended: false }
+    }
+}
+
+impl<R: Read> Read for Ended<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(bytes)?;
+        self.is_ended |= read == 0 && !bytes.is_empty();
+        Ok(read)
+    }
+}
+
+/// Frames of LZ4, one after the other. The decoder takes the end of the file for the end of a
+/// frame, wherever a block could begin, and frames of other blocks than the first trip it up.
+struct Lz4Frames<R: BufRead> {
+    /// The decoder of a frame. It is there between calls.
+    decoder: Option<FrameDecoder<Ended<R>>>,
+}
+
+impl<R: BufRead> Read for Lz4Frames<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        while let Some(decoder) = &mut self.decoder {
+            let read = decoder.read(bytes)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            if decoder.get_ref().is_ended {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            // A frame has ended.
+            if decoder.get_mut().reader.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            let file = self.decoder.take().map(FrameDecoder::into_inner);
+            self.decoder = file.map(FrameDecoder::new);
+        }
+        Ok(0)
+    }
+}
+
+/// A codec and its level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    codec: Codec,
+    level: i32,
+}
+
+impl From<Codec> for Compression {
+    /// The level that the program of that name takes by itself.
+    fn from(codec: Codec) -> Self {
+        let level = match codec {
+            Plain | Lz4 => 0,
+            Gzip => 6,
+            Zstd => 3,
+            Bzip2 => 9,
+        };
+        Self { codec, level }
+    }
+}
+
+impl Compression {
+    /// The codec.
+    pub fn codec(self) -> Codec {
+        self.codec
+    }
+
+    /// The levels that there are.
+    fn levels(codec: Codec) -> std::ops::RangeInclusive<i32> {
+        match codec {
+            Plain | Lz4 => 0..=0,
+            Gzip | Bzip2 => 1..=9,
+            Zstd => 1..=22,
+        }
+    }
+
+    /// These bytes as a file by themselves. Such files, one behind the other, are a file again.
+    pub(super) fn compressed(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let level = self.level.unsigned_abs();
+        match self.codec {
+            Plain => Ok(bytes.to_vec()),
+            Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::new(level));
+                encoder.write_all(bytes)?;
+                encoder.finish()
+            }
+            Zstd => {
+                let mut encoder = zstd::bulk::Compressor::new(self.level)?;
+                encoder.set_parameter(CParameter::ChecksumFlag(true))?;
+                encoder.compress(bytes)
+            }
+            Lz4 => {
+                let mut encoder = FrameEncoder::with_frame_info(
+                    lz4_flex::frame::FrameInfo::new().content_checksum(true),
+                    Vec::new(),
+                );
+                encoder.write_all(bytes)?;
+                encoder.finish().map_err(io::Error::other)
+            }
+            Bzip2 => {
+                let mut encoder = BzEncoder::new(Vec::new(), bzip2::Compression::new(level));
+                encoder.write_all(bytes)?;
+                encoder.finish()
+            }
+        }
+    }
+}
+
+impl FromStr for Compression {
+    type Err = String;
+
+    /// `zstd`, or `zstd:3`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, level) = match text.split_once(':') {
+            Some((name, level)) => (name, Some(level)),
+            None => (text, None),
+        };
+        let codec = Codec::ALL.into_iter().find(|codec| {
+            codec.to_string() == name || (!name.is_empty() && codec.extension() == name)
+        });
+        let codec = codec.ok_or("give none, gzip, zstd, lz4 or bzip2, perhaps with a level")?;
+        let Some(level) = level else { return Ok(codec.into()) };
+        let levels = Self::levels(codec);
+        if levels.end() == levels.start() {
+            return Err(format!("{codec} has no levels"));
+        }
+        match level.parse() {
+            Ok(level) if levels.contains(&level) => Ok(Self { codec, level }),
+            _ => Err(format!("{codec} has levels {} to {}", levels.start(), levels.end())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(codec: Codec, file: &[u8]) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        codec.decoder(file)?.read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    fn text(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|k| (k * k * 31 % 251 % 64) as u8).collect()
+    }
+
+    #[test]
+    fn files_are_known_and_decoded() {
+        for codec in Codec::ALL {
+            let compression = Compression::from(codec);
+            for bytes in [0, 1, 1000, 300_000] {
+                let (first, second) = (text(bytes), text(bytes / 3));
+                let one = compression.compressed(&first).unwrap();
+                if codec != Plain {
+                    assert_eq!(Codec::of_start(&one), codec);
+                }
+                assert!(decoded(codec, &one).unwrap() == first);
+                let two = [one, compression.compressed(&second).unwrap()].concat();
+                assert!(decoded(codec, &two).unwrap() == [first, second].concat(), "{codec}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_are_cut_short_are_errors() {
+        for codec in &Codec::ALL[1..] {
+            let compression = Compression::from(*codec);
+            let one = compression.compressed(&text(700)).unwrap();
+            let two = [one.clone(), compression.compressed(&text(90)).unwrap()].concat();
+            for end in (1..two.len()).filter(|&end| end != one.len()) {
+                let error = decoded(*codec, &two[..end]).expect_err(&format!("{codec} {end}"));
+                let said = error.to_string();
+                assert!(said.contains("is cut short") || said.contains("damaged"), "{said}");
+            }
+            // Nor is anything behind the end left out.
+            for more in [&b"x"[..], b"more than one byte behind the end"] {
+                assert!(decoded(*codec, &[&one, more].concat()).is_err(), "{codec}");
+            }
+            let mut damaged = one.clone();
+            damaged[one.len() / 2] ^= 0x40;
+            assert!(decoded(*codec, &damaged).is_err(), "{codec}");
+        }
+    }
+
+    #[test]
+    fn compressions_are_read() {
+        let read = |text: &str| text.parse::<Compression>();
+        assert_eq!(read("zstd"), Ok(Compression { codec: Zstd, level: 3 }));
+        assert_eq!(read("zst:19"), Ok(Compression { codec: Zstd, level: 19 }));
+        assert_eq!(read("none"), Ok(Compression { codec: Plain, level: 0 }));
+        assert_eq!(read("gz:9"), Ok(Compression { codec: Gzip, level: 9 }));
+        for text in ["", "xz", "zstd:", "zstd:23", "gzip:0", "lz4:1", "none:1", "zstd:3:4"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        assert_eq!(Codec::of_name(Path::new("a.jsonl.ZST")), Zstd);
+        assert_eq!(Codec::of_name(Path::new("zst")), Plain);
+        assert_eq!(Codec::of_name(Path::new("a.txt")), Plain);
+    }
+}

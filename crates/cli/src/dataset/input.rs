@@ -1,0 +1,43 @@
+//! [`Input`]: what is read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use crate::files::NamedError;
+
+/// Something that can be read from its start, as often as it takes and beside others.
+pub trait Input: Sync {
+    /// What it is called in messages.
+    fn name(&self) -> String;
+
+    /// How many bytes it has, as far as it is known; it serves to show the progress.
+    fn bytes(&self) -> u64;
+
+    /// Opens it at its start.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening it. An input that changes while it is read should be an error of reading,
+    /// as far as it can be known.
+    fn open(&self) -> io::Result<Box<dyn Read + Send + '_>>;
+}
+
+/// A regular file.
+impl Input for PathBuf {
+    fn name(&self) -> String {
+        self.display().to_string()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.metadata().map_or(0, |found| found.len())
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
+        let file = File::open(self)?;
+        if !file.metadata()?.is_file() {
+            return Err(NamedError::io(self.name(), "is not a regular file"));
+        }
+        Ok(Box::new(file))
+    }
+}

@@ -1,0 +1,87 @@
+//! Shuffles of data sets: folders of files in, shards out.
+//!
+//! A [`Dataset`] joins [inputs](Input), each of which may be compressed, and divides them into
+//! [`Records`]: lines, rows of CSV, groups of lines, or the samples of tar archives. Its records
+//! are written in another [`Order`](crate::files::Order), compressed or not, to the files that a
+//! list of [`Shards`] names, which a [`Sink`] takes.
+//!
+//! The order is that of the number of records. It depends on neither the memory, nor the threads,
+//! nor how the records are divided among inputs and shards, nor how these are compressed. So the
+//! records of all shards, one after the other, are those of a single output.
+//!
+//! | pass | reads | writes |
+//! | --- | --- | --- |
+//! | [`count`](Dataset::count) | all inputs, side by side | nothing |
+//! | 1 | all inputs, side by side | each record to its bucket in the store |
+//! | 2 | the buckets, one after the other | the shards, one after the other, each by all threads |
+//!
+//! Inputs whose records fit a quarter of the memory are read once. The passes are those of
+//! [`files`](crate::files): records whose ends cannot be seen from where they begin are stored
+//! behind their lengths.
+//!
+//! Nothing is left out in silence. A compressed input that is cut short, a quote that is not
+//! closed, a header that is not that of the other inputs, a group that lacks a line, a sample that
+//! lacks a part: each is an error that names the input and, where it can, the record.
+//!
+//! | to add | write |
+//! | --- | --- |
+//! | a kind of record | a [`Splitter`], and a variant of [`Records`] |
+//! | a compression | a variant of [`Codec`] |
+//! | a place for inputs | an [`Input`] |
+//! | a place for shards | a [`Sink`] |
+//!
+//! # Examples
+//!
+//! ```
+//! use bijective_shuffle_cli::dataset::{Compression, Dataset, Folder, Form, Input, Shards, Temporary};
+//! use bijective_shuffle_cli::files::Order;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("names.csv");
+//! std::fs::write(&path, "name,said\nAda,\"one\ntwo\"\nBob,three\n")?;
+//!
+//! let inputs = vec![Box::new(path) as Box<dyn Input>];
+//! let set = Dataset::open(inputs, &Form::csv(b',').with_headers(1), 64 << 20)?;
+//! let counted = set.count(&())?;
+//! assert_eq!(counted.records(), 2);
+//!
+//! let order = Order::shuffle(counted.records(), 42);
+//! let shards = Shards::even("part", "csv.zst", counted.records(), 2);
+//! let mut store = Temporary::in_folders(&[std::env::temp_dir()], false, 16 << 20)?;
+//! let mut sink = Folder::new(folder.path().join("shards"))?;
+//! let written = set.shuffle(
+//!     (&counted, &order),
+//!     &mut store,
+//!     (&shards, "zstd:3".parse::<Compression>()?, &mut sink),
+//!     &(),
+//! )?;
+//! assert_eq!(written.shards.len(), 2);
+//! assert!(folder.path().join("shards/part-00001-of-00002.csv.zst").exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod codec;
+mod compress;
+mod csv;
+mod index;
+mod input;
+mod lines;
+mod reader;
+mod records;
+mod samples;
+mod set;
+mod shards;
+mod store;
+#[cfg(test)]
+mod tests;
+mod text;
+mod walk;
+
+pub use codec::{Codec, Compression};
+pub use index::Index;
+pub use input::Input;
+pub use records::{Broken, Form, Found, Records, Splitter};
+pub use set::{Counted, Dataset, Written};
+pub use shards::{Folder, Shard, Shards, Sink, WrittenShard};
+pub use store::Temporary;
+pub use walk::{Walk, Walked};

@@ -1,0 +1,147 @@
+//! What a shuffle reads of an input: whole lines, or records behind their lengths.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use memchr::memchr_iter;
+
+use super::lines::Ends;
+use super::records::Splitter;
+use super::text::Text;
+use crate::files::Watch;
+
+/// About how many bytes of records are put behind their lengths at a time.
+const STEP: usize = 64 << 10;
+
+/// What was noticed of the inputs.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// The last records that had no end and got one.
+    pub(super) ends_added: AtomicU64,
+    /// What is no record, such as folders in archives.
+    pub(super) left_out: AtomicU64,
+}
+
+/// Lines as they are. The last one gets the end that it may lack.
+pub(super) struct Lines<'i> {
+    pub(super) text: Text<'i>,
+    pub(super) delimiter: u8,
+    pub(super) ends: Ends,
+    pub(super) notes: &'i Notes,
+    /// The last byte.
+    pub(super) last: Option<u8>,
+    /// What is still to be read of the end that is added.
+    pub(super) added: Vec<u8>,
+    pub(super) is_end: bool,
+}
+
+impl Read for Lines<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if out.is_empty() {
+            return Ok(0);
+        }
+        while self.text.rest().is_empty() && !self.text.is_end() {
+            self.text.read_more()?;
+        }
+        let read = self.text.rest().read(out)?;
+        if read == 0 {
+            return self.read_end(out);
+        }
+        let bytes = &out[..read];
+        if self.delimiter == b'\n' && (self.ends.are_windows() || !self.ends.any()) {
+            let before = self.last;
+            for at in memchr_iter(b'\n', bytes) {
+                let is_windows = match at.checked_sub(1) {
+                    Some(at) => bytes[at] == b'\r',
+                    None => before == Some(b'\r'),
+                };
+                self.ends.note(if is_windows { b"\r\n" } else { b"\n" });
+            }
+        }
+        self.last = Some(bytes[read - 1]);
+        self.text.advance(read);
+        Ok(read)
+    }
+}
+
+impl Lines<'_> {
+    /// Reads what is added behind the last byte.
+    fn read_end(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if !self.is_end {
+            self.is_end = true;
+            if let Some(last) = self.last
+                && last != self.delimiter
+            {
+                self.notes.ends_added.fetch_add(1, Ordering::Relaxed);
+                self.added = self.ends.missing(&[last], self.delimiter);
+            }
+        }
+        let read = self.added.as_slice().read(out)?;
+        self.added.drain(..read);
+        Ok(read)
+    }
+}
+
+/// Records, each behind its length.
+pub(super) struct Framed<'i> {
+    pub(super) text: Text<'i>,
+    pub(super) splitter: Box<dyn Splitter>,
+    pub(super) notes: &'i Notes,
+    /// The most bytes of a record.
+    pub(super) most: usize,
+    /// How many records were found.
+    pub(super) records: u64,
+    pub(super) out: Vec<u8>,
+    pub(super) at: usize,
+    pub(super) is_end: bool,
+}
+
+impl Framed<'_> {
+    /// Finds more records.
+    fn find(&mut self) -> io::Result<()> {
+        self.out.clear();
+        self.at = 0;
+        while self.out.len() < STEP && !self.is_end {
+            let found = self.text.find(&mut *self.splitter, self.most, self.records + 1)?;
+            self.notes.left_out.fetch_add(self.text.take_skipped(), Ordering::Relaxed);
+            let Some((bytes, end)) = found else {
+                self.is_end = true;
+                break;
+            };
+            self.records += 1;
+            // The most is below 2^32.
+            let length = (bytes + end.len()) as u32;
+            self.out.extend_from_slice(&length.to_le_bytes());
+            self.out.extend_from_slice(&self.text.rest()[..bytes]);
+            self.out.extend_from_slice(&end);
+            self.notes.ends_added.fetch_add(u64::from(!end.is_empty()), Ordering::Relaxed);
+            self.text.advance(bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Read for Framed<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.out.len() && !self.is_end {
+            self.find()?;
+        }
+        let read = (&self.out[self.at..]).read(out)?;
+        self.at += read;
+        Ok(read)
+    }
+}
+
+/// A file whose reading is the progress.
+pub(super) struct Watched<'w, R> {
+    pub(super) reader: R,
+    pub(super) watch: &'w dyn Watch,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(bytes)?;
+        self.watch.advance(read as u64);
+        Ok(read)
+    }
+}

@@ -1,0 +1,172 @@
+//! [`Records`]: what a record is, and [`Splitter`], which finds where one ends.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::{Arc, OnceLock};
+
+use super::csv::Rows;
+use super::lines::{Ends, Groups, Reads, Separated};
+use super::samples::{Names, Samples};
+
+/// Finds where the records of an input end.
+pub trait Splitter: Send {
+    /// Looks for the end of the first record of a text, which begins where a record does.
+    ///
+    /// After [`Found::More`] it is asked again with the same text and more behind it, so that it
+    /// need not look at the same bytes twice. If it `is_end`, the text has all that is left of the
+    /// input, and is not empty.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the record.
+    fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken>;
+
+    /// There are no more records.
+    ///
+    /// # Errors
+    ///
+    /// What the input lacks.
+    fn finish(&mut self) -> Result<(), Broken> {
+        Ok(())
+    }
+}
+
+/// What a [`Splitter`] finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The text does not have the end of the record.
+    More,
+    /// The first bytes are a record.
+    Record {
+        /// How many.
+        bytes: usize,
+        /// What is added to it: the end that the last record of an input may lack.
+        end: Vec<u8>,
+    },
+    /// The first bytes are no record.
+    Skip {
+        /// How many.
+        bytes: usize,
+        /// How many things are left out with them, such as folders.
+        entries: u64,
+    },
+}
+
+/// What is wrong with a record. It is the end of a sentence that begins with the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken(pub String);
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a record is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// A line, which ends with this byte.
+    Lines(u8),
+    /// So many lines, which end with this byte.
+    Groups(u8, NonZeroU32),
+    /// Four lines of FASTQ: a name behind `@`, bases, a `+`, and as many qualities as bases.
+    Fastq,
+    /// A row of CSV, as RFC 4180 has it: quoted fields may have newlines. The byte separates
+    /// fields.
+    Csv(u8),
+    /// Any bytes up to and with these, which are not empty.
+    Separated(Vec<u8>),
+    /// The files of a tar archive that have one name up to its first dot, as WebDataset has them.
+    Samples {
+        /// Whether samples may have other parts than the first one.
+        are_uneven: bool,
+    },
+}
+
+impl Records {
+    /// Splits an input, in which some lines have ended before. Splitters of one data set share
+    /// `names`.
+    pub(super) fn splitter(&self, names: &Arc<OnceLock<Names>>, ends: Ends) -> Box<dyn Splitter> {
+        match self {
+            Self::Lines(delimiter) => Box::new(Groups::new(*delimiter, 1, ends)),
+            Self::Groups(delimiter, lines) => Box::new(Groups::new(*delimiter, lines.get(), ends)),
+            Self::Fastq => Box::new(Reads::new(ends)),
+            Self::Csv(delimiter) => Box::new(Rows::new(*delimiter, ends)),
+            Self::Separated(separator) => Box::new(Separated::new(separator)),
+            Self::Samples { are_uneven } => {
+                Box::new(Samples::new((!are_uneven).then(|| Arc::clone(names))))
+            }
+        }
+    }
+
+    /// A splitter by itself, as for one input.
+    pub fn splits(&self) -> Box<dyn Splitter> {
+        self.splitter(&Arc::default(), Ends::default())
+    }
+
+    /// What stands behind the last record of each output.
+    pub(super) fn trailer(&self) -> &'static [u8] {
+        match self {
+            Self::Samples { .. } => &[0; 1024],
+            _ => b"",
+        }
+    }
+}
+
+impl fmt::Display for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lines(_) => f.write_str("lines"),
+            Self::Groups(_, lines) => write!(f, "groups of {lines} lines"),
+            Self::Fastq => f.write_str("reads of FASTQ"),
+            Self::Csv(_) => f.write_str("rows of CSV"),
+            Self::Separated(_) => f.write_str("separated records"),
+            Self::Samples { .. } => f.write_str("samples of tar"),
+        }
+    }
+}
+
+/// What the records are and what stands before them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    pub(super) records: Records,
+    pub(super) headers: u64,
+}
+
+impl Form {
+    /// Records without a header.
+    pub fn new(records: Records) -> Self {
+        Self { records, headers: 0 }
+    }
+
+    /// Lines that end with a newline.
+    pub fn lines() -> Self {
+        Self::new(Records::Lines(b'\n'))
+    }
+
+    /// Rows of CSV with this byte between fields.
+    pub fn csv(delimiter: u8) -> Self {
+        Self::new(Records::Csv(delimiter))
+    }
+
+    /// So many lines, or rows of CSV, at the head of each input are its header. It is the same for
+    /// all inputs, and at the head of each output.
+    #[must_use]
+    pub fn with_headers(self, headers: u64) -> Self {
+        Self { headers, ..self }
+    }
+
+    /// What the records are.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// What the header consists of.
+    pub(super) fn header_records(&self) -> Records {
+        match &self.records {
+            Records::Csv(delimiter) => Records::Csv(*delimiter),
+            Records::Lines(delimiter) | Records::Groups(delimiter, _) => Records::Lines(*delimiter),
+            _ => Records::Lines(b'\n'),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! [`Samples`]: the samples of tar archives.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use tar::{EntryType, Header, PaxExtensions};
+
+use super::records::{Broken, Found, Splitter};
+
+/// The size of a block, of which archives consist.
+const BLOCK: usize = 512;
+
+/// The names of a sample's parts, sorted: what stands behind the first dot of a file's name.
+pub(super) type Names = Vec<Vec<u8>>;
+
+/// Finds the samples of a tar archive: files that stand together and have one name up to its first
+/// dot. A sample is the archive's own bytes, so that owners, times and extended headers are kept.
+///
+/// Folders are left out, as by everything that reads samples. Archives may be joined.
+pub(super) struct Samples {
+    /// The parts of the first sample of a data set, if all others have to have the same.
+    first: Option<Arc<OnceLock<Names>>>,
+    /// What the open sample is called, and the parts that it has.
+    key: Vec<u8>,
+    parts: Names,
+    /// How many bytes of the text are whole files of it.
+    at: usize,
+    /// The names of the samples before, as hashes.
+    seen: HashSet<u64>,
+    hasher: RandomState,
+    /// Whether the last block was one that ends an archive.
+    is_ended: bool,
+}
+
+/// A file of an archive.
+struct Entry {
+    kind: EntryType,
+    path: Vec<u8>,
+    /// How many bytes its headers and its contents take.
+    bytes: usize,
+}
+
+/// What a text begins with.
+enum First {
+    /// The text does not have all of it.
+    More,
+    /// A block of zeros.
+    End,
+    Entry(Entry),
+}
+
+impl Samples {
+    /// Samples with the parts of the first of a data set, if it is given.
+    pub(super) fn new(first: Option<Arc<OnceLock<Names>>>) -> Self {
+        let (seen, hasher) = (HashSet::new(), RandomState::new());
+        let (key, parts) = (Vec::new(), Vec::new());
+        Self { first, key, parts, at: 0, seen, hasher, is_ended: false }
+    }
+
+    /// The open sample is whole.
+    fn sample(&mut self) -> Result<Found, Broken> {
+        let name = self.key.escape_ascii();
+        if !self.seen.insert(self.hasher.hash_one(&self.key)) {
+            return Err(Broken(format!("has the name of an earlier one, `{name}`")));
+        }
+        self.parts.sort();
+        if let Some(first) = &self.first {
+            let first = first.get_or_init(|| self.parts.clone());
+            if *first != self.parts {
+                let all = |parts: &Names| parts.join(&b", "[..]).escape_ascii().to_string();
+                let (own, first) = (all(&self.parts), all(first));
+                return Err(Broken(format!(
+                    "`{name}` has the parts {own}, and the first sample has {first}: give --uneven \
+                     if that is as it should be"
+                )));
+            }
+        }
+        let bytes = std::mem::take(&mut self.at);
+        self.parts.clear();
+        Ok(Found::Record { bytes, end: Vec::new() })
+    }
+}
+
+impl Splitter for Samples {
+    fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
+        loop {
+            let entry = match first(&text[self.at..], is_end)? {
+                First::More => return Ok(Found::More),
+                First::End if self.at > 0 => return self.sample(),
+                First::End => {
+                    self.is_ended = true;
+                    let zeros = text.chunks_exact(BLOCK).take_while(|block| is_zero(block));
+                    return Ok(Found::Skip { bytes: BLOCK * zeros.count(), entries: 0 });
+                }
+                First::Entry(entry) => entry,
+            };
+            self.is_ended = false;
+            if entry.kind.is_dir() {
+                let skip = Found::Skip { bytes: entry.bytes, entries: 1 };
+                return if self.at > 0 { self.sample() } else { Ok(skip) };
+            }
+            let name = entry.path.escape_ascii();
+            if !matches!(entry.kind, EntryType::Regular | EntryType::Continuous) {
+                return Err(Broken(format!("has `{name}`, which is not a regular file")));
+            }
+            let (key, part) = entry.path.split_at(key(&entry.path).end);
+            if self.at > 0 && self.key != key {
+                return self.sample();
+            }
+            if text.len() - self.at < entry.bytes {
+                if is_end {
+                    return Err(Broken(format!("is cut short within `{name}`")));
+                }
+                return Ok(Found::More);
+            }
+            let part = part.strip_prefix(b".").unwrap_or(part);
+            if self.parts.iter().any(|other| other == part) {
+                return Err(Broken(format!("has `{name}` twice")));
+            }
+            if self.at == 0 {
+                self.key = key.to_vec();
+            }
+            self.parts.push(part.to_vec());
+            self.at += entry.bytes;
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Broken> {
+        if self.is_ended {
+            return Ok(());
+        }
+        Err(Broken("is missing, and so is the end of the archive: it is cut short".to_owned()))
+    }
+}
+
+/// The part of a path that is common to the files of a sample: up to the first dot of the name.
+fn key(path: &[u8]) -> Range<usize> {
+    let name = path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
+    let dot = path[name..].iter().position(|&byte| byte == b'.');
+    0..dot.filter(|&at| at > 0).map_or(path.len(), |at| name + at)
+}
+
+fn is_zero(block: &[u8]) -> bool {
+    block.iter().all(|&byte| byte == 0)
+}
+
+/// The first file of a text, with the headers that stand before it.
+fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
+    let cut_short = || Broken("is cut short within a header".to_owned());
+    let more = || if is_end { Err(cut_short()) } else { Ok(First::More) };
+    let (mut at, mut long_path, mut long_bytes) = (0, None, None);
+    loop {
+        let Some(block) = text.get(at..at + BLOCK) else {
+            // Some programs fill the last block of an archive with fewer zeros.
+            return if is_end && at == 0 && text.is_empty() { Ok(First::End) } else { more() };
+        };
+        if is_zero(block) {
+            return if at == 0 { Ok(First::End) } else { Err(cut_short()) };
+        }
+        let header = Header::from_byte_slice(block);
+        check_sum(header)?;
+        let bad = |what: &str| Broken(format!("has a header with a {what} that is none"));
+        let bytes = match long_bytes {
+            Some(bytes) => bytes,
+            None => header.entry_size().map_err(|_| bad("size"))?,
+        };
+        let bytes = usize::try_from(bytes).map_err(|_| bad("size"))?;
+        let padded =
+            bytes.checked_next_multiple_of(BLOCK).and_then(|bytes| bytes.checked_add(BLOCK));
+        let padded = padded.ok_or_else(|| bad("size"))?;
+        let kind = header.entry_type();
+        if kind.is_pax_global_extensions() {
+            let why = "has a header for all files behind it, which cannot be shuffled";
+            return Err(Broken(why.to_owned()));
+        }
+        let is_extension =
+            kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions();
+        if !is_extension {
+            let path = long_path.unwrap_or_else(|| header.path_bytes().into_owned());
+            let bytes = at.checked_add(padded).ok_or_else(|| bad("size"))?;
+            return Ok(First::Entry(Entry { kind, path, bytes }));
+        }
+        let Some(contents) = text.get(at + BLOCK..).and_then(|rest| rest.get(..bytes)) else {
+            return more();
+        };
+        if kind.is_gnu_longname() {
+            long_path = Some(contents.strip_suffix(b"\0").unwrap_or(contents).to_vec());
+        } else if kind.is_pax_local_extensions() {
+            for extension in PaxExtensions::new(contents) {
+                let extension = extension.map_err(|_| bad("pax extension"))?;
+                match extension.key_bytes() {
+                    b"path" => long_path = Some(extension.value_bytes().to_vec()),
+                    b"size" => {
+                        let size = extension.value().ok().and_then(|text| text.parse().ok());
+                        long_bytes = Some(size.ok_or_else(|| bad("size"))?);
+                    }
+                    key if key.starts_with(b"GNU.sparse.") => {
+                        return Err(Broken("has a sparse file".to_owned()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        at += padded;
+    }
+}
+
+/// Checks the sum of a header's bytes, in which those of the sum count as spaces.
+fn check_sum(header: &Header) -> Result<(), Broken> {
+    let bytes = header.as_bytes();
+    let sum: u32 = bytes.iter().map(|&byte| u32::from(byte)).sum();
+    let own: u32 = bytes[148..156].iter().map(|&byte| u32::from(byte)).sum();
+    if header.cksum().is_ok_and(|found| found == sum - own + 8 * u32::from(b' ')) {
+        return Ok(());
+    }
+    Err(Broken("is no file of a tar archive: its header has another checksum".to_owned()))
+}

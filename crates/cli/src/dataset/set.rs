@@ -1,0 +1,379 @@
+//! [`Dataset`]: inputs joined, and their records in another order.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::codec::{Codec, Compression};
+use super::input::Input;
+use super::lines::Ends;
+use super::reader::{Framed, Lines, Notes, Watched};
+use super::records::{Form, Records};
+use super::samples::Names;
+use super::shards::{Shards, Sink, Writer, WrittenShard};
+use super::text::Text;
+use crate::files::items::FRAME;
+use crate::files::{
+    Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
+};
+
+/// How much of a compressed file is read at a time.
+const BUFFER: usize = 256 << 10;
+
+/// The most bytes of a header.
+const LONGEST_HEADER: usize = 16 << 20;
+
+/// Inputs, one after the other, and what their records are.
+pub struct Dataset<'i> {
+    inputs: Vec<Described<'i>>,
+    form: Form,
+    header: Vec<u8>,
+    memory: usize,
+    /// The parts of the first sample that was found.
+    names: Arc<OnceLock<Names>>,
+}
+
+impl std::fmt::Debug for Dataset<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dataset").field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+struct Described<'i> {
+    input: Box<dyn Input + 'i>,
+    codec: Codec,
+}
+
+/// What a data set has.
+#[derive(Debug)]
+pub struct Counted {
+    counts: Vec<Count>,
+    /// The inputs that fit memory, as a shuffle reads them.
+    kept: Vec<Option<Vec<u8>>>,
+    ends_added: u64,
+    left_out: u64,
+}
+
+impl Counted {
+    /// The number of records.
+    pub fn records(&self) -> u64 {
+        self.counts.iter().map(|count| count.items).sum()
+    }
+
+    /// The number of records of each input.
+    pub fn records_of_inputs(&self) -> impl Iterator<Item = u64> {
+        self.counts.iter().map(|count| count.items)
+    }
+
+    /// The number of bytes of each input, as the passes read them.
+    pub fn bytes_of_inputs(&self) -> impl Iterator<Item = u64> {
+        self.counts.iter().map(|count| count.bytes)
+    }
+
+    /// About how many bytes the records have.
+    pub fn bytes(&self) -> u64 {
+        self.counts.iter().map(|count| count.bytes).sum()
+    }
+
+    /// The number of last records of inputs that had no end, and get one.
+    pub fn ends_added(&self) -> u64 {
+        self.ends_added
+    }
+
+    /// The number of things that belong to no record and are left out: folders in archives.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// The shards, in their order.
+    pub shards: Vec<WrittenShard>,
+    /// What the passes did.
+    pub summary: Option<Summary>,
+}
+
+impl<'i> Dataset<'i> {
+    /// Looks at the first bytes of all inputs, and at the header of the first.
+    ///
+    /// A shuffle takes about so much memory, and on top of it what decoders take, which is a few
+    /// megabytes for each thread, unless a file was compressed in an unusual way.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Read`], with a [`NamedError`] of an input; so it is for all methods.
+    pub fn open(
+        inputs: Vec<Box<dyn Input + 'i>>,
+        form: &Form,
+        memory: usize,
+    ) -> Result<Self, FilesError> {
+        let describe = |input: Box<dyn Input + 'i>| {
+            let mut start = Vec::new();
+            let most = Codec::LONGEST_MARK as u64;
+            let opened = input.open().and_then(|file| file.take(most).read_to_end(&mut start));
+            opened.map_err(|error| FilesError::Read(named(&*input, error)))?;
+            Ok::<_, FilesError>(Described { codec: Codec::of_start(&start), input })
+        };
+        let inputs = inputs.into_iter().map(describe).collect::<Result<Vec<_>, _>>()?;
+        let (form, names) = (form.clone(), Arc::default());
+        let mut set = Self { inputs, form, header: Vec::new(), memory, names };
+        if let Some(first) = set.inputs.first()
+            && set.form.headers > 0
+        {
+            let header = set.text(first, &()).and_then(|mut text| set.take_header(&mut text));
+            (set.header, _) =
+                header.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
+        }
+        Ok(set)
+    }
+
+    /// The first bytes of the first input, decoded; fewer if it has fewer.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Read`].
+    pub fn start(&self, bytes: usize) -> Result<Vec<u8>, FilesError> {
+        let Some(first) = self.inputs.first() else { return Ok(Vec::new()) };
+        let mut start = Vec::new();
+        let read = self
+            .decoded(first, &())
+            .and_then(|file| file.take(bytes as u64).read_to_end(&mut start));
+        read.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
+        Ok(start)
+    }
+
+    /// How many inputs have each codec.
+    pub fn codecs(&self) -> BTreeMap<Codec, u64> {
+        let mut codecs = BTreeMap::new();
+        for Described { codec, .. } in &self.inputs {
+            *codecs.entry(*codec).or_default() += 1;
+        }
+        codecs
+    }
+
+    /// The codec of the first input, which the outputs get unless anything else is said.
+    pub fn codec(&self) -> Codec {
+        self.inputs.first().map_or(Codec::Plain, |first| first.codec)
+    }
+
+    /// The number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// What stands before the records of each output.
+    pub fn header(&self) -> &[u8] {
+        &self.header
+    }
+
+    /// How the records are stored.
+    fn items(&self) -> Items {
+        match self.form.records {
+            Records::Lines(delimiter) => Items::Lines { delimiter },
+            _ => Items::Framed,
+        }
+    }
+
+    /// What is kept of the inputs, and what is held of the store, take a quarter each.
+    fn shuffler(&self) -> FileShuffle {
+        FileShuffle::new(self.items(), self.memory / 2)
+    }
+
+    /// How much of the store should be held in memory.
+    pub fn held(&self) -> usize {
+        self.memory / 4
+    }
+
+    /// Counts the records of all inputs, which are read side by side.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileShuffle::count_parts`]; among them is whatever is wrong with an input.
+    pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
+        watch.begin(Pass::Count, Some(self.inputs.iter().map(|one| one.input.bytes()).sum()));
+        let notes = Notes::default();
+        let reading = Reading { set: self, kept: &[], notes: &notes, watch };
+        let keep = Keep::new(self.inputs.len(), self.memory / 4);
+        let visit = |part, chunk: &[u8]| keep.push(part, chunk);
+        let counts = self.shuffler().count_parts(&reading, self.inputs.len(), &visit)?;
+        let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
+        Ok(Counted { counts, kept: keep.finish(), ends_added, left_out })
+    }
+
+    /// What was [counted](Self::count) before: the records and the bytes of each input. Should they
+    /// be others now, a shuffle ends with [`FilesError::Changed`].
+    pub fn recall(&self, counts: Vec<(u64, u64)>) -> Counted {
+        let count = |(items, bytes)| Count { items, bytes, is_terminated: true };
+        let counts = counts.into_iter().map(count).collect();
+        Counted { counts, kept: Vec::new(), ends_added: 0, left_out: 0 }
+    }
+
+    /// Writes the records in another order, or as many of them as the order has, to shards.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FileShuffle::run_parts`]. The shards that are complete by then stay.
+    ///
+    /// # Panics
+    ///
+    /// If the shards have another number of records than the order.
+    pub fn shuffle<S: Sink>(
+        &self,
+        (counted, order): (&Counted, &Order),
+        store: &mut impl Store,
+        (shards, compression, sink): (&Shards, Compression, &mut S),
+        watch: &dyn Watch,
+    ) -> Result<Written, FilesError> {
+        let places = order.places();
+        assert_eq!(shards.records(), places.end - places.start, "a shard for each record");
+        let notes = Notes::default();
+        // What is read again is what the progress of the pass is counted in.
+        let reading = Reading { set: self, kept: &counted.kept, notes: &notes, watch: &() };
+        let (header, records) = (self.header.as_slice(), &self.form.records);
+        let target = (shards, compression, sink);
+        let mut writer = Writer::new(target, header, records, self.memory / 4);
+        let parts = (&reading as &dyn Parts, counted.counts.as_slice());
+        let summary = self.shuffler().run_parts(order, parts, store, &mut writer, watch)?;
+        let shards = writer.finish().map_err(FilesError::Write)?;
+        Ok(Written { shards, summary: Some(summary) })
+    }
+
+    /// An input, decoded.
+    fn decoded<'a>(
+        &'a self,
+        Described { input, codec }: &'a Described<'i>,
+        watch: &'a dyn Watch,
+    ) -> io::Result<Box<dyn Read + Send + 'a>> {
+        let file = Watched { reader: input.open()?, watch };
+        codec.decoder(BufReader::with_capacity(BUFFER, file))
+    }
+
+    fn text<'a>(
+        &'a self,
+        described: &'a Described<'i>,
+        watch: &'a dyn Watch,
+    ) -> io::Result<Text<'a>> {
+        Ok(Text::new(self.decoded(described, watch)?))
+    }
+
+    /// Takes the header from the start of an input, and notes how its lines end.
+    fn take_header(&self, text: &mut Text) -> io::Result<(Vec<u8>, Ends)> {
+        let mut splitter = self.form.header_records().splits();
+        let (mut header, mut ends) = (Vec::new(), Ends::default());
+        for number in 1..=self.form.headers {
+            let Some((bytes, end)) = text.find(&mut *splitter, LONGEST_HEADER, number)? else {
+                let why =
+                    format!("has {} lines and no header of {}", number - 1, self.form.headers);
+                return Err(io::Error::new(ErrorKind::InvalidData, why));
+            };
+            header.extend_from_slice(&text.rest()[..bytes]);
+            header.extend_from_slice(&end);
+            ends.note(&header);
+            text.advance(bytes);
+        }
+        Ok((header, ends))
+    }
+
+    /// The records of an input, as the shuffle takes them.
+    fn reader<'a>(
+        &'a self,
+        part: usize,
+        notes: &'a Notes,
+        watch: &'a dyn Watch,
+    ) -> io::Result<Box<dyn Read + Send + 'a>> {
+        let mut text = self.text(&self.inputs[part], watch)?;
+        let (header, ends) = self.take_header(&mut text)?;
+        if header != self.header {
+            let first = self.inputs[0].input.name();
+            let why = format!("has another header than {first}");
+            return Err(io::Error::new(ErrorKind::InvalidData, why));
+        }
+        let (added, is_end) = (Vec::new(), false);
+        if let Records::Lines(delimiter) = self.form.records {
+            return Ok(Box::new(Lines { text, delimiter, ends, notes, last: None, added, is_end }));
+        }
+        let splitter = self.form.records.splitter(&self.names, ends);
+        // A record has its length before it.
+        let most = self.shuffler().longest_item().saturating_sub(FRAME);
+        Ok(Box::new(Framed { text, splitter, notes, most, records: 0, out: added, at: 0, is_end }))
+    }
+}
+
+/// The inputs of a data set, or what is kept of them.
+struct Reading<'d> {
+    set: &'d Dataset<'d>,
+    kept: &'d [Option<Vec<u8>>],
+    notes: &'d Notes,
+    watch: &'d dyn Watch,
+}
+
+impl Parts for Reading<'_> {
+    fn open(&self, part: usize) -> io::Result<Box<dyn Read + Send + '_>> {
+        if let Some(Some(kept)) = self.kept.get(part) {
+            return Ok(Box::new(Cursor::new(kept)));
+        }
+        let input = &*self.set.inputs[part].input;
+        let reader = self.set.reader(part, self.notes, self.watch);
+        let reader = reader.map_err(|error| named(input, error))?;
+        Ok(Box::new(Named { input, reader }))
+    }
+}
+
+/// The error of an input, which it names.
+fn named(input: &dyn Input, error: io::Error) -> io::Error {
+    match NamedError::of(&error) {
+        Some(_) => error,
+        None => NamedError::io(input.name(), error),
+    }
+}
+
+/// A reader whose errors name its input.
+struct Named<'r> {
+    input: &'r dyn Input,
+    reader: Box<dyn Read + Send + 'r>,
+}
+
+impl Read for Named<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(bytes).map_err(|error| match error.kind() {
+            ErrorKind::Interrupted => error,
+            _ => named(self.input, error),
+        })
+    }
+}
+
+/// Keeps what is read of inputs, of each all or nothing, as long as there is memory for it.
+struct Keep {
+    texts: Vec<Mutex<Option<Vec<u8>>>>,
+    left: AtomicUsize,
+}
+
+impl Keep {
+    fn new(inputs: usize, memory: usize) -> Self {
+        let texts = (0..inputs).map(|_| Mutex::new(Some(Vec::new()))).collect();
+        Self { texts, left: AtomicUsize::new(memory) }
+    }
+
+    /// More of an input is read.
+    fn push(&self, input: usize, chunk: &[u8]) {
+        let mut kept = self.texts[input].lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(text) = kept.as_mut() else { return };
+        // Of what a text may grow to, it is counted what it has.
+        let take = |left: usize| left.checked_sub(chunk.len());
+        let is_taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+        if is_taken && text.try_reserve(chunk.len()).is_ok() {
+            text.extend_from_slice(chunk);
+            return;
+        }
+        self.left.fetch_add(text.len(), Ordering::Relaxed);
+        *kept = None;
+    }
+
+    fn finish(self) -> Vec<Option<Vec<u8>>> {
+        let texts = self.texts.into_iter();
+        texts.map(|text| text.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+}

@@ -1,0 +1,254 @@
+//! [`Shards`]: the files that records are written to, and [`Sink`], which takes them.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::compress::Frames;
+use super::{Compression, Records};
+use crate::files::{NamedError, Pieces};
+
+/// The files that records are written to, in the order of the records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shards {
+    list: Vec<Shard>,
+}
+
+/// A file that records are written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Its name in the folder of all shards.
+    pub name: PathBuf,
+    /// How many records it gets.
+    pub records: u64,
+}
+
+impl Shards {
+    /// A single file for all records.
+    pub fn single(name: impl Into<PathBuf>, records: u64) -> Self {
+        Self { list: vec![Shard { name: name.into(), records }] }
+    }
+
+    /// So many files, such as `part-00017-of-00064.txt`, whose numbers of records differ by one at
+    /// most. The extension may be empty.
+    pub fn even(stem: &str, extension: &str, records: u64, count: u64) -> Self {
+        let dot = if extension.is_empty() { "" } else { "." };
+        // At most `records`.
+        let bound = |k: u64| (u128::from(records) * u128::from(k) / u128::from(count)) as u64;
+        let shard = |k: u64| Shard {
+            name: format!("{stem}-{k:05}-of-{count:05}{dot}{extension}").into(),
+            records: bound(k + 1) - bound(k),
+        };
+        Self { list: (0..count).map(shard).collect() }
+    }
+
+    /// The same files in a folder.
+    #[must_use]
+    pub fn in_folder(mut self, folder: &str) -> Self {
+        for shard in &mut self.list {
+            shard.name = Path::new(folder).join(&shard.name);
+        }
+        self
+    }
+
+    /// These files, and then others.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.list.extend(others.list);
+        self
+    }
+
+    /// The files without the first ones.
+    #[must_use]
+    pub fn skip(mut self, count: usize) -> Self {
+        self.list.drain(..count.min(self.list.len()));
+        self
+    }
+
+    /// The files, in their order.
+    pub fn list(&self) -> &[Shard] {
+        &self.list
+    }
+
+    /// How many records all of them get.
+    pub fn records(&self) -> u64 {
+        self.list.iter().map(|shard| shard.records).sum()
+    }
+
+    fn ends(&self) -> Vec<u64> {
+        let mut end = 0;
+        let ends = self.list.iter().map(|shard| {
+            end += shard.records;
+            end
+        });
+        ends.collect()
+    }
+}
+
+/// A shard that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrittenShard {
+    /// Its name in the folder of all shards.
+    pub name: PathBuf,
+    /// How many records it has.
+    pub records: u64,
+    /// How many bytes the file has.
+    pub bytes: u64,
+    /// How many bytes there are when it is decompressed.
+    pub plain_bytes: u64,
+    /// The SHA-256 of the file, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// What takes shards. Each should be there whole or not at all.
+pub trait Sink: Send {
+    /// A shard that is being written.
+    type File: Write + Send;
+
+    /// Begins a shard.
+    ///
+    /// # Errors
+    ///
+    /// Those of creating a file. They should name it, as a [`NamedError`] does.
+    fn create(&mut self, name: &Path) -> io::Result<Self::File>;
+
+    /// All of a shard is written, so that it takes its name.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing a file.
+    fn commit(&mut self, file: Self::File, shard: &WrittenShard) -> io::Result<()>;
+}
+
+/// A folder of shards. A shard has a name that begins with `.bshuf` until all of it is written.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// A folder, which is created if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// Those of creating it.
+    pub fn new(path: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&path)?;
+        Ok(Self { path })
+    }
+}
+
+impl Sink for Folder {
+    type File = NamedTempFile;
+
+    fn create(&mut self, name: &Path) -> io::Result<NamedTempFile> {
+        let path = self.path.join(name);
+        let folder = path.parent().unwrap_or(&self.path);
+        fs::create_dir_all(folder)
+            .and_then(|()| tempfile::Builder::new().prefix(".bshuf").tempfile_in(folder))
+            .map_err(|error| NamedError::io(path.display(), error))
+    }
+
+    fn commit(&mut self, file: NamedTempFile, shard: &WrittenShard) -> io::Result<()> {
+        let path = self.path.join(&shard.name);
+        let persisted = file.persist(&path);
+        persisted.map(drop).map_err(|failed| NamedError::io(path.display(), failed.error))
+    }
+}
+
+/// Writes shards to a sink.
+pub(super) struct Writer<'s, S: Sink> {
+    shards: &'s Shards,
+    ends: Vec<u64>,
+    compression: Compression,
+    /// What stands before and behind the records of each shard.
+    header: &'s [u8],
+    trailer: &'static [u8],
+    sink: &'s mut S,
+    memory: usize,
+    open: Option<Frames<S::File>>,
+    /// All shards but the open one that were begun.
+    written: Vec<WrittenShard>,
+}
+
+impl<'s, S: Sink> Writer<'s, S> {
+    pub(super) fn new(
+        (shards, compression, sink): (&'s Shards, Compression, &'s mut S),
+        header: &'s [u8],
+        records: &Records,
+        memory: usize,
+    ) -> Self {
+        let (ends, trailer) = (shards.ends(), records.trailer());
+        let (open, written) = (None, Vec::new());
+        Self { shards, ends, compression, header, trailer, sink, memory, open, written }
+    }
+
+    /// Ends the open shard, and begins the next.
+    fn next(&mut self) -> io::Result<()> {
+        self.end()?;
+        if let Some(shard) = self.shards.list.get(self.written.len()) {
+            let file = self.sink.create(&shard.name)?;
+            let mut file = Frames::new(file, self.compression, self.memory);
+            file.write_all(self.header)?;
+            self.open = Some(file);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        let Some(mut file) = self.open.take() else { return Ok(()) };
+        let Shard { name, records } = self.shards.list[self.written.len()].clone();
+        file.write_all(self.trailer)?;
+        let (file, sum) = file.finish()?;
+        let (bytes, plain_bytes, sha256) = (sum.bytes, sum.plain_bytes, sum.hash);
+        let shard = WrittenShard { name, records, bytes, plain_bytes, sha256 };
+        self.sink.commit(file, &shard)?;
+        self.written.push(shard);
+        Ok(())
+    }
+
+    /// Ends the last shard, and returns all of them.
+    pub(super) fn finish(mut self) -> io::Result<Vec<WrittenShard>> {
+        while self.written.len() < self.shards.list.len() {
+            self.next()?;
+        }
+        Ok(self.written)
+    }
+}
+
+impl<S: Sink> Pieces for Writer<'_, S> {
+    fn ends(&self) -> &[u64] {
+        &self.ends
+    }
+
+    fn write(&mut self, piece: usize, items: &[u8]) -> io::Result<()> {
+        while self.written.len() < piece || self.open.is_none() {
+            self.next()?;
+        }
+        match &mut self.open {
+            Some(file) => file.write_all(items),
+            None => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_even() {
+        for (records, count) in [(0, 1), (0, 3), (1, 3), (10, 3), (64, 64), (1 << 40, 7)] {
+            let shards = Shards::even("part", "txt", records, count);
+            assert_eq!((shards.list().len() as u64, shards.records()), (count, records));
+            assert!(shards.list().iter().all(|one| one.records.abs_diff(records / count) <= 1));
+        }
+        let shards = Shards::even("part", "jsonl.zst", 9, 64).in_folder("train");
+        assert_eq!(shards.list()[17].name, Path::new("train/part-00017-of-00064.jsonl.zst"));
+        assert_eq!(Shards::even("part", "", 9, 1).list()[0].name, Path::new("part-00000-of-00001"));
+        let rest = shards.clone().and(Shards::single("x", 3)).skip(64);
+        assert_eq!(rest, Shards::single("x", 3));
+    }
+}

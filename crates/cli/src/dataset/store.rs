@@ -1,0 +1,154 @@
+//! [`Temporary`]: a store of memory and temporary files.
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+use crate::files::{Store, TemporaryFile};
+
+/// A store that holds what comes first in memory, and what comes then in temporary files without
+/// names: in one folder, or block by block in each of several, which may be on several disks.
+#[derive(Debug)]
+pub struct Temporary {
+    folders: Vec<PathBuf>,
+    files: Vec<TemporaryFile>,
+    is_compressed: bool,
+    held: Vec<u8>,
+    most: usize,
+    bytes: u64,
+    /// The blocks in files, in their order.
+    blocks: Vec<Block>,
+}
+
+/// Where a block is.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// Its offset in the store.
+    start: u64,
+    file: usize,
+    /// Its offset in the file, and how many bytes it has there.
+    offset: u64,
+    bytes: usize,
+}
+
+/// The level of compression, which is the fastest.
+const LEVEL: i32 = 1;
+
+impl Temporary {
+    /// A store that holds so many bytes in memory. Files are created in the folders when they are
+    /// needed; their blocks are compressed if that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if there is no folder.
+    pub fn in_folders(folders: &[PathBuf], is_compressed: bool, most: usize) -> io::Result<Self> {
+        if folders.is_empty() {
+            return Err(ErrorKind::InvalidInput.into());
+        }
+        let (files, held, blocks) = (Vec::new(), Vec::new(), Vec::new());
+        let folders = folders.to_vec();
+        Ok(Self { folders, files, is_compressed, held, most, bytes: 0, blocks })
+    }
+
+    /// The number of bytes in the temporary files.
+    pub fn file_bytes(&self) -> u64 {
+        self.files.iter().map(Store::bytes).sum()
+    }
+}
+
+impl Store for Temporary {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn append(&mut self, block: &[u8]) -> io::Result<()> {
+        if self.blocks.is_empty() && block.len() <= self.most - self.held.len() {
+            self.held.try_reserve(block.len())?;
+            self.held.extend_from_slice(block);
+            self.bytes += block.len() as u64;
+            return Ok(());
+        }
+        let file = self.blocks.len() % self.folders.len();
+        if file == self.files.len() {
+            self.files.push(TemporaryFile::in_folder(&self.folders[file])?);
+        }
+        let target = &mut self.files[file];
+        let offset = target.bytes();
+        let mut bytes = block.len();
+        if self.is_compressed {
+            let compressed = zstd::bulk::compress(block, LEVEL)?;
+            bytes = compressed.len();
+            target.append(&compressed)?;
+        } else {
+            target.append(block)?;
+        }
+        self.blocks.push(Block { start: self.bytes, file, offset, bytes });
+        self.bytes += block.len() as u64;
+        Ok(())
+    }
+
+    fn read_at(&self, block: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut rest = block;
+        let mut offset = offset;
+        if let Some(held) = usize::try_from(offset).ok().and_then(|at| self.held.get(at..)) {
+            let count = held.len().min(rest.len());
+            let (own, others) = rest.split_at_mut(count);
+            own.copy_from_slice(&held[..count]);
+            (rest, offset) = (others, offset + count as u64);
+        }
+        while !rest.is_empty() {
+            let number = self.blocks.partition_point(|block| block.start <= offset);
+            let number = number.checked_sub(1).ok_or(ErrorKind::UnexpectedEof)?;
+            let end = self.blocks.get(number + 1).map_or(self.bytes, |next| next.start);
+            let Block { start, file, offset: at, bytes } = self.blocks[number];
+            let left = end.checked_sub(offset).filter(|&left| left > 0);
+            let left = left.ok_or(ErrorKind::UnexpectedEof)?;
+            let count = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let (own, others) = rest.split_at_mut(count);
+            let skipped = offset - start;
+            if self.is_compressed {
+                let mut compressed = vec![0; bytes];
+                self.files[file].read_at(&mut compressed, at)?;
+                let plain = zstd::bulk::decompress(&compressed, (end - start) as usize)?;
+                let plain = plain.get(skipped as usize..).and_then(|rest| rest.get(..count));
+                own.copy_from_slice(plain.ok_or(ErrorKind::InvalidData)?);
+            } else {
+                self.files[file].read_at(own, at + skipped)?;
+            }
+            (rest, offset) = (others, offset + count as u64);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_appended_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = [folder.path().to_owned(), folder.path().to_owned()];
+        for folders in [&folders[..1], &folders] {
+            for is_compressed in [false, true] {
+                for most in [0, 100, 2500, 1 << 20] {
+                    let mut store = Temporary::in_folders(folders, is_compressed, most).unwrap();
+                    let mut whole = Vec::new();
+                    for k in 0..40_usize {
+                        let block = vec![k as u8; k * 37 % 200 + 1];
+                        store.append(&block).unwrap();
+                        whole.extend_from_slice(&block);
+                    }
+                    assert_eq!(store.bytes(), whole.len() as u64);
+                    assert_eq!(store.file_bytes() == 0, most >= whole.len());
+                    for start in (0..whole.len()).step_by(13) {
+                        let mut out = vec![0; (whole.len() - start).min(500)];
+                        store.read_at(&mut out, start as u64).unwrap();
+                        assert_eq!(out, whole[start..start + out.len()]);
+                    }
+                    assert!(store.read_at(&mut [0; 2], whole.len() as u64 - 1).is_err());
+                }
+            }
+        }
+        assert!(Temporary::in_folders(&[], false, 1).is_err());
+    }
+}

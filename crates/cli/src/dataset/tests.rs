@@ -1,0 +1,469 @@
+//! Data sets against a model: records of all kinds, compressed in all ways, in any memory, to any
+//! number of shards, and back.
+
+use std::io::{self, Cursor, Read};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::files::{FilesError, NamedError, Order};
+
+/// A file in memory.
+#[derive(Clone)]
+struct Held(String, Vec<u8>);
+
+impl Input for Held {
+    fn name(&self) -> String {
+        self.0.clone()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.1.len() as u64
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
+        Ok(Box::new(Cursor::new(&self.1)))
+    }
+}
+
+/// Shards in memory.
+#[derive(Default)]
+struct Files(Vec<Held>);
+
+impl Sink for Files {
+    type File = Vec<u8>;
+
+    fn create(&mut self, _: &Path) -> io::Result<Vec<u8>> {
+        Ok(Vec::new())
+    }
+
+    fn commit(&mut self, file: Vec<u8>, shard: &WrittenShard) -> io::Result<()> {
+        assert_eq!(file.len() as u64, shard.bytes);
+        self.0.push(Held(shard.name.display().to_string(), file));
+        Ok(())
+    }
+}
+
+/// The order of so many records.
+type Way<'w> = &'w dyn Fn(u64) -> Order;
+
+/// What is to be done with a data set.
+struct Run<'w> {
+    form: Form,
+    memory: usize,
+    way: Way<'w>,
+    shards: u64,
+    compression: Compression,
+}
+
+impl Run<'_> {
+    fn run(&self, files: &[Held]) -> Result<(Vec<Held>, Counted), FilesError> {
+        let inputs = files.iter().map(|file| Box::new(file.clone()) as Box<dyn Input>).collect();
+        let set = Dataset::open(inputs, &self.form, self.memory)?;
+        let counted = set.count(&())?;
+        let order = (self.way)(counted.records());
+        let places = order.places();
+        let shards = Shards::even("part", "", places.end - places.start, self.shards);
+        let folders = [std::env::temp_dir()];
+        let is_compressed = self.memory % 2 == 1;
+        let mut store = Temporary::in_folders(&folders, is_compressed, set.held()).unwrap();
+        let mut sink = Files::default();
+        let target = (&shards, self.compression, &mut sink);
+        let written = set.shuffle((&counted, &order), &mut store, target, &())?;
+        assert_eq!(written.shards.len() as u64, self.shards);
+        assert_eq!(written.summary.unwrap().items, shards.records());
+        Ok((sink.0, counted))
+    }
+}
+
+fn decoded(file: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    Codec::of_start(file).decoder(file).unwrap().read_to_end(&mut text).unwrap();
+    text
+}
+
+/// Bytes of an alphabet.
+fn word(rng: &mut StdRng, alphabet: &[u8], most: usize) -> Vec<u8> {
+    (0..rng.random_range(0..=most)).map(|_| *alphabet.choose(rng).unwrap()).collect()
+}
+
+/// A line without its end.
+fn line(rng: &mut StdRng, most: usize) -> Vec<u8> {
+    word(rng, b"abcdefgh,\"\r ", most)
+}
+
+/// A file of a tar archive.
+fn tar_entry(path: &str, contents: &[u8]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    let mut header = tar::Header::new_gnu();
+    header.set_size(contents.len() as u64);
+    header.set_mode(0o644);
+    header.set_cksum();
+    builder.append_data(&mut header, path, contents).unwrap();
+    let mut bytes = builder.into_inner().unwrap();
+    bytes.truncate(bytes.len() - 1024);
+    bytes
+}
+
+fn record(rng: &mut StdRng, records: &Records, number: usize) -> Vec<u8> {
+    let most = if rng.random_bool(0.02) { 4000 } else { 40 };
+    match records {
+        Records::Lines(0) => [word(rng, b"ab\n\r", most), b"\0".to_vec()].concat(),
+        Records::Lines(delimiter) => [line(rng, most), vec![*delimiter]].concat(),
+        Records::Groups(delimiter, lines) => {
+            (0..lines.get()).flat_map(|_| [line(rng, most), vec![*delimiter]].concat()).collect()
+        }
+        Records::Fastq => {
+            let bases = word(rng, b"ACGTN", most);
+            let qualities: Vec<u8> = bases.iter().map(|_| rng.random_range(b'!'..=b'~')).collect();
+            let end: &[u8] = if rng.random() { b"\r\n" } else { b"\n" };
+            let name = format!("@{number}").into_bytes();
+            [&name[..], end, &bases, end, b"+", end, &qualities, end].concat()
+        }
+        Records::Csv(delimiter) => {
+            let field = |rng: &mut StdRng| {
+                if rng.random() {
+                    let text = word(rng, b"ab,\n\r", most).escape_ascii().to_string();
+                    let inner = word(rng, b"ab,\n\r;", most);
+                    let quotes = ["\"\"", ""].choose(rng).unwrap();
+                    let all = [b"\"", text.as_bytes(), quotes.as_bytes(), &inner, b"\""];
+                    all.concat()
+                } else {
+                    word(rng, b"abc ", most)
+                }
+            };
+            let fields: Vec<_> = (0..rng.random_range(1..4)).map(|_| field(rng)).collect();
+            let end: &[u8] = if rng.random() { b"\r\n" } else { b"\n" };
+            [fields.join(delimiter), end.to_vec()].concat()
+        }
+        Records::Separated(separator) => {
+            // The separator does not come of what is before it.
+            [word(rng, b"abc", most), separator.clone()].concat()
+        }
+        Records::Samples { .. } => {
+            let folder =
+                if rng.random() { "a/b.c/".repeat(rng.random_range(0..30)) } else { String::new() };
+            let parts = ["jpg", "json", "seg.png"];
+            let entry = |part: &&str| {
+                let contents = vec![number as u8; number * 31 % 1500];
+                tar_entry(&format!("{folder}{number:06}.{part}"), &contents)
+            };
+            parts.iter().flat_map(entry).collect()
+        }
+    }
+}
+
+fn any_records(rng: &mut StdRng) -> Records {
+    match rng.random_range(0..8) {
+        0 => Records::Lines(0),
+        1 => Records::Groups(b'\n', NonZeroU32::new(rng.random_range(1..5)).unwrap()),
+        2 => Records::Fastq,
+        3 => Records::Csv(*b",;".choose(rng).unwrap()),
+        4 => Records::Separated([&b"\n--\n"[..], b"x", b"ddd"].choose(rng).unwrap().to_vec()),
+        5 => Records::Samples { are_uneven: rng.random() },
+        _ => Records::Lines(b'\n'),
+    }
+}
+
+/// A file of a header, records and what stands behind them, compressed in any number of frames.
+fn file(rng: &mut StdRng, name: String, text: &[u8]) -> Held {
+    let codec = *Codec::ALL.choose(rng).unwrap();
+    let compression = Compression::from(codec);
+    let (mut bytes, mut rest) = (Vec::new(), text);
+    loop {
+        let length = if rng.random() { rest.len() } else { rng.random_range(0..=rest.len()) };
+        let (frame, others) = rest.split_at(length);
+        bytes.extend(compression.compressed(frame).unwrap());
+        rest = others;
+        if rest.is_empty() {
+            return Held(name, bytes);
+        }
+    }
+}
+
+/// Shuffles a random data set, and puts it back.
+fn check(case: u64) {
+    let mut rng = StdRng::seed_from_u64(case);
+    let records = any_records(&mut rng);
+    let is_tar = matches!(records, Records::Samples { .. });
+    let headers = if is_tar || rng.random() { 0 } else { rng.random_range(1..3) };
+    let form = Form::new(records.clone()).with_headers(headers);
+    let header_line = if records == Records::Lines(0) { &b"head\0"[..] } else { b"head\n" };
+    let header = header_line.repeat(headers as usize);
+    let trailer = records.trailer();
+    let (mut all, mut files, mut ends_added) = (Vec::new(), Vec::new(), 0);
+    let most = *[3, 30, 600, 3000].choose(&mut rng).unwrap();
+    for number in 0..rng.random_range(1..6) {
+        let count = rng.random_range(0..=most);
+        let own: Vec<_> =
+            (0..count).map(|k| record(&mut rng, &records, number * 10_000 + k)).collect();
+        let mut text = [&header[..], &own.concat(), trailer].concat();
+        let end = own.last().filter(|_| !is_tar && rng.random());
+        if let Some(end) = end {
+            // The last record lacks its end; it gets that of the others.
+            let lacking = match &records {
+                Records::Separated(separator) => separator.len(),
+                _ if end.ends_with(b"\r\n") => 0,
+                _ if end.len() > 1 && end[end.len() - 2] != b'\n' => 1,
+                _ => 0,
+            };
+            // Unless all other lines end as on Windows, which it does not.
+            let plain = |lines: &mut dyn Iterator<Item = &[u8]>| {
+                let mut lines = lines.peekable();
+                lines.peek().is_none() || lines.any(|line| !line.ends_with(b"\r\n"))
+            };
+            let is_read_back = match &records {
+                // What is left may be nothing.
+                Records::Separated(separator) => end.len() > separator.len(),
+                Records::Lines(0) => true,
+                Records::Csv(_) if !header.is_empty() => true,
+                Records::Csv(_) => plain(&mut own[..own.len() - 1].iter().map(Vec::as_slice)),
+                _ => {
+                    let lines = text.split_inclusive(|&byte| byte == b'\n').collect::<Vec<_>>();
+                    plain(&mut lines[..lines.len() - 1].iter().copied())
+                }
+            };
+            if lacking > 0 && is_read_back {
+                text.truncate(text.len() - lacking);
+                ends_added += 1;
+            }
+        }
+        files.push(file(&mut rng, format!("input {number}"), &text));
+        all.extend(own);
+    }
+    let memory = *[1 << 20, (1 << 20) + 1, 1 << 23, 1 << 26].choose(&mut rng).unwrap();
+    let seed: u64 = rng.random();
+    let codec = *Codec::ALL.choose(&mut rng).unwrap();
+    let (part, shards) = (rng.random_bool(0.3), rng.random_range(1..7));
+    let (from, to) = (rng.random_range(0.0..0.5), rng.random_range(0.5..1.0));
+    let way = |len: u64| {
+        let at = |share: f64| if part { (len as f64 * share) as u64 } else { 0 };
+        let end = if part { at(to) } else { len };
+        Order::shuffle(len, seed).range(at(from)..end).unwrap()
+    };
+    let run = Run { form: form.clone(), memory, way: &way, shards, compression: codec.into() };
+    let (found, counted) = run.run(&files).unwrap_or_else(|error| panic!("{case}: {error}"));
+    assert_eq!(counted.records(), all.len() as u64, "{case}");
+    assert_eq!(counted.ends_added(), ends_added, "{case} {records}");
+    let order = way(all.len() as u64).indexes::<u64>().unwrap();
+    let expected: Vec<u8> = order.iter().flat_map(|&k| all[k as usize].clone()).collect();
+    let body = |file: &Held| {
+        let text = decoded(&file.1);
+        let body = text.strip_prefix(&header[..]).unwrap().strip_suffix(trailer).unwrap();
+        body.to_vec()
+    };
+    assert!(found.iter().flat_map(body).eq(expected), "{case} {records}");
+    if !part {
+        let back = |len| Order::unshuffle(len, seed);
+        let run = Run { form, memory, way: &back, shards: 1, compression: Codec::Plain.into() };
+        let (back, _) = run.run(&found).unwrap_or_else(|error| panic!("{case}: {error}"));
+        assert!(body(&back[0]) == all.concat(), "{case} {records}");
+    }
+}
+
+/// `BIJECTIVE_SHUFFLE_LONG=1 cargo test -p bijective-shuffle-cli --lib random_sets` takes minutes.
+#[test]
+fn random_sets_are_shuffled_and_put_back() {
+    let long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
+    (0..if long { 10_000 } else { 60 }).for_each(check);
+}
+
+/// What is said of a file that cannot be shuffled.
+#[track_caller]
+fn complaint(form: Form, texts: &[&[u8]]) -> String {
+    let files: Vec<Held> =
+        texts.iter().enumerate().map(|(k, text)| Held(format!("f{k}"), text.to_vec())).collect();
+    let way = |len| Order::shuffle(len, 1);
+    let memory = 1 << 20;
+    let run = Run { form, memory, way: &way, shards: 1, compression: Codec::Plain.into() };
+    match run.run(&files) {
+        Err(FilesError::Read(error)) => NamedError::of(&error).unwrap().to_string(),
+        other => panic!("{:?}", other.map(|(files, _)| files.len())),
+    }
+}
+
+#[test]
+fn what_is_wrong_with_records_is_said() {
+    let lines = || Form::lines().with_headers(1);
+    assert_eq!(complaint(lines(), &[b"a\n", b"b\n"]), "f1: has another header than f0");
+    assert_eq!(complaint(lines(), &[b"a\n", b"a\r\nx\n"]), "f1: has another header than f0");
+    assert_eq!(complaint(lines(), &[b"a\n", b""]), "f1: has 0 lines and no header of 1");
+    assert_eq!(
+        complaint(Form::csv(b','), &[b"a,b\n", b"a,b\n\"c,\n"]),
+        "f1: record 2 has a quote that is not closed"
+    );
+    let four = || Form::new(Records::Groups(b'\n', NonZeroU32::new(4).unwrap()));
+    assert_eq!(
+        complaint(four(), &[b"1\n2\n3\n4\n5\n6\n7"]),
+        "f0: record 2 has 3 of its 4 lines: the input ends there"
+    );
+    let reads = |text: &[u8]| complaint(Form::new(Records::Fastq), &[text]);
+    assert_eq!(
+        reads(b"@1\nAC\n+\n!!\n@2\nACG\n+\n!!\n"),
+        "f0: record 2 is no read of FASTQ: it has 3 bases and 2 qualities"
+    );
+    assert!(reads(b">1\nAC\n+\n!!\n").ends_with("its first line does not begin with @"));
+    assert!(reads(b"@1\nAC\nAC\n!!\n").ends_with("its third line does not begin with +"));
+    let long = [b"a\n", &[b'x'; 1 << 19][..], b"\n"].concat();
+    assert_eq!(
+        complaint(Form::csv(b','), &[&long]),
+        "f0: record 2 has more than 65532 bytes: raise --memory"
+    );
+    let frame = Compression::from(Codec::Zstd).compressed(b"one\ntwo\n").unwrap();
+    assert_eq!(
+        complaint(Form::lines(), &[&frame[..frame.len() - 1]]),
+        "f0: is cut short: its zstd data do not end"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_samples_is_said() {
+    let even = || Form::new(Records::Samples { are_uneven: false });
+    let end = [0; 1024];
+    let (jpg, json) = (tar_entry("a/1.jpg", b"x"), tar_entry("a/1.json", b"{}"));
+    let (other, others) = (tar_entry("a/2.jpg", b"y"), tar_entry("a/2.json", b"[]"));
+    let tar = |entries: &[&[u8]]| [&entries.concat()[..], &end].concat();
+    let said = |entries: &[&[u8]]| complaint(even(), &[&tar(entries)]);
+    assert_eq!(
+        said(&[&jpg, &json, &other]),
+        "f0: record 2 `a/2` has the parts jpg, and the first sample has jpg, json: give --uneven \
+         if that is as it should be"
+    );
+    assert_eq!(
+        said(&[&jpg, &other, &json, &others]),
+        "f0: record 3 has the name of an earlier one, `a/1`"
+    );
+    assert_eq!(said(&[&jpg, &jpg]), "f0: record 1 has `a/1.jpg` twice");
+    let cut =
+        |bytes: usize| complaint(even(), &[&[&jpg[..], &json, &other, &others].concat()[..bytes]]);
+    assert_eq!(cut(1300), "f0: record 1 is cut short within a header");
+    assert_eq!(cut(1600), "f0: record 1 is cut short within `a/1.json`");
+    let missing = "f0: record 3 is missing, and so is the end of the archive: it is cut short";
+    assert_eq!(cut(4096), missing);
+    let mut damaged = jpg.clone();
+    damaged[3] ^= 1;
+    assert!(said(&[&damaged]).ends_with("its header has another checksum"));
+    let mut link = tar::Header::new_gnu();
+    link.set_entry_type(tar::EntryType::Symlink);
+    link.set_path("a/3.jpg").unwrap();
+    link.set_size(0);
+    link.set_cksum();
+    let link = link.as_bytes();
+    assert_eq!(said(&[link]), "f0: record 1 has `a/3.jpg`, which is not a regular file");
+}
+
+#[test]
+fn folders_in_archives_are_left_out_and_counted() {
+    let mut folder = tar::Header::new_gnu();
+    folder.set_entry_type(tar::EntryType::Directory);
+    folder.set_path("a/").unwrap();
+    folder.set_size(0);
+    folder.set_cksum();
+    let (one, two) = (tar_entry("a/1.jpg", b"x"), tar_entry("a/2.jpg", b"y"));
+    let tar = [&folder.as_bytes()[..], &one, &folder.as_bytes()[..], &two, &[0; 2048]].concat();
+    let form = Form::new(Records::Samples { are_uneven: false });
+    let way = |len| Order::unshuffle(len, 1);
+    let compression = Codec::Plain.into();
+    let run = Run { form, memory: 1 << 20, way: &way, shards: 1, compression };
+    let shuffle = |len| Order::shuffle(len, 1);
+    let (shuffled, counted) = Run { way: &shuffle, form: run.form.clone(), ..run }
+        .run(&[Held("f".to_owned(), tar)])
+        .unwrap();
+    assert_eq!((counted.records(), counted.left_out()), (2, 2));
+    let (back, _) = run.run(&shuffled).unwrap();
+    assert!(back[0].1 == [&one[..], &two, &[0; 1024]].concat());
+}
+
+/// The records of a text, given to a splitter in pieces.
+fn split(records: &Records, text: &[u8], step: usize) -> Result<Vec<Vec<u8>>, Broken> {
+    let mut splitter = records.splits();
+    let (mut at, mut end, mut found) = (0, 0, Vec::new());
+    while at < text.len() {
+        let is_end = end == text.len();
+        match splitter.find(&text[at..end], is_end)? {
+            Found::More => {
+                assert!(!is_end);
+                end = (end + step).min(text.len());
+            }
+            Found::Skip { bytes, .. } => at += bytes,
+            Found::Record { bytes, end } => {
+                found.push([&text[at..at + bytes], &end].concat());
+                at += bytes;
+            }
+        }
+    }
+    splitter.finish()?;
+    Ok(found)
+}
+
+#[test]
+fn rows_of_csv_are_those_of_another_reader() {
+    let mut rng = StdRng::seed_from_u64(7);
+    for _ in 0..3000 {
+        let text = word(&mut rng, b"a,\"\n\r", 30);
+        let mut reader =
+            csv_core::ReaderBuilder::new().terminator(csv_core::Terminator::Any(b'\n')).build();
+        let (mut expected, mut at) = (Vec::new(), 0);
+        while at < text.len() {
+            let (mut out, mut ends) = ([0; 64], [0; 64]);
+            let (result, read, ..) = reader.read_record(&text[at..], &mut out, &mut ends);
+            at += read;
+            if result == csv_core::ReadRecordResult::Record {
+                expected.push(at);
+            }
+        }
+        for step in [1, 3, 100] {
+            // An empty line is a row of ours; a row that does not end is none of the other's yet.
+            let Ok(rows) = split(&Records::Csv(b','), &text, step) else {
+                assert!(split(&Records::Csv(b','), &[&text[..], b"\""].concat(), step).is_ok());
+                continue;
+            };
+            let mut end = 0;
+            let ends = rows.iter().filter_map(|row| {
+                end += row.len();
+                (row != b"\n" && end <= text.len()).then_some(end)
+            });
+            assert!(ends.eq(expected.iter().copied()), "{}", text.escape_ascii());
+        }
+    }
+}
+
+#[test]
+fn pieces_make_no_difference() {
+    let mut rng = StdRng::seed_from_u64(8);
+    for _ in 0..400 {
+        let records = any_records(&mut rng);
+        let count = rng.random_range(0..6);
+        let all: Vec<_> = (0..count).map(|k| record(&mut rng, &records, k)).collect();
+        let text = [&all.concat()[..], records.trailer()].concat();
+        for step in [1, 7, 512, 1 << 20] {
+            let found = split(&records, &text, step).unwrap();
+            assert!(found == all, "{records} {step}");
+        }
+    }
+}
+
+#[test]
+fn folders_are_walked_in_the_order_of_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(path("b/c")).unwrap();
+    for name in ["b/2", "b/10", "b/c/1", "b/_SUCCESS", "b/.hidden", "a"] {
+        std::fs::write(path(name), name).unwrap();
+    }
+    let said = |walk: Walk, paths: &[PathBuf]| walk.files(paths).unwrap_err().to_string();
+    let flat = Walk { is_recursive: false };
+    let complaint = said(flat, &[path("b")]);
+    assert!(complaint.ends_with("b/c: is a folder in a folder: give --recursive"), "{complaint}");
+    let deep = Walk { is_recursive: true };
+    let walked = deep.files(&[path("b"), path("a"), PathBuf::from("-")]).unwrap();
+    let expected = ["b/10", "b/2", "b/c/1", "a"].map(path);
+    assert_eq!(walked.files[..4], expected);
+    assert_eq!((walked.files.len(), walked.left_out), (5, 2));
+    std::fs::create_dir(path("empty")).unwrap();
+    assert!(said(deep, &[path("empty")]).ends_with("is a folder without files to read"));
+}

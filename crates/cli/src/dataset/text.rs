@@ -1,0 +1,89 @@
+//! [`Text`]: what was read of an input and not used yet.
+
+use std::io::{self, Read};
+
+use super::records::{Broken, Found, Splitter};
+
+/// How many bytes are read at a time.
+const STEP: usize = 256 << 10;
+
+/// What was read of an input and not used yet.
+pub(super) struct Text<'i> {
+    source: Box<dyn Read + Send + 'i>,
+    bytes: Vec<u8>,
+    at: usize,
+    is_end: bool,
+    /// How many things were skipped.
+    skipped: u64,
+}
+
+impl<'i> Text<'i> {
+    pub(super) fn new(source: Box<dyn Read + Send + 'i>) -> Self {
+        Self { source, bytes: Vec::new(), at: 0, is_end: false, skipped: 0 }
+    }
+
+    /// What was read and not used.
+    pub(super) fn rest(&self) -> &[u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// Whether there is no more to read.
+    pub(super) fn is_end(&self) -> bool {
+        self.is_end
+    }
+
+    /// These first bytes of the rest are used.
+    pub(super) fn advance(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// How many things were skipped since it was asked last.
+    pub(super) fn take_skipped(&mut self) -> u64 {
+        std::mem::take(&mut self.skipped)
+    }
+
+    /// Reads some more.
+    pub(super) fn read_more(&mut self) -> io::Result<()> {
+        self.bytes.drain(..self.at);
+        self.at = 0;
+        let read = self.source.by_ref().take(STEP as u64).read_to_end(&mut self.bytes)?;
+        self.is_end = read < STEP;
+        Ok(())
+    }
+
+    /// Finds the next record, which has at most so many bytes; `None` at the end. `number` is that
+    /// of the record, counted from 1, in messages.
+    pub(super) fn find(
+        &mut self,
+        splitter: &mut dyn Splitter,
+        most: usize,
+        number: u64,
+    ) -> io::Result<Option<(usize, Vec<u8>)>> {
+        loop {
+            if self.rest().is_empty() && self.is_end {
+                splitter.finish().map_err(|broken| said(&broken, number))?;
+                return Ok(None);
+            }
+            match splitter.find(&self.bytes[self.at..], self.is_end) {
+                Ok(Found::Record { bytes, end }) if bytes + end.len() <= most => {
+                    return Ok(Some((bytes, end)));
+                }
+                Ok(Found::Skip { bytes, entries }) => {
+                    self.skipped += entries;
+                    self.advance(bytes);
+                }
+                Ok(Found::More) if self.rest().len() <= most => self.read_more()?,
+                Ok(Found::Record { .. } | Found::More) => {
+                    let why = format!("has more than {most} bytes: raise --memory");
+                    return Err(said(&Broken(why), number));
+                }
+                Err(broken) => return Err(said(&broken, number)),
+            }
+        }
+    }
+}
+
+/// What is said of a record.
+fn said(broken: &Broken, number: u64) -> io::Error {
+    io::Error::other(format!("record {number} {broken}"))
+}

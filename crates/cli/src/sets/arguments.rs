@@ -1,0 +1,193 @@
+//! [`SetArguments`]: the options of data sets.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
+use bijective_shuffle_cli::dataset::{Compression, Records};
+
+use super::plan::Splits;
+use crate::failure::Failure;
+use crate::memory::Memory;
+
+/// The options of data sets.
+#[derive(clap::Args)]
+pub(crate) struct SetArguments {
+    /// Read the folders in folders too; the files of a folder come in the order of their names
+    #[arg(long, overrides_with = "recursive")]
+    pub(super) recursive: bool,
+
+    /// Read the files whose names, each with a NUL behind it, this file has
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["operands", "echo", "input_range"])]
+    pub(super) files0_from: Option<PathBuf>,
+
+    /// Keep the first K lines of each input at the head of each output; all inputs have the same
+    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true)]
+    #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
+    pub(super) header_lines: u64,
+
+    /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
+    #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
+    #[arg(conflicts_with_all = ["record", "zero_terminated", "echo", "input_range", "repeat"])]
+    csv: Option<u8>,
+
+    /// Shuffle groups of N lines
+    #[arg(long, value_name = "N")]
+    #[arg(conflicts_with_all = ["record", "csv", "echo", "input_range", "repeat"])]
+    lines_per_record: Option<NonZeroU32>,
+
+    /// Shuffle the reads of FASTQ, and check them
+    #[arg(long, overrides_with = "fastq")]
+    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "echo", "input_range"])]
+    #[arg(conflicts_with_all = ["zero_terminated", "repeat"])]
+    fastq: bool,
+
+    /// Shuffle what ends with these bytes; \n, \r, \t, \0 and \xHH stand for one each
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "echo"])]
+    #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
+    separator: Option<Bytes>,
+
+    /// Shuffle samples of tar archives: the files of one name up to its first dot
+    #[arg(long, overrides_with = "tar")]
+    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator"])]
+    #[arg(conflicts_with_all = ["zero_terminated", "echo", "input_range", "repeat"])]
+    tar: bool,
+
+    /// Let samples have other parts than the first one
+    #[arg(long, overrides_with = "uneven")]
+    pub(super) uneven: bool,
+
+    /// Write shards to this folder, which is empty or not there: as many as there are inputs
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["output", "together", "repeat", "record", "echo", "input_range"])]
+    pub(crate) output_dir: Option<PathBuf>,
+
+    /// Write N shards
+    #[arg(long, value_name = "N", requires = "output_dir")]
+    #[arg(conflicts_with_all = ["shard_bytes", "shard_records"])]
+    pub(super) shards: Option<NonZeroU64>,
+
+    /// Write as many shards as make about SIZE each, before they are compressed
+    #[arg(long, value_name = "SIZE", requires = "output_dir", conflicts_with = "shard_records")]
+    pub(super) shard_bytes: Option<Memory>,
+
+    /// Write as many shards as have at most N records each
+    #[arg(long, value_name = "N", requires = "output_dir")]
+    pub(super) shard_records: Option<NonZeroU64>,
+
+    /// Write folders of shards: NAME=SHARE,.. with shares such as 0.98, 98%, numbers, or `rest`
+    #[arg(long, value_name = "SPLITS", requires = "output_dir")]
+    pub(super) split: Option<Splits>,
+
+    /// Compress outputs: none, gzip, zstd, lz4 or bzip2, perhaps with a level as in zstd:3; as
+    /// their names, or the inputs of shards, say otherwise
+    #[arg(long, value_name = "CODEC", conflicts_with_all = ["record", "echo", "input_range"])]
+    #[arg(conflicts_with = "repeat")]
+    pub(super) compress: Option<Compression>,
+
+    /// Go on with a run that was interrupted: keep the shards that it wrote, once they are checked
+    #[arg(long, overrides_with = "resume", requires = "output_dir")]
+    pub(super) resume: bool,
+
+    /// Compress what does not fit memory
+    #[arg(long, overrides_with = "temp_compress")]
+    pub(crate) temp_compress: bool,
+}
+
+impl SetArguments {
+    /// Whether anything is asked for that only data sets have, but for where inputs come from.
+    pub(super) fn is_asked_for(&self) -> bool {
+        self.has_records() || self.header_lines > 0 || self.compress.is_some()
+    }
+
+    fn has_records(&self) -> bool {
+        self.csv.is_some()
+            || self.lines_per_record.is_some()
+            || self.fastq
+            || self.separator.is_some()
+            || self.tar
+    }
+
+    /// Whether anything is asked for that tables and arrays lack.
+    pub(crate) fn check_for_rows(&self) -> Result<(), Failure> {
+        let why = "rows of arrays and tables are written as they are";
+        if self.is_asked_for() || self.uneven {
+            return Err(Failure::new("options of records, headers and compression", why));
+        }
+        Ok(())
+    }
+
+    /// What the records are, if it is said, and lines end with this byte.
+    pub(super) fn records(&self, delimiter: u8) -> Result<Option<Records>, Failure> {
+        let records = if let Some(delimiter) = self.csv {
+            Records::Csv(delimiter)
+        } else if let Some(lines) = self.lines_per_record {
+            Records::Groups(delimiter, lines)
+        } else if self.fastq {
+            Records::Fastq
+        } else if let Some(Bytes(separator)) = &self.separator {
+            Records::Separated(separator.clone())
+        } else if self.tar {
+            Records::Samples { are_uneven: self.uneven }
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(records))
+    }
+}
+
+/// Some bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Bytes(Vec<u8>);
+
+/// Bytes with escapes.
+fn parse_bytes(text: &str) -> Result<Bytes, &'static str> {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&first, others)) = rest.split_first() {
+        let (byte, used) = match (first, others) {
+            (b'\\', [b'n', ..]) => (b'\n', 1),
+            (b'\\', [b'r', ..]) => (b'\r', 1),
+            (b'\\', [b't', ..]) => (b'\t', 1),
+            (b'\\', [b'0', ..]) => (0, 1),
+            (b'\\', [b'\\', ..]) => (b'\\', 1),
+            (b'\\', [b'x', high, low, ..]) => {
+                let digit = |digit: u8| char::from(digit).to_digit(16);
+                let (high, low) = digit(*high).zip(digit(*low)).ok_or("\\x needs two digits")?;
+                ((16 * high + low) as u8, 3)
+            }
+            (b'\\', _) => return Err("behind \\ stands n, r, t, 0, \\ or x and two digits"),
+            (byte, _) => (byte, 0),
+        };
+        bytes.push(byte);
+        rest = &others[used..];
+    }
+    if bytes.is_empty() { Err("give at least one byte") } else { Ok(Bytes(bytes)) }
+}
+
+/// What separates fields of CSV.
+fn parse_delimiter(text: &str) -> Result<u8, &'static str> {
+    match parse_bytes(text)?.0.as_slice() {
+        [b'"' | b'\n' | b'\r'] => Err("quotes and ends of lines separate no fields"),
+        [byte] => Ok(*byte),
+        _ => Err("give one byte, such as ';' or '\\t'"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_escapes() {
+        let bytes = |text: &str| parse_bytes(text).map(|Bytes(bytes)| bytes).ok();
+        assert_eq!(bytes(r"a\n\r\t\0\\\x7F").as_deref(), Some(&b"a\n\r\t\0\\\x7F"[..]));
+        for text in ["", r"\", r"\q", r"\x7", r"\x7g"] {
+            assert_eq!(bytes(text), None, "{text}");
+        }
+        assert_eq!(parse_delimiter(r"\t"), Ok(b'\t'));
+        for text in ["", "\"", r"\n", "ab"] {
+            assert!(parse_delimiter(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! [`ShardFolder`]: a folder of shards, each of which is whole or absent.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use bijective_shuffle::Seed;
+use bijective_shuffle_cli::dataset::{Index, Shards, Sink, WrittenShard};
+use bijective_shuffle_cli::files::NamedError;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use super::journal::{JOURNAL, Journal, Run};
+use crate::failure::{Context, Failure};
+use crate::output::Output;
+
+/// What a folder of shards says of itself.
+const INDEX: &str = "index.json";
+
+/// A folder that shards are written to.
+pub(super) struct ShardFolder {
+    path: PathBuf,
+    temporary_folder: PathBuf,
+    /// What a run before has left.
+    before: Option<Journal>,
+    journal: Option<File>,
+}
+
+impl ShardFolder {
+    /// A folder, which is created if it is not there. It has to be empty, unless a run is resumed.
+    pub(super) fn open(
+        path: &Path,
+        is_resumed: bool,
+        temporary_folder: &Path,
+    ) -> Result<Self, Failure> {
+        fs::create_dir_all(path).context(path.display())?;
+        let before = Journal::read(path).context(path.display())?;
+        let is_empty = fs::read_dir(path).context(path.display())?.next().is_none();
+        let why = match (is_resumed, is_empty, &before) {
+            (_, true, _) | (true, false, Some(_)) => None,
+            (true, false, None) => Some("has files, and none of them is of a run to resume"),
+            (false, false, Some(_)) => {
+                Some("has shards of a run: give --resume to go on with it, or name another folder")
+            }
+            (false, false, None) => Some("is not empty: name a folder that is"),
+        };
+        if let Some(why) = why {
+            return Err(Failure::new(path.display(), why));
+        }
+        let (path, temporary_folder) = (path.to_owned(), temporary_folder.to_owned());
+        Ok(Self { path, temporary_folder, before, journal: None })
+    }
+
+    /// The seed of the run that is resumed.
+    pub(super) fn seed(&self) -> Result<Option<Seed>, bijective_shuffle::Error> {
+        self.before.as_ref().map(Journal::seed).transpose()
+    }
+
+    /// The records and bytes of each input, if they were counted when the inputs had this stamp.
+    pub(super) fn counts(&self, stamp: &str) -> Option<Vec<(u64, u64)>> {
+        let journal = self.before.as_ref()?;
+        (journal.stamp == stamp).then(|| journal.counts.clone())
+    }
+
+    /// The run begins, or goes on: returns the shards that are there, and are as they should be.
+    pub(super) fn begin(
+        &mut self,
+        run: &Run,
+        shards: &Shards,
+    ) -> Result<Vec<WrittenShard>, Failure> {
+        let name = self.path.display().to_string();
+        let mut kept = Vec::new();
+        if let Some(before) = &self.before {
+            if before.run != run.hash() {
+                let why = "has shards of a run with other inputs, another seed or other options";
+                return Err(Failure::new(name, why));
+            }
+            let named = before.shards.iter().zip(shards.list());
+            let named = named
+                .take_while(|(one, other)| one.name == other.name && one.records == other.records);
+            let found: Vec<_> = named.map(|(one, _)| one).collect();
+            let are_whole: Vec<bool> = found.par_iter().map(|shard| self.is_whole(shard)).collect();
+            let whole = are_whole.iter().take_while(|&&is_whole| is_whole).count();
+            kept.extend(found[..whole].iter().map(|&shard| shard.clone()));
+        }
+        let journal = run.begin(&self.path, &kept).context(&name)?;
+        self.journal = Some(journal);
+        Ok(kept)
+    }
+
+    /// Whether a shard has the bytes that were written.
+    fn is_whole(&self, shard: &WrittenShard) -> bool {
+        let hash = || -> io::Result<(u64, String)> {
+            let mut file = File::open(self.path.join(&shard.name))?;
+            let (mut hash, mut block, mut bytes) = (Sha256::new(), vec![0; 1 << 16], 0);
+            loop {
+                let read = match file.read(&mut block) {
+                    Ok(read) => read,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(error),
+                };
+                if read == 0 {
+                    let hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+                    return Ok((bytes, hash));
+                }
+                hash.update(&block[..read]);
+                bytes += read as u64;
+            }
+        };
+        hash().is_ok_and(|(bytes, hash)| bytes == shard.bytes && hash == shard.sha256)
+    }
+
+    /// All shards are there.
+    pub(super) fn finish(self, index: &Index) -> Result<(), Failure> {
+        let path = self.path.join(INDEX);
+        let mut output = Output::open(Some(&path), &self.temporary_folder)?;
+        output.write_all(index.to_json().as_bytes()).context(path.display())?;
+        output.commit()?;
+        let journal = self.path.join(JOURNAL);
+        fs::remove_file(&journal).context(journal.display())
+    }
+}
+
+impl Sink for ShardFolder {
+    type File = Output;
+
+    fn create(&mut self, name: &Path) -> io::Result<Output> {
+        let path = self.path.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|error| NamedError::io(folder.display(), error))?;
+        }
+        let output = Output::open(Some(&path), &self.temporary_folder);
+        output.map_err(|failure| NamedError::io(failure.what(), failure.why()))
+    }
+
+    fn commit(&mut self, file: Output, shard: &WrittenShard) -> io::Result<()> {
+        file.commit().map_err(|failure| NamedError::io(failure.what(), failure.why()))?;
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        let written = Journal::append(journal, shard);
+        written.map_err(|error| NamedError::io(self.path.join(JOURNAL).display(), error))
+    }
+}

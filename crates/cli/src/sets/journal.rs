@@ -1,0 +1,117 @@
+//! [`Journal`]: what a run has done, for one that goes on with it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use bijective_shuffle::Seed;
+use bijective_shuffle_cli::dataset::{Index, WrittenShard};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// The file's name, among those that are left out when the folder is read.
+pub(super) const JOURNAL: &str = ".bshuf-journal";
+
+/// What a run has done: a line for the run, and then one for each shard. The last line may be cut
+/// short, and counts for nothing then.
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    /// The seed with its epoch.
+    seed: String,
+    epoch: u64,
+    /// What the inputs were: names, sizes and times of change.
+    pub(super) stamp: String,
+    /// The records and bytes of each input.
+    pub(super) counts: Vec<(u64, u64)>,
+    /// A hash of all on which the shards depend.
+    pub(super) run: String,
+    pub(super) shards: Vec<WrittenShard>,
+}
+
+/// A run, as it is in its journal.
+pub(super) struct Run {
+    pub(super) seed: Seed,
+    pub(super) stamp: String,
+    /// The records and the bytes of each input.
+    pub(super) counts: Vec<u64>,
+    pub(super) bytes: Vec<u64>,
+    /// Everything else that makes a difference.
+    pub(super) rest: String,
+}
+
+impl Run {
+    /// A hash of all on which the shards depend.
+    pub(super) fn hash(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let all =
+            format!("{version} {:?} {} {:?} {}", self.seed, self.stamp, self.counts, self.rest);
+        Sha256::digest(all).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Writes the journal anew, with the shards that are kept.
+    pub(super) fn begin(&self, folder: &Path, kept: &[WrittenShard]) -> io::Result<File> {
+        let value = json!({
+            "seed": self.seed.with_epoch(0).to_string(),
+            "epoch": self.seed.epoch(),
+            "stamp": self.stamp,
+            "records": self.counts,
+            "bytes": self.bytes,
+            "run": self.hash(),
+        });
+        // The old one is there until the new one is.
+        let mut file = tempfile::Builder::new().prefix(".bshuf").tempfile_in(folder)?;
+        writeln!(file, "{value}")?;
+        for shard in kept {
+            Journal::append(file.as_file_mut(), shard)?;
+        }
+        let path = folder.join(JOURNAL);
+        file.persist(&path).map_err(|failed| failed.error)?;
+        OpenOptions::new().append(true).open(path)
+    }
+}
+
+impl Journal {
+    /// The journal in a folder, if there is one, or that of a run that is complete.
+    pub(super) fn read(folder: &Path) -> io::Result<Option<Self>> {
+        let text = match fs::read(folder.join(JOURNAL)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Index::read(folder)?.map(Self::of));
+            }
+            Err(error) => return Err(error),
+        };
+        let lines = text.split_inclusive(|&byte| byte == b'\n');
+        let mut lines = lines.map_while(|line| serde_json::from_slice::<Value>(line).ok());
+        Ok(lines.next().and_then(|first| {
+            let numbers = |name: &str| -> Option<Vec<u64>> {
+                first[name].as_array()?.iter().map(Value::as_u64).collect()
+            };
+            let text = |name: &str| Some(first[name].as_str()?.to_owned());
+            Some(Self {
+                seed: text("seed")?,
+                epoch: first["epoch"].as_u64()?,
+                stamp: text("stamp")?,
+                counts: numbers("records")?.into_iter().zip(numbers("bytes")?).collect(),
+                run: text("run")?,
+                shards: lines.map_while(|line| WrittenShard::from_json(&line)).collect(),
+            })
+        }))
+    }
+
+    /// The journal that a run would have left that has come to its end, without its inputs.
+    fn of(index: Index) -> Self {
+        let Index { seed, epoch, run, shards, .. } = index;
+        Self { seed, epoch, stamp: String::new(), counts: Vec::new(), run, shards }
+    }
+
+    /// The seed of the run.
+    pub(super) fn seed(&self) -> Result<Seed, bijective_shuffle::Error> {
+        Ok(self.seed.parse::<Seed>()?.with_epoch(self.epoch))
+    }
+
+    /// Notes that a shard is written.
+    pub(super) fn append(file: &mut File, shard: &WrittenShard) -> io::Result<()> {
+        // All at once, so that a line is there whole or cut short, and never between others.
+        file.write_all(format!("{}\n", shard.to_json()).as_bytes())
+    }
+}

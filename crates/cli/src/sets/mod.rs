@@ -1,0 +1,362 @@
+//! Data sets: folders and compressed files in, shards out. The library's `dataset` does the work.
+
+mod arguments;
+mod folder;
+mod journal;
+mod plan;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use bijective_shuffle::Seed;
+use bijective_shuffle_cli::dataset::{
+    Codec, Compression, Counted, Dataset, Form, Index, Input, Records, Shards, Sink, Walk, Walked,
+    Written, WrittenShard,
+};
+use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
+
+use crate::arguments::Arguments;
+use crate::failure::{Context, Failure};
+use crate::inputs::{Inputs, Opening};
+use crate::job::{Done, Job};
+use crate::output::Output;
+
+pub(crate) use arguments::SetArguments;
+use folder::ShardFolder;
+use plan::Plan;
+
+/// What was read and written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SetDone {
+    /// How many inputs have each codec.
+    pub(crate) codecs: BTreeMap<Codec, u64>,
+    /// What the records are.
+    pub(crate) records: String,
+    /// How many files were written.
+    pub(crate) shards: u64,
+    /// How many of them were there.
+    pub(crate) kept: u64,
+    /// The folders in archives, which belong to no record and are left out.
+    pub(crate) left_out: u64,
+}
+
+impl SetDone {
+    /// The fields of an object of JSON. None of the texts needs an escape.
+    pub(crate) fn to_json(&self) -> String {
+        let Self { records, shards, kept, left_out, .. } = self;
+        let codecs: Vec<_> =
+            self.codecs.iter().map(|(codec, count)| format!("\"{codec}\":{count}")).collect();
+        format!(
+            "\"codecs\":{{{}}},\"records\":\"{records}\",\"shards\":{shards},\
+             \"shards_kept\":{kept},\"folders_left_out\":{left_out}",
+            codecs.join(",")
+        )
+    }
+}
+
+impl fmt::Display for SetDone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { codecs, records, shards, kept, left_out } = self;
+        let inputs: u64 = codecs.values().sum();
+        write!(f, "inputs {inputs}")?;
+        for (codec, count) in codecs.iter().filter(|(codec, _)| **codec != Codec::Plain) {
+            write!(f, " ({count} {codec})")?;
+        }
+        write!(f, ", records {records}, outputs {shards}")?;
+        if *kept > 0 {
+            write!(f, " ({kept} kept)")?;
+        }
+        if *left_out > 0 {
+            write!(f, ", folders in archives left out {left_out}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The files that are read, with those of folders in place of them. They may also be listed in a
+/// file.
+pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
+    let sets = &arguments.sets;
+    let operands = match &sets.files0_from {
+        Some(list) => {
+            let name = list.display();
+            let list = if list.as_os_str() == "-" {
+                let mut text = Vec::new();
+                io::stdin().read_to_end(&mut text).map(|_| text)
+            } else {
+                std::fs::read(list)
+            };
+            let listed = paths(&list.context(&name)?).context(&name)?;
+            if listed.is_empty() {
+                return Err(Failure::new(name, "names no files"));
+            }
+            listed
+        }
+        None => arguments.files(),
+    };
+    if arguments.echo || arguments.together {
+        return Ok(Walked { files: operands, ..Walked::default() });
+    }
+    let walked = Walk { is_recursive: sets.recursive }.files(&operands);
+    walked.map_err(|error| said(&error).unwrap_or_else(|| Failure::new("input", error)))
+}
+
+/// The operands, which are not looked at.
+pub(crate) fn unread(arguments: &Arguments) -> Walked {
+    Walked { files: arguments.files(), ..Walked::default() }
+}
+
+/// Paths that each end with a NUL, but the last may not.
+fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
+    let text = text.strip_suffix(b"\0").unwrap_or(text);
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let path = |name: &[u8]| {
+        if name.is_empty() {
+            return Err("has a name without characters");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            Ok(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+        }
+        #[cfg(not(unix))]
+        std::str::from_utf8(name).map(PathBuf::from).map_err(|_| "has a name that is not UTF-8")
+    };
+    text.split(|&byte| byte == 0).map(path).collect()
+}
+
+/// The seed by which a folder of shards is put back: that of its index. One that is given has to be
+/// the same.
+pub(crate) fn seed_of(index: &Index, arguments: &Arguments) -> Result<Seed, Failure> {
+    let name = Path::new(&arguments.operands[0]).display();
+    let seed: Seed = index.seed.parse().context(format!("{name}: the index"))?;
+    let seed = seed.with_epoch(index.epoch);
+    if index.is_undone {
+        return Err(Failure::new(name, "has records that were put back, and not shuffled"));
+    }
+    if !index.is_whole() {
+        return Err(Failure::new(name, "has a part of the records, which cannot be put back"));
+    }
+    match arguments.seed() {
+        Some(given) if given != seed => {
+            let why = format!("was shuffled with the seed {seed}, and another is given");
+            Err(Failure::new(name, why))
+        }
+        _ => Ok(seed),
+    }
+}
+
+/// The failure that an error of a file is.
+fn said(error: &io::Error) -> Option<Failure> {
+    NamedError::of(error).map(|NamedError { name, why }| Failure::new(name, why))
+}
+
+/// A data set, and what it is to be called.
+struct Opened<'a> {
+    set: Dataset<'a>,
+    inputs: &'a Inputs,
+    form: Form,
+    /// What is written if nothing is said.
+    codec: Codec,
+    /// The end of the files' names, without that of the codec.
+    extension: String,
+}
+
+/// Whether a data set is asked for, whatever the inputs are.
+pub(crate) fn is_asked_for(arguments: &Arguments) -> bool {
+    // An output of draws, arguments or records of one size is written as it always was.
+    let is_plain = arguments.repeat || arguments.echo || arguments.record.is_some();
+    let codec = arguments.output().map_or(Codec::Plain, Codec::of_name);
+    arguments.sets.is_asked_for() || codec != Codec::Plain && !is_plain
+}
+
+/// The records of inputs to one output.
+pub(crate) fn to_file(
+    inputs: &Inputs,
+    arguments: &Arguments,
+    job: &Job,
+    output: &mut Output,
+) -> Result<Done, Failure> {
+    let opened = open(inputs, arguments, job)?;
+    let codec = arguments.output().map_or(Codec::Plain, Codec::of_name);
+    let compression = arguments.sets.compress.unwrap_or_else(|| codec.into());
+    let counted = count(&opened, job)?;
+    let order = job.order(counted.records())?;
+    let shards = Shards::single("", job.items(&order));
+    let mut sink = OneFile(Some(output));
+    let written = opened.shuffle(job, (&counted, &order), (&shards, compression, &mut sink));
+    let written = written.map_err(|error| crate::job::explain(error, inputs, output))?;
+    Ok(opened.done(&counted, &written, Vec::new()))
+}
+
+/// The records of inputs to a folder of shards.
+pub(crate) fn to_folder(
+    files: &[PathBuf],
+    folder: &Path,
+    arguments: &Arguments,
+    job: &mut Job,
+) -> Result<Done, Failure> {
+    let opening = Opening {
+        delimiter: None,
+        decodes: true,
+        memory: job.held(),
+        longest: job.longest(b'\n'),
+        temporary_folder: job.temporary.folder(),
+        progress: job.progress,
+    };
+    let inputs = Inputs::open(files, &opening)?;
+    let opened = open(&inputs, arguments, job)?;
+    let mut target = ShardFolder::open(folder, arguments.sets.resume, job.temporary.folder())?;
+    let given = arguments.seed().is_some();
+    if let Some(seed) = target.seed().context(folder.display())?.filter(|_| !given) {
+        job.selection.seed = seed;
+    }
+    // What was counted before is counted for ever, if the inputs are the same.
+    let counted = match target.counts(&inputs.stamp()) {
+        Some(counts) => opened.set.recall(counts),
+        None => count(&opened, job)?,
+    };
+    let order = job.order(counted.records())?;
+    let plan = Plan {
+        items: job.items(&order),
+        found: counted.records(),
+        bytes: counted.bytes(),
+        inputs: opened.set.inputs() as u64,
+    };
+    let compression = arguments.sets.compress.unwrap_or_else(|| opened.codec.into());
+    let end = compression.codec().extension();
+    let dot = if end.is_empty() { "" } else { "." };
+    let shards = plan.shards(&arguments.sets, &format!("{}{dot}{end}", opened.extension));
+    let shards = shards.map_err(|why| Failure::new("--split", why))?;
+    let run = journal::Run {
+        seed: job.selection.seed,
+        stamp: inputs.stamp(),
+        counts: counted.records_of_inputs().collect(),
+        bytes: counted.bytes_of_inputs().collect(),
+        rest: format!(
+            "{:?}",
+            (&opened.form, &shards, compression, order.places(), job.selection.is_undone)
+        ),
+    };
+    let kept = target.begin(&run, &shards)?;
+    let places: u64 = kept.iter().map(|shard| shard.records).sum();
+    let rest = order.clone().range(places..job.items(&order)).context("cannot shuffle")?;
+    let shards = shards.skip(kept.len());
+    let written = if shards.list().is_empty() {
+        Written::default()
+    } else {
+        let written = opened.shuffle(job, (&counted, &rest), (&shards, compression, &mut target));
+        written.map_err(|error| explain(error, &inputs))?
+    };
+    inputs.check()?;
+    let done = opened.done(&counted, &written, kept.clone());
+    let seed = job.selection.seed;
+    target.finish(&Index {
+        run: run.hash(),
+        seed: seed.with_epoch(0).to_string(),
+        epoch: seed.epoch(),
+        records: counted.records(),
+        is_undone: job.selection.is_undone,
+        shards: kept.into_iter().chain(written.shards).collect(),
+    })?;
+    Ok(done)
+}
+
+fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {
+    let asked = arguments.sets.records(arguments.delimiter())?;
+    let headers = arguments.sets.header_lines;
+    let form = |records| Form::new(records).with_headers(headers);
+    let new = |form: &Form| {
+        let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
+        Dataset::open(parts, form, job.memory).map_err(|error| explain(error, inputs))
+    };
+    let lines = || Records::Lines(arguments.delimiter());
+    let mut opened = new(&form(asked.clone().unwrap_or_else(lines)))?;
+    let start =
+        opened.start(crate::inputs::LONGEST_MARK).map_err(|error| explain(error, inputs))?;
+    let is_tar = crate::inputs::is_tar(&start);
+    let records = match asked {
+        Some(records) => records,
+        None if is_tar => Records::Samples { are_uneven: arguments.sets.uneven },
+        None => lines(),
+    };
+    let is_of_samples = matches!(records, Records::Samples { .. });
+    if is_of_samples && headers > 0 {
+        return Err(Failure::new("--header-lines", "an archive has no header"));
+    }
+    if is_of_samples != is_tar && !start.is_empty() {
+        let why = if is_tar { "is a tar archive: give --tar" } else { "is not a tar archive" };
+        return Err(Failure::new(inputs.first_name(), why));
+    }
+    if !is_of_samples {
+        inputs.check_formats(arguments.delimiter())?;
+    }
+    let form = form(records);
+    if is_of_samples {
+        opened = new(&form)?;
+    }
+    let (codec, extension) = (opened.codec(), plan::extension(inputs.first_name(), form.records()));
+    Ok(Opened { set: opened, inputs, form, codec, extension })
+}
+
+fn count(opened: &Opened, job: &Job) -> Result<Counted, Failure> {
+    opened.set.count(job.progress).map_err(|error| explain(error, opened.inputs))
+}
+
+impl Opened<'_> {
+    fn shuffle<S: Sink>(
+        &self,
+        job: &Job,
+        what: (&Counted, &Order),
+        target: (&Shards, Compression, &mut S),
+    ) -> Result<Written, FilesError> {
+        let store = job.temporary.store_behind(self.set.held());
+        let mut store = store.map_err(FilesError::Temporary)?;
+        self.set.shuffle(what, &mut store, target, job.progress)
+    }
+
+    fn done(&self, counted: &Counted, written: &Written, kept: Vec<WrittenShard>) -> Done {
+        let all = || kept.iter().chain(&written.shards);
+        Done {
+            found: counted.records(),
+            items: all().map(|shard| shard.records).sum(),
+            bytes: all().map(|shard| shard.bytes).sum(),
+            ends_added: counted.ends_added(),
+            summary: written.summary,
+            set: Some(SetDone {
+                codecs: self.set.codecs(),
+                records: self.form.records().to_string(),
+                shards: all().count() as u64,
+                kept: kept.len() as u64,
+                left_out: counted.left_out(),
+            }),
+        }
+    }
+}
+
+/// What is said of an error, where shards name themselves.
+fn explain(error: FilesError, inputs: &Inputs) -> Failure {
+    match error {
+        FilesError::Write(error) => said(&error).unwrap_or_else(|| Failure::new("output", error)),
+        error => crate::job::explain_input(error, inputs),
+    }
+}
+
+/// An output that takes everything.
+struct OneFile<'o>(Option<&'o mut Output>);
+
+impl<'o> Sink for OneFile<'o> {
+    type File = &'o mut Output;
+
+    fn create(&mut self, _: &Path) -> io::Result<&'o mut Output> {
+        self.0.take().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+
+    fn commit(&mut self, _: &'o mut Output, _: &WrittenShard) -> io::Result<()> {
+        Ok(())
+    }
+}
