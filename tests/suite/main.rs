@@ -8,6 +8,7 @@ mod common;
 
 mod batches;
 mod exchange;
+mod fallback_model;
 mod golden;
 // Loom has no 64-bit atomics on machines of 32 bits.
 #[cfg(target_pointer_width = "64")]

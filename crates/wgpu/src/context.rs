@@ -23,8 +23,9 @@ pub(crate) struct Context {
 pub(crate) type Bindings<'a> = [(u32, wgpu::BufferBinding<'a>)];
 
 impl Context {
-    pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, tuning: Tuning) -> Self {
+    pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, mut tuning: Tuning) -> Self {
         let limits = device.limits();
+        tuning.subgroups &= device.features().contains(wgpu::Features::SUBGROUP);
         Self { device, queue, limits, tuning, kernels: Mutex::default(), lost: Arc::default() }
     }
 
@@ -160,6 +161,7 @@ impl Context {
         let words: Vec<u32> = [params.len, params.last, tiles, 0]
             .into_iter()
             .chain(params.windows)
+            .chain(params.sizes)
             .chain(params.keys.iter().flatten().copied())
             .chain(params.keys.is_empty().then_some([0; 4]).into_iter().flatten())
             .collect();
@@ -200,7 +202,7 @@ impl Context {
 }
 
 /// The uniform buffer of a kernel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Params<'a> {
     pub(crate) len: u32,
     pub(crate) last: u32,
@@ -208,5 +210,7 @@ pub(crate) struct Params<'a> {
     /// The first item and the number of items of the source, and of the target, that are bound,
     /// for kernels that move parts of arrays.
     pub(crate) windows: [u32; 4],
+    /// What kernels of the partitioned strategy need beside.
+    pub(crate) sizes: [u32; 4],
     pub(crate) keys: &'a [[u32; 4]],
 }

@@ -31,6 +31,7 @@ mod context;
 mod engine;
 mod error;
 mod families;
+mod partition;
 mod shader;
 mod source;
 #[cfg(test)]

@@ -9,34 +9,79 @@ use core::fmt::Write as _;
 
 use crate::source::WgslSource;
 
-/// The threads of a workgroup, in all kernels.
+/// The threads of a workgroup, except in the partitioned strategy.
 pub(crate) const THREADS: u32 = 256;
 
 /// The words of `bs_state` before the statuses.
 pub(crate) const STATE_WORDS: u64 = 8;
 
-/// The numbers that a kernel is compiled with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The numbers that kernels are compiled with and chosen by.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tuning {
-    /// The slots of a thread where survivors are looked for. A tile's indexes take 1024 times as
-    /// many bytes of a workgroup's memory.
-    pub(crate) slots: u32,
+    /// The slots of a thread where survivors are looked for, by the least last slot. A tile's
+    /// indexes take 1024 times as many bytes of a workgroup's memory.
+    pub(crate) slots: &'static [(u32, u32)],
     /// The items of a thread in the other kernels.
     pub(crate) items: u32,
-    /// The statuses that a look-back reads at a time, at most [`THREADS`].
+    /// The statuses that a look-back without subgroups reads at a time, at most [`THREADS`].
     pub(crate) window: u32,
     /// The turns without progress after which a missing tile is counted again.
     pub(crate) patience: u32,
+    /// Domains of up to so many points are compacted in two kernels.
+    pub(crate) counted: u32,
+    /// Arrays of so many bytes are partitioned; the second is for an un-shuffle in which not every
+    /// slot survives.
+    pub(crate) partitioned: [u64; 2],
+    /// The sizes of the partitioned strategy.
+    pub(crate) partition: Shape,
+    /// Whether kernels use subgroups, if there are any.
+    pub(crate) subgroups: bool,
     /// Tests only: one of so many tiles posts nothing.
     pub(crate) leaves_out: Option<u32>,
     /// Tests only: statuses are split whatever the length.
     pub(crate) is_wide: bool,
 }
 
+/// The sizes of the partitioned strategy, as far as a device's limits allow them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shape {
+    /// Threads of a workgroup. A pass sorts by as many bits as number the threads.
+    pub(crate) threads: u32,
+    /// Records of a thread in a pass.
+    pub(crate) records: u32,
+    /// Records of a thread that puts a bucket in order.
+    pub(crate) room: u32,
+    /// The most bits by which a pass sorts.
+    pub(crate) bits: u32,
+    /// The standard deviations above the mean for which a bucket has room.
+    pub(crate) deviations: f64,
+}
+
 impl Tuning {
     /// The tuning of every device so far; results/h100.csv has the losers.
-    pub(crate) const STANDARD: Self =
-        Self { slots: 8, items: 8, window: 64, patience: 2, leaves_out: None, is_wide: false };
+    pub(crate) const STANDARD: Self = Self {
+        slots: &[(0, 8)],
+        items: 8,
+        window: 64,
+        patience: 2,
+        counted: 1 << 21,
+        partitioned: [1 << 26, 1 << 24],
+        partition: Shape { threads: 512, records: 8, room: 18, bits: 9, deviations: 8.0 },
+        subgroups: true,
+        leaves_out: None,
+        is_wide: false,
+    };
+
+    /// The tiles of a domain in which survivors are looked for.
+    pub(crate) fn slots(&self, last: u32) -> Tile {
+        let each = self.slots.iter().find(|&&(from, _)| last >= from).map_or(8, |&(_, each)| each);
+        Tile { threads: THREADS, each }
+    }
+
+    /// The tiles of the other kernels.
+    pub(crate) fn tile(&self) -> Tile {
+        Tile { threads: THREADS, each: self.items }
+    }
 }
 
 /// What happens to the items of survivors.
@@ -74,6 +119,28 @@ impl Units {
     }
 }
 
+/// The threads of a workgroup, and the slots or records of each, which make up a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    pub(crate) threads: u32,
+    pub(crate) each: u32,
+}
+
+impl Tile {
+    pub(crate) fn len(self) -> u32 {
+        self.threads * self.each
+    }
+}
+
+/// How the survivors before a tile are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// A kernel has counted the survivors of every tile.
+    Counted,
+    /// By a look-back, with statuses of one word or, if they are wide, of three.
+    LookBack { is_wide: bool },
+}
+
 /// The kernel that moves every slot's item, for a length that is the whole domain.
 pub(crate) fn whole(
     source: &WgslSource,
@@ -83,38 +150,34 @@ pub(crate) fn whole(
     units: Units,
     tuning: &Tuning,
 ) -> String {
-    let mut text = header(source.keys.len(), tuning.items);
+    let mut text = header(source.keys.len(), tuning.tile());
     text += &bijection(source, is_inverted);
     text += &moves(what, is_windowed, units);
     if units.count > 1 {
-        text += include_str!("shaders/staged.wgsl");
+        text += include_str!("shaders/stage.wgsl");
         text += include_str!("shaders/rows.wgsl");
     }
     text += include_str!("shaders/whole.wgsl");
-    expanded(&text, tuning.items, units.count > 1)
+    expanded(&text, tuning.items, units.count > 1, false)
 }
 
-/// The kernel that looks for survivors.
+/// The kernel that looks for survivors and moves their items. If it is a resort, it does nothing
+/// unless a bucket of the partitioned strategy has overflowed.
+#[expect(clippy::too_many_arguments, reason = "each is another text")]
 pub(crate) fn survivors(
     source: &WgslSource,
     what: Move,
-    is_wide: bool,
+    before: Before,
     is_windowed: bool,
+    is_resort: bool,
     units: Units,
+    tile: Tile,
     tuning: &Tuning,
 ) -> String {
-    let mut text = header(source.keys.len(), tuning.slots);
-    let Tuning { window, patience, leaves_out, .. } = tuning;
-    let _ = write!(
-        text,
-        "const bs_WINDOW: u32 = {window}u;\nconst bs_PATIENCE: u32 = {patience}u;\n\
-         fn bs_leaves_out(tile: u32) -> bool {{ return {}; }}\n",
-        leaves_out.map_or("false".into(), |one_of| format!("tile % {one_of}u == 0u")),
-    );
-    text += &bijection(source, false);
-    text += match is_wide || tuning.is_wide {
-        false => include_str!("shaders/status_narrow.wgsl"),
-        true => include_str!("shaders/status_wide.wgsl"),
+    let mut text = find_survivors(source, before, tile, tuning);
+    text += match is_resort {
+        true => include_str!("shaders/resort.wgsl"),
+        false => ALWAYS,
     };
     text += &moves(what, is_windowed, units);
     text += include_str!("shaders/staged.wgsl");
@@ -122,38 +185,155 @@ pub(crate) fn survivors(
         text += include_str!("shaders/rows.wgsl");
     }
     text += include_str!("shaders/survivors.wgsl");
-    expanded(&text, tuning.slots, units.count > 1)
+    text += include_str!("shaders/move.wgsl");
+    expanded(&text, tile.each, units.count > 1, tuning.subgroups)
+}
+
+/// What kernels have in place of `resort.wgsl` that are no resort.
+const ALWAYS: &str = "fn bs_is_needed() -> bool { return true; }\n";
+
+/// The kernel that counts the survivors of every tile.
+pub(crate) fn count(source: &WgslSource, tile: Tile, tuning: &Tuning) -> String {
+    let text = find_survivors(source, Before::Counted, tile, tuning);
+    expanded(&(text + include_str!("shaders/count.wgsl")), tile.each, false, tuning.subgroups)
+}
+
+/// What kernels that look for survivors have in common.
+fn find_survivors(source: &WgslSource, before: Before, tile: Tile, tuning: &Tuning) -> String {
+    let mut text = header(source.keys.len(), tile);
+    text += &bijection(source, false);
+    text += scan(tuning);
+    text += include_str!("shaders/stage.wgsl");
+    text += include_str!("shaders/values.wgsl");
+    let Before::LookBack { is_wide } = before else {
+        return text + include_str!("shaders/counted.wgsl");
+    };
+    let Tuning { window, patience, leaves_out, subgroups, .. } = tuning;
+    let _ = write!(
+        text,
+        "const bs_WINDOW: u32 = {window}u;\nconst bs_PATIENCE: u32 = {patience}u;\n\
+         fn bs_leaves_out(tile: u32) -> bool {{ return {}; }}\n",
+        leaves_out.map_or("false".into(), |one_of| format!("tile % {one_of}u == 0u")),
+    );
+    text += match is_wide {
+        false => include_str!("shaders/status_narrow.wgsl"),
+        true => include_str!("shaders/status_wide.wgsl"),
+    };
+    text += match subgroups {
+        false => include_str!("shaders/search_plain.wgsl"),
+        true => include_str!("shaders/search_subgroups.wgsl"),
+    };
+    text + include_str!("shaders/look_back.wgsl")
+}
+
+fn scan(tuning: &Tuning) -> &'static str {
+    match tuning.subgroups {
+        false => include_str!("shaders/scan_plain.wgsl"),
+        true => include_str!("shaders/scan_subgroups.wgsl"),
+    }
+}
+
+/// Where the records of a pass of the partitioned strategy come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Records<'a> {
+    /// The source, in order; the key is the bijection's value or, if inverted, its inverse's.
+    Source { source: &'a WgslSource, is_inverted: bool },
+    /// The source, along with the survivors.
+    Survivors { source: &'a WgslSource, before: Before },
+    /// The buckets of the first pass.
+    Bucket,
+}
+
+/// A pass of the partitioned strategy. Where the records come along with survivors, the tile is one
+/// of slots.
+pub(crate) fn distribute(
+    records: Records<'_>,
+    units: Units,
+    tile: Tile,
+    tuning: &Tuning,
+) -> String {
+    let mut text = match records {
+        Records::Source { source, is_inverted } => {
+            header(source.keys.len(), tile) + &bijection(source, is_inverted)
+        }
+        Records::Bucket => header(0, tile),
+        Records::Survivors { source, before } => {
+            find_survivors(source, before, tile, tuning) + ALWAYS
+        }
+    };
+    text += &units.text();
+    let is_by_survivors = matches!(records, Records::Survivors { .. });
+    if !is_by_survivors {
+        text += scan(tuning);
+        text += include_str!("shaders/stage.wgsl");
+    }
+    text += include_str!("shaders/distribute.wgsl");
+    if !matches!(records, Records::Bucket) {
+        text += include_str!("shaders/source.wgsl");
+    }
+    text += match records {
+        Records::Source { .. } => include_str!("shaders/distribute_source.wgsl"),
+        Records::Survivors { .. } => include_str!("shaders/survivors.wgsl"),
+        Records::Bucket => include_str!("shaders/distribute_bucket.wgsl"),
+    };
+    if is_by_survivors {
+        text += include_str!("shaders/distribute_survivors.wgsl");
+    }
+    text += include_str!("shaders/distribute_records.wgsl");
+    expanded(&text, tile.each, false, tuning.subgroups)
+}
+
+/// The kernel that puts each bucket in order; a tile has room for one.
+pub(crate) fn place(is_dense: bool, units: Units, tile: Tile, tuning: &Tuning) -> String {
+    let mut text = header(0, tile) + &units.text();
+    if !is_dense {
+        text += scan(tuning);
+        text += include_str!("shaders/ranks.wgsl");
+    }
+    text += include_str!("shaders/place.wgsl");
+    text += match is_dense {
+        true => include_str!("shaders/place_dense.wgsl"),
+        false => include_str!("shaders/place_gaps.wgsl"),
+    };
+    text += include_str!("shaders/place_end.wgsl");
+    expanded(&text, tile.each, false, !is_dense && tuning.subgroups)
 }
 
 /// The kernel that moves items by indexes in memory.
 pub(crate) fn take(units: Units, tuning: &Tuning) -> String {
-    let text = header(0, tuning.items) + &units.text() + include_str!("shaders/take.wgsl");
-    expanded(&text, tuning.items, false)
+    let text = header(0, tuning.tile()) + &units.text() + include_str!("shaders/take.wgsl");
+    expanded(&text, tuning.items, false, false)
 }
 
 /// The same for items of any number of bytes.
 pub(crate) fn take_bytes(item_bytes: u32, tuning: &Tuning) -> String {
     let bytes = format!("const BYTES: u32 = {item_bytes}u;\n");
-    header(0, tuning.items) + &bytes + include_str!("shaders/take_bytes.wgsl")
+    simple(&(bytes + include_str!("shaders/take_bytes.wgsl")), tuning)
 }
 
 /// The kernel that checks indexes in memory.
 pub(crate) fn check(tuning: &Tuning) -> String {
-    header(0, tuning.items) + include_str!("shaders/check.wgsl")
+    simple(include_str!("shaders/check.wgsl"), tuning)
 }
 
 /// The kernel that inverts indexes in memory.
 pub(crate) fn invert(tuning: &Tuning) -> String {
-    header(0, tuning.items) + include_str!("shaders/invert.wgsl")
+    simple(include_str!("shaders/invert.wgsl"), tuning)
 }
 
-fn header(keys: usize, items: u32) -> String {
+fn simple(text: &str, tuning: &Tuning) -> String {
+    expanded(&(header(0, tuning.tile()) + text), tuning.items, false, false)
+}
+
+fn header(keys: usize, tile: Tile) -> String {
     // An array cannot be empty.
     format!(
-        "const WORDS_OF_KEYS: u32 = {}u;\nconst bs_K: u32 = {items}u;\n\
-         const bs_TILE: u32 = {}u;\n{}",
+        "const WORDS_OF_KEYS: u32 = {}u;\nconst bs_THREADS: u32 = {}u;\n\
+         const bs_K: u32 = {}u;\nconst bs_TILE: u32 = {}u;\n{}",
         keys.max(1),
-        THREADS * items,
+        tile.threads,
+        tile.each,
+        tile.len(),
         include_str!("shaders/header.wgsl"),
     )
 }
@@ -192,8 +372,20 @@ fn moves(what: Move, is_windowed: bool, units: Units) -> String {
     text + include_str!("shaders/store.wgsl")
 }
 
-/// A text without the marks at the beginning of lines.
-fn expanded(text: &str, items: u32, has_rows: bool) -> String {
+/// The parameters of an entry point without and with subgroups, and what it begins with: `t` is the
+/// number of the thread, and `number` that of the workgroup.
+const ENTRIES: [[&str; 2]; 2] = [
+    ["@builtin(local_invocation_index) t: u32", ""],
+    [
+        "@builtin(subgroup_id) subgroup: u32, @builtin(subgroup_invocation_id) lane: u32, \
+         @builtin(subgroup_size) lanes: u32",
+        "let t = subgroup * lanes + lane; bs_lane = lane; bs_lanes = lanes; ",
+    ],
+];
+
+/// A text without the marks at the beginning of lines, and with its entry point.
+fn expanded(text: &str, items: u32, has_rows: bool, has_subgroups: bool) -> String {
+    let [parameters, begin] = ENTRIES[usize::from(has_subgroups)];
     let mut out = String::with_capacity(2 * text.len());
     for line in text.lines() {
         let (mark, rest) = match line.get(..2) {
@@ -212,5 +404,10 @@ fn expanded(text: &str, items: u32, has_rows: bool) -> String {
             out.push('\n');
         }
     }
-    out
+    let entry = format!(
+        "{parameters}, @builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: \
+         vec3<u32>"
+    );
+    let begin = format!("{begin}let number = group.y * groups.x + group.x;");
+    out.replace("$entry", &entry).replace("$begin", &begin)
 }

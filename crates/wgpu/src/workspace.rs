@@ -6,9 +6,10 @@ use wgpu::{BufferBinding, BufferSlice, BufferUsages, CommandEncoder};
 
 use bijective_shuffle::Error;
 
-use crate::context::{Context, Params};
+use crate::context::{Bindings, Context, Params};
 use crate::error::WgpuError;
-use crate::shader::{self, Move, STATE_WORDS, THREADS, Tuning, Units};
+use crate::partition::{Buckets, Partitioning};
+use crate::shader::{self, Before, Move, STATE_WORDS, THREADS, Tile, Tuning, Units};
 use crate::source::{AsWgsl, WgslSource};
 
 /// Shuffles arrays in a program's own buffers.
@@ -60,10 +61,11 @@ use crate::source::{AsWgsl, WgslSource};
 /// ```
 #[derive(Debug)]
 pub struct WgpuWorkspace {
-    context: Arc<Context>,
+    pub(crate) context: Arc<Context>,
     state: Option<wgpu::Buffer>,
     indexes: Option<wgpu::Buffer>,
     copy: Option<wgpu::Buffer>,
+    buckets: Buckets,
 }
 
 /// What a call is about: the bijection, the length, and whether all slots survive.
@@ -121,7 +123,7 @@ impl WgpuWorkspace {
     }
 
     pub(crate) fn of(context: Arc<Context>) -> Self {
-        Self { context, state: None, indexes: None, copy: None }
+        Self { context, state: None, indexes: None, copy: None, buckets: Buckets::default() }
     }
 
     /// Records `into[k] = from[p[k]]`, for the permutation `p` of `len` items that the bijection
@@ -350,7 +352,7 @@ impl WgpuWorkspace {
             None => (shader::take_bytes(item_bytes, tuning), bytes.div_ceil(4)),
         };
         let tiles = count.div_ceil(THREADS * tuning.items);
-        let params = Params { len: count, last: bytes, tiles, windows: [0; 4], keys: &[] };
+        let params = Params { len: count, last: bytes, tiles, ..Params::default() };
         let bindings = [(1, from), (2, into), (4, indexes)];
         self.context.record(encoder, &text, true, params, &bindings)
     }
@@ -366,7 +368,7 @@ impl WgpuWorkspace {
         let bytes = u64::from(len).div_ceil(32) * 4;
         let seen = self.context.buffer("a bit for each item", bytes, BufferUsages::STORAGE)?;
         let tiles = len.div_ceil(THREADS * self.context.tuning.items);
-        let params = Params { len, last: 0, tiles, windows: [0; 4], keys: &[] };
+        let params = Params { len, tiles, ..Params::default() };
         let bindings = [
             (2, seen.as_entire_buffer_binding()),
             (3, state.as_entire_buffer_binding()),
@@ -386,7 +388,7 @@ impl WgpuWorkspace {
         let bytes = bytes_of(len, 4);
         let inverse = self.context.buffer("inverse indexes", bytes, BufferUsages::STORAGE)?;
         let tiles = len.div_ceil(THREADS * self.context.tuning.items);
-        let params = Params { len, last: 0, tiles, windows: [0; 4], keys: &[] };
+        let params = Params { len, tiles, ..Params::default() };
         let bindings = [(2, whole_of(&inverse, bytes)), (4, whole_of(indexes, bytes))];
         let text = shader::invert(&self.context.tuning);
         self.context.record(encoder, &text, true, params, &bindings)?;
@@ -415,6 +417,12 @@ impl WgpuWorkspace {
         let most = limits.max_storage_buffer_binding_size.min(1 << 32);
         let item_bytes = 4 * u64::from(units.words) * u64::from(units.count);
         if u64::from(job.len) * item_bytes <= most {
+            if let Some(from) = &from
+                && let Some(plan) = Partitioning::new(&self.context, job, what, units)
+                && let Some(memory) = self.buckets.memory(&self.context, &plan)?
+            {
+                return self.record_partitioned(encoder, job, &plan, &memory, from, &into);
+            }
             return self.record_part(encoder, job, what, units, None, from, into);
         }
         // Any number of items that is a multiple of the alignment is aligned.
@@ -456,42 +464,102 @@ impl WgpuWorkspace {
         let context = Arc::clone(&self.context);
         let Job { source, len } = job;
         let tuning = &context.tuning;
-        let mut bindings: Vec<_> =
-            [(2, into)].into_iter().chain(from.map(|from| (1, from))).collect();
-        let whole = job.is_whole();
-        let tile = u64::from(THREADS * if whole { tuning.items } else { tuning.slots });
-        // Kernels number the units of a tile, too.
-        let most = u64::from(u32::MAX) / tile;
-        Context::check_limit("units of an item", units.count.into(), most)?;
-        let tiles = (u64::from(source.last) + 1).div_ceil(tile) as u32;
+        let bindings: Vec<_> = [(2, into)].into_iter().chain(from.map(|from| (1, from))).collect();
         let (is_windowed, windows) = (windows.is_some(), windows.unwrap_or_default());
-        let params = Params { len, last: source.last, tiles, windows, keys: &source.keys };
-        let is_own = source.is_trusted;
-        let is_wide = job.most_survivors() >= 1 << 30 || tuning.is_wide;
-        let words = if whole { 0 } else { u64::from(tiles) * if is_wide { 3 } else { 1 } };
-        // A check reads the state behind the kernel, also if the kernel does not write it.
-        let state = match whole && source.is_trusted {
-            true => None,
-            false => Some(self.state(words)?),
-        };
-        if let Some(state) = &state {
-            encoder.clear_buffer(state, 0, Some((STATE_WORDS + words) * 4));
-        }
-        if whole {
-            // A gather by the inverse reads far apart and writes in order, which is faster than
-            // the reverse. Only a bijection of the library has an inverse that is sure to be one.
-            let (what, is_inverted) = match what {
-                Move::Scatter if source.has_inverse() => (Move::Gather, true),
-                Move::Places if source.has_inverse() => (Move::Indexes, true),
-                what => (what, false),
+        if !job.is_whole() {
+            let tile = tuning.slots(source.last);
+            let text = |before| {
+                shader::survivors(source, what, before, is_windowed, false, units, tile, tuning)
             };
-            let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
-            return context.record(encoder, &text, is_own, params, &bindings);
+            return self.record_survivors(encoder, job, tile, windows, units, &bindings, text);
         }
-        bindings.extend(state.as_ref().map(|state| (3, state.as_entire_buffer_binding())));
-        let text = shader::survivors(source, what, is_wide, is_windowed, units, tuning);
-        context.record(encoder, &text, is_own, params, &bindings)
+        let tiles = tiles_of(job, tuning.tile(), units)?;
+        let params = Params {
+            len,
+            last: source.last,
+            tiles,
+            windows,
+            keys: &source.keys,
+            ..Params::default()
+        };
+        // A check reads the state behind the kernel, also if the kernel does not write it.
+        if !source.is_trusted {
+            let state = self.state(0)?;
+            encoder.clear_buffer(&state, 0, Some(STATE_WORDS * 4));
+        }
+        // A gather by the inverse reads far apart and writes in order, which is faster than the
+        // reverse. Only a bijection of the library has an inverse that is sure to be one.
+        let (what, is_inverted) = match what {
+            Move::Scatter if source.has_inverse() => (Move::Gather, true),
+            Move::Places if source.has_inverse() => (Move::Indexes, true),
+            what => (what, false),
+        };
+        let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
+        context.record(encoder, &text, source.is_trusted, params, &bindings)
     }
+
+    /// Records a kernel that looks for survivors, whose text depends on how it finds out how many
+    /// there are before a tile.
+    #[expect(clippy::too_many_arguments, reason = "what `record_part` has, and the tile")]
+    pub(crate) fn record_survivors(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        job: Job<'_>,
+        tile: Tile,
+        windows: [u32; 4],
+        units: Units,
+        bindings: &Bindings<'_>,
+        text: impl FnOnce(Before) -> String,
+    ) -> Result<(), WgpuError> {
+        let context = Arc::clone(&self.context);
+        let Job { source, len } = job;
+        let tuning = &context.tuning;
+        let tiles = tiles_of(job, tile, units)?;
+        let before = match u64::from(source.last) < u64::from(tuning.counted) {
+            true => Before::Counted,
+            false => {
+                Before::LookBack { is_wide: job.most_survivors() >= 1 << 30 || tuning.is_wide }
+            }
+        };
+        let words = match before {
+            Before::LookBack { is_wide: true } => 3 * u64::from(tiles),
+            _ => tiles.into(),
+        };
+        let state = self.state(words)?;
+        let cleared = match before {
+            Before::LookBack { .. } => STATE_WORDS + words,
+            Before::Counted => STATE_WORDS,
+        };
+        // The first words are for a check, and a bijection of the library is not checked.
+        if before != Before::Counted || !source.is_trusted {
+            encoder.clear_buffer(&state, 0, Some(cleared * 4));
+        }
+        let params = Params {
+            len,
+            last: source.last,
+            tiles,
+            windows,
+            keys: &source.keys,
+            ..Params::default()
+        };
+        let is_own = source.is_trusted;
+        if before == Before::Counted {
+            let text = shader::count(source, tile, tuning);
+            let bindings = [(3, state.as_entire_buffer_binding())];
+            context.record(encoder, &text, is_own, params, &bindings)?;
+        }
+        let bindings: Vec<_> =
+            bindings.iter().cloned().chain([(3, state.as_entire_buffer_binding())]).collect();
+        context.record(encoder, &text(before), is_own, params, &bindings)
+    }
+}
+
+/// The tiles of a domain.
+fn tiles_of(job: Job<'_>, tile: Tile, units: Units) -> Result<u32, WgpuError> {
+    let tile = u64::from(tile.len());
+    // Kernels number the units of a tile, too.
+    Context::check_limit("units of an item", units.count.into(), u64::from(u32::MAX) / tile)?;
+    Ok((u64::from(job.source.last) + 1).div_ceil(tile) as u32)
 }
 
 /// The items of an array from the first on, as many as the second says.
@@ -512,7 +580,7 @@ pub(crate) fn whole_of(buffer: &wgpu::Buffer, bytes: u64) -> BufferBinding<'_> {
 
 /// A buffer of at least so many bytes: the one that there is, or a new one in its place. What was
 /// recorded with the old one keeps it alive.
-fn grown(
+pub(crate) fn grown(
     context: &Context,
     place: &mut Option<wgpu::Buffer>,
     what: &'static str,

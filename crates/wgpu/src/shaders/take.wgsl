@@ -9,10 +9,10 @@ fn bs_taken(j: u32) -> bs_Unit {
   return x;
 }
 
-@compute @workgroup_size(256)
-fn main(@builtin(local_invocation_index) t: u32, @builtin(workgroup_id) group: vec3<u32>,
-        @builtin(num_workgroups) groups: vec3<u32>) {
-  let tile = group.y * groups.x + group.x;
+@compute @workgroup_size(bs_THREADS)
+fn main($entry) {
+  $begin
+  let tile = number;
   if (tile >= bs_params.tiles) { return; }
   let first = tile * bs_TILE + t;
 %K  let x$k = bs_taken(first + $ku * bs_THREADS);

@@ -5,10 +5,10 @@
 @group(0) @binding(2) var<storage, read_write> bs_dst: array<u32>;
 @group(0) @binding(4) var<storage, read> bs_indexes: array<u32>;
 
-@compute @workgroup_size(256)
-fn main(@builtin(local_invocation_index) t: u32, @builtin(workgroup_id) group: vec3<u32>,
-        @builtin(num_workgroups) groups: vec3<u32>) {
-  let tile = group.y * groups.x + group.x;
+@compute @workgroup_size(bs_THREADS)
+fn main($entry) {
+  $begin
+  let tile = number;
   if (tile >= bs_params.tiles) { return; }
   for (var k = 0u; k < bs_K; k++) {
     let at = tile * bs_TILE + k * bs_THREADS + t;

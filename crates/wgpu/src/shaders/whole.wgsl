@@ -1,8 +1,8 @@
 // Where the length is the whole domain every slot survives, and a slot is its own rank.
-@compute @workgroup_size(256)
-fn main(@builtin(local_invocation_index) t: u32, @builtin(workgroup_id) group: vec3<u32>,
-        @builtin(num_workgroups) groups: vec3<u32>) {
-  let tile = group.y * groups.x + group.x;
+@compute @workgroup_size(bs_THREADS)
+fn main($entry) {
+  $begin
+  let tile = number;
   if (tile >= bs_params.tiles) { return; }
   let before = tile * bs_TILE;
   let all = min(bs_params.len - before, bs_TILE);

@@ -5,13 +5,13 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::families;
 use crate::WgslSource;
-use crate::shader::{self, Move, Tuning, Units};
+use crate::shader::{self, Before, Move, Records, Tile, Tuning, Units};
 
 /// Parses and validates a text, and writes it in each language. All kernels have one entry point.
 fn translate(name: &str, text: &str) {
     let module = naga::front::wgsl::parse_str(text)
         .unwrap_or_else(|error| panic!("{name}: {}\n{text}", error.emit_to_string(text)));
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+    let info = Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
         .validate(&module)
         .unwrap_or_else(|error| panic!("{name}: {}\n{text}", error.emit_to_string(text)));
 
@@ -47,21 +47,57 @@ fn translate(name: &str, text: &str) {
 
 #[test]
 fn every_text_is_valid_for_every_back_end() {
+    for subgroups in [false, true] {
+        let tuning = &Tuning { subgroups, ..Tuning::STANDARD };
+        texts_of_families(tuning);
+        texts_of_moves(tuning);
+        texts_of_passes(tuning);
+    }
     let tuning = &Tuning::STANDARD;
+    for item_bytes in [1, 2, 3, 6, 7] {
+        translate("bytes", &shader::take_bytes(item_bytes, tuning));
+    }
+    translate("check", &shader::check(tuning));
+    translate("invert", &shader::invert(tuning));
+}
+
+const TILE: Tile = Tile { threads: 256, each: 8 };
+const LOOK_BACK: Before = Before::LookBack { is_wide: false };
+
+fn texts_of_families(tuning: &Tuning) {
     for len in [3, 200, 1000, 1 << 20, 1 << 32] {
         for (name, bijection) in families(len) {
-            let source = WgslSource::of(&*bijection).expect(name);
+            let source = &WgslSource::of(&*bijection).expect(name);
             for is_inverted in [false, true] {
                 let text =
-                    shader::whole(&source, Move::Gather, is_inverted, false, Units::WORD, tuning);
+                    shader::whole(source, Move::Gather, is_inverted, false, Units::WORD, tuning);
                 translate(name, &text);
+                let records = Records::Source { source, is_inverted };
+                translate(name, &shader::distribute(records, Units::WORD, TILE, tuning));
             }
-            let text = shader::survivors(&source, Move::Gather, false, false, Units::WORD, tuning);
+            let text = shader::survivors(
+                source,
+                Move::Gather,
+                LOOK_BACK,
+                false,
+                false,
+                Units::WORD,
+                TILE,
+                tuning,
+            );
             translate(name, &text);
         }
     }
-    let own =
-        WgslSource::new(99, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [99]);
+}
+
+const BEFORE: [Before; 3] = [LOOK_BACK, Before::LookBack { is_wide: true }, Before::Counted];
+
+fn own() -> WgslSource {
+    WgslSource::new(99, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [99])
+}
+
+fn texts_of_moves(tuning: &Tuning) {
+    let own = own();
     for what in [Move::Gather, Move::Scatter, Move::Indexes, Move::Places] {
         for item_bytes in [4, 8, 12, 16, 24, 48] {
             let units = Units::of(item_bytes).expect("whole words");
@@ -71,20 +107,38 @@ fn every_text_is_valid_for_every_back_end() {
             let name = format!("{what:?} of {item_bytes} bytes");
             for parts in [false, true] {
                 translate(&name, &shader::whole(&own, what, false, parts, units, tuning));
-                for is_wide in [false, true] {
-                    translate(&name, &shader::survivors(&own, what, is_wide, parts, units, tuning));
+                for (before, leaves_out) in
+                    BEFORE.map(|before| (before, None)).into_iter().chain([(LOOK_BACK, Some(2))])
+                {
+                    let tuning = &Tuning { leaves_out, ..*tuning };
+                    for is_resort in [false, true] {
+                        let text = shader::survivors(
+                            &own, what, before, parts, is_resort, units, TILE, tuning,
+                        );
+                        translate(&name, &text);
+                    }
                 }
-                let tuning = Tuning { leaves_out: Some(2), ..*tuning };
-                translate(&name, &shader::survivors(&own, what, false, parts, units, &tuning));
             }
             translate(&name, &shader::take(units, tuning));
         }
     }
-    for item_bytes in [1, 2, 3, 6, 7] {
-        translate("bytes", &shader::take_bytes(item_bytes, tuning));
+    translate("count", &shader::count(&own, TILE, tuning));
+}
+
+fn texts_of_passes(tuning: &Tuning) {
+    let own = own();
+    for item_bytes in [4, 8, 16] {
+        let units = Units::of(item_bytes).expect("whole words");
+        let name = format!("a pass, {item_bytes} bytes");
+        for before in BEFORE {
+            let records = Records::Survivors { source: &own, before };
+            translate(&name, &shader::distribute(records, units, TILE, tuning));
+        }
+        translate(&name, &shader::distribute(Records::Bucket, units, TILE, tuning));
+        for is_dense in [false, true] {
+            translate(&name, &shader::place(is_dense, units, TILE, tuning));
+        }
     }
-    translate("check", &shader::check(tuning));
-    translate("invert", &shader::invert(tuning));
 }
 
 /// What WebGPU guarantees everywhere is enough.
@@ -92,6 +146,7 @@ fn every_text_is_valid_for_every_back_end() {
 fn the_tuning_keeps_the_limits_of_every_device() {
     let limits = wgpu::Limits::default();
     let Tuning { slots, window, .. } = Tuning::STANDARD;
+    let slots = slots.iter().map(|&(_, slots)| slots).max().expect("one at least");
     assert!(shader::THREADS <= limits.max_compute_invocations_per_workgroup);
     assert!(window <= shader::THREADS);
     // The stage, the counts with their gaps, and less than 32 other words.

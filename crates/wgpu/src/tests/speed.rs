@@ -12,7 +12,7 @@ use bijective_shuffle::{Compactor, Cpu, FromSeed, bijection::Standard};
 use wgpu::{BufferUsages, CommandEncoder, Features};
 
 use crate::Wgpu;
-use crate::shader::Tuning;
+use crate::shader::{STATE_WORDS, Shape, Tuning};
 use crate::workspace::whole_of;
 
 const RUNS: usize = 7;
@@ -62,10 +62,65 @@ impl Clock<'_> {
     }
 }
 
-/// Tiles of which every other one posts nothing.
-fn left_out_of_two() -> Tuning {
-    Tuning { leaves_out: Some(2), ..Tuning::STANDARD }
+/// The tunings that are timed at a length, with their names: `VARIANTS` has the names of those that
+/// are wanted, or nothing for all.
+fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
+    let auto = Tuning::STANDARD;
+    let direct = Tuning { partitioned: [u64::MAX; 2], ..auto };
+    let look_back = Tuning { counted: 0, ..direct };
+    let counted = Tuning { counted: u32::MAX, ..direct };
+    let left_out = |one_of| Tuning { leaves_out: Some(one_of), ..look_back };
+    let mut variants = vec![("auto".into(), auto), ("direct".into(), direct)];
+    let mut add = |name: String, tuning| variants.push((name, tuning));
+    if plus == 0 && width < 24 {
+        for items in [2, 4, 16] {
+            add(format!("{items} items"), Tuning { items, ..direct });
+        }
+    }
+    if plus == 1 {
+        add("look-back".into(), look_back);
+        add("no subgroups".into(), Tuning { subgroups: false, ..look_back });
+        add("1 of 2 left out".into(), left_out(2));
+        add("1 of 16 left out".into(), left_out(16));
+        for patience in [8, 32] {
+            add(format!("patience {patience}"), Tuning { patience, ..look_back });
+            add(
+                format!("patience {patience}, 1 of 2 left out"),
+                Tuning { patience, ..left_out(2) },
+            );
+        }
+        const SLOTS: [(u32, &[(u32, u32)]); 4] =
+            [(1, &[(0, 1)]), (2, &[(0, 2)]), (4, &[(0, 4)]), (8, &[(0, 8)])];
+        for (number, slots) in SLOTS {
+            if width < 24 {
+                add(format!("look-back, {number} slots"), Tuning { slots, ..look_back });
+                add(format!("counted, {number} slots"), Tuning { slots, ..counted });
+            }
+        }
+    }
+    if width >= 22 {
+        for (threads, records, room, bits) in SHAPES {
+            let partition = Shape { threads, records, room, bits, ..auto.partition };
+            let name = format!("partitioned {threads} {records} {room} {bits}");
+            add(name, Tuning { partition, partitioned: [0; 2], ..auto });
+        }
+    }
+    let wanted = std::env::var("VARIANTS").unwrap_or_default();
+    variants.retain(|(name, _)| wanted.is_empty() || wanted.split(';').any(|w| w == name));
+    variants
 }
+
+/// Threads, records of a thread, the room of a bucket for each, and the most bits of a pass.
+const SHAPES: [(u32, u32, u32, u32); 8] = [
+    (512, 8, 18, 9),
+    (512, 8, 18, 7),
+    (512, 6, 18, 9),
+    (512, 8, 9, 9),
+    (256, 16, 36, 8),
+    (256, 8, 18, 8),
+    (1024, 4, 9, 10),
+    (1024, 4, 9, 7),
+];
 
 #[test]
 #[ignore = "it takes minutes, and means something on a GPU only"]
@@ -79,7 +134,9 @@ fn speed() {
     let info = adapter.get_info();
     let descriptor = wgpu::DeviceDescriptor {
         required_limits: adapter.limits(),
-        required_features: Features::TIMESTAMP_QUERY | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS,
+        required_features: Features::TIMESTAMP_QUERY
+            | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+            | Features::SUBGROUP,
         ..Default::default()
     };
     let start = Instant::now();
@@ -111,8 +168,7 @@ fn speed() {
         busy: [BufferUsages::COPY_SRC, BufferUsages::COPY_DST].map(|usage| create(BUSY, usage)),
     };
     let widths = std::env::var("WIDTHS").unwrap_or("18 20 22 24 26 28".into());
-    let standard = Tuning::STANDARD;
-    println!("what,len,slots,items,window,patience,left_out,gitems_per_s");
+    println!("what,len,variant,gitems_per_s,microseconds,tiles_counted_for_others");
     for width in widths.split(' ').map(|width| width.parse::<u32>().expect("a width")) {
         for plus in [0, 1] {
             let len = (1_u64 << width) + plus;
@@ -124,11 +180,9 @@ fn speed() {
             let mut expected = items.clone();
             Cpu.write_indexes(&f, &mut expected).expect("the default family");
             let estimate = len as f64 / 30e9 + 5e-6;
-            let row = |what, tuning: &Tuning, time: f64| {
-                let Tuning { slots, items, window, patience, leaves_out, .. } = tuning;
-                let left_out = leaves_out.unwrap_or(0);
+            let row = |what: &str, variant: &str, time: f64, counted: u32| {
                 let speed = len as f64 / time / 1e9;
-                println!("{what},{len},{slots},{items},{window},{patience},{left_out},{speed:.2}");
+                println!("{what},{len},{variant},{speed:.2},{:.1},{counted}", 1e6 * time);
             };
 
             let mut workspace = gpu.workspace();
@@ -138,56 +192,55 @@ fn speed() {
             let time = clock.time(estimate, |encoder| {
                 encoder.copy_buffer_to_buffer(&from, 0, &into, 0, 4 * len);
             });
-            row("copy", &standard, time);
+            row("copy", "driver", time, 0);
             let time = clock.time(estimate, |encoder| {
                 let [indexes, from, into] =
                     [&indexes, &from, &into].map(|buffer| whole_of(buffer, 4 * len));
                 workspace.record_take(encoder, len as u32, 4, indexes, from, into).expect("valid");
             });
-            row("gather", &standard, time);
-
-            let mut tunings = vec![standard];
-            if plus == 0 {
-                tunings.extend([4, 16].map(|items| Tuning { items, ..standard }));
-            } else {
-                tunings.extend([left_out_of_two(), Tuning { leaves_out: Some(16), ..standard }]);
-            }
-            if plus == 1 && width < 24 {
-                tunings.extend([4, 16].map(|slots| Tuning { slots, ..standard }));
-                tunings.extend([32, 256].map(|window| Tuning { window, ..standard }));
-                tunings.push(Tuning { window: 256, slots: 4, ..standard });
-                tunings.extend([8, 32].map(|patience| Tuning { patience, ..standard }));
-                tunings.push(Tuning { patience: 8, ..left_out_of_two() });
-            }
-            for tuning in tunings {
-                let mut workspace = gpu.tuned(tuning).workspace();
-                let mut shuffle = |encoder: &mut CommandEncoder| {
+            row("gather", "by given indexes", time, 0);
+            if width < 22 {
+                let time = clock.time(estimate, |encoder| {
+                    encoder.clear_buffer(&indexes, 0, Some(4096));
+                    let [indexes, from, into] =
+                        [&indexes, &from, &into].map(|buffer| whole_of(buffer, 4 * len));
                     workspace
-                        .shuffle_into(encoder, &f, len, 4, from.slice(..), into.slice(..))
+                        .record_take(encoder, len as u32, 4, indexes, from, into)
                         .expect("valid");
-                };
-                let time = clock.time(estimate, &mut shuffle);
-                let mut words = items.clone();
-                gpu.read(&into, 4 * len, |bytes| {
-                    bytemuck::cast_slice_mut(&mut words).copy_from_slice(bytes);
-                })
-                .expect("the device is there");
-                assert!(words == expected, "{tuning:?}");
-                row("shuffle", &tuning, time);
-                let mut state = [0_u32; 8];
-                let buffer = workspace.state(0).expect("it is there");
-                gpu.read(&buffer, 32, |bytes| {
-                    bytemuck::cast_slice_mut(&mut state).copy_from_slice(bytes);
-                })
-                .expect("the device is there");
-                println!("# {} tiles were counted for others", state[1]);
+                });
+                row("gather", "and a buffer cleared", time, 0);
             }
-            let time = clock.time(estimate, |encoder| {
-                workspace
-                    .unshuffle_into(encoder, &f, len, 4, from.slice(..), into.slice(..))
-                    .expect("valid");
-            });
-            row("unshuffle", &standard, time);
+
+            let read = |buffer: &wgpu::Buffer, words: &mut [u32]| {
+                let bytes = 4 * words.len() as u64;
+                gpu.read(buffer, bytes, |bytes| {
+                    bytemuck::cast_slice_mut(words).copy_from_slice(bytes);
+                })
+                .expect("the device is there");
+            };
+            for (name, tuning) in variants(width, plus) {
+                let mut workspace = gpu.tuned(tuning).workspace();
+                let [from, into] = [&from, &into].map(|buffer| buffer.slice(..));
+                let time = clock.time(estimate, |encoder| {
+                    workspace.shuffle_into(encoder, &f, len, 4, from, into).expect("valid");
+                });
+                let mut words = items.clone();
+                read(into.buffer(), &mut words);
+                assert!(words == expected, "{tuning:?}");
+                let mut state = [0; STATE_WORDS as usize];
+                read(&workspace.state(0).expect("it is there"), &mut state);
+                row("shuffle", &name, time, state[1]);
+                // Back from what is shuffled, and checked as well.
+                let back = create(4 * len, all);
+                let time = clock.time(estimate, |encoder| {
+                    workspace
+                        .unshuffle_into(encoder, &f, len, 4, into, back.slice(..))
+                        .expect("valid");
+                });
+                read(&back, &mut words);
+                assert!(words == items, "{tuning:?}, and back");
+                row("unshuffle", &name, time, state[1]);
+            }
         }
     }
 }

@@ -1,0 +1,276 @@
+//! The partitioned strategy, for arrays that do not fit the cache.
+//!
+//! Items are sorted by the high bits of the places that they go to, in one or two passes of
+//! sequential traffic, and then put in order in a workgroup's memory. Each is evaluated once, by the
+//! inverse for a shuffle. Where not every slot survives, a bucket may have more records than it has
+//! room for, if only once in 10^15: the last kernel is then the usual one, which does nothing unless
+//! that has happened, so that the host need not ask.
+
+use wgpu::{BufferBinding, BufferUsages, CommandEncoder};
+
+use crate::context::{Context, Params};
+use crate::error::WgpuError;
+use crate::shader::{self, Move, Records, Shape, Tile, Units};
+use crate::workspace::{Job, WgpuWorkspace, grown};
+
+/// The words before the counts of buckets.
+const COUNTS: u32 = 8;
+
+/// The sizes of a sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Partitioning {
+    what: Move,
+    units: Units,
+    /// Whether every key occurs, so that there are no gaps.
+    is_dense: bool,
+    /// The records of a pass.
+    pass: Tile,
+    /// The records of a bucket that is put in order.
+    room: Tile,
+    first: Level,
+    /// The second pass, if one is not enough.
+    second: Option<Level>,
+}
+
+/// The buckets that a pass writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Level {
+    /// The bits of a key below the bucket.
+    shift: u32,
+    buckets: u32,
+    /// The records that a bucket has room for.
+    capacity: u32,
+}
+
+impl Level {
+    fn records(self) -> u64 {
+        u64::from(self.buckets) * u64::from(self.capacity)
+    }
+}
+
+impl Partitioning {
+    /// The sizes for a job; `None` if another strategy is faster, or this one does not apply.
+    pub(crate) fn new(context: &Context, job: Job<'_>, what: Move, units: Units) -> Option<Self> {
+        let (source, tuning) = (job.source(), &context.tuning);
+        let is_back = what == Move::Scatter;
+        let by_survivors = is_back && !job.is_whole();
+        let bytes = u64::from(job.len()) * u64::from(4 * units.words);
+        // With fewer than one item for every eight points most of the evaluations would be in vain.
+        let is_sparse = job.len() <= source.last() / 8;
+        if units.count != 1
+            || bytes < tuning.partitioned[usize::from(by_survivors)]
+            || is_sparse
+            || !source.has_inverse()
+        {
+            return None;
+        }
+        let last = if is_back { job.len() - 1 } else { source.last() };
+        let plan = Self::with(&tuning.partition, &context.limits, what, units, job.len(), last)?;
+        let most =
+            context.limits.max_storage_buffer_binding_size.min(context.limits.max_buffer_size);
+        let level = |level: Level| {
+            let records = level.records();
+            records <= u32::MAX.into() && records * u64::from(4 * units.words) <= most
+        };
+        (level(plan.first) && plan.second.is_none_or(level)).then_some(plan)
+    }
+
+    /// The sizes for `len` items whose keys are at most `last`.
+    fn with(
+        shape: &Shape,
+        limits: &wgpu::Limits,
+        what: Move,
+        units: Units,
+        len: u32,
+        last: u32,
+    ) -> Option<Self> {
+        let threads = shape.threads.min(limits.max_compute_invocations_per_workgroup);
+        // Words of the workgroup's memory, without those of a sum over the workgroup.
+        let words = limits.max_compute_workgroup_storage_size / 4 - 2 * threads;
+        // A record of a pass is a key and an item, and a bin has three words.
+        let records = shape.records.min((words - 3 * threads) / threads / (1 + units.words));
+        // Where there are gaps, each thread has two words of the bitmap.
+        let room = shape.room.min((words - 2 * threads) / threads / units.words);
+        let points = u64::from(last) + 1;
+        let is_dense = u64::from(len) == points;
+        let capacity = |bits: u32| {
+            let points_of = 1_u64 << bits;
+            let mean = f64::from(len) / points as f64 * points_of as f64;
+            let records = (mean + shape.deviations * mean.sqrt()).ceil().max(1.0) as u64 + 32;
+            if is_dense { points_of } else { records.min(points_of).next_multiple_of(64) }
+        };
+        // A word of the bitmap for each thread.
+        let most = if is_dense { 31 } else { (32 * threads).ilog2() };
+        let fits = |bits: &u32| capacity(*bits) <= u64::from(threads * room);
+        let bucket_bits = (5..=most).rev().find(fits)?;
+        let key_bits = (32 - last.leading_zeros()).max(bucket_bits + 1);
+        let above = key_bits - bucket_bits;
+        let bits = shape.bits.min(threads.ilog2());
+        let level = |shift: u32| Level {
+            shift,
+            buckets: (last >> shift) + 1,
+            capacity: u32::try_from(capacity(shift)).unwrap_or(u32::MAX),
+        };
+        let (first, second) = match above {
+            _ if above <= bits => (level(bucket_bits), None),
+            _ if above <= 2 * bits => (level(bucket_bits + above / 2), Some(level(bucket_bits))),
+            _ => return None,
+        };
+        // As many records for each thread as the fullest bucket has.
+        let room = if is_dense { (1_u32 << bucket_bits).div_ceil(threads) } else { room };
+        let [pass, room] = [records, room].map(|each| Tile { threads, each });
+        Some(Self { what, units, is_dense, pass, room, first, second })
+    }
+
+    fn last_level(&self) -> Level {
+        self.second.unwrap_or(self.first)
+    }
+
+    /// Where the counts of the last level's buckets begin.
+    fn last_counts(&self) -> u32 {
+        COUNTS + self.second.map_or(0, |_| self.first.buckets)
+    }
+
+    /// The words of all counts.
+    fn words(&self) -> u64 {
+        u64::from(self.last_counts()) + u64::from(self.last_level().buckets)
+    }
+}
+
+/// The working memory that a workspace keeps for this strategy.
+#[derive(Debug, Default)]
+pub(crate) struct Buckets {
+    counts: Option<wgpu::Buffer>,
+    levels: [[Option<wgpu::Buffer>; 2]; 2],
+}
+
+/// What there is for one call: the counts, and the keys and the items of each pass.
+pub(crate) struct Memory {
+    counts: wgpu::Buffer,
+    levels: Vec<[wgpu::Buffer; 2]>,
+}
+
+impl Buckets {
+    /// The memory for a call; `None` if the GPU has too little, so that another strategy does.
+    pub(crate) fn memory(
+        &mut self,
+        context: &Context,
+        plan: &Partitioning,
+    ) -> Result<Option<Memory>, WgpuError> {
+        match self.grow(context, plan) {
+            Err(WgpuError::OutOfMemory { .. } | WgpuError::Limit { .. }) => {
+                *self = Self::default();
+                Ok(None)
+            }
+            memory => memory.map(Some),
+        }
+    }
+
+    fn grow(&mut self, context: &Context, plan: &Partitioning) -> Result<Memory, WgpuError> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let counts = grown(context, &mut self.counts, "counts", 4 * plan.words(), usage)?;
+        let levels = [Some(plan.first), plan.second];
+        let levels = self.levels.iter_mut().zip(levels).filter_map(|(places, level)| {
+            let [keys, items] = places;
+            let records = level?.records();
+            let grow = |place, words: u32| {
+                let bytes = records * u64::from(4 * words);
+                grown(context, place, "the records of buckets", bytes, BufferUsages::STORAGE)
+            };
+            let keys = grow(keys, 1);
+            Some(keys.and_then(|keys| Ok([keys, grow(items, plan.units.words)?])))
+        });
+        Ok(Memory { counts, levels: levels.collect::<Result<_, _>>()? })
+    }
+}
+
+impl WgpuWorkspace {
+    /// Records one or two passes that sort the items into buckets, and a kernel that puts each
+    /// bucket in order.
+    pub(crate) fn record_partitioned(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        job: Job<'_>,
+        plan: &Partitioning,
+        memory: &Memory,
+        from: &BufferBinding<'_>,
+        into: &BufferBinding<'_>,
+    ) -> Result<(), WgpuError> {
+        let Partitioning { units, pass, first, .. } = *plan;
+        let tuning = self.context.tuning;
+        let counts = || memory.counts.as_entire_buffer_binding();
+        encoder.clear_buffer(&memory.counts, 0, Some(4 * plan.words()));
+        self.record_first_pass(encoder, job, plan, memory, from)?;
+        let entire = |level: usize| {
+            memory.levels[level].each_ref().map(|buffer| buffer.as_entire_buffer_binding())
+        };
+        if let Some(second) = plan.second {
+            let each = first.capacity.div_ceil(pass.len());
+            let params = Params {
+                tiles: each * first.buckets,
+                windows: [second.shift, second.capacity, plan.last_counts(), 0],
+                sizes: [first.shift, first.capacity, COUNTS, each],
+                ..Params::default()
+            };
+            let [[from_keys, from_items], [keys, items]] = [entire(0), entire(1)];
+            let bindings = [(4, counts()), (5, keys), (6, items), (7, from_keys), (8, from_items)];
+            let text = shader::distribute(Records::Bucket, units, pass, &tuning);
+            self.context.record(encoder, &text, true, params, &bindings)?;
+        }
+        let last = plan.last_level();
+        let params = Params {
+            tiles: last.buckets,
+            windows: [last.shift, last.capacity, plan.last_counts(), 0],
+            sizes: [first.shift, COUNTS, 0, 0],
+            ..Params::default()
+        };
+        let [keys, items] = entire(memory.levels.len() - 1);
+        let bindings = [(2, into.clone()), (4, counts()), (7, keys), (8, items)];
+        let text = shader::place(plan.is_dense, units, plan.room, &tuning);
+        self.context.record(encoder, &text, true, params, &bindings)?;
+        // Where every key occurs a bucket has room for all of its keys.
+        if plan.is_dense {
+            return Ok(());
+        }
+        let bindings = [(1, from.clone()), (2, into.clone()), (4, counts())];
+        let (source, tile) = (job.source(), tuning.slots(job.source().last()));
+        let text = |before| {
+            shader::survivors(source, plan.what, before, false, true, units, tile, &tuning)
+        };
+        self.record_survivors(encoder, job, tile, [0; 4], units, &bindings, text)
+    }
+
+    fn record_first_pass(
+        &mut self,
+        encoder: &mut CommandEncoder,
+        job: Job<'_>,
+        plan: &Partitioning,
+        memory: &Memory,
+        from: &BufferBinding<'_>,
+    ) -> Result<(), WgpuError> {
+        let Partitioning { what, units, pass, first, .. } = *plan;
+        let (source, len, tuning) = (job.source(), job.len(), self.context.tuning);
+        let windows = [first.shift, first.capacity, COUNTS, 0];
+        let [keys, items] = memory.levels[0].each_ref().map(|b| b.as_entire_buffer_binding());
+        let counts = memory.counts.as_entire_buffer_binding();
+        let bindings = [(1, from.clone()), (4, counts), (5, keys), (6, items)];
+        if what == Move::Scatter && !job.is_whole() {
+            let text = |before| {
+                shader::distribute(Records::Survivors { source, before }, units, pass, &tuning)
+            };
+            return self.record_survivors(encoder, job, pass, windows, units, &bindings, text);
+        }
+        let tiles = len.div_ceil(pass.len());
+        let params = Params {
+            len,
+            last: source.last(),
+            tiles,
+            windows,
+            keys: &source.keys,
+            ..Params::default()
+        };
+        let records = Records::Source { source, is_inverted: what == Move::Gather };
+        let text = shader::distribute(records, units, pass, &tuning);
+        self.context.record(encoder, &text, true, params, &bindings)
+    }
+}

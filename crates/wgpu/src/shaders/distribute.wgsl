@@ -1,0 +1,44 @@
+// The partitioned strategy, for arrays that do not fit the cache: items are sorted by the high bits
+// of the places that they go to, in one or two passes of sequential traffic, and then put in order
+// in a workgroup's memory. A record is an item and the remaining low bits of its place.
+//
+// Of `windows` here: the bits of a key below the bucket, the records that a bucket has room for, and
+// where the counts of the buckets begin. Of `sizes`: the same for the buckets that records come
+// from, and the tiles of each of them.
+
+// [0] whether a bucket has overflowed; [8..] the records of the buckets of both passes
+@group(0) @binding(4) var<storage, read_write> bs_counts: array<atomic<u32>>;
+@group(0) @binding(5) var<storage, read_write> bs_to_keys: array<u32>;
+@group(0) @binding(6) var<storage, read_write> bs_to_items: array<bs_Unit>;
+
+// A tile's records in the order of their buckets; the keys are in `bs_stage`.
+var<workgroup> bs_items: array<bs_Unit, bs_TILE>;
+var<workgroup> bs_bins: array<atomic<u32>, bs_THREADS>;
+var<workgroup> bs_starts: array<u32, bs_THREADS>;
+var<workgroup> bs_places: array<u32, bs_THREADS>;
+
+// Takes room in a bucket for records that begin at `start` in the tile. Where there is none what is
+// written does not matter, since nobody reads it.
+fn bs_take_room(bucket: u32, records: u32, start: u32) -> u32 {
+  let capacity = bs_params.windows.y;
+  var taken = 0u;
+  if (records > 0u) { taken = atomicAdd(&bs_counts[bs_params.windows.z + bucket], records); }
+  if (taken + records > capacity) { atomicStore(&bs_counts[0], 1u); }
+  return bucket * capacity + min(taken, capacity - min(records, capacity)) - start;
+}
+
+fn bs_sort(place: u32, key: u32, item: bs_Unit) {
+  let sorted = place + bs_starts[key >> bs_params.windows.x];
+  bs_stage[sorted] = key;
+  bs_items[sorted] = item;
+}
+
+fn bs_put_record(j: u32, count: u32) {
+  if (j < count) {
+    let shift = bs_params.windows.x;
+    let key = bs_stage[j];
+    let at = bs_places[key >> shift] + j;
+    bs_to_keys[at] = key & ((1u << shift) - 1u);
+    bs_to_items[at] = bs_items[j];
+  }
+}

@@ -1,0 +1,68 @@
+// Compaction in one pass: decoupled look-back with fallback (Smith, Levien and Owens, 2025). The
+// number of survivors before a tile comes from the statuses of the tiles before it. WGSL promises
+// no workgroup that another one ever runs on, so none may wait for long: if a status stays away,
+// the workgroup counts that tile's survivors itself, which reads nothing, and posts their number.
+//
+// A word of `bs_state` only ever takes one value of each kind, in the order nothing, own count,
+// prefix, so `atomicMax` lets anybody post, and it does not matter who was first.
+
+// [0] tickets, [1] tiles that were counted for others, [2] survivors in all, [8..] statuses
+@group(0) @binding(3) var<storage, read_write> bs_state: array<atomic<u32>>;
+
+const bs_STATUSES: u32 = 8u;
+const bs_DONE: u32 = 0xffffffffu;
+
+var<workgroup> bs_tile: u32;
+var<workgroup> bs_next: u32;
+var<workgroup> bs_sum: u32;
+
+// Tiles begin in the order of their numbers, so that none waits for one that has no workgroup yet.
+fn bs_take(t: u32, number: u32) -> u32 {
+  if (t == 0u) { bs_tile = atomicAdd(&bs_state[0], 1u); }
+  return workgroupUniformLoad(&bs_tile);
+}
+
+fn bs_post(t: u32, tile: u32, all: u32) {
+  if (t == 0u && !bs_leaves_out(tile)) {
+    if (tile == 0u) { bs_post_prefix(tile, all); } else { bs_post_own(tile, all); }
+  }
+}
+
+fn bs_finish(tile: u32, survivors: u32) {
+  if (tile == bs_params.tiles - 1u) { atomicStore(&bs_state[2], survivors); }
+}
+
+// Counts a tile for whoever waits for it. All threads call this.
+fn bs_count_for_others(t: u32, tile: u32) {
+  let all = bs_scan(t, bs_count(t, tile)).y;
+  if (t == 0u) {
+    bs_post_own(tile, all);
+    atomicAdd(&bs_state[1], 1u);
+  }
+}
+
+// The survivors before a tile that has `all` itself. All threads call this.
+fn bs_look_back(t: u32, tile: u32, all: u32) -> u32 {
+  var at = tile;  // the tiles from here on are in the sum
+  var sum = 0u;
+  loop {
+    bs_search(t, &at, &sum);
+    // Thread 0 knows best.
+    if (t == 0u) {
+      bs_next = at;
+      if (at == bs_DONE) {
+        bs_sum = sum;
+        if (!bs_leaves_out(tile)) { bs_post_prefix(tile, sum + all); }
+      }
+    }
+    at = workgroupUniformLoad(&bs_next);
+    if (at == bs_DONE) { break; }
+    bs_count_for_others(t, at - 1u);
+  }
+  return workgroupUniformLoad(&bs_sum);
+}
+
+fn bs_before(t: u32, tile: u32, all: u32) -> u32 {
+  if (tile == 0u) { return 0u; }
+  return bs_look_back(t, tile, all);
+}

@@ -1,0 +1,289 @@
+//! A model of the look-back with fallback of crates/wgpu/src/shaders/look_back.wgsl, checked by loom:
+//! whatever the order of the steps, whatever values relaxed loads may return, and also where
+//! workgroups stop for ever. The names are those of the shaders.
+//!
+//! WGSL promises no workgroup that another one runs on. Unlike the look-back of CUDA, whose model is
+//! in `look_back_model`, this one must end by itself, so no poll in vain is left out here, and the
+//! loops have no bound.
+//!
+//! What is bounded: workgroups are 2 or 3, tiles up to 4, launches up to 2. The window has 2 lanes
+//! for 4 to 128, and a status is missing once before its tile is counted again. `Some(n)` bounds how
+//! many times a workgroup that could go on is interrupted; `BIJECTIVE_SHUFFLE_LONG` raises it.
+//!
+//! What is not modelled: a workgroup is one thread here, since its threads speak to each other
+//! through its memory and barriers.
+
+use Variant::*;
+use loom::model::Builder;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::thread;
+
+use crate::common::long;
+
+/// The order of every access: WGSL has no other.
+const RELAXED: Ordering = Ordering::Relaxed;
+/// Lanes that look back.
+const LANES: u32 = 2;
+/// The turns without progress after which a missing tile is counted again.
+const PATIENCE: u32 = 0;
+
+const OWN: u32 = 1;
+const PREFIX: u32 = 2;
+
+/// The shaders, or a change of them.
+#[derive(Clone, Copy, PartialEq)]
+enum Variant {
+    /// A status is one word.
+    Narrow,
+    /// A status is three words.
+    Wide,
+    /// A missing tile is waited for.
+    NoFallback,
+    /// A tile that was counted again is posted as if there were none before it.
+    FallbackPostsPrefix,
+    /// What is posted is added to what is there.
+    Add,
+    /// A prefix of three words is read when one half of it is there.
+    HalfAPrefix,
+    /// The statuses are not cleared before a launch.
+    NoClearing,
+}
+
+/// What a workgroup does for the others.
+#[derive(Clone, Copy, PartialEq)]
+enum Posts {
+    All,
+    /// Tiles of even numbers post nothing.
+    LeavesOut,
+    /// The first workgroup stops for ever once it has a tile.
+    Stops,
+}
+
+struct State {
+    tickets: AtomicU32,
+    survivors: AtomicU32,
+    statuses: Vec<[AtomicU32; 3]>,
+    variant: Variant,
+}
+
+impl State {
+    fn new(tiles: usize, variant: Variant) -> Self {
+        let statuses = (0..tiles).map(|_| std::array::from_fn(|_| AtomicU32::new(0))).collect();
+        let [tickets, survivors] = std::array::from_fn(|_| AtomicU32::new(0));
+        Self { tickets, survivors, statuses, variant }
+    }
+
+    fn clear(&self) {
+        self.tickets.store(0, RELAXED);
+        if self.variant != NoClearing {
+            self.statuses.iter().flatten().for_each(|word| word.store(0, RELAXED));
+        }
+    }
+
+    fn is_wide(&self) -> bool {
+        matches!(self.variant, Wide | HalfAPrefix)
+    }
+
+    fn post(&self, word: &AtomicU32, value: u32) {
+        match self.variant {
+            Add => word.fetch_add(value, RELAXED),
+            _ => word.fetch_max(value, RELAXED),
+        };
+    }
+
+    fn post_own(&self, tile: u32, count: u32) {
+        let word = &self.statuses[tile as usize][0];
+        match self.is_wide() {
+            false => self.post(word, OWN << 30 | count),
+            true => self.post(word, count + 1),
+        }
+    }
+
+    fn post_prefix(&self, tile: u32, count: u32) {
+        let [word, low, high] = &self.statuses[tile as usize];
+        if !self.is_wide() {
+            return self.post(word, PREFIX << 30 | count);
+        }
+        self.post(low, 1 << 31 | count & 0xFFFF);
+        self.post(high, 1 << 31 | count >> 16);
+    }
+
+    /// The kind and the count.
+    fn status(&self, tile: u32) -> (u32, u32) {
+        let [word, low, high] = &self.statuses[tile as usize];
+        if !self.is_wide() {
+            let word = word.load(RELAXED);
+            return (word >> 30, word & 0x3FFF_FFFF);
+        }
+        let (low, high) = (low.load(RELAXED), high.load(RELAXED));
+        let there = match self.variant {
+            HalfAPrefix => low | high,
+            _ => low & high,
+        };
+        if there >= 1 << 31 {
+            return (PREFIX, (high & 0xFFFF) << 16 | low & 0xFFFF);
+        }
+        match word.load(RELAXED) {
+            0 => (0, 0),
+            own => (OWN, own - 1),
+        }
+    }
+}
+
+/// Adds up statuses before the tile `at` until there is a prefix, and returns whether there was; or
+/// until the tile before `at` has been missing for too long.
+fn search(state: &State, at: &mut u32, sum: &mut u32) -> bool {
+    let mut waits = 0;
+    loop {
+        let statuses: [(u32, u32); LANES as usize] =
+            std::array::from_fn(|lane| match at.checked_sub(1 + lane as u32) {
+                Some(tile) => state.status(tile),
+                None => (PREFIX, 0),
+            });
+        let first = |kind| {
+            let lane = statuses.iter().position(|status| status.0 == kind);
+            lane.map_or(LANES, |lane| lane as u32)
+        };
+        let (near, gap) = (first(PREFIX), first(0));
+        let end = (near + 1).min(gap).min(LANES);
+        *sum += statuses[..end as usize].iter().map(|status| status.1).sum::<u32>();
+        if near < gap {
+            return true;
+        }
+        *at -= end;
+        waits = if end == 0 { waits + 1 } else { 0 };
+        if waits > PATIENCE && state.variant != NoFallback {
+            return false;
+        }
+        thread::yield_now();
+    }
+}
+
+fn look_back(state: &State, counts: &[u32], tile: u32, leaves_out: bool) -> u32 {
+    let (mut at, mut sum) = (tile, 0);
+    while !search(state, &mut at, &mut sum) {
+        let missing = at - 1;
+        match state.variant {
+            FallbackPostsPrefix => state.post_prefix(missing, counts[missing as usize]),
+            _ => state.post_own(missing, counts[missing as usize]),
+        }
+    }
+    if !leaves_out {
+        state.post_prefix(tile, sum + counts[tile as usize]);
+    }
+    sum
+}
+
+/// One workgroup, of which there is one for each tile: this thread is several in turn. To evaluate a
+/// tile is to look up its count, and what is moved is the tile's number with its base.
+fn survivors(state: &State, counts: &[u32], posts: Posts, number: u32) -> Vec<(u32, u32)> {
+    let mut moved = Vec::new();
+    loop {
+        let tile = state.tickets.fetch_add(1, RELAXED);
+        let Some(&all) = counts.get(tile as usize) else { return moved };
+        if posts == Posts::Stops && number == 0 {
+            return moved;
+        }
+        let leaves_out = posts == Posts::LeavesOut && tile % 2 == 0;
+        if !leaves_out {
+            match tile {
+                0 => state.post_prefix(0, all),
+                _ => state.post_own(tile, all),
+            }
+        }
+        let before = match tile {
+            0 => 0,
+            _ => look_back(state, counts, tile, leaves_out),
+        };
+        if tile as usize == counts.len() - 1 {
+            state.survivors.store(before + all, RELAXED);
+        }
+        moved.push((tile, before));
+    }
+}
+
+/// What comes after a launch begins when all workgroups have ended.
+fn launch(state: &Arc<State>, counts: &'static [u32], groups: u32, posts: Posts) {
+    let others: Vec<_> = (1..groups)
+        .map(|number| {
+            let state = state.clone();
+            thread::spawn(move || survivors(&state, counts, posts, number))
+        })
+        .collect();
+    let mut moved = survivors(state, counts, posts, 0);
+    moved.extend(others.into_iter().flat_map(|other| other.join().unwrap()));
+    moved.sort_unstable();
+    let base = |tile: usize| counts[..tile].iter().sum::<u32>();
+    assert!(moved.iter().all(|&(tile, before)| before == base(tile as usize)), "a base is wrong");
+    let stopped = usize::from(posts == Posts::Stops);
+    assert!(moved.len() >= counts.len() - stopped, "a tile is missing");
+    if moved.last().is_some_and(|&(tile, _)| tile as usize == counts.len() - 1) {
+        assert_eq!(state.survivors.load(RELAXED), base(counts.len()), "the total is wrong");
+    }
+    state.clear();
+}
+
+/// The tiles' counts.
+type Launches = &'static [&'static [u32]];
+
+/// Launches one after the other.
+fn check(variant: Variant, posts: Posts, groups: u32, most: usize, launches: Launches) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(most + usize::from(long()));
+    builder.check(move || {
+        let tiles = launches.iter().map(|counts| counts.len()).max();
+        let state = Arc::new(State::new(tiles.unwrap(), variant));
+        for counts in launches {
+            launch(&state, counts, groups, posts);
+        }
+    });
+}
+
+/// Counts of which the sums need both halves.
+const LARGE: &[u32] = &[0xFFFF, 3, 0x1_0000];
+
+#[test]
+fn all_tiles_post() {
+    for variant in [Narrow, Wide] {
+        check(variant, Posts::All, 2, 3, &[&[3, 5, 0]]);
+        check(variant, Posts::All, 2, 2, &[LARGE]);
+        check(variant, Posts::All, 2, 2, &[&[3, 0, 5, 2]]);
+        check(variant, Posts::All, 3, 1, &[&[3, 0, 5]]);
+        check(variant, Posts::All, 2, 2, &[&[3, 5], &[4, 0]]);
+    }
+}
+
+#[test]
+fn tiles_may_post_nothing() {
+    for variant in [Narrow, Wide] {
+        check(variant, Posts::LeavesOut, 2, 2, &[&[3, 5, 0]]);
+        check(variant, Posts::LeavesOut, 2, 2, &[&[3, 0, 5, 2]]);
+        check(variant, Posts::LeavesOut, 3, 1, &[LARGE]);
+    }
+}
+
+#[test]
+fn a_workgroup_may_stop_for_ever() {
+    for variant in [Narrow, Wide] {
+        check(variant, Posts::Stops, 2, 3, &[&[3, 5, 0]]);
+        check(variant, Posts::Stops, 2, 2, &[&[3, 0, 5, 2]]);
+        check(variant, Posts::Stops, 3, 1, &[&[3, 0, 5]]);
+    }
+}
+
+// Negative controls: protocols that are wrong, and must be seen to be.
+macro_rules! control {
+    ($name:ident, $panic:literal, $variant:ident, $posts:ident, $launches:expr) => {
+        #[test]
+        #[should_panic(expected = $panic)]
+        fn $name() {
+            check($variant, Posts::$posts, 2, 2, $launches);
+        }
+    };
+}
+control!(no_fallback, "exceeded maximum number of branches", NoFallback, Stops, &[&[3, 5, 0]]);
+control!(posts_a_prefix, "a base is wrong", FallbackPostsPrefix, LeavesOut, &[&[3, 5, 7, 1]]);
+control!(adds, "a base is wrong", Add, All, &[&[3, 5, 7]]);
+control!(half_a_prefix, "a base is wrong", HalfAPrefix, All, &[LARGE]);
+control!(no_clearing, "a base is wrong", NoClearing, All, &[&[3, 5], &[1, 6]]);
