@@ -59,11 +59,11 @@ impl Order {
 
     pub(crate) fn blocks(len: u64, block: u64, window: u64, seed: Seed) -> Result<Self, Failure> {
         let blocks = BlockShuffle::new(len, block, window, seed)?;
-        Ok(Self::Blocks(Permutation::with_bijection(len, blocks)?))
+        Ok(Self::Blocks(Permutation::from_bijection(len, blocks)?))
     }
 
     pub(crate) fn custom(len: u64, bijection: Custom) -> Result<Self, Failure> {
-        Ok(Self::Custom(Permutation::with_bijection(len, bijection)?))
+        Ok(Self::Custom(Permutation::from_bijection(len, bijection)?))
     }
 
     pub(crate) fn inverse(&self) -> Self {

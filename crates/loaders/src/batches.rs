@@ -145,7 +145,7 @@ impl<S: Source> Batches<S> {
         } else {
             Sampler::builder(len, sampler.seed())
                 .sequential()
-                .rank(sampler.rank(), sampler.world())
+                .rank(sampler.rank(), sampler.ranks())
                 .batch(sampler.batch())
                 .tail(sampler.tail())
                 .build()?

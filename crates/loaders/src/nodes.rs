@@ -115,7 +115,7 @@ impl NodeBlocks {
         }
         if node >= nodes {
             use bijective_shuffle::error::ViewError;
-            return Err(ViewError::NoSuchShard { rank: node, world: nodes }.into());
+            return Err(ViewError::NoSuchShard { rank: node, ranks: nodes }.into());
         }
         let Some((&(first, read), later)) = runs.split_first() else {
             let shares = self.shares(epoch, nodes);
