@@ -2,7 +2,7 @@
 // one file, dist/page/index.html. `node build.mjs --no-page` leaves the page out.
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -46,7 +46,13 @@ console.log(`${statSync(wasm).size} bytes of WebAssembly, ${size} compressed`);
 if (size > MOST) throw new Error(`the module takes ${size} bytes, more than ${MOST}`);
 
 run("npx", ["tsc"]);
+// TypeScript changes the names of imported files in the code, and not in the types.
+for (const name of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
+  const types = readFileSync(join(dist, name), "utf8");
+  writeFileSync(join(dist, name), types.replaceAll(/(from "\.\/\w+)\.ts"/g, '$1.js"'));
+}
 if (!process.argv.includes("--no-page")) {
+  run("npx", ["tsc", "-p", "page"]);
   const { build } = await import("esbuild");
   const bundled = await build({
     absWorkingDir: here,

@@ -2,12 +2,12 @@
 //! `js/src/wasm.ts` calls and nobody else.
 //!
 //! Objects are addresses. Lists and texts go through one buffer, of which the caller asks for the
-//! address. Numbers up to 2^53 travel as `f64`, which JavaScript has without a conversion, and others
-//! as 64-bit integers, which are `BigInt`s there.
+//! address. Numbers up to 2^53 travel as `f64`, which JavaScript has without a conversion, and
+//! others as 64-bit integers, which are `BigInt`s there.
 //!
 //! The caller checks what it passes, so that no text of an error is in the module. Nor are the
-//! library's engines: what they add in threads and vectors a module cannot have, and an index over a
-//! shuffle's order is a page here (`order.rs`).
+//! library's engines: what they add in threads and vectors a module cannot have, and an index over
+//! a shuffle's order is a page here (`order.rs`).
 
 mod order;
 
@@ -136,8 +136,8 @@ pub extern "C" fn items(len: u64, is_key: u32) -> *mut Items {
     boxed(Items::new(len, seed(is_key)))
 }
 
-/// Writes the next items, of at most 2^32, to the buffer as words of 32 bits. Returns how many; 0 at
-/// the end.
+/// Writes the next items, of at most 2^32, to the buffer as words of 32 bits. Returns how many; 0
+/// at the end.
 ///
 /// # Safety
 ///
@@ -211,8 +211,9 @@ pub struct Batches {
 }
 
 /// Makes a sampler of the seed and, behind it, the numbers in the buffer: the length, rank, world,
-/// batch, block and window. `tail` is the number of a tail. `order` is 0 for items that are shuffled,
-/// 1 for blocks, and 2 for items as they are. Returns null if the numbers do not fit each other.
+/// batch, block and window. `tail` is the number of a tail. `order` is 0 for items that are
+/// shuffled, 1 for blocks, and 2 for items as they are. Returns null if the numbers do not fit each
+/// other.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampler(is_key: u32, tail: u32, order: u32) -> *mut Batches {
     let seed = seed(is_key);
@@ -311,8 +312,8 @@ pub unsafe extern "C" fn sampler_state(sampler: *const Batches) -> usize {
     text.len()
 }
 
-/// Resumes from the text in the buffer, of so many characters. Returns whether it is a state of this
-/// sampler.
+/// Resumes from the text in the buffer, of so many characters. Returns whether it is a state of
+/// this sampler.
 ///
 /// # Safety
 ///

@@ -1,0 +1,4 @@
+declare module "*.wasm" {
+  const code: Uint8Array<ArrayBuffer>;
+  export default code;
+}

@@ -1,0 +1,33 @@
+// A user's program: compiled by `tsc --strict` against the packed package, and run.
+
+import { Ids, type Item, Permutation, Sampler, sample, shuffle, unshuffle } from "bijective-shuffle";
+
+const words: string[] = shuffle(["zero", "one", "two", "three"], 42);
+const floats: Float64Array = unshuffle(shuffle(new Float64Array(9), 1), 1);
+
+const narrow = Permutation.walk(10, 42);
+const number: number | undefined = narrow.at(0);
+const wide = Permutation.walk(10n ** 15n, 42n, { epoch: 3 });
+const big: bigint | undefined = wide.at(-1);
+const items: number[] = [...new Permutation(10, 42)];
+const places: Item<number>[] = [...narrow.shard(0, 2)];
+const back: bigint | undefined = wide.inverse().at(big ?? 0n);
+
+const sampler = new Sampler({ length: 10, seed: 42, world: 3, batch: 2, tail: "pad" });
+const batches: number[][] = [...sampler];
+const drawn: string[] = sample(words, 2, 7);
+const id: string = new Ids(new Uint8Array(32), { bits: 32 }).toText(1001);
+
+// @ts-expect-error A seed is no text.
+const refused = () => shuffle([1, 2], "42");
+const list: readonly number[] = [1, 2];
+// @ts-expect-error What is readonly cannot be shuffled in place.
+const frozen = () => shuffle(list, 42);
+
+const texts = [items, number, batches, places.length, drawn.length, id.length, floats.length];
+const said = JSON.stringify(texts);
+const expected = "[[4,0,6,9,1,7,5,3,8,2],4,[[4,9],[5,2]],5,2,7,9]";
+if (said !== expected || back !== 10n ** 15n - 1n || typeof refused === typeof frozen === false) {
+  throw new Error(`${said} should be ${expected}`);
+}
+console.log("a user's program has the right values");
