@@ -158,7 +158,7 @@ impl Context {
         }
         let kernel = self.kernel(text, is_own)?;
         let tiles = params.tiles;
-        let words: Vec<u32> = [params.len, params.last, tiles, 0]
+        let words: Vec<u32> = [params.len, params.last, tiles, params.launch]
             .into_iter()
             .chain(params.windows)
             .chain(params.sizes)
@@ -207,6 +207,8 @@ pub(crate) struct Params<'a> {
     pub(crate) len: u32,
     pub(crate) last: u32,
     pub(crate) tiles: u32,
+    /// A number that no other launch has that uses the same statuses.
+    pub(crate) launch: u32,
     /// The first item and the number of items of the source, and of the target, that are bound,
     /// for kernels that move parts of arrays.
     pub(crate) windows: [u32; 4],

@@ -23,6 +23,8 @@ pub(crate) struct Partitioning {
     units: Units,
     /// Whether every key occurs, so that there are no gaps.
     is_dense: bool,
+    /// Whether the key and the item of a record are a pair of words in memory.
+    is_paired: bool,
     /// The records of a pass.
     pass: Tile,
     /// The records of a bucket that is put in order.
@@ -66,13 +68,16 @@ impl Partitioning {
         }
         let last = if is_back { job.len() - 1 } else { source.last() };
         let plan = Self::with(&tuning.partition, &context.limits, what, units, job.len(), last)?;
-        let most =
-            context.limits.max_storage_buffer_binding_size.min(context.limits.max_buffer_size);
-        let level = |level: Level| {
-            let records = level.records();
-            records <= u32::MAX.into() && records * u64::from(4 * units.words) <= most
+        let limits = &context.limits;
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let fits = |words: u32| {
+            [Some(plan.first), plan.second].into_iter().flatten().all(|level| {
+                let records = level.records();
+                records <= u32::MAX.into() && records * u64::from(4 * words) <= most
+            })
         };
-        (level(plan.first) && plan.second.is_none_or(level)).then_some(plan)
+        let is_paired = tuning.partition.is_paired && units == Units::WORD && fits(2);
+        fits(units.words).then_some(Self { is_paired, ..plan })
     }
 
     /// The sizes for `len` items whose keys are at most `last`.
@@ -119,7 +124,7 @@ impl Partitioning {
         // As many records for each thread as the fullest bucket has.
         let room = if is_dense { (1_u32 << bucket_bits).div_ceil(threads) } else { room };
         let [pass, room] = [records, room].map(|each| Tile { threads, each });
-        Some(Self { what, units, is_dense, pass, room, first, second })
+        Some(Self { what, units, is_dense, is_paired: false, pass, room, first, second })
     }
 
     fn last_level(&self) -> Level {
@@ -144,10 +149,18 @@ pub(crate) struct Buckets {
     levels: [[Option<wgpu::Buffer>; 2]; 2],
 }
 
-/// What there is for one call: the counts, and the keys and the items of each pass.
+/// What there is for one call: the counts, and the records of each pass, in pairs or the keys and
+/// the items apart.
 pub(crate) struct Memory {
     counts: wgpu::Buffer,
-    levels: Vec<[wgpu::Buffer; 2]>,
+    levels: Vec<Vec<wgpu::Buffer>>,
+}
+
+impl Memory {
+    /// The records of a pass, as bindings from this number on.
+    fn records(&self, level: usize, first: u32) -> impl Iterator<Item = (u32, BufferBinding<'_>)> {
+        (first..).zip(self.levels[level].iter().map(|buffer| buffer.as_entire_buffer_binding()))
+    }
 }
 
 impl Buckets {
@@ -177,8 +190,13 @@ impl Buckets {
                 let bytes = records * u64::from(4 * words);
                 grown(context, place, "the records of buckets", bytes, BufferUsages::STORAGE)
             };
-            let keys = grow(keys, 1);
-            Some(keys.and_then(|keys| Ok([keys, grow(items, plan.units.words)?])))
+            Some(match plan.is_paired {
+                true => grow(items, 2).map(|pairs| vec![pairs]),
+                false => {
+                    let keys = grow(keys, 1);
+                    keys.and_then(|keys| Ok(vec![keys, grow(items, plan.units.words)?]))
+                }
+            })
         });
         Ok(Memory { counts, levels: levels.collect::<Result<_, _>>()? })
     }
@@ -196,14 +214,11 @@ impl WgpuWorkspace {
         from: &BufferBinding<'_>,
         into: &BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let Partitioning { units, pass, first, .. } = *plan;
+        let Partitioning { units, is_paired, pass, first, .. } = *plan;
         let tuning = self.context.tuning;
         let counts = || memory.counts.as_entire_buffer_binding();
         encoder.clear_buffer(&memory.counts, 0, Some(4 * plan.words()));
         self.record_first_pass(encoder, job, plan, memory, from)?;
-        let entire = |level: usize| {
-            memory.levels[level].each_ref().map(|buffer| buffer.as_entire_buffer_binding())
-        };
         if let Some(second) = plan.second {
             let each = first.capacity.div_ceil(pass.len());
             let params = Params {
@@ -212,9 +227,9 @@ impl WgpuWorkspace {
                 sizes: [first.shift, first.capacity, COUNTS, each],
                 ..Params::default()
             };
-            let [[from_keys, from_items], [keys, items]] = [entire(0), entire(1)];
-            let bindings = [(4, counts()), (5, keys), (6, items), (7, from_keys), (8, from_items)];
-            let text = shader::distribute(Records::Bucket, units, pass, &tuning);
+            let bindings: Vec<_> =
+                memory.records(0, 7).chain(memory.records(1, 5)).chain([(4, counts())]).collect();
+            let text = shader::distribute(Records::Bucket, units, is_paired, pass, &tuning);
             self.context.record(encoder, &text, true, params, &bindings)?;
         }
         let last = plan.last_level();
@@ -224,9 +239,9 @@ impl WgpuWorkspace {
             sizes: [first.shift, COUNTS, 0, 0],
             ..Params::default()
         };
-        let [keys, items] = entire(memory.levels.len() - 1);
-        let bindings = [(2, into.clone()), (4, counts()), (7, keys), (8, items)];
-        let text = shader::place(plan.is_dense, units, plan.room, &tuning);
+        let records = memory.records(memory.levels.len() - 1, 7);
+        let bindings: Vec<_> = records.chain([(2, into.clone()), (4, counts())]).collect();
+        let text = shader::place(plan.is_dense, units, is_paired, plan.room, &tuning);
         self.context.record(encoder, &text, true, params, &bindings)?;
         // Where every key occurs a bucket has room for all of its keys.
         if plan.is_dense {
@@ -234,8 +249,8 @@ impl WgpuWorkspace {
         }
         let bindings = [(1, from.clone()), (2, into.clone()), (4, counts())];
         let (source, tile) = (job.source(), tuning.slots(job.source().last()));
-        let text = |before| {
-            shader::survivors(source, plan.what, before, false, true, units, tile, &tuning)
+        let text = |status| {
+            shader::survivors(source, plan.what, status, false, true, units, tile, &tuning)
         };
         self.record_survivors(encoder, job, tile, [0; 4], units, &bindings, text)
     }
@@ -248,15 +263,21 @@ impl WgpuWorkspace {
         memory: &Memory,
         from: &BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let Partitioning { what, units, pass, first, .. } = *plan;
+        let Partitioning { what, units, is_paired, pass, first, .. } = *plan;
         let (source, len, tuning) = (job.source(), job.len(), self.context.tuning);
         let windows = [first.shift, first.capacity, COUNTS, 0];
-        let [keys, items] = memory.levels[0].each_ref().map(|b| b.as_entire_buffer_binding());
         let counts = memory.counts.as_entire_buffer_binding();
-        let bindings = [(1, from.clone()), (4, counts), (5, keys), (6, items)];
+        let bindings: Vec<_> =
+            memory.records(0, 5).chain([(1, from.clone()), (4, counts)]).collect();
         if what == Move::Scatter && !job.is_whole() {
-            let text = |before| {
-                shader::distribute(Records::Survivors { source, before }, units, pass, &tuning)
+            let text = |status| {
+                shader::distribute(
+                    Records::Survivors { source, status },
+                    units,
+                    is_paired,
+                    pass,
+                    &tuning,
+                )
             };
             return self.record_survivors(encoder, job, pass, windows, units, &bindings, text);
         }
@@ -270,7 +291,7 @@ impl WgpuWorkspace {
             ..Params::default()
         };
         let records = Records::Source { source, is_inverted: what == Move::Gather };
-        let text = shader::distribute(records, units, pass, &tuning);
+        let text = shader::distribute(records, units, is_paired, pass, &tuning);
         self.context.record(encoder, &text, true, params, &bindings)
     }
 }

@@ -12,8 +12,11 @@ use crate::source::WgslSource;
 /// The threads of a workgroup, except in the partitioned strategy.
 pub(crate) const THREADS: u32 = 256;
 
-/// The words of `bs_state` before the statuses.
+/// The words of `bs_state` that are for all launches.
 pub(crate) const STATE_WORDS: u64 = 8;
+
+/// The launches that one state can serve, each with a ticket of its own, before it is replaced.
+pub(crate) const LAUNCHES: u32 = 128;
 
 /// The numbers that kernels are compiled with and chosen by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +30,6 @@ pub(crate) struct Tuning {
     pub(crate) window: u32,
     /// The turns without progress after which a missing tile is counted again.
     pub(crate) patience: u32,
-    /// Domains of up to so many points are compacted in two kernels.
-    pub(crate) counted: u32,
     /// Arrays of so many bytes are partitioned; the second is for an un-shuffle in which not every
     /// slot survives.
     pub(crate) partitioned: [u64; 2],
@@ -38,8 +39,8 @@ pub(crate) struct Tuning {
     pub(crate) subgroups: bool,
     /// Tests only: one of so many tiles posts nothing.
     pub(crate) leaves_out: Option<u32>,
-    /// Tests only: statuses are split whatever the length.
-    pub(crate) is_wide: bool,
+    /// Tests only: what statuses are, whatever the length.
+    pub(crate) status: Option<Status>,
 }
 
 /// The sizes of the partitioned strategy, as far as a device's limits allow them.
@@ -53,6 +54,8 @@ pub(crate) struct Shape {
     pub(crate) room: u32,
     /// The most bits by which a pass sorts.
     pub(crate) bits: u32,
+    /// Whether a record of two words is a pair in memory, where one fits a binding.
+    pub(crate) is_paired: bool,
     /// The standard deviations above the mean for which a bucket has room.
     pub(crate) deviations: f64,
 }
@@ -64,12 +67,18 @@ impl Tuning {
         items: 8,
         window: 64,
         patience: 2,
-        counted: 1 << 21,
         partitioned: [1 << 26, 1 << 24],
-        partition: Shape { threads: 512, records: 8, room: 18, bits: 9, deviations: 8.0 },
+        partition: Shape {
+            threads: 512,
+            records: 8,
+            room: 18,
+            bits: 9,
+            is_paired: true,
+            deviations: 8.0,
+        },
         subgroups: true,
         leaves_out: None,
-        is_wide: false,
+        status: None,
     };
 
     /// The tiles of a domain in which survivors are looked for.
@@ -132,13 +141,15 @@ impl Tile {
     }
 }
 
-/// How the survivors before a tile are found.
+/// What a status of a look-back is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Before {
-    /// A kernel has counted the survivors of every tile.
-    Counted,
-    /// By a look-back, with statuses of one word or, if they are wide, of three.
-    LookBack { is_wide: bool },
+pub(crate) enum Status {
+    /// A word with the launch's number and a count of up to 2^23 - 1.
+    Short,
+    /// A word with a count of up to 2^30 - 1.
+    Narrow,
+    /// Three words.
+    Wide,
 }
 
 /// The kernel that moves every slot's item, for a length that is the whole domain.
@@ -167,14 +178,14 @@ pub(crate) fn whole(
 pub(crate) fn survivors(
     source: &WgslSource,
     what: Move,
-    before: Before,
+    status: Status,
     is_windowed: bool,
     is_resort: bool,
     units: Units,
     tile: Tile,
     tuning: &Tuning,
 ) -> String {
-    let mut text = find_survivors(source, before, tile, tuning);
+    let mut text = find_survivors(source, status, tile, tuning);
     text += match is_resort {
         true => include_str!("shaders/resort.wgsl"),
         false => ALWAYS,
@@ -192,32 +203,26 @@ pub(crate) fn survivors(
 /// What kernels have in place of `resort.wgsl` that are no resort.
 const ALWAYS: &str = "fn bs_is_needed() -> bool { return true; }\n";
 
-/// The kernel that counts the survivors of every tile.
-pub(crate) fn count(source: &WgslSource, tile: Tile, tuning: &Tuning) -> String {
-    let text = find_survivors(source, Before::Counted, tile, tuning);
-    expanded(&(text + include_str!("shaders/count.wgsl")), tile.each, false, tuning.subgroups)
-}
-
 /// What kernels that look for survivors have in common.
-fn find_survivors(source: &WgslSource, before: Before, tile: Tile, tuning: &Tuning) -> String {
+fn find_survivors(source: &WgslSource, status: Status, tile: Tile, tuning: &Tuning) -> String {
     let mut text = header(source.keys.len(), tile);
     text += &bijection(source, false);
     text += scan(tuning);
     text += include_str!("shaders/stage.wgsl");
     text += include_str!("shaders/values.wgsl");
-    let Before::LookBack { is_wide } = before else {
-        return text + include_str!("shaders/counted.wgsl");
-    };
     let Tuning { window, patience, leaves_out, subgroups, .. } = tuning;
+    // No thread looks at more than one.
+    let window = tile.threads.min(*window);
+    let bits = if status == Status::Short { 23 } else { 30 };
     let _ = write!(
         text,
-        "const bs_WINDOW: u32 = {window}u;\nconst bs_PATIENCE: u32 = {patience}u;\n\
+        "const bs_BITS: u32 = {bits}u;\nconst bs_WINDOW: u32 = {window}u;\nconst bs_PATIENCE: u32 = {patience}u;\n\
          fn bs_leaves_out(tile: u32) -> bool {{ return {}; }}\n",
         leaves_out.map_or("false".into(), |one_of| format!("tile % {one_of}u == 0u")),
     );
-    text += match is_wide {
-        false => include_str!("shaders/status_narrow.wgsl"),
-        true => include_str!("shaders/status_wide.wgsl"),
+    text += match status {
+        Status::Short | Status::Narrow => include_str!("shaders/status_narrow.wgsl"),
+        Status::Wide => include_str!("shaders/status_wide.wgsl"),
     };
     text += match subgroups {
         false => include_str!("shaders/search_plain.wgsl"),
@@ -239,7 +244,7 @@ pub(crate) enum Records<'a> {
     /// The source, in order; the key is the bijection's value or, if inverted, its inverse's.
     Source { source: &'a WgslSource, is_inverted: bool },
     /// The source, along with the survivors.
-    Survivors { source: &'a WgslSource, before: Before },
+    Survivors { source: &'a WgslSource, status: Status },
     /// The buckets of the first pass.
     Bucket,
 }
@@ -249,6 +254,7 @@ pub(crate) enum Records<'a> {
 pub(crate) fn distribute(
     records: Records<'_>,
     units: Units,
+    is_paired: bool,
     tile: Tile,
     tuning: &Tuning,
 ) -> String {
@@ -257,8 +263,8 @@ pub(crate) fn distribute(
             header(source.keys.len(), tile) + &bijection(source, is_inverted)
         }
         Records::Bucket => header(0, tile),
-        Records::Survivors { source, before } => {
-            find_survivors(source, before, tile, tuning) + ALWAYS
+        Records::Survivors { source, status } => {
+            find_survivors(source, status, tile, tuning) + ALWAYS
         }
     };
     text += &units.text();
@@ -266,6 +272,11 @@ pub(crate) fn distribute(
     if !is_by_survivors {
         text += scan(tuning);
         text += include_str!("shaders/stage.wgsl");
+    }
+    let [to, from] = texts_of_records(is_paired);
+    text += to;
+    if matches!(records, Records::Bucket) {
+        text += from;
     }
     text += include_str!("shaders/distribute.wgsl");
     if !matches!(records, Records::Bucket) {
@@ -283,9 +294,23 @@ pub(crate) fn distribute(
     expanded(&text, tile.each, false, tuning.subgroups)
 }
 
+/// How records are written and read.
+fn texts_of_records(is_paired: bool) -> [&'static str; 2] {
+    match is_paired {
+        true => [include_str!("shaders/pairs_to.wgsl"), include_str!("shaders/pairs_from.wgsl")],
+        false => [include_str!("shaders/apart_to.wgsl"), include_str!("shaders/apart_from.wgsl")],
+    }
+}
+
 /// The kernel that puts each bucket in order; a tile has room for one.
-pub(crate) fn place(is_dense: bool, units: Units, tile: Tile, tuning: &Tuning) -> String {
-    let mut text = header(0, tile) + &units.text();
+pub(crate) fn place(
+    is_dense: bool,
+    units: Units,
+    is_paired: bool,
+    tile: Tile,
+    tuning: &Tuning,
+) -> String {
+    let mut text = header(0, tile) + &units.text() + texts_of_records(is_paired)[1];
     if !is_dense {
         text += scan(tuning);
         text += include_str!("shaders/ranks.wgsl");

@@ -9,7 +9,7 @@ use bijective_shuffle::Error;
 use crate::context::{Bindings, Context, Params};
 use crate::error::WgpuError;
 use crate::partition::{Buckets, Partitioning};
-use crate::shader::{self, Before, Move, STATE_WORDS, THREADS, Tile, Tuning, Units};
+use crate::shader::{self, LAUNCHES, Move, STATE_WORDS, Status, THREADS, Tile, Tuning, Units};
 use crate::source::{AsWgsl, WgslSource};
 
 /// Shuffles arrays in a program's own buffers.
@@ -63,6 +63,8 @@ use crate::source::{AsWgsl, WgslSource};
 pub struct WgpuWorkspace {
     pub(crate) context: Arc<Context>,
     state: Option<wgpu::Buffer>,
+    /// The state of short arrays, and how many launches have used it.
+    launches: Option<(wgpu::Buffer, u32)>,
     indexes: Option<wgpu::Buffer>,
     copy: Option<wgpu::Buffer>,
     buckets: Buckets,
@@ -123,7 +125,14 @@ impl WgpuWorkspace {
     }
 
     pub(crate) fn of(context: Arc<Context>) -> Self {
-        Self { context, state: None, indexes: None, copy: None, buckets: Buckets::default() }
+        Self {
+            context,
+            state: None,
+            launches: None,
+            indexes: None,
+            copy: None,
+            buckets: Buckets::default(),
+        }
     }
 
     /// Records `into[k] = from[p[k]]`, for the permutation `p` of `len` items that the bijection
@@ -395,10 +404,35 @@ impl WgpuWorkspace {
         Ok(inverse)
     }
 
-    /// The state of the last kernel, with room for so many words of statuses.
+    /// A state of at least so many words, and a number that no other launch has that uses it. It is
+    /// never cleared, which would take as long as a tenth of a million items: a new one has zeros,
+    /// and no number comes twice, in whatever order encoders are submitted, and if some never are.
+    fn launch(&mut self, words: u64) -> Result<(wgpu::Buffer, u32), WgpuError> {
+        let used = self.launches.take();
+        let left = used.filter(|(state, used)| state.size() >= 4 * words && *used < LAUNCHES - 1);
+        let (state, used) = match left {
+            Some(left) => left,
+            None => {
+                let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+                // For whole sets of tiles, so that lengths that grow share one.
+                let bytes = 4 * words.next_power_of_two();
+                (self.context.buffer("statuses", bytes, usage)?, 0)
+            }
+        };
+        self.launches = Some((state.clone(), used + 1));
+        Ok((state, used + 1))
+    }
+
+    /// The state of the last look-back of a short array, or else of a long one.
+    #[cfg(test)]
+    pub(crate) fn last_state(&self) -> Option<&wgpu::Buffer> {
+        self.launches.as_ref().map(|(state, _)| state).or(self.state.as_ref())
+    }
+
+    /// The state of the last kernel that has one to itself, with room for so many words.
     pub(crate) fn state(&mut self, words: u64) -> Result<wgpu::Buffer, WgpuError> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        grown(&self.context, &mut self.state, "statuses", (STATE_WORDS + words) * 4, usage)
+        grown(&self.context, &mut self.state, "statuses", words.max(STATE_WORDS) * 4, usage)
     }
 
     /// Records the kernel that evaluates the bijection: once, or where arrays are larger than a
@@ -468,8 +502,8 @@ impl WgpuWorkspace {
         let (is_windowed, windows) = (windows.is_some(), windows.unwrap_or_default());
         if !job.is_whole() {
             let tile = tuning.slots(source.last);
-            let text = |before| {
-                shader::survivors(source, what, before, is_windowed, false, units, tile, tuning)
+            let text = |status| {
+                shader::survivors(source, what, status, is_windowed, false, units, tile, tuning)
             };
             return self.record_survivors(encoder, job, tile, windows, units, &bindings, text);
         }
@@ -498,8 +532,7 @@ impl WgpuWorkspace {
         context.record(encoder, &text, source.is_trusted, params, &bindings)
     }
 
-    /// Records a kernel that looks for survivors, whose text depends on how it finds out how many
-    /// there are before a tile.
+    /// Records a kernel that looks for survivors, whose text depends on what statuses are.
     #[expect(clippy::too_many_arguments, reason = "what `record_part` has, and the tile")]
     pub(crate) fn record_survivors(
         &mut self,
@@ -509,48 +542,39 @@ impl WgpuWorkspace {
         windows: [u32; 4],
         units: Units,
         bindings: &Bindings<'_>,
-        text: impl FnOnce(Before) -> String,
+        text: impl FnOnce(Status) -> String,
     ) -> Result<(), WgpuError> {
         let context = Arc::clone(&self.context);
         let Job { source, len } = job;
         let tuning = &context.tuning;
         let tiles = tiles_of(job, tile, units)?;
-        let before = match u64::from(source.last) < u64::from(tuning.counted) {
-            true => Before::Counted,
-            false => {
-                Before::LookBack { is_wide: job.most_survivors() >= 1 << 30 || tuning.is_wide }
-            }
+        let status = tuning.status.unwrap_or(match job.most_survivors() {
+            // A state that other calls share cannot be checked.
+            0..0x80_0000 if source.is_trusted => Status::Short,
+            0..0x4000_0000 => Status::Narrow,
+            _ => Status::Wide,
+        });
+        let words = u64::from(tiles) * if status == Status::Wide { 3 } else { 1 };
+        let words = STATE_WORDS + u64::from(LAUNCHES) + words;
+        let (state, launch) = if status == Status::Short {
+            self.launch(words)?
+        } else {
+            let state = self.state(words)?;
+            encoder.clear_buffer(&state, 0, Some(words * 4));
+            (state, 0)
         };
-        let words = match before {
-            Before::LookBack { is_wide: true } => 3 * u64::from(tiles),
-            _ => tiles.into(),
-        };
-        let state = self.state(words)?;
-        let cleared = match before {
-            Before::LookBack { .. } => STATE_WORDS + words,
-            Before::Counted => STATE_WORDS,
-        };
-        // The first words are for a check, and a bijection of the library is not checked.
-        if before != Before::Counted || !source.is_trusted {
-            encoder.clear_buffer(&state, 0, Some(cleared * 4));
-        }
         let params = Params {
             len,
             last: source.last,
             tiles,
+            launch,
             windows,
             keys: &source.keys,
             ..Params::default()
         };
-        let is_own = source.is_trusted;
-        if before == Before::Counted {
-            let text = shader::count(source, tile, tuning);
-            let bindings = [(3, state.as_entire_buffer_binding())];
-            context.record(encoder, &text, is_own, params, &bindings)?;
-        }
         let bindings: Vec<_> =
             bindings.iter().cloned().chain([(3, state.as_entire_buffer_binding())]).collect();
-        context.record(encoder, &text(before), is_own, params, &bindings)
+        context.record(encoder, &text(status), source.is_trusted, params, &bindings)
     }
 }
 

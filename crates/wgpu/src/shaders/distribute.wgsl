@@ -8,8 +8,6 @@
 
 // [0] whether a bucket has overflowed; [8..] the records of the buckets of both passes
 @group(0) @binding(4) var<storage, read_write> bs_counts: array<atomic<u32>>;
-@group(0) @binding(5) var<storage, read_write> bs_to_keys: array<u32>;
-@group(0) @binding(6) var<storage, read_write> bs_to_items: array<bs_Unit>;
 
 // A tile's records in the order of their buckets; the keys are in `bs_stage`.
 var<workgroup> bs_items: array<bs_Unit, bs_TILE>;
@@ -37,8 +35,6 @@ fn bs_put_record(j: u32, count: u32) {
   if (j < count) {
     let shift = bs_params.windows.x;
     let key = bs_stage[j];
-    let at = bs_places[key >> shift] + j;
-    bs_to_keys[at] = key & ((1u << shift) - 1u);
-    bs_to_items[at] = bs_items[j];
+    bs_write_record(bs_places[key >> shift] + j, key & ((1u << shift) - 1u), bs_items[j]);
   }
 }

@@ -1,7 +1,4 @@
 // The second pass: distributes a bucket's records to smaller ones.
-@group(0) @binding(7) var<storage, read> bs_from_keys: array<u32>;
-@group(0) @binding(8) var<storage, read> bs_from_items: array<bs_Unit>;
-
 var<workgroup> bs_all: u32;
 
 @compute @workgroup_size(bs_THREADS)
@@ -19,5 +16,6 @@ fn main($entry) {
   let bucket = from_bucket << (sizes.x - bs_params.windows.x);
   let origin = from_bucket * sizes.y + first;
 %K  let at$k = origin + min(t + $ku * bs_THREADS, count - 1u);
-%K  let key$k = bs_from_keys[at$k];
-%K  let x$k = bs_from_items[at$k];
+%K  let record$k = bs_read_record(at$k);
+%K  let key$k = record$k.key;
+%K  let x$k = record$k.item;

@@ -5,7 +5,7 @@ struct bs_Params {
   len: u32,    // the items, at least 1
   last: u32,   // the last slot of the domain
   tiles: u32,  // the workgroups that have something to do
-  unused: u32,
+  launch: u32, // a number that no other launch has that uses the same statuses
   windows: vec4<u32>,  // the first item and the number of items that are bound of source and target
   sizes: vec4<u32>,    // what kernels of the partitioned strategy need beside
   keys: array<vec4<u32>, WORDS_OF_KEYS>,

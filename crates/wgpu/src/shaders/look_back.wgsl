@@ -3,13 +3,15 @@
 // no workgroup that another one ever runs on, so none may wait for long: if a status stays away,
 // the workgroup counts that tile's survivors itself, which reads nothing, and posts their number.
 //
-// A word of `bs_state` only ever takes one value of each kind, in the order nothing, own count,
-// prefix, so `atomicMax` lets anybody post, and it does not matter who was first.
+// Whoever counts a tile finds the same number. If a status is replaced by one that says less, others
+// look further back.
 
-// [0] tickets, [1] tiles that were counted for others, [2] survivors in all, [8..] statuses
+// [1] tiles that were counted for others, [2] survivors in all, [8..] a ticket for each launch,
+// [136..] statuses
 @group(0) @binding(3) var<storage, read_write> bs_state: array<atomic<u32>>;
 
-const bs_STATUSES: u32 = 8u;
+const bs_TICKETS: u32 = 8u;
+const bs_STATUSES: u32 = 136u;
 const bs_DONE: u32 = 0xffffffffu;
 
 var<workgroup> bs_tile: u32;
@@ -18,7 +20,7 @@ var<workgroup> bs_sum: u32;
 
 // Tiles begin in the order of their numbers, so that none waits for one that has no workgroup yet.
 fn bs_take(t: u32, number: u32) -> u32 {
-  if (t == 0u) { bs_tile = atomicAdd(&bs_state[0], 1u); }
+  if (t == 0u) { bs_tile = atomicAdd(&bs_state[bs_TICKETS + bs_params.launch], 1u); }
   return workgroupUniformLoad(&bs_tile);
 }
 
@@ -32,13 +34,14 @@ fn bs_finish(tile: u32, survivors: u32) {
   if (tile == bs_params.tiles - 1u) { atomicStore(&bs_state[2], survivors); }
 }
 
-// Counts a tile for whoever waits for it. All threads call this.
-fn bs_count_for_others(t: u32, tile: u32) {
+// Counts a tile for everyone who waits for it. All threads call this.
+fn bs_count_for_others(t: u32, tile: u32) -> u32 {
   let all = bs_scan(t, bs_count(t, tile)).y;
   if (t == 0u) {
     bs_post_own(tile, all);
     atomicAdd(&bs_state[1], 1u);
   }
+  return all;
 }
 
 // The survivors before a tile that has `all` itself. All threads call this.
@@ -57,7 +60,8 @@ fn bs_look_back(t: u32, tile: u32, all: u32) -> u32 {
     }
     at = workgroupUniformLoad(&bs_next);
     if (at == bs_DONE) { break; }
-    bs_count_for_others(t, at - 1u);
+    at -= 1u;
+    sum += bs_count_for_others(t, at);
   }
   return workgroupUniformLoad(&bs_sum);
 }

@@ -5,8 +5,6 @@
 // the buckets begin. Of `sizes`: the bits of a key in the first pass, and where its counts begin.
 @group(0) @binding(2) var<storage, read_write> bs_dst: array<bs_Unit>;
 @group(0) @binding(4) var<storage, read> bs_counts: array<u32>;
-@group(0) @binding(7) var<storage, read> bs_from_keys: array<u32>;
-@group(0) @binding(8) var<storage, read> bs_from_items: array<bs_Unit>;
 
 var<workgroup> bs_items: array<bs_Unit, bs_TILE>;
 
@@ -18,5 +16,6 @@ fn main($entry) {
   if (count == 0u) { return; }
   let start = number * bs_params.windows.y;
 %K  let at$k = start + min(t + $ku * bs_THREADS, count - 1u);
-%K  let key$k = bs_from_keys[at$k];
-%K  let x$k = bs_from_items[at$k];
+%K  let record$k = bs_read_record(at$k);
+%K  let key$k = record$k.key;
+%K  let x$k = record$k.item;

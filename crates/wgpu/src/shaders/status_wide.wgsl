@@ -15,8 +15,8 @@ fn bs_status(tile: u32) -> vec2<u32> {
   let own = atomicLoad(&bs_state[at]);
   return vec2<u32>(select(0u, bs_OWN, own != 0u), max(own, 1u) - 1u);
 }
-fn bs_post_own(tile: u32, count: u32) { atomicMax(&bs_state[bs_STATUSES + 3u * tile], count + 1u); }
+fn bs_post_own(tile: u32, count: u32) { atomicStore(&bs_state[bs_STATUSES + 3u * tile], count + 1u); }
 fn bs_post_prefix(tile: u32, count: u32) {
-  atomicMax(&bs_state[bs_STATUSES + 3u * tile + 1u], 0x80000000u | (count & 0xffffu));
-  atomicMax(&bs_state[bs_STATUSES + 3u * tile + 2u], 0x80000000u | (count >> 16u));
+  atomicStore(&bs_state[bs_STATUSES + 3u * tile + 1u], 0x80000000u | (count & 0xffffu));
+  atomicStore(&bs_state[bs_STATUSES + 3u * tile + 2u], 0x80000000u | (count >> 16u));
 }

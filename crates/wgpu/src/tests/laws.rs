@@ -10,7 +10,7 @@ use bytemuck::Pod;
 
 use super::{errors, families, gpu};
 use crate::Wgpu;
-use crate::shader::{Shape, Tuning};
+use crate::shader::{Shape, Status, Tuning};
 
 /// Lengths around powers of two and around tiles of 2048 slots.
 const LENGTHS: [u64; 26] = [
@@ -100,19 +100,16 @@ fn all_items() {
     gpu.shuffle(&Standard::from_seed(10, 1), &mut none).expect("nothing to do");
 }
 
-/// With a look-back at every length, as otherwise at large ones.
-const LOOKING_BACK: Tuning = Tuning { counted: 0, ..Tuning::STANDARD };
-
 /// Tiles that post neither their count nor their prefix: every other workgroup that needs them has
 /// to count them itself, and nobody may wait for ever.
 #[test]
 fn posts_may_be_left_out() {
     let Some(gpu) = gpu() else { return };
     for leaves_out in [512, 16, 2] {
-        for is_wide in [false, true] {
+        for status in [None, Some(Status::Narrow), Some(Status::Wide)] {
             for subgroups in [false, true] {
                 let leaves_out = Some(leaves_out);
-                let tuning = Tuning { leaves_out, is_wide, subgroups, ..LOOKING_BACK };
+                let tuning = Tuning { leaves_out, status, subgroups, ..Tuning::STANDARD };
                 let gpu = gpu.tuned(tuning);
                 for len in [257, 4097, 65_537, 200_000] {
                     agrees(&gpu, "left out", &Standard::from_seed(len, 42), len);
@@ -127,7 +124,7 @@ fn posts_may_be_left_out() {
 fn many_runs_end() {
     let Some(gpu) = gpu() else { return };
     let batches = if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some() { 500 } else { 5 };
-    let gpu = gpu.tuned(Tuning { leaves_out: Some(2), ..LOOKING_BACK });
+    let gpu = gpu.tuned(Tuning { leaves_out: Some(2), ..Tuning::STANDARD });
     let len = 40_000;
     let f = Standard::from_seed(len, 42);
     let mut expected = vec![0_u32; len as usize];
@@ -164,12 +161,12 @@ fn tunings_do_not_change_results() {
         Tuning { slots: &[(1 << 15, 16), (0, 2)], ..standard },
         Tuning { items: 2, ..standard },
         Tuning { subgroups: false, ..standard },
-        LOOKING_BACK,
-        Tuning { window: 1, subgroups: false, ..LOOKING_BACK },
-        Tuning { window: 256, subgroups: false, ..LOOKING_BACK },
-        Tuning { patience: 0, ..LOOKING_BACK },
-        Tuning { patience: 0, window: 7, slots: &[(0, 1)], leaves_out: Some(3), ..LOOKING_BACK },
-        Tuning { is_wide: true, ..LOOKING_BACK },
+        Tuning { window: 1, subgroups: false, ..standard },
+        Tuning { window: 256, subgroups: false, ..standard },
+        Tuning { patience: 0, ..standard },
+        Tuning { patience: 0, window: 7, slots: &[(0, 1)], leaves_out: Some(3), ..standard },
+        Tuning { status: Some(Status::Narrow), ..standard },
+        Tuning { status: Some(Status::Wide), ..standard },
     ] {
         let gpu = gpu.tuned(tuning);
         for len in [300, 10_000, 32_768, 70_000] {
@@ -186,20 +183,16 @@ fn partitioning(partition: Shape) -> Tuning {
 const SHAPE: Shape = Tuning::STANDARD.partition;
 
 /// Buckets so small that there are one or two passes at these lengths.
-const SMALL: Shape = Shape { threads: 32, records: 3, room: 4, ..SHAPE };
+const SMALL: Shape = Shape { threads: 128, records: 1, room: 1, ..SHAPE };
 
 #[test]
 fn arrays_may_be_partitioned() {
     let Some(gpu) = gpu() else { return };
-    for shape in [
-        SHAPE,
-        SMALL,
-        Shape { bits: 3, ..SMALL },
-        Shape { threads: 64, records: 1, room: 8, bits: 6, ..SHAPE },
-        Shape { threads: 256, records: 16, ..SHAPE },
-    ] {
-        for (subgroups, counted) in [(true, 0), (false, 0), (true, u32::MAX)] {
-            let tuning = Tuning { subgroups, counted, ..partitioning(shape) };
+    for shape in
+        [SHAPE, SMALL, Shape { bits: 4, ..SMALL }, Shape { threads: 256, records: 16, ..SHAPE }]
+    {
+        for subgroups in [false, true] {
+            let tuning = Tuning { subgroups, ..partitioning(shape) };
             let gpu = gpu.tuned(tuning);
             for len in [1, 31, 100, 128, 2048, 2049, 4095, 10_000, 70_000, 131_072] {
                 agrees(&gpu, &format!("{tuning:?}"), &Standard::from_seed(len, 42), len);
@@ -234,14 +227,10 @@ fn all_families_and_items_may_be_partitioned() {
 #[test]
 fn buckets_may_overflow() {
     let Some(gpu) = gpu() else { return };
-    for shape in [SMALL, Shape { bits: 3, ..SMALL }] {
-        for counted in [0, u32::MAX] {
-            let shape = Shape { deviations: -5.0, ..shape };
-            let tuning = Tuning { counted, ..partitioning(shape) };
-            let gpu = gpu.tuned(tuning);
-            for len in [1000, 10_000, 70_000] {
-                agrees(&gpu, "overflow", &Standard::from_seed(len, 42), len);
-            }
+    for shape in [SMALL, Shape { bits: 4, ..SMALL }] {
+        let gpu = gpu.tuned(partitioning(Shape { deviations: -5.0, ..shape }));
+        for len in [1000, 10_000, 70_000] {
+            agrees(&gpu, "overflow", &Standard::from_seed(len, 42), len);
         }
     }
 }

@@ -5,7 +5,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::families;
 use crate::WgslSource;
-use crate::shader::{self, Before, Move, Records, Tile, Tuning, Units};
+use crate::shader::{self, Move, Records, Status, Tile, Tuning, Units};
 
 /// Parses and validates a text, and writes it in each language. All kernels have one entry point.
 fn translate(name: &str, text: &str) {
@@ -62,7 +62,6 @@ fn every_text_is_valid_for_every_back_end() {
 }
 
 const TILE: Tile = Tile { threads: 256, each: 8 };
-const LOOK_BACK: Before = Before::LookBack { is_wide: false };
 
 fn texts_of_families(tuning: &Tuning) {
     for len in [3, 200, 1000, 1 << 20, 1 << 32] {
@@ -73,12 +72,12 @@ fn texts_of_families(tuning: &Tuning) {
                     shader::whole(source, Move::Gather, is_inverted, false, Units::WORD, tuning);
                 translate(name, &text);
                 let records = Records::Source { source, is_inverted };
-                translate(name, &shader::distribute(records, Units::WORD, TILE, tuning));
+                translate(name, &shader::distribute(records, Units::WORD, true, TILE, tuning));
             }
             let text = shader::survivors(
                 source,
                 Move::Gather,
-                LOOK_BACK,
+                Status::Short,
                 false,
                 false,
                 Units::WORD,
@@ -90,7 +89,7 @@ fn texts_of_families(tuning: &Tuning) {
     }
 }
 
-const BEFORE: [Before; 3] = [LOOK_BACK, Before::LookBack { is_wide: true }, Before::Counted];
+const STATUSES: [Status; 3] = [Status::Short, Status::Narrow, Status::Wide];
 
 fn own() -> WgslSource {
     WgslSource::new(99, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [99])
@@ -107,22 +106,17 @@ fn texts_of_moves(tuning: &Tuning) {
             let name = format!("{what:?} of {item_bytes} bytes");
             for parts in [false, true] {
                 translate(&name, &shader::whole(&own, what, false, parts, units, tuning));
-                for (before, leaves_out) in
-                    BEFORE.map(|before| (before, None)).into_iter().chain([(LOOK_BACK, Some(2))])
-                {
-                    let tuning = &Tuning { leaves_out, ..*tuning };
-                    for is_resort in [false, true] {
-                        let text = shader::survivors(
-                            &own, what, before, parts, is_resort, units, TILE, tuning,
-                        );
-                        translate(&name, &text);
-                    }
+                for status in STATUSES {
+                    let is_resort = status == Status::Narrow;
+                    let text = shader::survivors(
+                        &own, what, status, parts, is_resort, units, TILE, tuning,
+                    );
+                    translate(&name, &text);
                 }
             }
             translate(&name, &shader::take(units, tuning));
         }
     }
-    translate("count", &shader::count(&own, TILE, tuning));
 }
 
 fn texts_of_passes(tuning: &Tuning) {
@@ -130,13 +124,14 @@ fn texts_of_passes(tuning: &Tuning) {
     for item_bytes in [4, 8, 16] {
         let units = Units::of(item_bytes).expect("whole words");
         let name = format!("a pass, {item_bytes} bytes");
-        for before in BEFORE {
-            let records = Records::Survivors { source: &own, before };
-            translate(&name, &shader::distribute(records, units, TILE, tuning));
+        let is_paired = item_bytes == 4;
+        for status in STATUSES {
+            let records = Records::Survivors { source: &own, status };
+            translate(&name, &shader::distribute(records, units, is_paired, TILE, tuning));
         }
-        translate(&name, &shader::distribute(Records::Bucket, units, TILE, tuning));
+        translate(&name, &shader::distribute(Records::Bucket, units, is_paired, TILE, tuning));
         for is_dense in [false, true] {
-            translate(&name, &shader::place(is_dense, units, TILE, tuning));
+            translate(&name, &shader::place(is_dense, units, is_paired, TILE, tuning));
         }
     }
 }
