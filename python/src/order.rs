@@ -51,7 +51,9 @@ impl Order {
     /// Those of [`BlockShuffle::new`].
     pub(crate) fn new(kind: Kind, len: u64, key: Key) -> Result<Self, Error> {
         Ok(match kind {
-            Kind::Compacted => Self::Compacted(Permutation::new(len, key.seed()).with_backend(Backend::Cpu)),
+            Kind::Compacted => {
+                Self::Compacted(Permutation::new(len, key.seed()).with_backend(Backend::Cpu))
+            }
             Kind::Walk => Self::Walk(Permutation::walk(len, key.seed()).with_backend(Backend::Cpu)),
             Kind::Blocks { block, window } => {
                 let blocks = BlockShuffle::new(len, block, window, key.seed())?;

@@ -158,8 +158,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [alone] = measure(&world, |round| {
         let start = Instant::now();
         if rank == 0 {
-            pool.install(|| workspace.shuffle(seed(round), &mut whole))
-                .expect("there is memory");
+            pool.install(|| workspace.shuffle(seed(round), &mut whole)).expect("there is memory");
         }
         let time = start.elapsed();
         wait(&world);

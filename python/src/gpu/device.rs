@@ -98,7 +98,8 @@ unsafe fn in_stream(
     let theirs = stream as usize as sys::CUstream;
     let open = || {
         // SAFETY: the caller promises the stream. What opens a GPU must not be in a capture.
-        if Cuda::device_count().is_ok() && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
+        if Cuda::device_count().is_ok()
+            && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
         {
             let text = "a CUDA graph is being captured, and nothing is ready on this GPU: make a \
                         call of bijective_shuffle.cuda before the capture";
