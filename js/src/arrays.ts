@@ -23,7 +23,7 @@ export type TypedArray =
 /** The arrays that typed arrays are moved as: the bytes of their items count, and nothing else. */
 type Raw = Uint8Array | Uint16Array | Uint32Array | Float64Array | BigUint64Array;
 
-/** From so many items on, typed arrays go through buckets. */
+/** From so many items on, typed arrays go through buckets; for other arrays that is no faster. */
 const MANY = 1 << 17;
 
 /** The slots or indexes of a bucket, whose items fit the second cache. */
@@ -70,16 +70,14 @@ function reorder(
   }
   const items = wasm.items(BigInt(length), writeSeed(seed, options));
   try {
-    if (Array.isArray(array)) {
-      reorderList(array, items, isUndo);
-    } else if (length < MANY) {
-      reorderAtOnce(raw(array), items, isUndo);
+    const moved = (Array.isArray(array) ? array : raw(array)) as ArrayOf<unknown>;
+    if (length < MANY || Array.isArray(array)) {
+      reorderAtOnce(moved, items, isUndo);
     } else if (isUndo) {
-      undoByBuckets(raw(array), items);
-    } else {
-      const moved = raw(array);
-      // The buckets hold more than they can be expected to get.
-      if (!shuffleByBuckets(moved, items)) reorderAtOnce(moved, items, false);
+      undoByBuckets(moved, items);
+    } else if (!shuffleByBuckets(moved, items)) {
+      // The buckets hold more than they can be expected to get, so this does not happen.
+      reorderAtOnce(moved, items, false);
     }
   } finally {
     wasm.items_free(items);
@@ -99,28 +97,25 @@ function raw(array: TypedArray): Raw {
     default:
       // A Float64Array need not keep the bits of what is no number.
       return array instanceof Float64Array
-        ? array
+        ? new Float64Array(buffer, byteOffset, length)
         : new BigUint64Array(buffer, byteOffset, length);
   }
 }
 
+/** What an array of any kind has that items are moved by. */
+interface ArrayOf<T> {
+  readonly length: number;
+  [index: number]: T;
+  slice(): ArrayOf<T>;
+}
+
 /** A new array of the same kind. */
-function alike(array: Raw, length: number): Raw {
-  return new (array.constructor as new (length: number) => Raw)(length);
+function alike<T>(array: ArrayOf<T>, length: number): ArrayOf<T> {
+  return new (array.constructor as new (length: number) => ArrayOf<T>)(length);
 }
 
-function reorderList(array: unknown[], items: number, isUndo: boolean): void {
-  const before = array.slice();
-  for (let place = 0, count; (count = wasm.items_next(items)) > 0; place += count) {
-    const indexes = narrowBuffer();
-    for (let k = 0; k < count; k++) {
-      if (isUndo) array[indexes[k]!] = before[place + k];
-      else array[place + k] = before[indexes[k]!];
-    }
-  }
-}
-
-function reorderAtOnce(array: Raw, items: number, isUndo: boolean): void {
+/** Looks up each item where it was. */
+function reorderAtOnce<T>(array: ArrayOf<T>, items: number, isUndo: boolean): void {
   const before = array.slice();
   for (let place = 0, count; (count = wasm.items_next(items)) > 0; place += count) {
     const indexes = narrowBuffer();
@@ -145,7 +140,7 @@ function arrayOfLows(bits: number, length: number): Uint16Array | Uint32Array {
  * Reads the items in order, puts each into the bucket of its slot, and then writes the buckets in
  * order. Returns whether there was room in all buckets; if not, nothing has moved.
  */
-function shuffleByBuckets(array: Raw, items: number): boolean {
+function shuffleByBuckets<T>(array: ArrayOf<T>, items: number): boolean {
   const { length } = array;
   const bits = 32 - Math.clz32(length - 1);
   const shift = bucketBits(bits);
@@ -189,7 +184,7 @@ function shuffleByBuckets(array: Raw, items: number): boolean {
 }
 
 /** Reads the items in order, puts each into the bucket of its index, and writes each to its index. */
-function undoByBuckets(array: Raw, items: number): void {
+function undoByBuckets<T>(array: ArrayOf<T>, items: number): void {
   const { length } = array;
   const shift = bucketBits(32 - Math.clz32(length - 1));
   const size = 2 ** shift;
