@@ -76,9 +76,7 @@ class Run:
     def save(self, case, sampler, steps):
         """Saves the state after the steps of an epoch that were trained with."""
         if self.number < 2:
-            # Each place of batches by length is a whole batch.
-            places = 1 if getattr(sampler, "batch_size", BATCH) is None else BATCH
-            state = sampler.state_after(steps * places * WORLD)
+            state = sampler.state_after(steps * places_of(sampler) * WORLD)
             self.note(case, state=state)
             if RANK == 0:
                 (self.folder / f"{case}.json").write_text(json.dumps(state))
@@ -112,6 +110,11 @@ def sources(batch=BATCH, **settings):
     yield "mixture", SourceBatchSampler(bs.Mixture([N], [1], 1), batch, **settings)
     yield "packed", SourceBatchSampler(bs.Packed([4] * N, 4, 1), batch, **settings)
     yield "lengths", SourceBatchSampler(bs.Lengths([1] * N, batch, 1, window=3 * batch), **settings)
+
+
+def places_of(sampler):
+    """How many places a rank takes in a step: for batches by length, each is a whole batch."""
+    return 1 if getattr(sampler, "batch_size", BATCH) is None else BATCH
 
 
 def loader_of(sampler, *, make=DataLoader, batch=BATCH, workers=0):
@@ -329,13 +332,14 @@ def run_lightning(run):
                 self.trainer.save_checkpoint(run.folder / f"{self.case}.ckpt")
 
         def on_save_checkpoint(self, checkpoint):
-            checkpoint["order"] = self.sampler.state_after(self.steps * BATCH * WORLD)
+            taken = self.steps * places_of(self.sampler) * WORLD
+            checkpoint["order"] = self.sampler.state_after(taken)
 
         def on_load_checkpoint(self, checkpoint):
             self.sampler.load_state_dict(checkpoint["order"])
             # Lightning ends the epoch by the number of steps, which the runs before took in others.
             done = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["current"]
-            change = self.sampler.consumed // (BATCH * WORLD) - done["ready"]
+            change = self.sampler.consumed // (places_of(self.sampler) * WORLD) - done["ready"]
             done.update({name: steps + change for name, steps in done.items()})
 
         def configure_optimizers(self):
