@@ -283,12 +283,18 @@ def run_transformers(run):
             self.weight = torch.nn.Parameter(torch.zeros(1))
 
         def forward(self, item, labels=None):
-            run.note("trainer", epoch=int(trainer.state.epoch + 1e-9), items=item.tolist())
+            run.note(case, epoch=int(trainer.state.epoch + 1e-9), items=item.tolist())
             return {"loss": (self.weight * item.float()).sum() * 0.0}
 
     class Ours(Trainer):
         def _get_train_sampler(self, dataset=None):
             return ShuffleSampler(self.train_dataset, seed=1)
+
+    class OfSource(Trainer):
+        def get_train_dataloader(self):
+            sampler = dict(sources(2 * BATCH // WORLD))["mixture"]
+            loader = DataLoader(self.train_dataset, batch_sampler=sampler, collate_fn=collate)
+            return self.accelerator.prepare(loader)
 
     class Stop(TrainerCallback):
         def on_step_end(self, args, state, control, **_):
@@ -299,15 +305,16 @@ def run_transformers(run):
     def collate(items):
         return {"item": torch.tensor(items), "labels": torch.tensor(items)}
 
-    # The Trainer counts steps, so all runs have equally many items in one.
-    arguments = TrainingArguments(
-        output_dir=str(run.folder / "trainer"), num_train_epochs=3, report_to=[], save_steps=10_000,
-        per_device_train_batch_size=2 * BATCH // WORLD, use_cpu=not on_gpus(), disable_tqdm=True,
-        save_strategy="steps", logging_steps=10_000, dataloader_num_workers=2,
-    )
-    trainer = Ours(Model(), arguments, train_dataset=Items(), data_collator=collate,
-                   callbacks=[Stop()])
-    trainer.train(resume_from_checkpoint=run.number > 0)
+    for case, kind in (("trainer", Ours), ("trainer mixture", OfSource)):
+        # The Trainer counts steps, so all runs have equally many items in one.
+        arguments = TrainingArguments(
+            output_dir=str(run.folder / case), num_train_epochs=3, report_to=[], save_steps=10_000,
+            per_device_train_batch_size=2 * BATCH // WORLD, use_cpu=not on_gpus(), disable_tqdm=True,
+            save_strategy="steps", logging_steps=10_000, dataloader_num_workers=2,
+        )
+        trainer = kind(Model(), arguments, train_dataset=Items(), data_collator=collate,
+                       callbacks=[Stop()])
+        trainer.train(resume_from_checkpoint=run.number > 0)
 
 
 def run_lightning(run):
