@@ -86,11 +86,11 @@ class Loops:
     def _begin_loops(self, rank: int | None, world: int | None) -> None:
         check_ranks(rank, world)
         self._rank, self._world = rank, world
-        # Checks the arguments.
-        self._make(*((0, 1) if rank is None or world is None else (rank, world)))
         # Where the next iteration begins, and whether the user has chosen its epoch.
         self._next: Place = (0, 0)
         self._is_chosen = False
+        # Checks the arguments.
+        self._make(*((0, 1) if rank is None or world is None else (rank, world)))
         # The place of a state that was loaded, and whether the loop goes on there.
         self._loaded: Place | None = None
         self._is_resumed = False

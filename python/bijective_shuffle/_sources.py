@@ -50,7 +50,8 @@ class SourceBatchSampler(Loops, TorchSampler[list[Any]]):
         return self
 
     def _make(self, rank: int, world: int) -> Batches:
-        return self._source.batches(self._batch, rank=rank, world=world, tail=self._tail)
+        # At the epoch that comes next, whose index is needed then.
+        return Batches(self._source, self._next[0], self._batch, rank, world, self._tail)
 
     def _is_over(self, sampler: Batches) -> bool:
         return sampler.steps_left == 0

@@ -59,8 +59,8 @@ class Splits:
                                      [_bytes(value) for value in ids]).astype(np.int64)
         if groups is not None:
             codes = _codes(groups)
-            of_group: np.ndarray[Any, np.dtype[np.int64]] = self._of(0, int(codes.max(initial=-1)) + 1)
-            return of_group[codes]
+            of_item: np.ndarray[Any, np.dtype[np.int64]] = self._of(0, _many(codes))[codes]
+            return of_item
         if labels is None:
             return self._of(0, size)
         codes = _codes(labels)
@@ -168,6 +168,11 @@ def _codes(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse.reshape(-1)]
+
+
+def _many(codes: np.ndarray[Any, Any]) -> int:
+    """How many different codes there are."""
+    return int(codes.max(initial=-1)) + 1
 
 
 def _bytes(value: Any) -> bytes:

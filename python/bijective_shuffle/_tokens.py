@@ -48,9 +48,9 @@ class Packed(Source):
         """A number that tells these documents and this seed from others."""
         return self._inner.fingerprint
 
-    def begin(self, epoch: int) -> int:
-        """Builds the index of an epoch, and returns the number of its sequences."""
-        return self._inner.begin(epoch)
+    def build(self) -> None:
+        """Builds the index of this epoch, as the first look-up does."""
+        self._inner.build(self._epoch)
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         """The pieces of the sequences at some places of an epoch."""

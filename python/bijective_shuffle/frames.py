@@ -113,6 +113,11 @@ def _column(frame: Any, column: Any) -> Any:
 
 def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     """Some rows of a frame, in an order."""
-    if _kind(frame) == "polars":
-        return frame[rows]
-    return frame.take(rows)
+    if _kind(frame) != "polars":
+        return frame.take(rows)
+    polars = sys.modules["polars"]
+    # Polars counts rows with 32 bits, and would convert others.
+    indexes = polars.Series(rows.astype(np.uint32) if len(frame) < 2**32 else rows)
+    if isinstance(frame, polars.Series):
+        return frame.gather(indexes)
+    return frame.select(polars.all().gather(indexes))

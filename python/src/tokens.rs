@@ -53,7 +53,7 @@ impl ItemLengths for Shared {
 /// Documents that are packed into sequences, of all epochs.
 #[pyclass(module = "bijective_shuffle", frozen)]
 pub(crate) struct Documents {
-    inner: Packed<Shared>,
+    inner: Packed<Arc<Shared>>,
 }
 
 #[pymethods]
@@ -67,7 +67,7 @@ impl Documents {
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths)?);
-        let made = detached(py, move || Packed::new(lengths, length, overlap, seed))?;
+        let made = detached(py, move || Packed::new(Arc::new(lengths), length, overlap, seed))?;
         Ok(Self { inner: made.map_err(exception)? })
     }
 
@@ -90,8 +90,8 @@ impl Documents {
     }
 
     /// Builds the index of an epoch.
-    fn begin(&self, py: Python<'_>, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<u64> {
-        detached(py, || self.inner.begin(epoch, None))?.map_err(exception)
+    fn build(&self, py: Python<'_>, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<()> {
+        detached(py, || self.inner.clone().with_epoch(epoch).build())?.map_err(exception)
     }
 
     /// The pieces of the sequences at some places of an epoch: document, first token and end.

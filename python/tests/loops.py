@@ -76,9 +76,7 @@ class Run:
     def save(self, case, sampler, steps):
         """Saves the state after the steps of an epoch that were trained with."""
         if self.number < 2:
-            # Each place of batches by length is a whole batch.
-            places = 1 if getattr(sampler, "batch_size", BATCH) is None else BATCH
-            state = sampler.state_after(steps * places * WORLD)
+            state = sampler.state_after(steps * places_of(sampler) * WORLD)
             self.note(case, state=state)
             if RANK == 0:
                 (self.folder / f"{case}.json").write_text(json.dumps(state))
@@ -112,6 +110,11 @@ def sources(batch=BATCH, **settings):
     yield "mixture", SourceBatchSampler(bs.Mixture([N], [1], 1), batch, **settings)
     yield "packed", SourceBatchSampler(bs.Packed([4] * N, 4, 1), batch, **settings)
     yield "lengths", SourceBatchSampler(bs.Lengths([1] * N, batch, 1, window=3 * batch), **settings)
+
+
+def places_of(sampler):
+    """How many places a rank takes in a step: for batches by length, each is a whole batch."""
+    return 1 if getattr(sampler, "batch_size", BATCH) is None else BATCH
 
 
 def loader_of(sampler, *, make=DataLoader, batch=BATCH, workers=0):
@@ -280,12 +283,18 @@ def run_transformers(run):
             self.weight = torch.nn.Parameter(torch.zeros(1))
 
         def forward(self, item, labels=None):
-            run.note("trainer", epoch=int(trainer.state.epoch + 1e-9), items=item.tolist())
+            run.note(case, epoch=int(trainer.state.epoch + 1e-9), items=item.tolist())
             return {"loss": (self.weight * item.float()).sum() * 0.0}
 
     class Ours(Trainer):
         def _get_train_sampler(self, dataset=None):
             return ShuffleSampler(self.train_dataset, seed=1)
+
+    class OfSource(Trainer):
+        def get_train_dataloader(self):
+            sampler = dict(sources(2 * BATCH // WORLD))["mixture"]
+            loader = DataLoader(self.train_dataset, batch_sampler=sampler, collate_fn=collate)
+            return self.accelerator.prepare(loader)
 
     class Stop(TrainerCallback):
         def on_step_end(self, args, state, control, **_):
@@ -296,15 +305,16 @@ def run_transformers(run):
     def collate(items):
         return {"item": torch.tensor(items), "labels": torch.tensor(items)}
 
-    # The Trainer counts steps, so all runs have equally many items in one.
-    arguments = TrainingArguments(
-        output_dir=str(run.folder / "trainer"), num_train_epochs=3, report_to=[], save_steps=10_000,
-        per_device_train_batch_size=2 * BATCH // WORLD, use_cpu=not on_gpus(), disable_tqdm=True,
-        save_strategy="steps", logging_steps=10_000, dataloader_num_workers=2,
-    )
-    trainer = Ours(Model(), arguments, train_dataset=Items(), data_collator=collate,
-                   callbacks=[Stop()])
-    trainer.train(resume_from_checkpoint=run.number > 0)
+    for case, kind in (("trainer", Ours), ("trainer mixture", OfSource)):
+        # The Trainer counts steps, so all runs have equally many items in one.
+        arguments = TrainingArguments(
+            output_dir=str(run.folder / case), num_train_epochs=3, report_to=[], save_steps=10_000,
+            per_device_train_batch_size=2 * BATCH // WORLD, use_cpu=not on_gpus(), disable_tqdm=True,
+            save_strategy="steps", logging_steps=10_000, dataloader_num_workers=2,
+        )
+        trainer = kind(Model(), arguments, train_dataset=Items(), data_collator=collate,
+                       callbacks=[Stop()])
+        trainer.train(resume_from_checkpoint=run.number > 0)
 
 
 def run_lightning(run):
@@ -329,13 +339,14 @@ def run_lightning(run):
                 self.trainer.save_checkpoint(run.folder / f"{self.case}.ckpt")
 
         def on_save_checkpoint(self, checkpoint):
-            checkpoint["order"] = self.sampler.state_after(self.steps * BATCH * WORLD)
+            taken = self.steps * places_of(self.sampler) * WORLD
+            checkpoint["order"] = self.sampler.state_after(taken)
 
         def on_load_checkpoint(self, checkpoint):
             self.sampler.load_state_dict(checkpoint["order"])
             # Lightning ends the epoch by the number of steps, which the runs before took in others.
             done = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["current"]
-            change = self.sampler.consumed // (BATCH * WORLD) - done["ready"]
+            change = self.sampler.consumed // (places_of(self.sampler) * WORLD) - done["ready"]
             done.update({name: steps + change for name, steps in done.items()})
 
         def configure_optimizers(self):

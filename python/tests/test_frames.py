@@ -51,11 +51,30 @@ def test_pandas():
         frame["small"] = np.arange(N, dtype=np.int8)
         frame["maybe"] = pd.array([None if k % 3 else k for k in range(N)], dtype="Int32")
         frame["zoned"] = pd.date_range("2000", periods=N, tz="Europe/Oslo")
+        frame["moment"] = pd.date_range("2000", periods=N)
+        frame["truth"] = np.arange(N) % 3 == 0
+        frame["complex"] = np.arange(N) * 1j
         return frame
 
     check(make, lambda frame: frame["number"].tolist(), lambda frame: frame.dtypes.tolist())
     frame = make()
+    frame.attrs["made"] = "here"
     pd.testing.assert_frame_equal(frames.shuffled(frame, 42, 1), frame.iloc[ORDER])
+    assert frames.shuffled(frame, 42, 1).attrs == {"made": "here"}
+    before = frame.copy()
+    frames.shuffled(frame, 42)
+    pd.testing.assert_frame_equal(frame, before)
+    levels = pd.DataFrame(np.arange(2 * N).reshape(N, 2), columns=[["a", "a"], ["x", "y"]],
+                          index=pd.MultiIndex.from_product([range(N // 2), ["u", "v"]], names=["k", "l"]))
+    pd.testing.assert_frame_equal(frames.shuffled(levels, 42, 1), levels.iloc[ORDER])
+
+    class Own(pd.DataFrame):
+        @property
+        def _constructor(self):
+            return Own
+
+    own = frames.shuffled(Own(levels), 42, 1)
+    assert type(own) is Own and own.equals(levels.iloc[ORDER])
     pd.testing.assert_series_equal(frames.shuffled(frame["text"], 42, 1), frame["text"].iloc[ORDER])
     doubled = pd.concat([frame[["number"]]] * 2, axis=1)
     pd.testing.assert_frame_equal(frames.shuffled(doubled, 42, 1), doubled.iloc[ORDER])

@@ -146,7 +146,7 @@ def test_loops_of_accelerate(train):
 
 def test_loops_of_transformers(train):
     pytest.importorskip("accelerate", reason="accelerate is not installed")
-    train("transformers", "transformers").trained(240, "trainer")
+    train("transformers", "transformers").trained(240, "trainer", "trainer mixture")
 
 
 def test_loops_of_lightning(train):

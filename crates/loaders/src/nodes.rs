@@ -52,11 +52,14 @@ impl NodeBlocks {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::Nodes`] if there is no block, or the share is not from
-    /// 0 to 1.
+    /// [`Error::Loader`] with [`LoaderError::Nodes`] if there is no block, and with
+    /// [`LoaderError::KeptShare`].
     pub fn new(blocks: u64, kept: f64, seed: impl Into<Seed>) -> Result<Self, Error> {
-        if blocks == 0 || !(0.0..=1.0).contains(&kept) {
-            return Err(LoaderError::Nodes { blocks, nodes: 0 }.into());
+        if blocks == 0 {
+            return Err(LoaderError::Nodes { blocks, nodes: 1 }.into());
+        }
+        if !(0.0..=1.0).contains(&kept) {
+            return Err(LoaderError::KeptShare.into());
         }
         Ok(Self { blocks, kept, seed: seed.into() })
     }
@@ -126,11 +129,11 @@ impl NodeBlocks {
         for node in 0..first {
             let order = self.reading(epoch, node, &shares);
             let blocks = shares.of(node as usize, &order);
-            left.extend_from_slice(&blocks[blocks.len().min(read as usize)..]);
+            left.extend_from_slice(behind(&blocks, read));
         }
         for &(nodes, read) in later {
             let parts = (0..nodes).map(|node| even_part(&left, node, nodes));
-            left = parts.flat_map(|part| &part[part.len().min(read as usize)..]).copied().collect();
+            left = parts.flat_map(|part| behind(part, read)).copied().collect();
         }
         Ok(even_part(&left, node, nodes).to_vec())
     }
@@ -201,6 +204,12 @@ impl Shares {
     fn block(&self, node: usize, place: u64) -> u64 {
         self.home.forward(self.homes[node] + self.own[node].forward(place))
     }
+}
+
+/// What comes behind the first `count` items.
+fn behind(items: &[u64], count: u64) -> &[u64] {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    &items[items.len().min(count)..]
 }
 
 /// A part of an even division.

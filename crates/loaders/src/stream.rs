@@ -6,7 +6,8 @@ use core::str::FromStr;
 use bijective_shuffle::error::{LoaderError, SamplerError};
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 use bijective_shuffle::{Error, KeyDomain, Seed};
-use bijective_shuffle_core::engine::base::{check, saved};
+use bijective_shuffle_core::engine::base::check::try_with_capacity;
+use bijective_shuffle_core::engine::base::saved;
 
 use crate::items::below;
 
@@ -68,6 +69,16 @@ impl StreamOrder {
         steps
     }
 
+    /// Checks that a state is of this order.
+    fn check(&self, state: &StreamState) -> Result<(), Error> {
+        let is_own = *state == StreamState::new(self, state.emitted, state.taken);
+        if is_own && state.emitted <= state.taken && state.held() <= self.size {
+            Ok(())
+        } else {
+            Err(SamplerError::ForeignState.into())
+        }
+    }
+
     fn words(&self, first: u64, out: &mut [u64]) {
         let mut rng = Philox4x32Rng::new(self.seed.child(KeyDomain::Loader(NUMBER)), 0);
         // A number takes two words.
@@ -85,16 +96,14 @@ impl StreamOrder {
     /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if the state is of another size or
     /// seed, or has been changed; [`Error::OutOfMemory`].
     pub fn buffered(&self, state: &StreamState) -> Result<Vec<u64>, Error> {
+        self.check(state)?;
         let StreamState { emitted, taken, .. } = *state;
-        if *state != StreamState::new(self, emitted, taken) || state.held() > self.size {
-            return Err(SamplerError::ForeignState.into());
-        }
         // The input has not ended yet, or this is where its end was found.
         let streamed = if taken == 0 { 0 } else { emitted.min(taken.saturating_sub(self.size)) };
         let places = self.size.min(taken);
         let bytes = places.saturating_mul(8);
         let places = usize::try_from(places).map_err(|_| Error::OutOfMemory { bytes })?;
-        let mut held = check::try_with_capacity(places)?;
+        let mut held = try_with_capacity(places)?;
         held.resize(places, u64::MAX);
         let (mut missing, mut end, mut slots) = (places, streamed, [0; WORDS]);
         while end > 0 && missing > 0 {
@@ -200,7 +209,7 @@ impl<I: Iterator> StreamShuffle<I> {
     ) -> Result<Self, Error> {
         let mut held: Vec<(u64, usize)> = order.buffered(state)?.into_iter().zip(0..).collect();
         held.sort_unstable();
-        let mut places = check::try_with_capacity(held.len())?;
+        let mut places = try_with_capacity(held.len())?;
         places.resize_with(held.len(), || None);
         let mut at = from;
         for (position, place) in held {
@@ -231,9 +240,9 @@ impl<I: Iterator> StreamShuffle<I> {
         state: &StreamState,
         buffer: Vec<I::Item>,
     ) -> Result<Self, Error> {
+        order.check(state)?;
         let StreamState { emitted, taken, .. } = *state;
-        let is_own = *state == StreamState::new(&order, emitted, taken);
-        if !is_own || buffer.len() as u64 != state.held() || state.held() > order.size {
+        if buffer.len() as u64 != state.held() {
             return Err(SamplerError::ForeignState.into());
         }
         let has_ended = taken > 0 && state.held() < order.size;

@@ -340,6 +340,12 @@ fn states_of_other_streams_are_refused() {
     assert_eq!(order.buffered(&altered.parse().unwrap()), Err(foreign));
     assert!("1-2-3".parse::<StreamState>().is_err());
     assert!(StreamOrder::new(0, 1).is_err());
+    // More steps than items, and more items than a buffer holds.
+    for (emitted, taken) in [(10, 5), (10, 21)] {
+        let state = StreamState::new(&order, emitted, taken);
+        assert_eq!(order.buffered(&state), Err(SamplerError::ForeignState.into()));
+        assert!(StreamShuffle::restore(0..9, order, &state, Vec::new()).is_err());
+    }
 }
 
 /// How far items travel is what the documentation says.
@@ -466,7 +472,9 @@ fn blocks_are_kept_and_come_once() {
     for (node, nodes) in [(0, 0), (0, 11), (3, 3)] {
         assert!(blocks.of_node(0, node, nodes).is_err());
     }
-    assert!(NodeBlocks::new(10, f64::NAN, 1).is_err() && NodeBlocks::new(0, 0.5, 1).is_err());
+    let share = NodeBlocks::new(10, f64::NAN, 1).unwrap_err();
+    assert_eq!(share, LoaderError::KeptShare.into());
+    assert!(NodeBlocks::new(0, 0.5, 1).is_err());
 }
 
 #[test]

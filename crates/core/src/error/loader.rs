@@ -93,13 +93,15 @@ pub enum LoaderError {
     },
     /// There are no shares, more than 2^16, or their sum is too large.
     Shares,
-    /// A node count of 0, more nodes than blocks, or a share that is not from 0 to 1.
+    /// There is no node, or there are more than blocks.
     Nodes {
         /// The number of blocks.
         blocks: u64,
         /// The number of nodes.
         nodes: u64,
     },
+    /// The share of its blocks that a node keeps is not from 0 to 1.
+    KeptShare,
     /// Positions are counted up to 2^64 - 1, and an epoch would begin or end behind that.
     PositionTooLarge {
         /// The epoch.
@@ -187,8 +189,12 @@ impl fmt::Display for LoaderError {
             ),
             Self::Nodes { blocks, nodes } => write!(
                 f,
-                "{blocks} blocks cannot be kept by {nodes} nodes: use at least one node, at most as \
-                 many as blocks, and a share to keep from 0 to 1"
+                "{blocks} blocks cannot be shared out to {nodes} nodes: use at least one node, and \
+                 at most as many as there are blocks"
+            ),
+            Self::KeptShare => f.write_str(
+                "the share of its blocks that a node keeps is not a number from 0 to 1: give 0.9 for \
+                 nine of ten",
             ),
             Self::PositionTooLarge { epoch, len } => write!(
                 f,
