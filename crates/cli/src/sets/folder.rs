@@ -1,5 +1,6 @@
 //! [`ShardFolder`]: a folder of shards, each of which is whole or absent.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,11 @@ impl ShardFolder {
     ) -> Result<Self, Failure> {
         fs::create_dir_all(path).context(path.display())?;
         let before = Journal::read(path).context(path.display())?;
-        let is_empty = fs::read_dir(path).context(path.display())?.next().is_none();
+        // What a run has left that was killed before it wrote its journal is nothing.
+        let is_left = |name: &OsStr| name.as_encoded_bytes().starts_with(b".bshuf");
+        let mut entries = fs::read_dir(path).context(path.display())?;
+        let is_empty = before.is_none()
+            && entries.all(|entry| entry.is_ok_and(|entry| is_left(&entry.file_name())));
         let why = match (is_resumed, is_empty, &before) {
             (_, true, _) | (true, false, Some(_)) => None,
             (true, false, None) => Some("has files, and none of them is of a run to resume"),

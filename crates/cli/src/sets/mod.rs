@@ -183,7 +183,7 @@ pub(crate) fn to_file(
     output: &mut Output,
 ) -> Result<Done, Failure> {
     let opened = open(inputs, arguments, job)?;
-    let codec = arguments.output().map_or(Codec::Plain, Codec::of_name);
+    let codec = Codec::of_name(Path::new(output.name()));
     let compression = arguments.sets.compress.unwrap_or_else(|| codec.into());
     let counted = count(&opened, job)?;
     let order = job.order(counted.records())?;
