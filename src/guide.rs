@@ -40,6 +40,7 @@ pub mod distributed {}
 /// The lines of files, and data in records and blocks.
 ///
 /// [cluster]: mod@crate::guide::cluster#data-in-blocks
+/// [data sets]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/data-sets.md
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/lines.md
 #[doc = include_str!("../docs/files.md")]
 pub mod files {}

@@ -54,18 +54,36 @@ pub(crate) fn shuffle<'o>(
     run(rows, job, output)
 }
 
+/// Writes the rows of files in their new order to a folder of shards.
+#[cfg(all(feature = "datasets", not(feature = "tables")))]
+pub(crate) fn to_folder(
+    files: &[PathBuf],
+    _: &Path,
+    _: &crate::arguments::Arguments,
+    _: &mut Job<'_>,
+) -> Result<Done, Failure> {
+    let table = files.iter().find(|path| is_table(path));
+    Err(Failure::new(table.unwrap_or(&files[0]).display(), NO_TABLES))
+}
+
+/// What is said where tables are not read.
+#[cfg(not(feature = "tables"))]
+const NO_TABLES: &str =
+    "this bshuf was built without the feature `tables`, for Parquet and Arrow files";
+
 #[cfg(not(feature = "tables"))]
 fn run<'o>(
     rows: Rows<'_>,
     _: &Job<'_>,
     _: impl FnOnce() -> Result<&'o mut Output, Failure>,
 ) -> Result<Done, Failure> {
-    let why = "this bshuf was built without the feature `tables`, for Parquet and Arrow files";
-    Err(Failure::new(rows.files[0].display(), why))
+    Err(Failure::new(rows.files[0].display(), NO_TABLES))
 }
 
 #[cfg(feature = "tables")]
 use enabled::run;
+#[cfg(all(feature = "tables", feature = "datasets"))]
+pub(crate) use shards::to_folder;
 
 #[cfg(feature = "tables")]
 mod enabled {
@@ -75,7 +93,8 @@ mod enabled {
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
-    use bijective_shuffle_cli::files::Summary;
+    use arrow_schema::Schema;
+    use bijective_shuffle_cli::files::{Order, Summary};
     use bijective_shuffle_cli::tables::{
         IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
     };
@@ -88,14 +107,14 @@ mod enabled {
     use crate::output::Output;
 
     /// A file that is read, and what is known of it at the start.
-    struct Opened<'a> {
-        path: &'a Path,
-        metadata: Metadata,
+    pub(super) struct Opened<'a> {
+        pub(super) path: &'a Path,
+        pub(super) metadata: Metadata,
         file: File,
     }
 
     impl<'a> Opened<'a> {
-        fn new(path: &'a PathBuf) -> Result<Self, Failure> {
+        pub(super) fn new(path: &'a PathBuf) -> Result<Self, Failure> {
             let file = File::open(path).context(path.display())?;
             let metadata = file.metadata().context(path.display())?;
             if !metadata.is_file() {
@@ -110,7 +129,7 @@ mod enabled {
         }
 
         /// Checks that it is as it was.
-        fn check(&self) -> Result<(), Failure> {
+        pub(super) fn check(&self) -> Result<(), Failure> {
             let now = self.file.metadata().context(self.path.display())?;
             let is_same = now.len() == self.metadata.len()
                 && now.modified().ok() == self.metadata.modified().ok();
@@ -162,14 +181,14 @@ mod enabled {
             [one] => one.path.display().to_string(),
             _ => "the inputs".to_owned(),
         };
-        let done = done.map_err(|error| explain(error, &name, output.output))?;
+        let done = done.map_err(|error| explain_all(error, &name, output.output))?;
         output.flush().map_err(|error| output.output.failure(&error))?;
         opened.iter().try_for_each(Opened::check)?;
         Ok(Done { bytes: output.bytes, ..done })
     }
 
     /// The first table, and all of them as one.
-    fn open<T: Table + Send + 'static>(
+    pub(super) fn open<T: Table + Send + 'static>(
         opened: &[Opened<'_>],
         open: impl Fn(File) -> Result<T, TableError>,
     ) -> Result<(Arc<T>, Joined), Failure> {
@@ -179,14 +198,30 @@ mod enabled {
         };
         let tables = opened.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let first = Arc::clone(&tables[0]);
+        let differences: Vec<_> =
+            tables.iter().map(|table| difference(&first.schema(), &table.schema())).collect();
         let tables = tables.into_iter().map(|table| Box::new(table) as Box<dyn Table>);
         let joined = Joined::new(tables.collect()).map_err(|error| match error {
             TableError::OtherColumns { table } => {
-                Failure::new(opened[table].path.display(), "has other columns than the first file")
+                Failure::new(opened[table].path.display(), &differences[table])
             }
             error => Failure::new("the inputs", line(&error)),
         })?;
         Ok((first, joined))
+    }
+
+    /// How the columns of a file differ from those of the first.
+    fn difference(first: &Schema, other: &Schema) -> String {
+        let fields = other.fields().iter().enumerate();
+        let mut others = fields.filter(|(at, field)| first.fields().get(*at) != Some(field));
+        let missing = first.fields().get(other.fields().len());
+        match (others.next(), missing) {
+            (Some((_, field)), _) => {
+                format!("has another column `{}` than the first file", field.name())
+            }
+            (None, Some(field)) => format!("lacks the column `{}` of the first file", field.name()),
+            (None, None) => "has other columns than the first file".to_owned(),
+        }
     }
 
     fn write(
@@ -195,10 +230,20 @@ mod enabled {
         table: &dyn Table,
         writer: Result<Box<dyn TableWriter + '_>, TableError>,
     ) -> Result<Done, TableError> {
-        let mut writer = writer?;
         // It could not be joined if the sum could not be counted.
-        let found = table.groups().iter().sum();
-        let order = job.selection.order(found)?;
+        let order = job.selection.order(table.groups().iter().sum())?;
+        write_order(rows, job, table, &order, writer?)
+    }
+
+    /// Writes the rows that an order has.
+    pub(super) fn write_order(
+        rows: Rows<'_>,
+        job: &Job<'_>,
+        table: &dyn Table,
+        order: &Order,
+        mut writer: Box<dyn TableWriter + '_>,
+    ) -> Result<Done, TableError> {
+        let found = order.len();
         let shuffle = TableShuffle::new(job.memory);
         let (summary, is_outside): (Summary, bool) = match rows.blocks {
             Some(window) => {
@@ -209,7 +254,7 @@ mod enabled {
             None => {
                 let store = job.temporary.store();
                 let mut store = store.map_err(TableError::Temporary)?;
-                (shuffle.run(&order, table, &mut store, &mut *writer, job.progress)?, true)
+                (shuffle.run(order, table, &mut store, &mut *writer, job.progress)?, true)
             }
         };
         writer.finish()?;
@@ -218,12 +263,19 @@ mod enabled {
     }
 
     /// What is said of an error.
-    fn explain(error: TableError, inputs: &str, output: &Output) -> Failure {
+    fn explain_all(error: TableError, inputs: &str, output: &Output) -> Failure {
         match &error {
             TableError::Write(_) => match io_error(&error) {
                 Some(error) => output.failure(error),
                 None => output.failure(&io::Error::other(line(&error))),
             },
+            _ => explain(error, inputs),
+        }
+    }
+
+    /// What is said of an error that is not one of the output.
+    pub(super) fn explain(error: TableError, inputs: &str) -> Failure {
+        match &error {
             TableError::Temporary(error) => Failure::new("temporary file", error),
             TableError::Changed => Failure::new(inputs, CHANGED),
             TableError::WindowTooLarge { .. } => Failure::new(
@@ -236,16 +288,205 @@ mod enabled {
     }
 
     /// The error of the system that is behind another one.
-    fn io_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
+    pub(super) fn io_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
         error.downcast_ref().or_else(|| error.source().and_then(io_error))
     }
 
     /// An error in one line.
-    fn line(error: &TableError) -> String {
+    pub(super) fn line(error: &TableError) -> String {
         let advice = match error {
             TableError::TooLarge { .. } => ": raise --memory",
             _ => "",
         };
         error.to_string().replace('\n', " ") + advice
+    }
+}
+
+/// Tables to folders of shards.
+#[cfg(all(feature = "tables", feature = "datasets"))]
+mod shards {
+    use std::io::{self, BufWriter, Write};
+    use std::path::{Path, PathBuf};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use arrow_array::RecordBatch;
+    use bijective_shuffle_cli::dataset::{Hashed, Shards, Sink, WrittenShard};
+    use bijective_shuffle_cli::files::NamedError;
+    use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, Table, TableError, TableWriter};
+
+    use super::enabled::{Opened, explain, open, write_order};
+    use super::{Format, Rows};
+    use crate::arguments::Arguments;
+    use crate::failure::Failure;
+    use crate::job::{Done, Job};
+    use crate::memory::Memory;
+    use crate::output::Output;
+    use crate::sets::{FolderRun, Plan, ShardFolder};
+
+    /// The rows of files of one format to a folder of shards of that format.
+    pub(crate) fn to_folder(
+        files: &[PathBuf],
+        folder: &Path,
+        arguments: &Arguments,
+        job: &mut Job<'_>,
+    ) -> Result<Done, Failure> {
+        arguments.check_for_rows()?;
+        let format = Format::of(&files[0]);
+        if let Some(other) = files.iter().find(|path| Format::of(path) != format) {
+            return Err(Failure::new(other.display(), "is of another format than the first file"));
+        }
+        let opened = files.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
+        let memory = job.memory;
+        Memory::give_back(memory);
+        let rows = Rows { files, blocks: arguments.blocks };
+        if format == Some(Format::Parquet) {
+            let (like, table) = open(&opened, |file| ParquetTable::open(file, memory))?;
+            let make = |file| Ok(Box::new(like.writer(file, memory / 4)?) as _);
+            return write((rows, "parquet"), &opened, (&table, &make), (folder, arguments), job);
+        }
+        let (like, table) = open(&opened, |file| IpcTable::open(file, memory))?;
+        let make = |file| Ok(Box::new(like.writer(BufWriter::new(file))?) as _);
+        write((rows, "arrow"), &opened, (&table, &make), (folder, arguments), job)
+    }
+
+    /// Begins a file that takes rows.
+    type Make<'m> = &'m dyn Fn(SharedFile) -> Result<Box<dyn TableWriter + 'm>, TableError>;
+
+    fn write<'m>(
+        (rows, extension): (Rows<'_>, &str),
+        opened: &[Opened<'_>],
+        (table, make): (&'m dyn Table, Make<'m>),
+        (folder, arguments): (&Path, &Arguments),
+        job: &mut Job<'_>,
+    ) -> Result<Done, Failure> {
+        let stamp = |one: &Opened<'_>| {
+            format!("{:?} {} {:?}", one.path, one.metadata.len(), one.metadata.modified().ok())
+        };
+        let stamp = opened.iter().map(stamp).collect::<Vec<_>>().join("; ");
+        let found: u64 = table.groups().iter().sum();
+        let bytes = opened.iter().map(|one| one.metadata.len()).sum();
+        let plan = Plan { items: 0, found, bytes, inputs: opened.len() as u64 };
+        let mut run = FolderRun::open(folder, arguments, job)?;
+        let options = format!("{extension} {:?}", rows.blocks);
+        let counts = (vec![found], vec![bytes]);
+        let (order, shards, kept) = run.begin((stamp, options), (plan, counts), extension, job)?;
+        let mut written = Vec::new();
+        let mut done = Done { found, ..Done::default() };
+        if !shards.list().is_empty() {
+            let target = &mut run.folder;
+            let writer =
+                ShardedWriter { target, shards: &shards, make, open: None, written: &mut written };
+            let shuffled = write_order(rows, job, table, &order, Box::new(writer));
+            done = shuffled.map_err(|error| match error {
+                TableError::Write(_) => explain_written(&error, folder),
+                _ => explain(error, "the inputs"),
+            })?;
+        }
+        opened.iter().try_for_each(Opened::check)?;
+        let (items, bytes) = run.finish(found, kept, written, job)?;
+        Ok(Done { items, bytes, ..done })
+    }
+
+    /// What is said of an error of a shard, which names itself.
+    fn explain_written(error: &TableError, folder: &Path) -> Failure {
+        let named = super::enabled::io_error(error).and_then(NamedError::of);
+        match named {
+            Some(NamedError { name, why }) => Failure::new(name, why),
+            None => Failure::new(folder.display(), super::enabled::line(error)),
+        }
+    }
+
+    fn written_error(error: io::Error) -> TableError {
+        TableError::Write(error.into())
+    }
+
+    /// A file that its writer and those who give it its name share.
+    #[derive(Clone)]
+    struct SharedFile(Arc<Mutex<Option<Hashed<Output>>>>);
+
+    impl Write for SharedFile {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            file.as_mut().ok_or(io::ErrorKind::NotConnected)?.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Writes rows to shards, one after the other.
+    struct ShardedWriter<'w, 'm> {
+        target: &'w mut ShardFolder,
+        shards: &'w Shards,
+        make: Make<'m>,
+        open: Option<OpenShard<'m>>,
+        written: &'w mut Vec<WrittenShard>,
+    }
+
+    struct OpenShard<'m> {
+        writer: Box<dyn TableWriter + 'm>,
+        file: SharedFile,
+        /// How many rows it still gets.
+        left: u64,
+    }
+
+    impl ShardedWriter<'_, '_> {
+        /// Ends the open shard, if it has all its rows, and begins the next.
+        fn next(&mut self) -> Result<(), TableError> {
+            self.end()?;
+            if let Some(shard) = self.shards.list().get(self.written.len()) {
+                let file = self.target.create(&shard.name).map_err(written_error)?;
+                let file = SharedFile(Arc::new(Mutex::new(Some(Hashed::new(file)))));
+                let writer = (self.make)(file.clone())?;
+                self.open = Some(OpenShard { writer, file, left: shard.records });
+            }
+            Ok(())
+        }
+
+        fn end(&mut self) -> Result<(), TableError> {
+            let Some(OpenShard { writer, file, .. }) = self.open.take() else { return Ok(()) };
+            writer.finish()?;
+            let file = file.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(mut file) = file else { return Ok(()) };
+            file.flush().map_err(written_error)?;
+            let shard = self.shards.list()[self.written.len()].clone();
+            let (file, bytes, sha256) = file.finish();
+            let (name, records, plain_bytes) = (shard.name, shard.records, bytes);
+            let shard = WrittenShard { name, records, bytes, plain_bytes, sha256 };
+            self.target.commit(file, &shard).map_err(written_error)?;
+            self.written.push(shard);
+            Ok(())
+        }
+    }
+
+    impl TableWriter for ShardedWriter<'_, '_> {
+        fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
+            let mut start = 0;
+            while start < batch.num_rows() {
+                let Some(open) = self.open.as_mut().filter(|open| open.left > 0) else {
+                    if self.open.is_none() && self.written.len() == self.shards.list().len() {
+                        return Err(TableError::Write(
+                            "there are more rows than in all shards".into(),
+                        ));
+                    }
+                    self.next()?;
+                    continue;
+                };
+                let left = usize::try_from(open.left).unwrap_or(usize::MAX);
+                let rows = left.min(batch.num_rows() - start);
+                open.writer.write(&batch.slice(start, rows))?;
+                open.left -= rows as u64;
+                start += rows;
+            }
+            Ok(())
+        }
+
+        fn finish(mut self: Box<Self>) -> Result<(), TableError> {
+            while self.written.len() < self.shards.list().len() {
+                self.next()?;
+            }
+            Ok(())
+        }
     }
 }

@@ -64,11 +64,11 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
     }
     #[cfg(feature = "datasets")]
     if let Some(folder) = &arguments.sets.output_dir {
-        if let Some(file) = files.iter().find(|path| is_table(path) || arrays::is_array(path)) {
-            return Err(Failure::new(
-                file.display(),
-                "rows are written to one file: give --output",
-            ));
+        if let Some(file) = files.iter().find(|path| arrays::is_array(path)) {
+            return Err(Failure::new(file.display(), "an array is written to one file: give -o"));
+        }
+        if files.iter().any(|path| is_table(path)) {
+            return rows::to_folder(&files, folder, arguments, job);
         }
         return sets::to_folder(&files, folder, arguments, job);
     }

@@ -35,7 +35,7 @@ impl<W: Write> Frames<W> {
     /// A file of this compression, which takes about so much memory, or what a frame takes.
     pub(super) fn new(file: W, compression: Compression, memory: usize) -> Self {
         let frames = (memory / (2 * FRAME)).clamp(1, 2 * rayon::current_num_threads());
-        let file = Hashed { file, hash: Sha256::new(), bytes: 0 };
+        let file = Hashed::new(file);
         Self { file, compression, bytes: Vec::new(), most: frames * FRAME, written: 0 }
     }
 
@@ -57,8 +57,7 @@ impl<W: Write> Frames<W> {
             self.file.write_all(&self.compression.compressed(b"")?)?;
         }
         self.file.flush()?;
-        let Hashed { file, hash, bytes } = self.file;
-        let hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let (file, bytes, hash) = self.file.finish();
         Ok((file, Sum { plain_bytes: self.written, bytes, hash }))
     }
 }
@@ -84,11 +83,25 @@ impl<W: Write> Write for Frames<W> {
     }
 }
 
-/// A file whose bytes are hashed.
-struct Hashed<W> {
+/// A file whose bytes are counted and hashed by SHA-256.
+#[derive(Debug)]
+pub struct Hashed<W> {
     file: W,
     hash: Sha256,
     bytes: u64,
+}
+
+impl<W> Hashed<W> {
+    /// A file to which nothing was written.
+    pub fn new(file: W) -> Self {
+        Self { file, hash: Sha256::new(), bytes: 0 }
+    }
+
+    /// The file, how many bytes were written, and their hash in hexadecimal digits.
+    pub fn finish(self) -> (W, u64, String) {
+        let hash = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        (self.file, self.bytes, hash)
+    }
 }
 
 impl<W: Write> Write for Hashed<W> {

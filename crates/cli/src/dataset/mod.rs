@@ -78,6 +78,7 @@ mod text;
 mod walk;
 
 pub use codec::{Codec, Compression};
+pub use compress::Hashed;
 pub use index::Index;
 pub use input::Input;
 pub use records::{Broken, Form, Found, Records, Splitter};

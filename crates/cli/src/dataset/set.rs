@@ -361,14 +361,17 @@ impl Keep {
     fn push(&self, input: usize, chunk: &[u8]) {
         let mut kept = self.texts[input].lock().unwrap_or_else(PoisonError::into_inner);
         let Some(text) = kept.as_mut() else { return };
-        // Of what a text may grow to, it is counted what it has.
-        let take = |left: usize| left.checked_sub(chunk.len());
+        // What a text has room for counts, and not what it has.
+        let needed = text.len() + chunk.len();
+        let room = if needed > text.capacity() { needed.max(2 * text.capacity()) } else { 0 };
+        let more = room.saturating_sub(text.capacity());
+        let take = |left: usize| left.checked_sub(more);
         let is_taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
-        if is_taken && text.try_reserve(chunk.len()).is_ok() {
+        if is_taken && (more == 0 || text.try_reserve_exact(room - text.len()).is_ok()) {
             text.extend_from_slice(chunk);
             return;
         }
-        self.left.fetch_add(text.len(), Ordering::Relaxed);
+        self.left.fetch_add(text.capacity(), Ordering::Relaxed);
         *kept = None;
     }
 

@@ -62,7 +62,12 @@ impl Store for Temporary {
 
     fn append(&mut self, block: &[u8]) -> io::Result<()> {
         if self.blocks.is_empty() && block.len() <= self.most - self.held.len() {
-            self.held.try_reserve(block.len())?;
+            let needed = self.held.len() + block.len();
+            if needed > self.held.capacity() {
+                // No more than may be held.
+                let room = needed.max((2 * self.held.capacity()).min(self.most));
+                self.held.try_reserve_exact(room - self.held.len())?;
+            }
             self.held.extend_from_slice(block);
             self.bytes += block.len() as u64;
             return Ok(());

@@ -52,6 +52,12 @@ impl Output {
         }
     }
 
+    /// What it is called: its path, if it has one.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Holds no file open any more, as there may be more outputs than can be open. All is written,
     /// and [`commit`](Self::commit) is still to come.
     pub(crate) fn close(&mut self) -> Result<(), Failure> {

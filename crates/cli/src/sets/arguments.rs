@@ -17,7 +17,7 @@ pub(crate) struct SetArguments {
     pub(super) recursive: bool,
 
     /// Read the files whose names, each with a NUL behind it, this file has
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["operands", "echo", "input_range"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["operands", "echo", "input_range", "together"])]
     pub(super) files0_from: Option<PathBuf>,
 
     /// Keep the first K lines of each input at the head of each output; all inputs have the same

@@ -1,14 +1,14 @@
 //! [`ShardFolder`]: a folder of shards, each of which is whole or absent.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_cli::dataset::{Index, Shards, Sink, WrittenShard};
+use bijective_shuffle_cli::dataset::{Hashed, Index, Shards, Sink, WrittenShard};
 use bijective_shuffle_cli::files::NamedError;
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
 
 use super::journal::{JOURNAL, Journal, Run};
 use crate::failure::{Context, Failure};
@@ -18,7 +18,7 @@ use crate::output::Output;
 const INDEX: &str = "index.json";
 
 /// A folder that shards are written to.
-pub(super) struct ShardFolder {
+pub(crate) struct ShardFolder {
     path: PathBuf,
     temporary_folder: PathBuf,
     /// What a run before has left.
@@ -35,7 +35,11 @@ impl ShardFolder {
     ) -> Result<Self, Failure> {
         fs::create_dir_all(path).context(path.display())?;
         let before = Journal::read(path).context(path.display())?;
-        let is_empty = fs::read_dir(path).context(path.display())?.next().is_none();
+        // What a run has left that was killed before it wrote its journal is nothing.
+        let is_left = |name: &OsStr| name.as_encoded_bytes().starts_with(b".bshuf");
+        let mut entries = fs::read_dir(path).context(path.display())?;
+        let is_empty = before.is_none()
+            && entries.all(|entry| entry.is_ok_and(|entry| is_left(&entry.file_name())));
         let why = match (is_resumed, is_empty, &before) {
             (_, true, _) | (true, false, Some(_)) => None,
             (true, false, None) => Some("has files, and none of them is of a run to resume"),
@@ -91,21 +95,10 @@ impl ShardFolder {
     /// Whether a shard has the bytes that were written.
     fn is_whole(&self, shard: &WrittenShard) -> bool {
         let hash = || -> io::Result<(u64, String)> {
-            let mut file = File::open(self.path.join(&shard.name))?;
-            let (mut hash, mut block, mut bytes) = (Sha256::new(), vec![0; 1 << 16], 0);
-            loop {
-                let read = match file.read(&mut block) {
-                    Ok(read) => read,
-                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                    Err(error) => return Err(error),
-                };
-                if read == 0 {
-                    let hash = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-                    return Ok((bytes, hash));
-                }
-                hash.update(&block[..read]);
-                bytes += read as u64;
-            }
+            let mut hashed = Hashed::new(io::sink());
+            io::copy(&mut File::open(self.path.join(&shard.name))?, &mut hashed)?;
+            let (_, bytes, hash) = hashed.finish();
+            Ok((bytes, hash))
         };
         hash().is_ok_and(|(bytes, hash)| bytes == shard.bytes && hash == shard.sha256)
     }

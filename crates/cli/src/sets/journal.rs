@@ -5,9 +5,8 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_cli::dataset::{Index, WrittenShard};
+use bijective_shuffle_cli::dataset::{Hashed, Index, WrittenShard};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 /// The file's name, among those that are left out when the folder is read.
 pub(super) const JOURNAL: &str = ".bshuf-journal";
@@ -45,7 +44,10 @@ impl Run {
         let version = env!("CARGO_PKG_VERSION");
         let all =
             format!("{version} {:?} {} {:?} {}", self.seed, self.stamp, self.counts, self.rest);
-        Sha256::digest(all).iter().map(|byte| format!("{byte:02x}")).collect()
+        let mut hashed = Hashed::new(io::sink());
+        // Nothing is written anywhere.
+        let _ = hashed.write_all(all.as_bytes());
+        hashed.finish().2
     }
 
     /// Writes the journal anew, with the shards that are kept.

@@ -24,8 +24,8 @@ use crate::job::{Done, Job};
 use crate::output::Output;
 
 pub(crate) use arguments::SetArguments;
-use folder::ShardFolder;
-use plan::Plan;
+pub(crate) use folder::ShardFolder;
+pub(crate) use plan::Plan;
 
 /// What was read and written.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +132,8 @@ fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
 /// The seed by which a folder of shards is put back: that of its index. One that is given has to be
 /// the same.
 pub(crate) fn seed_of(index: &Index, arguments: &Arguments) -> Result<Seed, Failure> {
-    let name = Path::new(&arguments.operands[0]).display();
+    let folder = arguments.operands.first().map_or(Path::new("the shards"), Path::new);
+    let name = folder.display();
     let seed: Seed = index.seed.parse().context(format!("{name}: the index"))?;
     let seed = seed.with_epoch(index.epoch);
     if index.is_undone {
@@ -182,7 +183,7 @@ pub(crate) fn to_file(
     output: &mut Output,
 ) -> Result<Done, Failure> {
     let opened = open(inputs, arguments, job)?;
-    let codec = arguments.output().map_or(Codec::Plain, Codec::of_name);
+    let codec = Codec::of_name(Path::new(output.name()));
     let compression = arguments.sets.compress.unwrap_or_else(|| codec.into());
     let counted = count(&opened, job)?;
     let order = job.order(counted.records())?;
@@ -210,60 +211,106 @@ pub(crate) fn to_folder(
     };
     let inputs = Inputs::open(files, &opening)?;
     let opened = open(&inputs, arguments, job)?;
-    let mut target = ShardFolder::open(folder, arguments.sets.resume, job.temporary.folder())?;
-    let given = arguments.seed().is_some();
-    if let Some(seed) = target.seed().context(folder.display())?.filter(|_| !given) {
-        job.selection.seed = seed;
-    }
+    let mut run = FolderRun::open(folder, arguments, job)?;
     // What was counted before is counted for ever, if the inputs are the same.
-    let counted = match target.counts(&inputs.stamp()) {
+    let counted = match run.folder.counts(&inputs.stamp()) {
         Some(counts) => opened.set.recall(counts),
         None => count(&opened, job)?,
     };
-    let order = job.order(counted.records())?;
-    let plan = Plan {
-        items: job.items(&order),
-        found: counted.records(),
-        bytes: counted.bytes(),
-        inputs: opened.set.inputs() as u64,
-    };
+    let (found, bytes, inputs_count) =
+        (counted.records(), counted.bytes(), opened.set.inputs() as u64);
+    let plan = Plan { items: 0, found, bytes, inputs: inputs_count };
     let compression = arguments.sets.compress.unwrap_or_else(|| opened.codec.into());
     let end = compression.codec().extension();
     let dot = if end.is_empty() { "" } else { "." };
-    let shards = plan.shards(&arguments.sets, &format!("{}{dot}{end}", opened.extension));
-    let shards = shards.map_err(|why| Failure::new("--split", why))?;
-    let run = journal::Run {
-        seed: job.selection.seed,
-        stamp: inputs.stamp(),
-        counts: counted.records_of_inputs().collect(),
-        bytes: counted.bytes_of_inputs().collect(),
-        rest: format!(
-            "{:?}",
-            (&opened.form, &shards, compression, order.places(), job.selection.is_undone)
-        ),
-    };
-    let kept = target.begin(&run, &shards)?;
-    let places: u64 = kept.iter().map(|shard| shard.records).sum();
-    let rest = order.clone().range(places..job.items(&order)).context("cannot shuffle")?;
-    let shards = shards.skip(kept.len());
+    let extension = format!("{}{dot}{end}", opened.extension);
+    let options = format!("{:?}", (&opened.form, compression));
+    let counts = (counted.records_of_inputs().collect(), counted.bytes_of_inputs().collect());
+    let (order, shards, kept) =
+        run.begin((inputs.stamp(), options), (plan, counts), &extension, job)?;
     let written = if shards.list().is_empty() {
         Written::default()
     } else {
-        let written = opened.shuffle(job, (&counted, &rest), (&shards, compression, &mut target));
+        let target = (&shards, compression, &mut run.folder);
+        let written = opened.shuffle(job, (&counted, &order), target);
         written.map_err(|error| explain(error, &inputs))?
     };
     inputs.check()?;
     let done = opened.done(&counted, &written, kept.clone());
-    let seed = job.selection.seed;
-    target.finish(&Index {
-        run: run.hash(),
-        seed: seed.with_epoch(0).to_string(),
-        epoch: seed.epoch(),
-        records: counted.records(),
-        is_undone: job.selection.is_undone,
-        shards: kept.into_iter().chain(written.shards).collect(),
-    })?;
+    run.finish(found, kept, written.shards, job)?;
     Ok(done)
+}
+
+/// A run that writes a folder of shards.
+pub(crate) struct FolderRun<'a> {
+    pub(crate) folder: ShardFolder,
+    arguments: &'a Arguments,
+    hash: String,
+}
+
+impl<'a> FolderRun<'a> {
+    /// A run that begins, or is resumed. If no seed is given, it is that of the run before.
+    pub(crate) fn open(
+        path: &Path,
+        arguments: &'a Arguments,
+        job: &mut Job,
+    ) -> Result<Self, Failure> {
+        let folder = ShardFolder::open(path, arguments.sets.resume, job.temporary.folder())?;
+        if let Some(seed) = folder.seed().context(path.display())?
+            && arguments.seed().is_none()
+        {
+            job.selection.seed = seed;
+        }
+        Ok(Self { folder, arguments, hash: String::new() })
+    }
+
+    /// Plans the shards, and looks which of them are there. Returns the order of the others'
+    /// records, these shards, and those that are kept. The stamp is of the inputs, and the counts
+    /// are their records and bytes.
+    pub(crate) fn begin(
+        &mut self,
+        (stamp, options): (String, String),
+        (plan, (records, bytes)): (Plan, (Vec<u64>, Vec<u64>)),
+        extension: &str,
+        job: &Job,
+    ) -> Result<(Order, Shards, Vec<WrittenShard>), Failure> {
+        let order = job.order(plan.found)?;
+        let plan = Plan { items: job.items(&order), ..plan };
+        let shards = plan.shards(&self.arguments.sets, extension);
+        let shards = shards.map_err(|why| Failure::new("--split", why))?;
+        let selection = (order.places(), order.is_undone());
+        let rest = format!("{options} {:?}", (&shards, selection));
+        let seed = job.selection.seed;
+        let run = journal::Run { seed, stamp, counts: records, bytes, rest };
+        self.hash = run.hash();
+        let kept = self.folder.begin(&run, &shards)?;
+        let places: u64 = kept.iter().map(|shard| shard.records).sum();
+        let order = order.range(places..plan.items).context("cannot shuffle")?;
+        Ok((order, shards.skip(kept.len()), kept))
+    }
+
+    /// Writes the index, and returns the numbers of all records and bytes.
+    pub(crate) fn finish(
+        self,
+        found: u64,
+        kept: Vec<WrittenShard>,
+        written: Vec<WrittenShard>,
+        job: &Job,
+    ) -> Result<(u64, u64), Failure> {
+        let seed = job.selection.seed;
+        let shards: Vec<_> = kept.into_iter().chain(written).collect();
+        let sum = |number: fn(&WrittenShard) -> u64| shards.iter().map(number).sum();
+        let sums = (sum(|shard| shard.records), sum(|shard| shard.bytes));
+        self.folder.finish(&Index {
+            run: self.hash,
+            seed: seed.with_epoch(0).to_string(),
+            epoch: seed.epoch(),
+            records: found,
+            is_undone: job.selection.is_undone,
+            shards,
+        })?;
+        Ok(sums)
+    }
 }
 
 fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {

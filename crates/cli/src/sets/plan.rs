@@ -11,13 +11,13 @@ use crate::selection::Share;
 
 /// What is known when shards are named.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// The number of records that are written.
-    pub(super) items: u64,
+    pub(crate) items: u64,
     /// What the inputs have, and how many there are.
-    pub(super) found: u64,
-    pub(super) bytes: u64,
-    pub(super) inputs: u64,
+    pub(crate) found: u64,
+    pub(crate) bytes: u64,
+    pub(crate) inputs: u64,
 }
 
 impl Plan {

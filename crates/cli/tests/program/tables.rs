@@ -344,7 +344,7 @@ fn what_is_no_table_is_named() {
         ),
         (
             &["rows.parquet", "other.parquet"],
-            "bshuf: other.parquet: has other columns than the first file",
+            "bshuf: other.parquet: lacks the column `text` of the first file",
         ),
         (
             &["-r", "-n", "3", "rows.parquet"],
@@ -383,4 +383,66 @@ fn full_disk_is_named() {
         let complaint = one_line(&outcome.stderr);
         assert!(complaint.starts_with("bshuf: /dev/full: No space left"), "{complaint}");
     }
+}
+
+/// All rows of the files in a folder, in the order of their names.
+#[cfg(feature = "datasets")]
+fn read_all(folder: &Folder, below: &str) -> RecordBatch {
+    let entries = std::fs::read_dir(folder.path(below)).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| format!("{below}/{}", entry.unwrap().file_name().to_str().unwrap()))
+        .filter(|name| !name.ends_with(".json"))
+        .collect();
+    names.sort();
+    let batches: Vec<RecordBatch> = names.iter().map(|name| read(folder, name).1).collect();
+    concat_batches(&batches[0].schema(), &batches).unwrap()
+}
+
+#[cfg(feature = "datasets")]
+#[test]
+fn folders_are_shuffled_to_shards() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("in")).unwrap();
+    write_parquet(&folder, "in/a.parquet", &rows(0));
+    write_parquet(&folder, "in/b.parquet", &rows(ROWS));
+    let whole = read_all(&folder, "in");
+    let order = Permutation::new(2 * ROWS as u64, 3);
+    for (number, (options, files)) in
+        [(&["--shards", "3"][..], 3), (&["--shard-records", "9000", "--memory", "8M"], 5), (&[], 2)]
+            .into_iter()
+            .enumerate()
+    {
+        let out = format!("out{number}");
+        let arguments = [&["--seed", "3", "--output-dir", &out, "in"], options].concat();
+        folder.output(&arguments, b"");
+        assert_eq!(std::fs::read_dir(folder.path(&out)).unwrap().count(), files + 1);
+        assert_eq!(read_all(&folder, &out), at(&whole, order.iter()), "{options:?}");
+        folder.output(&["--undo", "-o", "back.parquet", &out], b"");
+        assert_eq!(read(&folder, "back.parquet").1, whole);
+    }
+    // Statistics of pages are written, and the compression is that of the inputs.
+    let shard = metadata(&folder, "out0/part-00000-of-00003.parquet");
+    let column = shard.row_group(0).column(1);
+    assert!(column.column_index_offset().is_some() && column.offset_index_offset().is_some());
+    assert_eq!(column.compression(), Compression::ZSTD(ZstdLevel::default()));
+
+    // Each split has a folder, and what is there is kept.
+    let split = ["--split", "train=0.9,test=rest", "--shards", "2", "--output-dir", "split", "in"];
+    let split = [&["--seed", "3", "--resume"], &split[..]].concat();
+    folder.output(&split, b"");
+    let both = ["split/train", "split/test"].map(|name| read_all(&folder, name));
+    let both = concat_batches(&whole.schema(), &both).unwrap();
+    assert_eq!(both, at(&whole, order.iter()));
+    let outcome = folder.run(&[&["--stats"], &split[..]].concat(), b"");
+    assert_eq!((outcome.code, statistic(&outcome.stderr, "lines")), (0, 4 * ROWS as u64 / 2));
+
+    // Columns that have changed are named.
+    let other = RecordBatch::try_from_iter([(
+        "other",
+        Arc::new(Int64Array::from_iter_values(0..3)) as ArrayRef,
+    )]);
+    write_parquet(&folder, "in/c.parquet", &other.unwrap());
+    let complaint = folder.complaint(&["--output-dir", "new", "in"], b"");
+    let why = "has another column `other` than the first file";
+    assert_eq!(complaint, format!("bshuf: in/c.parquet: {why}"));
 }
