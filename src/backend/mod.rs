@@ -17,6 +17,10 @@ use crate::compact::Workspace;
 /// [`Cuda`](crate::cuda::Cuda) and its kin. A process that has started CUDA holds memory of the
 /// GPU, and children that it forks cannot use CUDA.
 ///
+/// The CPU is for items in host memory, and CUDA for those in the memory of an NVIDIA GPU. Other
+/// makers' GPUs are not among these: the package `bijective-shuffle-wgpu` shuffles buffers of wgpu
+/// on any GPU.
+///
 /// # Examples
 ///
 /// ```

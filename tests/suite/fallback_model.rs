@@ -1,14 +1,14 @@
-//! A model of the look-back with fallback of crates/wgpu/src/shaders/look_back.wgsl, checked by loom:
-//! whatever the order of the steps, whatever values relaxed loads may return, and also where
+//! A model of the look-back with fallback of crates/wgpu/src/shaders/look_back.wgsl, checked by
+//! loom: whatever the order of the steps, whatever values relaxed loads may return, and also where
 //! workgroups stop for ever. The names are those of the shaders.
 //!
-//! WGSL promises no workgroup that another one runs on. Unlike the look-back of CUDA, whose model is
-//! in `look_back_model`, this one must end by itself, so no poll in vain is left out here, and the
-//! loops have no bound.
+//! WGSL promises no workgroup that another one runs on. Unlike the look-back of CUDA, whose model
+//! is in `look_back_model`, this one must end by itself, so no poll in vain is left out here, and
+//! the loops have no bound.
 //!
 //! What is bounded: workgroups are 2 or 3, tiles up to 4, launches up to 2. The window has 2 lanes
-//! for 4 to 128, and a status is missing once before its tile is counted again. `Some(n)` bounds how
-//! many times a workgroup that could go on is interrupted; `BIJECTIVE_SHUFFLE_LONG` raises it.
+//! for 4 to 128, and a status is missing once before its tile is counted again. `check` bounds how
+//! many times a workgroup that could go on is interrupted; `BIJECTIVE_SHUFFLE_LONG` raises that.
 //!
 //! What is not modelled: a workgroup is one thread here, since its threads speak to each other
 //! through its memory and barriers.
@@ -28,12 +28,16 @@ const LANES: u32 = 2;
 /// The turns without progress after which a missing tile is counted again.
 const PATIENCE: u32 = 0;
 
+/// The bits of a count.
+const BITS: u32 = 23;
 const OWN: u32 = 1;
 const PREFIX: u32 = 2;
 
 /// The shaders, or a change of them.
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
+    /// A status is one word with the launch's number, and is never cleared.
+    Short,
     /// A status is one word.
     Narrow,
     /// A status is three words.
@@ -42,12 +46,12 @@ enum Variant {
     NoFallback,
     /// A tile that was counted again is posted as if there were none before it.
     FallbackPostsPrefix,
-    /// What is posted is added to what is there.
-    Add,
     /// A prefix of three words is read when one half of it is there.
     HalfAPrefix,
     /// The statuses are not cleared before a launch.
     NoClearing,
+    /// Nor are those that have the launch's number, which two launches share.
+    SameNumber,
 }
 
 /// What a workgroup does for the others.
@@ -61,6 +65,8 @@ enum Posts {
 }
 
 struct State {
+    /// The launch's number.
+    launch: AtomicU32,
     tickets: AtomicU32,
     survivors: AtomicU32,
     statuses: Vec<[AtomicU32; 3]>,
@@ -70,13 +76,19 @@ struct State {
 impl State {
     fn new(tiles: usize, variant: Variant) -> Self {
         let statuses = (0..tiles).map(|_| std::array::from_fn(|_| AtomicU32::new(0))).collect();
-        let [tickets, survivors] = std::array::from_fn(|_| AtomicU32::new(0));
-        Self { tickets, survivors, statuses, variant }
+        let [launch, tickets, survivors] = std::array::from_fn(|_| AtomicU32::new(0));
+        Self { launch, tickets, survivors, statuses, variant }
     }
 
-    fn clear(&self) {
+    /// What the host does before a launch.
+    fn begin(&self, launch: u32) {
         self.tickets.store(0, RELAXED);
-        if self.variant != NoClearing {
+        match self.variant {
+            Short => self.launch.store(launch, RELAXED),
+            SameNumber => self.launch.store(1, RELAXED),
+            _ => {}
+        }
+        if !matches!(self.variant, Short | SameNumber | NoClearing) {
             self.statuses.iter().flatten().for_each(|word| word.store(0, RELAXED));
         }
     }
@@ -85,28 +97,25 @@ impl State {
         matches!(self.variant, Wide | HalfAPrefix)
     }
 
-    fn post(&self, word: &AtomicU32, value: u32) {
-        match self.variant {
-            Add => word.fetch_add(value, RELAXED),
-            _ => word.fetch_max(value, RELAXED),
-        };
+    fn put_status(&self, word: &AtomicU32, kind: u32, count: u32) {
+        word.store((4 * self.launch.load(RELAXED) + kind) << BITS | count, RELAXED);
     }
 
     fn post_own(&self, tile: u32, count: u32) {
         let word = &self.statuses[tile as usize][0];
         match self.is_wide() {
-            false => self.post(word, OWN << 30 | count),
-            true => self.post(word, count + 1),
+            false => self.put_status(word, OWN, count),
+            true => word.store(count + 1, RELAXED),
         }
     }
 
     fn post_prefix(&self, tile: u32, count: u32) {
         let [word, low, high] = &self.statuses[tile as usize];
         if !self.is_wide() {
-            return self.post(word, PREFIX << 30 | count);
+            return self.put_status(word, PREFIX, count);
         }
-        self.post(low, 1 << 31 | count & 0xFFFF);
-        self.post(high, 1 << 31 | count >> 16);
+        low.store(1 << 31 | count & 0xFFFF, RELAXED);
+        high.store(1 << 31 | count >> 16, RELAXED);
     }
 
     /// The kind and the count.
@@ -114,7 +123,8 @@ impl State {
         let [word, low, high] = &self.statuses[tile as usize];
         if !self.is_wide() {
             let word = word.load(RELAXED);
-            return (word >> 30, word & 0x3FFF_FFFF);
+            let kind = (word >> BITS).wrapping_sub(4 * self.launch.load(RELAXED));
+            return (if kind <= PREFIX { kind } else { 0 }, word & ((1 << BITS) - 1));
         }
         let (low, high) = (low.load(RELAXED), high.load(RELAXED));
         let there = match self.variant {
@@ -163,11 +173,13 @@ fn search(state: &State, at: &mut u32, sum: &mut u32) -> bool {
 fn look_back(state: &State, counts: &[u32], tile: u32, leaves_out: bool) -> u32 {
     let (mut at, mut sum) = (tile, 0);
     while !search(state, &mut at, &mut sum) {
-        let missing = at - 1;
+        at -= 1;
+        let count = counts[at as usize];
         match state.variant {
-            FallbackPostsPrefix => state.post_prefix(missing, counts[missing as usize]),
-            _ => state.post_own(missing, counts[missing as usize]),
+            FallbackPostsPrefix => state.post_prefix(at, count),
+            _ => state.post_own(at, count),
         }
+        sum += count;
     }
     if !leaves_out {
         state.post_prefix(tile, sum + counts[tile as usize]);
@@ -175,8 +187,8 @@ fn look_back(state: &State, counts: &[u32], tile: u32, leaves_out: bool) -> u32 
     sum
 }
 
-/// One workgroup, of which there is one for each tile: this thread is several in turn. To evaluate a
-/// tile is to look up its count, and what is moved is the tile's number with its base.
+/// One workgroup, of which there is one for each tile: this thread is several in turn. To evaluate
+/// a tile is to look up its count, and what is moved is the tile's number with its base.
 fn survivors(state: &State, counts: &[u32], posts: Posts, number: u32) -> Vec<(u32, u32)> {
     let mut moved = Vec::new();
     loop {
@@ -204,7 +216,8 @@ fn survivors(state: &State, counts: &[u32], posts: Posts, number: u32) -> Vec<(u
 }
 
 /// What comes after a launch begins when all workgroups have ended.
-fn launch(state: &Arc<State>, counts: &'static [u32], groups: u32, posts: Posts) {
+fn launch(state: &Arc<State>, number: u32, counts: &'static [u32], groups: u32, posts: Posts) {
+    state.begin(number);
     let others: Vec<_> = (1..groups)
         .map(|number| {
             let state = state.clone();
@@ -221,7 +234,6 @@ fn launch(state: &Arc<State>, counts: &'static [u32], groups: u32, posts: Posts)
     if moved.last().is_some_and(|&(tile, _)| tile as usize == counts.len() - 1) {
         assert_eq!(state.survivors.load(RELAXED), base(counts.len()), "the total is wrong");
     }
-    state.clear();
 }
 
 /// The tiles' counts.
@@ -234,8 +246,9 @@ fn check(variant: Variant, posts: Posts, groups: u32, most: usize, launches: Lau
     builder.check(move || {
         let tiles = launches.iter().map(|counts| counts.len()).max();
         let state = Arc::new(State::new(tiles.unwrap(), variant));
-        for counts in launches {
-            launch(&state, counts, groups, posts);
+        // The numbers count up as calls are recorded, and these are submitted the other way round.
+        for (number, counts) in (1..=launches.len() as u32).rev().zip(launches) {
+            launch(&state, number, counts, groups, posts);
         }
     });
 }
@@ -245,7 +258,7 @@ const LARGE: &[u32] = &[0xFFFF, 3, 0x1_0000];
 
 #[test]
 fn all_tiles_post() {
-    for variant in [Narrow, Wide] {
+    for variant in [Short, Narrow, Wide] {
         check(variant, Posts::All, 2, 3, &[&[3, 5, 0]]);
         check(variant, Posts::All, 2, 2, &[LARGE]);
         check(variant, Posts::All, 2, 2, &[&[3, 0, 5, 2]]);
@@ -256,16 +269,17 @@ fn all_tiles_post() {
 
 #[test]
 fn tiles_may_post_nothing() {
-    for variant in [Narrow, Wide] {
+    for variant in [Short, Narrow, Wide] {
         check(variant, Posts::LeavesOut, 2, 2, &[&[3, 5, 0]]);
         check(variant, Posts::LeavesOut, 2, 2, &[&[3, 0, 5, 2]]);
         check(variant, Posts::LeavesOut, 3, 1, &[LARGE]);
+        check(variant, Posts::LeavesOut, 2, 2, &[&[3, 5, 7], &[1, 6]]);
     }
 }
 
 #[test]
 fn a_workgroup_may_stop_for_ever() {
-    for variant in [Narrow, Wide] {
+    for variant in [Short, Narrow, Wide] {
         check(variant, Posts::Stops, 2, 3, &[&[3, 5, 0]]);
         check(variant, Posts::Stops, 2, 2, &[&[3, 0, 5, 2]]);
         check(variant, Posts::Stops, 3, 1, &[&[3, 0, 5]]);
@@ -284,6 +298,6 @@ macro_rules! control {
 }
 control!(no_fallback, "exceeded maximum number of branches", NoFallback, Stops, &[&[3, 5, 0]]);
 control!(posts_a_prefix, "a base is wrong", FallbackPostsPrefix, LeavesOut, &[&[3, 5, 7, 1]]);
-control!(adds, "a base is wrong", Add, All, &[&[3, 5, 7]]);
 control!(half_a_prefix, "a base is wrong", HalfAPrefix, All, &[LARGE]);
 control!(no_clearing, "a base is wrong", NoClearing, All, &[&[3, 5], &[1, 6]]);
+control!(same_number, "a base is wrong", SameNumber, All, &[&[3, 5], &[1, 6]]);

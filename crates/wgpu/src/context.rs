@@ -157,7 +157,7 @@ impl Context {
             Self::check_limit("bytes of one binding", size, most)?;
         }
         let kernel = self.kernel(text, is_own)?;
-        let tiles = params.tiles;
+        let (tiles, groups) = (params.tiles, params.groups.unwrap_or(params.tiles));
         let words: Vec<u32> = [params.len, params.last, tiles, params.launch]
             .into_iter()
             .chain(params.windows)
@@ -194,8 +194,8 @@ impl Context {
             pass.set_pipeline(&kernel);
             pass.set_bind_group(0, &group, &[]);
             let most = self.limits.max_compute_workgroups_per_dimension;
-            let columns = tiles.min(most);
-            pass.dispatch_workgroups(columns, tiles.div_ceil(columns), 1);
+            let columns = groups.min(most);
+            pass.dispatch_workgroups(columns, groups.div_ceil(columns), 1);
             Ok(())
         })
     }
@@ -207,6 +207,8 @@ pub(crate) struct Params<'a> {
     pub(crate) len: u32,
     pub(crate) last: u32,
     pub(crate) tiles: u32,
+    /// The workgroups, if they are not as many as tiles.
+    pub(crate) groups: Option<u32>,
     /// A number that no other launch has that uses the same statuses.
     pub(crate) launch: u32,
     /// The first item and the number of items of the source, and of the target, that are bound,

@@ -1,10 +1,10 @@
 //! The partitioned strategy, for arrays that do not fit the cache.
 //!
 //! Items are sorted by the high bits of the places that they go to, in one or two passes of
-//! sequential traffic, and then put in order in a workgroup's memory. Each is evaluated once, by the
-//! inverse for a shuffle. Where not every slot survives, a bucket may have more records than it has
-//! room for, if only once in 10^15: the last kernel is then the usual one, which does nothing unless
-//! that has happened, so that the host need not ask.
+//! sequential traffic, and then put in order in a workgroup's memory. For a shuffle the inverse is
+//! evaluated, once for each item. Where not every slot survives, a bucket may have more records
+//! than it has room for, if only once in 10^15: the last kernel is then the usual one, which does
+//! nothing unless that has happened, so that the host need not ask.
 
 use wgpu::{BufferBinding, BufferUsages, CommandEncoder};
 
@@ -12,6 +12,9 @@ use crate::context::{Context, Params};
 use crate::error::WgpuError;
 use crate::shader::{self, Move, Records, Shape, Tile, Units};
 use crate::workspace::{Job, WgpuWorkspace, grown};
+
+/// The most workgroups of the last kernel, which hardly ever has something to do.
+const MOST_RESORTS: u32 = 1024;
 
 /// The words before the counts of buckets.
 const COUNTS: u32 = 8;
@@ -55,12 +58,16 @@ impl Partitioning {
     pub(crate) fn new(context: &Context, job: Job<'_>, what: Move, units: Units) -> Option<Self> {
         let (source, tuning) = (job.source(), &context.tuning);
         let is_back = what == Move::Scatter;
-        let by_survivors = is_back && !job.is_whole();
+        let kind = match (job.is_whole(), is_back) {
+            (true, _) => 0,
+            (false, false) => 1,
+            (false, true) => 2,
+        };
         let bytes = u64::from(job.len()) * u64::from(4 * units.words);
         // With fewer than one item for every eight points most of the evaluations would be in vain.
         let is_sparse = job.len() <= source.last() / 8;
         if units.count != 1
-            || bytes < tuning.partitioned[usize::from(by_survivors)]
+            || bytes < tuning.partitioned[kind]
             || is_sparse
             || !source.has_inverse()
         {
@@ -252,7 +259,7 @@ impl WgpuWorkspace {
         let text = |status| {
             shader::survivors(source, plan.what, status, false, true, units, tile, &tuning)
         };
-        self.record_survivors(encoder, job, tile, [0; 4], units, &bindings, text)
+        self.record_survivors(encoder, job, tile, MOST_RESORTS, [0; 4], units, &bindings, text)
     }
 
     fn record_first_pass(
@@ -279,7 +286,16 @@ impl WgpuWorkspace {
                     &tuning,
                 )
             };
-            return self.record_survivors(encoder, job, pass, windows, units, &bindings, text);
+            return self.record_survivors(
+                encoder,
+                job,
+                pass,
+                u32::MAX,
+                windows,
+                units,
+                &bindings,
+                text,
+            );
         }
         let tiles = len.div_ceil(pass.len());
         let params = Params {

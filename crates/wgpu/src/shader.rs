@@ -30,9 +30,9 @@ pub(crate) struct Tuning {
     pub(crate) window: u32,
     /// The turns without progress after which a missing tile is counted again.
     pub(crate) patience: u32,
-    /// Arrays of so many bytes are partitioned; the second is for an un-shuffle in which not every
-    /// slot survives.
-    pub(crate) partitioned: [u64; 2],
+    /// Arrays of so many bytes are partitioned: where every slot survives, where not every does,
+    /// and to undo such a shuffle.
+    pub(crate) partitioned: [u64; 3],
     /// The sizes of the partitioned strategy.
     pub(crate) partition: Shape,
     /// Whether kernels use subgroups, if there are any.
@@ -64,15 +64,15 @@ impl Tuning {
     /// The tuning of every device so far; results/h100.csv has the losers.
     pub(crate) const STANDARD: Self = Self {
         slots: &[(0, 8)],
-        items: 8,
+        items: 4,
         window: 64,
-        patience: 2,
-        partitioned: [1 << 26, 1 << 24],
+        patience: 8,
+        partitioned: [1 << 26, 1 << 27, 1 << 26],
         partition: Shape {
-            threads: 512,
+            threads: 256,
             records: 8,
-            room: 18,
-            bits: 9,
+            room: 19,
+            bits: 8,
             is_paired: true,
             deviations: 8.0,
         },
@@ -186,10 +186,9 @@ pub(crate) fn survivors(
     tuning: &Tuning,
 ) -> String {
     let mut text = find_survivors(source, status, tile, tuning);
-    text += match is_resort {
-        true => include_str!("shaders/resort.wgsl"),
-        false => ALWAYS,
-    };
+    if is_resort {
+        text += include_str!("shaders/resort.wgsl");
+    }
     text += &moves(what, is_windowed, units);
     text += include_str!("shaders/staged.wgsl");
     if units.count > 1 {
@@ -197,11 +196,14 @@ pub(crate) fn survivors(
     }
     text += include_str!("shaders/survivors.wgsl");
     text += include_str!("shaders/move.wgsl");
+    if is_resort {
+        text = text.replace("$repeat", REPEAT[0]).replace("$end", REPEAT[1]);
+    }
     expanded(&text, tile.each, units.count > 1, tuning.subgroups)
 }
 
-/// What kernels have in place of `resort.wgsl` that are no resort.
-const ALWAYS: &str = "fn bs_is_needed() -> bool { return true; }\n";
+/// What the last resort has around the work on a tile. Other workgroups have one tile each.
+const REPEAT: [&str; 2] = ["if (bs_counts[0] == 0u) { return; } loop {", "workgroupBarrier(); }"];
 
 /// What kernels that look for survivors have in common.
 fn find_survivors(source: &WgslSource, status: Status, tile: Tile, tuning: &Tuning) -> String {
@@ -263,9 +265,7 @@ pub(crate) fn distribute(
             header(source.keys.len(), tile) + &bijection(source, is_inverted)
         }
         Records::Bucket => header(0, tile),
-        Records::Survivors { source, status } => {
-            find_survivors(source, status, tile, tuning) + ALWAYS
-        }
+        Records::Survivors { source, status } => find_survivors(source, status, tile, tuning),
     };
     text += &units.text();
     let is_by_survivors = matches!(records, Records::Survivors { .. });
@@ -434,5 +434,6 @@ fn expanded(text: &str, items: u32, has_rows: bool, has_subgroups: bool) -> Stri
          vec3<u32>"
     );
     let begin = format!("{begin}let number = group.y * groups.x + group.x;");
-    out.replace("$entry", &entry).replace("$begin", &begin)
+    let out = out.replace("$entry", &entry).replace("$begin", &begin);
+    out.replace("$repeat", "").replace("$end", "")
 }

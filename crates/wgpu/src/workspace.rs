@@ -505,7 +505,16 @@ impl WgpuWorkspace {
             let text = |status| {
                 shader::survivors(source, what, status, is_windowed, false, units, tile, tuning)
             };
-            return self.record_survivors(encoder, job, tile, windows, units, &bindings, text);
+            return self.record_survivors(
+                encoder,
+                job,
+                tile,
+                u32::MAX,
+                windows,
+                units,
+                &bindings,
+                text,
+            );
         }
         let tiles = tiles_of(job, tuning.tile(), units)?;
         let params = Params {
@@ -532,13 +541,15 @@ impl WgpuWorkspace {
         context.record(encoder, &text, source.is_trusted, params, &bindings)
     }
 
-    /// Records a kernel that looks for survivors, whose text depends on what statuses are.
+    /// Records a kernel that looks for survivors, whose text depends on what statuses are, with
+    /// at most so many workgroups.
     #[expect(clippy::too_many_arguments, reason = "what `record_part` has, and the tile")]
     pub(crate) fn record_survivors(
         &mut self,
         encoder: &mut CommandEncoder,
         job: Job<'_>,
         tile: Tile,
+        most: u32,
         windows: [u32; 4],
         units: Units,
         bindings: &Bindings<'_>,
@@ -567,6 +578,7 @@ impl WgpuWorkspace {
             len,
             last: source.last,
             tiles,
+            groups: Some(tiles.min(most)),
             launch,
             windows,
             keys: &source.keys,

@@ -13,4 +13,5 @@
 %K  if (t + $ku * bs_THREADS < count) { bs_sort(place$k, key$k, x$k); }
   workgroupBarrier();
 %K  bs_put_record(t + $ku * bs_THREADS, count);
+  $end
 }

@@ -4,4 +4,5 @@
   if (t == 0u) { bs_finish(tile, before + all); }
 %I  bs_store(t + $ku * bs_THREADS, before, all, x$k);
 %R  bs_move_rows(t, before, all);
+  $end
 }

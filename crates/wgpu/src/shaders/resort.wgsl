@@ -1,4 +1,3 @@
-// The last resort of the partitioned strategy, where a bucket has overflowed.
+// The last resort of the partitioned strategy, where a bucket has overflowed. Nearly always it ends
+// at once, so there are few workgroups, each for as many tiles as it gets.
 @group(0) @binding(4) var<storage, read> bs_counts: array<u32>;
-
-fn bs_is_needed() -> bool { return bs_counts[0] != 0u; }

@@ -3,7 +3,7 @@
 @compute @workgroup_size(bs_THREADS)
 fn main($entry) {
   $begin
-  if (!bs_is_needed()) { return; }
+  $repeat
   let tile = bs_take(t, number);
   if (tile >= bs_params.tiles) { return; }
 

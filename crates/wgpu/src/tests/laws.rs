@@ -119,6 +119,39 @@ fn posts_may_be_left_out() {
     }
 }
 
+/// Short arrays share statuses that are never cleared: calls may be submitted in any order, or
+/// never, and there may be more of them than the statuses have numbers for.
+#[test]
+fn calls_may_be_submitted_in_any_order() {
+    let Some(gpu) = gpu() else { return };
+    let mut workspace = gpu.workspace();
+    let lens = [3000_u64, 9000, 5000, 20_000];
+    for round in 0..50 {
+        let calls: Vec<_> = lens
+            .iter()
+            .map(|&len| {
+                let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+                let into = gpu.context().buffer("indexes", 4 * len, usage).expect("memory");
+                let mut encoder = gpu.device().create_command_encoder(&Default::default());
+                let f = Standard::from_seed(len, round);
+                workspace.indexes(&mut encoder, &f, len, into.slice(..)).expect("valid");
+                (f, len, into, encoder)
+            })
+            .collect();
+        // The last call comes first, and the first never.
+        for (f, len, into, encoder) in calls.into_iter().skip(1).rev() {
+            gpu.queue().submit([encoder.finish()]);
+            let [mut words, mut expected] = [0, 1].map(|_| vec![0_u32; len as usize]);
+            gpu.read(&into, 4 * len, |bytes| {
+                bytemuck::cast_slice_mut(&mut words).copy_from_slice(bytes);
+            })
+            .expect("the device is there");
+            Cpu.indexes(&f, &mut expected).expect("the default family");
+            assert!(words == expected, "{len} in round {round}");
+        }
+    }
+}
+
 /// A workgroup that waited for another without end would hang here sooner or later.
 #[test]
 fn many_runs_end() {
@@ -177,7 +210,7 @@ fn tunings_do_not_change_results() {
 
 /// One that partitions all arrays.
 fn partitioning(partition: Shape) -> Tuning {
-    Tuning { partitioned: [0, 0], partition, ..Tuning::STANDARD }
+    Tuning { partitioned: [0; 3], partition, ..Tuning::STANDARD }
 }
 
 const SHAPE: Shape = Tuning::STANDARD.partition;
@@ -223,7 +256,7 @@ fn all_families_and_items_may_be_partitioned() {
     }
 }
 
-/// Buckets that have room for fewer records than most of them get: the last kernel moves everything.
+/// Buckets that have room for fewer records than most of them get: the last kernel moves all items.
 #[test]
 fn buckets_may_overflow() {
     let Some(gpu) = gpu() else { return };

@@ -66,12 +66,12 @@ impl Clock<'_> {
 /// are wanted, or nothing for all.
 fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
     let auto = Tuning::STANDARD;
-    let direct = Tuning { partitioned: [u64::MAX; 2], ..auto };
+    let direct = Tuning { partitioned: [u64::MAX; 3], ..auto };
     let left_out = |one_of| Tuning { leaves_out: Some(one_of), ..direct };
     let mut variants = vec![("auto".into(), auto), ("direct".into(), direct)];
     let mut add = |name: String, tuning| variants.push((name, tuning));
     if plus == 0 && width < 24 {
-        for items in [2, 4, 16] {
+        for items in [2, 8, 16] {
             add(format!("{items} items"), Tuning { items, ..direct });
         }
     }
@@ -80,7 +80,7 @@ fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
         add("no subgroups".into(), Tuning { subgroups: false, ..direct });
         add("1 of 2 left out".into(), left_out(2));
         add("1 of 16 left out".into(), left_out(16));
-        for patience in [8, 32] {
+        for patience in [2, 32] {
             add(format!("patience {patience}"), Tuning { patience, ..direct });
             add(
                 format!("patience {patience}, 1 of 2 left out"),
@@ -95,30 +95,22 @@ fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
             }
         }
     }
-    if width >= 22 {
-        for (threads, records, room, bits) in SHAPES {
-            for is_paired in [false, true] {
-                let partition = Shape { threads, records, room, bits, is_paired, ..auto.partition };
-                let pairs = if is_paired { ", pairs" } else { "" };
-                let name = format!("partitioned {threads} {records} {room} {bits}{pairs}");
-                add(name, Tuning { partition, partitioned: [0; 2], ..auto });
-            }
-        }
+    // "256,8,19,8,1;..": threads, records, the room of a bucket, the most bits of a pass, pairs.
+    let shapes = std::env::var("SHAPES").unwrap_or("256,8,19,8,1;256,8,19,8,0".into());
+    for shape in shapes.split(';').filter(|_| width >= 22) {
+        let numbers: Vec<u32> = shape.split(',').map(|n| n.parse().expect("a number")).collect();
+        let [threads, records, room, bits, pairs] = numbers[..] else { panic!("{shape}") };
+        let is_paired = pairs == 1;
+        let partition = Shape { threads, records, room, bits, is_paired, ..auto.partition };
+        let name = format!("partitioned {shape}").replace(',', " ");
+        add(name, Tuning { partition, partitioned: [0; 3], ..auto });
     }
     let wanted = std::env::var("VARIANTS").unwrap_or_default();
-    variants.retain(|(name, _)| wanted.is_empty() || wanted.split(';').any(|w| w == name));
+    variants.retain(|(name, _)| {
+        wanted.is_empty() || wanted.split(';').any(|wanted| name.starts_with(wanted))
+    });
     variants
 }
-
-/// Threads, records of a thread, the room of a bucket for each, and the most bits of a pass.
-const SHAPES: [(u32, u32, u32, u32); 6] = [
-    (512, 8, 18, 9),
-    (512, 8, 9, 9),
-    (384, 8, 24, 8),
-    (256, 8, 36, 8),
-    (256, 12, 36, 8),
-    (256, 8, 18, 8),
-];
 
 #[test]
 #[ignore = "it takes minutes, and means something on a GPU only"]
