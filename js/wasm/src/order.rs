@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::bijection::hooks::Hooked;
+use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::{Bijection, FromSeed, Seed};
 
 /// The slots that are evaluated at a time, and those between two counts of an index.
