@@ -97,7 +97,10 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Resul
 
 /// Checks that no two arrays share memory.
 fn check_apart(arrays: &[Array], count: usize) -> Result<(), Failure> {
-    let range = |array: &Array| (array.items.addr(), array.items.addr() + count * array.item_size);
+    let range = |array: &Array| {
+        let start = array.items.addr();
+        (start, start.saturating_add(count * array.item_size))
+    };
     let mut ranges: Vec<_> = arrays.iter().map(range).collect();
     ranges.sort_unstable();
     if count > 0 && ranges.windows(2).any(|pair| pair[1].0 < pair[0].1) {
