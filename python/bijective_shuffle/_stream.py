@@ -73,7 +73,8 @@ class StreamShuffle:
         self._last = None
 
     def seek(self, emitted: SupportsIndex) -> None:
-        """Lets the next iteration begin behind so many items of the epoch."""
+        """Lets the next iteration begin behind so many items of the epoch. Save a state when it has
+        begun: before that nothing knows whether the input is so long."""
         self._next, self._last = (self.epoch, count(emitted), None), None
 
     def state_dict(self) -> dict[str, str]:
@@ -94,8 +95,11 @@ class StreamShuffle:
 
     def __iter__(self) -> Iterator[Any]:
         (epoch, emitted, taken), self._next = self._next, (self._next[0], 0, 0)
-        self._last = _Steps(epoch, emitted, self._size)
-        return self._iterate(self._last, taken)
+        steps = _Steps(epoch, emitted, self._size)
+        # Not at the first step: a state that is saved before it knows where the input ended.
+        buffer, items = self._filled(steps, taken)
+        self._last = steps
+        return self._iterate(steps, buffer, items)
 
     def _place(self) -> tuple[int, int, int | None]:
         return self._next if self._last is None else self._last.place()
@@ -145,9 +149,8 @@ class StreamShuffle:
             # The input had ended, and the buffer was taken in part.
             taken = at
 
-    def _iterate(self, steps: _Steps, taken: int | None) -> Iterator[Any]:
+    def _iterate(self, steps: _Steps, buffer: list[Any], items: Iterator[Any]) -> Iterator[Any]:
         size, seed, epoch = self._size, self._seed, steps.epoch
-        buffer, items = self._filled(steps, taken)
         while steps.total is None:
             slots = steps.draw(_native.stream_slots(size, seed, epoch, steps.emitted(), _CHUNK))
             for slot in slots:

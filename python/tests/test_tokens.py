@@ -195,6 +195,20 @@ def test_streams_are_resumed():
         assert seen + list(stream) == expected, case
 
 
+@pytest.mark.parametrize("emitted", [0, 1, 50, 89, 90, 91, 99, 100])
+def test_a_state_before_the_first_step_is_the_one_that_was_loaded(emitted):
+    stream = bs.StreamShuffle(range(100), 10, 3)
+    items = iter(stream)
+    list(itertools.islice(items, emitted))
+    state = stream.state_dict()
+    for _ in range(3):
+        stream = bs.StreamShuffle(range(100), 10, 3)
+        stream.load_state_dict(state)
+        rest = iter(stream)
+        assert stream.state_dict() == state
+    assert list(rest) == list(items)
+
+
 def test_streams_go_from_epoch_to_epoch():
     stream = bs.StreamShuffle(range(100), 10, 3)
     first = list(stream)
