@@ -99,8 +99,8 @@ pub struct Written {
 impl<'i> Dataset<'i> {
     /// Looks at the first bytes of all inputs, and at the header of the first.
     ///
-    /// A shuffle takes about so much memory, and on top of it what decoders take, which is a few
-    /// megabytes for each thread, unless a file was compressed in an unusual way.
+    /// A shuffle takes about so much memory, and on top of it what codecs take, which is some tens
+    /// of megabytes for each thread, unless a file was compressed in an unusual way.
     ///
     /// # Errors
     ///
