@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let groups = count.div_ceil(64);
             pass.dispatch_workgroups(groups.min(32_768), groups.div_ceil(32_768), 1);
         }
-        let order = Standard::from_seed(count.into(), frame.into());
+        let order = Standard::from_seed(count.into(), u64::from(frame));
         workspace.shuffle(&mut encoder, &order, count.into(), &[(points.slice(..), 16)])?;
         // A renderer would draw from `points` here, in the same encoder.
         queue.submit([encoder.finish()]);
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The same shuffles on the CPU, of the points' numbers.
     let mut numbers: Vec<u32> = (0..count).collect();
     for frame in 0..frames {
-        Cpu.shuffle(&Standard::from_seed(count.into(), frame.into()), &mut numbers)?;
+        Cpu.shuffle(&Standard::from_seed(count.into(), u64::from(frame)), &mut numbers)?;
     }
     assert!(moved.iter().map(|point| point[3] as u32).eq(numbers), "the order is another");
     moved.sort_unstable_by_key(|point| point[3] as u32);

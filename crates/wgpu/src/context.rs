@@ -113,9 +113,10 @@ impl Context {
                 let mut checks = wgpu::ShaderRuntimeChecks::checked();
                 checks.force_loop_bounding = false;
                 // SAFETY: every loop of the crate's texts ends: those over items and rounds count
-                // up to constants or to the length, a walk's steps are counted down, and a
-                // look-back comes nearer to the first tile at the latest after the turn in which it
-                // has counted a missing tile itself. All other checks stay.
+                // up to constants or to the length, a walk's steps are counted down, a look-back
+                // comes nearer to the first tile at the latest after the turn in which it has
+                // counted a missing tile itself, and each turn of the last resort's takes a
+                // ticket, of which there are as many as tiles. All other checks stay.
                 unsafe { self.device.create_shader_module_trusted(descriptor, checks) }
             } else {
                 self.device.create_shader_module(descriptor)

@@ -25,7 +25,8 @@
 //! look-back, and moves the items. WGSL promises no progress between workgroups. So a workgroup
 //! that has waited for another for a few turns does the other's counting itself, which takes no
 //! access to memory: a bijection can be evaluated anywhere. Where the length is the whole domain
-//! there is nothing to count, and each item is moved by itself.
+//! there is nothing to count, and each item is moved by itself. Arrays that do not fit the cache
+//! are sorted by the places that their items go to, in passes of sequential traffic.
 
 mod context;
 mod engine;

@@ -58,23 +58,15 @@ impl Partitioning {
     pub(crate) fn new(context: &Context, job: Job<'_>, what: Move, units: Units) -> Option<Self> {
         let (source, tuning) = (job.source(), &context.tuning);
         let is_back = what == Move::Scatter;
-        let kind = match (job.is_whole(), is_back) {
-            (true, _) => 0,
-            (false, false) => 1,
-            (false, true) => 2,
-        };
         let bytes = u64::from(job.len()) * u64::from(4 * units.words);
         // With fewer than one item for every eight points most of the evaluations would be in vain.
         let is_sparse = job.len() <= source.last() / 8;
-        if units.count != 1
-            || bytes < tuning.partitioned[kind]
-            || is_sparse
-            || !source.has_inverse()
-        {
+        if units.count != 1 || bytes < tuning.partitioned || is_sparse || !source.has_inverse() {
             return None;
         }
+        let shape = tuning.shape(source.last());
         let last = if is_back { job.len() - 1 } else { source.last() };
-        let plan = Self::with(&tuning.partition, &context.limits, what, units, job.len(), last)?;
+        let plan = Self::with(&shape, &context.limits, what, units, job.len(), last)?;
         let limits = &context.limits;
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let fits = |words: u32| {
@@ -83,7 +75,7 @@ impl Partitioning {
                 records <= u32::MAX.into() && records * u64::from(4 * words) <= most
             })
         };
-        let is_paired = tuning.partition.is_paired && units == Units::WORD && fits(2);
+        let is_paired = shape.is_paired && units == Units::WORD && fits(2);
         fits(units.words).then_some(Self { is_paired, ..plan })
     }
 
@@ -98,11 +90,16 @@ impl Partitioning {
     ) -> Option<Self> {
         let threads = shape.threads.min(limits.max_compute_invocations_per_workgroup);
         // Words of the workgroup's memory, without those of a sum over the workgroup.
-        let words = limits.max_compute_workgroup_storage_size / 4 - 2 * threads;
-        // A record of a pass is a key and an item, and a bin has three words.
-        let records = shape.records.min((words - 3 * threads) / threads / (1 + units.words));
-        // Where there are gaps, each thread has two words of the bitmap.
-        let room = shape.room.min((words - 2 * threads) / threads / units.words);
+        let words = (limits.max_compute_workgroup_storage_size / 4).saturating_sub(2 * threads);
+        // A record of a pass is a key and an item, and a bin has three words. Where there are gaps,
+        // each thread that puts a bucket in order has two words of the bitmap.
+        let each =
+            |fixed: u32, record: u32| words.saturating_sub(fixed * threads) / threads / record;
+        let records = shape.records.min(each(3, 1 + units.words));
+        let room = shape.room.min(each(2, units.words));
+        if records == 0 {
+            return None;
+        }
         let points = u64::from(last) + 1;
         let is_dense = u64::from(len) == points;
         let capacity = |bits: u32| {
@@ -309,5 +306,57 @@ impl WgpuWorkspace {
         let records = Records::Source { source, is_inverted: what == Move::Gather };
         let text = shader::distribute(records, units, is_paired, pass, &tuning);
         self.context.record(encoder, &text, true, params, &bindings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shader::Tuning;
+
+    #[test]
+    fn sizes_fit_every_device() {
+        let portable = wgpu::Limits::default();
+        let large = wgpu::Limits {
+            max_compute_invocations_per_workgroup: 1024,
+            max_compute_workgroup_storage_size: 48 << 10,
+            ..portable.clone()
+        };
+        for (limits, words) in [(&portable, 1), (&large, 1), (&large, 2), (&large, 4)] {
+            for width in 10..29 {
+                for len in [1_u32 << width, (1 << width) + 1, (1 << width) + (1 << (width - 1))] {
+                    let last = len.next_power_of_two() - 1;
+                    let shape = Tuning::STANDARD.shape(last);
+                    let units = Units { words, count: 1 };
+                    let plan = Partitioning::with(&shape, limits, Move::Gather, units, len, last);
+                    let Some(plan) = plan else {
+                        assert!(width > 26, "two passes are enough");
+                        continue;
+                    };
+                    let Partitioning { pass, room, first, .. } = plan;
+                    let level = plan.last_level();
+                    assert!(level.capacity <= room.len(), "{plan:?}");
+                    assert!(u64::from(level.buckets) << level.shift > u64::from(last), "{plan:?}");
+                    // No more bins than threads.
+                    assert!(first.buckets <= pass.threads, "{plan:?}");
+                    assert!(plan.second.is_none_or(|second| {
+                        1 << (first.shift - second.shift) <= pass.threads
+                    }));
+                    assert!(pass.threads <= limits.max_compute_invocations_per_workgroup);
+                    let most = limits.max_compute_workgroup_storage_size / 4;
+                    let pass_words = pass.len() * (1 + words) + 3 * pass.threads;
+                    assert!(pass_words + 2 * pass.threads <= most, "{plan:?}");
+                    assert!(room.len() * words + 4 * room.threads <= most, "{plan:?}");
+                    // Half of the points are taken at least, so that buckets fill their room.
+                    assert!(level.records() < 2 * u64::from(len) + 4096, "{plan:?}");
+                }
+            }
+        }
+        let shape = Tuning::STANDARD.shape(u32::MAX >> 6);
+        let units = Units::WORD;
+        let plan = Partitioning::with(&shape, &large, Move::Gather, units, 1 << 26, u32::MAX >> 6)
+            .unwrap();
+        assert_eq!(plan.first, Level { shift: 19, buckets: 128, capacity: 1 << 19 });
+        assert_eq!(plan.second, Some(Level { shift: 12, buckets: 1 << 14, capacity: 1 << 12 }));
     }
 }

@@ -30,11 +30,10 @@ pub(crate) struct Tuning {
     pub(crate) window: u32,
     /// The turns without progress after which a missing tile is counted again.
     pub(crate) patience: u32,
-    /// Arrays of so many bytes are partitioned: where every slot survives, where not every does,
-    /// and to undo such a shuffle.
-    pub(crate) partitioned: [u64; 3],
-    /// The sizes of the partitioned strategy.
-    pub(crate) partition: Shape,
+    /// Arrays of so many bytes are partitioned.
+    pub(crate) partitioned: u64,
+    /// The sizes of the partitioned strategy, by the least last slot.
+    pub(crate) partition: &'static [(u32, Shape)],
     /// Whether kernels use subgroups, if there are any.
     pub(crate) subgroups: bool,
     /// Tests only: one of so many tiles posts nothing.
@@ -60,22 +59,24 @@ pub(crate) struct Shape {
     pub(crate) deviations: f64,
 }
 
+impl Shape {
+    pub(crate) const STANDARD: Self =
+        Self { threads: 256, records: 10, room: 19, bits: 8, is_paired: true, deviations: 8.0 };
+}
+
 impl Tuning {
-    /// The tuning of every device so far; results/h100.csv has the losers.
+    /// The tuning of every device so far; results/h100-strategies.csv and h100.csv have the
+    /// losers.
     pub(crate) const STANDARD: Self = Self {
         slots: &[(0, 8)],
         items: 4,
         window: 64,
-        patience: 8,
-        partitioned: [1 << 26, 1 << 27, 1 << 26],
-        partition: Shape {
-            threads: 256,
-            records: 8,
-            room: 19,
-            bits: 8,
-            is_paired: true,
-            deviations: 8.0,
-        },
+        patience: 2,
+        partitioned: 1 << 26,
+        partition: &[
+            (1 << 27, Shape { threads: 512, records: 8, room: 18, bits: 9, ..Shape::STANDARD }),
+            (0, Shape::STANDARD),
+        ],
         subgroups: true,
         leaves_out: None,
         status: None,
@@ -85,6 +86,12 @@ impl Tuning {
     pub(crate) fn slots(&self, last: u32) -> Tile {
         let each = self.slots.iter().find(|&&(from, _)| last >= from).map_or(8, |&(_, each)| each);
         Tile { threads: THREADS, each }
+    }
+
+    /// The sizes of the partitioned strategy for a domain.
+    pub(crate) fn shape(&self, last: u32) -> Shape {
+        let found = self.partition.iter().find(|&&(from, _)| last >= from);
+        found.map_or(Shape::STANDARD, |&(_, shape)| shape)
     }
 
     /// The tiles of the other kernels.

@@ -17,7 +17,9 @@ use crate::source::{AsWgsl, WgslSource};
 /// Its methods record commands in an encoder and return; the program submits them, with what it
 /// records before and after. One workspace serves any number of calls, one after the other in one
 /// queue. It keeps working memory from call to call: about 1 byte for 500 items; 4 bytes an item
-/// for items that are no whole words; and an array's size for a shuffle in place.
+/// for items that are no whole words; an array's size for a shuffle in place; and for an array of
+/// 64 MiB and more, of items of 4, 8 or 16 bytes, up to twice its size and 8 bytes an item. Where
+/// the GPU does not have the last, the array moves without it, which takes longer.
 ///
 /// An array is a slice of a buffer, which begins at a multiple of
 /// `min_storage_buffer_offset_alignment`, 256 bytes by default, and which may be longer than its
@@ -405,7 +407,7 @@ impl WgpuWorkspace {
     }
 
     /// A state of at least so many words, and a number that no other launch has that uses it. It is
-    /// never cleared, which would take as long as a tenth of a million items: a new one has zeros,
+    /// never cleared, which would take a quarter of the time of 2^18 items: a new one has zeros,
     /// and no number comes twice, in whatever order encoders are submitted, and if some never are.
     fn launch(&mut self, words: u64) -> Result<(wgpu::Buffer, u32), WgpuError> {
         let used = self.launches.take();
@@ -414,7 +416,7 @@ impl WgpuWorkspace {
             Some(left) => left,
             None => {
                 let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-                // For whole sets of tiles, so that lengths that grow share one.
+                // A power of two, so that lengths that grow share one.
                 let bytes = 4 * words.next_power_of_two();
                 (self.context.buffer("statuses", bytes, usage)?, 0)
             }

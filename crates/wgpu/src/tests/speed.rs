@@ -66,7 +66,7 @@ impl Clock<'_> {
 /// are wanted, or nothing for all.
 fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
     let auto = Tuning::STANDARD;
-    let direct = Tuning { partitioned: [u64::MAX; 3], ..auto };
+    let direct = Tuning { partitioned: u64::MAX, ..auto };
     let left_out = |one_of| Tuning { leaves_out: Some(one_of), ..direct };
     let mut variants = vec![("auto".into(), auto), ("direct".into(), direct)];
     let mut add = |name: String, tuning| variants.push((name, tuning));
@@ -96,14 +96,15 @@ fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
         }
     }
     // "256,8,19,8,1;..": threads, records, the room of a bucket, the most bits of a pass, pairs.
-    let shapes = std::env::var("SHAPES").unwrap_or("256,8,19,8,1;256,8,19,8,0".into());
-    for shape in shapes.split(';').filter(|_| width >= 22) {
-        let numbers: Vec<u32> = shape.split(',').map(|n| n.parse().expect("a number")).collect();
-        let [threads, records, room, bits, pairs] = numbers[..] else { panic!("{shape}") };
+    let shapes = std::env::var("SHAPES").unwrap_or("256,10,19,8,1;512,8,18,9,0".into());
+    for numbers in shapes.split(';').filter(|_| width >= 22) {
+        let words: Vec<u32> = numbers.split(',').map(|n| n.parse().expect("a number")).collect();
+        let [threads, records, room, bits, pairs] = words[..] else { panic!("{numbers}") };
         let is_paired = pairs == 1;
-        let partition = Shape { threads, records, room, bits, is_paired, ..auto.partition };
-        let name = format!("partitioned {shape}").replace(',', " ");
-        add(name, Tuning { partition, partitioned: [0; 3], ..auto });
+        let shape = Shape { threads, records, room, bits, is_paired, ..Shape::STANDARD };
+        let partition = Box::leak(Box::new([(0, shape)]));
+        let name = format!("partitioned {numbers}").replace(',', " ");
+        add(name, Tuning { partition, partitioned: 0, ..auto });
     }
     let wanted = std::env::var("VARIANTS").unwrap_or_default();
     variants.retain(|(name, _)| {
