@@ -8,6 +8,8 @@ mod common;
 
 mod batches;
 mod exchange;
+// Loom is for machines of 64 bits.
+#[cfg(target_pointer_width = "64")]
 mod fallback_model;
 mod golden;
 // Loom has no 64-bit atomics on machines of 32 bits.
