@@ -157,8 +157,9 @@ fn send(signal: i32, child: &std::process::Child) {
 }
 
 /// Has a program start with the usual response to a signal, and leave no image of its memory. A
-/// shell starts what is to run in the background, perhaps these tests, with SIGINT ignored.
-fn heeding(signal: i32, command: &mut Command) -> &mut Command {
+/// shell starts what is to run in the background, perhaps these tests, with SIGINT and SIGQUIT
+/// ignored.
+pub(crate) fn heeding(signal: i32, command: &mut Command) -> &mut Command {
     let heed = move || {
         // SAFETY: `signal` may be called between a fork and the new program, and changes the child
         // only.

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use bijective_shuffle::Permutation;
 
+use crate::faults::heeding;
 use crate::folder::{Folder, numbered, one_line, program};
 
 /// A user and a group without rights.
@@ -311,7 +312,8 @@ fn waiting(folder: &Folder, output: &str, before: &str) -> (std::process::Child,
     assert!(made.unwrap().success());
     let script = format!(r#"{before} exec "$0" -q -o {output} fifo"#);
     let mut command = Command::new("sh");
-    let child = folder.spawn(command.args(["-c", &script]).arg(program()));
+    let command = heeding(libc::SIGQUIT, command.args(["-c", &script]).arg(program()));
+    let child = folder.spawn(command);
     // The program opens it when it has its output.
     let fifo = fs::OpenOptions::new().write(true).open(folder.path("fifo")).unwrap();
     (child, fifo)
