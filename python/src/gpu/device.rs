@@ -97,10 +97,11 @@ unsafe fn in_stream(
 ) -> PyResult<()> {
     let theirs = stream as usize as sys::CUstream;
     let open = || {
-        // SAFETY: the caller promises the stream. What opens a GPU must not be in a capture.
-        if Cuda::device_count().is_ok()
-            && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
-        {
+        let has_driver = Cuda::device_count().is_ok();
+        // SAFETY: the caller promises the stream.
+        let is_captured = || unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is);
+        // What opens a GPU must not be in a capture.
+        if has_driver && is_captured() {
             let text = "a CUDA graph is being captured, and nothing is ready on this GPU: make a \
                         call of bijective_shuffle.cuda before the capture";
             return Err(PyRuntimeError::new_err(text));
