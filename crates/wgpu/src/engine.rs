@@ -156,7 +156,7 @@ impl Wgpu {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle). After an error `out` is unchanged.
-    pub fn indexes<N: Word>(
+    pub fn write_indexes<N: Word>(
         &self,
         bijection: &impl AsWgsl,
         out: &mut [N],

@@ -208,7 +208,7 @@ impl WgpuWorkspace {
     /// # Errors
     ///
     /// As [`WgpuWorkspace`] says.
-    pub fn indexes(
+    pub fn write_indexes(
         &mut self,
         encoder: &mut CommandEncoder,
         bijection: &impl AsWgsl,

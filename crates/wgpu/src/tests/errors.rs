@@ -118,7 +118,7 @@ fn a_device_that_is_lost() {
         // Recording notices it too, or leaves it to the program's submission.
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let into = into.slice(..);
-        if let Err(error) = workspace.indexes(&mut encoder, &f, 1000, into) {
+        if let Err(error) = workspace.write_indexes(&mut encoder, &f, 1000, into) {
             check(error);
         }
         assert_eq!(items, before);

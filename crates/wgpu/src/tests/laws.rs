@@ -23,7 +23,7 @@ fn agrees(gpu: &Wgpu, name: &str, bijection: &dyn Bijection, len: u64) {
     let mut expected = vec![0_u32; len as usize];
     Cpu.write_indexes(bijection, &mut expected).expect("a bijection");
     let mut indexes = vec![u32::MAX; len as usize];
-    gpu.indexes(&bijection, &mut indexes).unwrap_or_else(|e| panic!("{name}, {len}: {e}"));
+    gpu.write_indexes(&bijection, &mut indexes).unwrap_or_else(|e| panic!("{name}, {len}: {e}"));
     // An array is too long to be printed.
     assert!(indexes == expected, "{name}, indexes of {len}");
     moves(gpu, name, bijection, len, |k| (k as u32).wrapping_mul(0x9E37_79B1));
@@ -134,7 +134,7 @@ fn calls_may_be_submitted_in_any_order() {
                 let into = gpu.context().buffer("indexes", 4 * len, usage).expect("memory");
                 let mut encoder = gpu.device().create_command_encoder(&Default::default());
                 let f = Standard::from_seed(len, round);
-                workspace.indexes(&mut encoder, &f, len, into.slice(..)).expect("valid");
+                workspace.write_indexes(&mut encoder, &f, len, into.slice(..)).expect("valid");
                 (f, len, into, encoder)
             })
             .collect();
@@ -146,7 +146,7 @@ fn calls_may_be_submitted_in_any_order() {
                 bytemuck::cast_slice_mut(&mut words).copy_from_slice(bytes);
             })
             .expect("the device is there");
-            Cpu.indexes(&f, &mut expected).expect("the default family");
+            Cpu.write_indexes(&f, &mut expected).expect("the default family");
             assert!(words == expected, "{len} in round {round}");
         }
     }
@@ -173,7 +173,7 @@ fn many_runs_end() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         for _ in 0..20 {
             encoder.clear_buffer(&indexes, 0, None);
-            workspace.indexes(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
+            workspace.write_indexes(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
         }
         gpu.queue().submit([encoder.finish()]);
         let mut words = vec![0_u32; len as usize];
@@ -308,7 +308,7 @@ fn indexes_in_words_of_64_bits_and_copies() {
     let Some(gpu) = gpu() else { return };
     let f = Standard::from_seed(3000, 42);
     let (mut wide, mut expected) = ([0_u64; 3000], [0_u64; 3000]);
-    gpu.indexes(&f, &mut wide).expect("the default family");
+    gpu.write_indexes(&f, &mut wide).expect("the default family");
     Cpu.write_indexes(&f, &mut expected).expect("the default family");
     assert_eq!(wide, expected);
     let items: Vec<u64> = (0..3000).collect();

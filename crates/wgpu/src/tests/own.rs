@@ -57,7 +57,7 @@ fn own_buffers_in_an_own_encoder() {
             .expect("valid");
         let arrays = [(second.slice(..), 8), (third.slice(..), 1)];
         workspace.shuffle(&mut encoder, &f, count, &arrays).expect("valid");
-        workspace.indexes(&mut encoder, &f, count, indexes.slice(..)).expect("valid");
+        workspace.write_indexes(&mut encoder, &f, count, indexes.slice(..)).expect("valid");
         gpu.queue().submit([encoder.finish()]);
 
         let expected = Cpu.shuffled(&f, &items).expect("valid");

@@ -136,7 +136,7 @@ fn speed() {
     let gpu = Wgpu::with_device(device, queue);
     let mut few = [0_u32; 1000];
     let opened = start.elapsed();
-    gpu.indexes(&Standard::from_seed(1000, 1), &mut few).expect("the default family");
+    gpu.write_indexes(&Standard::from_seed(1000, 1), &mut few).expect("the default family");
     println!("# {}, {} {}", info.name, info.driver, info.driver_info);
     println!("# opened in {opened:?}, first call in {:?}", start.elapsed() - opened);
     println!("# largest binding {}", gpu.device().limits().max_storage_buffer_binding_size);
@@ -178,7 +178,7 @@ fn speed() {
 
             let mut workspace = gpu.workspace();
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            workspace.indexes(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
+            workspace.write_indexes(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
             gpu.queue().submit([encoder.finish()]);
             let time = clock.time(estimate, |encoder| {
                 encoder.copy_buffer_to_buffer(&from, 0, &into, 0, 4 * len);
