@@ -197,7 +197,7 @@ fn survivors(state: &State, counts: &[u32], posts: Posts, number: u32) -> Vec<(u
         if posts == Posts::Stops && number == 0 {
             return moved;
         }
-        let leaves_out = posts == Posts::LeavesOut && tile % 2 == 0;
+        let leaves_out = posts == Posts::LeavesOut && tile.is_multiple_of(2);
         if !leaves_out {
             match tile {
                 0 => state.post_prefix(0, all),
