@@ -55,7 +55,7 @@ def packaged(package):
 
 
 def tracked():
-    """The files of the repository, but for those that have been removed and not committed."""
+    """The files of the repository, except for those that have been removed and not committed."""
     command = ["git", "ls-files"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")[:-1]
     return {name for name in names if (ROOT / name).exists()}

@@ -146,14 +146,12 @@ def _lengths_again(lengths: Any, most: int, seed: Seed, epoch: int, window: int)
 
 
 def _lengths(lengths: Sequence[SupportsIndex] | Any) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """Lengths as a contiguous array of uint32, which is the given one if it is that."""
+    """Lengths as a contiguous, aligned array of uint32, which is the given one if it is that."""
     array = np.asarray(lengths)
     if array.ndim != 1:
         raise TypeError(f"lengths have one axis, not {array.ndim}")
-    if array.dtype == np.uint32:
-        return np.ascontiguousarray(array)
     if array.size and not np.issubdtype(array.dtype, np.integer):
         raise TypeError(f"lengths are integers, not {array.dtype}")
-    if array.size and not (0 <= array.min() and array.max() < 2**32):
+    if array.dtype != np.uint32 and array.size and not (0 <= array.min() and array.max() < 2**32):
         raise ValueError("lengths are integers from 0 to 2^32 - 1")
-    return np.ascontiguousarray(array, dtype=np.uint32)
+    return np.require(array, np.uint32, ["C", "A"])

@@ -151,7 +151,7 @@ def _in_place(
     with _device(library, moved):
         copy = library.empty_like(moved)
     is_copied = moved is not a
-    # As that of the array, but for the address, so there is nothing else to ask.
+    # As that of the array, except for the address, so there is nothing else to ask.
     is_known = isinstance(memory, tuple)
     room = (copy.data_ptr(), *memory[1:]) if is_known else _seen(copy, library, stream)[0]
     _native.gpu_reorder(order, memory, room, *place, undo, not is_copied)

@@ -71,7 +71,7 @@ impl Weights {
         self.inner.len()
     }
 
-    /// What tells these draws from others, but for the epoch.
+    /// What distinguishes these draws from others, apart from the epoch.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()

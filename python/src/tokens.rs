@@ -22,13 +22,14 @@ struct Shared {
 // SAFETY: the memory is only read, and the owner, which is a reference to a Python object, may be
 // sent and shared.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: `length` alone looks at the memory, with an argument for reads from any thread; nothing
+// looks at the owner before it is dropped.
 unsafe impl Sync for Shared {}
 
 impl Shared {
     fn new(array: &Bound<'_, PyArray1<u32>>) -> PyResult<Self> {
-        if !array.is_contiguous() {
-            return Err(PyTypeError::new_err("lengths are a contiguous array"));
+        if !array.is_contiguous() || !array.data().is_aligned() {
+            return Err(PyTypeError::new_err("lengths are a contiguous and aligned array"));
         }
         Ok(Self { first: array.data(), count: array.len(), _owner: array.clone().unbind() })
     }
@@ -83,7 +84,7 @@ impl Documents {
         self.inner.tokens()
     }
 
-    /// What tells these documents from others, but for the epoch.
+    /// What distinguishes these documents from others, apart from the epoch.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()
@@ -141,7 +142,7 @@ impl ByLength {
         Ok(Self { inner: made.map_err(exception)? })
     }
 
-    /// What tells these items from others, but for the epoch.
+    /// What distinguishes these items from others, apart from the epoch.
     #[getter]
     fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()

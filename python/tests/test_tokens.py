@@ -57,6 +57,18 @@ def test_batches_by_length_are_those_of_the_second_implementation(entry):
     assert batches.waste == 1 - sum(entry["lengths"]) / padded
 
 
+@pytest.mark.parametrize("dtype", ["<u4", ">u4", "i8", "u1"])
+def test_lengths_are_read_from_any_array_of_integers(dtype):
+    lengths = np.array([3, 20, 5, 80], dtype=dtype)
+    unaligned = np.frombuffer(b"x" + lengths.tobytes(), dtype=dtype, offset=1)
+    strided = np.repeat(lengths, 2)[::2]
+    for given in (lengths, unaligned, strided):
+        assert [p.tolist() for p in bs.Packed(given, 16, seed=1)] == [
+            p.tolist() for p in bs.Packed([3, 20, 5, 80], 16, seed=1)]
+        assert [b.tolist() for b in bs.Lengths(given, 100, seed=1)] == [
+            b.tolist() for b in bs.Lengths([3, 20, 5, 80], 100, seed=1)]
+
+
 @pytest.mark.parametrize("entry", VECTORS["streams"])
 def test_streams_are_those_of_the_second_implementation(entry):
     stream = bs.StreamShuffle(range(entry["items"]), entry["size"], **key(entry))

@@ -49,10 +49,7 @@ impl<'a> Order<'a> {
 }
 
 /// The bijection of an [`Order`] for one length.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one for each call, and a box would allocate"
-)]
+#[allow(clippy::large_enum_variant, reason = "a box would allocate in each call")]
 pub(crate) enum Chosen<'a> {
     Drawn(Standard),
     Given(&'a dyn Bijection),

@@ -42,7 +42,7 @@ fn families_pass_on_some_points() {
     verify(&Lcg::new(1, 1, 1).unwrap(), 0).unwrap();
 }
 
-/// The identity on 1000 points, but for what is overridden.
+/// The identity on 1000 points, except for what is overridden.
 #[derive(Default)]
 struct Wrong {
     forward: Option<fn(u64) -> u64>,

@@ -93,8 +93,8 @@ fn judged<T: Test + Send>(
     run(samples, len, test, |sample, out| shuffle(first + sample, out))
 }
 
-/// All tests on the same samples, each with its name, but for those that need more samples or fewer
-/// items.
+/// All tests on the same samples, each with its name, except for those that need more samples or
+/// fewer items.
 fn all_tests(
     shuffle: Shuffle,
     len: usize,

@@ -19,8 +19,8 @@ const SLOTS_PER_ITEM: usize = 2;
 /// Algorithms*, SIAM J. Comput. 18(3), 1989.
 ///
 /// Threads throw items at a board of twice as many slots, and claim a slot by setting its bit
-/// atomically; whoever finds the bit set throws again. A prefix sum over the number of bits then
-/// tells where each part of the board goes in the output.
+/// atomically; a thread that finds the bit set throws again. A prefix sum over the number of bits
+/// then tells where each part of the board goes in the output.
 ///
 /// A throw that succeeds hits each of the free slots with the same probability, so whatever the
 /// order of the throws, the order of the items is uniform. But it is **not deterministic**: when

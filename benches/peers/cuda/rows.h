@@ -44,7 +44,7 @@ public:
     // Prints the names of the columns that follow the origin's.
     static void print_head(const char *columns) { std::printf("date,revision,machine,%s\n", columns); }
 
-    // Prints a row. Whoever waits for a long run sees how far it is.
+    // Prints a row. Its reader sees how far a long run is.
     void print(std::initializer_list<std::string> cells) const {
         std::string row = begin_;
         for (const std::string &text : cells) {

@@ -14,7 +14,8 @@ use clap::ValueEnum;
 pub(crate) enum Pages {
     /// Huge ones, where the system has any left (`MADV_HUGEPAGE`)
     Huge,
-    /// Small ones, but for memory that a contender asks huge ones for by itself (`MADV_NOHUGEPAGE`)
+    /// Small ones, except for memory that a contender asks huge ones for by itself
+    /// (`MADV_NOHUGEPAGE`)
     Small,
     /// What the system gives unasked
     Default,

@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::geometry::Geometry;
 use crate::metropolis::Metropolis;
 
-/// What is simulated, whoever does it.
+/// What is simulated, by any processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) geometry: Geometry,

@@ -24,7 +24,7 @@ pub(crate) fn run(one: &One) -> Result<(), Box<dyn Error>> {
             format!("test {}: the battery has {} tests", one.test, one.battery.tests()).into()
         );
     }
-    // Whoever started this is not there to stop it any more.
+    // The process that started this one has ended, and cannot stop it any more.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let out = File::from(stdout().as_fd().try_clone_to_owned()?);
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;

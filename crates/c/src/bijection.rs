@@ -151,7 +151,7 @@ mod tests {
         // SAFETY: it is a text that ends with a zero, until the next failure.
         let text = unsafe { CStr::from_ptr(bs_error_text()) }.to_str().unwrap();
         assert!(text.contains("thrown by the caller's function"), "{text}");
-        // SAFETY: as above.
+        // SAFETY: the permutation has been made, and `item` is a local variable.
         assert_eq!(unsafe { bs_permutation_get(p, 70_000, &mut item) }, BS_ERROR_INTERNAL);
         // SAFETY: it is not used any more.
         unsafe { bs_permutation_free(p) };

@@ -28,7 +28,7 @@ struct Pool {
     before: *const Pool,
 }
 
-/// The pool of a process with so many threads asked for, among those from one on.
+/// The pool of this process that was made for `asked` threads, among `next` and those before it.
 fn find(mut next: *const Pool, process: u32, asked: usize) -> Option<&'static ThreadPool> {
     // SAFETY: the pointer is null or comes from `Box::into_raw` in `pool`, which stored it with
     // `Release` after it was written, and it is never freed.

@@ -21,7 +21,7 @@ use crate::selection::{self, Head, Numbers};
 use crate::sets;
 use crate::{signals, threads};
 
-/// Does everything that is asked for, but for telling how it went.
+/// Does everything that is asked for, and leaves it to the caller to report how it went.
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let started = Instant::now();
     threads::start()?;

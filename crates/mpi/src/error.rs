@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// Why an array was not shuffled. All ranks get the same error, and all items are where they were,
-/// but for [`Mpi`](Self::Mpi).
+/// except for [`Mpi`](Self::Mpi).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MpiShuffleError {

@@ -143,7 +143,7 @@ impl Drop for Taken {
             Self::Managed(managed) => {
                 // SAFETY: the struct stays valid until its deleter is called, below.
                 if let Some(deleter) = unsafe { (*managed).deleter } {
-                    // SAFETY: whoever takes a tensor calls its deleter once, and this is that call.
+                    // SAFETY: the taker of a tensor calls its deleter once, and this is that call.
                     unsafe { deleter(managed) };
                 }
             }

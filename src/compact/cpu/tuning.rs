@@ -99,7 +99,7 @@ pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
 /// The bytes of a block of the strategy in place, where there are `bytes` of items.
 ///
 /// Larger ones need fewer entries of the TLB, but the open ones more of the cache. With very many
-/// buckets that is lost anyway, but for Intel's cores, and larger ones are worth their memory.
+/// buckets that is lost anyway, except for Intel's cores, and larger ones are worth their memory.
 pub(crate) fn block_bytes(bytes: usize, buckets: usize, threads: usize) -> usize {
     let memory = (2 * buckets * threads).saturating_mul(LARGE_BLOCK_BYTES);
     let is_large =

@@ -114,7 +114,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new), but for the time limit.
+    /// As [`new`](Self::new), except for the time limit.
     pub(in crate::cuda) fn check(&self) -> Result<(), Error> {
         self.link.check()
     }

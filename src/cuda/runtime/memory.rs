@@ -138,9 +138,9 @@ impl Memory {
             // SAFETY: `alloc` returns uninitialised bytes, which must be written before they are
             // read. Kernels and copies of plans use the address, and in groups copies between
             // members and messages between ranks. Each reads only what an earlier one, or itself,
-            // has written, but for copies of whole buckets, for which `working_memory` clears it.
-            // Those of one plan are in the stream, in order; other streams and this one wait for
-            // each other, by events, before and after they use it.
+            // has written, except for copies of whole buckets, for which `working_memory` clears
+            // it. Those of one plan are in the stream, in order; other streams and this one wait
+            // for each other, by events, before and after they use it.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
             self.address = reading(&memory, stream).0;

@@ -37,9 +37,9 @@ const ITEMS: &[(u64, Shape)] = &[
 ];
 
 /// Shapes for tiles that add up the counts of all tiles before them, by the least last slot. Of 128
-/// to 1024 threads with 1 to 16 slots none is faster by more than 2 percent, but for 2 slots below
-/// 2^15, which are by up to 6, and are not embedded. docs/results/gpu.md compares this with the
-/// look-back.
+/// to 1024 threads with 1 to 16 slots none is faster by more than 2 percent, except for 2 slots
+/// below 2^15, which are by up to 6, and are not embedded. docs/results/gpu.md compares this with
+/// the look-back.
 const AT_ONCE: &[(u64, Shape)] = &[
     (1 << 20, Shape { threads: THREADS, slots: 16, blocks: 4 }),
     (1 << 17, Shape { threads: THREADS, slots: 8, blocks: 4 }),

@@ -20,7 +20,7 @@ enum State {
 
 /// Finds where rows of CSV end: at a newline that is not between quotes.
 ///
-/// It does what `csv-core` does, which is an oracle of its tests, but for three things: a quote
+/// It does what `csv-core` does, against which it is tested, except in three cases: a quote
 /// that is never closed is an error; a carriage return alone does not end a row; and an empty line
 /// is a row.
 pub(super) struct Rows {

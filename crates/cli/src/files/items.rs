@@ -20,7 +20,7 @@ pub enum Items {
     },
     /// Any bytes, behind their number, which takes 4 bytes, the lowest first. The output has the
     /// items without their numbers. This is for items whose ends cannot be seen from where they
-    /// begin: whoever reads the source has found them.
+    /// begin: the reader of the source has found them.
     Framed,
 }
 

@@ -136,8 +136,8 @@ impl Npy {
         self.descr == other.descr && self.shape.get(1..) == other.shape.get(1..)
     }
 
-    /// The same header but for the number of rows. All other bytes of the dictionary stay as they
-    /// are, whatever they mean; and if the number does, so does the whole header.
+    /// The same header except for the number of rows. All other bytes of the dictionary stay as
+    /// they are, whatever they mean; and if the number does, so does the whole header.
     pub(crate) fn with_rows(&self, rows: u64) -> Vec<u8> {
         let mut text = self.text.clone();
         if rows != self.rows() {

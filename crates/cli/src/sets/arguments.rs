@@ -96,7 +96,7 @@ pub(crate) struct SetArguments {
 }
 
 impl SetArguments {
-    /// Whether anything is asked for that only data sets have, but for where inputs come from.
+    /// Whether an option is given that only data sets have, apart from those that name inputs.
     pub(super) fn is_asked_for(&self) -> bool {
         self.has_records() || self.header_lines > 0 || self.compress.is_some()
     }

@@ -36,7 +36,7 @@ pub enum TableError {
         /// The number of rows of the order.
         order: u64,
     },
-    /// Blocks are row groups of one size, but for the last, which may be smaller.
+    /// Blocks are row groups of one size, except for the last, which may be smaller.
     UnequalGroups {
         /// The number of the first group of another size, counted from 0.
         group: usize,

@@ -317,7 +317,7 @@ fn full_disk_is_noticed() {
         let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
         assert!(complaint.starts_with("bshuf: standard output: No space"), "{complaint}");
     }
-    // Whoever cannot be told is not told; that is no reason to fail.
+    // Where the message cannot be written it is dropped, which is no reason to fail.
     let mut command = Command::new(program());
     let child = command.arg(folder.path("text")).stdout(Stdio::null()).stderr(full());
     assert!(child.status().unwrap().success());

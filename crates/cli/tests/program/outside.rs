@@ -75,7 +75,7 @@ fn threads_make_no_difference() {
 #[test]
 fn short_lines_take_more_memory_than_their_bytes() {
     let folder = Folder::new();
-    // It would fit, but for the numbers of so many lines.
+    // It would fit, except for the numbers of so many lines.
     let text = [b"\n".repeat(400_000), numbered(9)].concat();
     folder.write("text", &text);
     let whole = folder.output(&["--seed", "3", "text"], b"");
@@ -156,8 +156,8 @@ fn files_of_4_gib_are_shuffled() {
     assert_eq!(sum("256M"), sum("16G"));
 }
 
-/// A file with this number of lines that end with a NUL. They are empty, but for some; nearly all
-/// of the file is a hole, which takes no room on a disk.
+/// A file with this number of lines that end with a NUL. They are empty, except for some; nearly
+/// all of the file is a hole, which takes no room on a disk.
 fn write_sparse(folder: &Folder, lines: u64, marks: &[(u64, u8)]) {
     let mut file = File::create(folder.path("sparse")).unwrap();
     file.set_len(lines + marks.len() as u64).unwrap();
@@ -168,7 +168,7 @@ fn write_sparse(folder: &Folder, lines: u64, marks: &[(u64, u8)]) {
     }
 }
 
-/// Shuffles lines that are empty but for some, and looks where those are in the output.
+/// Shuffles lines that are empty except for some, and looks where those are in the output.
 fn empty_lines_are_shuffled(lines: u64, memory: &str) {
     let folder = Folder::new();
     let marks = [(0, b'a'), (lines / 3, b'b'), (lines - 5, b'c'), (lines - 1, b'd')];

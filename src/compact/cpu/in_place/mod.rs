@@ -104,7 +104,7 @@ impl Buffers {
         all
     }
 
-    /// The same but for the low bits, which take memory for each item, if all would be more than
+    /// The same except for the low bits, which take memory for each item, if all would be more than
     /// `most` bytes.
     pub(in crate::compact::cpu) fn within(mut self, most: usize) -> Self {
         if self.bytes() > most {

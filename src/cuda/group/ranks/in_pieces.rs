@@ -252,7 +252,7 @@ impl Room {
         let len = call.job.len;
         let points = call.job.last as f64 + 1.0;
         let share = len as f64 / points;
-        // Of the points in a run as many are items as of all, but for chance.
+        // Of the points in a run as many are items as of all, up to chance.
         let deviation = DEVIATIONS * (points * share * (1.0 - share)).sqrt();
         let near = |run: Range<u64>, share: f64, deviation: f64| {
             let first = (run.start as f64 * share - deviation - 1.0).max(0.0) as u64;
