@@ -47,8 +47,8 @@ impl<B: Bijection> Permutation<B> {
 
     /// Iterates over the places of a range.
     ///
-    /// A range that begins far from both ends may need the [`SurvivorIndex`] to find its first
-    /// slot.
+    /// A range that begins far from both ends may need the [`SurvivorIndex`](crate::SurvivorIndex)
+    /// to find its first slot.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// The shares are disjoint, cover all places, and differ in length by at most one. A worker
     /// evaluates only its own share. Where the length does not fill the bijection's domain, it
-    /// first needs the [`SurvivorIndex`] to find where its share begins.
+    /// first needs the [`SurvivorIndex`](crate::SurvivorIndex) to find where its share begins.
     ///
     /// # Errors
     ///
