@@ -13,13 +13,13 @@ use alloc::{boxed::Box, vec::Vec};
 use self::bound::BatchShape;
 use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
 use super::device::pair;
-use super::lanes::{BLOCK, Lanes, each, run};
+use super::lanes::{FEW, narrow_hooks};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
-use crate::base::simd::PerLevel;
+use crate::base::simd::{PerLevel, SimdKernel, SimdLevel};
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed, Words};
-use crate::word::bits_for;
+use crate::word::{Index, Word, bits_for};
 
 /// The points that are left after the last level, and drawn exactly.
 const EXACT: u64 = 1 << (WINDOW - 1);
@@ -149,89 +149,144 @@ impl SwapOrNot {
         Self { last, bits, levels, batches, first }
     }
 
-    /// Moves points by one level, in this many lanes.
+    /// Moves points by one level, in words that hold its points.
     #[inline(always)]
-    fn mix<const INVERSE: bool, const LANES: usize>(
+    fn mix<const INVERSE: bool, P: Word, const LANES: usize>(
         &self,
         level: &Level,
-        points: &mut [u64; LANES],
+        points: &mut [P; LANES],
     ) {
         let batches = &self.batches[..level.batches as usize];
         if INVERSE {
             for (number, batch) in (0..level.batches).zip(batches).rev() {
-                self.bits.mix::<INVERSE, LANES>(level, number, batch, points);
+                self.bits.mix::<INVERSE, P, LANES>(level, number, batch, points);
             }
         } else {
             for (number, batch) in (0..).zip(batches) {
-                self.bits.mix::<INVERSE, LANES>(level, number, batch, points);
+                self.bits.mix::<INVERSE, P, LANES>(level, number, batch, points);
             }
         }
     }
 
-    /// Moves points by one level, if they are in it.
+    /// Moves those points that are in a level by it, side by side. Returns whether there were any.
     #[inline(always)]
-    fn mix_some<const INVERSE: bool>(&self, level: &Level, points: &mut [u64; BLOCK]) -> bool {
-        let (mut places, mut count) = ([0_u8; BLOCK], 0);
+    fn mix_some<const INVERSE: bool, P: Word, const LANES: usize>(
+        &self,
+        level: &Level,
+        points: &mut [u64],
+    ) -> bool {
+        let (mut places, mut count) = ([0_u16; TOGETHER], 0);
         for (place, &point) in points.iter().enumerate() {
-            places[count.min(BLOCK - 1)] = place as u8;
+            places[count] = place as u16;
             count += usize::from(point <= level.last);
         }
         for places in places[..count].chunks(LANES) {
-            let mut packed = [0; LANES];
+            let mut packed = [P::ZERO; LANES];
             for (packed, &place) in packed.iter_mut().zip(places) {
-                *packed = points[usize::from(place)];
+                *packed = P::wrap(points[usize::from(place)]);
             }
-            self.mix::<INVERSE, LANES>(level, &mut packed);
+            self.mix::<INVERSE, P, LANES>(level, &mut packed);
             for (&packed, &place) in packed.iter().zip(places) {
-                points[usize::from(place)] = packed;
+                points[usize::from(place)] = packed.widen();
             }
         }
         count > 0
     }
-}
 
-/// Points that are mixed side by side: two vectors of AVX-512, four of AVX2. Twice as many are as
-/// fast with AVX-512 and a third slower with AVX2.
-const LANES: usize = 16;
-
-/// One direction of the map on many points.
-struct Mixed<'a, const INVERSE: bool>(&'a SwapOrNot);
-
-impl<const INVERSE: bool> Lanes for Mixed<'_, INVERSE> {
-    type Point = u64;
-
-    #[inline(always)]
-    fn evaluate<const LARGE: bool>(&self, points: &mut [u64; BLOCK]) {
-        let Self(f) = self;
-        if INVERSE {
-            f.first.inverse_each(points);
-            for level in f.levels.iter().rev() {
-                f.mix_some::<INVERSE>(level, points);
-            }
-        } else {
-            for level in &f.levels {
-                if !f.mix_some::<INVERSE>(level, points) {
-                    break;
-                }
-            }
-            f.first.forward_each(points);
-        }
-    }
-
-    fn evaluate_one(&self, point: u64) -> u64 {
-        let Self(f) = self;
+    /// The value at one point.
+    fn evaluate_one<const INVERSE: bool>(&self, point: u64) -> u64 {
         let mix = |point: u64, level: &Level| {
             let mut point = [point];
             if point[0] <= level.last {
-                f.mix::<INVERSE, 1>(level, &mut point);
+                self.mix::<INVERSE, u64, 1>(level, &mut point);
             }
             point[0]
         };
         if INVERSE {
-            f.levels.iter().rev().fold(f.first.inverse(point), mix)
+            self.levels.iter().rev().fold(self.first.inverse(point), mix)
         } else {
-            f.first.forward(f.levels.iter().fold(point, mix))
+            self.first.forward(self.levels.iter().fold(point, mix))
         }
+    }
+
+    /// Replaces up to [`TOGETHER`] points with their values.
+    fn evaluate<const INVERSE: bool>(&self, level: SimdLevel, points: &mut [u64]) {
+        if points.len() < FEW {
+            points.iter_mut().for_each(|point| *point = self.evaluate_one::<INVERSE>(*point));
+        } else {
+            level.run(Mixed::<INVERSE> { f: self, points });
+        }
+    }
+
+    /// Writes the values at consecutive points.
+    fn run<const INVERSE: bool, M: Index>(&self, mut first: u64, out: &mut [M]) {
+        for out in out.chunks_mut(TOGETHER) {
+            let mut points = [0; TOGETHER];
+            let points = &mut points[..out.len()];
+            points.iter_mut().zip(first..).for_each(|(point, value)| *point = value);
+            self.evaluate::<INVERSE>(SimdLevel::current(), points);
+            out.iter_mut().zip(&*points).for_each(|(out, &value)| *out = M::truncate(value));
+            first = first.wrapping_add(TOGETHER as u64);
+        }
+    }
+
+    /// Replaces points with their values.
+    fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
+        for values in values.chunks_mut(TOGETHER) {
+            let mut points = [0; TOGETHER];
+            let points = &mut points[..values.len()];
+            points.iter_mut().zip(&*values).for_each(|(point, value)| *point = value.extend());
+            self.evaluate::<INVERSE>(SimdLevel::current(), points);
+            values.iter_mut().zip(&*points).for_each(|(out, &value)| *out = M::truncate(value));
+        }
+    }
+}
+
+/// The most points that are evaluated together: many, since only half of a level's points go on to
+/// the next, and the few that do at last leave most of a vector empty.
+const TOGETHER: usize = 1024;
+
+/// One direction of the map on up to [`TOGETHER`] points.
+struct Mixed<'a, const INVERSE: bool> {
+    f: &'a SwapOrNot,
+    points: &'a mut [u64],
+}
+
+impl<const INVERSE: bool> Mixed<'_, INVERSE> {
+    /// Evaluates in so many lanes of 32 bits, or half as many of 64.
+    #[inline(always)]
+    fn evaluate<const LANES: usize>(self) {
+        let Self { f, points } = self;
+        let mix = |level: &Level, points: &mut [u64]| {
+            if level.width <= u32::BITS {
+                f.mix_some::<INVERSE, u32, LANES>(level, points)
+            } else {
+                f.mix_some::<INVERSE, u64, 16>(level, points)
+            }
+        };
+        if INVERSE {
+            f.first.inverse_each(points);
+            f.levels.iter().rev().for_each(|level| _ = mix(level, points));
+        } else {
+            _ = f.levels.iter().all(|level| mix(level, points));
+            f.first.forward_each(points);
+        }
+    }
+}
+
+impl<const INVERSE: bool> SimdKernel for Mixed<'_, INVERSE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.evaluate::<16>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        // With fewer the multiplications wait for each other; with 16 registers more would not fit.
+        self.evaluate::<32>();
     }
 }
 
@@ -241,27 +296,27 @@ impl Bijection for SwapOrNot {
     }
 
     fn forward(&self, slot: u64) -> u64 {
-        Mixed::<false>(self).evaluate_one(slot)
+        self.evaluate_one::<false>(slot)
     }
 
     fn inverse(&self, index: u64) -> u64 {
-        Mixed::<true>(self).evaluate_one(index)
+        self.evaluate_one::<true>(index)
     }
 
     fn forward_run(&self, first: u64, out: &mut [u64]) {
-        run(&Mixed::<false>(self), first, out);
+        self.run::<false, _>(first, out);
     }
 
     fn inverse_run(&self, first: u64, out: &mut [u64]) {
-        run(&Mixed::<true>(self), first, out);
+        self.run::<true, _>(first, out);
     }
 
     fn forward_each(&self, values: &mut [u64]) {
-        each(&Mixed::<false>(self), values);
+        self.each::<false, _>(values);
     }
 
     fn inverse_each(&self, values: &mut [u64]) {
-        each(&Mixed::<true>(self), values);
+        self.each::<true, _>(values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_>> {
@@ -307,25 +362,11 @@ impl Bijection for SwapOrNot {
 }
 
 impl EngineHooks for SwapOrNot {
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        run(&Mixed::<false>(self), first, out);
-    }
-
-    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
-        run(&Mixed::<false>(self), first, out);
-    }
-
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
-        run(&Mixed::<true>(self), first, out);
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        each(&Mixed::<false>(self), values);
-    }
+    narrow_hooks!(u64);
 
     fn evaluation_picoseconds(&self) -> u32 {
         // Of two levels.
-        let batch = PerLevel { portable: 20_000, avx2: 8000, avx512: 4500 };
+        let batch = PerLevel { portable: 20_000, avx2: 8000, avx512: 2800 };
         let batches = self.levels.first().map_or(0, |level| level.batches);
         batch.current().saturating_mul(batches).max(200)
     }

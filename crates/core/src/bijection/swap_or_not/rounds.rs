@@ -4,6 +4,7 @@
 use crate::base::philox4x32::lanes::{Counters, encrypt};
 use crate::bijection::lanes::uncounted;
 use crate::seed::Words;
+use crate::word::Word;
 
 /// Rounds that share a block of Philox.
 pub(super) const ROUNDS: usize = 5;
@@ -88,50 +89,56 @@ pub(super) struct BitSource {
 }
 
 impl BitSource {
-    /// Moves points by one batch of a level.
+    /// Moves points by one batch of a level, in words that hold the level's points.
     #[inline(always)]
-    pub(super) fn mix<const INVERSE: bool, const LANES: usize>(
+    pub(super) fn mix<const INVERSE: bool, P: Word, const LANES: usize>(
         &self,
         level: &Level,
         number: u32,
         batch: &Batch,
-        points: &mut [u64; LANES],
+        points: &mut [P; LANES],
     ) {
         let mask = u64::MAX >> (64 - level.width);
-        let (mut names, mut firsts) = ([0; LANES], *points);
+        let (mut names, mut firsts) = ([P::ZERO; LANES], *points);
         for &Pivot { bit, sum, name } in uncounted(&batch.pivots) {
-            let sum = sum & mask;
+            // A name stands twice in its word, so that any four bits in a cycle are neighbours.
+            let [bit, sum, name] = [bit, sum & mask, name | name << ROUNDS].map(P::wrap);
             for lane in 0..LANES {
-                let is_set = points[lane] & bit != 0;
-                names[lane] ^= if is_set { name } else { 0 };
-                firsts[lane] ^= if is_set { sum } else { 0 };
+                let is_set = all_if(points[lane] & bit != P::ZERO);
+                names[lane] = names[lane] ^ name & is_set;
+                firsts[lane] = firsts[lane] ^ sum & is_set;
             }
         }
         let (counter, salt) = (u64::from(level.width << 24 | number), u64::from(self.salt));
-        let mut words: Counters<LANES> = [firsts, firsts, [counter; LANES], [salt; LANES]];
-        for high in &mut words[1] {
-            *high >>= 32;
-        }
+        let firsts = firsts.map(Word::widen);
+        let mut words: Counters<LANES> =
+            [firsts, firsts.map(|first| first >> 32), [counter; LANES], [salt; LANES]];
         encrypt(self.key, &mut words);
-        // The names turn by a bit a round, so that the bit of the round is always the same one. The
-        // other four say which of the round's sixteen pairs it is.
+        let last = P::wrap(level.last);
+        let top = P::BITS as usize - 1;
         for step in 0..ROUNDS {
             let round = if INVERSE { ROUNDS - 1 - step } else { step };
-            let (key, words) = (batch.keys[round] & mask, &words[round / 2]);
-            let shift = round % 2 * 16;
+            let (key, words) = (P::wrap(batch.keys[round] & mask), &words[round / 2]);
+            let swapped = P::wrap((1 | 1 << ROUNDS) << round);
+            let above = P::wrap((top - round % 2 * 16 - 15) as u64);
             for lane in 0..LANES {
-                let name = names[lane];
-                let pair = if INVERSE { name & 15 } else { name >> 1 };
+                // The other four bits of the name say which of the round's sixteen pairs it is. So
+                // many bits are above the pair's own.
+                let above = above | !(names[lane] >> (round + 1)) & P::wrap(15);
+                let word = P::wrap(words[lane]) << above.widen() as usize;
                 // A point whose partner is not in the domain stays.
-                let is_inside = u64::from(points[lane] ^ key <= level.last);
-                let swaps = words[lane] >> pair >> shift & is_inside;
-                points[lane] ^= key & swaps.wrapping_neg();
-                names[lane] = if INVERSE {
-                    pair << 1 | (name >> 4 ^ swaps)
-                } else {
-                    pair | ((name ^ swaps) & 1) << 4
-                };
+                let is_inside = all_if(points[lane] ^ key <= last);
+                let swaps = P::ZERO.wrapping_sub(word >> top) & is_inside;
+                points[lane] = points[lane] ^ key & swaps;
+                names[lane] = names[lane] ^ swapped & swaps;
             }
         }
     }
+}
+
+/// All bits, or none. (Where a lane's word was stored or not, the compiler would store some lanes of
+/// a vector, and wait to load all of them.)
+#[inline(always)]
+fn all_if<P: Word>(is_so: bool) -> P {
+    if is_so { P::MAX } else { P::ZERO }
 }

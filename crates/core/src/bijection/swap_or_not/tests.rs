@@ -6,7 +6,6 @@ mod ethereum;
 
 use super::*;
 use crate::base::philox4x32::Philox4x32;
-use crate::bijection::lanes::check;
 use crate::bijection::verify;
 
 /// Swap-or-not as it is defined, for any way to find a partner and any bit of a pair.
@@ -73,11 +72,37 @@ fn the_rounds_are_swap_or_not() {
 
 #[test]
 fn lanes_agree_with_single_points() {
-    for n in [200, 257, 700, (1 << 33) - 5] {
+    for n in [200, 257, 700, 3000, u64::from(u32::MAX) + 1, (1 << 33) - 5] {
         let f = SwapOrNot::for_distance(n, 1, n).unwrap();
-        check(&Mixed::<false>(&f), f.last, &format!("{n} points"));
-        check(&Mixed::<true>(&f), f.last, &format!("{n} points, inverse"));
+        let points: Vec<u64> = (0..n.min(TOGETHER as u64)).map(|k| n - 1 - 5 * k % n).collect();
+        let single = [
+            points.iter().map(|&point| f.forward(point)).collect::<Vec<_>>(),
+            points.iter().map(|&point| f.inverse(point)).collect(),
+        ];
+        for level in SimdLevel::all() {
+            for len in
+                [0, 1, FEW - 1, FEW, 31, 32, 33, 200, TOGETHER].map(|len| len.min(points.len()))
+            {
+                let mut values = [points[..len].to_vec(), points[..len].to_vec()];
+                f.evaluate::<false>(level, &mut values[0]);
+                f.evaluate::<true>(level, &mut values[1]);
+                for (values, single) in values.iter().zip(&single) {
+                    assert_eq!(values, &single[..len], "{n} points, {len}, {}", level.name());
+                }
+            }
+        }
     }
+    // More points than are evaluated together, in words of each width.
+    let f = SwapOrNot::for_distance(3000, 1, 1).unwrap();
+    let (mut wide, mut narrow, mut short) = ([0_u64; 2500], [0_u32; 2500], [0_u16; 2500]);
+    f.forward_run(400, &mut wide);
+    assert!(wide.iter().zip(400..).all(|(&value, slot)| value == f.forward(slot)));
+    f.forward_run_u32(400, &mut narrow);
+    assert!(narrow.iter().zip(&wide).all(|(&value, &wide)| u64::from(value) == wide));
+    f.forward_run_u16(400, &mut short);
+    assert!(short.iter().zip(&wide).all(|(&value, &wide)| u64::from(value) == wide));
+    f.inverse_each(&mut wide);
+    assert!(wide.into_iter().eq(400..2900));
 }
 
 #[test]
