@@ -18,6 +18,7 @@
 //! cycles               wide items moved within the array, along the permutation's cycles
 //! strategy             which strategy moves the items
 //! workspace            working memory
+//! words                items as words of their shape
 //! slices               moving the items of a slice: the way from a call to the store
 //! columns              moving the items of several columns
 //! (mod)                the engine
@@ -40,6 +41,7 @@ mod strategy;
 pub(crate) mod survivors;
 mod taken;
 pub(crate) mod tuning;
+mod words;
 mod workspace;
 
 pub use strategy::Strategy;

@@ -1,6 +1,6 @@
 //! Moving the items of one slice.
 //!
-//! [`Workspace::reorder_at_once`] does all of it. It checks the permutation and chooses the
+//! [`Workspace::reorder_words`] does all of it. It checks the permutation and chooses the
 //! strategy. Then it either sorts the items to their places, or gathers or scatters them to a
 //! scratch buffer and commits that. The unsafe code here rests on a [`CheckedPermutation`] being a
 //! permutation.
@@ -19,6 +19,7 @@ use super::partitioned::{outbox, sort};
 use super::places::Span;
 use super::strategy::Way;
 use super::tuning;
+use super::words::as_words;
 use super::workspace::Workspace;
 use crate::Error;
 use crate::Seed;
@@ -175,6 +176,19 @@ impl Workspace {
         out: &mut [T],
         direction: Direction,
     ) -> Result<(), Error> {
+        as_words!(T, source by words, out by words_mut => {
+            self.reorder_words_into(bijection, source, out, direction)
+        })
+    }
+
+    /// [`reorder_into_at_once`](Self::reorder_into_at_once) for items that have become words.
+    fn reorder_words_into<T: Copy + Send + Sync>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[T],
+        out: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
         let p = CheckedPermutation::new(bijection, source.len())?;
         let far = tuning::is_far::<T>(source.len()) || p.is_sparse();
         let is_parallel = p.is_parallel(size_of::<T>());
@@ -267,6 +281,16 @@ impl Workspace {
 
     /// [`reorder_by`](Self::reorder_by) for items of some size, not by passes.
     pub(super) fn reorder_at_once<T: Send>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        as_words!(T, items by words_mut => self.reorder_words(bijection, items, direction))
+    }
+
+    /// [`reorder_at_once`](Self::reorder_at_once) for items that have become words.
+    fn reorder_words<T: Send>(
         &mut self,
         bijection: &dyn Bijection,
         items: &mut [T],
@@ -470,4 +494,21 @@ impl<T: Copy + Send + Sync, N: Index> MoveRun<&[T], N> for Scatter<T> {
     fn move_run(&self, items: &[T], indices: &[N]) {
         self.scatter(items, indices);
     }
+}
+
+/// The engine for usual words, so that the library contains it: see `words.rs`.
+#[cfg(debug_assertions)]
+mod compiled {
+    use super::*;
+
+    macro_rules! compiled {
+        ($name:ident, $($word:ty),+) => {
+            #[used]
+            static $name: (
+                $(fn(&mut Workspace, &dyn Bijection, &mut [MaybeUninit<$word>], Direction) -> Result<(), Error>,)+
+            ) = ($(Workspace::reorder_words::<MaybeUninit<$word>>,)+);
+        };
+    }
+
+    compiled!(IN_PLACE, u8, u16, u32, u64, [u64; 3]);
 }

@@ -1,0 +1,53 @@
+//! Items as words: what moves items of one size and alignment serves every such type.
+//!
+//! An item is moved by copying its bytes, and which type they make up does not matter. So the
+//! engine is compiled for a few words, and not again for each type: a program that shuffles `u64`,
+//! `f64`, `Box` and `usize` contains it once.
+//!
+//! Where generic code is shared between crates, as it is without optimisation, [`compiled`] makes
+//! the library contain it for the usual words, and those who depend on it need not compile it.
+
+use core::mem::MaybeUninit;
+use core::slice;
+
+/// Calls with items, a slice or several of one type `T`, as slices of words of their shape. Items
+/// of other shapes are passed as they are. `$cast` is [`words`] or [`words_mut`].
+macro_rules! as_words {
+    ($type:ident, $($items:ident by $cast:ident),+ => $call:expr) => {
+        as_words!(@ $type, [u8] [u16] [u32] [u64] [[u64; 2]] [[u64; 3]], $($items by $cast),+ => $call)
+    };
+    (@ $type:ident, $([$word:ty])+, $($items:ident by $cast:ident),+ => $call:expr) => {
+        as_words!(@@ $type, $([$word])+, [$($items by $cast),+], $call)
+    };
+    (@@ $type:ident, [$word:ty] $([$words:ty])*, [$($items:ident by $cast:ident),+], $call:expr) => {
+        if const { $crate::compact::cpu::words::are_alike::<$type, $word>() } {
+            $(let $items = $crate::compact::cpu::words::$cast::<$type, $word>($items);)+
+            $call
+        } else {
+            as_words!(@@ $type, $([$words])*, [$($items by $cast),+], $call)
+        }
+    };
+    (@@ $type:ident, , [$($items:ident by $cast:ident),+], $call:expr) => { $call };
+}
+pub(super) use as_words;
+
+/// Whether two types have one shape.
+pub(super) const fn are_alike<T, W>() -> bool {
+    size_of::<T>() == size_of::<W>() && align_of::<T>() == align_of::<W>()
+}
+
+/// Items as words of their shape.
+pub(super) fn words<T, W>(items: &[T]) -> &[MaybeUninit<W>] {
+    assert!(are_alike::<T, W>());
+    // SAFETY: the items are as many words, of the same size and alignment, and any bytes are such a
+    // word. They are only read.
+    unsafe { slice::from_raw_parts(items.as_ptr().cast(), items.len()) }
+}
+
+/// Items as words of their shape. Who gets them only moves them to one another's places, or
+/// overwrites them with copies of such items.
+pub(super) fn words_mut<T, W>(items: &mut [T]) -> &mut [MaybeUninit<W>] {
+    assert!(are_alike::<T, W>());
+    // SAFETY: as in `words`; and the items are borrowed mutably for as long as the words are.
+    unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast(), items.len()) }
+}
