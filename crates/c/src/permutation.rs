@@ -354,10 +354,10 @@ fn on_run(
     count: usize,
     write: impl FnOnce() -> Result<(), Failure> + Send,
 ) -> Result<(), Failure> {
-    if order.is_run_at_hand(first, count as u64) {
-        threads::on_items(count as u64, size_of::<u64>(), write)?
-    } else {
-        threads::on_all(write)?
+    let bytes = count as u64 * size_of::<u64>() as u64;
+    match order.points_of_run(first, count as u64) {
+        Some(points) => threads::on_points(points, bytes, write)?,
+        None => threads::on_all(write)?,
     }
 }
 

@@ -73,15 +73,18 @@ pub(crate) fn on_all<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fail
     Ok(pool()?.install(work))
 }
 
-/// Does some work on items of a size: on this process's threads, if they are many. Few are moved by
-/// the calling thread alone, so others need not be woken.
-pub(crate) fn on_items<T: Send>(
-    count: u64,
-    item_size: usize,
+/// Fewer points than this are evaluated by the calling thread alone, so others need not be woken.
+/// The library shares no fewer among threads; what it shares must not reach rayon's global pool.
+pub(crate) const FEW: u64 = 1 << 14;
+
+/// Does some work that evaluates points and writes bytes: on this process's threads, if either are
+/// many. There are at least as many points as items, and few items may lie among many points.
+pub(crate) fn on_points<T: Send>(
+    points: u64,
+    bytes: u64,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Failure> {
-    let is_little = count < 1 << 14 && count * (item_size as u64) < 1 << 20;
-    if is_little { Ok(work()) } else { on_all(work) }
+    if points < FEW && bytes < 1 << 20 { Ok(work()) } else { on_all(work) }
 }
 
 /// Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes

@@ -11,6 +11,7 @@
 #include "check.h"
 
 #define LONG ((size_t)300001)
+#define SPARSE ((size_t)1000)
 
 /* A failure of this status, with a text that contains some words. */
 #define FAILS(call, status, words)                            \
@@ -377,7 +378,28 @@ static void *looks_up(void *p) {
     return NULL;
 }
 
+/* Few items among many points, which the library's threads evaluate. */
+static void sparse(void) {
+    struct odd odd = {NONE, 0};
+    const bs_bijection f = {&odd, POINTS - 1, forward, inverse, NULL, NULL};
+    bs_permutation *p = NULL, *q = NULL;
+    OK(bs_permutation_custom(SPARSE, &f, &p));
+    OK(bs_permutation_custom(SPARSE, &f, &q));
+    uint64_t *items = numbers(SPARSE), *order = numbers(SPARSE), item = 0;
+    const bs_array array = {items, sizeof *items};
+    OK(bs_permutation_range(p, 0, SPARSE, order));
+    OK(bs_permutation_apply(p, &array, 1, SPARSE));
+    CHECK(memcmp(items, order, SPARSE * sizeof *items) == 0);
+    OK(bs_permutation_get(q, 1, &item));
+    CHECK(item == order[1]);
+    free(order);
+    free(items);
+    bs_permutation_free(q);
+    bs_permutation_free(p);
+}
+
 static void threads(void) {
+    sparse();
     uint64_t *expected = shuffled();
     size_t count = 0;
     for (size_t asked = 1; asked <= 3; asked++) {
@@ -406,6 +428,7 @@ static void threads(void) {
     CHECK(child >= 0);
     if (child == 0) {
         alarm(60);
+        sparse();
         uint64_t *items = shuffled();
         _exit(memcmp(items, expected, LONG * sizeof *items) == 0 ? 0 : 1);
     }
