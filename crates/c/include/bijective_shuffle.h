@@ -85,8 +85,9 @@
 #define BS_ERROR_THREADS 10
 
 /**
- * A fault of the library, or a panic of a function that was passed in. A sampler or a generator
- * with which this happened must only be freed.
+ * A fault of the library, or a panic of a function that was passed in. Numbers that were to be
+ * written are unspecified, and a sampler or a generator with which this happened must only be
+ * freed.
  */
 #define BS_ERROR_INTERNAL 11
 
@@ -214,6 +215,9 @@ typedef struct bs_array {
  * whenever they are asked. They must neither jump nor throw out of a call; the C++ header catches
  * what yours throw. That the values are a permutation is checked before any item is moved by them,
  * so a wrong function loses nothing.
+ *
+ * A value above `last` ends the call with BS_ERROR_NOT_A_BIJECTION. So a function that fails
+ * returns UINT64_MAX, unless that is `last`.
  */
 typedef struct bs_bijection {
     /**
@@ -570,6 +574,9 @@ bs_status bs_permutation_build_index(const struct bs_permutation *permutation);
 /**
  * Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
  * places at once are written by all threads.
+ *
+ * After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `items` are
+ * unspecified.
  *
  * # Safety
  *

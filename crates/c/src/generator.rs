@@ -223,7 +223,7 @@ unsafe fn fill<T: Send>(
         // SAFETY: as the caller promises; any bytes are such a number.
         let numbers = unsafe { memory::items_mut(numbers, count, "the numbers") }?;
         threads::on_points(count as u64, size_of_val(numbers) as u64, || {
-            fill(&mut *generator.0, numbers)
+            fill(&mut *generator.0, numbers);
         })
     })
 }

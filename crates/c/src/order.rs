@@ -179,7 +179,7 @@ fn write_range<B: Bijection>(
     Ok(())
 }
 
-fn not_a_bijection() -> Failure {
+pub(crate) fn not_a_bijection() -> Failure {
     let text = "the functions are no bijection: they map a point out of their domain, or two points \
                 to one";
     Failure::new(BS_ERROR_NOT_A_BIJECTION, text)

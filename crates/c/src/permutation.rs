@@ -287,6 +287,9 @@ pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutat
 /// Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
 /// places at once are written by all threads.
 ///
+/// After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `items` are
+/// unspecified.
+///
 /// # Safety
 ///
 /// `permutation` was made by this library and not freed, and `items` leads to memory for so many

@@ -2,9 +2,9 @@
 //!
 //! Not rayon's global pool: that does not survive a `fork`, by which many programs start their
 //! workers. In the child its threads are gone, and the first call that waits for them waits for
-//! ever. So a child forgets the pools of its parent, and makes its own. None is ever freed: those of
-//! a parent have no threads here that could be joined, and another thread may be about to work in
-//! any other.
+//! ever. So a child forgets the pools of its parent, and makes its own. No pool is ever freed: a
+//! parent's threads cannot be joined in a child, and another thread may be about to work in a pool
+//! of this process.
 
 use std::ptr;
 #[cfg(unix)]

@@ -254,7 +254,7 @@ struct odd {
 static uint64_t forward(void *context, uint64_t point) {
     const struct odd *odd = context;
     const uint64_t value = (point * 5 + 3) % POINTS;
-    if (odd->fault == OUT_OF_RANGE && point == 1000) {
+    if (odd->fault == OUT_OF_RANGE && value == POINTS - 1) {
         return UINT64_MAX;
     }
     return odd->fault == REPEATS && point == 1000 ? 3 : value;
@@ -264,6 +264,9 @@ static uint64_t inverse(void *context, uint64_t value) {
     const struct odd *odd = context;
     /* 5 * 209715 + 1 = 4 * 2^18, so 5 * (2^18 * k - 209715) = 1. */
     const uint64_t point = (value + POINTS - 3) % POINTS * (POINTS - 209715 % POINTS) % POINTS;
+    if (odd->fault == OUT_OF_RANGE && value == 1000) {
+        return POINTS;
+    }
     return odd->fault == WRONG_INVERSE && value == 1000 ? (point + 1) % POINTS : point;
 }
 
@@ -318,17 +321,23 @@ static void own_bijections(void) {
 
             /* A fault is found, and nothing has moved. */
             const enum fault faults[] = {OUT_OF_RANGE, REPEATS, RUN_REPEATS};
-            for (int k = 0; length == POINTS && k < 2 + with_run; k++) {
+            for (int k = 0; length >= POINTS - 5 && k < 2 + with_run; k++) {
                 odd.fault = faults[k];
                 FAILS(bs_permutation_apply(p, &array, 1, length), BS_ERROR_NOT_A_BIJECTION, "");
                 FAILS(bs_permutation_unapply(p, &array, 1, length), BS_ERROR_NOT_A_BIJECTION, "");
                 FAILS(bs_permutation_range(p, 0, length, order), BS_ERROR_NOT_A_BIJECTION, "");
                 CHECK(are_in_order(items, length));
             }
+            /* A value that is no point ends every call, even where there is no item. */
             odd.fault = OUT_OF_RANGE;
-            uint64_t item = 0;
-            if (length == POINTS) {
-                FAILS(bs_permutation_get(p, 1000, &item), BS_ERROR_NOT_A_BIJECTION, "bijection");
+            uint64_t number = 77;
+            if (length >= POINTS - 5) {
+                const uint64_t place = (POINTS - 4) * (POINTS - 209715) % POINTS;
+                FAILS(bs_permutation_range(p, 1, length - 1, order), BS_ERROR_NOT_A_BIJECTION, "domain");
+                FAILS(bs_permutation_get(p, place, &number), BS_ERROR_NOT_A_BIJECTION, "domain");
+                FAILS(bs_permutation_get(q, 1000, &number), BS_ERROR_NOT_A_BIJECTION, "domain");
+                FAILS(bs_permutation_position(p, 1000, &number), BS_ERROR_NOT_A_BIJECTION, "domain");
+                CHECK(number == 77);
             }
             odd.fault = NONE;
             free(order);
