@@ -104,13 +104,13 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 
   /**
-   * One worker's share: the items at the places from `length * rank / world` up to, but not
-   * including, `length * (rank + 1) / world`, both rounded down.
+   * One worker's share: the items at the places from `length * rank / ranks` up to, but not
+   * including, `length * (rank + 1) / ranks`, both rounded down.
    */
-  shard(rank: number, world: number): Places<N> {
-    const [of, among] = [word(rank, "the rank"), word(world, "the number of ranks")];
+  shard(rank: number, ranks: number): Places<N> {
+    const [of, among] = [word(rank, "the rank"), word(ranks, "the number of ranks")];
     if (of >= among) {
-      throw new RangeError(`there is no rank ${rank} among ${world}: ranks are counted from 0`);
+      throw new RangeError(`there is no rank ${rank} among ${ranks}: ranks are counted from 0`);
     }
     return new Places(this, (this.#length * of) / among, (this.#length * (of + 1n)) / among);
   }

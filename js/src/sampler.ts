@@ -16,7 +16,7 @@ export interface SamplerOptions {
   /** This rank, counted from 0: 0 unless it is given. */
   readonly rank?: number;
   /** The number of ranks: 1 unless it is given. */
-  readonly world?: number;
+  readonly ranks?: number;
   /** The number of items that a rank takes in a step: 1 unless it is given. */
   readonly batch?: number;
   /** `"pad"` unless it is given. */
@@ -31,16 +31,17 @@ export class Sampler implements Iterable<number[]> {
   readonly #batch: number;
 
   constructor(options: SamplerOptions) {
-    const { length, seed, rank = 0, world = 1, batch = 1, tail = "pad", order = "shuffled" } = options;
+    const { length, seed, rank = 0, ranks = 1, batch = 1, tail = "pad", order = "shuffled" } = options;
     const { block, window } = typeof order === "string" ? { block: 0, window: 0 } : order;
-    const counts = { length, world, batch, ...(typeof order === "string" ? {} : { block, window }) };
+    const blocks = typeof order === "string" ? {} : { block, window };
+    const counts = { length, "number of ranks": ranks, batch, ...blocks };
     for (const [name, count] of Object.entries(counts)) {
       if (!(Number.isInteger(count) && count >= 1)) {
         throw new RangeError(`the ${name} is ${count}: it has to be an integer of at least 1`);
       }
     }
-    if (!(Number.isInteger(rank) && rank >= 0 && rank < world)) {
-      throw new RangeError(`there is no rank ${rank} among ${world}: ranks are counted from 0`);
+    if (!(Number.isInteger(rank) && rank >= 0 && rank < ranks)) {
+      throw new RangeError(`there is no rank ${rank} among ${ranks}: ranks are counted from 0`);
     }
     const isOrder = typeof order === "object" || order === "shuffled" || order === "sequential";
     if (!TAILS.includes(tail) || !isOrder) {
@@ -49,14 +50,14 @@ export class Sampler implements Iterable<number[]> {
     if (batch > 2 ** 28) {
       throw new RangeError(`a batch of ${batch} items was asked for: it has at most 2^28`);
     }
-    const numbers = Object.entries({ length, rank, world, batch, block, window });
+    const numbers = Object.entries({ length, rank, "number of ranks": ranks, batch, block, window });
     const wide = numbers.map(([name, number]) => word(number, `the ${name}`));
     const isKey = writeSeed(seed, undefined);
     wideBuffer().set(wide, 5);
     const kind = typeof order === "object" ? 1 : order === "shuffled" ? 0 : 2;
     this.#sampler = wasm.sampler(isKey, TAILS.indexOf(tail), kind);
     if (this.#sampler === 0) {
-      throw new RangeError(`${world} ranks with batches of ${batch} take 2^64 items or more`);
+      throw new RangeError(`${ranks} ranks with batches of ${batch} take 2^64 items or more`);
     }
     this.#batch = batch;
     const sampler = this.#sampler;

@@ -153,7 +153,7 @@ function vectors(chapters: Record<string, Chapter>): void {
       length: Number(of["length"]),
       seed: seedOfText(of["seed"]!)[0],
       rank: of["rank"] ?? 0,
-      world: of["world"] ?? 1,
+      ranks: of["world"] ?? 1,
       batch: of["batch"] ?? 1,
       tail: (of["tail"] as Tail | undefined) ?? "pad",
       order: order === "blocks" ? blocks() : order,
@@ -288,7 +288,7 @@ function refusals(): void {
   refused(() => new Sampler({ ...options, batch: 0 }), "batch");
   refused(() => new Sampler({ ...options, tail: "long" as Tail }), "long");
   refused(() => new Sampler({ ...options, order: { block: 0, window: 1 } }), "block");
-  refused(() => new Sampler({ ...options, world: 2 ** 53, batch: 2 ** 20 }), "2^64");
+  refused(() => new Sampler({ ...options, ranks: 2 ** 53, batch: 2 ** 20 }), "2^64");
   refused(() => new Sampler(options).resume("x".repeat(1e6)), "state");
   refused(() => new Sampler(options).resume("\u{1f600}-0-0-0"), "state");
   const s = new Sampler({ ...options, batch: 4 });

@@ -265,13 +265,13 @@ typedef struct bs_sampler_options {
      */
     const uint8_t *key;
     /**
-     * This rank: from 0 to `world - 1`.
+     * This rank: from 0 to `ranks - 1`.
      */
     uint64_t rank;
     /**
      * The number of ranks: at least 1.
      */
-    uint64_t world;
+    uint64_t ranks;
     /**
      * The number of items that a rank takes in a step: at least 1.
      */
@@ -602,7 +602,7 @@ bs_status bs_permutation_range_u32(const struct bs_permutation *permutation,
 
 /**
  * Writes the first place of a worker's share to `*first`, and the number of its places to
- * `*count`. The shares of the ranks 0 to `world - 1` are the places in order, and differ in length
+ * `*count`. The shares of the ranks 0 to `ranks - 1` are the places in order, and differ in length
  * by at most 1.
  *
  * # Safety
@@ -612,7 +612,7 @@ bs_status bs_permutation_range_u32(const struct bs_permutation *permutation,
  */
 bs_status bs_permutation_shard(const struct bs_permutation *permutation,
                                uint64_t rank,
-                               uint64_t world,
+                               uint64_t ranks,
                                uint64_t *first,
                                uint64_t *count);
 

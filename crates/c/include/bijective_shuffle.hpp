@@ -238,9 +238,9 @@ public:
     }
 
     // The first place of a worker's share, and the number of its places.
-    std::pair<std::uint64_t, std::uint64_t> shard(std::uint64_t rank, std::uint64_t world) const {
+    std::pair<std::uint64_t, std::uint64_t> shard(std::uint64_t rank, std::uint64_t ranks) const {
         std::pair<std::uint64_t, std::uint64_t> share;
-        check(bs_permutation_shard(handle_.get(), rank, world, &share.first, &share.second));
+        check(bs_permutation_shard(handle_.get(), rank, ranks, &share.first, &share.second));
         return share;
     }
 

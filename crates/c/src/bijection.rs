@@ -83,9 +83,9 @@ impl Custom {
         Ok(Self(Arc::new(Functions { given, forward, inverse })))
     }
 
-    /// A value that is a point. Any other ends the call here: since it is above the length, it would
-    /// pass for the value of a slot without an item, and the function may have failed at one with an
-    /// item. No item has moved yet: the library evaluates all that it moves items by beforehand.
+    /// A value that is a point. Any other ends the call here: as it is above the length, it would
+    /// pass for the value of a slot without an item, and the function may have failed at one with
+    /// an item. No item has moved yet: the library evaluates all that it moves items by beforehand.
     fn point(&self, value: u64) -> u64 {
         if value > self.0.given.last {
             resume_unwind(Box::new(not_a_bijection()));

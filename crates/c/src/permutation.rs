@@ -383,7 +383,7 @@ fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failu
 }
 
 /// Writes the first place of a worker's share to `*first`, and the number of its places to
-/// `*count`. The shares of the ranks 0 to `world - 1` are the places in order, and differ in length
+/// `*count`. The shares of the ranks 0 to `ranks - 1` are the places in order, and differ in length
 /// by at most 1.
 ///
 /// # Safety
@@ -394,7 +394,7 @@ fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failu
 pub unsafe extern "C" fn bs_permutation_shard(
     permutation: *const Permutation,
     rank: u64,
-    world: u64,
+    ranks: u64,
     first: *mut u64,
     count: *mut u64,
 ) -> Status {
@@ -403,12 +403,12 @@ pub unsafe extern "C" fn bs_permutation_shard(
         check(count, "the number of places")?;
         // SAFETY: as the caller promises.
         let len = u128::from(unsafe { order(permutation) }?.len());
-        if rank >= world {
-            let text = format!("there is no rank {rank} among {world}: ranks are counted from 0");
+        if rank >= ranks {
+            let text = format!("there is no rank {rank} among {ranks}: ranks are counted from 0");
             return Err(Failure::new(BS_ERROR_RANGE, text));
         }
         // At most the length.
-        let bound = |rank: u128| (len * rank / u128::from(world)) as u64;
+        let bound = |rank: u128| (len * rank / u128::from(ranks)) as u64;
         let (start, end) = (bound(u128::from(rank)), bound(u128::from(rank) + 1));
         // SAFETY: as the caller promises.
         unsafe { memory::write(first, start, "the first place") }?;

@@ -209,7 +209,7 @@ static void samplers_and_generators() {
     bs_sampler_options options{};
     options.length = 10;
     options.seed = 42;
-    options.world = 3;
+    options.ranks = 3;
     options.batch = 2;
     bs::sampler sampler(options);
     std::vector<std::uint64_t> batch;

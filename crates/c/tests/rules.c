@@ -195,7 +195,7 @@ static void samplers(void) {
     options.seed = 42;
     options.batch = 4;
     FAILS(bs_sampler_new(&options, &s), BS_ERROR_RANGE, "rank");
-    options.world = 1;
+    options.ranks = 1;
     options.tail = 4;
     FAILS(bs_sampler_new(&options, &s), BS_ERROR_ARGUMENT, "no tail 4");
     options.tail = BS_TAIL_SHORT;

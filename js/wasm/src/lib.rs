@@ -210,21 +210,21 @@ pub struct Batches {
     batch: Vec<u64>,
 }
 
-/// Makes a sampler of the seed and, behind it, the numbers in the buffer: the length, rank, world,
-/// batch, block and window. `tail` is the number of a tail. `order` is 0 for items that are
-/// shuffled, 1 for blocks, and 2 for items as they are. Returns null if the numbers do not fit each
-/// other.
+/// Makes a sampler of the seed and, behind it, the numbers in the buffer: the length, the rank, the
+/// number of ranks, the batch, block and window. `tail` is the number of a tail. `order` is 0 for
+/// items that are shuffled, 1 for blocks, and 2 for items as they are. Returns null if the numbers
+/// do not fit each other.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampler(is_key: u32, tail: u32, order: u32) -> *mut Batches {
     let seed = seed(is_key);
-    let &mut [_, _, _, _, _, len, rank, world, batch, block, window, ..] = words();
+    let &mut [_, _, _, _, _, len, rank, ranks, batch, block, window, ..] = words();
     let tail = match tail {
         0 => Tail::Pad,
         1 => Tail::Short,
         2 => Tail::Fill,
         _ => Tail::Drop,
     };
-    let builder = Sampler::builder(len, seed).rank(rank, world).batch(batch).tail(tail);
+    let builder = Sampler::builder(len, seed).rank(rank, ranks).batch(batch).tail(tail);
     let builder = match order {
         0 => builder,
         1 => {
