@@ -15,6 +15,7 @@ const back: bigint | undefined = wide.inverse().at(big ?? 0n);
 
 const sampler = new Sampler({ length: 10, seed: 42, ranks: 3, batch: 2, tail: "pad" });
 const batches: number[][] = [...sampler];
+sampler.free();
 const drawn: string[] = sample(words, 2, 7);
 const id: string = new Ids(new Uint8Array(32), { bits: 32 }).toText(1001);
 
