@@ -320,7 +320,7 @@ private:
     }
 
     void check(bs_status status) const {
-        // The status of a call whose functions throw. Of others, none of this call was caught.
+        // Every call whose functions throw ends with this status; with another, none has thrown.
         if (status == BS_ERROR_NOT_A_BIJECTION && caught_) {
             // Read before what was thrown is freed.
             const error failure(status, bs_error_text());
