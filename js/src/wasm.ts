@@ -78,9 +78,10 @@ export class Handle {
   }
 
   free(): void {
-    if (this.#address === 0) return;
-    handles.unregister(this);
-    this.#free(this.#address);
+    const address = this.#address;
+    if (address === 0) return;
     this.#address = 0;
+    handles.unregister(this);
+    this.#free(address);
   }
 }
