@@ -152,7 +152,7 @@ function ordersOf(of: Case): Orders {
 }
 
 function samplerOf(of: Case): Sampler {
-  const [rank, world, batch] = ["rank", "world", "batch"].map((name) => BigInt(of.count(name))) as [
+  const [rank, ranks, batch] = ["rank", "world", "batch"].map((name) => BigInt(of.count(name))) as [
     bigint,
     bigint,
     bigint,
@@ -160,7 +160,7 @@ function samplerOf(of: Case): Sampler {
   return new Sampler(
     of.length(),
     of.seed(),
-    { rank, world, batch, tail: of.text("tail") as Tail },
+    { rank, ranks, batch, tail: of.text("tail") as Tail },
     ordersOf(of),
   );
 }
@@ -341,8 +341,8 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
       equal(sampler.state(), of.text("after"));
     },
     refused_states: (of) => {
-      const ranks = { rank: 0n, world: 1n, batch: 1n, tail: "pad" } as const;
-      const sampler = new Sampler(of.length(), of.seed(), ranks, ordersOf(of));
+      const by = { rank: 0n, ranks: 1n, batch: 1n, tail: "pad" } as const;
+      const sampler = new Sampler(of.length(), of.seed(), by, ordersOf(of));
       equal(sampler.resume(of.text("text")), false);
     },
   },

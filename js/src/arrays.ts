@@ -29,12 +29,16 @@ const MANY = 1 << 17;
 /** The slots or indexes of a bucket, whose items fit the second cache. */
 const BUCKET_BITS = 14;
 
+/** The slots whose items the module gives at a time. */
+const SLOTS = 2n * BigInt(ROOM);
+
 /** The most buckets of usual size: each has a cache line that is written to. */
 const MOST_BUCKETS_BITS = 12;
 
 /**
  * Shuffles an array in place, and returns it: the item that was at index `p[k]` is then at place
- * `k`, for the permutation `p = new Permutation(array.length, seed, options)`.
+ * `k`, for the permutation `p = new Permutation(array.length, seed, options)`. Holes of a sparse
+ * array become items that are `undefined`.
  */
 export function shuffle<A extends unknown[] | TypedArray>(
   array: A,
@@ -68,19 +72,19 @@ function reorder(
   if (length > 2 ** 32) {
     throw new RangeError(`an array of ${length} items was given: at most 2^32 can be shuffled`);
   }
-  const items = wasm.items(BigInt(length), writeSeed(seed, options));
+  const order = wasm.order(0, BigInt(length), writeSeed(seed, options));
   try {
     const moved = (Array.isArray(array) ? array : raw(array)) as ArrayOf<unknown>;
     if (length < MANY || Array.isArray(array)) {
-      reorderAtOnce(moved, items, isUndo);
+      reorderAtOnce(moved, order, isUndo);
     } else if (isUndo) {
-      undoByBuckets(moved, items);
-    } else if (!shuffleByBuckets(moved, items)) {
+      undoByBuckets(moved, order);
+    } else if (!shuffleByBuckets(moved, order)) {
       // The buckets hold more than they can be expected to get, so this does not happen.
-      reorderAtOnce(moved, items, false);
+      reorderAtOnce(moved, order, false);
     }
   } finally {
-    wasm.items_free(items);
+    wasm.order_free(order);
   }
 }
 
@@ -115,15 +119,17 @@ function alike<T>(array: ArrayOf<T>, length: number): ArrayOf<T> {
 }
 
 /** Looks up each item where it was. */
-function reorderAtOnce<T>(array: ArrayOf<T>, items: number, isUndo: boolean): void {
+function reorderAtOnce<T>(array: ArrayOf<T>, order: number, isUndo: boolean): void {
   const before = array.slice();
-  for (let place = 0, count; (count = wasm.items_next(items)) > 0; place += count) {
+  let place = 0;
+  for (let slot = 0n, count; (count = wasm.order_items(order, slot)) >= 0; slot += SLOTS) {
     const indexes = narrowBuffer();
     if (isUndo) {
       for (let k = 0; k < count; k++) array[indexes[k]!] = before[place + k]!;
     } else {
       for (let k = 0; k < count; k++) array[place + k] = before[indexes[k]!]!;
     }
+    place += count;
   }
 }
 
@@ -140,7 +146,7 @@ function arrayOfLows(bits: number, length: number): Uint16Array | Uint32Array {
  * Reads the items in order, puts each into the bucket of its slot, and then writes the buckets in
  * order. Returns whether there was room in all buckets; if not, nothing has moved.
  */
-function shuffleByBuckets<T>(array: ArrayOf<T>, items: number): boolean {
+function shuffleByBuckets<T>(array: ArrayOf<T>, order: number): boolean {
   const { length } = array;
   const bits = 32 - Math.clz32(length - 1);
   const shift = bucketBits(bits);
@@ -155,7 +161,7 @@ function shuffleByBuckets<T>(array: ArrayOf<T>, items: number): boolean {
 
   for (let first = 0; first < length; first += 2 * ROOM) {
     const count = Math.min(length - first, 2 * ROOM);
-    wasm.items_slots(items, first, count);
+    wasm.order_slots(order, first, count);
     const given = narrowBuffer();
     for (let k = 0; k < count; k++) {
       const slot = given[k]!;
@@ -184,7 +190,7 @@ function shuffleByBuckets<T>(array: ArrayOf<T>, items: number): boolean {
 }
 
 /** Reads the items in order, puts each into the bucket of its index, and writes each to its index. */
-function undoByBuckets<T>(array: ArrayOf<T>, items: number): void {
+function undoByBuckets<T>(array: ArrayOf<T>, order: number): void {
   const { length } = array;
   const shift = bucketBits(32 - Math.clz32(length - 1));
   const size = 2 ** shift;
@@ -194,7 +200,8 @@ function undoByBuckets<T>(array: ArrayOf<T>, items: number): void {
   const ends = new Float64Array(buckets);
   for (let b = 0; b < buckets; b++) ends[b] = b * size;
 
-  for (let place = 0, count; (count = wasm.items_next(items)) > 0; place += count) {
+  let place = 0;
+  for (let slot = 0n, count; (count = wasm.order_items(order, slot)) >= 0; slot += SLOTS) {
     const indexes = narrowBuffer();
     for (let k = 0; k < count; k++) {
       const index = indexes[k]!;
@@ -202,6 +209,7 @@ function undoByBuckets<T>(array: ArrayOf<T>, items: number): void {
       bucketed[at] = array[place + k]!;
       lows[at] = index & (size - 1);
     }
+    place += count;
   }
   for (let b = 0; b < buckets; b++) {
     const start = b * size;

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // Ids that do not show their order.
 
 import { Permutation } from "./permutation.ts";
@@ -65,6 +66,19 @@ export class Ids {
       throw new RangeError(`"${text}" is no id of ${this.#bits} bits`);
     }
     return this.decode(id);
+  }
+
+  /**
+   * Gives back the memory that the map takes in the module, which is otherwise given back some time
+   * after the map has gone. It cannot be used afterwards.
+   */
+  free(): void {
+    this.#map.free();
+  }
+
+  /** `using ids = ..` frees the map. */
+  [Symbol.dispose](): void {
+    this.free();
   }
 
   #outside(number: number): RangeError {

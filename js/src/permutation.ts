@@ -1,7 +1,8 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // Permutations with random access.
 
 import { type Options, type Seed, word, writeSeed } from "./seed.ts";
-import { ROOM, freeWith, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
+import { Handle, ROOM, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
 
 /** The items of a permutation: BigInts if its length is one, and otherwise numbers. */
 export type Item<N extends number | bigint> = N extends bigint ? bigint : number;
@@ -14,8 +15,6 @@ interface Parts<N extends number | bigint> {
   readonly length: N;
   readonly order: number;
   readonly isWalk: boolean;
-  readonly seed: Seed;
-  readonly options: Options | undefined;
   readonly isInverse: boolean;
 }
 
@@ -30,6 +29,7 @@ const PARTS = Symbol("parts");
  */
 export class Permutation<N extends number | bigint = number> implements Iterable<Item<N>> {
   readonly #parts: Parts<N>;
+  readonly #order: Handle;
   readonly #length: bigint;
   readonly #isTooLong: boolean;
 
@@ -46,7 +46,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     const { order, isWalk } = this.#parts;
     const isAtHand = isWalk || (this.#length & (this.#length - 1n)) === 0n;
     this.#isTooLong = !isAtHand && this.#length > MOST_INDEXED;
-    freeWith(this, () => wasm.order_free(order));
+    this.#order = new Handle(this, order, wasm.order_free);
   }
 
   /** Another order, in which any place of any length is looked up at once. */
@@ -68,35 +68,43 @@ export class Permutation<N extends number | bigint = number> implements Iterable
    * such place.
    */
   at(place: number | bigint): Item<N> | undefined {
-    const { length, order } = this.#parts;
+    const { length } = this.#parts;
     if (typeof place === "number" && typeof length === "number") {
       const from = place < 0 ? place + length : place;
       if (!(from >= 0 && from < length)) return undefined;
       if (!Number.isInteger(from)) throw new RangeError(`${place} is no place: it is no integer`);
       this.#checkIndex();
-      return wasm.order_look_up(order, from, 0) as Item<N>;
+      return wasm.order_look_up(this.#order.address, from, 0) as Item<N>;
+    }
+    if (typeof place === "number" && !Number.isInteger(place)) {
+      if (!Number.isFinite(place)) return undefined;
+      throw new RangeError(`${place} is no place: it is no integer`);
     }
     const from = BigInt(place) < 0n ? BigInt(place) + this.#length : BigInt(place);
     if (from < 0n || from >= this.#length) return undefined;
     this.#checkIndex();
-    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(order, from, 0)));
+    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(this.#order.address, from, 0)));
   }
 
   /** The place of an item: `at(positionOf(item)) === item`; `undefined` if there is no such item. */
   positionOf(item: number | bigint): Item<N> | undefined {
-    const { length, order } = this.#parts;
+    const { length } = this.#parts;
+    if (typeof item === "number" && !Number.isInteger(item)) return undefined;
     if (typeof item === "number" && typeof length === "number") {
-      if (!(item >= 0 && item < length && Number.isInteger(item))) return undefined;
+      if (!(item >= 0 && item < length)) return undefined;
       this.#checkIndex();
-      return wasm.order_look_up(order, item, 1) as Item<N>;
+      return wasm.order_look_up(this.#order.address, item, 1) as Item<N>;
     }
     const wide = BigInt(item);
     if (wide < 0n || wide >= this.#length) return undefined;
     this.#checkIndex();
-    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(order, wide, 1)));
+    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(this.#order.address, wide, 1)));
   }
 
-  /** The items from place `start` up to, but not including, `end`, as `Array.prototype.slice`. */
+  /**
+   * The items from place `start` up to, but not including, `end`. As in `Array.prototype.slice`,
+   * negative places are counted from the end, and numbers are rounded towards 0 and to the length.
+   */
   slice(start: number | bigint = 0, end?: number | bigint): Item<N>[] {
     const from = this.#bound(start);
     const to = end === undefined ? this.#length : this.#bound(end);
@@ -104,21 +112,35 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 
   /**
-   * One worker's share: the items at the places from `length * rank / world` up to, but not
-   * including, `length * (rank + 1) / world`, both rounded down.
+   * One worker's share: the items at the places from `length * rank / ranks` up to, but not
+   * including, `length * (rank + 1) / ranks`, both rounded down.
    */
-  shard(rank: number, world: number): Places<N> {
-    const [of, among] = [word(rank, "the rank"), word(world, "the number of ranks")];
+  shard(rank: number, ranks: number): Places<N> {
+    const [of, among] = [word(rank, "the rank"), word(ranks, "the number of ranks")];
     if (of >= among) {
-      throw new RangeError(`there is no rank ${rank} among ${world}: ranks are counted from 0`);
+      throw new RangeError(`there is no rank ${rank} among ${ranks}: ranks are counted from 0`);
     }
     return new Places(this, (this.#length * of) / among, (this.#length * (of + 1n)) / among);
   }
 
   /** The permutation that undoes this one: its item at place `k` is the place of item `k`. */
   inverse(): Permutation<N> {
-    const { order, isInverse } = this.#parts;
-    return ofParts({ ...this.#parts, order: wasm.order_inverse(order), isInverse: !isInverse });
+    const order = wasm.order_inverse(this.#order.address);
+    return ofParts({ ...this.#parts, order, isInverse: !this.#parts.isInverse });
+  }
+
+  /**
+   * Gives back the memory that the permutation takes in the module, which is otherwise given back
+   * some time after the permutation has gone, and never within a loop that does not wait. Items
+   * cannot be had afterwards, except by its inverse.
+   */
+  free(): void {
+    this.#order.free();
+  }
+
+  /** `using p = ..` frees the permutation. */
+  [Symbol.dispose](): void {
+    this.free();
   }
 
   /** All items in order, in constant memory. */
@@ -132,7 +154,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     if (from < to) this.#checkIndex();
     for (let first = from; first < to; ) {
       const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));
-      wasm.order_run(this.#parts.order, first, count);
+      wasm.order_run(this.#order.address, first, count);
       // The buffer may be written to between two items.
       yield* this.#items(wideBuffer().slice(0, count));
       first += BigInt(count);
@@ -141,18 +163,14 @@ export class Permutation<N extends number | bigint = number> implements Iterable
 
   /** The items of a shuffle's order, without an index. */
   *#all(): Generator<Item<N>, void, undefined> {
-    const { seed, options } = this.#parts;
-    const items = wasm.items(this.#length, writeSeed(seed, options));
     const isNarrow = this.#length <= 1n << 32n && typeof this.length === "number";
-    try {
-      for (;;) {
-        const count = isNarrow ? wasm.items_next(items) : wasm.items_next_wide(items);
-        if (count === 0) return;
-        if (isNarrow) yield* narrowBuffer().slice(0, count) as unknown as Item<N>[];
-        else yield* this.#items(wideBuffer().slice(0, count));
-      }
-    } finally {
-      wasm.items_free(items);
+    const slots = BigInt(isNarrow ? 2 * ROOM : ROOM);
+    for (let slot = 0n; slot < 1n << 64n; slot += slots) {
+      const { address } = this.#order;
+      const count = isNarrow ? wasm.order_items(address, slot) : wasm.order_items_wide(address, slot);
+      if (count < 0) return;
+      if (isNarrow) yield* narrowBuffer().slice(0, count) as unknown as Item<N>[];
+      else yield* this.#items(wideBuffer().slice(0, count));
     }
   }
 
@@ -165,7 +183,8 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 
   #bound(place: number | bigint): bigint {
-    const from = BigInt(place) < 0n ? BigInt(place) + this.#length : BigInt(place);
+    const whole = typeof place === "bigint" ? place : wholePlace(place);
+    const from = whole < 0n ? whole + this.#length : whole;
     return from < 0n ? 0n : from > this.#length ? this.#length : from;
   }
 
@@ -179,6 +198,11 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 }
 
+/** A place that is a number, rounded towards 0. NaN is 0, and infinity is beyond any length. */
+function wholePlace(place: number): bigint {
+  return BigInt(Math.max(-(2 ** 64), Math.min(2 ** 64, Math.trunc(place) || 0)));
+}
+
 function make<N extends number | bigint>(
   isWalk: boolean,
   length: N,
@@ -186,10 +210,8 @@ function make<N extends number | bigint>(
   options: Options | undefined,
 ): Parts<N> {
   const wide = word(length, "the length");
-  // A key may change after this.
-  const kept = seed instanceof Uint8Array ? seed.slice() : seed;
-  const order = wasm.order(isWalk ? 1 : 0, wide, writeSeed(kept, options));
-  return { length, order, isWalk, seed: kept, options, isInverse: false };
+  const order = wasm.order(isWalk ? 1 : 0, wide, writeSeed(seed, options));
+  return { length, order, isWalk, isInverse: false };
 }
 
 function ofParts<N extends number | bigint>(parts: Parts<N>): Permutation<N> {
@@ -252,6 +274,11 @@ export function sample<T>(
   if (!(Number.isInteger(count) && count >= 0 && count <= length)) {
     throw new RangeError(`${count} of ${length} items were asked for: there are not so many`);
   }
-  const indexes = Permutation.walk(length, seed, options).slice(0, count);
-  return typeof from === "number" ? indexes : indexes.map((index) => from[index]!);
+  const order = Permutation.walk(length, seed, options);
+  try {
+    const indexes = order.slice(0, count);
+    return typeof from === "number" ? indexes : indexes.map((index) => from[index]!);
+  } finally {
+    order.free();
+  }
 }

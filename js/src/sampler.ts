@@ -1,12 +1,15 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // The order of samples for training, over ranks, with a state.
 
 import { type Seed, word, writeSeed } from "./seed.ts";
-import { freeWith, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
+import { Handle, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
 
 /** What happens in the last step of an epoch if fewer items are left than a step takes. */
 export type Tail = "pad" | "short" | "fill" | "drop";
 
 const TAILS: readonly Tail[] = ["pad", "short", "fill", "drop"];
+
+const OPTIONS = new Set(["length", "seed", "rank", "ranks", "batch", "tail", "order"]);
 
 /** What a {@link Sampler} deals out, and to whom. */
 export interface SamplerOptions {
@@ -16,7 +19,7 @@ export interface SamplerOptions {
   /** This rank, counted from 0: 0 unless it is given. */
   readonly rank?: number;
   /** The number of ranks: 1 unless it is given. */
-  readonly world?: number;
+  readonly ranks?: number;
   /** The number of items that a rank takes in a step: 1 unless it is given. */
   readonly batch?: number;
   /** `"pad"` unless it is given. */
@@ -27,20 +30,24 @@ export interface SamplerOptions {
 
 /** Deals out the items of one epoch after another to ranks, in batches. */
 export class Sampler implements Iterable<number[]> {
-  readonly #sampler: number;
+  readonly #sampler: Handle;
   readonly #batch: number;
 
   constructor(options: SamplerOptions) {
-    const { length, seed, rank = 0, world = 1, batch = 1, tail = "pad", order = "shuffled" } = options;
+    for (const name of Object.keys(options)) {
+      if (!OPTIONS.has(name)) throw new TypeError(`a sampler has no option "${name}"`);
+    }
+    const { length, seed, rank = 0, ranks = 1, batch = 1, tail = "pad", order = "shuffled" } = options;
     const { block, window } = typeof order === "string" ? { block: 0, window: 0 } : order;
-    const counts = { length, world, batch, ...(typeof order === "string" ? {} : { block, window }) };
+    const blocks = typeof order === "string" ? {} : { block, window };
+    const counts = { length, "number of ranks": ranks, batch, ...blocks };
     for (const [name, count] of Object.entries(counts)) {
       if (!(Number.isInteger(count) && count >= 1)) {
         throw new RangeError(`the ${name} is ${count}: it has to be an integer of at least 1`);
       }
     }
-    if (!(Number.isInteger(rank) && rank >= 0 && rank < world)) {
-      throw new RangeError(`there is no rank ${rank} among ${world}: ranks are counted from 0`);
+    if (!(Number.isInteger(rank) && rank >= 0 && rank < ranks)) {
+      throw new RangeError(`there is no rank ${rank} among ${ranks}: ranks are counted from 0`);
     }
     const isOrder = typeof order === "object" || order === "shuffled" || order === "sequential";
     if (!TAILS.includes(tail) || !isOrder) {
@@ -49,30 +56,26 @@ export class Sampler implements Iterable<number[]> {
     if (batch > 2 ** 28) {
       throw new RangeError(`a batch of ${batch} items was asked for: it has at most 2^28`);
     }
-    const numbers = Object.entries({ length, rank, world, batch, block, window });
+    const numbers = Object.entries({ length, rank, "number of ranks": ranks, batch, block, window });
     const wide = numbers.map(([name, number]) => word(number, `the ${name}`));
     const isKey = writeSeed(seed, undefined);
     wideBuffer().set(wide, 5);
     const kind = typeof order === "object" ? 1 : order === "shuffled" ? 0 : 2;
-    this.#sampler = wasm.sampler(isKey, TAILS.indexOf(tail), kind);
-    if (this.#sampler === 0) {
-      throw new RangeError(`${world} ranks with batches of ${batch} take 2^64 items or more`);
+    const sampler = wasm.sampler(isKey, TAILS.indexOf(tail), kind);
+    if (sampler === 0) {
+      throw new RangeError(`${ranks} ranks with batches of ${batch} take 2^64 items or more`);
     }
     this.#batch = batch;
-    const sampler = this.#sampler;
-    freeWith(this, () => wasm.sampler_free(sampler));
+    this.#sampler = new Handle(this, sampler, wasm.sampler_free);
   }
 
   /** This rank's next batch, which may be empty with the tail `"short"`; `undefined` at the end. */
   next(): number[] | undefined {
-    const count = wasm.sampler_next(this.#sampler);
+    const { address } = this.#sampler;
+    const count = wasm.sampler_next(address);
     if (count === -1) return undefined;
     if (count < 0) throw new RangeError(`there is no memory for a batch of ${this.#batch} items`);
-    const items = new BigUint64Array(
-      wasm.memory.buffer,
-      wasm.sampler_batch(this.#sampler),
-      count,
-    );
+    const items = new BigUint64Array(wasm.memory.buffer, wasm.sampler_batch(address), count);
     return Array.from(items, Number);
   }
 
@@ -117,7 +120,7 @@ export class Sampler implements Iterable<number[]> {
    * any rank, number of ranks, batch and tail.
    */
   get state(): string {
-    const length = wasm.sampler_state(this.#sampler);
+    const length = wasm.sampler_state(this.#sampler.address);
     return String.fromCharCode(...narrowBuffer().slice(0, length));
   }
 
@@ -126,21 +129,34 @@ export class Sampler implements Iterable<number[]> {
     const characters = Array.from(state, (character) => character.codePointAt(0)!);
     if (characters.length <= 100) {
       narrowBuffer().set(characters);
-      if (wasm.sampler_resume(this.#sampler, characters.length)) return;
+      if (wasm.sampler_resume(this.#sampler.address, characters.length)) return;
     }
     throw new RangeError(
       `"${state.slice(0, 100)}" is no state, or that of a sampler with another length, seed or order`,
     );
   }
 
+  /**
+   * Gives back the memory that the sampler takes in the module, which is otherwise given back some
+   * time after the sampler has gone. It cannot be used afterwards.
+   */
+  free(): void {
+    this.#sampler.free();
+  }
+
+  /** `using s = ..` frees the sampler. */
+  [Symbol.dispose](): void {
+    this.free();
+  }
+
   #setEpoch(epoch: bigint): void {
-    if (!wasm.sampler_set_epoch(this.#sampler, epoch)) {
+    if (!wasm.sampler_set_epoch(this.#sampler.address, epoch)) {
       throw new RangeError(`the order of epoch ${epoch} cannot be drawn`);
     }
   }
 
   #numbers(): BigUint64Array {
-    wasm.sampler_numbers(this.#sampler);
+    wasm.sampler_numbers(this.#sampler.address);
     return wideBuffer();
   }
 }

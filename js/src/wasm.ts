@@ -10,11 +10,9 @@ export interface Exports {
   order_look_up(order: number, place: number, isItem: number): number;
   order_look_up_wide(order: number, place: bigint, isItem: number): bigint;
   order_run(order: number, first: bigint, count: number): void;
-  items(length: bigint, isKey: number): number;
-  items_next(items: number): number;
-  items_next_wide(items: number): number;
-  items_slots(items: number, first: number, count: number): void;
-  items_free(items: number): void;
+  order_items(order: number, slot: bigint): number;
+  order_items_wide(order: number, slot: bigint): number;
+  order_slots(order: number, first: number, count: number): void;
   sampler(isKey: number, tail: number, order: number): number;
   sampler_free(sampler: number): void;
   sampler_next(sampler: number): number;
@@ -60,9 +58,30 @@ export function narrowBuffer(): Uint32Array {
   return narrow;
 }
 
-const objects = new FinalizationRegistry<() => void>((free) => free());
+const handles = new FinalizationRegistry<Handle>((handle) => handle.free());
 
-/** Frees an object of the module after one of JavaScript has gone. */
-export function freeWith(owner: object, free: () => void): void {
-  objects.register(owner, free);
+/** An object of the module, which is freed once: on request, or after its owner has gone. */
+export class Handle {
+  #address: number;
+  readonly #free: (address: number) => void;
+
+  constructor(owner: object, address: number, free: (address: number) => void) {
+    this.#address = address;
+    this.#free = free;
+    handles.register(owner, this, this);
+  }
+
+  /** Where it is in the module's memory. */
+  get address(): number {
+    if (this.#address === 0) throw new TypeError("this object has been freed: make another one");
+    return this.#address;
+  }
+
+  free(): void {
+    const address = this.#address;
+    if (address === 0) return;
+    this.#address = 0;
+    handles.unregister(this);
+    this.#free(address);
+  }
 }

@@ -153,7 +153,7 @@ function vectors(chapters: Record<string, Chapter>): void {
       length: Number(of["length"]),
       seed: seedOfText(of["seed"]!)[0],
       rank: of["rank"] ?? 0,
-      world: of["world"] ?? 1,
+      ranks: of["world"] ?? 1,
       batch: of["batch"] ?? 1,
       tail: (of["tail"] as Tail | undefined) ?? "pad",
       order: order === "blocks" ? blocks() : order,
@@ -288,7 +288,9 @@ function refusals(): void {
   refused(() => new Sampler({ ...options, batch: 0 }), "batch");
   refused(() => new Sampler({ ...options, tail: "long" as Tail }), "long");
   refused(() => new Sampler({ ...options, order: { block: 0, window: 1 } }), "block");
-  refused(() => new Sampler({ ...options, world: 2 ** 53, batch: 2 ** 20 }), "2^64");
+  refused(() => new Sampler({ ...options, ranks: 0 }), "number of ranks is 0");
+  refused(() => new Sampler({ ...options, world: 8 } as typeof options), '"world"');
+  refused(() => new Sampler({ ...options, ranks: 2 ** 53, batch: 2 ** 20 }), "2^64");
   refused(() => new Sampler(options).resume("x".repeat(1e6)), "state");
   refused(() => new Sampler(options).resume("\u{1f600}-0-0-0"), "state");
   const s = new Sampler({ ...options, batch: 4 });
@@ -297,13 +299,112 @@ function refusals(): void {
   equal([s.epoch, s.consumed, s.steps, s.stepsLeft], [1, 0, 3, 3]);
 }
 
-/** Runs all checks, and says how many there were. */
-export function check(chapters: Record<string, Chapter>): number {
+/** An array that shares its memory with what `slice` gives, as Node's Buffer does. */
+class Shared extends Uint8Array {
+  override slice(start?: number, end?: number): Uint8Array<ArrayBuffer> {
+    return this.subarray(start, end) as Uint8Array<ArrayBuffer>;
+  }
+}
+
+/** What was made of a seed does not change with the key or the options that were passed in. */
+function nothingChangesAfterwards(): void {
+  const key = new Shared(32).fill(7);
+  const options = { epoch: 1 };
+  const same = Uint8Array.from(key);
+  const made = [new Permutation(300, key, options), Permutation.walk(300, key, options)] as const;
+  const [s, map] = [new Sampler({ length: 9, seed: key, batch: 9 }), new Ids(key, options)];
+  const batch = s.next();
+  key.fill(8);
+  options.epoch = 2;
+  equal([...made[0]], [...new Permutation(300, same, { epoch: 1 })]);
+  equal(made[0].slice(), [...made[0]]);
+  equal([...made[0].inverse().inverse()], [...made[0]]);
+  equal([...made[1]], [...Permutation.walk(300, same, { epoch: 1 })]);
+  equal(map.encode(5), new Ids(same, { epoch: 1 }).encode(5));
+  s.setEpoch(0);
+  equal(s.next(), batch);
+  s.nextEpoch();
+  const other = new Sampler({ length: 9, seed: same, batch: 9 });
+  other.nextEpoch();
+  equal(s.next(), other.next());
+}
+
+/** Loops that never wait, so that nothing is freed after it has gone, do not fill the memory. */
+function memoryIsGivenBack(memory: WebAssembly.Memory): void {
+  const loop = (work: (k: number) => void): void => {
+    work(0);
+    const before = memory.buffer.byteLength;
+    for (let k = 1; k < 5000; k++) work(k);
+    equal(memory.buffer.byteLength, before);
+  };
+  loop((k) => sample(1000, 3, k));
+  loop((k) => shuffle([1, 2, 3], k));
+  loop((k) => {
+    const p = new Permutation(300, k);
+    const q = p.inverse();
+    p.at(5);
+    p.free();
+    equal(q.positionOf(q.at(5)!), 5);
+    q[Symbol.dispose ?? "free"]();
+  });
+  loop((k) => new Sampler({ length: 300, seed: k }).free());
+  loop((k) => new Ids(k).free());
+  // Iterators that are left early, and those that are dropped.
+  const long = new Permutation(1e6, 1);
+  loop(() => {
+    for (const _ of long) break;
+    long[Symbol.iterator]().next();
+  });
+  // Inverses have the index of what they are made of.
+  equal(long.inverse().at(long.at(5)!), 5);
+  const before = memory.buffer.byteLength;
+  const inverses = Array.from({ length: 5000 }, () => long.inverse());
+  equal(inverses.every((q) => q.at(5) === inverses[0]!.at(5)), true);
+  equal(memory.buffer.byteLength - before < 2 ** 20, true);
+
+  const [s, map] = [new Sampler({ length: 9, seed: 1 }), new Ids(1)];
+  const [left, inverse] = [long[Symbol.iterator](), long.inverse()];
+  left.next();
+  for (const each of [long, long, s, map]) each.free();
+  const uses = [() => long.at(0), () => long.positionOf(0), () => long.slice(0, 1), () => long.inverse()];
+  for (const use of [...uses, () => [...long], () => [...left], () => [...long.shard(0, 2)]]) {
+    refused(use, "freed");
+  }
+  for (const use of [() => s.next(), () => s.state, () => s.epoch, () => s.nextEpoch(), () => s.resume("a")]) {
+    refused(use, "freed");
+  }
+  refused(() => map.encode(1), "freed");
+  equal([long.length, inverse.positionOf(inverse.at(9)!)], [1e6, 9]);
+}
+
+/** Bounds of a slice are those of an array's. */
+function slices(): void {
+  const bounds = [Infinity, -Infinity, NaN, 1.5, 3, -1.5, -0.5, 0, -0, 2.999, 8, 9, 1e300, -1e300, 2 ** 64];
+  for (const p of [new Permutation(8, 42), Permutation.walk(8, 42)]) {
+    const items = [...p];
+    for (const start of [undefined, ...bounds]) {
+      for (const end of [undefined, ...bounds]) equal(p.slice(start, end), items.slice(start, end));
+    }
+  }
+  const wide = Permutation.walk(8n, 42);
+  equal(wide.slice(1.5, Infinity), [...wide].slice(1));
+  equal([wide.at(Infinity), wide.at(NaN), wide.positionOf(1.5)], [undefined, undefined, undefined]);
+  refused(() => wide.at(0.5), "integer");
+  // Holes become items.
+  const sparse = shuffle([, 1, , 2], 1);
+  equal([sparse.length, Object.keys(sparse).length], [4, 4]);
+}
+
+/** Runs all checks with the memory of the module, and says how many there were. */
+export function check(chapters: Record<string, Chapter>, memory: WebAssembly.Memory): number {
   vectors(chapters);
   reference();
   longArrays();
   longOrders();
   ids();
+  nothingChangesAfterwards();
+  memoryIsGivenBack(memory);
+  slices();
   refusals();
   return checks;
 }

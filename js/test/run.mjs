@@ -19,7 +19,8 @@ const chapters = () =>
 
 execFileSync("npx", ["tsc", "-p", "test"], { cwd: root, stdio: "inherit" });
 const { check } = await import("./build/test/cases.js");
-console.log(`Node ${process.version}: ${check(chapters())} checks`);
+const { wasm } = await import("../dist/wasm.js");
+console.log(`Node ${process.version}: ${check(chapters(), wasm.memory)} checks`);
 
 const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".html": "text/html" };
 
@@ -29,7 +30,8 @@ const TEST = `<!doctype html><meta charset="utf-8">
 const say = (text) => fetch("/result", { method: "POST", body: text });
 try {
   const { check } = await import("/test/build/test/cases.js");
-  await say("passed " + check(await (await fetch("/vectors")).json()) + " checks");
+  const { wasm } = await import("/dist/wasm.js");
+  await say("passed " + check(await (await fetch("/vectors")).json(), wasm.memory) + " checks");
 } catch (error) {
   await say("failed: " + error.stack);
 }

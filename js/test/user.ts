@@ -13,8 +13,9 @@ const items: number[] = [...new Permutation(10, 42)];
 const places: Item<number>[] = [...narrow.shard(0, 2)];
 const back: bigint | undefined = wide.inverse().at(big ?? 0n);
 
-const sampler = new Sampler({ length: 10, seed: 42, world: 3, batch: 2, tail: "pad" });
+const sampler = new Sampler({ length: 10, seed: 42, ranks: 3, batch: 2, tail: "pad" });
 const batches: number[][] = [...sampler];
+sampler.free();
 const drawn: string[] = sample(words, 2, 7);
 const id: string = new Ids(new Uint8Array(32), { bits: 32 }).toText(1001);
 

@@ -10,7 +10,7 @@ int main() {
     bs_sampler_options options{};
     options.length = 10;
     options.seed = 42;
-    options.world = 2;
+    options.ranks = 2;
     options.batch = 3;
 
     bs::sampler sampler(options);
@@ -19,7 +19,7 @@ int main() {
     const std::string state = sampler.state();
 
     // Another process, with another number of ranks, goes on.
-    options.world = 1;
+    options.ranks = 1;
     bs::sampler resumed(options);
     resumed.resume(state);
     std::size_t left = 0;

@@ -85,8 +85,9 @@
 #define BS_ERROR_THREADS 10
 
 /**
- * A fault of the library, or a panic of a function that was passed in. A sampler or a generator
- * with which this happened must only be freed.
+ * A fault of the library, or a panic of a function that was passed in. Numbers that were to be
+ * written are unspecified, and a sampler or a generator with which this happened must only be
+ * freed.
  */
 #define BS_ERROR_INTERNAL 11
 
@@ -214,6 +215,9 @@ typedef struct bs_array {
  * whenever they are asked. They must neither jump nor throw out of a call; the C++ header catches
  * what yours throw. That the values are a permutation is checked before any item is moved by them,
  * so a wrong function loses nothing.
+ *
+ * A value above `last` ends the call with BS_ERROR_NOT_A_BIJECTION. So a function that fails
+ * returns UINT64_MAX, unless that is `last`.
  */
 typedef struct bs_bijection {
     /**
@@ -261,13 +265,13 @@ typedef struct bs_sampler_options {
      */
     const uint8_t *key;
     /**
-     * This rank: from 0 to `world - 1`.
+     * This rank: from 0 to `ranks - 1`.
      */
     uint64_t rank;
     /**
      * The number of ranks: at least 1.
      */
-    uint64_t world;
+    uint64_t ranks;
     /**
      * The number of items that a rank takes in a step: at least 1.
      */
@@ -571,6 +575,9 @@ bs_status bs_permutation_build_index(const struct bs_permutation *permutation);
  * Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
  * places at once are written by all threads.
  *
+ * After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `items` are
+ * unspecified.
+ *
  * # Safety
  *
  * `permutation` was made by this library and not freed, and `items` leads to memory for so many
@@ -595,7 +602,7 @@ bs_status bs_permutation_range_u32(const struct bs_permutation *permutation,
 
 /**
  * Writes the first place of a worker's share to `*first`, and the number of its places to
- * `*count`. The shares of the ranks 0 to `world - 1` are the places in order, and differ in length
+ * `*count`. The shares of the ranks 0 to `ranks - 1` are the places in order, and differ in length
  * by at most 1.
  *
  * # Safety
@@ -605,7 +612,7 @@ bs_status bs_permutation_range_u32(const struct bs_permutation *permutation,
  */
 bs_status bs_permutation_shard(const struct bs_permutation *permutation,
                                uint64_t rank,
-                               uint64_t world,
+                               uint64_t ranks,
                                uint64_t *first,
                                uint64_t *count);
 

@@ -4,9 +4,9 @@
 //     bijective_shuffle::shuffle(v, 42);
 //     bijective_shuffle::unshuffle(v, 42);
 //
-// Every failure is an `error`, unless it says otherwise; what was to be changed is as it was. Rules
-// for threads are those of bijective_shuffle.h: a `permutation` may be used by several at the same
-// time, a `sampler` or a `generator` by one.
+// Every failure is an `error`, and what was to be changed is as it was, unless a function says
+// otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may be used by
+// several at the same time, a `sampler` or a `generator` by one.
 
 #ifndef BIJECTIVE_SHUFFLE_HPP
 #define BIJECTIVE_SHUFFLE_HPP
@@ -142,10 +142,19 @@ public:
 
     // The permutation that a bijection of your own on the points 0 to `last` gives. The functions
     // take and return a std::uint64_t, are called by several threads at the same time, and are
-    // checked before anything is moved. What they throw comes out of the call that they belong to.
+    // checked before anything is moved.
+    //
+    // What they throw ends the call that they belong to, and comes out of it: the first of it, if
+    // they throw several times. Of calls that several threads make at the same time, all fail whose
+    // functions throw, but some may do so by an `error` instead. Functions on all 2^64 points have
+    // no value to fail with, so they have to be noexcept.
     template <class Forward, class Inverse>
     static permutation of(std::uint64_t length, std::uint64_t last, Forward forward, Inverse inverse) {
         using functions = functions_of<Forward, Inverse>;
+        if (last == UINT64_MAX && !functions::are_noexcept) {
+            throw error(BS_ERROR_ARGUMENT,
+                        "functions on all 2^64 points may throw: make them noexcept, or `last` less");
+        }
         auto caught = std::make_shared<catcher>();
         auto context =
             std::make_unique<functions>(functions{std::move(forward), std::move(inverse), caught});
@@ -199,7 +208,8 @@ public:
     // Builds the index that single places need, if they need one.
     void build_index() const { check(bs_permutation_build_index(handle_.get())); }
 
-    // Writes the items at `first` and the places behind it: as many as there is room for.
+    // Writes the items at `first` and the places behind it: as many as there is room for. After a
+    // failure of memory or of a bijection of your own, the items are unspecified.
     void write(std::uint64_t first, std::uint64_t *items, std::size_t count) const {
         check(bs_permutation_range(handle_.get(), first, count, items));
     }
@@ -228,9 +238,9 @@ public:
     }
 
     // The first place of a worker's share, and the number of its places.
-    std::pair<std::uint64_t, std::uint64_t> shard(std::uint64_t rank, std::uint64_t world) const {
+    std::pair<std::uint64_t, std::uint64_t> shard(std::uint64_t rank, std::uint64_t ranks) const {
         std::pair<std::uint64_t, std::uint64_t> share;
-        check(bs_permutation_shard(handle_.get(), rank, world, &share.first, &share.second));
+        check(bs_permutation_shard(handle_.get(), rank, ranks, &share.first, &share.second));
         return share;
     }
 
@@ -269,7 +279,7 @@ private:
                     thrown_ = std::current_exception();
                 }
             }
-            // Never below a length, so the library refuses it.
+            // It is no point, so the library ends its call.
             return UINT64_MAX;
         }
 
@@ -291,6 +301,9 @@ private:
 
     template <class Forward, class Inverse>
     struct functions_of {
+        static constexpr bool are_noexcept =
+            std::is_nothrow_invocable_r_v<std::uint64_t, Forward &, std::uint64_t> &&
+            std::is_nothrow_invocable_r_v<std::uint64_t, Inverse &, std::uint64_t>;
         Forward forward;
         Inverse inverse;
         std::shared_ptr<catcher> caught;
@@ -307,10 +320,8 @@ private:
     }
 
     void check(bs_status status) const {
-        if (status == BS_OK) {
-            return;
-        }
-        if (caught_) {
+        // Every call whose functions throw ends with this status; with another, none has thrown.
+        if (status == BS_ERROR_NOT_A_BIJECTION && caught_) {
             // Read before what was thrown is freed.
             const error failure(status, bs_error_text());
             caught_->rethrow();
@@ -439,7 +450,7 @@ public:
     }
 
     // Takes this rank's next batch; no batch if the epoch is over. The vector's memory is used
-    // again.
+    // again, and it is empty after a failure.
     bool next(std::vector<std::uint64_t> &batch) {
         batch.resize(batch_);
         std::size_t count = 0;
@@ -519,10 +530,11 @@ public:
     }
 
     // Fills a range of float or double with normal numbers.
-    template <class Range, class Item = detail::item_of<Range>>
-    void fill_normal(Range &&range, Item mean = 0, Item deviation = 1) {
-        check_floating<Item>();
-        if constexpr (std::is_same_v<Item, float>) {
+    template <class Range>
+    void fill_normal(Range &&range, detail::item_of<Range> mean = 0,
+                     detail::item_of<Range> deviation = 1) {
+        check_floating<detail::item_of<Range>>();
+        if constexpr (std::is_same_v<detail::item_of<Range>, float>) {
             filled(bs_generator_fill_normal_f32, range, mean, deviation);
         } else {
             filled(bs_generator_fill_normal_f64, range, mean, deviation);

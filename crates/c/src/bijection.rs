@@ -1,9 +1,11 @@
 //! Bijections that are functions of the caller.
 
 use std::ffi::c_void;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use crate::memory;
+use crate::order::not_a_bijection;
 use crate::status::Failure;
 
 /// A bijection of your own: it maps the points 0 to `last`, each to another of them.
@@ -12,6 +14,9 @@ use crate::status::Failure;
 /// whenever they are asked. They must neither jump nor throw out of a call; the C++ header catches
 /// what yours throw. That the values are a permutation is checked before any item is moved by them,
 /// so a wrong function loses nothing.
+///
+/// A value above `last` ends the call with BS_ERROR_NOT_A_BIJECTION. So a function that fails
+/// returns UINT64_MAX, unless that is `last`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Bijection {
@@ -78,6 +83,16 @@ impl Custom {
         Ok(Self(Arc::new(Functions { given, forward, inverse })))
     }
 
+    /// A value that is a point. Any other ends the call here: as it is above the length, it would
+    /// pass for the value of a slot without an item, and the function may have failed at one with
+    /// an item. No item has moved yet: the library evaluates all that it moves items by beforehand.
+    fn point(&self, value: u64) -> u64 {
+        if value > self.0.given.last {
+            resume_unwind(Box::new(not_a_bijection()));
+        }
+        value
+    }
+
     /// Leaves the context to the caller: no permutation was made.
     pub(crate) fn give_back(self) {
         if let Some(mut functions) = Arc::into_inner(self.0) {
@@ -93,12 +108,12 @@ impl library::Bijection for Custom {
 
     fn forward(&self, slot: u64) -> u64 {
         // SAFETY: the header demands a function that any thread may call with this context.
-        unsafe { (self.0.forward)(self.0.given.context, slot) }
+        self.point(unsafe { (self.0.forward)(self.0.given.context, slot) })
     }
 
     fn inverse(&self, index: u64) -> u64 {
         // SAFETY: as for `forward`.
-        unsafe { (self.0.inverse)(self.0.given.context, index) }
+        self.point(unsafe { (self.0.inverse)(self.0.given.context, index) })
     }
 
     fn forward_run(&self, first: u64, out: &mut [u64]) {
@@ -112,6 +127,7 @@ impl library::Bijection for Custom {
         };
         // SAFETY: as for `forward`, and there is room for as many values as are asked for.
         unsafe { run(self.0.given.context, first, out.as_mut_ptr(), out.len()) };
+        self.point(out.iter().copied().max().unwrap_or(0));
     }
 }
 

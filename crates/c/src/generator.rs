@@ -222,7 +222,9 @@ unsafe fn fill<T: Send>(
         let generator = unsafe { memory::exclusive(generator, "the generator") }?;
         // SAFETY: as the caller promises; any bytes are such a number.
         let numbers = unsafe { memory::items_mut(numbers, count, "the numbers") }?;
-        threads::on_items(count as u64, size_of::<T>(), || fill(&mut *generator.0, numbers))
+        threads::on_points(count as u64, size_of_val(numbers) as u64, || {
+            fill(&mut *generator.0, numbers);
+        })
     })
 }
 

@@ -89,7 +89,12 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Resul
     if count == 0 || arrays.is_empty() {
         return Ok(());
     }
-    threads::on_items(count as u64, item_size, move || {
+    let points = match by {
+        By::Seed(_) => count as u64,
+        By::Order(order) => order.points(),
+    };
+    // The arrays share no memory, so the product is within the address space.
+    threads::on_points(points, (count * item_size) as u64, move || {
         // SAFETY: as the caller promises; the arrays have been checked.
         unsafe { reorder_checked(arrays, count, by, way) }
     })?

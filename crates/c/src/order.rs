@@ -6,6 +6,7 @@ use library::{Permutation, Rows, Walk, Word};
 
 use crate::bijection::Custom;
 use crate::status::{BS_ERROR_NOT_A_BIJECTION, BS_ERROR_RANGE, Failure};
+use crate::threads::FEW;
 
 /// A permutation of any kind.
 #[derive(Clone, Debug)]
@@ -86,12 +87,20 @@ impl Order {
         })
     }
 
-    /// Whether looking up a number builds no index.
+    /// The points that all items are found among.
+    pub(crate) fn points(&self) -> u64 {
+        each_kind!(self, p => p.bijection().last()).saturating_add(1)
+    }
+
+    /// Whether looking up a number builds no index, or one over few points.
     pub(crate) fn is_at_hand(&self, number: u64, lookup: Lookup) -> bool {
-        // The slot of an item may be anywhere, but places near the ends are counted to.
+        // The slot of an item may be anywhere, but places near the ends are counted to, if the
+        // items are spread evenly over at most twice as many points.
         let is_place = (lookup == Lookup::Item) != each_kind!(self, p => p.is_inverted());
         let from_end = self.len().saturating_sub(number);
-        self.is_random_access() || (is_place && number.min(from_end) < NEAR)
+        let is_counted =
+            matches!(self, Self::Compacted(_)) && is_place && number.min(from_end) < NEAR;
+        self.is_random_access() || self.points() < FEW || is_counted
     }
 
     pub(crate) fn look_up(&self, number: u64, lookup: Lookup) -> Result<u64, Failure> {
@@ -112,9 +121,13 @@ impl Order {
         Ok(each_kind!(self, p => p.build_index())?)
     }
 
-    /// Whether [`write_run`](Self::write_run) builds no index.
-    pub(crate) fn is_run_at_hand(&self, first: u64, count: u64) -> bool {
-        first == 0 && count == self.len() || self.is_random_access()
+    /// The points that [`write_run`](Self::write_run) evaluates; `None` if it builds an index.
+    pub(crate) fn points_of_run(&self, first: u64, count: u64) -> Option<u64> {
+        if first == 0 && count == self.len() {
+            Some(self.points())
+        } else {
+            self.is_random_access().then_some(count)
+        }
     }
 
     /// Writes the items at some places, which are all within the permutation.
@@ -166,7 +179,7 @@ fn write_range<B: Bijection>(
     Ok(())
 }
 
-fn not_a_bijection() -> Failure {
+pub(crate) fn not_a_bijection() -> Failure {
     let text = "the functions are no bijection: they map a point out of their domain, or two points \
                 to one";
     Failure::new(BS_ERROR_NOT_A_BIJECTION, text)

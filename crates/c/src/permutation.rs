@@ -287,6 +287,9 @@ pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutat
 /// Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
 /// places at once are written by all threads.
 ///
+/// After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `items` are
+/// unspecified.
+///
 /// # Safety
 ///
 /// `permutation` was made by this library and not freed, and `items` leads to memory for so many
@@ -354,10 +357,10 @@ fn on_run(
     count: usize,
     write: impl FnOnce() -> Result<(), Failure> + Send,
 ) -> Result<(), Failure> {
-    if order.is_run_at_hand(first, count as u64) {
-        threads::on_items(count as u64, size_of::<u64>(), write)?
-    } else {
-        threads::on_all(write)?
+    let bytes = count as u64 * size_of::<u64>() as u64;
+    match order.points_of_run(first, count as u64) {
+        Some(points) => threads::on_points(points, bytes, write)?,
+        None => threads::on_all(write)?,
     }
 }
 
@@ -380,7 +383,7 @@ fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failu
 }
 
 /// Writes the first place of a worker's share to `*first`, and the number of its places to
-/// `*count`. The shares of the ranks 0 to `world - 1` are the places in order, and differ in length
+/// `*count`. The shares of the ranks 0 to `ranks - 1` are the places in order, and differ in length
 /// by at most 1.
 ///
 /// # Safety
@@ -391,7 +394,7 @@ fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failu
 pub unsafe extern "C" fn bs_permutation_shard(
     permutation: *const Permutation,
     rank: u64,
-    world: u64,
+    ranks: u64,
     first: *mut u64,
     count: *mut u64,
 ) -> Status {
@@ -400,12 +403,12 @@ pub unsafe extern "C" fn bs_permutation_shard(
         check(count, "the number of places")?;
         // SAFETY: as the caller promises.
         let len = u128::from(unsafe { order(permutation) }?.len());
-        if rank >= world {
-            let text = format!("there is no rank {rank} among {world}: ranks are counted from 0");
+        if rank >= ranks {
+            let text = format!("there is no rank {rank} among {ranks}: ranks are counted from 0");
             return Err(Failure::new(BS_ERROR_RANGE, text));
         }
         // At most the length.
-        let bound = |rank: u128| (len * rank / u128::from(world)) as u64;
+        let bound = |rank: u128| (len * rank / u128::from(ranks)) as u64;
         let (start, end) = (bound(u128::from(rank)), bound(u128::from(rank) + 1));
         // SAFETY: as the caller promises.
         unsafe { memory::write(first, start, "the first place") }?;

@@ -39,10 +39,10 @@ pub struct SamplerOptions {
     pub seed: u64,
     /// 32 bytes that are the seed, or null. They are copied.
     pub key: *const u8,
-    /// This rank: from 0 to `world - 1`.
+    /// This rank: from 0 to `ranks - 1`.
     pub rank: u64,
     /// The number of ranks: at least 1.
-    pub world: u64,
+    pub ranks: u64,
     /// The number of items that a rank takes in a step: at least 1.
     pub batch: u64,
     /// What happens in the last step of an epoch if fewer items are left: BS_TAIL_PAD or another.
@@ -72,7 +72,7 @@ unsafe fn inner<'a>(sampler: *mut Sampler) -> Result<&'a mut Sampler, Failure> {
 }
 
 fn make(options: &SamplerOptions) -> Result<Sampler, Failure> {
-    let &SamplerOptions { length, seed, key, rank, world, batch, tail, order, block, window } =
+    let &SamplerOptions { length, seed, key, rank, ranks, batch, tail, order, block, window } =
         options;
     // SAFETY: the header demands 32 bytes, or null.
     let seed = if key.is_null() { of_word(seed, 0) } else { unsafe { of_key(key, 0) }? };
@@ -83,7 +83,7 @@ fn make(options: &SamplerOptions) -> Result<Sampler, Failure> {
         BS_TAIL_DROP => Tail::Drop,
         _ => return Err(Failure::argument(format!("there is no tail {tail}: take a BS_TAIL_.."))),
     };
-    let builder = Inner::builder(length, seed).rank(rank, world).batch(batch).tail(tail);
+    let builder = Inner::builder(length, seed).rank(rank, ranks).batch(batch).tail(tail);
     let builder = match order {
         BS_ORDER_SHUFFLED => builder,
         BS_ORDER_BLOCKS => builder.blocks(block, window),

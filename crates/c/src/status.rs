@@ -34,8 +34,9 @@ pub const BS_ERROR_INDEX_NOT_BUILT: i32 = 8;
 pub const BS_ERROR_STATE: i32 = 9;
 /// Threads cannot be started.
 pub const BS_ERROR_THREADS: i32 = 10;
-/// A fault of the library, or a panic of a function that was passed in. A sampler or a generator
-/// with which this happened must only be freed.
+/// A fault of the library, or a panic of a function that was passed in. Numbers that were to be
+/// written are unspecified, and a sampler or a generator with which this happened must only be
+/// freed.
 pub const BS_ERROR_INTERNAL: i32 = 11;
 
 /// Why a function fails.
@@ -91,19 +92,15 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Does a function's work, and turns a failure or a panic into a status and a text.
+/// Does a function's work, and turns a failure or a panic into a status and a text. What is called
+/// deep in the library ends the work by unwinding with a failure.
 pub(crate) fn guarded(work: impl FnOnce() -> Result<Status, Failure>) -> Status {
     // What a panic leaves behind is not looked at again: shared values do not change, and of others
     // the header says that they must only be freed.
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(status)) => return status,
         Ok(Err(failure)) => failure,
-        Err(payload) => {
-            let text = format!("the library has panicked: {}", panic_text(&*payload));
-            // A payload whose destructor panics is not worth the process.
-            std::mem::forget(payload);
-            Failure::new(BS_ERROR_INTERNAL, text)
-        }
+        Err(payload) => payload.downcast().map_or_else(of_panic, |failure| *failure),
     };
     let text = CString::new(failure.text.replace('\0', " ")).unwrap_or_default();
     // A thread that ends has no text any more.
@@ -116,9 +113,13 @@ pub(crate) fn done(work: impl FnOnce() -> Result<(), Failure>) -> Status {
     guarded(|| work().map(|()| BS_OK))
 }
 
-fn panic_text(payload: &(dyn Any + Send)) -> &str {
+fn of_panic(payload: Box<dyn Any + Send>) -> Failure {
     let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no text")
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no text");
+    let failure = Failure::new(BS_ERROR_INTERNAL, format!("the library has panicked: {text}"));
+    // A payload whose destructor panics is not worth the process.
+    std::mem::forget(payload);
+    failure
 }
 
 /// The text of the calling thread's last failure: a sentence in English, in UTF-8; empty if no

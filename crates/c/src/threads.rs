@@ -2,12 +2,13 @@
 //!
 //! Not rayon's global pool: that does not survive a `fork`, by which many programs start their
 //! workers. In the child its threads are gone, and the first call that waits for them waits for
-//! ever. So pools belong to a process, and a process that has none makes one. None is ever freed:
-//! those of a parent have no threads here that could be joined, and another thread may be about to
-//! work in any other.
+//! ever. So a child forgets the pools of its parent, and makes its own. No pool is ever freed: a
+//! parent's threads cannot be joined in a child, and another thread may be about to work in a pool
+//! of this process.
 
-use std::process;
 use std::ptr;
+#[cfg(unix)]
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use library::rayon::{ThreadPool, ThreadPoolBuilder};
@@ -17,23 +18,22 @@ use crate::status::{BS_ERROR_THREADS, Failure, Status, done};
 /// The threads that were asked for; 0 if none were.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 
-/// The pool that was made last. No lock, which another thread might hold during a fork.
+/// The pool that this process made last. No lock, which another thread might hold during a fork.
 static POOLS: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 
 /// A pool, and those that were made before it.
 struct Pool {
-    process: u32,
     asked: usize,
     pool: ThreadPool,
     before: *const Pool,
 }
 
-/// The pool of this process that was made for `asked` threads, among `next` and those before it.
-fn find(mut next: *const Pool, process: u32, asked: usize) -> Option<&'static ThreadPool> {
+/// The pool that was made for `asked` threads, among `next` and those before it.
+fn find(mut next: *const Pool, asked: usize) -> Option<&'static ThreadPool> {
     // SAFETY: the pointer is null or comes from `Box::into_raw` in `pool`, which stored it with
     // `Release` after it was written, and it is never freed.
     while let Some(found) = unsafe { next.as_ref() } {
-        if found.process == process && found.asked == asked {
+        if found.asked == asked {
             return Some(&found.pool);
         }
         next = found.before;
@@ -41,13 +41,42 @@ fn find(mut next: *const Pool, process: u32, asked: usize) -> Option<&'static Th
     None
 }
 
+/// Sees to it that a child begins without pools.
+#[cfg(unix)]
+fn forget_in_children() -> Result<(), Failure> {
+    static IS_SEEN_TO: AtomicBool = AtomicBool::new(false);
+    extern "C" fn forget() {
+        POOLS.store(ptr::null_mut(), Ordering::Relaxed);
+    }
+    if IS_SEEN_TO.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    // SAFETY: the function only stores to an atomic, which it may do in a child of any process.
+    let code = unsafe { libc::pthread_atfork(None, None, Some(forget)) };
+    if code != 0 {
+        let error = std::io::Error::from_raw_os_error(code);
+        let text = format!("threads cannot be started: no handler of forks can be set: {error}");
+        return Err(Failure::new(BS_ERROR_THREADS, text));
+    }
+    // After it has been set: no thread may go on without. Twice does no harm.
+    IS_SEEN_TO.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Elsewhere processes are not copied.
+#[cfg(not(unix))]
+fn forget_in_children() -> Result<(), Failure> {
+    Ok(())
+}
+
 /// This process's pool with as many threads as were asked for.
 fn pool() -> Result<&'static ThreadPool, Failure> {
-    let (process, asked) = (process::id(), ASKED.load(Ordering::Relaxed));
+    let asked = ASKED.load(Ordering::Relaxed);
     let mut newest = POOLS.load(Ordering::Acquire);
-    if let Some(pool) = find(newest, process, asked) {
+    if let Some(pool) = find(newest, asked) {
         return Ok(pool);
     }
+    forget_in_children()?;
     // Without a number, rayon takes that of RAYON_NUM_THREADS, or of the processors.
     let builder = ThreadPoolBuilder::new()
         .num_threads(asked)
@@ -55,7 +84,7 @@ fn pool() -> Result<&'static ThreadPool, Failure> {
     let failed =
         |error| Failure::new(BS_ERROR_THREADS, format!("threads cannot be started: {error}"));
     let pool = builder.build().map_err(failed)?;
-    let made = Box::into_raw(Box::new(Pool { process, asked, pool, before: newest }));
+    let made = Box::into_raw(Box::new(Pool { asked, pool, before: newest }));
     while let Err(others) =
         POOLS.compare_exchange(newest, made, Ordering::Release, Ordering::Acquire)
     {
@@ -73,15 +102,18 @@ pub(crate) fn on_all<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fail
     Ok(pool()?.install(work))
 }
 
-/// Does some work on items of a size: on this process's threads, if they are many. Few are moved by
-/// the calling thread alone, so others need not be woken.
-pub(crate) fn on_items<T: Send>(
-    count: u64,
-    item_size: usize,
+/// Fewer points than this are evaluated by the calling thread alone, so others need not be woken.
+/// The library shares no fewer among threads; what it shares must not reach rayon's global pool.
+pub(crate) const FEW: u64 = 1 << 14;
+
+/// Does some work that evaluates points and writes bytes: on this process's threads, if either are
+/// many. There are at least as many points as items, and few items may lie among many points.
+pub(crate) fn on_points<T: Send>(
+    points: u64,
+    bytes: u64,
     work: impl FnOnce() -> T + Send,
 ) -> Result<T, Failure> {
-    let is_little = count < 1 << 14 && count * (item_size as u64) < 1 << 20;
-    if is_little { Ok(work()) } else { on_all(work) }
+    if points < FEW && bytes < 1 << 20 { Ok(work()) } else { on_all(work) }
 }
 
 /// Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes

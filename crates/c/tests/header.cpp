@@ -2,6 +2,7 @@
 #include "bijective_shuffle.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #if defined(__cpp_lib_ranges)
@@ -114,6 +115,58 @@ static void ranges() {
 
 struct thrown {};
 
+template <class Call>
+static bool throws(Call call) {
+    try {
+        call();
+    } catch (const thrown &) {
+        return true;
+    }
+    return false;
+}
+
+// A function throws where it has an item, and where it has none, in each kind of call.
+static void thrown_by_any_call() {
+    constexpr std::uint64_t length = 200'000, last = (1 << 18) - 1;
+    for (const std::uint64_t point : {std::uint64_t{150'000}, std::uint64_t{250'000}, last}) {
+        const auto is_armed = std::make_shared<std::atomic<bool>>(true);
+        const auto same = [=](std::uint64_t x) -> std::uint64_t {
+            return x == point && *is_armed ? throw thrown() : x;
+        };
+        const auto p = bs::permutation::of(length, last, same, same);
+        auto items = numbers(length);
+        std::vector<std::uint64_t> out(length);
+        std::vector<std::uint32_t> narrow(length);
+        for (const auto &each : {p, p.inverse()}) {
+            CHECK(throws([&] { each.apply(items); }) && throws([&] { each.unapply(items); }));
+            CHECK(throws([&] { each.apply(items, narrow); }) && items == numbers(length));
+        }
+        CHECK(throws([&] { p.write(0, out.data(), length); }));
+        CHECK(throws([&] { p.write(0, narrow.data(), length); }));
+        CHECK(throws([&] { p.build_index(); }));
+        if (point < length) {
+            *is_armed = false;
+            p.build_index();
+            *is_armed = true;
+            CHECK(throws([&] { p.write(point - 100, out.data(), 200); }));
+            CHECK(throws([&] { p.write(point - 100, narrow.data(), 200); }));
+            CHECK(throws([&] { (void)p[point]; }) && throws([&] { (void)p.position(point); }));
+        }
+        // Another failure is its own, and nothing is left for a later call.
+        fails(BS_ERROR_RANGE, "no place", [&] { (void)p[length]; });
+        *is_armed = false;
+        p.apply(items);
+        CHECK(items == numbers(length) && p.to_vector() == items && p[point % length] == point % length);
+    }
+    // On all 2^64 points, no value is left that says that a function has thrown.
+    const auto may_throw = [](std::uint64_t x) { return x; };
+    const auto cannot_throw = [](std::uint64_t x) noexcept { return UINT64_MAX - x; };
+    fails(BS_ERROR_ARGUMENT, "noexcept",
+          [&] { bs::permutation::of(10, UINT64_MAX, may_throw, cannot_throw); });
+    const auto all = bs::permutation::of(10, UINT64_MAX, cannot_throw, cannot_throw);
+    CHECK(all[0] == 9 && all.position(0) == 9);
+}
+
 static void own_bijections() {
     constexpr std::uint64_t last = (1 << 18) - 1;
     const auto backwards = [](std::uint64_t x) { return last - x; };
@@ -124,26 +177,20 @@ static void own_bijections() {
     p.unapply(items);
 
     const auto counted = std::make_shared<int>(0);
-    const auto throws = [counted](std::uint64_t x) -> std::uint64_t {
+    const auto broken = [counted](std::uint64_t x) -> std::uint64_t {
         return x == 150'000 ? throw thrown() : x;
     };
     {
-        const auto q = bs::permutation::of(200'000, last, throws, throws);
+        const auto q = bs::permutation::of(200'000, last, broken, broken);
         CHECK(counted.use_count() > 2);
         for (const auto &each : {q, q.inverse()}) {
-            bool was_thrown = false;
-            try {
-                each.apply(items);
-            } catch (const thrown &) {
-                was_thrown = true;
-            }
-            CHECK(was_thrown && items == numbers(200'000));
+            CHECK(throws([&] { each.apply(items); }) && items == numbers(200'000));
         }
     }
     CHECK(counted.use_count() == 2);
     const auto same = [](std::uint64_t) { return std::uint64_t{0}; };
     fails(BS_ERROR_NOT_A_BIJECTION, "", [&] { bs::permutation::of(9, 9, same, same).to_vector(); });
-    fails(BS_ERROR_ARGUMENT, "points", [&] { bs::permutation::of(11, 9, throws, throws); });
+    fails(BS_ERROR_ARGUMENT, "points", [&] { bs::permutation::of(11, 9, broken, broken); });
     CHECK(counted.use_count() == 2);
 }
 
@@ -161,7 +208,7 @@ static void samplers_and_generators() {
     bs_sampler_options options{};
     options.length = 10;
     options.seed = 42;
-    options.world = 3;
+    options.ranks = 3;
     options.batch = 2;
     bs::sampler sampler(options);
     std::vector<std::uint64_t> batch;
@@ -186,7 +233,8 @@ static void samplers_and_generators() {
     std::vector<float> floats(1000);
     std::vector<double> doubles(1000);
     philox.fill(floats);
-    philox.fill_normal(doubles, 10.0, 0.5);
+    philox.fill_normal(doubles, 10, 0.5);
+    philox.fill_normal(floats, 0.0, 1.0);
     const double mean = std::accumulate(doubles.begin(), doubles.end(), 0.0) / 1000;
     CHECK(mean > 9.9 && mean < 10.1);
     philox.fill_exponential(floats);
@@ -200,6 +248,7 @@ int main() {
     orders();
     ranges();
     own_bijections();
+    thrown_by_any_call();
     failures();
     samplers_and_generators();
     std::printf("C++: %lu checks\n", checked);

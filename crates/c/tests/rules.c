@@ -11,6 +11,12 @@
 #include "check.h"
 
 #define LONG ((size_t)300001)
+#define SPARSE ((size_t)1000)
+
+/* A child may have its parent's number, in a namespace of its own or when the parent has gone. */
+pid_t getpid(void) {
+    return 1;
+}
 
 /* A failure of this status, with a text that contains some words. */
 #define FAILS(call, status, words)                            \
@@ -189,7 +195,7 @@ static void samplers(void) {
     options.seed = 42;
     options.batch = 4;
     FAILS(bs_sampler_new(&options, &s), BS_ERROR_RANGE, "rank");
-    options.world = 1;
+    options.ranks = 1;
     options.tail = 4;
     FAILS(bs_sampler_new(&options, &s), BS_ERROR_ARGUMENT, "no tail 4");
     options.tail = BS_TAIL_SHORT;
@@ -248,7 +254,7 @@ struct odd {
 static uint64_t forward(void *context, uint64_t point) {
     const struct odd *odd = context;
     const uint64_t value = (point * 5 + 3) % POINTS;
-    if (odd->fault == OUT_OF_RANGE && point == 1000) {
+    if (odd->fault == OUT_OF_RANGE && value == POINTS - 1) {
         return UINT64_MAX;
     }
     return odd->fault == REPEATS && point == 1000 ? 3 : value;
@@ -258,6 +264,9 @@ static uint64_t inverse(void *context, uint64_t value) {
     const struct odd *odd = context;
     /* 5 * 209715 + 1 = 4 * 2^18, so 5 * (2^18 * k - 209715) = 1. */
     const uint64_t point = (value + POINTS - 3) % POINTS * (POINTS - 209715 % POINTS) % POINTS;
+    if (odd->fault == OUT_OF_RANGE && value == 1000) {
+        return POINTS;
+    }
     return odd->fault == WRONG_INVERSE && value == 1000 ? (point + 1) % POINTS : point;
 }
 
@@ -312,17 +321,23 @@ static void own_bijections(void) {
 
             /* A fault is found, and nothing has moved. */
             const enum fault faults[] = {OUT_OF_RANGE, REPEATS, RUN_REPEATS};
-            for (int k = 0; length == POINTS && k < 2 + with_run; k++) {
+            for (int k = 0; length >= POINTS - 5 && k < 2 + with_run; k++) {
                 odd.fault = faults[k];
                 FAILS(bs_permutation_apply(p, &array, 1, length), BS_ERROR_NOT_A_BIJECTION, "");
                 FAILS(bs_permutation_unapply(p, &array, 1, length), BS_ERROR_NOT_A_BIJECTION, "");
                 FAILS(bs_permutation_range(p, 0, length, order), BS_ERROR_NOT_A_BIJECTION, "");
                 CHECK(are_in_order(items, length));
             }
+            /* A value that is no point ends every call, even where there is no item. */
             odd.fault = OUT_OF_RANGE;
-            uint64_t item = 0;
-            if (length == POINTS) {
-                FAILS(bs_permutation_get(p, 1000, &item), BS_ERROR_NOT_A_BIJECTION, "bijection");
+            uint64_t number = 77;
+            if (length >= POINTS - 5) {
+                const uint64_t place = (POINTS - 4) * (POINTS - 209715) % POINTS;
+                FAILS(bs_permutation_range(p, 1, length - 1, order), BS_ERROR_NOT_A_BIJECTION, "domain");
+                FAILS(bs_permutation_get(p, place, &number), BS_ERROR_NOT_A_BIJECTION, "domain");
+                FAILS(bs_permutation_get(q, 1000, &number), BS_ERROR_NOT_A_BIJECTION, "domain");
+                FAILS(bs_permutation_position(p, 1000, &number), BS_ERROR_NOT_A_BIJECTION, "domain");
+                CHECK(number == 77);
             }
             odd.fault = NONE;
             free(order);
@@ -377,7 +392,28 @@ static void *looks_up(void *p) {
     return NULL;
 }
 
+/* Few items among many points, which the library's threads evaluate. */
+static void sparse(void) {
+    struct odd odd = {NONE, 0};
+    const bs_bijection f = {&odd, POINTS - 1, forward, inverse, NULL, NULL};
+    bs_permutation *p = NULL, *q = NULL;
+    OK(bs_permutation_custom(SPARSE, &f, &p));
+    OK(bs_permutation_custom(SPARSE, &f, &q));
+    uint64_t *items = numbers(SPARSE), *order = numbers(SPARSE), item = 0;
+    const bs_array array = {items, sizeof *items};
+    OK(bs_permutation_range(p, 0, SPARSE, order));
+    OK(bs_permutation_apply(p, &array, 1, SPARSE));
+    CHECK(memcmp(items, order, SPARSE * sizeof *items) == 0);
+    OK(bs_permutation_get(q, 1, &item));
+    CHECK(item == order[1]);
+    free(order);
+    free(items);
+    bs_permutation_free(q);
+    bs_permutation_free(p);
+}
+
 static void threads(void) {
+    sparse();
     uint64_t *expected = shuffled();
     size_t count = 0;
     for (size_t asked = 1; asked <= 3; asked++) {
@@ -406,6 +442,7 @@ static void threads(void) {
     CHECK(child >= 0);
     if (child == 0) {
         alarm(60);
+        sparse();
         uint64_t *items = shuffled();
         _exit(memcmp(items, expected, LONG * sizeof *items) == 0 ? 0 : 1);
     }

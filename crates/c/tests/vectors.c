@@ -35,7 +35,7 @@ struct points {
 };
 
 struct shard {
-    uint64_t length, rank, world, start, end;
+    uint64_t length, rank, ranks, start, end;
 };
 
 struct list {
@@ -48,7 +48,7 @@ struct list {
 
 struct sampler {
     struct seed seed;
-    uint64_t length, rank, world, batch, block, window;
+    uint64_t length, rank, ranks, batch, block, window;
     int32_t tail, order;
 };
 
@@ -276,7 +276,7 @@ static void points(const struct points *of) {
 static void shard(const struct shard *of) {
     bs_permutation *p = make(WALK, of->length, 0, 0, (struct seed){NULL, 42, 0});
     uint64_t first = 0, count = 0;
-    OK(bs_permutation_shard(p, of->rank, of->world, &first, &count));
+    OK(bs_permutation_shard(p, of->rank, of->ranks, &first, &count));
     CHECK(first == of->start && count == of->end - of->start);
     bs_permutation_free(p);
 }
@@ -309,7 +309,7 @@ static bs_sampler *make_sampler(const struct sampler *of) {
     options.seed = of->seed.number;
     options.key = of->seed.key;
     options.rank = of->rank;
-    options.world = of->world;
+    options.ranks = of->ranks;
     options.batch = of->batch;
     options.tail = of->tail;
     options.order = of->order;

@@ -53,9 +53,9 @@ export const row = (length: number, seed: Seed, row: bigint): number[] =>
   order(length, atEpoch(seed, row));
 
 /** The first place and the end of a shard. */
-export const shard = (length: bigint, rank: bigint, world: bigint): [bigint, bigint] => [
-  (length * rank) / world,
-  (length * (rank + 1n)) / world,
+export const shard = (length: bigint, rank: bigint, ranks: bigint): [bigint, bigint] => [
+  (length * rank) / ranks,
+  (length * (rank + 1n)) / ranks,
 ];
 
 /** The next places of a cursor: the first, how many, and their distance. */

@@ -25,7 +25,7 @@ export const inBlocks =
 
 export interface Ranks {
   readonly rank: bigint;
-  readonly world: bigint;
+  readonly ranks: bigint;
   readonly batch: bigint;
   readonly tail: Tail;
 }
@@ -33,18 +33,18 @@ export interface Ranks {
 export class Sampler {
   readonly #length: bigint;
   readonly #seed: Seed;
-  readonly #ranks: Ranks;
+  readonly #by: Ranks;
   readonly #orders: Orders;
   #epoch = 0n;
   #consumed = 0n;
   #order: Bijection;
 
-  constructor(length: bigint, seed: Seed, ranks: Ranks, orders: Orders = shuffled) {
-    const { rank, world, batch } = ranks;
-    if (length < 1n || world < 1n || batch < 1n || rank < 0n || rank >= world) {
+  constructor(length: bigint, seed: Seed, by: Ranks, orders: Orders = shuffled) {
+    const { rank, ranks, batch } = by;
+    if (length < 1n || ranks < 1n || batch < 1n || rank < 0n || rank >= ranks) {
       throw new RangeError("a sampler has items, ranks and a batch, and its rank is one of them");
     }
-    [this.#length, this.#seed, this.#ranks, this.#orders] = [length, seed, ranks, orders];
+    [this.#length, this.#seed, this.#by, this.#orders] = [length, seed, by, orders];
     this.#order = orders(length, atEpoch(seed, 0n));
   }
 
@@ -63,22 +63,22 @@ export class Sampler {
 
   /** The steps that are left in the epoch. */
   stepsLeft(): bigint {
-    const { world, batch, tail } = this.#ranks;
-    const [left, whole] = [this.#length - this.#consumed, world * batch];
+    const { ranks, batch, tail } = this.#by;
+    const [left, whole] = [this.#length - this.#consumed, ranks * batch];
     return tail === "drop" ? left / whole : (left + whole - 1n) / whole;
   }
 
   /** This rank's items of the next step, or nothing at the end of the epoch. */
   nextBatch(): bigint[] | undefined {
-    const { rank, world, batch, tail } = this.#ranks;
-    const [left, whole] = [this.#length - this.#consumed, world * batch];
+    const { rank, ranks, batch, tail } = this.#by;
+    const [left, whole] = [this.#length - this.#consumed, ranks * batch];
     if (left === 0n || (left < whole && tail === "drop")) {
       return undefined;
     }
-    const padded = ((left + world - 1n) / world) * world;
+    const padded = ((left + ranks - 1n) / ranks) * ranks;
     const places = left >= whole || tail === "fill" ? whole : tail === "pad" ? padded : left;
     const items: bigint[] = [];
-    for (let offset = rank; offset < places; offset += world) {
+    for (let offset = rank; offset < places; offset += ranks) {
       const place = offset < left ? this.#consumed + offset : (offset - left) % this.#length;
       items.push(this.#order.forward(place));
     }

@@ -17,7 +17,7 @@ use std::ptr;
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Sampler, SamplerState, Seed, Tail};
 
-use order::{Items, Order};
+use order::Order;
 
 /// The words that the buffer holds.
 const ROOM: usize = 1 << 12;
@@ -130,57 +130,42 @@ pub unsafe extern "C" fn order_run(order: *const Order, first: u64, count: usize
     unsafe { &*order }.write_run(first, &mut words()[..count.min(ROOM)]);
 }
 
-/// Begins to go through the order of a shuffle.
-#[unsafe(no_mangle)]
-pub extern "C" fn items(len: u64, is_key: u32) -> *mut Items {
-    boxed(Items::new(len, seed(is_key)))
-}
-
-/// Writes the next items, of at most 2^32, to the buffer as words of 32 bits. Returns how many; 0
-/// at the end.
+/// Writes the items of a shuffle's order, of at most 2^32, to the buffer as words of 32 bits: those
+/// at as many slots from one on as the buffer holds words. Returns how many there are; -1 behind
+/// the last slot.
 ///
 /// # Safety
 ///
-/// The items were made here and not freed.
+/// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn items_next(items: *mut Items) -> usize {
+pub unsafe extern "C" fn order_items(order: *const Order, slot: u64) -> i32 {
     // SAFETY: as the caller promises.
-    unsafe { &mut *items }.next(narrow_words())
+    unsafe { &*order }.items(slot, narrow_words()).map_or(-1, |count| count as i32)
 }
 
-/// Writes the next items to the buffer as words of 64 bits. Returns how many; 0 at the end.
+/// The same for any number of items, as words of 64 bits.
 ///
 /// # Safety
 ///
-/// The items were made here and not freed.
+/// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn items_next_wide(items: *mut Items) -> usize {
+pub unsafe extern "C" fn order_items_wide(order: *const Order, slot: u64) -> i32 {
     // SAFETY: as the caller promises.
-    unsafe { &mut *items }.next_wide(words())
+    unsafe { &*order }.items_wide(slot, words()).map_or(-1, |count| count as i32)
 }
 
-/// Writes the slots of a run of items, of at most 2^32, to the buffer as words of 32 bits.
+/// Writes the slots of a run of a shuffle's items, of at most 2^32, to the buffer as words of 32
+/// bits.
 ///
 /// # Safety
 ///
-/// The items were made here and not freed.
+/// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn items_slots(items: *const Items, first: f64, count: usize) {
+pub unsafe extern "C" fn order_slots(order: *const Order, first: f64, count: usize) {
     let out = narrow_words();
     let count = count.min(out.len());
     // SAFETY: as the caller promises.
-    unsafe { &*items }.slots(first as u64, &mut out[..count]);
-}
-
-/// Frees items.
-///
-/// # Safety
-///
-/// The items were made here, not freed, and are not used any more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn items_free(items: *mut Items) {
-    // SAFETY: as the caller promises.
-    drop(unsafe { Box::from_raw(items) });
+    unsafe { &*order }.slots(first as u64, &mut out[..count]);
 }
 
 /// A shuffle of blocks, without what engines ask of one: the vectorised evaluators of all families
@@ -210,21 +195,21 @@ pub struct Batches {
     batch: Vec<u64>,
 }
 
-/// Makes a sampler of the seed and, behind it, the numbers in the buffer: the length, rank, world,
-/// batch, block and window. `tail` is the number of a tail. `order` is 0 for items that are
-/// shuffled, 1 for blocks, and 2 for items as they are. Returns null if the numbers do not fit each
-/// other.
+/// Makes a sampler of the seed and, behind it, the numbers in the buffer: the length, the rank, the
+/// number of ranks, the batch, block and window. `tail` is the number of a tail. `order` is 0 for
+/// items that are shuffled, 1 for blocks, and 2 for items as they are. Returns null if the numbers
+/// do not fit each other.
 #[unsafe(no_mangle)]
 pub extern "C" fn sampler(is_key: u32, tail: u32, order: u32) -> *mut Batches {
     let seed = seed(is_key);
-    let &mut [_, _, _, _, _, len, rank, world, batch, block, window, ..] = words();
+    let &mut [_, _, _, _, _, len, rank, ranks, batch, block, window, ..] = words();
     let tail = match tail {
         0 => Tail::Pad,
         1 => Tail::Short,
         2 => Tail::Fill,
         _ => Tail::Drop,
     };
-    let builder = Sampler::builder(len, seed).rank(rank, world).batch(batch).tail(tail);
+    let builder = Sampler::builder(len, seed).rank(rank, ranks).batch(batch).tail(tail);
     let builder = match order {
         0 => builder,
         1 => {

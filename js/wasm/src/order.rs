@@ -1,6 +1,7 @@
-//! [`Order`]: a permutation with random access, and [`Items`]: the items of one, in order.
+//! [`Order`]: a permutation with random access, and its items in order.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::bijection::{CycleWalk, Standard};
@@ -10,13 +11,14 @@ use bijective_shuffle::{Bijection, FromSeed, Seed};
 const RUN: usize = 1 << 10;
 
 /// A permutation, or its inverse.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Order {
-    kind: Kind,
+    /// Shared with inverses, for its index.
+    kind: Rc<Kind>,
     is_inverse: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Kind {
     /// The order of a shuffle.
     Compacted {
@@ -36,17 +38,17 @@ impl Order {
             let bijection = Standard::from_seed(len, seed);
             Kind::Compacted { bijection, len, index: OnceCell::new() }
         };
-        Self { kind, is_inverse: false }
+        Self { kind: Rc::new(kind), is_inverse: false }
     }
 
     pub(crate) fn inverse(&self) -> Self {
-        Self { kind: self.kind.clone(), is_inverse: !self.is_inverse }
+        Self { kind: Rc::clone(&self.kind), is_inverse: !self.is_inverse }
     }
 
     /// The item at a place, or the place of an item, below the length.
     pub(crate) fn look_up(&self, number: u64, is_item: bool) -> u64 {
         let is_item = is_item != self.is_inverse;
-        match &self.kind {
+        match &*self.kind {
             Kind::Walk(walk) if is_item => walk.inverse(number),
             Kind::Walk(walk) => walk.forward(number),
             Kind::Compacted { bijection, len, .. } if bijection.last() < *len => {
@@ -71,7 +73,7 @@ impl Order {
 
     /// Writes the items at a run of places.
     pub(crate) fn write_run(&self, first: u64, out: &mut [u64]) {
-        match &self.kind {
+        match &*self.kind {
             Kind::Walk(walk) if !self.is_inverse => walk.forward_run(first, out),
             Kind::Walk(walk) => walk.inverse_run(first, out),
             Kind::Compacted { bijection, len, index }
@@ -86,6 +88,40 @@ impl Order {
                 }
             }
         }
+    }
+
+    /// The bijection of a shuffle's order, and the length.
+    fn compacted(&self) -> Option<(&Standard, u64)> {
+        match &*self.kind {
+            Kind::Compacted { bijection, len, .. } => Some((bijection, *len)),
+            Kind::Walk(_) => None,
+        }
+    }
+
+    /// Writes the slots of a run of a shuffle's items, of at most 2^32.
+    pub(crate) fn slots(&self, first: u64, out: &mut [u32]) {
+        if let Some((bijection, _)) = self.compacted() {
+            bijection.inverse_run_u32(first, out);
+        }
+    }
+
+    /// Writes a shuffle's items, of at most 2^32, at as many slots from one on as there is room
+    /// for. Returns how many there are; `None` behind the last slot.
+    pub(crate) fn items(&self, slot: u64, out: &mut [u32]) -> Option<usize> {
+        let (bijection, len) = self.compacted()?;
+        each_item(bijection.last(), slot, out, |slot, run| {
+            bijection.forward_run_u32(slot, run);
+            pack(run, |value| u64::from(value) < len)
+        })
+    }
+
+    /// [`items`](Self::items) of any number.
+    pub(crate) fn items_wide(&self, slot: u64, out: &mut [u64]) -> Option<usize> {
+        let (bijection, len) = self.compacted()?;
+        each_item(bijection.last(), slot, out, |slot, run| {
+            bijection.forward_run(slot, run);
+            pack(run, |value| value < len)
+        })
     }
 }
 
@@ -141,53 +177,21 @@ fn rank(bijection: &Standard, len: u64, counts: &[u64], item: u64) -> u64 {
     before
 }
 
-/// The items of a shuffle's order, in constant memory.
-#[derive(Debug)]
-pub struct Items {
-    bijection: Standard,
-    len: u64,
-    /// The next slot, if there is one.
-    slot: Option<u64>,
-}
-
-impl Items {
-    pub(crate) fn new(len: u64, seed: Seed) -> Self {
-        Self { bijection: Standard::from_seed(len, seed), len, slot: Some(0) }
+/// Writes the items at a run of slots, some of them at a time by `write`, which returns how many
+/// there are.
+fn each_item<N>(
+    last: u64,
+    first: u64,
+    out: &mut [N],
+    write: impl Fn(u64, &mut [N]) -> usize,
+) -> Option<usize> {
+    let slots = last.checked_sub(first)?.saturating_add(1).min(out.len() as u64);
+    let mut count = 0;
+    for begin in (0..slots).step_by(RUN) {
+        let run = (slots - begin).min(RUN as u64) as usize;
+        count += write(first + begin, &mut out[count..][..run]);
     }
-
-    /// Writes the slots of a run of items, of at most 2^32.
-    pub(crate) fn slots(&self, first: u64, out: &mut [u32]) {
-        self.bijection.inverse_run_u32(first, out);
-    }
-
-    /// Writes the next items, of at most 2^32, and returns how many; 0 at the end.
-    pub(crate) fn next(&mut self, out: &mut [u32]) -> usize {
-        self.fill(out, |bijection, slot, run| bijection.forward_run_u32(slot, run), u64::from)
-    }
-
-    /// [`next`](Self::next) for any number of items.
-    pub(crate) fn next_wide(&mut self, out: &mut [u64]) -> usize {
-        self.fill(out, |bijection, slot, run| bijection.forward_run(slot, run), |value| value)
-    }
-
-    fn fill<N: Copy>(
-        &mut self,
-        out: &mut [N],
-        evaluate: impl Fn(&Standard, u64, &mut [N]),
-        widen: impl Fn(N) -> u64,
-    ) -> usize {
-        let last = self.bijection.last();
-        let mut count = 0;
-        while let Some(slot) = self.slot
-            && out.len() - count >= RUN
-        {
-            let run = &mut out[count..][..(last - slot).min(RUN as u64 - 1) as usize + 1];
-            evaluate(&self.bijection, slot, run);
-            self.slot = slot.checked_add(run.len() as u64).filter(|&slot| slot <= last);
-            count += pack(run, |value| widen(value) < self.len);
-        }
-        count
-    }
+    Some(count)
 }
 
 /// Moves the values that are items to the front, and returns how many there are.
