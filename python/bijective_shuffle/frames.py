@@ -111,11 +111,21 @@ def _column(frame: Any, column: Any) -> Any:
     if not isinstance(column, str):
         return column
     kind, values = _kind(frame), frame[column]
+    # Objects where values are missing: as an array of NumPy's numbers, integers would be rounded.
+    if kind == "pandas":
+        is_numpy = isinstance(values.dtype, np.dtype) or not values.isna().any()
+        return values.to_numpy() if is_numpy else values.to_numpy(dtype=object)
     if kind == "duckdb":
         listed = [value for (value,) in values.fetchall()]
-        return np.fromiter(listed, object, len(listed))
-    return values.to_numpy(zero_copy_only=False) if hasattr(values, "combine_chunks") \
-        else values.to_numpy()
+    elif kind == "polars":
+        if not values.null_count():
+            return values.to_numpy()
+        listed = values.to_list()
+    else:
+        if not values.null_count:
+            return values.to_numpy(zero_copy_only=False)
+        listed = values.to_pylist()
+    return np.fromiter(listed, object, len(listed))
 
 
 def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:

@@ -21,6 +21,7 @@ COLUMNS = {
     "exact": [decimal.Decimal(k) / 4 for k in range(N)],
     "weight": [k % 5 for k in range(N)],
     "label": [f"{k % 3}" for k in range(N)],
+    "id": [None if k == 9 else 2**53 + k // 2 for k in range(N)],
 }
 
 
@@ -40,6 +41,10 @@ def check(make, numbers, schema):
     assert numbers(weighted) == bs.weighted_sample(COLUMNS["weight"], 10, 42).tolist()
     with pytest.raises(ValueError, match="draw fewer"):
         frames.sample(frame, N + 1, 42)
+    # A number that is missing makes no others equal: these ids differ by one above 2^53.
+    expected = bs.Splits([0.8, 0.2], 42).indexes(groups=np.array(COLUMNS["id"], object))
+    parts = frames.split(frame, [0.8, 0.2], 42, groups="id")
+    assert [numbers(part) for part in parts] == [rows.tolist() for rows in expected]
     assert frames.shuffled(frames.shuffled(frame, 42, 1), 7).shape == frame.shape
 
 
@@ -48,6 +53,7 @@ def test_pandas():
 
     def make():
         frame = pd.DataFrame(COLUMNS, index=[f"i{k}" for k in range(N)])
+        frame["id"] = pd.array(COLUMNS["id"], dtype="Int64")
         frame["category"] = pd.Categorical(COLUMNS["label"])
         frame["small"] = np.arange(N, dtype=np.int8)
         frame["maybe"] = pd.array([None if k % 3 else k for k in range(N)], dtype="Int32")
@@ -111,8 +117,8 @@ def test_pyarrow():
     table = make()
     rows = table.to_pylist()
     assert frames.shuffled(table, 42, 1).to_pylist() == [rows[k] for k in ORDER]
-    batch = make().combine_chunks().to_batches()[0]
-    assert frames.shuffled(batch, 42, 1)["number"].to_pylist() == ORDER.tolist()
+    check(lambda: make().combine_chunks().to_batches()[0],
+          lambda batch: batch["number"].to_pylist(), lambda batch: batch.schema)
 
 
 def test_duckdb():
