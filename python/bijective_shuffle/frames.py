@@ -58,6 +58,8 @@ def sample(frame: Any, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *
     n, many = _rows(frame), count(k)
     if weights is not None:
         values = _column(frame, weights)
+        if len(values) != n:
+            raise ValueError(f"{n} rows have {len(values)} weights: give one for each row")
         if isinstance(weights, str) and values.dtype == object:
             # Numbers of DuckDB.
             values = np.asarray(values.tolist())

@@ -41,6 +41,8 @@ def check(make, numbers, schema):
     assert numbers(weighted) == bs.weighted_sample(COLUMNS["weight"], 10, 42).tolist()
     with pytest.raises(ValueError, match="draw fewer"):
         frames.sample(frame, N + 1, 42)
+    with pytest.raises(ValueError, match=f"{N} rows have 3 weights"):
+        frames.sample(frame, 2, 42, weights=[1, 2, 3])
     # A number that is missing makes no others equal: these ids differ by one above 2^53.
     expected = bs.Splits([0.8, 0.2], 42).indexes(groups=np.array(COLUMNS["id"], object))
     parts = frames.split(frame, [0.8, 0.2], 42, groups="id")
