@@ -135,6 +135,9 @@ def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     kind = _kind(frame)
     if kind == "duckdb":
         return _take_held(frame, rows)
+    if kind != "pandas" and len(frame.shape) == 2 and frame.shape[1] == 0:
+        # Rows without columns are all the same, and these libraries would lose them.
+        return frame.slice(0, len(rows))
     if kind != "polars":
         return frame.take(rows)
     polars = sys.modules["polars"]

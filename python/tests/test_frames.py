@@ -102,6 +102,9 @@ def test_polars():
     assert frames.shuffled(frame, 42, 1).equals(frame[ORDER])
     assert frames.shuffled(frame["list"], 42, 1).to_list() == [COLUMNS["list"][k] for k in ORDER]
     assert frames.shuffled(frame[:0], 42).shape == (0, frame.width)
+    # Rows without columns.
+    assert frames.sample(pl.DataFrame(height=5), 3, 42).shape == (3, 0)
+    assert frames.shuffled(pl.DataFrame(height=5), 42).shape == (5, 0)
     with pytest.raises(TypeError, match="collect it first"):
         frames.shuffled(frame.lazy(), 42)
 
@@ -121,6 +124,9 @@ def test_pyarrow():
     assert frames.shuffled(table, 42, 1).to_pylist() == [rows[k] for k in ORDER]
     check(lambda: make().combine_chunks().to_batches()[0],
           lambda batch: batch["number"].to_pylist(), lambda batch: batch.schema)
+    # Rows without columns.
+    assert frames.shuffled(table.select([]), 42).shape == (N, 0)
+    assert frames.sample(table.select([]), 3, 42).shape == (3, 0)
 
 
 def test_duckdb():
