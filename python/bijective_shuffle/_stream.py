@@ -73,8 +73,9 @@ class StreamShuffle:
         self._last = None
 
     def seek(self, emitted: SupportsIndex) -> None:
-        """Lets the next iteration begin behind so many items of the epoch. Save a state when it has
-        begun: before that nothing knows whether the input is so long."""
+        """Lets the next iteration begin behind so many items of the epoch, or, where the input has
+        fewer, at its end. Save a state when it has begun: before that nothing knows whether the input
+        is so long."""
         self._next, self._last = (self.epoch, count(emitted), None), None
 
     def state_dict(self) -> dict[str, str]:
@@ -141,11 +142,15 @@ class StreamShuffle:
                 if taken < emitted + self._size:
                     steps.total = taken
                 return [found[k] for k in held], items
-            if is_known or at < emitted:
+            if is_known:
                 raise ValueError(
                     f"the source has ended at item {at}, before the place of the state: go on with "
                     "the same items as before"
                 )
+            if at < emitted:
+                # The last of the steps that were counted had fewer items.
+                steps.before = steps.total = at
+                return [], iter(())
             # The input had ended, and the buffer was taken in part.
             taken = at
 

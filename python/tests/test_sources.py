@@ -186,6 +186,41 @@ def test_the_end_of_a_stream(tail):
     assert counts.total() == 96 + sum(sizes)
 
 
+@pytest.mark.parametrize("tail", ["pad", "short", "drop"])
+def test_a_stream_goes_on_behind_its_last_step(tail):
+    """The last step has fewer items than the others, and a state counts whole ones."""
+    for n, size, batch in [(100, 10, 8), (7, 10, 8), (0, 3, 2), (96, 1, 8), (97, 1, 8)]:
+        data = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, tail=tail)
+        steps = len(list(data))
+        for more in (0, 1):
+            again = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, tail="short")
+            again.load_state_dict(data.state_after(steps + more))
+            left = [item for items in again for item in items.tolist()]
+            expected = list(bs.StreamShuffle(range(n), size, 1))[(steps + more) * batch :]
+            assert left == expected and again.state_after(0) == data.state_after(steps + more)
+        stream = bs.StreamShuffle(Numbers(n), size, 1)
+        stream.seek(n + 5)
+        assert list(stream) == []
+        stream.load_state_dict(stream.state_dict())
+        assert list(stream) == []
+
+
+def test_a_stateful_loader_goes_on_behind_the_last_step_of_a_stream():
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for workers in (0, 2):
+        def make():
+            data = StreamDataset(Numbers(100), 10, 1, 8, rank=0, world=1)
+            return stateful.StatefulDataLoader(data, batch_size=None, num_workers=workers)
+
+        first = make()
+        begun = iter(first)
+        items = [item for _ in range(13) for item in next(begun).tolist()]
+        again = make()
+        again.load_state_dict(first.state_dict())
+        items += [item for batch in again for item in batch.tolist()]
+        assert items == list(bs.StreamShuffle(range(100), 10, 1)), workers
+
+
 def test_a_stateful_loader_goes_on_with_a_stream():
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
     for workers in (0, 3):
