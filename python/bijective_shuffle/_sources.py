@@ -165,28 +165,24 @@ class StreamDataset(_Epochs):
         super().__init__()
         if batch_size < 1:
             raise ValueError(f"a batch has at least one item, not {batch_size}")
-        self._source, self._size, self._seed = source, size, seed
+        self._size, self._seed = size, seed
         self._batch, self._collate = batch_size, collate
         self._begin(rank, world, tail)
-        # Checks the arguments.
-        self._stream()
-
-    def _stream(self) -> StreamShuffle:
-        return StreamShuffle(self._source, self._size, self._seed)
+        # One for all iterations: it knows whether an iterator was read before.
+        self._stream = StreamShuffle(source, size, seed)
 
     def state_after(self, steps: int) -> dict[str, str]:
         """The place after so many steps of the iteration that has begun last."""
         world = ranks_of(self._rank, self._world)[1]
         epoch, taken = self._place()
-        stream = self._stream()
-        stream.set_epoch(epoch)
+        stream = StreamShuffle((), self._size, self._seed, epoch)
         stream.seek(taken + steps * world * self._batch)
         return stream.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
         """Goes to a place that `state_after` gave, at which the iterations begin until `set_epoch`
         chooses another epoch."""
-        stream = self._stream()
+        stream = StreamShuffle((), self._size, self._seed)
         stream.load_state_dict(state_dict)
         self._at[0], self._at[1] = stream.epoch, stream.emitted
 
@@ -213,12 +209,16 @@ class _StreamIterator:
     def __next__(self) -> Any:
         data, whole = self._data, self._world * self._data._batch
         if self._items is None:
-            stream = data._stream()
-            stream.set_epoch(self._epoch)
-            stream.seek(self._start + self._steps * whole)
-            self._items = iter(stream)
+            data._stream.set_epoch(self._epoch)
+            data._stream.seek(self._start + self._steps * whole)
+            self._items = iter(data._stream)
         while True:
-            items = list(islice(self._items, whole))
+            try:
+                items = list(islice(self._items, whole))
+            except BaseException:
+                # The next call takes this step again.
+                self._items = None
+                raise
             if not items or len(items) < whole and data._tail == "drop":
                 raise StopIteration
             self._steps += 1
@@ -332,7 +332,14 @@ class _NodeIterator:
         return self
 
     def __next__(self) -> Any:
-        return next(self._items)
+        try:
+            return next(self._items)
+        except StopIteration:
+            raise
+        except BaseException:
+            # The next call goes on with the same item.
+            self._items = self._iterate()
+            raise
 
     def state_dict(self) -> dict[str, Any]:
         shape = [repr(self._data), self._rank, self._world, self._worker, self._workers]

@@ -30,7 +30,8 @@ class StreamShuffle:
     An iteration begins with the first item of the epoch, or at the place of a state that was loaded.
     `state_dict` is the place of the iteration that has begun last, a few numbers: which items are in
     the buffer follows from the number of steps. To go on there, the input is read again from the
-    first of these items on, or, if `source` is no function, from its beginning.
+    first of these items on, or, if `source` is no function, from its beginning. An exception of the
+    input ends an iteration, whose state then goes on with the item that would have come next.
 
     >>> import bijective_shuffle as bs
     >>> stream = bs.StreamShuffle(range(1000), 100, seed=42)
@@ -159,7 +160,12 @@ class StreamShuffle:
         while steps.total is None:
             slots = steps.draw(_native.stream_slots(size, seed, epoch, steps.emitted(), _CHUNK))
             for slot in slots:
-                incoming = next(items, _END)
+                try:
+                    incoming = next(items, _END)
+                except BaseException:
+                    # No item was given for this slot.
+                    steps.stop()
+                    raise
                 if incoming is _END:
                     steps.end(len(buffer))
                     break
@@ -196,9 +202,13 @@ class _Steps:
         self._left = iter(slots.tolist())
         return self._left
 
-    def end(self, held: int) -> None:
-        """The input has ended, so the last slot was not used."""
+    def stop(self) -> None:
+        """The input has given no item, so the last slot was not used."""
         self.before, self._size, self._left = self.emitted() - 1, 0, iter([0][1:])
+
+    def end(self, held: int) -> None:
+        """The input has ended."""
+        self.stop()
         self.total = self.before + held
 
     def emitted(self) -> int:

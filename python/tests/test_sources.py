@@ -236,6 +236,55 @@ def test_a_stateful_loader_goes_on_with_a_stream():
         assert items == list(bs.StreamShuffle(range(500), 50, 3))
 
 
+class Failing:
+    """An input of blocks or items that cannot be read once, at each of some numbers."""
+
+    def __init__(self, at):
+        self.at = set(at)
+
+    def __call__(self, number):
+        if number in self.at:
+            self.at.remove(number)
+            raise OSError(number)
+
+    def items(self, start):
+        for item in range(start, 500):
+            self(item)
+            yield item
+
+    def block(self, block):
+        self(block)
+        return read(block)
+
+
+def caught(loader):
+    """The items of a loader, whose exceptions do not end the loop, and their number."""
+    items, failed, begun = [], 0, iter(loader)
+    while True:
+        try:
+            items += np.atleast_1d(next(begun)).tolist()
+        except StopIteration:
+            return items, failed
+        except OSError:
+            failed += 1
+
+
+def test_a_loop_that_catches_exceptions_of_the_input_loses_nothing():
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for loader in (DataLoader, stateful.StatefulDataLoader):
+        for workers in (0, 2):
+            data = StreamDataset(Failing([90, 300]).items, 50, 3, 8)
+            items, failed = caught(loader(data, batch_size=None, num_workers=workers))
+            assert sorted(items) == list(range(500)) and failed == 2 * max(workers, 1)
+            nodes = NodeDataset(Failing([3, 31]).block, SIZES, kept=0.5, window=4, seed=3)
+            items, failed = caught(loader(nodes, batch_size=None, num_workers=workers))
+            assert sorted(items) == list(range(FIRST[-1])) and failed == 2
+    once = iter(StreamDataset(Failing([20]).items(0), 50, 3, 8))
+    for error, text in [(OSError, "20"), (ValueError, "was read before"), (ValueError, "was read before")]:
+        with pytest.raises(error, match=text):
+            next(once)
+
+
 SIZES = [3 + block % 5 for block in range(60)]
 FIRST = np.concatenate([[0], np.cumsum(SIZES)]).tolist()
 

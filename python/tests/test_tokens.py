@@ -221,6 +221,33 @@ def test_a_state_before_the_first_step_is_the_one_that_was_loaded(emitted):
     assert list(rest) == list(items)
 
 
+class Failing:
+    """An input that cannot be read once, at each of some items."""
+
+    def __init__(self, n, at):
+        self.n, self.at = n, set(at)
+
+    def __call__(self, start):
+        for item in range(start, self.n):
+            if item in self.at:
+                self.at.remove(item)
+                raise OSError(item)
+            yield item
+
+
+@pytest.mark.parametrize("at", [[300], [20], [999], [150, 151, 400]])
+def test_a_stream_goes_on_behind_an_exception_of_its_input(at):
+    stream = bs.StreamShuffle(Failing(1000, at), 20, 3)
+    seen = []
+    for failed in at:
+        with pytest.raises(OSError, match=str(failed)):
+            for item in stream:
+                seen.append(item)
+        assert stream.emitted == len(seen) == failed - 20
+        stream.load_state_dict(stream.state_dict())
+    assert seen + list(stream) == list(bs.StreamShuffle(range(1000), 20, 3))
+
+
 def test_streams_go_from_epoch_to_epoch():
     stream = bs.StreamShuffle(range(100), 10, 3)
     first = list(stream)
