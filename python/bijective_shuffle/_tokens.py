@@ -22,7 +22,7 @@ class Packed(Source):
     `length` tokens are left over in an epoch. Every epoch has orders of its own.
 
     Lengths are integers below 2^32. An array of uint32, also one of `np.memmap`, is used where it is,
-    and has to stay as it is. An epoch's index takes an eighth of a byte a document, and is built on
+    and has to stay as it is: it cannot be resized, nor its file closed, before this is gone. An epoch's index takes an eighth of a byte a document, and is built on
     all cores when the epoch is first asked for.
 
     >>> import bijective_shuffle as bs

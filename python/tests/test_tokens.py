@@ -4,9 +4,11 @@ and states that are saved at random steps and resumed by others."""
 import collections
 import itertools
 import json
+import mmap
 import os
 import pathlib
 import pickle
+from multiprocessing import shared_memory
 
 import bijective_shuffle as bs
 import numpy as np
@@ -181,6 +183,41 @@ def test_lengths_are_used_where_they_are(tmp_path):
         own[5]
     strided = np.ones(100, np.uint32)[::2]
     assert len(bs.Packed(strided, 5, 1)) == 10
+
+
+def makers_of_lengths():
+    """Lengths in memory that can be freed under them, each with what frees it and what refuses."""
+    own = np.full(5000, 3, np.uint32)
+    yield own, lambda: own.resize(10, refcheck=False), ValueError
+    viewed = np.full(5000, 3, np.uint32)
+    yield viewed[100:][:2000], lambda: viewed.resize(10, refcheck=False), ValueError
+    mapped = mmap.mmap(-1, 20_000)
+    yield np.ndarray((5000,), np.uint32, mapped), mapped.close, BufferError
+    shared = shared_memory.SharedMemory(create=True, size=20_000)
+    shared.unlink()
+    yield np.ndarray((5000,), np.uint32, shared.buf), shared.close, BufferError
+    held = bytearray(20_000)
+    viewed_bytes = np.frombuffer(held, np.uint32)
+
+    def clear():
+        viewed_bytes.base.release()
+        held.clear()
+
+    yield viewed_bytes, clear, BufferError
+
+
+@pytest.mark.parametrize("make", [bs.Packed, bs.Lengths])
+def test_lengths_are_neither_freed_nor_moved(make):
+    for lengths, free, error in makers_of_lengths():
+        lengths[:] = 3
+        source = make(lengths, 500, 1)
+        first = source[1].tolist()
+        with pytest.raises(error):
+            free()
+        assert source[1].tolist() == first
+        # Afterwards as before.
+        del source
+        free()
 
 
 def test_streams_are_resumed():
