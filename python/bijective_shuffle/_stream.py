@@ -77,7 +77,9 @@ class StreamShuffle:
         """Lets the next iteration begin behind so many items of the epoch, or, where the input has
         fewer, at its end. Save a state when it has begun: before that nothing knows whether the input
         is so long."""
-        self._next, self._last = (self.epoch, count(emitted), None), None
+        # Before the first item, the state is that of a stream which has not begun.
+        emitted = count(emitted)
+        self._next, self._last = (self.epoch, emitted, None if emitted else 0), None
 
     def state_dict(self) -> dict[str, str]:
         """The place of the iteration that has begun last."""
@@ -96,11 +98,12 @@ class StreamShuffle:
         self._last = None
 
     def __iter__(self) -> Iterator[Any]:
-        (epoch, emitted, taken), self._next = self._next, (self._next[0], 0, 0)
+        epoch, emitted, taken = self._next
         steps = _Steps(epoch, emitted, self._size)
         # Not at the first step: a state that is saved before it knows where the input ended.
         buffer, items = self._filled(steps, taken)
-        self._last = steps
+        # Not before: after an exception of the input the next iteration begins here, too.
+        self._next, self._last = (epoch, 0, 0), steps
         return self._iterate(steps, buffer, items)
 
     def _place(self) -> tuple[int, int, int | None]:

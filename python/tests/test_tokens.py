@@ -285,6 +285,41 @@ def test_a_stream_goes_on_behind_an_exception_of_its_input(at):
     assert seen + list(stream) == list(bs.StreamShuffle(range(1000), 20, 3))
 
 
+def test_a_state_is_kept_where_the_input_fails_at_once():
+    """While the buffer is filled, and with a state that was loaded."""
+    stream = bs.StreamShuffle(range(1000), 20, 3)
+    seen = list(itertools.islice(stream, 400))
+    state = stream.state_dict()
+    stream = bs.StreamShuffle(Failing(1000, range(400, 420)), 20, 3)
+    stream.load_state_dict(state)
+    for _ in range(20):
+        with pytest.raises(OSError):
+            iter(stream)
+        assert stream.state_dict() == state
+    assert seen + list(stream) == list(bs.StreamShuffle(range(1000), 20, 3))
+    fresh = bs.StreamShuffle(Failing(1000, [5]), 20, 3, epoch=2)
+    with pytest.raises(OSError):
+        iter(fresh)
+    assert list(fresh) == list(bs.StreamShuffle(range(1000), 20, 3, epoch=2))
+
+
+def test_a_step_whose_items_cannot_be_had_is_not_taken():
+    lengths = np.full(1000, 10, np.uint32)
+    batches = bs.Packed(lengths, 60, 1).batches(10, rank=1, world=2)
+    expected = [[pieces.tolist() for pieces in batch] for batch in bs.Packed(lengths, 60, 1).batches(10, rank=1, world=2)]
+    seen = []
+    for step in range(len(expected)):
+        state = batches.state()
+        # In an epoch's index, and before there is one.
+        lengths[:] = 0
+        with pytest.raises(ValueError, match="build the index again"):
+            next(batches)
+        assert batches.state() == state and batches.steps_left == len(expected) - step
+        lengths[:] = 10
+        seen.append([pieces.tolist() for pieces in next(batches)])
+    assert seen == expected
+
+
 def test_streams_go_from_epoch_to_epoch():
     stream = bs.StreamShuffle(range(100), 10, 3)
     first = list(stream)
@@ -305,6 +340,8 @@ def test_streams_go_from_epoch_to_epoch():
             other.load_state_dict(state)
     with pytest.raises(bs.ForeignStateError):
         stream.load_state_dict({})
+    stream.seek(0)
+    assert stream.state_dict() == bs.StreamShuffle([], 10, 3, epoch=1).state_dict()
     stream.seek(60)
     state = stream.state_dict()
     shorter = bs.StreamShuffle(range(50), 10, 3, epoch=1)
