@@ -12,7 +12,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from bijective_shuffle.megatron import PackedDataset  # noqa: E402
-from bijective_shuffle.torch import NodeDataset, SourceBatchSampler, StreamDataset  # noqa: E402
+from bijective_shuffle.torch import (  # noqa: E402
+    NodeDataset,
+    ShuffleBatchSampler,
+    SourceBatchSampler,
+    StreamDataset,
+)
 from torch.utils.data import DataLoader, Dataset  # noqa: E402
 
 CASES = 2000 if os.environ.get("BIJECTIVE_SHUFFLE_LONG") == "1" else 25
@@ -75,8 +80,8 @@ def test_a_loader_with_workers_goes_on_with_other_ranks(kind):
                     sampler.load_state_dict(state)
                 workers = 2 if stop == 1 and rank == 0 else 0
                 loader = DataLoader(Keys(), batch_sampler=sampler, collate_fn=whole, num_workers=workers)
-                assert state is not None or len(loader) == len(source.batches(batch, world=world)) \
-                    or kind == "lengths"
+                assert state is not None or rank > 0 or kind == "lengths" \
+                    or len(loader) == len(source.batches(batch, world=world))
                 for items in itertools.islice(loader, steps):
                     seen.update(map(flat, items))
                 states.append(sampler.state_after((steps or 0) * batch * world))
@@ -94,6 +99,43 @@ def test_epochs_follow_each_other(kind):
         assert collections.Counter(flat(key) for batch in loader for key in batch) == keys_of(SOURCES[kind], epoch)
     with pytest.raises(bs.ForeignStateError):
         sampler.load_state_dict(SourceBatchSampler(bs.Weighted([1], 1)).state_dict())
+
+
+class Counting(bs.Lengths):
+    """Counts the epochs that are prepared."""
+
+    begun = collections.Counter()
+
+    def begin(self, epoch):
+        self.begun[epoch] += 1
+        return super().begin(epoch)
+
+
+def test_a_length_prepares_no_other_epoch():
+    sampler = SourceBatchSampler(Counting(LENGTHS, 100, 3, window=64))
+    batches = iter(sampler)
+    next(batches)
+    Counting.begun.clear()
+    # The sampler has come to the next epoch by now, which nobody has asked for.
+    assert len(sampler) == len(list(batches)) + 1
+    assert set(Counting.begun) == {0}
+    sampler.set_epoch(3)
+    assert len(sampler) == len(bs.Lengths(LENGTHS, 100, 3, 3, window=64))
+
+
+@pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
+def test_lengths_of_batch_samplers(tail):
+    for n, world, batch in itertools.product(range(1, 30), (1, 2, 5), (1, 3)):
+        counts = collections.Counter()
+        for rank in range(world):
+            ranks = {"rank": rank, "world": world, "tail": tail}
+            for sampler in (ShuffleBatchSampler(n, batch, seed=1, **ranks),
+                            SourceBatchSampler(bs.Mixture([n], [1], 1), batch, **ranks)):
+                steps = list(sampler)
+                assert len(sampler) == len(steps) and all(steps)
+            counts.update(item for step in steps for _, item in step)
+        assert tail == "drop" or len(counts) == n
+        assert tail not in ("drop", "short") or counts.total() == len(counts)
 
 
 def test_a_stateful_loader_goes_on_with_sources():
@@ -283,6 +325,36 @@ def test_a_loop_that_catches_exceptions_of_the_input_loses_nothing():
     for error, text in [(OSError, "20"), (ValueError, "was read before"), (ValueError, "was read before")]:
         with pytest.raises(error, match=text):
             next(once)
+
+
+def test_states_of_other_data_are_refused():
+    def stream(size=50, seed=3, batch=8, **kwargs):
+        return StreamDataset(range(500), size, seed, batch, **kwargs)
+
+    def nodes(sizes=tuple(range(1, 21)), seed=3, **kwargs):
+        return NodeDataset(lambda block: range(sizes[block]), sizes, **{"kept": 0.5, "window": 4, "seed": seed} | kwargs)
+
+    two = {"rank": 0, "world": 2}
+    swapped = (2, 1, *range(3, 21))
+    for make, others in [
+        (stream, [{"size": 51}, {"seed": 4}, {"seed": bytes(32)}, {"batch": 4}, {"tail": "short"}, two]),
+        (nodes, [{"sizes": swapped}, {"seed": 4}, {"kept": 0.6}, {"window": 3}, {"tail": "drop"}, two,
+                 {**two, "rank": 1}]),
+    ]:
+        begun = iter(make())
+        expected = [np.asarray(item).tolist() for item in iter(make())]
+        next(begun)
+        state = begun.state_dict()
+        for other in others:
+            with pytest.raises(bs.ForeignStateError):
+                iter(make(**other)).load_state_dict(state)
+        again = iter(make())
+        for number in ("epoch", "items" if make is nodes else "steps"):
+            for wrong in (None, -1, "1"):
+                with pytest.raises(bs.ForeignStateError):
+                    again.load_state_dict(state | {number: wrong})
+        again.load_state_dict(state)
+        assert [np.asarray(item).tolist() for item in again] == expected[1:]
 
 
 SIZES = [3 + block % 5 for block in range(60)]
