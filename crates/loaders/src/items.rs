@@ -143,8 +143,8 @@ pub(crate) fn fingerprint(lengths: &impl ItemLengths, numbers: &[u64], seed: See
     saved::check(numbers.into_iter().chain(samples))
 }
 
-/// The indexes of the two epochs that were asked for last, shared by clones. Where one epoch follows
-/// another, a batch may have items of both.
+/// The indexes of the two epochs that were asked for last, shared by clones. Where one epoch
+/// follows another, a batch may have items of both.
 #[derive(Debug)]
 pub(crate) struct PerEpoch<T>(Arc<Mutex<Kept<T>>>);
 
