@@ -258,7 +258,7 @@ class Weighted(Source):
                    n: SupportsIndex | None = None) -> Weighted:
         """The draws from what `table` gave, which takes less time than from the weights."""
         self = cls.__new__(cls)
-        flat = np.ascontiguousarray(table, dtype=np.uint64).reshape(-1)
+        flat = np.require(table, np.uint64, ["C", "A"]).reshape(-1)
         self._begin(_native.Weights.from_table(flat, seed), seed, epoch, n)
         return self
 
@@ -402,12 +402,12 @@ def _weights(weights: Any) -> np.ndarray[Any, Any]:
     if np.issubdtype(array.dtype, np.floating):
         if array.dtype.itemsize > 8:
             raise TypeError(f"weights of type {array.dtype} would be rounded: convert them to float64")
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.require(array, np.float64, ["C", "A"])
     if array.dtype == object or array.dtype.kind not in "biu" and array.size:
         raise TypeError(f"weights are integers or floating-point numbers, not {array.dtype}")
     if array.size and array.min() < 0:
         raise ValueError("weights are not negative")
-    return np.ascontiguousarray(array, dtype=np.uint64)
+    return np.require(array, np.uint64, ["C", "A"])
 
 
 def _counts(numbers: Sequence[SupportsIndex]) -> list[int]:
