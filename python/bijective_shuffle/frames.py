@@ -153,8 +153,15 @@ def _take_held(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     # DuckDB finds this array by the name of the variable, unless a table has that name.
     places_56b1f0ce0d9c4d4f = np.full(_rows(frame), -1)
     places_56b1f0ce0d9c4d4f[rows] = np.arange(len(rows))
-    return frame.query(
-        "held_56b1f0ce0d9c4d4f",
-        "SELECT held_56b1f0ce0d9c4d4f.* FROM held_56b1f0ce0d9c4d4f "
-        "POSITIONAL JOIN places_56b1f0ce0d9c4d4f AS places(place) WHERE place >= 0 ORDER BY place",
-    ).materialize()
+    try:
+        return frame.query(
+            "held_56b1f0ce0d9c4d4f",
+            "SELECT held_56b1f0ce0d9c4d4f.* FROM held_56b1f0ce0d9c4d4f "
+            "POSITIONAL JOIN places_56b1f0ce0d9c4d4f AS places(place) "
+            "WHERE place >= 0 ORDER BY place",
+        ).materialize()
+    except sys.modules["duckdb"].CatalogException as error:
+        raise RuntimeError(
+            "this connection of DuckDB reads no arrays of Python: set python_enable_replacements and "
+            "enable_external_access, or give the relation as a table of Arrow"
+        ) from error

@@ -197,6 +197,19 @@ def test_a_relation_of_duckdb_is_run_once():
     assert connection.sql("SHOW TABLES").fetchall() == names
 
 
+@pytest.mark.parametrize("setting", ["python_enable_replacements", "enable_external_access"])
+def test_a_connection_of_duckdb_that_reads_no_arrays(setting):
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    connection = duckdb.connect()
+    connection.execute(f"SET {setting} = false")
+    relation = connection.sql("SELECT * FROM range(10) AS numbers(k)")
+    with pytest.raises(RuntimeError, match=setting):
+        frames.shuffled(relation, 1)
+    shuffled = frames.shuffled(relation.to_arrow_table(), 1)
+    assert shuffled["k"].to_pylist() == bs.Permutation(10, 1).to_numpy().tolist()
+
+
 def test_other_frames_are_refused():
     for other in ([1, 2], np.arange(3), {"a": [1]}):
         with pytest.raises(TypeError, match="pandas, Polars, pyarrow or DuckDB"):
