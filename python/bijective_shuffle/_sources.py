@@ -150,10 +150,10 @@ class StreamDataset(_Epochs):
     where that costs too much, give each rank an input of its own, a `seed` of its own, and `rank=0,
     world=1`. `collate` makes a batch of a list of items.
 
-    All iterations have the same epoch until `set_epoch` chooses another one, before each epoch of a
-    loop. At the end of the input a step may have fewer items. With 'pad' (the default) the ranks share them
-    as equally as possible, and those that have fewer repeat items of that step; with 'short' none
-    comes twice; with 'drop' the step is left out.
+    All iterations have the same epoch until `set_epoch` chooses another one: call it before each
+    epoch of a loop. At the end of the input a step may have fewer items. With 'pad' (the default) the
+    ranks share them as equally as possible, and those that have fewer repeat items of that step; with
+    'short' none comes twice; with 'drop' the step is left out.
 
     `state_after(steps)` is the place after so many steps of the iteration that has begun last; it
     fits any number of ranks and workers and any batch size. `StatefulDataLoader` saves the place of
@@ -264,7 +264,7 @@ class NodeDataset(_Epochs):
     `tail` says how ranks get equally many items: with 'pad' (the default) a worker with fewer than the
     same worker of another rank reads its first windows again, with 'drop' those with more leave the
     rest out, and with 'short' each item comes once. All iterations have the same epoch until
-    `set_epoch` chooses another one, before each epoch of a loop.
+    `set_epoch` chooses another one: call it before each epoch of a loop.
 
     A loader that Accelerate has prepared deals out the items itself, so there each block is read by
     all ranks, or by the first one for all. To read each block on its node alone, do not prepare the

@@ -233,6 +233,7 @@ def test_a_stream_goes_on_behind_its_last_step(tail):
     """The last step has fewer items than the others, and a state counts whole ones."""
     for n, size, batch in [(100, 10, 8), (7, 10, 8), (0, 3, 2), (96, 1, 8), (97, 1, 8)]:
         data = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, tail=tail)
+        assert data.state_after(0) == bs.StreamShuffle([], size, 1).state_dict()
         steps = len(list(data))
         for more in (0, 1):
             again = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, tail="short")

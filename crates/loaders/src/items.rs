@@ -186,7 +186,7 @@ impl<T> PerEpoch<T> {
         Ok(index)
     }
 
-    /// Drops the index that was not asked for longest.
+    /// Drops the index that was asked for longest ago.
     fn make_room(kept: &mut Kept<T>) {
         if kept.len() == EPOCHS {
             kept.remove(0);

@@ -256,7 +256,7 @@ fn two_epochs_keep_their_indexes() {
     };
     assert_eq!(built(&[3, 4]), 4);
     assert_eq!(built(&[3, 4, 3, 4, 3]), 0);
-    // The one that was not asked for longest goes.
+    // The one that was asked for longest ago goes.
     assert_eq!(built(&[5]), 2);
     assert_eq!(built(&[3, 5]), 0);
     assert_eq!(built(&[4]), 2);
