@@ -190,13 +190,13 @@ class _BlockIterator:
                 raise ForeignStateError(
                     f"the state has {name} {state_dict.get(name)}, not {expected[name]}"
                 )
-        epoch, windows, items = (_count(state_dict, name) for name in ("epoch", "windows", "items"))
+        epoch, windows, items = (count_of(state_dict, name) for name in ("epoch", "windows", "items"))
         if windows > self._shuffle.window_count or items > self._full:
             raise ForeignStateError(f"the state is at item {items} of window {windows}, past the end")
         self._begin(epoch, windows, items)
 
 
-def _count(state_dict: dict[str, Any], name: str) -> int:
+def count_of(state_dict: dict[str, Any], name: str) -> int:
     """A part of a state that is a number."""
     number = state_dict.get(name)
     if not isinstance(number, int) or number < 0:

@@ -30,14 +30,14 @@ class Batches:
                  world: SupportsIndex, tail: str) -> None:
         # Checks the arguments.
         checked = Sampler(1, 0, rank=rank, world=world, batch=batch, tail=tail)
-        self._source, self._tail = source, tail
+        self._source, self._tail, self._fingerprint = source, tail, source.fingerprint
         self._rank, self._world, self._batch = checked.rank, checked.world, checked.batch
         self._sampler = self._at(epoch)
 
     def _at(self, epoch: int) -> Sampler:
         """What goes from step to step of an epoch, and gives the first place of each: as many ranks
         as a step has places take one each. The check of a sampler's state includes its seed."""
-        sampler = Sampler(self._source.begin(epoch), self._source.fingerprint,
+        sampler = Sampler(self._source.begin(epoch), self._fingerprint,
                           world=self._world * self._batch,
                           tail="drop" if self._tail == "drop" else "short", sequential=True)
         sampler.set_epoch(epoch)
@@ -45,14 +45,26 @@ class Batches:
 
     def next_batch(self) -> Any:
         """This rank's items of the next step, as `source[places]` gives them; None at the end of the
-        epoch."""
+        epoch. After an exception of the source the step is not taken."""
         # Other threads may take steps meanwhile, and none goes to another epoch.
         sampler = self._sampler
         epoch = sampler.epoch
         step = sampler.next_batch()
         if step is None:
             return None
-        return self._source.items(epoch, sampler.n, self._own(sampler.n, int(step[0])))
+        n, first = sampler.n, int(step[0])
+        try:
+            return self._source.items(epoch, n, self._own(n, first))
+        except BaseException:
+            # Unless another thread has gone on behind this step.
+            if sampler.consumed == min(first + sampler.world, n):
+                # With so many ranks one step takes all places before.
+                before = Sampler(n, self._fingerprint, world=max(first, 1), sequential=True)
+                before.set_epoch(epoch)
+                if first > 0:
+                    before.next_batch()
+                sampler.resume(before.state())
+            raise
 
     def _own(self, n: int, first: int) -> np.ndarray[Any, Any]:
         """This rank's places of the step that begins at a place of `n`."""
@@ -246,7 +258,7 @@ class Weighted(Source):
                    n: SupportsIndex | None = None) -> Weighted:
         """The draws from what `table` gave, which takes less time than from the weights."""
         self = cls.__new__(cls)
-        flat = np.ascontiguousarray(table, dtype=np.uint64).reshape(-1)
+        flat = np.require(table, np.uint64, ["C", "A"]).reshape(-1)
         self._begin(_native.Weights.from_table(flat, seed), seed, epoch, n)
         return self
 
@@ -390,12 +402,12 @@ def _weights(weights: Any) -> np.ndarray[Any, Any]:
     if np.issubdtype(array.dtype, np.floating):
         if array.dtype.itemsize > 8:
             raise TypeError(f"weights of type {array.dtype} would be rounded: convert them to float64")
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.require(array, np.float64, ["C", "A"])
     if array.dtype == object or array.dtype.kind not in "biu" and array.size:
         raise TypeError(f"weights are integers or floating-point numbers, not {array.dtype}")
     if array.size and array.min() < 0:
         raise ValueError("weights are not negative")
-    return np.ascontiguousarray(array, dtype=np.uint64)
+    return np.require(array, np.uint64, ["C", "A"])
 
 
 def _counts(numbers: Sequence[SupportsIndex]) -> list[int]:

@@ -20,6 +20,13 @@ def next_of(epoch: int) -> int:
     return (epoch + 1) % 2**64
 
 
+def steps_of(n: int, rank: int, world: int, batch: int, tail: str) -> int:
+    """The number of steps of an epoch of `n` items that have some for a rank. With 'short' the last
+    step has none for some ranks if fewer items are left than there are ranks."""
+    whole, left = divmod(n, world * batch)
+    return whole + {"drop": False, "short": rank < left}.get(tail, left > 0)
+
+
 class Iteration:
     """One iteration over a sampler, with a place of its own."""
 

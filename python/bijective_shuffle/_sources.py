@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -11,8 +12,9 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 from torch.utils.data import Sampler as TorchSampler
 
+from ._blocks import count_of
 from ._loaders import Batches, Source
-from ._loops import Iteration, Loops
+from ._loops import Iteration, Loops, steps_of
 from ._native import ForeignStateError, Permutation, Sampler
 from ._nodes import NodeBlocks
 from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
@@ -27,8 +29,8 @@ class SourceBatchSampler(Loops, TorchSampler[list[Any]]):
 
     The loader asks the data set for each item of a list: for `Weighted` an integer, for `Mixture` a
     pair `(set, item)`, and for `Packed` an array of pieces. For `Lengths` the list is one batch of
-    items, so `batch_size` is 1 there. `tail` is that of `Sampler`. Iterations, epochs and states are
-    those of the module's other samplers.
+    items, so `batch_size` is 1 there. `tail` is that of `ShuffleBatchSampler`. Iterations, epochs and
+    states are those of the module's other samplers.
 
     Where Accelerate prepares the loader, batches of different sizes need `even_batches=False`; where
     all ranks must have as many steps, give rank and world, and do not prepare it.
@@ -63,9 +65,8 @@ class SourceBatchSampler(Loops, TorchSampler[list[Any]]):
         return sampler
 
     def __len__(self) -> int:
-        batches = self._make(*ranks_of(self._rank, self._world))
-        batches.set_epoch(self.epoch)
-        return batches.steps
+        n = self._source.begin(self.epoch)
+        return steps_of(n, *ranks_of(self._rank, self._world), self._batch, self._tail)
 
     def __iter__(self) -> Iterator[list[Any]]:
         return _Keys(self)
@@ -117,8 +118,8 @@ class _Epochs(IterableDataset[Any]):
         self._at.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the iterations that begin from now on. That of a state which was
-        loaded keeps the state's place, for one iteration."""
+        """Chooses the epoch of the iterations that begin from now on; there is no other way to
+        another one. That of a state which was loaded keeps the state's place."""
         if epoch != int(self._at[0]):
             self._at[0], self._at[1] = epoch, 0
 
@@ -149,9 +150,10 @@ class StreamDataset(_Epochs):
     where that costs too much, give each rank an input of its own, a `seed` of its own, and `rank=0,
     world=1`. `collate` makes a batch of a list of items.
 
-    At the end of the input a step may have fewer items. With 'pad' (the default) the ranks share them
-    as equally as possible, and those that have fewer repeat items of that step; with 'short' none
-    comes twice; with 'drop' the step is left out.
+    All iterations have the same epoch until `set_epoch` chooses another one: call it before each
+    epoch of a loop. At the end of the input a step may have fewer items. With 'pad' (the default) the
+    ranks share them as equally as possible, and those that have fewer repeat items of that step; with
+    'short' none comes twice; with 'drop' the step is left out.
 
     `state_after(steps)` is the place after so many steps of the iteration that has begun last; it
     fits any number of ranks and workers and any batch size. `StatefulDataLoader` saves the place of
@@ -165,28 +167,24 @@ class StreamDataset(_Epochs):
         super().__init__()
         if batch_size < 1:
             raise ValueError(f"a batch has at least one item, not {batch_size}")
-        self._source, self._size, self._seed = source, size, seed
+        self._size, self._seed = size, seed
         self._batch, self._collate = batch_size, collate
         self._begin(rank, world, tail)
-        # Checks the arguments.
-        self._stream()
-
-    def _stream(self) -> StreamShuffle:
-        return StreamShuffle(self._source, self._size, self._seed)
+        # One for all iterations: it knows whether an iterator was read before.
+        self._stream = StreamShuffle(source, size, seed)
 
     def state_after(self, steps: int) -> dict[str, str]:
         """The place after so many steps of the iteration that has begun last."""
         world = ranks_of(self._rank, self._world)[1]
         epoch, taken = self._place()
-        stream = self._stream()
-        stream.set_epoch(epoch)
+        stream = StreamShuffle((), self._size, self._seed, epoch)
         stream.seek(taken + steps * world * self._batch)
         return stream.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
         """Goes to a place that `state_after` gave, at which the iterations begin until `set_epoch`
         chooses another epoch."""
-        stream = self._stream()
+        stream = StreamShuffle((), self._size, self._seed)
         stream.load_state_dict(state_dict)
         self._at[0], self._at[1] = stream.epoch, stream.emitted
 
@@ -213,12 +211,16 @@ class _StreamIterator:
     def __next__(self) -> Any:
         data, whole = self._data, self._world * self._data._batch
         if self._items is None:
-            stream = data._stream()
-            stream.set_epoch(self._epoch)
-            stream.seek(self._start + self._steps * whole)
-            self._items = iter(stream)
+            data._stream.set_epoch(self._epoch)
+            data._stream.seek(self._start + self._steps * whole)
+            self._items = iter(data._stream)
         while True:
-            items = list(islice(self._items, whole))
+            try:
+                items = list(islice(self._items, whole))
+            except BaseException:
+                # The next call takes this step again.
+                self._items = None
+                raise
             if not items or len(items) < whole and data._tail == "drop":
                 raise StopIteration
             self._steps += 1
@@ -234,17 +236,21 @@ class _StreamIterator:
         return data._collate(own)
 
     def state_dict(self) -> dict[str, Any]:
-        shape = [self._data._size, self._data._batch, self._world, self._workers, self._worker]
+        data = self._data
+        # It has a check of the seed and the size.
+        stream = StreamShuffle((), data._size, data._seed).state_dict()["stream"]
+        shape = [stream, data._batch, data._tail, self._world, self._workers, self._worker]
         return {"shape": shape, "epoch": self._epoch, "start": self._start, "steps": self._steps}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         expected = self.state_dict()["shape"]
         if state_dict.get("shape") != expected:
             raise ForeignStateError(
-                f"the state is of another size, batch, number of ranks or worker: "
+                f"the state is of another stream, batch, tail, number of ranks or worker: "
                 f"{state_dict.get('shape')}, not {expected}"
             )
-        self._epoch, self._start, self._steps = (state_dict[k] for k in ("epoch", "start", "steps"))
+        self._epoch, self._start, self._steps = (
+            count_of(state_dict, name) for name in ("epoch", "start", "steps"))
         self._items = None
 
 
@@ -257,7 +263,12 @@ class NodeDataset(_Epochs):
 
     `tail` says how ranks get equally many items: with 'pad' (the default) a worker with fewer than the
     same worker of another rank reads its first windows again, with 'drop' those with more leave the
-    rest out, and with 'short' each item comes once.
+    rest out, and with 'short' each item comes once. All iterations have the same epoch until
+    `set_epoch` chooses another one: call it before each epoch of a loop.
+
+    A loader that Accelerate has prepared deals out the items itself, so there each block is read by
+    all ranks, or by the first one for all. To read each block on its node alone, do not prepare the
+    loader, and give rank and world.
     """
 
     def __init__(self, read: Callable[[int], Sequence[Any]], sizes: Sequence[int], *, kept: float,
@@ -269,6 +280,8 @@ class NodeDataset(_Epochs):
         self._sizes = np.asarray(sizes, dtype=np.int64)
         if self._sizes.ndim != 1 or (self._sizes < 0).any():
             raise ValueError("sizes are numbers of items, one for each block")
+        # For states: which items come behind a place follows from the sizes of all blocks.
+        self._check = sha256(self._sizes.tobytes()).hexdigest()
         self._blocks = NodeBlocks(len(self._sizes), kept, seed)
         self._read, self._window, self._seed = read, window, seed
         self._begin(rank, world, tail)
@@ -332,10 +345,18 @@ class _NodeIterator:
         return self
 
     def __next__(self) -> Any:
-        return next(self._items)
+        try:
+            return next(self._items)
+        except StopIteration:
+            raise
+        except BaseException:
+            # The next call goes on with the same item.
+            self._items = self._iterate()
+            raise
 
     def state_dict(self) -> dict[str, Any]:
-        shape = [repr(self._data), self._rank, self._world, self._worker, self._workers]
+        data = self._data
+        shape = [repr(data), data._check, self._rank, self._world, self._worker, self._workers]
         return {"shape": shape, "epoch": self._epoch, "items": self._taken}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -345,4 +366,4 @@ class _NodeIterator:
                 f"the state is of other data, ranks or workers: {state_dict.get('shape')}, not "
                 f"{expected}"
             )
-        self._begin(state_dict["epoch"], state_dict["items"])
+        self._begin(count_of(state_dict, "epoch"), count_of(state_dict, "items"))

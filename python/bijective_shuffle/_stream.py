@@ -30,7 +30,8 @@ class StreamShuffle:
     An iteration begins with the first item of the epoch, or at the place of a state that was loaded.
     `state_dict` is the place of the iteration that has begun last, a few numbers: which items are in
     the buffer follows from the number of steps. To go on there, the input is read again from the
-    first of these items on, or, if `source` is no function, from its beginning.
+    first of these items on, or, if `source` is no function, from its beginning. An exception of the
+    input ends an iteration, whose state then goes on with the item that would have come next.
 
     >>> import bijective_shuffle as bs
     >>> stream = bs.StreamShuffle(range(1000), 100, seed=42)
@@ -73,9 +74,12 @@ class StreamShuffle:
         self._last = None
 
     def seek(self, emitted: SupportsIndex) -> None:
-        """Lets the next iteration begin behind so many items of the epoch. Save a state when it has
-        begun: before that nothing knows whether the input is so long."""
-        self._next, self._last = (self.epoch, count(emitted), None), None
+        """Lets the next iteration begin behind so many items of the epoch, or, where the input has
+        fewer, at its end. Save a state when it has begun: before that nothing knows whether the input
+        is so long."""
+        # Before the first item, the state is that of a stream which has not begun.
+        emitted = count(emitted)
+        self._next, self._last = (self.epoch, emitted, None if emitted else 0), None
 
     def state_dict(self) -> dict[str, str]:
         """The place of the iteration that has begun last."""
@@ -94,11 +98,12 @@ class StreamShuffle:
         self._last = None
 
     def __iter__(self) -> Iterator[Any]:
-        (epoch, emitted, taken), self._next = self._next, (self._next[0], 0, 0)
+        epoch, emitted, taken = self._next
         steps = _Steps(epoch, emitted, self._size)
         # Not at the first step: a state that is saved before it knows where the input ended.
         buffer, items = self._filled(steps, taken)
-        self._last = steps
+        # Not before: after an exception of the input the next iteration begins here, too.
+        self._next, self._last = (epoch, 0, 0), steps
         return self._iterate(steps, buffer, items)
 
     def _place(self) -> tuple[int, int, int | None]:
@@ -141,11 +146,15 @@ class StreamShuffle:
                 if taken < emitted + self._size:
                     steps.total = taken
                 return [found[k] for k in held], items
-            if is_known or at < emitted:
+            if is_known:
                 raise ValueError(
                     f"the source has ended at item {at}, before the place of the state: go on with "
                     "the same items as before"
                 )
+            if at < emitted:
+                # The last of the steps that were counted had fewer items.
+                steps.before = steps.total = at
+                return [], iter(())
             # The input had ended, and the buffer was taken in part.
             taken = at
 
@@ -154,7 +163,12 @@ class StreamShuffle:
         while steps.total is None:
             slots = steps.draw(_native.stream_slots(size, seed, epoch, steps.emitted(), _CHUNK))
             for slot in slots:
-                incoming = next(items, _END)
+                try:
+                    incoming = next(items, _END)
+                except BaseException:
+                    # No item was given for this slot.
+                    steps.stop()
+                    raise
                 if incoming is _END:
                     steps.end(len(buffer))
                     break
@@ -191,9 +205,13 @@ class _Steps:
         self._left = iter(slots.tolist())
         return self._left
 
-    def end(self, held: int) -> None:
-        """The input has ended, so the last slot was not used."""
+    def stop(self) -> None:
+        """The input has given no item, so the last slot was not used."""
         self.before, self._size, self._left = self.emitted() - 1, 0, iter([0][1:])
+
+    def end(self, held: int) -> None:
+        """The input has ended."""
+        self.stop()
         self.total = self.before + held
 
     def emitted(self) -> int:

@@ -22,8 +22,9 @@ class Packed(Source):
     `length` tokens are left over in an epoch. Every epoch has orders of its own.
 
     Lengths are integers below 2^32. An array of uint32, also one of `np.memmap`, is used where it is,
-    and has to stay as it is. An epoch's index takes an eighth of a byte a document, and is built on
-    all cores when the epoch is first asked for.
+    and has to stay as it is: it cannot be resized, nor its file closed, before this is gone. An
+    epoch's index takes an eighth of a byte a document, and is built on all cores when the epoch is
+    first asked for; those of two epochs are kept.
 
     >>> import bijective_shuffle as bs
     >>> packed = bs.Packed([300, 20, 500, 80], 128, seed=42)
@@ -82,7 +83,8 @@ class Lengths(Source):
     of batches, `len`, differs from epoch to epoch. `batches` deals them out: each step of a rank is
     one batch, an array of items, and all ranks have as many steps.
 
-    Lengths are as for `Packed`. An epoch's index takes 2 bytes an item and 2 bytes a batch.
+    Lengths are as for `Packed`. An epoch's index takes 2 bytes an item, 2 bytes a batch and 8 bytes a
+    window; those of two epochs are kept.
 
     >>> import bijective_shuffle as bs
     >>> lengths = [3, 7, 4, 7, 3, 2, 9, 1] * 100

@@ -7,8 +7,9 @@
 | `sample(frame, k, seed)` | `k` different rows, those of `choice(n, k, seed)`; with `weights`, those of `weighted_sample` |
 
 Rows keep their index, and columns their types. A frame is `DataFrame` or `Series` of pandas or
-Polars, `Table` or `RecordBatch` of pyarrow, or a relation of DuckDB, whose result is a relation of
-the same connection; its rows are read once, in the order in which the relation gives them.
+Polars, `Table` or `RecordBatch` of pyarrow, or a relation of DuckDB from version 2.0 on, whose result
+is a relation of the same connection. A relation is run once, its rows are taken in the order in which
+it gives them, and the result holds its own: what happens to its tables later changes nothing.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ __all__ = ["sample", "shuffled", "split"]
 def shuffled(frame: Any, seed: Seed, epoch: SupportsIndex = 0) -> Any:
     """The frame with its rows in random order: row `k` is row `p[k]` of `Permutation(n, seed,
     epoch)`."""
-    frame, back = _table(frame)
+    frame = _held(frame)
     n = _rows(frame)
-    rows = Permutation(n, seed, epoch).to_numpy() if n else np.empty(0, np.int64)
-    return back(_take(frame, rows))
+    return _take(frame, Permutation(n, seed, epoch).to_numpy() if n else np.empty(0, np.int64))
 
 
 def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labels: Any = None,
@@ -41,28 +41,34 @@ def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labe
     """A frame for each share, as a list, or as a dictionary if the shares have names. No row moves to
     another part when rows are appended. `labels`, `groups` and `ids` are those of `Splits.parts`, or
     the names of columns."""
-    frame, back = _table(frame)
+    frame = _held(frame)
     given = {"labels": labels, "groups": groups, "ids": ids}
     columns = {name: _column(frame, column) for name, column in given.items() if column is not None}
     parts = Splits(shares, seed, epoch).indexes(_rows(frame), **columns)
     if isinstance(parts, dict):
-        return {name: back(_take(frame, rows)) for name, rows in parts.items()}
-    return [back(_take(frame, rows)) for rows in parts]
+        return {name: _take(frame, rows) for name, rows in parts.items()}
+    return [_take(frame, rows) for rows in parts]
 
 
 def sample(frame: Any, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
            weights: Any = None) -> Any:
     """`k` different rows in random order. With `weights`, an array or the name of a column, each next
     row is drawn with a probability in proportion to its weight among those that are left."""
-    frame, back = _table(frame)
+    frame = _held(frame)
     n, many = _rows(frame), count(k)
     if weights is not None:
-        rows = weighted_sample(_column(frame, weights), many, seed, epoch)
+        values = _column(frame, weights)
+        if len(values) != n:
+            raise ValueError(f"{n} rows have {len(values)} weights: give one for each row")
+        if isinstance(weights, str) and values.dtype == object:
+            # Numbers of DuckDB.
+            values = np.asarray(values.tolist())
+        rows = weighted_sample(values, many, seed, epoch)
     elif many <= n:
         rows = choice(n, many, seed, epoch) if n else np.empty(0, np.int64)
     else:
         raise ValueError(f"{many} rows cannot be drawn without replacement from {n}: draw fewer")
-    return back(_take(frame, rows))
+    return _take(frame, rows)
 
 
 def _kind(frame: Any) -> str:
@@ -84,36 +90,55 @@ def _kind(frame: Any) -> str:
     )
 
 
-def _table(frame: Any) -> tuple[Any, Any]:
-    """A frame whose rows can be taken, and what makes the result of it."""
+def _held(frame: Any) -> Any:
+    """A frame whose rows can be taken more than once."""
     if _kind(frame) != "duckdb":
-        return frame, lambda taken: taken
-    read = frame.to_arrow_table if hasattr(frame, "to_arrow_table") else frame.fetch_arrow_table
-
-    def back(taken: Any) -> Any:
-        # DuckDB finds the table by the name of this variable.
-        return frame.query("unused", "SELECT * FROM taken")
-
-    return read(), back
+        return frame
+    if not hasattr(frame, "materialize"):
+        # Earlier versions hold rows in Arrow's types only, which changes some and loses numbers.
+        raise TypeError(
+            "DuckDB before version 2.0 cannot hold the rows of a relation: use a later one, or give "
+            "the relation as a table of Arrow"
+        )
+    # Each run of a relation may give its rows in another order.
+    return frame.materialize()
 
 
 def _rows(frame: Any) -> int:
-    # A table without columns may have rows.
-    return int(frame.num_rows) if _kind(frame) == "pyarrow" else len(frame)
+    return int(frame.shape[0])
 
 
 def _column(frame: Any, column: Any) -> Any:
     """A column by its name, or the values that were given."""
     if not isinstance(column, str):
         return column
-    values = frame[column]
-    return values.to_numpy(zero_copy_only=False) if hasattr(values, "combine_chunks") \
-        else values.to_numpy()
+    kind, values = _kind(frame), frame[column]
+    # Objects where values are missing: as an array of NumPy's numbers, integers would be rounded.
+    if kind == "pandas":
+        is_numpy = isinstance(values.dtype, np.dtype) or not values.isna().any()
+        return values.to_numpy() if is_numpy else values.to_numpy(dtype=object)
+    if kind == "duckdb":
+        listed = [value for (value,) in values.fetchall()]
+    elif kind == "polars":
+        if not values.null_count():
+            return values.to_numpy()
+        listed = values.to_list()
+    else:
+        if not values.null_count:
+            return values.to_numpy(zero_copy_only=False)
+        listed = values.to_pylist()
+    return np.fromiter(listed, object, len(listed))
 
 
 def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
-    """Some rows of a frame, in an order."""
-    if _kind(frame) != "polars":
+    """Some rows of a frame, each at most once, in an order."""
+    kind = _kind(frame)
+    if kind == "duckdb":
+        return _take_held(frame, rows)
+    if kind != "pandas" and len(frame.shape) == 2 and frame.shape[1] == 0:
+        # Rows without columns are all the same, and these libraries would lose them.
+        return frame.slice(0, len(rows))
+    if kind != "polars":
         return frame.take(rows)
     polars = sys.modules["polars"]
     # Polars counts rows with 32 bits, and would convert others.
@@ -121,3 +146,22 @@ def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     if isinstance(frame, polars.Series):
         return frame.gather(indexes)
     return frame.select(polars.all().gather(indexes))
+
+
+def _take_held(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
+    """Some rows of a relation of DuckDB, which never leave it, in an order."""
+    # DuckDB finds this array by the name of the variable, unless a table has that name.
+    places_56b1f0ce0d9c4d4f = np.full(_rows(frame), -1)
+    places_56b1f0ce0d9c4d4f[rows] = np.arange(len(rows))
+    try:
+        return frame.query(
+            "held_56b1f0ce0d9c4d4f",
+            "SELECT held_56b1f0ce0d9c4d4f.* FROM held_56b1f0ce0d9c4d4f "
+            "POSITIONAL JOIN places_56b1f0ce0d9c4d4f AS places(place) "
+            "WHERE place >= 0 ORDER BY place",
+        ).materialize()
+    except sys.modules["duckdb"].CatalogException as error:
+        raise RuntimeError(
+            "this connection of DuckDB reads no arrays of Python: set python_enable_replacements and "
+            "enable_external_access, or give the relation as a table of Arrow"
+        ) from error

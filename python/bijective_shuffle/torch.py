@@ -14,7 +14,7 @@ however many items there are. Their state is the number of items that all ranks 
 So training goes on with another number of ranks, batch size or number of workers, and takes the
 remaining items of the epoch, each once.
 
-Iterations:
+Iterations of the samplers:
 
 * Each has a place of its own, and begins with its first item. So a loop may look at a batch of its
   loader, or go through the loader within itself.
@@ -29,6 +29,9 @@ None of this depends on the number of workers, except that a loader with workers
 of the training step. `torchdata`'s `StatefulDataLoader` keeps with each batch the state after it,
 and that of its own iteration. With a plain `DataLoader`, save the state between epochs, or count:
 `state_after(items)`.
+
+Those of the data sets begin where `set_epoch` has said last, which is epoch 0 at first: call it
+before each epoch, or all have the same order.
 
 Rank and world are those of `torch.distributed` when an iteration begins, unless they were given.
 Loaders that Accelerate has prepared deal out the items of all ranks; leave out rank and world there.
@@ -46,7 +49,7 @@ from torch.utils.data import Sampler as TorchSampler
 from torch.utils.data.distributed import DistributedSampler
 
 from ._blocks import BlockDataset
-from ._loops import Iteration, Loops, Place
+from ._loops import Iteration, Loops, Place, steps_of
 from ._native import Sampler
 from ._ranks import ranks_of
 from ._sources import NodeDataset, SourceBatchSampler, StreamDataset
@@ -245,8 +248,8 @@ class ShuffleBatchSampler(_Shuffles, TorchSampler[list[int]]):
     A step takes the next `world * batch_size` places of the epoch's order and deals them out in
     turn. `tail` says what happens at the end of an epoch: 'pad' (the default) repeats items until
     every rank has as many as the others, 'short' repeats none, 'fill' repeats items up to whole
-    batches, and 'drop' skips a step that is not whole. The other arguments are those of
-    `ShuffleSampler`.
+    batches, and 'drop' skips a step that is not whole. With 'short', where fewer items are left than
+    there are ranks, some have one step less. The other arguments are those of `ShuffleSampler`.
 
     With Lightning on several devices, write `Trainer(use_distributed_sampler=False)`.
     """
@@ -287,7 +290,7 @@ class ShuffleBatchSampler(_Shuffles, TorchSampler[list[int]]):
         return sampler.steps_left == 0
 
     def __len__(self) -> int:
-        return self._make(*ranks_of(self._rank, self._world)).steps
+        return steps_of(self._n, *ranks_of(self._rank, self._world), self.batch_size, self._tail)
 
     def __iter__(self) -> Iterator[list[int]]:
         return _Steps(self)
@@ -303,9 +306,9 @@ class _Steps(Iteration):
         return self
 
     def __next__(self) -> list[int]:
-        sampler = self._draw()
-        batch = sampler.next_batch()
-        if batch is None:
+        batch = self._draw().next_batch()
+        # No loader makes a batch of no items.
+        if batch is None or len(batch) == 0:
             raise StopIteration
         items: list[int] = batch.tolist()
         return items

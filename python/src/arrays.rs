@@ -19,6 +19,7 @@ use crate::evaluate::{Number, zeros};
 use crate::key::{Key, unsigned};
 use crate::order::{Order, Way};
 use crate::permutation::Permutation;
+use crate::pin::Pin;
 use crate::threads::{Stop, attached, detached, interruptible};
 
 /// The number of indexes of a batch between two looks for Ctrl-C, which are a tenth of a second
@@ -38,11 +39,15 @@ struct Bytes<'py> {
     has_objects: bool,
     /// Keeps other calls of this package, and other extensions in Rust, from using the array.
     _borrowed: PyReadwriteArray<'py, u8, IxDyn>,
+    /// Keeps everybody from freeing or moving the memory.
+    _pin: Pin,
 }
 
 impl<'py> Bytes<'py> {
     /// Borrows an array in C order with at least one axis.
     fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+        // Before the array is looked at: a buffer may be exported by code of Python.
+        let pin = Pin::new(array)?;
         if array.ndim() == 0 {
             return Err(PyTypeError::new_err("an array without an axis has no rows to shuffle"));
         }
@@ -60,7 +65,8 @@ impl<'py> Bytes<'py> {
         let (rows, item) = (array.shape()[0], dtype.itemsize());
         let width = array.shape()[1..].iter().product::<usize>() * item;
         let has_objects = dtype.has_object();
-        Ok(Self { start: bytes.data(), rows, width, item, has_objects, _borrowed: borrowed })
+        let start = bytes.data();
+        Ok(Self { start, rows, width, item, has_objects, _borrowed: borrowed, _pin: pin })
     }
 
     fn len(&self) -> usize {
@@ -155,7 +161,7 @@ pub(crate) fn reorder<'py>(
         borrowed.iter().map(Bytes::memory).filter(|memory| memory.bytes > 0).collect();
     let has_objects = borrowed.iter().any(|bytes| bytes.has_objects);
     let way = if undo { Way::Undo } else { Way::Apply };
-    // SAFETY: `borrowed` keeps the arrays, and they were found apart.
+    // SAFETY: `borrowed` keeps the arrays where they are, and they were found apart.
     let work = move || unsafe { reorder_memories(order, &memories, way) };
     let moved = if has_objects { attached(work)? } else { detached(py, work)? };
     drop(borrowed);
@@ -221,8 +227,8 @@ pub(crate) fn permuted<'py>(
     let (memory, item) = (borrowed.memory(), borrowed.item);
     let work = move || {
         with_item!(memory, item, Item => {
-            // SAFETY: `borrowed` keeps the array, of which nobody else knows that it changes; the
-            // alignment was checked, and any bytes are an item.
+            // SAFETY: `borrowed` keeps the array where it is, and nobody else knows that it
+            // changes; the alignment was checked, and any bytes are an item.
             let items = unsafe { memory.items::<Item>() };
             Some(if undo { permutations.unapply_rows(items) } else { permutations.apply_rows(items) })
         }, else { None })

@@ -22,6 +22,7 @@ mod key;
 mod loaders;
 mod order;
 mod permutation;
+mod pin;
 mod places;
 mod sampler;
 mod streams;

@@ -3,7 +3,7 @@
 
 use bijective_shuffle::error::LoaderError;
 use bijective_shuffle_loaders::{Mixture, Source, Weighted, integer_weights, sample};
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -15,18 +15,22 @@ use crate::threads::detached;
 /// Reads weights: an array of uint64, or of float64, which become whole numbers.
 fn weights_of(py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     if let Ok(array) = weights.extract::<PyReadonlyArray1<'_, u64>>() {
-        return Ok(array.as_array().to_vec());
+        return numbers_of(&array);
     }
     if let Ok(array) = weights.extract::<PyReadonlyArray1<'_, f64>>() {
-        let floats = array.as_array().to_vec();
+        let floats = numbers_of(&array)?;
         return detached(py, move || integer_weights(&floats))?.map_err(exception);
     }
     Err(PyTypeError::new_err("weights are an array of uint64 or float64 with one axis"))
 }
 
-/// An array of positions as numbers.
-fn positions_of(array: &PyReadonlyArray1<'_, u64>) -> Vec<u64> {
-    array.as_array().to_vec()
+/// The numbers of an array, with any strides.
+fn numbers_of<N: Element + Copy>(array: &PyReadonlyArray1<'_, N>) -> PyResult<Vec<N>> {
+    // A view of items that are not aligned has no meaning in Rust, not even to copy it.
+    if !array.is_aligned() {
+        return Err(PyTypeError::new_err("the numbers of an array are aligned: give a copy of it"));
+    }
+    Ok(array.as_array().to_vec())
 }
 
 /// Draws by weights, of all epochs.
@@ -50,7 +54,7 @@ impl Weights {
     fn from_table(table: PyReadonlyArray1<'_, u64>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
         let seed = Key::new(seed, 0)?.seed();
         let (pairs, rest) = {
-            let numbers = table.as_array().to_vec();
+            let numbers = numbers_of(&table)?;
             let (pairs, rest) = numbers.as_chunks::<2>();
             (pairs.to_vec(), rest.len())
         };
@@ -95,7 +99,7 @@ impl Weights {
         #[pyo3(from_py_with = unsigned)] epoch: u64,
         places: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let mut places = positions_of(&places);
+        let mut places = numbers_of(&places)?;
         let is_short = places.len() <= FEW;
         let mut draw = || {
             let mut items = Vec::with_capacity(places.len());
@@ -172,7 +176,7 @@ impl Sets {
         py: Python<'py>,
         positions: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
-        let positions = positions_of(&positions);
+        let positions = numbers_of(&positions)?;
         let look_up = || {
             let mut pairs = Vec::with_capacity(positions.len());
             self.inner.extend(&positions, &mut pairs);

@@ -9,29 +9,31 @@ use pyo3::prelude::*;
 
 use crate::errors::exception;
 use crate::key::{Key, unsigned};
+use crate::pin::Pin;
 use crate::threads::detached;
 
 /// Lengths in an array of NumPy, perhaps a file that is mapped into memory, which are not copied.
 struct Shared {
     first: *const u32,
     count: usize,
-    /// Keeps the memory.
-    _owner: Py<PyArray1<u32>>,
+    _pin: Pin,
 }
 
-// SAFETY: the memory is only read, and the owner, which is a reference to a Python object, may be
-// sent and shared.
+// SAFETY: the memory is only read, and the pin, which is references to Python objects, may be sent
+// and shared.
 unsafe impl Send for Shared {}
 // SAFETY: `length` alone looks at the memory, with an argument for reads from any thread; nothing
-// looks at the owner before it is dropped.
+// looks at the pin before it is dropped.
 unsafe impl Sync for Shared {}
 
 impl Shared {
     fn new(array: &Bound<'_, PyArray1<u32>>) -> PyResult<Self> {
+        // Before the address is read: a buffer may be exported by code of Python.
+        let pin = Pin::new(array.as_untyped())?;
         if !array.is_contiguous() || !array.data().is_aligned() {
             return Err(PyTypeError::new_err("lengths are a contiguous and aligned array"));
         }
-        Ok(Self { first: array.data(), count: array.len(), _owner: array.clone().unbind() })
+        Ok(Self { first: array.data(), count: array.len(), _pin: pin })
     }
 }
 
@@ -44,9 +46,9 @@ impl ItemLengths for Shared {
         assert!(item < self.count as u64, "there is no item {item}");
         // SAFETY: the item is within the array, by the check above.
         let length = unsafe { self.first.add(item as usize) };
-        // SAFETY: the owner keeps the memory, since NumPy resizes no array that has other owners.
-        // Python code may write to it meanwhile. A volatile read then gives some number of 32 bits,
-        // each of which is a length; the classes in Rust allow for lengths that change.
+        // SAFETY: the pin keeps the memory where it is. Python code may write to it meanwhile. A
+        // volatile read then gives some number of 32 bits, each of which is a length; the classes
+        // in Rust allow for lengths that change.
         u64::from(unsafe { length.read_volatile() })
     }
 }

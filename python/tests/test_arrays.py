@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import threading
 import weakref
 
 import bijective_shuffle as bs
@@ -225,6 +226,33 @@ def test_the_native_side_checks_for_itself():
     with pytest.raises(bs.ArrayError):
         bs._native.permuted(frozen, 1, False)
     assert np.array_equal(a, np.arange(20))
+
+
+def test_memory_stays_where_it_is_while_it_is_shuffled():
+    matrix = np.arange(30_000).reshape(3, 10_000).copy()
+    expected = bs.permuted(matrix, 42)
+
+    class Seed:
+        def __index__(self):
+            # The address of the matrix has been read by now.
+            with pytest.raises(ValueError, match="resize"):
+                matrix.resize((3, 10), refcheck=False)
+            return 42
+
+    assert bs._native.permuted(matrix, Seed(), False) and same(matrix, expected)
+    matrix.resize((3, 10), refcheck=False)
+    # NumPy does not resize an array with a weak reference. Another thread sees it during a call.
+    many, seen = np.zeros(1 << 20), 0
+    for _ in range(100):
+        thread = threading.Thread(target=bs.shuffle, args=(many, 42))
+        thread.start()
+        while thread.is_alive():
+            seen = max(seen, weakref.getweakrefcount(many))
+        thread.join()
+        if seen:
+            break
+    assert seen == 1 and weakref.getweakrefcount(many) == 0
+    many.resize(10, refcheck=False)
 
 
 def test_subclasses(tmp_path):

@@ -21,6 +21,7 @@ COLUMNS = {
     "exact": [decimal.Decimal(k) / 4 for k in range(N)],
     "weight": [k % 5 for k in range(N)],
     "label": [f"{k % 3}" for k in range(N)],
+    "id": [None if k == 9 else 2**53 + k // 2 for k in range(N)],
 }
 
 
@@ -40,6 +41,13 @@ def check(make, numbers, schema):
     assert numbers(weighted) == bs.weighted_sample(COLUMNS["weight"], 10, 42).tolist()
     with pytest.raises(ValueError, match="draw fewer"):
         frames.sample(frame, N + 1, 42)
+    with pytest.raises(ValueError, match=f"{N} rows have 3 weights"):
+        frames.sample(frame, 2, 42, weights=[1, 2, 3])
+    # A number that is missing makes no others equal: these ids differ by one above 2^53.
+    expected = bs.Splits([0.8, 0.2], 42).indexes(groups=np.array(COLUMNS["id"], object))
+    parts = frames.split(frame, [0.8, 0.2], 42, groups="id")
+    assert [numbers(part) for part in parts] == [rows.tolist() for rows in expected]
+    assert frames.shuffled(frames.shuffled(frame, 42, 1), 7).shape == frame.shape
 
 
 def test_pandas():
@@ -47,6 +55,7 @@ def test_pandas():
 
     def make():
         frame = pd.DataFrame(COLUMNS, index=[f"i{k}" for k in range(N)])
+        frame["id"] = pd.array(COLUMNS["id"], dtype="Int64")
         frame["category"] = pd.Categorical(COLUMNS["label"])
         frame["small"] = np.arange(N, dtype=np.int8)
         frame["maybe"] = pd.array([None if k % 3 else k for k in range(N)], dtype="Int32")
@@ -93,6 +102,9 @@ def test_polars():
     assert frames.shuffled(frame, 42, 1).equals(frame[ORDER])
     assert frames.shuffled(frame["list"], 42, 1).to_list() == [COLUMNS["list"][k] for k in ORDER]
     assert frames.shuffled(frame[:0], 42).shape == (0, frame.width)
+    # Rows without columns.
+    assert frames.sample(pl.DataFrame(height=5), 3, 42).shape == (3, 0)
+    assert frames.shuffled(pl.DataFrame(height=5), 42).shape == (5, 0)
     with pytest.raises(TypeError, match="collect it first"):
         frames.shuffled(frame.lazy(), 42)
 
@@ -110,8 +122,11 @@ def test_pyarrow():
     table = make()
     rows = table.to_pylist()
     assert frames.shuffled(table, 42, 1).to_pylist() == [rows[k] for k in ORDER]
-    batch = make().combine_chunks().to_batches()[0]
-    assert frames.shuffled(batch, 42, 1)["number"].to_pylist() == ORDER.tolist()
+    check(lambda: make().combine_chunks().to_batches()[0],
+          lambda batch: batch["number"].to_pylist(), lambda batch: batch.schema)
+    # Rows without columns.
+    assert frames.shuffled(table.select([]), 42).shape == (N, 0)
+    assert frames.sample(table.select([]), 3, 42).shape == (3, 0)
 
 
 def test_duckdb():
@@ -127,6 +142,72 @@ def test_duckdb():
     # A relation of the same connection, for further queries.
     assert shuffled.filter("number < 10").count("*").fetchall() == [(10,)]
     assert shuffled.project("number, text").fetchall() == [(k, COLUMNS["text"][k]) for k in ORDER.tolist()]
+
+
+def test_types_of_duckdb_are_kept():
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    connection = duckdb.connect()
+    relation = connection.sql("""
+        SELECT CAST(k AS INTEGER) AS k,
+            340282366920938463463374607431768211455::UHUGEINT - k::UHUGEINT AS most,
+            170141183460469231731687303715884105727::HUGEINT - k::HUGEINT AS huge,
+            (k % 2)::VARCHAR::BIT AS bits,
+            '12:30:45+05:30'::TIMETZ AS zoned,
+            (CASE k % 2 WHEN 0 THEN 'even' ELSE 'odd' END)::ENUM('odd', 'even') AS kind,
+            ('00000000-0000-0000-0000-00000000000' || k)::UUID AS id,
+            ('{"k": ' || k || '}')::JSON AS text,
+            123456789012345678901234567890::BIGNUM AS large,
+            {'a': k::UHUGEINT, 'b': [('01' || k % 2)::BIT]} AS nested,
+            union_value(number := k) AS either
+        FROM range(10) AS numbers(k)""")
+    rows = relation.fetchall()
+    shuffled = frames.shuffled(relation, 1)
+    assert shuffled.types == relation.types and shuffled.columns == relation.columns
+    assert shuffled.fetchall() == [rows[k] for k in bs.Permutation(10, 1)]
+    # Neighbours of 128 bits are different groups, and are numbers as weights.
+    expected = bs.Splits([1, 1], 3).indexes(groups=range(10))
+    parts = frames.split(relation, [1, 1], 3, groups="most")
+    assert [[row[0] for row in part.fetchall()] for part in parts] == [part.tolist() for part in expected]
+    weighted = frames.sample(connection.sql("SELECT k, k::HUGEINT AS w FROM range(10) AS numbers(k)"), 5, 1, weights="w")
+    assert [row[0] for row in weighted.fetchall()] == bs.weighted_sample(range(10), 5, 1).tolist()
+
+
+def test_a_relation_of_duckdb_is_run_once():
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    connection = duckdb.connect()
+    # Tables with the names of variables here and in the module.
+    for name in ("taken", "frame", "rows", "held", "places", "unused"):
+        connection.execute(f"CREATE TABLE {name} AS SELECT 'mine' AS who")
+    connection.execute("CREATE TABLE numbers AS SELECT * FROM range(1000) AS numbers(k)")
+    names = connection.sql("SHOW TABLES").fetchall()
+    relation = connection.table("numbers")
+    shuffled = frames.shuffled(relation, 1)
+    connection.execute("INSERT INTO numbers VALUES (1000)")
+    connection.execute("DELETE FROM numbers WHERE k < 500")
+    assert [row[0] for row in shuffled.fetchall()] == bs.Permutation(1000, 1).to_numpy().tolist()
+    # Other numbers each time that it runs.
+    parts = frames.split(connection.sql("SELECT random() AS r FROM range(1000)"), [1, 1], 1)
+    twice = [part.fetchall() for part in parts], [part.fetchall() for part in parts]
+    assert twice[0] == twice[1] and len(set(twice[0][0] + twice[0][1])) == 1000
+    # Of many rows in several threads, each is there once.
+    many = frames.shuffled(connection.sql("SELECT * FROM range(500000) AS numbers(k)"), 1)
+    assert np.array_equal(many.fetchnumpy()["k"], bs.Permutation(500_000, 1).to_numpy())
+    empty = frames.shuffled(connection.sql("SELECT * FROM range(0) AS numbers(k)"), 1)
+    assert empty.fetchall() == [] and empty.columns == ["k"]
+    assert connection.sql("SHOW TABLES").fetchall() == names
+
+
+@pytest.mark.parametrize("setting", ["python_enable_replacements", "enable_external_access"])
+def test_a_connection_of_duckdb_that_reads_no_arrays(setting):
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    connection = duckdb.connect()
+    connection.execute(f"SET {setting} = false")
+    relation = connection.sql("SELECT * FROM range(10) AS numbers(k)")
+    with pytest.raises(RuntimeError, match=setting):
+        frames.shuffled(relation, 1)
+    shuffled = frames.shuffled(relation.to_arrow_table(), 1)
+    assert shuffled["k"].to_pylist() == bs.Permutation(10, 1).to_numpy().tolist()
 
 
 def test_other_frames_are_refused():

@@ -53,6 +53,30 @@ def test_samples_are_those_of_the_second_implementation(entry):
     assert bs.weighted_sample(weights, len(items), **key(entry)).tolist() == items
 
 
+def moved(array):
+    """The same numbers at an address that no number should have."""
+    return np.frombuffer(b"x" + array.tobytes(), array.dtype, offset=1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.uint64])
+def test_numbers_that_are_not_aligned(dtype):
+    weights = np.arange(1, 9, dtype=dtype)
+    draws = bs.Weighted(weights, 1)
+    assert not moved(weights).flags.aligned
+    assert bs.Weighted(moved(weights), 1)[:].tolist() == draws[:].tolist()
+    assert bs.weighted_sample(moved(weights), 5, 1).tolist() == bs.weighted_sample(weights, 5, 1).tolist()
+    again = bs.Weighted.from_table(moved(draws.table()), 1, n=8)
+    places = moved(np.arange(5, dtype=np.uint64))
+    assert again[places].tolist() == draws[:5].tolist()
+    # The native side has to refuse them.
+    mixture = bs.Mixture([3, 4], [1, 1], 1)
+    for call in (lambda: draws.items(0, 8, places), lambda: mixture._inner.items(places),
+                 lambda: bs._native.Weights(moved(weights), 1)):
+        with pytest.raises(TypeError, match="aligned"):
+            call()
+    assert draws.items(0, 8, np.arange(8, dtype=np.uint64)[::-2]).tolist() == draws[::-2].tolist()
+
+
 def test_floating_point_weights_become_the_same_integers():
     for entry in VECTORS["integers"]:
         table = bs.Weighted(entry["weights"], 0).table()

@@ -12,7 +12,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from bijective_shuffle.megatron import PackedDataset  # noqa: E402
-from bijective_shuffle.torch import NodeDataset, SourceBatchSampler, StreamDataset  # noqa: E402
+from bijective_shuffle.torch import (  # noqa: E402
+    NodeDataset,
+    ShuffleBatchSampler,
+    SourceBatchSampler,
+    StreamDataset,
+)
 from torch.utils.data import DataLoader, Dataset  # noqa: E402
 
 CASES = 2000 if os.environ.get("BIJECTIVE_SHUFFLE_LONG") == "1" else 25
@@ -75,8 +80,8 @@ def test_a_loader_with_workers_goes_on_with_other_ranks(kind):
                     sampler.load_state_dict(state)
                 workers = 2 if stop == 1 and rank == 0 else 0
                 loader = DataLoader(Keys(), batch_sampler=sampler, collate_fn=whole, num_workers=workers)
-                assert state is not None or len(loader) == len(source.batches(batch, world=world)) \
-                    or kind == "lengths"
+                assert state is not None or rank > 0 or kind == "lengths" \
+                    or len(loader) == len(source.batches(batch, world=world))
                 for items in itertools.islice(loader, steps):
                     seen.update(map(flat, items))
                 states.append(sampler.state_after((steps or 0) * batch * world))
@@ -94,6 +99,43 @@ def test_epochs_follow_each_other(kind):
         assert collections.Counter(flat(key) for batch in loader for key in batch) == keys_of(SOURCES[kind], epoch)
     with pytest.raises(bs.ForeignStateError):
         sampler.load_state_dict(SourceBatchSampler(bs.Weighted([1], 1)).state_dict())
+
+
+class Counting(bs.Lengths):
+    """Counts the epochs that are prepared."""
+
+    begun = collections.Counter()
+
+    def begin(self, epoch):
+        self.begun[epoch] += 1
+        return super().begin(epoch)
+
+
+def test_a_length_prepares_no_other_epoch():
+    sampler = SourceBatchSampler(Counting(LENGTHS, 100, 3, window=64))
+    batches = iter(sampler)
+    next(batches)
+    Counting.begun.clear()
+    # The sampler has come to the next epoch by now, which nobody has asked for.
+    assert len(sampler) == len(list(batches)) + 1
+    assert set(Counting.begun) == {0}
+    sampler.set_epoch(3)
+    assert len(sampler) == len(bs.Lengths(LENGTHS, 100, 3, 3, window=64))
+
+
+@pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
+def test_lengths_of_batch_samplers(tail):
+    for n, world, batch in itertools.product(range(1, 30), (1, 2, 5), (1, 3)):
+        counts = collections.Counter()
+        for rank in range(world):
+            ranks = {"rank": rank, "world": world, "tail": tail}
+            for sampler in (ShuffleBatchSampler(n, batch, seed=1, **ranks),
+                            SourceBatchSampler(bs.Mixture([n], [1], 1), batch, **ranks)):
+                steps = list(sampler)
+                assert len(sampler) == len(steps) and all(steps)
+            counts.update(item for step in steps for _, item in step)
+        assert tail == "drop" or len(counts) == n
+        assert tail not in ("drop", "short") or counts.total() == len(counts)
 
 
 def test_a_stateful_loader_goes_on_with_sources():
@@ -186,6 +228,42 @@ def test_the_end_of_a_stream(tail):
     assert counts.total() == 96 + sum(sizes)
 
 
+@pytest.mark.parametrize("tail", ["pad", "short", "drop"])
+def test_a_stream_goes_on_behind_its_last_step(tail):
+    """The last step has fewer items than the others, and a state counts whole ones."""
+    for n, size, batch in [(100, 10, 8), (7, 10, 8), (0, 3, 2), (96, 1, 8), (97, 1, 8)]:
+        data = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, tail=tail)
+        assert data.state_after(0) == bs.StreamShuffle([], size, 1).state_dict()
+        steps = len(list(data))
+        for more in (0, 1):
+            again = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, tail="short")
+            again.load_state_dict(data.state_after(steps + more))
+            left = [item for items in again for item in items.tolist()]
+            expected = list(bs.StreamShuffle(range(n), size, 1))[(steps + more) * batch :]
+            assert left == expected and again.state_after(0) == data.state_after(steps + more)
+        stream = bs.StreamShuffle(Numbers(n), size, 1)
+        stream.seek(n + 5)
+        assert list(stream) == []
+        stream.load_state_dict(stream.state_dict())
+        assert list(stream) == []
+
+
+def test_a_stateful_loader_goes_on_behind_the_last_step_of_a_stream():
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for workers in (0, 2):
+        def make():
+            data = StreamDataset(Numbers(100), 10, 1, 8, rank=0, world=1)
+            return stateful.StatefulDataLoader(data, batch_size=None, num_workers=workers)
+
+        first = make()
+        begun = iter(first)
+        items = [item for _ in range(13) for item in next(begun).tolist()]
+        again = make()
+        again.load_state_dict(first.state_dict())
+        items += [item for batch in again for item in batch.tolist()]
+        assert items == list(bs.StreamShuffle(range(100), 10, 1)), workers
+
+
 def test_a_stateful_loader_goes_on_with_a_stream():
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
     for workers in (0, 3):
@@ -199,6 +277,85 @@ def test_a_stateful_loader_goes_on_with_a_stream():
         again.load_state_dict(first.state_dict())
         items += [item for batch in again for item in batch.tolist()]
         assert items == list(bs.StreamShuffle(range(500), 50, 3))
+
+
+class Failing:
+    """An input of blocks or items that cannot be read once, at each of some numbers."""
+
+    def __init__(self, at):
+        self.at = set(at)
+
+    def __call__(self, number):
+        if number in self.at:
+            self.at.remove(number)
+            raise OSError(number)
+
+    def items(self, start):
+        for item in range(start, 500):
+            self(item)
+            yield item
+
+    def block(self, block):
+        self(block)
+        return read(block)
+
+
+def caught(loader):
+    """The items of a loader, whose exceptions do not end the loop, and their number."""
+    items, failed, begun = [], 0, iter(loader)
+    while True:
+        try:
+            items += np.atleast_1d(next(begun)).tolist()
+        except StopIteration:
+            return items, failed
+        except OSError:
+            failed += 1
+
+
+def test_a_loop_that_catches_exceptions_of_the_input_loses_nothing():
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for loader in (DataLoader, stateful.StatefulDataLoader):
+        for workers in (0, 2):
+            data = StreamDataset(Failing([90, 300]).items, 50, 3, 8)
+            items, failed = caught(loader(data, batch_size=None, num_workers=workers))
+            assert sorted(items) == list(range(500)) and failed == 2 * max(workers, 1)
+            nodes = NodeDataset(Failing([3, 31]).block, SIZES, kept=0.5, window=4, seed=3)
+            items, failed = caught(loader(nodes, batch_size=None, num_workers=workers))
+            assert sorted(items) == list(range(FIRST[-1])) and failed == 2
+    once = iter(StreamDataset(Failing([20]).items(0), 50, 3, 8))
+    for error, text in [(OSError, "20"), (ValueError, "was read before"), (ValueError, "was read before")]:
+        with pytest.raises(error, match=text):
+            next(once)
+
+
+def test_states_of_other_data_are_refused():
+    def stream(size=50, seed=3, batch=8, **kwargs):
+        return StreamDataset(range(500), size, seed, batch, **kwargs)
+
+    def nodes(sizes=tuple(range(1, 21)), seed=3, **kwargs):
+        return NodeDataset(lambda block: range(sizes[block]), sizes, **{"kept": 0.5, "window": 4, "seed": seed} | kwargs)
+
+    two = {"rank": 0, "world": 2}
+    swapped = (2, 1, *range(3, 21))
+    for make, others in [
+        (stream, [{"size": 51}, {"seed": 4}, {"seed": bytes(32)}, {"batch": 4}, {"tail": "short"}, two]),
+        (nodes, [{"sizes": swapped}, {"seed": 4}, {"kept": 0.6}, {"window": 3}, {"tail": "drop"}, two,
+                 {**two, "rank": 1}]),
+    ]:
+        begun = iter(make())
+        expected = [np.asarray(item).tolist() for item in iter(make())]
+        next(begun)
+        state = begun.state_dict()
+        for other in others:
+            with pytest.raises(bs.ForeignStateError):
+                iter(make(**other)).load_state_dict(state)
+        again = iter(make())
+        for number in ("epoch", "items" if make is nodes else "steps"):
+            for wrong in (None, -1, "1"):
+                with pytest.raises(bs.ForeignStateError):
+                    again.load_state_dict(state | {number: wrong})
+        again.load_state_dict(state)
+        assert [np.asarray(item).tolist() for item in again] == expected[1:]
 
 
 SIZES = [3 + block % 5 for block in range(60)]

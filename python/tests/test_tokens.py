@@ -4,9 +4,11 @@ and states that are saved at random steps and resumed by others."""
 import collections
 import itertools
 import json
+import mmap
 import os
 import pathlib
 import pickle
+from multiprocessing import shared_memory
 
 import bijective_shuffle as bs
 import numpy as np
@@ -183,6 +185,41 @@ def test_lengths_are_used_where_they_are(tmp_path):
     assert len(bs.Packed(strided, 5, 1)) == 10
 
 
+def makers_of_lengths():
+    """Lengths in memory that can be freed under them, each with what frees it and what refuses."""
+    own = np.full(5000, 3, np.uint32)
+    yield own, lambda: own.resize(10, refcheck=False), ValueError
+    viewed = np.full(5000, 3, np.uint32)
+    yield viewed[100:][:2000], lambda: viewed.resize(10, refcheck=False), ValueError
+    mapped = mmap.mmap(-1, 20_000)
+    yield np.ndarray((5000,), np.uint32, mapped), mapped.close, BufferError
+    shared = shared_memory.SharedMemory(create=True, size=20_000)
+    shared.unlink()
+    yield np.ndarray((5000,), np.uint32, shared.buf), shared.close, BufferError
+    held = bytearray(20_000)
+    viewed_bytes = np.frombuffer(held, np.uint32)
+
+    def clear():
+        viewed_bytes.base.release()
+        held.clear()
+
+    yield viewed_bytes, clear, BufferError
+
+
+@pytest.mark.parametrize("make", [bs.Packed, bs.Lengths])
+def test_lengths_are_neither_freed_nor_moved(make):
+    for lengths, free, error in makers_of_lengths():
+        lengths[:] = 3
+        source = make(lengths, 500, 1)
+        first = source[1].tolist()
+        with pytest.raises(error):
+            free()
+        assert source[1].tolist() == first
+        # Afterwards as before.
+        del source
+        free()
+
+
 def test_streams_are_resumed():
     for case in range(CASES):
         rng = np.random.default_rng(case)
@@ -221,6 +258,68 @@ def test_a_state_before_the_first_step_is_the_one_that_was_loaded(emitted):
     assert list(rest) == list(items)
 
 
+class Failing:
+    """An input that cannot be read once, at each of some items."""
+
+    def __init__(self, n, at):
+        self.n, self.at = n, set(at)
+
+    def __call__(self, start):
+        for item in range(start, self.n):
+            if item in self.at:
+                self.at.remove(item)
+                raise OSError(item)
+            yield item
+
+
+@pytest.mark.parametrize("at", [[300], [20], [999], [150, 151, 400]])
+def test_a_stream_goes_on_behind_an_exception_of_its_input(at):
+    stream = bs.StreamShuffle(Failing(1000, at), 20, 3)
+    seen = []
+    for failed in at:
+        with pytest.raises(OSError, match=str(failed)):
+            for item in stream:
+                seen.append(item)
+        assert stream.emitted == len(seen) == failed - 20
+        stream.load_state_dict(stream.state_dict())
+    assert seen + list(stream) == list(bs.StreamShuffle(range(1000), 20, 3))
+
+
+def test_a_state_is_kept_where_the_input_fails_at_once():
+    """While the buffer is filled, and with a state that was loaded."""
+    stream = bs.StreamShuffle(range(1000), 20, 3)
+    seen = list(itertools.islice(stream, 400))
+    state = stream.state_dict()
+    stream = bs.StreamShuffle(Failing(1000, range(400, 420)), 20, 3)
+    stream.load_state_dict(state)
+    for _ in range(20):
+        with pytest.raises(OSError):
+            iter(stream)
+        assert stream.state_dict() == state
+    assert seen + list(stream) == list(bs.StreamShuffle(range(1000), 20, 3))
+    fresh = bs.StreamShuffle(Failing(1000, [5]), 20, 3, epoch=2)
+    with pytest.raises(OSError):
+        iter(fresh)
+    assert list(fresh) == list(bs.StreamShuffle(range(1000), 20, 3, epoch=2))
+
+
+def test_a_step_whose_items_cannot_be_had_is_not_taken():
+    lengths = np.full(1000, 10, np.uint32)
+    batches = bs.Packed(lengths, 60, 1).batches(10, rank=1, world=2)
+    expected = [[pieces.tolist() for pieces in batch] for batch in bs.Packed(lengths, 60, 1).batches(10, rank=1, world=2)]
+    seen = []
+    for step in range(len(expected)):
+        state = batches.state()
+        # In an epoch's index, and before there is one.
+        lengths[:] = 0
+        with pytest.raises(ValueError, match="build the index again"):
+            next(batches)
+        assert batches.state() == state and batches.steps_left == len(expected) - step
+        lengths[:] = 10
+        seen.append([pieces.tolist() for pieces in next(batches)])
+    assert seen == expected
+
+
 def test_streams_go_from_epoch_to_epoch():
     stream = bs.StreamShuffle(range(100), 10, 3)
     first = list(stream)
@@ -241,6 +340,8 @@ def test_streams_go_from_epoch_to_epoch():
             other.load_state_dict(state)
     with pytest.raises(bs.ForeignStateError):
         stream.load_state_dict({})
+    stream.seek(0)
+    assert stream.state_dict() == bs.StreamShuffle([], 10, 3, epoch=1).state_dict()
     stream.seek(60)
     state = stream.state_dict()
     shorter = bs.StreamShuffle(range(50), 10, 3, epoch=1)

@@ -143,19 +143,23 @@ pub(crate) fn fingerprint(lengths: &impl ItemLengths, numbers: &[u64], seed: See
     saved::check(numbers.into_iter().chain(samples))
 }
 
-/// The index of the epoch that was asked for last, shared by clones.
+/// The indexes of the two epochs that were asked for last, shared by clones. Where one epoch
+/// follows another, a batch may have items of both.
 #[derive(Debug)]
-pub(crate) struct PerEpoch<T>(Arc<Mutex<Last<T>>>);
+pub(crate) struct PerEpoch<T>(Arc<Mutex<Kept<T>>>);
 
-/// An epoch and its index.
-type Last<T> = Option<(u64, Arc<T>)>;
+/// Epochs and their indexes, the one that was asked for last at the end.
+type Kept<T> = Vec<(u64, Arc<T>)>;
+
+/// The number of epochs whose indexes are kept.
+const EPOCHS: usize = 2;
 
 impl<T> PerEpoch<T> {
     pub(crate) fn new() -> Self {
         Self(Arc::default())
     }
 
-    /// The index of an epoch, which is built if it is another than that of the last call.
+    /// The index of an epoch, which is built if it is not one of those that are kept.
     ///
     /// Threads that ask at once may build it twice. The lock is not held meanwhile: a thread of the
     /// pool that waits for parts of its index may get a task that asks for the index, too, and
@@ -166,21 +170,30 @@ impl<T> PerEpoch<T> {
         build: impl FnOnce() -> Result<T, Error>,
     ) -> Result<Arc<T>, Error> {
         {
-            let mut last = self.last();
-            if let Some((of, index)) = &*last
-                && *of == epoch
-            {
-                return Ok(index.clone());
+            let mut kept = self.kept();
+            if let Some(at) = kept.iter().position(|(of, _)| *of == epoch) {
+                kept[at..].rotate_left(1);
+                return Ok(kept[kept.len() - 1].1.clone());
             }
             // Its memory is free before the new one takes its own, unless someone is using it.
-            *last = None;
+            Self::make_room(&mut kept);
         }
         let index = Arc::new(build()?);
-        *self.last() = Some((epoch, index.clone()));
+        let mut kept = self.kept();
+        kept.retain(|(of, _)| *of != epoch);
+        Self::make_room(&mut kept);
+        kept.push((epoch, index.clone()));
         Ok(index)
     }
 
-    fn last(&self) -> MutexGuard<'_, Last<T>> {
+    /// Drops the index that was asked for longest ago.
+    fn make_room(kept: &mut Kept<T>) {
+        if kept.len() == EPOCHS {
+            kept.remove(0);
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

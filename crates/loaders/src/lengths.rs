@@ -28,8 +28,8 @@ const MOST: usize = 1 << 16;
 /// [`Batches`](crate::Batches) deals them out, in as many steps on all ranks. What the padding
 /// wastes says [`tokens`](Self::tokens).
 ///
-/// An index takes 2 bytes an item and 2 bytes a batch. It is built on all cores when an epoch is
-/// first asked for, and shared by clones.
+/// An index takes 2 bytes an item, 2 bytes a batch and 8 bytes a window. It is built on all cores
+/// when an epoch is first asked for, and shared by clones, which keep those of the last two epochs.
 ///
 /// # Examples
 ///
@@ -71,18 +71,15 @@ struct Index {
     batches: Walk,
     /// For each window, in order of length, the places that its items have in the window.
     sorted: Vec<u16>,
-    windows: Vec<Window>,
+    /// For each window, how many batches come before it.
+    before: Vec<u64>,
+    /// For each batch, the place of its last item among those of its window in order of length.
+    lasts: Vec<u16>,
     padded: u64,
 }
 
-/// The batches of a window.
-struct Window {
-    /// How many batches come before.
-    before: u64,
-    /// The place of the last item of each batch, among those in order of length.
-    lasts: Box<[u16]>,
-    padded: u64,
-}
+/// The last items of a window's batches, and the number of tokens with what is padded.
+type Window = (Vec<u16>, u64);
 
 impl<L: ItemLengths> Lengths<L> {
     /// Items of some lengths, in batches of at most `max_tokens` tokens, from windows of `window`
@@ -181,20 +178,23 @@ impl<L: ItemLengths> Lengths<L> {
         let mut sorted = check::try_with_capacity(count)?;
         sorted.resize(count, 0_u16);
         let mut windows = check::try_with_capacity(count.div_ceil(self.window))?;
-        let each = sorted.chunks_mut(self.window).map(|sorted| (sorted, Ok(Window::empty())));
+        let each = sorted.chunks_mut(self.window).map(|sorted| (sorted, Ok(Window::default())));
         windows.extend(each);
         parallel::each_mut(&mut windows, |window, (sorted, made)| {
             *made = self.sort(&items, (window * self.window) as u64, sorted);
         });
         let made: Result<Vec<Window>, Error> = windows.into_iter().map(|(_, made)| made).collect();
-        let (mut windows, mut before, mut padded) = (made?, 0, 0_u64);
-        for window in &mut windows {
-            window.before = before;
-            before += window.lasts.len() as u64;
-            padded = padded.saturating_add(window.padded);
+        let made = made?;
+        let mut before = check::try_with_capacity(made.len())?;
+        let mut lasts = check::try_with_capacity(made.iter().map(|(lasts, _)| lasts.len()).sum())?;
+        let mut padded = 0_u64;
+        for (own, tokens) in made {
+            before.push(lasts.len() as u64);
+            lasts.extend(own);
+            padded = padded.saturating_add(tokens);
         }
-        let batches = items::order(before, seed, NUMBERS[1]);
-        Ok(Index { items, batches, sorted, windows, padded })
+        let batches = items::order(lasts.len() as u64, seed, NUMBERS[1]);
+        Ok(Index { items, batches, sorted, before, lasts, padded })
     }
 
     /// Puts the places of a window, which begins at `first`, in order of length, and cuts them.
@@ -218,18 +218,18 @@ impl<L: ItemLengths> Lengths<L> {
         for (place, key) in sorted.iter_mut().zip(keys) {
             *place = key as u16;
         }
-        Ok(Window { before: 0, lasts: lasts.into(), padded })
+        Ok((lasts, padded))
     }
 
     /// The items of the batch at a place, which is below the number of batches.
     fn batch(&self, index: &Index, place: u64) -> Vec<u64> {
         let batch = index.batches.forward(place);
-        let number = index.windows.partition_point(|window| window.before <= batch) - 1;
-        let window = &index.windows[number];
-        let batch = (batch - window.before) as usize;
-        let first = batch.checked_sub(1).map_or(0, |before| usize::from(window.lasts[before]) + 1);
-        let start = number * self.window;
-        let sorted = &index.sorted[start..][first..=usize::from(window.lasts[batch])];
+        let window = index.before.partition_point(|&before| before <= batch) - 1;
+        let is_first = index.before[window] == batch;
+        let last = |batch: u64| usize::from(index.lasts[batch as usize]);
+        let first = if is_first { 0 } else { last(batch - 1) + 1 };
+        let start = window * self.window;
+        let sorted = &index.sorted[start..][first..=last(batch)];
         let mut items: Vec<u64> =
             sorted.iter().map(|&place| start as u64 + u64::from(place)).collect();
         index.items.forward_each(&mut items);
@@ -239,13 +239,7 @@ impl<L: ItemLengths> Lengths<L> {
 
 impl Index {
     fn len(&self) -> u64 {
-        self.batches.last() + 1
-    }
-}
-
-impl Window {
-    fn empty() -> Self {
-        Self { before: 0, lasts: Box::default(), padded: 0 }
+        self.lasts.len() as u64
     }
 }
 

@@ -6,7 +6,7 @@
 //! | [`sample()`] | `k` items by weights, without replacement | all in time for `n` | for `2 k` on each thread |
 //! | [`Mixture`] | a set and an item of it, with each set's share exact | the logarithm of the number of sets | for the sets, not their items |
 //! | [`Packed`] | the pieces of documents that make a sequence of tokens | the logarithm of the number of documents | 1/8 byte a document |
-//! | [`Lengths`] | items of similar lengths, as a batch of so many tokens | the logarithm of the number of windows | 2 bytes an item and 2 a batch |
+//! | [`Lengths`] | items of similar lengths, as a batch of so many tokens | the logarithm of the number of windows | 2 bytes an item, 2 a batch and 8 a window |
 //! | [`StreamShuffle`] | an item of a stream of unknown length, through a buffer | constant, one after another | for the buffer |
 //! | [`Splits`] | the part of a data set that item `p` is in | constant | for the shares |
 //! | [`NodeBlocks`] | the blocks that a node reads, mostly those that it had | all blocks of a node at once | for these |

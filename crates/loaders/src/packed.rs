@@ -40,9 +40,9 @@ pub struct Piece {
 /// many, and a sequence then has `length + overlap` tokens.
 ///
 /// An index has a sum for each 64 documents in their order, an eighth of a byte for each. It is
-/// built on all cores when an epoch is first asked for, and shared by clones. A look-up takes a
-/// binary search among the sums, and looks at the lengths of up to 64 documents besides those of
-/// the sequence.
+/// built on all cores when an epoch is first asked for, and shared by clones, which keep those of
+/// the last two epochs. A look-up takes a binary search among the sums, and looks at the lengths of
+/// up to 64 documents besides those of the sequence.
 ///
 /// # Examples
 ///

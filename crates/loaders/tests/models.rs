@@ -232,6 +232,36 @@ fn threads_share_an_index() {
     }
 }
 
+/// Where epochs meet, a loader asks for one and the other in turn.
+#[test]
+fn two_epochs_keep_their_indexes() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    const ITEMS: u64 = 100_000;
+    let asked = AtomicU64::new(0);
+    let lengths = (ITEMS, |item| {
+        asked.fetch_add(1, Ordering::Relaxed);
+        item % 7
+    });
+    let packed = Packed::new(&lengths, 64, 0, 1).unwrap();
+    let batches = Lengths::new(&lengths, 64, 1000, 1).unwrap();
+    let look_up = |epoch| {
+        assert!(!packed.clone().with_epoch(epoch).get(5).unwrap().is_empty());
+        assert!(!batches.clone().with_epoch(epoch).get(5).unwrap().is_empty());
+    };
+    let built = |epochs: &[u64]| {
+        asked.store(0, Ordering::Relaxed);
+        epochs.iter().for_each(|&epoch| look_up(epoch));
+        // A look-up among documents asks for fewer than a thousand lengths.
+        asked.load(Ordering::Relaxed) / ITEMS
+    };
+    assert_eq!(built(&[3, 4]), 4);
+    assert_eq!(built(&[3, 4, 3, 4, 3]), 0);
+    // The one that was asked for longest ago goes.
+    assert_eq!(built(&[5]), 2);
+    assert_eq!(built(&[3, 5]), 0);
+    assert_eq!(built(&[4]), 2);
+}
+
 #[test]
 fn lengths_that_change_are_noticed() {
     use std::sync::atomic::{AtomicU64, Ordering};
