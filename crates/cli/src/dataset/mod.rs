@@ -77,7 +77,8 @@ mod tests;
 mod text;
 mod walk;
 
-pub use codec::{Codec, Compression};
+pub use crate::formats::Codec;
+pub use codec::Compression;
 pub use compress::Hashed;
 pub use index::Index;
 pub use input::Input;

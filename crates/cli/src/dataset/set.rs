@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::codec::{Codec, Compression};
+use super::codec::Compression;
 use super::input::Input;
 use super::lines::Ends;
 use super::reader::{Framed, Lines, Notes, Watched};
@@ -17,6 +17,7 @@ use crate::files::items::FRAME;
 use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
 };
+use crate::formats::{Codec, LONGEST_MARK};
 
 /// How much of a compressed file is read at a time.
 const BUFFER: usize = 256 << 10;
@@ -112,7 +113,7 @@ impl<'i> Dataset<'i> {
     ) -> Result<Self, FilesError> {
         let describe = |input: Box<dyn Input + 'i>| {
             let mut start = Vec::new();
-            let most = Codec::LONGEST_MARK as u64;
+            let most = LONGEST_MARK as u64;
             let opened = input.open().and_then(|file| file.take(most).read_to_end(&mut start));
             opened.map_err(|error| FilesError::Read(named(&*input, error)))?;
             Ok::<_, FilesError>(Described { codec: Codec::of_start(&start), input })

@@ -1,6 +1,5 @@
 //! [`Inputs`]: all that is read, joined to one text.
 
-mod format;
 mod part;
 mod reader;
 
@@ -18,8 +17,6 @@ use part::LEAST_MAPPED;
 use part::{Content, PIECE, Part, named_part, standard_input_part};
 use reader::Reader;
 
-#[cfg(feature = "datasets")]
-pub(crate) use format::{LONGEST_MARK, is_tar};
 pub(crate) use part::{CHANGED, too_long};
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::{NamedError, Store, TemporaryFile};
+use bijective_shuffle_cli::formats::{Format, LONGEST_MARK};
 use memchr::{memchr, memchr_iter};
 
 use crate::streams;
@@ -14,7 +15,6 @@ use crate::streams;
 use crate::text::Text;
 
 use super::Opening;
-use super::format::{Format, LONGEST_MARK};
 
 /// How much is read between two looks at the progress.
 pub(super) const PIECE: u64 = 16 << 20;
@@ -123,7 +123,7 @@ impl Part {
         let tail = self.bytes - self.bytes.min(most);
         reader.seek(SeekFrom::Start(self.start + tail))?;
         reader.take(most).read_to_end(&mut end)?;
-        Ok(Format::of(&start, &end, self.bytes, delimiter))
+        Ok(Format::of(&start, Some((&end, self.bytes)), delimiter))
     }
 
     /// Opens it at its start.
@@ -288,8 +288,9 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     }
     // None of it is held.
     *held = may_hold;
-    // What is compressed has no lines yet.
-    let is_encoded = opening.decodes && Format::is_encoded(&text);
+    // What is compressed, or an archive, has no lines yet.
+    let format = Format::of(&text, None, b'\n').filter(|_| opening.decodes);
+    let is_encoded = format.is_some_and(Format::is_decoded);
     let delimiter = opening.delimiter.filter(|_| !is_encoded);
     let mut lines = delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));
     let fault = |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));

@@ -16,6 +16,7 @@ use bijective_shuffle_cli::dataset::{
     Written, WrittenShard,
 };
 use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
+use bijective_shuffle_cli::formats::{LONGEST_MARK, is_tar};
 
 use crate::arguments::Arguments;
 use crate::failure::{Context, Failure};
@@ -323,9 +324,8 @@ fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Open
     };
     let lines = || Records::Lines(arguments.delimiter());
     let mut opened = new(&form(asked.clone().unwrap_or_else(lines)))?;
-    let start =
-        opened.start(crate::inputs::LONGEST_MARK).map_err(|error| explain(error, inputs))?;
-    let is_tar = crate::inputs::is_tar(&start);
+    let start = opened.start(LONGEST_MARK).map_err(|error| explain(error, inputs))?;
+    let is_tar = is_tar(&start);
     let records = match asked {
         Some(records) => records,
         None if is_tar => Records::Samples { are_uneven: arguments.sets.uneven },

@@ -15,7 +15,7 @@ const CODECS: [&str; 5] = ["none", "gzip", "zstd", "lz4", "bzip2"];
 const ENDS: [&str; 5] = ["", ".gz", ".zst", ".lz4", ".bz2"];
 
 /// Bytes as a compressed file, by the number of a codec.
-fn compressed(codec: usize, bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn compressed(codec: usize, bytes: &[u8]) -> Vec<u8> {
     match codec {
         0 => bytes.to_vec(),
         1 => {
@@ -40,16 +40,16 @@ fn compressed(codec: usize, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Items in the order of a seed.
-fn shuffled(items: &[Vec<u8>], seed: u64) -> Vec<u8> {
+pub(crate) fn shuffled(items: &[Vec<u8>], seed: u64) -> Vec<u8> {
     Permutation::new(items.len() as u64, seed).apply(items).unwrap().concat()
 }
 
-fn lines(text: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn lines(text: &[u8]) -> Vec<Vec<u8>> {
     text.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect()
 }
 
 /// The files below a folder, in the order of their names.
-fn names(folder: &Folder, below: &str) -> Vec<String> {
+pub(crate) fn names(folder: &Folder, below: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![below.to_owned()];
     while let Some(path) = folders.pop() {
