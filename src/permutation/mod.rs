@@ -10,6 +10,7 @@ mod many;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod on_gpu;
 mod par_iter;
+mod places;
 mod refill;
 mod sample;
 mod scan;
@@ -131,8 +132,8 @@ pub struct Permutation<B = Standard> {
     index: OnceLock<Arc<SurvivorIndex>>,
 }
 
-/// A permutation that needs no index for any view at any length, which [`Permutation::walk`]
-/// returns. It has all methods of a [`Permutation`], and differs by the type of its bijection.
+/// What [`Permutation::walk`] returns: a permutation that needs no index for any view at any
+/// length. It has all methods of a [`Permutation`], and differs by the type of its bijection.
 ///
 /// # Examples
 ///

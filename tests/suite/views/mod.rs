@@ -8,6 +8,7 @@ mod owned;
 mod steps;
 
 use crate::common::lengths;
+use bijective_shuffle::Walk;
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
@@ -153,6 +154,21 @@ fn walks_and_compositions_agree() {
 }
 
 /// Domains with far more points than items, where the index lists the slots.
+/// The type of a walk says which bijection it has, and not on how many points.
+#[test]
+fn walks_of_more_points_than_items_agree() {
+    for len in [1, 500, 999, 1000] {
+        let walk = CycleWalk::<Standard>::from_seed(1000, 42);
+        let p: Walk = Permutation::from_bijection(len, walk).unwrap();
+        for p in [p.clone(), p.inverse()] {
+            for (place, &item) in (0..).zip(&p.to_vec()) {
+                assert_eq!((p.get(place), p.position(item)), (Some(item), Some(place)));
+            }
+            assert_eq!((p.get(len), p.position(len)), (None, None));
+        }
+    }
+}
+
 #[test]
 fn views_agree_on_sparse_domains() {
     let f = MulXorshift::<10>::from_seed(1 << 16, 7);

@@ -18,6 +18,29 @@ pub const BLOCK: usize = 256;
 /// Fewer points than this are evaluated one at a time.
 pub const FEW: usize = 8;
 
+/// The hooks in narrow words of a family that has the methods `run` and `each`, generic in whether
+/// they go back and in the word.
+macro_rules! narrow_hooks {
+    ($word:ty) => {
+        fn forward_run_u32(&self, first: $word, out: &mut [u32]) {
+            self.run::<false, u32>(first, out);
+        }
+
+        fn forward_run_u16(&self, first: $word, out: &mut [u16]) {
+            self.run::<false, u16>(first, out);
+        }
+
+        fn inverse_run_u32(&self, first: $word, out: &mut [u32]) {
+            self.run::<true, u32>(first, out);
+        }
+
+        fn forward_each_u32(&self, values: &mut [u32]) {
+            self.each::<false, u32>(values);
+        }
+    };
+}
+pub(super) use narrow_hooks;
+
 /// A bijection that is evaluated on a block of points at once.
 pub trait Lanes {
     /// The word type of the points, wide enough for the domain.

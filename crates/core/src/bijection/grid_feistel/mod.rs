@@ -87,17 +87,7 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
 }
 
 impl<const HALF_ROUNDS: usize> EngineHooks for GridFeistel<HALF_ROUNDS> {
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.run::<false, u32>(first, out);
-    }
-
-    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
-        self.run::<false, u16>(first, out);
-    }
-
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.run::<true, u32>(first, out);
-    }
+    super::lanes::narrow_hooks!(u64);
 
     fn evaluation_picoseconds(&self) -> u32 {
         let half_round = match self.width {
@@ -105,10 +95,6 @@ impl<const HALF_ROUNDS: usize> EngineHooks for GridFeistel<HALF_ROUNDS> {
             _ => PerLevel { portable: 520, avx2: 160, avx512: 88 },
         };
         half_round.current().saturating_mul(HALF_ROUNDS as u32)
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.each::<false, u32>(values);
     }
 }
 

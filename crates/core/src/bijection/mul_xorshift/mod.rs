@@ -92,17 +92,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 }
 
 impl<const ROUNDS: usize, N: Word> EngineHooks<N> for MulXorshift<ROUNDS, N> {
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        self.run::<false, u32>(first, out);
-    }
-
-    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        self.run::<false, u16>(first, out);
-    }
-
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        self.run::<true, u32>(first, out);
-    }
+    super::lanes::narrow_hooks!(N);
 
     fn evaluation_picoseconds(&self) -> u32 {
         let round = match self.bits {
@@ -111,10 +101,6 @@ impl<const ROUNDS: usize, N: Word> EngineHooks<N> for MulXorshift<ROUNDS, N> {
             33.. => PerLevel { portable: 430, avx2: 200, avx512: 55 },
         };
         round.current().saturating_mul(ROUNDS as u32)
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.each::<false, u32>(values);
     }
 }
 

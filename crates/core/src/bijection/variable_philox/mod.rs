@@ -180,17 +180,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
 }
 
 impl<const ROUNDS: usize, N: Word> EngineHooks<N> for VariablePhilox<ROUNDS, N> {
-    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        self.run::<false, u32>(first, out);
-    }
-
-    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        self.run::<false, u16>(first, out);
-    }
-
-    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        self.run::<true, u32>(first, out);
-    }
+    super::lanes::narrow_hooks!(N);
 
     fn evaluation_picoseconds(&self) -> u32 {
         let round = match self.bits {
@@ -198,10 +188,6 @@ impl<const ROUNDS: usize, N: Word> EngineHooks<N> for VariablePhilox<ROUNDS, N> 
             33.. => PerLevel { portable: 360, avx2: 120, avx512: 52 },
         };
         round.current().saturating_mul(ROUNDS as u32)
-    }
-
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.each::<false, u32>(values);
     }
 }
 

@@ -1,0 +1,374 @@
+//! Single places, and the index that they may need.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{Permutation, SurvivorIndex, Walk, tuning};
+use crate::Bijection;
+use crate::Error;
+use crate::bijection::hooks::Hooked;
+use crate::engine::base::check::or_panic;
+use crate::error::ViewError;
+
+/// Single places, for which no index is needed.
+impl Walk {
+    /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
+    ///
+    /// It takes up to two evaluations on average. Other permutations may need an index for it, and
+    /// have only [`try_get`](Permutation::try_get).
+    ///
+    /// # Panics
+    ///
+    /// Never for what [`walk`](Permutation::walk) returns. A `Walk` that
+    /// [`from_bijection`](Permutation::from_bijection) made of a bijection on more points may need
+    /// an index after all, and panics where `try_get` returns an error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// // Any place of a trillion, at once.
+    /// let walk = Permutation::walk(1_000_000_000_000, 42);
+    /// assert_eq!(walk.position(walk.get(1 << 39).unwrap()), Some(1 << 39));
+    /// assert_eq!(walk.get(1_000_000_000_000), None);
+    /// ```
+    #[track_caller]
+    pub fn get(&self, k: u64) -> Option<u64> {
+        if !self.fills_domain() {
+            return or_panic(self.try_get(k));
+        }
+        (k < self.len).then(|| match self.inverted {
+            false => self.bijection.forward(k),
+            true => self.bijection.inverse(k),
+        })
+    }
+
+    /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
+    /// item.
+    ///
+    /// It takes as long as [`get`](Self::get).
+    ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get).
+    #[track_caller]
+    pub fn position(&self, index: u64) -> Option<u64> {
+        if !self.fills_domain() {
+            return or_panic(self.try_position(index));
+        }
+        (index < self.len).then(|| match self.inverted {
+            false => self.bijection.inverse(index),
+            true => self.bijection.forward(index),
+        })
+    }
+}
+
+impl<B: Bijection> Permutation<B> {
+    /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
+    ///
+    /// If the length fills the bijection's domain, this takes one evaluation; for
+    /// [`walk`](Permutation::walk) of any length, up to two on average. Otherwise a place near
+    /// either end is found by counting from there, and any other by a query of the
+    /// [`SurvivorIndex`], which the first such query builds. Several threads that find no index
+    /// each build one, so call [`build_index`](Self::build_index) before you share a permutation
+    /// among threads. A [`Walk`] needs no index, so it also has [`get`](Walk::get), which cannot
+    /// fail.
+    ///
+    /// With a bijection that breaks its requirements, the result may also be `None`, or an index
+    /// that is not below the length.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if the index is needed,
+    /// has not been built, and would cover more slots than [`SurvivorIndex::UNASKED_SLOTS`];
+    /// otherwise the errors of [`build_index`](Self::build_index).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::error::ViewError;
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let order = p.to_vec();
+    /// for k in 0..1000 {
+    ///     assert_eq!(p.try_get(k)?, Some(order[k as usize]));
+    /// }
+    /// assert_eq!(p.try_get(1000)?, None);
+    ///
+    /// let p = Permutation::new(1_000_000_000_000, 42);
+    /// // Near either end no index is needed.
+    /// assert_eq!(p.try_get(5)?, p.iter().nth(5));
+    /// assert_eq!(p.try_get(p.len() - 1)?, p.iter().next_back());
+    /// assert!(matches!(p.try_get(1 << 39), Err(Error::View(ViewError::IndexNotBuilt { .. }))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn try_get(&self, k: u64) -> Result<Option<u64>, Error> {
+        if k >= self.len {
+            Ok(None)
+        } else if self.inverted {
+            self.rank(k)
+        } else {
+            self.select(k)
+        }
+    }
+
+    /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
+    /// item.
+    ///
+    /// It takes as long as [`try_get`](Self::try_get).
+    ///
+    /// # Errors
+    ///
+    /// As [`try_get`](Self::try_get).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// for index in 0..1000 {
+    ///     let place = p.try_position(index)?.expect("an index below the length");
+    ///     assert_eq!(p.try_get(place)?, Some(index));
+    /// }
+    /// assert_eq!(p.try_position(1000)?, None);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn try_position(&self, index: u64) -> Result<Option<u64>, Error> {
+        if index >= self.len {
+            Ok(None)
+        } else if self.inverted {
+            self.select(index)
+        } else {
+            self.rank(index)
+        }
+    }
+
+    /// Builds the [`SurvivorIndex`], if one is needed and has not been built. Clones made
+    /// afterwards share it.
+    ///
+    /// It evaluates every slot of the domain, on all threads, however large the domain is; see
+    /// [`SurvivorIndex`] for time and memory. The other views build the index by themselves only up
+    /// to [`SurvivorIndex::UNASKED_SLOTS`].
+    ///
+    /// No index is needed, and none is built, where the length fills the bijection's domain. A
+    /// [composition](Self::then) has none of its own: those of its parts are built.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge) if there is not enough
+    /// memory, and [`Error::NotABijection`] if the number of survivors is not the length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1_000_000, 42);
+    /// p.build_index()?;
+    /// assert!(p.index().unwrap().bytes() < 1_000_000 / 64);
+    ///
+    /// let q = Permutation::walk(1_000_000, 42);
+    /// q.build_index()?;
+    /// assert!(q.index().is_none());
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn build_index(&self) -> Result<(), Error> {
+        self.build_index_while(|| true).map(drop)
+    }
+
+    /// [`build_index`](Self::build_index), which stops when `go_on` says `false`. Returns whether
+    /// it has come to its end; if not, the permutation is as before.
+    ///
+    /// `go_on` is called often, from all threads: it should take nanoseconds. The indexes of the
+    /// parts of a [composition](Self::then) are each built as a whole.
+    ///
+    /// # Errors
+    ///
+    /// As `build_index`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1_000_000, 42);
+    /// // Another thread sets it when the user has had enough.
+    /// let is_cancelled = AtomicBool::new(true);
+    /// assert!(!p.build_index_while(|| !is_cancelled.load(Ordering::Relaxed))?);
+    /// assert!(p.index().is_none());
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn build_index_while(&self, go_on: impl Fn() -> bool + Sync) -> Result<bool, Error> {
+        self.bijection.build_indexes(true)?;
+        if !self.fills_domain() && self.index.get().is_none() {
+            let slots_per_block = SurvivorIndex::SLOTS_PER_BLOCK;
+            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block, &go_on)?;
+            let Some(index) = index else { return Ok(false) };
+            // Another thread may have been faster. Its index is the same, unless the bijection is
+            // wrong.
+            self.index.get_or_init(|| Arc::new(index));
+        }
+        Ok(true)
+    }
+
+    /// The same permutation with an index of another density, if it needs one. With fewer slots to
+    /// a block the index is larger and queries are faster.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if `slots_per_block` is not a
+    /// power of two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1_000_000, 42).with_index(64)?;
+    /// assert_eq!(p.index().unwrap().slots_per_block(), Some(64));
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn with_index(mut self, slots_per_block: u64) -> Result<Self, Error> {
+        SurvivorIndex::check_block(slots_per_block)?;
+        if !self.fills_domain() {
+            self.bijection.build_indexes(true)?;
+            let built = SurvivorIndex::build(&self.bijection, self.len, slots_per_block, &|| true)?;
+            self.index = built.map_or_else(OnceLock::new, |index| OnceLock::from(Arc::new(index)));
+        }
+        Ok(self)
+    }
+
+    /// Builds the index, if it is needed to advance by `places` places to `place`, which is not
+    /// beyond the length.
+    pub(super) fn prepare(&self, inverted: bool, places: u64, place: u64) -> Result<(), Error> {
+        self.bijection.build_indexes(false)?;
+        let from_end = self.len.saturating_sub(place);
+        let is_reached =
+            self.is_within_reach(places.saturating_add(1)) || self.is_within_reach(from_end);
+        if inverted || !is_reached { self.need_index() } else { Ok(()) }
+    }
+
+    /// [`build_index`](Self::build_index), for a view that needs an index but was not asked to
+    /// build one.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if that would take
+    /// long, and otherwise as `build_index`.
+    pub(super) fn need_index(&self) -> Result<(), Error> {
+        self.bijection.build_indexes(false)?;
+        if self.fills_domain() || self.index().is_some() {
+            Ok(())
+        } else if self.is_built_unasked() {
+            self.build_index()
+        } else {
+            Err(Error::View(ViewError::IndexNotBuilt { last: self.bijection.last() }))
+        }
+    }
+
+    /// Whether an index lists the slots.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.bijection.last() / self.len.max(1) >= tuning::SPARSE
+    }
+
+    /// The slots that survive, in order, if there is an index that lists them.
+    pub(super) fn slots(&self) -> Option<&[u64]> {
+        self.index()?.slots()
+    }
+
+    /// The index, if it has been built.
+    pub fn index(&self) -> Option<&SurvivorIndex> {
+        self.index.get().map(|index| &**index)
+    }
+
+    /// [`need_index`](Self::need_index), where no error can be returned.
+    ///
+    /// # Panics
+    ///
+    /// If it fails.
+    #[track_caller]
+    pub(super) fn expect_index(&self) {
+        or_panic(self.need_index());
+    }
+
+    /// Whether every slot survives, or there are no items.
+    pub(super) fn fills_domain(&self) -> bool {
+        self.len.checked_sub(1).is_none_or(|last| last == self.bijection.last())
+    }
+
+    /// The index at a place below the length, in the permutation that the bijection compacts to.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_get`](Self::try_get).
+    pub(super) fn select(&self, place: u64) -> Result<Option<u64>, Error> {
+        self.bijection.build_indexes(false)?;
+        if self.fills_domain() {
+            return Ok(Some(self.bijection.forward(place)));
+        }
+        if self.index().is_none() {
+            if let Some(index) = self.select_near(place) {
+                return Ok(Some(index));
+            }
+            self.need_index()?;
+        }
+        // With a bijection that is wrong about its domain there may be no index.
+        Ok(self.index().and_then(|index| index.select(&self.bijection, self.len, place)))
+    }
+
+    /// The place of an index below the length, in the permutation that the bijection compacts to.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_get`](Self::try_get).
+    pub(super) fn rank(&self, index: u64) -> Result<Option<u64>, Error> {
+        self.bijection.build_indexes(false)?;
+        let slot = self.bijection.inverse(index);
+        if self.fills_domain() {
+            return Ok(Some(slot));
+        }
+        if self.index().is_none() {
+            if let Some(place) = self.rank_near(slot) {
+                return Ok(Some(place));
+            }
+            self.need_index()?;
+        }
+        Ok(Some(self.rank_of(slot)))
+    }
+
+    /// Replaces places by the indexes there, or the reverse if `inverted`, evaluating each point;
+    /// they may be `consecutive`. Unless `inverted`, the length must fill the domain or the slots
+    /// must be listed.
+    pub(super) fn evaluate(&self, inverted: bool, consecutive: bool, points: &mut [u64]) {
+        let fills = self.fills_domain();
+        if let (false, false, Some(slots)) = (inverted, fills, self.slots()) {
+            for point in &mut *points {
+                let slot = usize::try_from(*point).ok().and_then(|place| slots.get(place));
+                *point = slot.copied().unwrap_or(u64::MAX);
+            }
+            return self.bijection.forward_each(points);
+        }
+        match (inverted, points.first().filter(|_| consecutive)) {
+            (false, Some(&first)) => self.bijection.forward_run(first, points),
+            (false, None) => self.bijection.forward_each(points),
+            (true, Some(&first)) => self.bijection.inverse_run(first, points),
+            (true, None) => self.bijection.inverse_each(points),
+        }
+        if !fills {
+            self.expect_index();
+            for slot in points {
+                *slot = self.rank_of(*slot);
+            }
+        }
+    }
+
+    /// The number of survivors before a slot.
+    fn rank_of(&self, slot: u64) -> u64 {
+        // With a bijection that is wrong about its domain there may be no index.
+        self.index().map_or(u64::MAX, |index| index.rank(&self.bijection, self.len, slot))
+    }
+}
