@@ -49,11 +49,16 @@ impl Codec {
         }
     }
 
-    /// The one that the end of a file's name stands for.
+    /// The one that the end of a file's name stands for, as `.gz` does and, for an archive, `.tgz`.
     pub fn of_name(path: &Path) -> Self {
         let end = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let found = Self::ALL.into_iter().find(|codec| !end.is_empty() && codec.extension() == end);
-        found.unwrap_or(Plain)
+        match end.as_str() {
+            "gz" | "tgz" => Gzip,
+            "zst" | "tzst" => Zstd,
+            "lz4" | "tlz4" => Lz4,
+            "bz2" | "tbz" | "tbz2" => Bzip2,
+            _ => Plain,
+        }
     }
 
     /// The end of a file's name; empty for files that are not compressed.
@@ -117,8 +122,13 @@ use Format::{Compressed, Other, Rows};
 
 /// The first bytes of formats. Those that could also begin a text are longer than a word, or end
 /// their files too.
-const STARTS: [(&[u8], Format); 8] = [
+const STARTS: [(&[u8], Format); 13] = [
     (b"\xFD7zXZ\0", Compressed("xz")),
+    (b"LZIP\x01", Compressed("lzip")),
+    (b"\x89LZO\0\r\n\x1A\n", Compressed("lzop")),
+    (b"\x1F\x9D", Compressed("uncompress")),
+    (b"\x02\x21\x4C\x18", Other("an LZ4 file of the legacy format", "try `lz4 -dc FILE | bshuf`")),
+    (b"7z\xBC\xAF\x27\x1C", Other("a 7z archive", "unpack it")),
     (b"\x93NUMPY", Rows("a NumPy array", ".npy")),
     (b"ARROW1\0\0", Rows("an Arrow file", ".arrow")),
     (PARQUET, Rows("a Parquet file", ".parquet")),
@@ -147,9 +157,10 @@ const TAR: Format = Other("a tar archive", "unpack it");
 impl Format {
     /// Whether what it is can be decoded, and its records found.
     pub fn is_decoded(self) -> bool {
+        let is_codec = |name: &str| Codec::ALL.into_iter().any(|codec| codec.name() == name);
         cfg!(feature = "datasets")
             && match self {
-                Compressed(name) => name != "xz",
+                Compressed(name) => is_codec(name),
                 other => other == TAR,
             }
     }
@@ -161,17 +172,22 @@ impl Format {
             Some((end, bytes)) => ends_as_parquet(end, bytes),
             None => start.starts_with(b"PAR1\x15"),
         };
-        let marked = STARTS.iter().find(|(mark, _)| start.starts_with(mark));
-        match (marked, Codec::of_start(start), start) {
-            (Some((mark, _)), ..) if *mark == PARQUET && !is_parquet => None,
-            (Some((_, format)), ..) => Some(*format),
-            (_, Plain, start) if is_tar(start) => Some(TAR),
-            // Its mark, and a letter that is nearly always of one byte.
-            (_, Plain, [0xFF, 0xFE, _, 0, ..] | [0xFE, 0xFF, 0, _, ..])
-            | (_, Plain, [0, 0, 0xFE, 0xFF, ..]) => (delimiter == b'\n').then_some(WIDE),
-            (_, Plain, _) => None,
-            (_, codec, _) => Some(Compressed(codec.name())),
+        let codec = Codec::of_start(start);
+        if codec != Plain {
+            return Some(Compressed(codec.name()));
         }
+        // An archive begins with the name of a file, which may be as one of the marks.
+        if is_tar(start) {
+            return Some(TAR);
+        }
+        let is_marked = |mark: &[u8]| start.starts_with(mark) && (mark != PARQUET || is_parquet);
+        let marked = STARTS.iter().find(|(mark, _)| is_marked(mark)).map(|(_, format)| *format);
+        // Its mark, and a letter that is nearly always of one byte.
+        let is_wide = matches!(
+            start,
+            [0xFF, 0xFE, _, 0, ..] | [0xFE, 0xFF, 0, _, ..] | [0, 0, 0xFE, 0xFF, ..]
+        );
+        marked.or((is_wide && delimiter == b'\n').then_some(WIDE))
     }
 }
 
@@ -250,7 +266,15 @@ mod tests {
 
     #[test]
     fn codecs_are_known_by_names() {
-        for (name, codec) in [("a.jsonl.ZST", Zstd), ("zst", Plain), ("a.txt", Plain)] {
+        for (name, codec) in [
+            ("a.jsonl.ZST", Zstd),
+            ("a.tgz", Gzip),
+            ("a.tzst", Zstd),
+            ("a.tbz2", Bzip2),
+            ("a.tar", Plain),
+            ("zst", Plain),
+            ("a.txt", Plain),
+        ] {
             assert_eq!(Codec::of_name(Path::new(name)), codec, "{name}");
         }
     }
@@ -262,6 +286,10 @@ mod tests {
         header[148..156].copy_from_slice(b"000541\0 ");
         assert!(is_tar(&header));
         assert!(!is_tar(&header[..511]));
+        // Whatever the name of its first file is.
+        header[..8].copy_from_slice(b"ARROW1\0\0");
+        header[148..156].copy_from_slice(b"001274\0 ");
+        assert_eq!(Format::of(&header, None, b'\n'), Some(TAR));
         header[1] = b'a';
         assert!(!is_tar(&header));
         assert!(!is_tar(&[0; 512]));

@@ -4,9 +4,10 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
-use super::csv::Rows;
+use super::csv::{MARK, Rows};
 use super::lines::{Ends, Groups, Reads, Separated};
 use super::samples::{Names, Samples};
+use crate::formats::{Format, is_tar};
 
 /// Finds where the records of an input end.
 pub trait Splitter: Send {
@@ -159,6 +160,32 @@ impl Form {
     /// What the records are.
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// Checks the first bytes of an input, decoded: whether it can have such records.
+    pub(super) fn check_start(&self, start: &[u8]) -> Result<(), String> {
+        if matches!(self.records, Records::Samples { .. }) {
+            // An archive without files is all zeros.
+            let is_archive = is_tar(start) || start.iter().all(|&byte| byte == 0);
+            let why = "is not a tar archive: shuffle it by itself, without --tar";
+            return if is_archive { Ok(()) } else { Err(why.to_owned()) };
+        }
+        if is_tar(start) {
+            return Err("is a tar archive: give --tar, and archives alone".to_owned());
+        }
+        let delimiter = match self.header_records() {
+            Records::Lines(delimiter) => delimiter,
+            _ => b'\n',
+        };
+        if let Some(format) = Format::of(start, None, delimiter) {
+            return Err(format.to_string());
+        }
+        if matches!(self.records, Records::Csv(_)) && self.headers == 0 && start.starts_with(MARK) {
+            let why = "has a byte order mark, which has to stay in front, and no row that does: \
+                       give --header-lines, or leave the mark out, as by `tail -c +4`";
+            return Err(why.to_owned());
+        }
+        Ok(())
     }
 
     /// What the header consists of.

@@ -41,6 +41,7 @@ struct Entry {
     path: Vec<u8>,
     /// How many bytes its headers and its contents take.
     bytes: usize,
+    has_contents: bool,
 }
 
 /// What a text begins with.
@@ -98,11 +99,16 @@ impl Splitter for Samples {
                 First::Entry(entry) => entry,
             };
             self.is_ended = false;
-            if entry.kind.is_dir() {
+            let name = entry.path.escape_ascii();
+            // The oldest archives have no other sign of folders than the end of their names.
+            if entry.kind.is_dir() || entry.path.ends_with(b"/") {
+                if entry.has_contents {
+                    // Some programs write its contents behind it, and some do not.
+                    return Err(Broken(format!("has the folder `{name}` with a size")));
+                }
                 let skip = Found::Skip { bytes: entry.bytes, entries: 1 };
                 return if self.at > 0 { self.sample() } else { Ok(skip) };
             }
-            let name = entry.path.escape_ascii();
             if !matches!(entry.kind, EntryType::Regular | EntryType::Continuous) {
                 return Err(Broken(format!("has `{name}`, which is not a regular file")));
             }
@@ -183,8 +189,9 @@ fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
             kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions();
         if !is_extension {
             let path = long_path.unwrap_or_else(|| header.path_bytes().into_owned());
+            let has_contents = bytes > 0;
             let bytes = at.checked_add(padded).ok_or_else(|| bad("size"))?;
-            return Ok(First::Entry(Entry { kind, path, bytes }));
+            return Ok(First::Entry(Entry { kind, path, bytes, has_contents }));
         }
         let Some(contents) = text.get(at + BLOCK..).and_then(|rest| rest.get(..bytes)) else {
             return more();

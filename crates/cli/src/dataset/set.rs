@@ -112,11 +112,16 @@ impl<'i> Dataset<'i> {
         memory: usize,
     ) -> Result<Self, FilesError> {
         let describe = |input: Box<dyn Input + 'i>| {
-            let mut start = Vec::new();
-            let most = LONGEST_MARK as u64;
-            let opened = input.open().and_then(|file| file.take(most).read_to_end(&mut start));
-            opened.map_err(|error| FilesError::Read(named(&*input, error)))?;
-            Ok::<_, FilesError>(Described { codec: Codec::of_start(&start), input })
+            let codec = undecoded_start(&*input).and_then(|start| {
+                let codec = Codec::of_start(&start);
+                // What is compressed is looked at when it is read.
+                if codec == Codec::Plain {
+                    form.check_start(&start).map_err(invalid)?
+                }
+                Ok(codec)
+            });
+            let codec = codec.map_err(|error| FilesError::Read(named(&*input, error)))?;
+            Ok::<_, FilesError>(Described { codec, input })
         };
         let inputs = inputs.into_iter().map(describe).collect::<Result<Vec<_>, _>>()?;
         let (form, names) = (form.clone(), Arc::default());
@@ -129,21 +134,6 @@ impl<'i> Dataset<'i> {
                 header.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
         }
         Ok(set)
-    }
-
-    /// The first bytes of the first input, decoded; fewer if it has fewer.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Read`].
-    pub fn start(&self, bytes: usize) -> Result<Vec<u8>, FilesError> {
-        let Some(first) = self.inputs.first() else { return Ok(Vec::new()) };
-        let mut start = Vec::new();
-        let read = self
-            .decoded(first, &())
-            .and_then(|file| file.take(bytes as u64).read_to_end(&mut start));
-        read.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
-        Ok(start)
     }
 
     /// How many inputs have each codec.
@@ -163,11 +153,6 @@ impl<'i> Dataset<'i> {
     /// The number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
-    }
-
-    /// What stands before the records of each output.
-    pub fn header(&self) -> &[u8] {
-        &self.header
     }
 
     /// How the records are stored.
@@ -242,22 +227,20 @@ impl<'i> Dataset<'i> {
         Ok(Written { shards, summary: Some(summary) })
     }
 
-    /// An input, decoded.
-    fn decoded<'a>(
+    /// An input, decoded, which begins as such records may.
+    fn text<'a>(
         &'a self,
         Described { input, codec }: &'a Described<'i>,
         watch: &'a dyn Watch,
-    ) -> io::Result<Box<dyn Read + Send + 'a>> {
-        let file = Watched { reader: input.open()?, watch };
-        codec.decoder(BufReader::with_capacity(BUFFER, file))
-    }
-
-    fn text<'a>(
-        &'a self,
-        described: &'a Described<'i>,
-        watch: &'a dyn Watch,
     ) -> io::Result<Text<'a>> {
-        Ok(Text::new(self.decoded(described, watch)?))
+        let mut text = Text::new(decoded(&**input, *codec, watch)?);
+        text.read_more()?;
+        let start = &text.rest()[..text.rest().len().min(LONGEST_MARK)];
+        self.form.check_start(start).map_err(|why| match codec {
+            Codec::Plain => invalid(why),
+            _ => invalid(format!("decompressed, it {why}")),
+        })?;
+        Ok(text)
     }
 
     /// Takes the header from the start of an input, and notes how its lines end.
@@ -268,7 +251,7 @@ impl<'i> Dataset<'i> {
             let Some((bytes, end)) = text.find(&mut *splitter, LONGEST_HEADER, number)? else {
                 let why =
                     format!("has {} lines and no header of {}", number - 1, self.form.headers);
-                return Err(io::Error::new(ErrorKind::InvalidData, why));
+                return Err(invalid(why));
             };
             header.extend_from_slice(&text.rest()[..bytes]);
             header.extend_from_slice(&end);
@@ -290,7 +273,7 @@ impl<'i> Dataset<'i> {
         if header != self.header {
             let first = self.inputs[0].input.name();
             let why = format!("has another header than {first}");
-            return Err(io::Error::new(ErrorKind::InvalidData, why));
+            return Err(invalid(why));
         }
         let (added, is_end) = (Vec::new(), false);
         if let Records::Lines(delimiter) = self.form.records {
@@ -301,6 +284,44 @@ impl<'i> Dataset<'i> {
         let most = self.shuffler().longest_item().saturating_sub(FRAME);
         Ok(Box::new(Framed { text, splitter, notes, most, records: 0, out: added, at: 0, is_end }))
     }
+}
+
+/// The first bytes of an input, decoded: as many as tell what it is, or all.
+///
+/// # Errors
+///
+/// [`FilesError::Read`], with a [`NamedError`] of the input.
+pub fn start_of(input: &dyn Input) -> Result<Vec<u8>, FilesError> {
+    let start = undecoded_start(input).and_then(|start| match Codec::of_start(&start) {
+        Codec::Plain => Ok(start),
+        codec => first_bytes(decoded(input, codec, &())?),
+    });
+    start.map_err(|error| FilesError::Read(named(input, error)))
+}
+
+fn undecoded_start(input: &dyn Input) -> io::Result<Vec<u8>> {
+    first_bytes(input.open()?)
+}
+
+fn first_bytes(file: impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    file.take(LONGEST_MARK as u64).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// An input, decoded.
+fn decoded<'a>(
+    input: &'a dyn Input,
+    codec: Codec,
+    watch: &'a dyn Watch,
+) -> io::Result<Box<dyn Read + Send + 'a>> {
+    let file = Watched { reader: input.open()?, watch };
+    codec.decoder(BufReader::with_capacity(BUFFER, file))
+}
+
+/// The error of an input that is not what it should be.
+fn invalid(why: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
 }
 
 /// The inputs of a data set, or what is kept of them.

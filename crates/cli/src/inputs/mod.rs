@@ -103,12 +103,6 @@ impl Inputs {
         self.are_encoded
     }
 
-    /// Checks that each has lines, or is decoded to some.
-    #[cfg(feature = "datasets")]
-    pub(crate) fn check_formats(&self, delimiter: u8) -> Result<(), Failure> {
-        self.check_formats_but(delimiter, true).map(drop)
-    }
-
     /// The inputs, one by one.
     #[cfg(feature = "datasets")]
     pub(crate) fn parts(

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
     Codec, Compression, Counted, Dataset, Form, Index, Input, Records, Shards, Sink, Walk, Walked,
-    Written, WrittenShard,
+    Written, WrittenShard, start_of,
 };
 use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
-use bijective_shuffle_cli::formats::{LONGEST_MARK, is_tar};
+use bijective_shuffle_cli::formats::is_tar;
 
 use crate::arguments::Arguments;
 use crate::failure::{Context, Failure};
@@ -315,39 +315,32 @@ impl<'a> FolderRun<'a> {
 }
 
 fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {
-    let asked = arguments.sets.records(arguments.delimiter())?;
-    let headers = arguments.sets.header_lines;
-    let form = |records| Form::new(records).with_headers(headers);
-    let new = |form: &Form| {
-        let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
-        Dataset::open(parts, form, job.memory).map_err(|error| explain(error, inputs))
-    };
-    let lines = || Records::Lines(arguments.delimiter());
-    let mut opened = new(&form(asked.clone().unwrap_or_else(lines)))?;
-    let start = opened.start(LONGEST_MARK).map_err(|error| explain(error, inputs))?;
-    let is_tar = is_tar(&start);
-    let records = match asked {
+    let records = match arguments.sets.records(arguments.delimiter())? {
         Some(records) => records,
-        None if is_tar => Records::Samples { are_uneven: arguments.sets.uneven },
-        None => lines(),
+        None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
+        None => Records::Lines(arguments.delimiter()),
     };
-    let is_of_samples = matches!(records, Records::Samples { .. });
-    if is_of_samples && headers > 0 {
+    let headers = arguments.sets.header_lines;
+    if matches!(records, Records::Samples { .. }) && headers > 0 {
         return Err(Failure::new("--header-lines", "an archive has no header"));
     }
-    if is_of_samples != is_tar && !start.is_empty() {
-        let why = if is_tar { "is a tar archive: give --tar" } else { "is not a tar archive" };
-        return Err(Failure::new(inputs.first_name(), why));
+    let form = Form::new(records).with_headers(headers);
+    let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
+    let set = Dataset::open(parts, &form, job.memory).map_err(|error| explain(error, inputs))?;
+    let (codec, extension) = (set.codec(), plan::extension(inputs.first_name(), form.records()));
+    Ok(Opened { set, inputs, form, codec, extension })
+}
+
+/// Whether the inputs are archives, as the first is that tells: it has more than zeros, with which
+/// an archive ends.
+fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
+    for part in inputs.parts() {
+        let start = start_of(&part).map_err(|error| explain(error, inputs))?;
+        if start.iter().any(|&byte| byte != 0) {
+            return Ok(is_tar(&start));
+        }
     }
-    if !is_of_samples {
-        inputs.check_formats(arguments.delimiter())?;
-    }
-    let form = form(records);
-    if is_of_samples {
-        opened = new(&form)?;
-    }
-    let (codec, extension) = (opened.codec(), plan::extension(inputs.first_name(), form.records()));
-    Ok(Opened { set: opened, inputs, form, codec, extension })
+    Ok(false)
 }
 
 fn count(opened: &Opened, job: &Job) -> Result<Counted, Failure> {

@@ -372,11 +372,11 @@ fn samples_of_archives_stay_together() {
     assert!(folder.output(&["--uneven", "d.tar"], b"").len() > 1024);
     assert_eq!(
         folder.complaint(&["--csv", "a.tar"], b""),
-        "bshuf: a.tar: is a tar archive: give --tar"
+        "bshuf: a.tar: is a tar archive: give --tar, and archives alone"
     );
     assert_eq!(
         folder.complaint(&["--tar"], b"text\n"),
-        "bshuf: standard input: is not a tar archive"
+        "bshuf: standard input: is not a tar archive: shuffle it by itself, without --tar"
     );
 }
 
