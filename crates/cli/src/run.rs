@@ -36,6 +36,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
         memory: arguments.memory(),
         temporary: &temporary,
         progress: &progress,
+        expected: None,
+        #[cfg(feature = "datasets")]
+        form: None,
     };
     let done = all(arguments, &mut job)?;
     let (elapsed, is_json, selection) = (started.elapsed(), arguments.stats, job.selection);
@@ -48,13 +51,7 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
     let files = {
         let is_read = !reads_nothing(arguments, job);
         let walked = if is_read { sets::files(arguments)? } else { sets::unread(arguments) };
-        if let Some(index) = &walked.index
-            && arguments.is_undone()
-        {
-            job.selection.seed = sets::seed_of(index, arguments)?;
-        } else if arguments.is_undone() && arguments.seed().is_none() {
-            return Err(Failure::new("--undo", "there is no index with a seed: give --seed"));
-        }
+        sets::take_index(&walked, arguments, job)?;
         walked.files
     };
     #[cfg(not(feature = "datasets"))]
@@ -111,7 +108,7 @@ fn single(
 /// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
 fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
     #[cfg(feature = "datasets")]
-    if arguments.sets.output_dir.is_some() || sets::is_asked_for(arguments) {
+    if arguments.sets.output_dir.is_some() || sets::is_asked_for(arguments, job.form.as_ref()) {
         return false;
     }
     job.selection.head.is_some_and(Head::is_none) && arguments.header == 0
@@ -142,12 +139,13 @@ fn read_and_shuffle(
     let has_records = arguments.record.is_some() || are_arrays;
     let delimiter = arguments.delimiter();
     #[cfg(feature = "datasets")]
-    let is_set = sets::is_asked_for(arguments);
+    let is_set = sets::is_asked_for(arguments, job.form.as_ref());
     #[cfg(not(feature = "datasets"))]
     let is_set = false;
     let opening = Opening {
         delimiter: (!has_records && !is_set).then_some(delimiter),
         decodes: cfg!(feature = "datasets") && !job.is_repeated,
+        is_resumed: false,
         memory: job.held(),
         longest: job.longest(delimiter),
         temporary_folder: job.temporary.folder(),

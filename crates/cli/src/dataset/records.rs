@@ -127,6 +127,24 @@ impl fmt::Display for Records {
     }
 }
 
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { records, headers } = self;
+        write!(f, "{records}")?;
+        match records {
+            Records::Lines(0) | Records::Groups(0, _) => write!(f, " that end with a NUL")?,
+            Records::Csv(delimiter) => write!(f, " with `{}`", delimiter.escape_ascii())?,
+            Records::Separated(end) => write!(f, " that end with `{}`", end.escape_ascii())?,
+            _ => {}
+        }
+        match headers {
+            0 => Ok(()),
+            1 => write!(f, " behind a header of 1 line"),
+            lines => write!(f, " behind a header of {lines} lines"),
+        }
+    }
+}
+
 /// What the records are and what stands before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -160,6 +178,11 @@ impl Form {
     /// What the records are.
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// How many lines, or rows of CSV, the header has.
+    pub fn headers(&self) -> u64 {
+        self.headers
     }
 
     /// Checks the first bytes of an input, decoded: whether it can have such records.

@@ -101,7 +101,8 @@ impl Splitter for Samples {
             self.is_ended = false;
             let name = entry.path.escape_ascii();
             // The oldest archives have no other sign of folders than the end of their names.
-            if entry.kind.is_dir() || entry.path.ends_with(b"/") {
+            let is_named_as_folder = entry.kind.is_file() && entry.path.ends_with(b"/");
+            if entry.kind.is_dir() || is_named_as_folder {
                 if entry.has_contents {
                     // Some programs write its contents behind it, and some do not.
                     return Err(Broken(format!("has the folder `{name}` with a size")));

@@ -27,6 +27,8 @@ pub(super) const LEAST_MAPPED: u64 = 1 << 20;
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) content: Content,
+    /// When the file that it is was changed. A pipe has no such time.
+    pub(super) modified: Option<SystemTime>,
     /// What comes before it in its file: a header.
     pub(super) start: u64,
     /// How many bytes it has.
@@ -55,7 +57,7 @@ pub(crate) const CHANGED: &str = "changed while it was read";
 
 impl Part {
     pub(super) fn new(name: String, content: Content, bytes: u64) -> Self {
-        Self { name, content, start: 0, bytes, end: b"" }
+        Self { name, content, modified: None, start: 0, bytes, end: b"" }
     }
 
     pub(super) fn joined_bytes(&self) -> u64 {
@@ -232,10 +234,12 @@ pub(super) fn standard_input_part(held: &mut u64, opening: &Opening) -> io::Resu
             // It is read, as far as others can see who have the same file open.
             file.seek(SeekFrom::End(0))?;
             let bytes = found.len() - start;
-            let content = Content::Open { file, modified: found.modified().ok() };
-            return Ok(Part { start, ..Part::new(name, content, bytes) });
+            let modified = found.modified().ok();
+            let content = Content::Open { file, modified };
+            return Ok(Part { start, modified, ..Part::new(name, content, bytes) });
         }
     }
+    opening.check_pipe()?;
     let (content, bytes) = spool(io::stdin().lock(), held, opening)?;
     Ok(Part::new(name, content, bytes))
 }
@@ -247,12 +251,16 @@ pub(super) fn named_part(path: &Path, held: &mut u64, opening: &Opening) -> io::
     if found.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
+    let modified = found.modified().ok().filter(|_| found.is_file());
     if has_true_size(&found) {
-        let content = Content::Path { path: path.to_owned(), modified: found.modified().ok() };
-        return Ok(Part::new(name, content, found.len()));
+        let content = Content::Path { path: path.to_owned(), modified };
+        return Ok(Part { modified, ..Part::new(name, content, found.len()) });
+    }
+    if !found.is_file() {
+        opening.check_pipe()?;
     }
     let (content, bytes) = spool(file, held, opening)?;
-    Ok(Part::new(name, content, bytes))
+    Ok(Part { modified, ..Part::new(name, content, bytes) })
 }
 
 /// Whether a file is as long as it says. Some files of the system say that they are empty, and are

@@ -14,9 +14,6 @@ use super::journal::{JOURNAL, Journal, Run};
 use crate::failure::{Context, Failure};
 use crate::output::Output;
 
-/// What a folder of shards says of itself.
-const INDEX: &str = "index.json";
-
 /// A folder that shards are written to.
 pub(crate) struct ShardFolder {
     path: PathBuf,
@@ -76,7 +73,7 @@ impl ShardFolder {
         let mut kept = Vec::new();
         if let Some(before) = &self.before {
             if before.run != run.hash() {
-                let why = "has shards of a run with other inputs, another seed or other options";
+                let why = "has shards of a run with other inputs or other options";
                 return Err(Failure::new(name, why));
             }
             let named = before.shards.iter().zip(shards.list());
@@ -105,7 +102,7 @@ impl ShardFolder {
 
     /// All shards are there.
     pub(super) fn finish(self, index: &Index) -> Result<(), Failure> {
-        let path = self.path.join(INDEX);
+        let path = self.path.join(Index::FILE);
         let mut output = Output::open(Some(&path), &self.temporary_folder)?;
         output.write_all(index.to_json().as_bytes()).context(path.display())?;
         output.commit()?;

@@ -130,26 +130,64 @@ fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
     text.split(|&byte| byte == 0).map(path).collect()
 }
 
-/// The seed by which a folder of shards is put back: that of its index. One that is given has to be
-/// the same.
-pub(crate) fn seed_of(index: &Index, arguments: &Arguments) -> Result<Seed, Failure> {
-    let folder = arguments.operands.first().map_or(Path::new("the shards"), Path::new);
-    let name = folder.display();
-    let seed: Seed = index.seed.parse().context(format!("{name}: the index"))?;
-    let seed = seed.with_epoch(index.epoch);
+/// Takes from the indexes of the folders that are read what is not said: what the records are, and
+/// to put them back, the seed.
+pub(crate) fn take_index(
+    walked: &Walked,
+    arguments: &Arguments,
+    job: &mut Job,
+) -> Result<(), Failure> {
+    job.form.clone_from(&walked.form);
+    let folder = arguments.operands.first().map_or(Path::new("the shards"), Path::new).display();
+    let delimiter = arguments.delimiter();
+    let is_as_written = is_as_written(arguments, walked.form.as_ref());
+    // What is drawn is lines.
+    let is_drawn = |form: &Form| arguments.repeat && *form != Form::new(Records::Lines(delimiter));
+    if let Some(form) = &walked.form
+        && (arguments.is_undone() && !is_as_written || arguments.record.is_some() || is_drawn(form))
+    {
+        let why = format!("was written as {form}: leave out the options that say otherwise");
+        return Err(Failure::new(folder, why));
+    }
+    let Some(index) = &walked.index else {
+        if arguments.is_undone() && arguments.seed().is_none() {
+            return Err(Failure::new("--undo", "there is no index with a seed: give --seed"));
+        }
+        return Ok(());
+    };
+    job.expected = is_as_written.then(|| index.shard_records());
+    if !arguments.is_undone() {
+        return Ok(());
+    }
     if index.is_undone {
-        return Err(Failure::new(name, "has records that were put back, and not shuffled"));
+        return Err(Failure::new(folder, "has records that were put back, and not shuffled"));
     }
     if !index.is_whole() {
-        return Err(Failure::new(name, "has a part of the records, which cannot be put back"));
+        return Err(Failure::new(folder, "has a part of the records, which cannot be put back"));
     }
-    match arguments.seed() {
-        Some(given) if given != seed => {
-            let why = format!("was shuffled with the seed {seed}, and another is given");
-            Err(Failure::new(name, why))
-        }
-        _ => Ok(seed),
+    let seed: Seed = index.seed.parse().context(format!("{folder}: the index"))?;
+    job.selection.seed = seed_of(seed.with_epoch(index.epoch), arguments, folder)?;
+    Ok(())
+}
+
+/// Whether records are read as they were written, as far as that is known.
+fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
+    let asked = arguments.sets.records(arguments.delimiter());
+    let headers = arguments.sets.header_lines;
+    form.is_none_or(|form| {
+        asked.is_none_or(|records| records == *form.records())
+            && headers.is_none_or(|headers| headers == form.headers())
+    })
+}
+
+/// The seed with which a folder was shuffled. If one is given, or an epoch, it has to be the same.
+fn seed_of(seed: Seed, arguments: &Arguments, folder: impl fmt::Display) -> Result<Seed, Failure> {
+    let epoch = arguments.epoch.unwrap_or(seed.epoch());
+    if arguments.seed().unwrap_or(seed.with_epoch(epoch)) == seed {
+        return Ok(seed);
     }
+    let why = format!("was shuffled with the seed {seed}, and another seed or epoch is given");
+    Err(Failure::new(folder, why))
 }
 
 /// The failure that an error of a file is.
@@ -168,12 +206,13 @@ struct Opened<'a> {
     extension: String,
 }
 
-/// Whether a data set is asked for, whatever the inputs are.
-pub(crate) fn is_asked_for(arguments: &Arguments) -> bool {
+/// Whether a data set is asked for, or said to be read, whatever the inputs are.
+pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&Form>) -> bool {
     // An output of draws, arguments or records of one size is written as it always was.
     let is_plain = arguments.repeat || arguments.echo || arguments.record.is_some();
     let codec = arguments.output().map_or(Codec::Plain, Codec::of_name);
-    arguments.sets.is_asked_for() || codec != Codec::Plain && !is_plain
+    arguments.sets.is_asked_for()
+        || !is_plain && (codec != Codec::Plain || form.is_some_and(|form| *form != Form::lines()))
 }
 
 /// The records of inputs to one output.
@@ -205,6 +244,7 @@ pub(crate) fn to_folder(
     let opening = Opening {
         delimiter: None,
         decodes: true,
+        is_resumed: arguments.sets.resume,
         memory: job.held(),
         longest: job.longest(b'\n'),
         temporary_folder: job.temporary.folder(),
@@ -212,7 +252,7 @@ pub(crate) fn to_folder(
     };
     let inputs = Inputs::open(files, &opening)?;
     let opened = open(&inputs, arguments, job)?;
-    let mut run = FolderRun::open(folder, arguments, job)?;
+    let mut run = FolderRun::open(folder, arguments, job, Some(opened.form.clone()))?;
     // What was counted before is counted for ever, if the inputs are the same.
     let counted = match run.folder.counts(&inputs.stamp()) {
         Some(counts) => opened.set.recall(counts),
@@ -246,6 +286,8 @@ pub(crate) fn to_folder(
 pub(crate) struct FolderRun<'a> {
     pub(crate) folder: ShardFolder,
     arguments: &'a Arguments,
+    /// What the records are, if their files do not say it.
+    form: Option<Form>,
     hash: String,
 }
 
@@ -255,14 +297,13 @@ impl<'a> FolderRun<'a> {
         path: &Path,
         arguments: &'a Arguments,
         job: &mut Job,
+        form: Option<Form>,
     ) -> Result<Self, Failure> {
         let folder = ShardFolder::open(path, arguments.sets.resume, job.temporary.folder())?;
-        if let Some(seed) = folder.seed().context(path.display())?
-            && arguments.seed().is_none()
-        {
-            job.selection.seed = seed;
+        if let Some(seed) = folder.seed().context(path.display())? {
+            job.selection.seed = seed_of(seed, arguments, path.display())?;
         }
-        Ok(Self { folder, arguments, hash: String::new() })
+        Ok(Self { folder, arguments, form, hash: String::new() })
     }
 
     /// Plans the shards, and looks which of them are there. Returns the order of the others'
@@ -306,6 +347,7 @@ impl<'a> FolderRun<'a> {
             run: self.hash,
             seed: seed.with_epoch(0).to_string(),
             epoch: seed.epoch(),
+            form: self.form,
             records: found,
             is_undone: job.selection.is_undone,
             shards,
@@ -315,12 +357,14 @@ impl<'a> FolderRun<'a> {
 }
 
 fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {
-    let records = match arguments.sets.records(arguments.delimiter())? {
+    let known = job.form.as_ref();
+    let asked = arguments.sets.records(arguments.delimiter());
+    let records = match asked.or(known.map(|form| form.records().clone())) {
         Some(records) => records,
         None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
-        None => Records::Lines(arguments.delimiter()),
+        None => Records::Lines(b'\n'),
     };
-    let headers = arguments.sets.header_lines;
+    let headers = arguments.sets.header_lines.or(known.map(Form::headers)).unwrap_or(0);
     if matches!(records, Records::Samples { .. }) && headers > 0 {
         return Err(Failure::new("--header-lines", "an archive has no header"));
     }

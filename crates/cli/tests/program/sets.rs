@@ -424,7 +424,7 @@ fn folders_of_shards_say_what_they_are() {
     });
     assert_eq!(
         folder.complaint(&["--undo", "--seed", "6", "out"], b""),
-        "bshuf: out: was shuffled with the seed 5, and another is given"
+        "bshuf: out: was shuffled with the seed 5, and another seed or epoch is given"
     );
     // There is no seed to be found.
     let outcome = folder.run(&["--undo", "text"], b"");
@@ -492,14 +492,13 @@ fn runs_that_were_killed_go_on() {
     let outcome = folder.run(&[&resumed[..], &["--stats"]].concat(), b"");
     assert_eq!((outcome.code, statistic(&outcome.stderr, "shards_kept")), (0, 12));
     for other in [
-        &["--seed", "6", "--shards", "12", "--compress", "zstd:17"][..],
-        &["--seed", "5", "--shards", "11", "--compress", "zstd:17"],
+        &["--seed", "5", "--shards", "11", "--compress", "zstd:17"][..],
         &["--seed", "5", "--shards", "12", "--compress", "zstd:16"],
         &["--seed", "5", "--shards", "12", "--compress", "zstd:17", "-n", "5"],
     ] {
         let inputs = ["0.zst", "1.zst", "2.zst", "--output-dir", "out", "--resume"];
         let complaint = folder.complaint(&[other, &inputs].concat(), b"");
-        let why = "has shards of a run with other inputs, another seed or other options";
+        let why = "has shards of a run with other inputs or other options";
         assert_eq!(complaint, format!("bshuf: out: {why}"), "{other:?}");
     }
     fs::create_dir(folder.path("other")).unwrap();

@@ -1,9 +1,10 @@
 //! Data sets that could be torn, mixed or lost in silence, and are not.
 
-use std::fs;
+use std::fs::File;
+use std::process::Command;
 
-use crate::folder::{Folder, numbered};
-use crate::sets::{compressed, lines, shuffled};
+use crate::folder::{Folder, numbered, program};
+use crate::sets::{compressed, lines, names, shuffled};
 
 /// The header of a file of an archive of the oldest format.
 fn header(name: &str, bytes: u64) -> tar::Header {
@@ -127,5 +128,130 @@ fn a_byte_order_mark_stays_in_front() {
     for name in ["t.csv", "t.csv.gz"] {
         let complaint = folder.complaint(&["--csv", name], b"");
         assert!(complaint.contains("has a byte order mark, which has to stay"), "{complaint}");
+    }
+}
+
+#[test]
+fn folders_are_read_as_they_were_written() {
+    let folder = Folder::new();
+    let header = b"h,x\n";
+    let rows: Vec<_> = (0..80).map(|k| format!("\"{k}\n\",x\n").into_bytes()).collect();
+    let reads: Vec<_> = (0..80).map(|k| format!("@{k}\nA\n+\n!\n").into_bytes()).collect();
+    let fours: Vec<_> = (0..80).map(|k| format!("{k}\0\n\0").into_bytes()).collect();
+    let nulls: Vec<_> = (0..80).map(|k| format!("{k}\n\0").into_bytes()).collect();
+    let parts: Vec<_> = (0..80).map(|k| format!("{k}\n==").into_bytes()).collect();
+    let samples: Vec<_> = (0..80).map(|k| entry(&format!("{k}.{}", k % 2), b"a\n")).collect();
+    let csv = [&["--csv", "--header-lines", "1"][..], &["--csv=;", "--header-lines", "1"]];
+    let none = (&b""[..], &b""[..]);
+    for (number, (options, (head, tail), records)) in [
+        (csv[0], (&header[..], none.1), &rows),
+        (csv[1], (&header[..], none.1), &rows),
+        (&["--fastq"], none, &reads),
+        (&["--lines-per-record", "2", "-z"], none, &fours),
+        (&["-z"], none, &nulls),
+        (&["--separator", "=="], none, &parts),
+        (&["--uneven"], (none.0, &[0; 1024][..]), &samples),
+        (&["--header-lines", "1"], (&header[..], none.1), &reads),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = [head, &records.concat(), tail].concat();
+        folder.write("text", &text);
+        let out = format!("out{number}");
+        let split = ["--seed", "1", "--output-dir", &out, "--shards", "3", "text"];
+        folder.output(&[options, &split].concat(), b"");
+        // An option may be repeated, and none has to.
+        for options in [&[][..], options] {
+            let options = if options == ["--uneven"] { &[] } else { options };
+            assert!(folder.output(&[options, &["--undo", &out]].concat(), b"") == text, "{out}");
+        }
+        // To a folder too, which says the same.
+        let back = format!("back{number}");
+        folder.output(&["--undo", &out, "--output-dir", &back, "--shards", "1"], b"");
+        let name = names(&folder, &back).into_iter().find(|name| name.contains("part")).unwrap();
+        assert!(folder.read(&name) == text, "{name}");
+        // So it is where the records are shuffled again.
+        let again = folder.output(&["--seed", "2", &back], b"");
+        assert_eq!(again, folder.output(&[options, &["--seed", "2", "text"]].concat(), b""));
+        for other in [&["--lines-per-record", "7"][..], &["--header-lines", "2"]] {
+            let complaint = folder.complaint(&[other, &["--undo", &out]].concat(), b"");
+            assert!(complaint.contains("leave out the options that say otherwise"), "{complaint}");
+        }
+        let complaint = folder.complaint(&["-r", "-n", "3", &out], b"");
+        assert!(complaint.starts_with(&format!("bshuf: {out}: was written as ")), "{complaint}");
+    }
+    let complaint = folder.complaint(&["--undo", "--csv=;", "out0"], b"");
+    let why = "rows of CSV with `,` behind a header of 1 line: leave out the options that say";
+    assert_eq!(complaint, format!("bshuf: out0: was written as {why} otherwise"));
+    let complaint = folder.complaint(&["out0", "out2"], b"");
+    assert!(complaint.starts_with("bshuf: out2: has records of another kind"), "{complaint}");
+    // Lines may be taken for other records when they are shuffled again.
+    folder.write("text", numbered(8));
+    folder.output(&["--seed", "1", "--output-dir", "lines", "text"], b"");
+    folder.output(&["--csv", "lines"], b"");
+    assert!(folder.output(&["-r", "-n", "3", "lines"], b"").len() >= 6);
+}
+
+#[test]
+fn records_are_as_many_as_the_index_says() {
+    let folder = Folder::new();
+    folder.write("text", b"a\nb\nc\nd\n");
+    folder.output(&["--seed", "1", "--output-dir", "out", "--shards", "1", "text"], b"");
+    folder.write("out/part-00000-of-00001.txt", b"a\nb\nc d\n");
+    let why = "the shards have 4 records by their index, and 3 were found: they were changed, and \
+               have to be written again";
+    for options in [&["--undo"][..], &["--seed", "3"], &["--undo", "-o", "x.gz"]] {
+        let complaint = folder.complaint(&[options, &["out"]].concat(), b"");
+        assert_eq!(complaint, format!("bshuf: index.json: {why}"));
+    }
+}
+
+#[test]
+fn another_epoch_than_that_of_a_folder_is_refused() {
+    let folder = Folder::new();
+    folder.write("text", numbered(100));
+    let run = ["--output-dir", "out", "--shards", "2", "--resume", "text"];
+    folder.output(&[&run[..], &["--seed", "5", "--epoch", "3"]].concat(), b"");
+    for same in [&[][..], &["--epoch", "3"], &["--seed", "5@3"]] {
+        assert!(folder.output(&[same, &["--undo", "out"]].concat(), b"") == numbered(100));
+        folder.output(&[same, &run].concat(), b"");
+    }
+    let why = "was shuffled with the seed 5@3, and another seed or epoch is given";
+    for other in [&["--epoch", "2"][..], &["--seed", "5"], &["--seed", "6@3"]] {
+        for arguments in [&["--undo", "out"][..], &run] {
+            let complaint = folder.complaint(&[other, arguments].concat(), b"");
+            assert_eq!(complaint, format!("bshuf: out: {why}"));
+        }
+    }
+}
+
+/// Another run must not go on with what another pipe had, and it is refused before it is read.
+#[cfg(unix)]
+#[test]
+fn pipes_are_not_resumed() {
+    let folder = Folder::new();
+    let why = "is a pipe, of which --resume cannot tell whether it has what it had before: write \
+               it to a file first, or leave out --resume";
+    let run = ["--seed", "1", "--output-dir", "out", "--shards", "2"];
+    folder.output(&run, b"10\n11\n12\n");
+    std::fs::remove_file(folder.path("out/part-00001-of-00002.txt")).unwrap();
+    let complaint = folder.complaint(&[&run[..], &["--resume"]].concat(), b"20\n21\n22\n");
+    assert_eq!(complaint, format!("bshuf: standard input: {why}"));
+    let first = folder.path("first");
+    assert!(Command::new("mkfifo").arg(&first).status().unwrap().success());
+    let writer = std::thread::spawn(move || File::create(first).map(drop));
+    let other = ["--output-dir", "other", "--resume", "first"];
+    assert_eq!(folder.complaint(&other, b""), format!("bshuf: first: {why}"));
+    writer.join().unwrap().unwrap();
+    assert!(!folder.path("other").exists());
+    // A file is welcome, even if it is empty or comes as standard input.
+    folder.write("text", b"1\n2\n");
+    folder.write("empty", b"");
+    for _ in 0..2 {
+        let mut shell = Command::new(program());
+        shell.args(["--output-dir", "other", "--resume", "empty", "-", "--quiet"]);
+        shell.current_dir(folder.path("")).stdin(File::open(folder.path("text")).unwrap());
+        assert!(shell.status().unwrap().success());
     }
 }
