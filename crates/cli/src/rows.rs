@@ -309,6 +309,7 @@ mod shards {
     use bijective_shuffle_cli::dataset::{Hashed, Shards, Sink, WrittenShard};
     use bijective_shuffle_cli::files::NamedError;
     use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, Table, TableError, TableWriter};
+    use serde_json::Value;
 
     use super::enabled::{Opened, explain, open, write_order};
     use super::{Format, Rows};
@@ -365,8 +366,9 @@ mod shards {
         let plan = Plan { items: 0, found, bytes, inputs: opened.len() as u64 };
         let mut run = FolderRun::open(folder, arguments, job, None)?;
         let options = format!("{extension} {:?}", rows.blocks);
-        let counts = (vec![found], vec![bytes]);
-        let (order, shards, kept) = run.begin((stamp, options), (plan, counts), extension, job)?;
+        // Tables say how many rows they have, so they are not counted again.
+        let counted = Value::Null;
+        let (order, shards, kept) = run.begin((stamp, options), (plan, counted), extension, job)?;
         let mut written = Vec::new();
         let mut done = Done { found, ..Done::default() };
         if !shards.list().is_empty() {

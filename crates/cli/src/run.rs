@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bijective_shuffle_cli::formats::Codec;
+
 use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
 use crate::failure::{Context, Failure};
@@ -69,10 +71,31 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
         }
         return sets::to_folder(&files, folder, arguments, job);
     }
+    check_name(&files, arguments)?;
     let mut output = Output::open(arguments.output(), job.temporary.folder())?;
     let done = single(&files, arguments, job, &mut output)?;
     output.commit()?;
     Ok(done)
+}
+
+/// Checks that the output is compressed if its name says so.
+fn check_name(files: &[PathBuf], arguments: &Arguments) -> Result<(), Failure> {
+    let Some(output) = arguments.output() else { return Ok(()) };
+    let is_plain = cfg!(not(feature = "datasets"))
+        || arguments.repeat
+        || arguments.echo
+        || arguments.input_range.is_some()
+        || arguments.record.is_some()
+        || files.iter().any(|path| is_table(path) || arrays::is_array(path));
+    match Codec::of_name(output) {
+        codec if is_plain && codec != Codec::Plain => {
+            let why = format!(
+                "its name says that it is compressed by {codec}, and it would not be: give another"
+            );
+            Err(Failure::new(output.display(), why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// After what time the progress is shown, if ever.
@@ -146,7 +169,8 @@ fn read_and_shuffle(
         delimiter: (!has_records && !is_set).then_some(delimiter),
         decodes: cfg!(feature = "datasets") && !job.is_repeated,
         is_resumed: false,
-        memory: job.held(),
+        // A data set keeps so much of its inputs.
+        memory: if is_set { job.memory / 4 } else { job.held() },
         longest: job.longest(delimiter),
         temporary_folder: job.temporary.folder(),
         progress: job.progress,

@@ -45,7 +45,13 @@ impl Read for Decoded<'_> {
                 io::Error::new(ErrorKind::InvalidData, why)
             }
             _ => {
-                let why = format!("its {} data are damaged: {error}", self.codec);
+                let mut why = format!("its {} data are damaged: {error}", self.codec);
+                // They are not, but this has no code of its own.
+                if error.to_string().contains("requires too much memory") {
+                    why = "its zstd data need a window of more than 128 MiB: try \
+                           `zstd -dc --long=31 FILE | bshuf`"
+                        .to_owned();
+                }
                 io::Error::new(ErrorKind::InvalidData, why)
             }
         })

@@ -5,6 +5,8 @@ use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use serde_json::{Value, json};
+
 use super::codec::Compression;
 use super::input::Input;
 use super::lines::Ends;
@@ -62,16 +64,6 @@ impl Counted {
         self.counts.iter().map(|count| count.items).sum()
     }
 
-    /// The number of records of each input.
-    pub fn records_of_inputs(&self) -> impl Iterator<Item = u64> {
-        self.counts.iter().map(|count| count.items)
-    }
-
-    /// The number of bytes of each input, as the passes read them.
-    pub fn bytes_of_inputs(&self) -> impl Iterator<Item = u64> {
-        self.counts.iter().map(|count| count.bytes)
-    }
-
     /// About how many bytes the records have.
     pub fn bytes(&self) -> u64 {
         self.counts.iter().map(|count| count.bytes).sum()
@@ -85,6 +77,12 @@ impl Counted {
     /// The number of things that belong to no record and are left out: folders in archives.
     pub fn left_out(&self) -> u64 {
         self.left_out
+    }
+
+    /// What [`Dataset::recall`] takes.
+    pub fn to_json(&self) -> Value {
+        let counts: Vec<_> = self.counts.iter().map(|count| (count.items, count.bytes)).collect();
+        json!({"counts": counts, "ends_added": self.ends_added, "left_out": self.left_out})
     }
 }
 
@@ -101,7 +99,8 @@ impl<'i> Dataset<'i> {
     /// Looks at the first bytes of all inputs, and at the header of the first.
     ///
     /// A shuffle takes about so much memory, and on top of it what codecs take, which is some tens
-    /// of megabytes for each thread, unless a file was compressed in an unusual way.
+    /// of megabytes for each thread, unless a file was compressed in an unusual way, and about four
+    /// times its longest record for each thread that reads.
     ///
     /// # Errors
     ///
@@ -182,19 +181,27 @@ impl<'i> Dataset<'i> {
         watch.begin(Pass::Count, Some(self.inputs.iter().map(|one| one.input.bytes()).sum()));
         let notes = Notes::default();
         let reading = Reading { set: self, kept: &[], notes: &notes, watch };
-        let keep = Keep::new(self.inputs.len(), self.memory / 4);
+        let held: usize = self.inputs.iter().map(|one| one.input.held()).sum();
+        let keep = Keep::new(self.inputs.len(), (self.memory / 4).saturating_sub(held));
         let visit = |part, chunk: &[u8]| keep.push(part, chunk);
         let counts = self.shuffler().count_parts(&reading, self.inputs.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
         Ok(Counted { counts, kept: keep.finish(), ends_added, left_out })
     }
 
-    /// What was [counted](Self::count) before: the records and the bytes of each input. Should they
-    /// be others now, a shuffle ends with [`FilesError::Changed`].
-    pub fn recall(&self, counts: Vec<(u64, u64)>) -> Counted {
-        let count = |(items, bytes)| Count { items, bytes, is_terminated: true };
-        let counts = counts.into_iter().map(count).collect();
-        Counted { counts, kept: Vec::new(), ends_added: 0, left_out: 0 }
+    /// What was [counted](Self::count) before, if it can be understood. Should the inputs have
+    /// other records or bytes now, a shuffle ends with [`FilesError::Changed`].
+    pub fn recall(&self, counted: &Value) -> Option<Counted> {
+        let count = |count: &Value| {
+            let (items, bytes) = (count[0].as_u64()?, count[1].as_u64()?);
+            Some(Count { items, bytes, is_terminated: true })
+        };
+        let counts: Vec<_> =
+            counted["counts"].as_array()?.iter().map(count).collect::<Option<_>>()?;
+        let number = |name: &str| counted[name].as_u64();
+        let (ends_added, left_out) = (number("ends_added")?, number("left_out")?);
+        let is_of_inputs = counts.len() == self.inputs.len();
+        is_of_inputs.then_some(Counted { counts, kept: Vec::new(), ends_added, left_out })
     }
 
     /// Writes the records in another order, or as many of them as the order has, to shards.

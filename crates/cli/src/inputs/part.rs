@@ -209,6 +209,13 @@ impl bijective_shuffle_cli::dataset::Input for &Part {
         self.bytes
     }
 
+    fn held(&self) -> usize {
+        match &self.content {
+            Content::Memory(text) => text.capacity(),
+            _ => 0,
+        }
+    }
+
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
         let open = Part::open(self)?;
         self.check(&open)?;

@@ -17,6 +17,7 @@ use bijective_shuffle_cli::dataset::{
 };
 use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
 use bijective_shuffle_cli::formats::is_tar;
+use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::failure::{Context, Failure};
@@ -245,7 +246,8 @@ pub(crate) fn to_folder(
         delimiter: None,
         decodes: true,
         is_resumed: arguments.sets.resume,
-        memory: job.held(),
+        // A data set keeps so much of its inputs.
+        memory: job.memory / 4,
         longest: job.longest(b'\n'),
         temporary_folder: job.temporary.folder(),
         progress: job.progress,
@@ -254,8 +256,9 @@ pub(crate) fn to_folder(
     let opened = open(&inputs, arguments, job)?;
     let mut run = FolderRun::open(folder, arguments, job, Some(opened.form.clone()))?;
     // What was counted before is counted for ever, if the inputs are the same.
-    let counted = match run.folder.counts(&inputs.stamp()) {
-        Some(counts) => opened.set.recall(counts),
+    let before = run.folder.counted(&inputs.stamp());
+    let counted = match before.and_then(|counted| opened.set.recall(counted)) {
+        Some(counted) => counted,
         None => count(&opened, job)?,
     };
     let (found, bytes, inputs_count) =
@@ -266,9 +269,8 @@ pub(crate) fn to_folder(
     let dot = if end.is_empty() { "" } else { "." };
     let extension = format!("{}{dot}{end}", opened.extension);
     let options = format!("{:?}", (&opened.form, compression));
-    let counts = (counted.records_of_inputs().collect(), counted.bytes_of_inputs().collect());
     let (order, shards, kept) =
-        run.begin((inputs.stamp(), options), (plan, counts), &extension, job)?;
+        run.begin((inputs.stamp(), options), (plan, counted.to_json()), &extension, job)?;
     let written = if shards.list().is_empty() {
         Written::default()
     } else {
@@ -307,23 +309,22 @@ impl<'a> FolderRun<'a> {
     }
 
     /// Plans the shards, and looks which of them are there. Returns the order of the others'
-    /// records, these shards, and those that are kept. The stamp is of the inputs, and the counts
-    /// are their records and bytes.
+    /// records, these shards, and those that are kept. The stamp is of the inputs, and so is what
+    /// was counted.
     pub(crate) fn begin(
         &mut self,
         (stamp, options): (String, String),
-        (plan, (records, bytes)): (Plan, (Vec<u64>, Vec<u64>)),
+        (plan, counted): (Plan, Value),
         extension: &str,
         job: &Job,
     ) -> Result<(Order, Shards, Vec<WrittenShard>), Failure> {
         let order = job.order(plan.found)?;
         let plan = Plan { items: job.items(&order), ..plan };
-        let shards = plan.shards(&self.arguments.sets, extension);
-        let shards = shards.map_err(|why| Failure::new("--split", why))?;
+        let shards = plan.shards(&self.arguments.sets, extension)?;
         let selection = (order.places(), order.is_undone());
         let rest = format!("{options} {:?}", (&shards, selection));
         let seed = job.selection.seed;
-        let run = journal::Run { seed, stamp, counts: records, bytes, rest };
+        let run = journal::Run { seed, stamp, counted, rest };
         self.hash = run.hash();
         let kept = self.folder.begin(&run, &shards)?;
         let places: u64 = kept.iter().map(|shard| shard.records).sum();

@@ -255,3 +255,62 @@ fn pipes_are_not_resumed() {
         assert!(shell.status().unwrap().success());
     }
 }
+
+#[test]
+fn names_of_outputs_are_true() {
+    let folder = Folder::new();
+    folder.write("text", numbered(8));
+    folder.write("a.npy", b"");
+    let why = "its name says that it is compressed by gzip, and it would not be: give another";
+    for arguments in [
+        &["-e", "a", "b"][..],
+        &["-i", "1-9"],
+        &["-r", "-n", "3", "text"],
+        &["--record", "2", "text"],
+        &["a.npy"],
+    ] {
+        let complaint = folder.complaint(&[arguments, &["-o", "x.gz"]].concat(), b"");
+        assert_eq!(complaint, format!("bshuf: x.gz: {why}"), "{arguments:?}");
+    }
+    folder.write("b.tgz", compressed(1, &archive(9)));
+    folder.output(&["-o", "c.tgz", "b.tgz"], b"");
+    assert!(folder.read("c.tgz").starts_with(b"\x1F\x8B"));
+    folder.output(&["--output-dir", "out", "b.tgz"], b"");
+    assert_eq!(names(&folder, "out")[1], "out/part-00000-of-00001.tar.gz");
+}
+
+#[test]
+fn folders_are_as_they_were_where_nothing_is_written() {
+    let folder = Folder::new();
+    folder.write("text", numbered(8));
+    folder.write("torn.csv", b"\"1\n");
+    let why = |count: u64| {
+        format!("bshuf: shards: there would be {count}, and 1000000 are the most: ask for fewer")
+    };
+    for (options, complaint) in [
+        (&["--shards", "18446744073709551615", "text"][..], why(u64::MAX)),
+        (&["--shards", "500001", "--split", "a=50%,b=rest", "text"], why(1_000_002)),
+        (&["--csv", "torn.csv"], "bshuf: torn.csv: record 1 has a quote that is not closed".into()),
+    ] {
+        let found = folder.complaint(&[&["--output-dir", "out"], options].concat(), b"");
+        assert_eq!(found, complaint);
+        assert!(!folder.path("out").exists(), "{options:?}");
+    }
+    let outcome = folder.run(&["--output-dir", "out", "--split", "index.json=rest"], b"1\n");
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.stderr.contains("`index.json` cannot be the name of a folder"));
+    // One that was there stays.
+    std::fs::create_dir(folder.path("out")).unwrap();
+    folder.complaint(&["--output-dir", "out", "--csv", "torn.csv"], b"");
+    assert!(folder.path("out").exists());
+}
+
+#[test]
+fn data_that_need_more_memory_are_not_called_damaged() {
+    let folder = Folder::new();
+    // A frame with a window of 2 GiB, of one block of two bytes as they are.
+    folder.write("text.zst", b"\x28\xB5\x2F\xFD\0\xA8\x11\0\x001\n");
+    let why = "need a window of more than 128 MiB: try `zstd -dc --long=31 FILE | bshuf`";
+    let complaint = folder.complaint(&["text.zst"], b"");
+    assert_eq!(complaint, format!("bshuf: text.zst: its zstd data {why}"));
+}
