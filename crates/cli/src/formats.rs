@@ -30,18 +30,21 @@ impl Codec {
 
     /// The one of a file with these first bytes.
     pub fn of_start(start: &[u8]) -> Self {
-        match start {
-            [0x1F, 0x8B, 8, ..] => Gzip,
+        // Frames to be skipped, which zstd and LZ4 have both. What is behind them tells. If that is
+        // too far away or something else, zstd refuses it.
+        let start = &start[..start.len().min(LONGEST_MARK)];
+        let mut rest = start;
+        while let [0x50..=0x5F, 0x2A, 0x4D, 0x18, frame @ ..] = rest {
+            let behind = frame.split_first_chunk().and_then(|(bytes, contents)| {
+                contents.get(usize::try_from(u32::from_le_bytes(*bytes)).ok()?..)
+            });
+            rest = behind.unwrap_or_default();
+        }
+        match rest {
             [0x28, 0xB5, 0x2F, 0xFD, ..] => Zstd,
             [0x04, 0x22, 0x4D, 0x18, ..] => Lz4,
-            // A frame to be skipped, which zstd and LZ4 have both. What is behind it tells. If that
-            // is too far away, zstd refuses what is of LZ4.
-            [0x50..=0x5F, 0x2A, 0x4D, 0x18, rest @ ..] => {
-                let frame = rest.split_first_chunk().and_then(|(bytes, rest)| {
-                    rest.get(usize::try_from(u32::from_le_bytes(*bytes)).ok()?..)
-                });
-                if Self::of_start(frame.unwrap_or_default()) == Lz4 { Lz4 } else { Zstd }
-            }
+            _ if rest.len() < start.len() => Zstd,
+            [0x1F, 0x8B, 8, ..] => Gzip,
             // A frame without content, as of nothing at all, has no block.
             [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Bzip2,
@@ -262,6 +265,8 @@ mod tests {
         assert_eq!(codec(&[&skipped(4)]), Zstd);
         assert_eq!(codec(&[&skipped(4)[..9]]), Zstd);
         assert_eq!(codec(&[&skipped(4)[..6]]), Zstd);
+        assert_eq!(codec(&[&skipped(4), b"\x1F\x8B\x08"]), Zstd);
+        assert_eq!(codec(&[&skipped(0).repeat(1 << 20)]), Zstd);
     }
 
     #[test]

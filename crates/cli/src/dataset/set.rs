@@ -115,7 +115,7 @@ impl<'i> Dataset<'i> {
                 let codec = Codec::of_start(&start);
                 // What is compressed is looked at when it is read.
                 if codec == Codec::Plain {
-                    form.check_start(&start).map_err(invalid)?
+                    form.check_start(&start).map_err(invalid)?;
                 }
                 Ok(codec)
             });

@@ -28,6 +28,7 @@ pub(super) struct Part {
     pub(super) name: String,
     pub(super) content: Content,
     /// When the file that it is was changed. A pipe has no such time.
+    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
     pub(super) modified: Option<SystemTime>,
     /// What comes before it in its file: a header.
     pub(super) start: u64,
