@@ -14,7 +14,7 @@ pub trait Input: Sync {
     /// How many bytes it has, as far as it is known; it serves to show the progress.
     fn bytes(&self) -> u64;
 
-    /// How many bytes of it are in memory, of which the less is kept when it is read.
+    /// How many bytes of it are in memory anyway. A data set keeps so much less of what it reads.
     fn held(&self) -> usize {
         0
     }

@@ -185,7 +185,7 @@ impl Form {
         self.headers
     }
 
-    /// Checks the first bytes of an input, decoded: whether it can have such records.
+    /// Checks by the first bytes of an input, once it is decoded, whether it can have such records.
     pub(super) fn check_start(&self, start: &[u8]) -> Result<(), String> {
         if matches!(self.records, Records::Samples { .. }) {
             // An archive without files is all zeros.
@@ -204,8 +204,8 @@ impl Form {
             return Err(format.to_string());
         }
         if matches!(self.records, Records::Csv(_)) && self.headers == 0 && start.starts_with(MARK) {
-            let why = "has a byte order mark, which has to stay in front, and no row that does: \
-                       give --header-lines, or leave the mark out, as by `tail -c +4`";
+            let why = "begins with a byte order mark, which would move with the first row: give \
+                       --header-lines, or take the mark off, as by `tail -c +4`";
             return Err(why.to_owned());
         }
         Ok(())

@@ -115,7 +115,8 @@ impl ShardFolder {
 }
 
 impl Drop for ShardFolder {
-    /// Of a run that did not begin, as something is wrong with its inputs, nothing is left.
+    /// Removes the folder that was created for a run that did not begin, such as one whose inputs
+    /// have a fault.
     fn drop(&mut self) {
         if self.is_new && self.journal.is_none() {
             let _ = fs::remove_dir(&self.path);

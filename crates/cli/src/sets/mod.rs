@@ -131,8 +131,8 @@ fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
     text.split(|&byte| byte == 0).map(path).collect()
 }
 
-/// Takes from the indexes of the folders that are read what is not said: what the records are, and
-/// to put them back, the seed.
+/// Takes from the indexes of the folders that are read what the command line leaves open: what the
+/// records are, how many there are, and the seed that puts them back.
 pub(crate) fn take_index(
     walked: &Walked,
     arguments: &Arguments,
@@ -207,7 +207,8 @@ struct Opened<'a> {
     extension: String,
 }
 
-/// Whether a data set is asked for, or said to be read, whatever the inputs are.
+/// Whether a data set is asked for, or the index of a folder says that one is read, whatever the
+/// inputs are.
 pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&Form>) -> bool {
     // An output of draws, arguments or records of one size is written as it always was.
     let is_plain = arguments.repeat || arguments.echo || arguments.record.is_some();

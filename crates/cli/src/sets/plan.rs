@@ -10,7 +10,7 @@ use super::SetArguments;
 use crate::failure::Failure;
 use crate::selection::Share;
 
-/// The most shards. A folder of more is of use to no program, and their names alone take memory.
+/// The most shards. A larger number is a slip, and the names alone would take all memory.
 const MOST: u128 = 1_000_000;
 
 /// What is known when shards are named.
