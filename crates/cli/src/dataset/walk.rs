@@ -62,12 +62,6 @@ impl Walk {
             if let Some(index) = index {
                 let shards = index.check(path, walked.files.split_off(before))?;
                 walked.files.extend(shards);
-                if walked.form.is_some() && walked.form != index.form {
-                    let why = "has records of another kind, or another number of header lines, \
-                               than the folder before";
-                    return Err(NamedError::io(path.display(), why));
-                }
-                walked.form.clone_from(&index.form);
                 walked.index = (paths.len() == 1).then_some(index);
             }
             if walked.files.len() == before {
@@ -84,8 +78,17 @@ impl Walk {
         for name in names {
             let path = folder.join(&name);
             let is_hidden = matches!(name.as_encoded_bytes(), [b'.' | b'_', ..]);
-            if is_hidden || name == Index::FILE && Index::read(folder)?.is_some() {
-                walked.left_out += u64::from(is_hidden);
+            if is_hidden {
+                walked.left_out += 1;
+            } else if name == Index::FILE
+                && let Some(index) = Index::read(folder)?
+            {
+                if walked.form.is_some() && walked.form != index.form {
+                    let why = "has records of another kind, or another number of header lines, \
+                               than the folder before";
+                    return Err(NamedError::io(folder.display(), why));
+                }
+                walked.form = index.form;
             } else if !path.is_dir() {
                 walked.files.push(path);
             } else if self.is_recursive {

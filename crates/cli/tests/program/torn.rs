@@ -184,6 +184,13 @@ fn folders_are_read_as_they_were_written() {
     let complaint = folder.complaint(&["--undo", "--csv=;", "out0"], b"");
     let why = "rows of CSV with `,` behind a header of 1 line: leave out the options that say";
     assert_eq!(complaint, format!("bshuf: out0: was written as {why} otherwise"));
+    // Folders in folders have indexes too.
+    std::fs::create_dir_all(folder.path("in")).unwrap();
+    std::fs::rename(folder.path("back0"), folder.path("in/back0")).unwrap();
+    let rows = ["--seed", "2", "--recursive"];
+    let again = folder.output(&[&rows[..], &["in"]].concat(), b"");
+    let shard = ["--csv", "--header-lines", "1", "in/back0/part-00000-of-00001.csv"];
+    assert_eq!(again, folder.output(&[&rows[..], &shard].concat(), b""));
     let complaint = folder.complaint(&["out0", "out2"], b"");
     assert!(complaint.starts_with("bshuf: out2: has records of another kind"), "{complaint}");
     // Lines may be taken for other records when they are shuffled again.
