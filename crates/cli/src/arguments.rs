@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 
     /// Choose another order of the same seed; 0 if not given
     #[arg(long, value_name = "N")]
-    epoch: Option<u64>,
+    pub(crate) epoch: Option<u64>,
 
     /// Put lines back that were shuffled with the same seed and epoch
     #[arg(long, overrides_with = "undo", conflicts_with = "head")]

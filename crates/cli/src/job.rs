@@ -24,6 +24,11 @@ pub(crate) struct Job<'a> {
     pub(crate) memory: usize,
     pub(crate) temporary: &'a Temporary,
     pub(crate) progress: &'a Progress,
+    /// How many items there are, if it is known before they are read.
+    pub(crate) expected: Option<u64>,
+    /// What the records are, as far as the indexes of the folders say it.
+    #[cfg(feature = "datasets")]
+    pub(crate) form: Option<bijective_shuffle_cli::dataset::Form>,
 }
 
 /// What was done.
@@ -203,7 +208,15 @@ impl Job<'_> {
     }
 
     pub(crate) fn order(&self, items: u64) -> Result<Order, Failure> {
-        self.selection.order(items).context("cannot shuffle")
+        self.checked_order(items).map_err(explain_order)
+    }
+
+    /// The order of so many items, if they are as many as there should be.
+    fn checked_order(&self, items: u64) -> Result<Order, FilesError> {
+        match self.expected {
+            Some(order) if order != items => Err(FilesError::LengthMismatch { items, order }),
+            _ => Ok(self.selection.order(items)?),
+        }
     }
 
     /// How many items are written of those that have an order.
@@ -247,7 +260,7 @@ impl Job<'_> {
     ) -> Result<Done, FilesError> {
         let shuffle = FileShuffle::new(items, memory);
         let count = shuffle.count(source, self.progress)?;
-        let order = self.selection.order(count.items)?;
+        let order = self.checked_order(count.items)?;
         let mut store = self.temporary.store().map_err(FilesError::Temporary)?;
         let summary = shuffle.run(&order, &count, source, &mut store, output, self.progress)?;
         let (items, bytes) = (summary.items, summary.bytes);
@@ -295,7 +308,21 @@ pub(crate) fn explain_input(error: FilesError, inputs: &Inputs) -> Failure {
             Failure::new(inputs.name(), too_long(item + 1, most))
         }
         FilesError::Thread(error) => Failure::new("threads cannot be started", error),
-        FilesError::Order(error) => Failure::new("cannot shuffle", error),
+        error @ (FilesError::Order(_) | FilesError::LengthMismatch { .. }) => explain_order(error),
         error => Failure::new(inputs.name(), error),
+    }
+}
+
+/// What is said where there is no order.
+fn explain_order(error: FilesError) -> Failure {
+    match error {
+        FilesError::LengthMismatch { items, order } => {
+            let why = format!(
+                "the shards have {order} records by their index, and {items} were found: they were \
+                 changed, and have to be written again"
+            );
+            Failure::new("index.json", why)
+        }
+        error => Failure::new("cannot shuffle", error),
     }
 }

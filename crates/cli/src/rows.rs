@@ -168,13 +168,15 @@ mod enabled {
         let done = match Format::of(opened[0].path) {
             Some(Format::Parquet) => {
                 let (like, table) = open(&opened, |file| ParquetTable::open(file, memory))?;
+                let order = order(job, &table)?;
                 let writer = like.writer(&mut output, memory / 4);
-                write(rows, job, &table, writer.map(|writer| Box::new(writer) as _))
+                writer.and_then(|writer| write_order(rows, job, &table, &order, Box::new(writer)))
             }
             _ => {
                 let (like, table) = open(&opened, |file| IpcTable::open(file, memory))?;
+                let order = order(job, &table)?;
                 let writer = like.writer(BufWriter::new(&mut output));
-                write(rows, job, &table, writer.map(|writer| Box::new(writer) as _))
+                writer.and_then(|writer| write_order(rows, job, &table, &order, Box::new(writer)))
             }
         };
         let name = match opened.as_slice() {
@@ -224,15 +226,9 @@ mod enabled {
         }
     }
 
-    fn write(
-        rows: Rows<'_>,
-        job: &Job<'_>,
-        table: &dyn Table,
-        writer: Result<Box<dyn TableWriter + '_>, TableError>,
-    ) -> Result<Done, TableError> {
+    fn order(job: &Job<'_>, table: &Joined) -> Result<Order, Failure> {
         // It could not be joined if the sum could not be counted.
-        let order = job.selection.order(table.groups().iter().sum())?;
-        write_order(rows, job, table, &order, writer?)
+        job.order(table.groups().iter().sum())
     }
 
     /// Writes the rows that an order has.
@@ -313,11 +309,13 @@ mod shards {
     use bijective_shuffle_cli::dataset::{Hashed, Shards, Sink, WrittenShard};
     use bijective_shuffle_cli::files::NamedError;
     use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, Table, TableError, TableWriter};
+    use serde_json::Value;
 
     use super::enabled::{Opened, explain, open, write_order};
     use super::{Format, Rows};
     use crate::arguments::Arguments;
     use crate::failure::Failure;
+    use crate::inputs::stamp;
     use crate::job::{Done, Job};
     use crate::memory::Memory;
     use crate::output::Output;
@@ -359,17 +357,18 @@ mod shards {
         (folder, arguments): (&Path, &Arguments),
         job: &mut Job<'_>,
     ) -> Result<Done, Failure> {
-        let stamp = |one: &Opened<'_>| {
-            format!("{:?} {} {:?}", one.path, one.metadata.len(), one.metadata.modified().ok())
-        };
-        let stamp = opened.iter().map(stamp).collect::<Vec<_>>().join("; ");
+        let known = opened
+            .iter()
+            .map(|Opened { path, metadata, .. }| (path, metadata.len(), metadata.modified().ok()));
+        let stamp = stamp(known);
         let found: u64 = table.groups().iter().sum();
         let bytes = opened.iter().map(|one| one.metadata.len()).sum();
         let plan = Plan { items: 0, found, bytes, inputs: opened.len() as u64 };
-        let mut run = FolderRun::open(folder, arguments, job)?;
+        let mut run = FolderRun::open(folder, arguments, job, None)?;
         let options = format!("{extension} {:?}", rows.blocks);
-        let counts = (vec![found], vec![bytes]);
-        let (order, shards, kept) = run.begin((stamp, options), (plan, counts), extension, job)?;
+        // Tables say how many rows they have, so they are not counted again.
+        let counted = Value::Null;
+        let (order, shards, kept) = run.begin((stamp, options), (plan, counted), extension, job)?;
         let mut written = Vec::new();
         let mut done = Done { found, ..Done::default() };
         if !shards.list().is_empty() {

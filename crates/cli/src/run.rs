@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bijective_shuffle_cli::formats::Codec;
+
 use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
 use crate::failure::{Context, Failure};
@@ -36,6 +38,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
         memory: arguments.memory(),
         temporary: &temporary,
         progress: &progress,
+        expected: None,
+        #[cfg(feature = "datasets")]
+        form: None,
     };
     let done = all(arguments, &mut job)?;
     let (elapsed, is_json, selection) = (started.elapsed(), arguments.stats, job.selection);
@@ -48,13 +53,7 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
     let files = {
         let is_read = !reads_nothing(arguments, job);
         let walked = if is_read { sets::files(arguments)? } else { sets::unread(arguments) };
-        if let Some(index) = &walked.index
-            && arguments.is_undone()
-        {
-            job.selection.seed = sets::seed_of(index, arguments)?;
-        } else if arguments.is_undone() && arguments.seed().is_none() {
-            return Err(Failure::new("--undo", "there is no index with a seed: give --seed"));
-        }
+        sets::take_index(&walked, arguments, job)?;
         walked.files
     };
     #[cfg(not(feature = "datasets"))]
@@ -72,10 +71,31 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
         }
         return sets::to_folder(&files, folder, arguments, job);
     }
+    check_name(&files, arguments)?;
     let mut output = Output::open(arguments.output(), job.temporary.folder())?;
     let done = single(&files, arguments, job, &mut output)?;
     output.commit()?;
     Ok(done)
+}
+
+/// Checks that the output is compressed if its name says so.
+fn check_name(files: &[PathBuf], arguments: &Arguments) -> Result<(), Failure> {
+    let Some(output) = arguments.output() else { return Ok(()) };
+    let is_plain = cfg!(not(feature = "datasets"))
+        || arguments.repeat
+        || arguments.echo
+        || arguments.input_range.is_some()
+        || arguments.record.is_some()
+        || files.iter().any(|path| is_table(path) || arrays::is_array(path));
+    match Codec::of_name(output) {
+        codec if is_plain && codec != Codec::Plain => {
+            let why = format!(
+                "its name says that it is compressed by {codec}, and it would not be: give another"
+            );
+            Err(Failure::new(output.display(), why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// After what time the progress is shown, if ever.
@@ -111,7 +131,7 @@ fn single(
 /// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
 fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
     #[cfg(feature = "datasets")]
-    if arguments.sets.output_dir.is_some() || sets::is_asked_for(arguments) {
+    if arguments.sets.output_dir.is_some() || sets::is_asked_for(arguments, job.form.as_ref()) {
         return false;
     }
     job.selection.head.is_some_and(Head::is_none) && arguments.header == 0
@@ -142,13 +162,15 @@ fn read_and_shuffle(
     let has_records = arguments.record.is_some() || are_arrays;
     let delimiter = arguments.delimiter();
     #[cfg(feature = "datasets")]
-    let is_set = sets::is_asked_for(arguments);
+    let is_set = sets::is_asked_for(arguments, job.form.as_ref());
     #[cfg(not(feature = "datasets"))]
     let is_set = false;
     let opening = Opening {
         delimiter: (!has_records && !is_set).then_some(delimiter),
         decodes: cfg!(feature = "datasets") && !job.is_repeated,
-        memory: job.held(),
+        is_resumed: false,
+        // A data set keeps so much of its inputs.
+        memory: if is_set { job.memory / 4 } else { job.held() },
         longest: job.longest(delimiter),
         temporary_folder: job.temporary.folder(),
         progress: job.progress,

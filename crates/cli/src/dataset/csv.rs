@@ -5,6 +5,9 @@ use memchr::{memchr, memchr2};
 use super::lines::Ends;
 use super::records::{Broken, Found, Splitter};
 
+/// The byte order mark of UTF-8, which may stand before a text.
+pub(super) const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Where in a row a byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -22,17 +25,19 @@ enum State {
 ///
 /// It does what `csv-core` does, against which it is tested, except in three cases: a quote
 /// that is never closed is an error; a carriage return alone does not end a row; and an empty line
-/// is a row.
+/// is a row. A byte order mark is before the first field, and not in it.
 pub(super) struct Rows {
     delimiter: u8,
     state: State,
     at: usize,
+    /// Whether a mark may come.
+    is_first: bool,
     ends: Ends,
 }
 
 impl Rows {
     pub(super) fn new(delimiter: u8, ends: Ends) -> Self {
-        Self { delimiter, state: State::Start, at: 0, ends }
+        Self { delimiter, state: State::Start, at: 0, is_first: !ends.any(), ends }
     }
 
     /// The end of the row, if it is found.
@@ -64,6 +69,13 @@ impl Rows {
 
 impl Splitter for Rows {
     fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
+        if self.is_first {
+            if text.len() < MARK.len() && !is_end {
+                return Ok(Found::More);
+            }
+            self.is_first = false;
+            self.at = if text.starts_with(MARK) { MARK.len() } else { 0 };
+        }
         if let Some(bytes) = self.end(text) {
             self.ends.note(&text[..bytes]);
             return Ok(Found::Record { bytes, end: Vec::new() });

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::records::{Form, Records};
 use super::shards::WrittenShard;
 use crate::files::NamedError;
-
-/// The file's name.
-pub(super) const INDEX: &str = "index.json";
 
 /// What tells the file from others of that name.
 const FORMAT: &str = "bshuf shards";
@@ -23,6 +21,9 @@ pub struct Index {
     pub seed: String,
     /// The epoch.
     pub epoch: u64,
+    /// What the records are and what stands before them; none if they are rows of tables, whose
+    /// files say it themselves.
+    pub form: Option<Form>,
     /// How many records were shuffled. The shards may have a part of them.
     pub records: u64,
     /// Whether the records were put back, and not shuffled.
@@ -34,6 +35,9 @@ pub struct Index {
 }
 
 impl Index {
+    /// The file's name.
+    pub const FILE: &'static str = "index.json";
+
     /// The file's contents.
     pub fn to_json(&self) -> String {
         let shards: Vec<Value> = self.shards.iter().map(WrittenShard::to_json).collect();
@@ -43,6 +47,7 @@ impl Index {
             "seed": self.seed,
             "epoch": self.epoch,
             "undone": self.is_undone,
+            "form": self.form.as_ref().map(Form::to_json),
             "records": self.records,
             "run": self.run,
             "shards": shards,
@@ -56,7 +61,7 @@ impl Index {
     ///
     /// Those of reading it; that it is one of ours and cannot be understood.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
-        let path = folder.join(INDEX);
+        let path = folder.join(Self::FILE);
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -83,14 +88,23 @@ impl Index {
             epoch: value["epoch"].as_u64()?,
             records: value["records"].as_u64()?,
             is_undone: value["undone"].as_bool()?,
+            form: match &value["form"] {
+                Value::Null => None,
+                form => Some(Form::from_json(form)?),
+            },
             run: value["run"].as_str()?.to_owned(),
             shards,
         })
     }
 
+    /// How many records the shards have together.
+    pub fn shard_records(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.records).sum()
+    }
+
     /// Whether the shards have all records.
     pub fn is_whole(&self) -> bool {
-        self.shards.iter().map(|shard| shard.records).sum::<u64>() == self.records
+        self.shard_records() == self.records
     }
 
     /// The shards in a folder, in their order, if its files are they.
@@ -116,6 +130,42 @@ impl Index {
                 Err(NamedError::io(other.display(), why))
             }
         }
+    }
+}
+
+impl Form {
+    fn to_json(&self) -> Value {
+        let mut value = match &self.records {
+            Records::Lines(end) => json!({"records": "lines", "end": end}),
+            Records::Groups(end, lines) => json!({"records": "groups", "end": end, "lines": lines}),
+            Records::Fastq => json!({"records": "fastq"}),
+            Records::Csv(delimiter) => json!({"records": "csv", "delimiter": delimiter}),
+            Records::Separated(end) => json!({"records": "separated", "end": end}),
+            Records::Samples { are_uneven } => json!({"records": "samples", "uneven": are_uneven}),
+        };
+        value["header_lines"] = self.headers.into();
+        value
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let byte = |value: &Value| u8::try_from(value.as_u64()?).ok();
+        let records = match value["records"].as_str()? {
+            "lines" => Records::Lines(byte(&value["end"])?),
+            "groups" => {
+                let lines = u32::try_from(value["lines"].as_u64()?).ok()?;
+                Records::Groups(byte(&value["end"])?, lines.try_into().ok()?)
+            }
+            "fastq" => Records::Fastq,
+            "csv" => Records::Csv(byte(&value["delimiter"])?),
+            "separated" => {
+                let end: Vec<u8> =
+                    value["end"].as_array()?.iter().map(byte).collect::<Option<_>>()?;
+                Records::Separated((!end.is_empty()).then_some(end)?)
+            }
+            "samples" => Records::Samples { are_uneven: value["uneven"].as_bool()? },
+            _ => return None,
+        };
+        Some(Self { records, headers: value["header_lines"].as_u64()? })
     }
 }
 

@@ -14,6 +14,11 @@ pub trait Input: Sync {
     /// How many bytes it has, as far as it is known; it serves to show the progress.
     fn bytes(&self) -> u64;
 
+    /// How many bytes of it are in memory anyway. A data set keeps so much less of what it reads.
+    fn held(&self) -> usize {
+        0
+    }
+
     /// Opens it at its start.
     ///
     /// # Errors

@@ -77,12 +77,13 @@ mod tests;
 mod text;
 mod walk;
 
-pub use codec::{Codec, Compression};
+pub use crate::formats::Codec;
+pub use codec::Compression;
 pub use compress::Hashed;
 pub use index::Index;
 pub use input::Input;
 pub use records::{Broken, Form, Found, Records, Splitter};
-pub use set::{Counted, Dataset, Written};
+pub use set::{Counted, Dataset, Written, start_of};
 pub use shards::{Folder, Shard, Shards, Sink, WrittenShard};
 pub use store::Temporary;
 pub use walk::{Walk, Walked};

@@ -4,9 +4,10 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
-use super::csv::Rows;
+use super::csv::{MARK, Rows};
 use super::lines::{Ends, Groups, Reads, Separated};
 use super::samples::{Names, Samples};
+use crate::formats::{Format, is_tar};
 
 /// Finds where the records of an input end.
 pub trait Splitter: Send {
@@ -126,6 +127,24 @@ impl fmt::Display for Records {
     }
 }
 
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { records, headers } = self;
+        write!(f, "{records}")?;
+        match records {
+            Records::Lines(0) | Records::Groups(0, _) => write!(f, " that end with a NUL")?,
+            Records::Csv(delimiter) => write!(f, " with `{}`", delimiter.escape_ascii())?,
+            Records::Separated(end) => write!(f, " that end with `{}`", end.escape_ascii())?,
+            _ => {}
+        }
+        match headers {
+            0 => Ok(()),
+            1 => write!(f, " behind a header of 1 line"),
+            lines => write!(f, " behind a header of {lines} lines"),
+        }
+    }
+}
+
 /// What the records are and what stands before them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -159,6 +178,37 @@ impl Form {
     /// What the records are.
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// How many lines, or rows of CSV, the header has.
+    pub fn headers(&self) -> u64 {
+        self.headers
+    }
+
+    /// Checks by the first bytes of an input, once it is decoded, whether it can have such records.
+    pub(super) fn check_start(&self, start: &[u8]) -> Result<(), String> {
+        if matches!(self.records, Records::Samples { .. }) {
+            // An archive without files is all zeros.
+            let is_archive = is_tar(start) || start.iter().all(|&byte| byte == 0);
+            let why = "is not a tar archive: shuffle it by itself, without --tar";
+            return if is_archive { Ok(()) } else { Err(why.to_owned()) };
+        }
+        if is_tar(start) {
+            return Err("is a tar archive: give --tar, and archives alone".to_owned());
+        }
+        let delimiter = match self.header_records() {
+            Records::Lines(delimiter) => delimiter,
+            _ => b'\n',
+        };
+        if let Some(format) = Format::of(start, None, delimiter) {
+            return Err(format.to_string());
+        }
+        if matches!(self.records, Records::Csv(_)) && self.headers == 0 && start.starts_with(MARK) {
+            let why = "begins with a byte order mark, which would move with the first row: give \
+                       --header-lines, or take the mark off, as by `tail -c +4`";
+            return Err(why.to_owned());
+        }
+        Ok(())
     }
 
     /// What the header consists of.

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use tar::{EntryType, Header, PaxExtensions};
 
 use super::records::{Broken, Found, Splitter};
+use crate::formats::has_checksum;
 
 /// The size of a block, of which archives consist.
 const BLOCK: usize = 512;
@@ -40,6 +41,7 @@ struct Entry {
     path: Vec<u8>,
     /// How many bytes its headers and its contents take.
     bytes: usize,
+    has_contents: bool,
 }
 
 /// What a text begins with.
@@ -97,11 +99,17 @@ impl Splitter for Samples {
                 First::Entry(entry) => entry,
             };
             self.is_ended = false;
-            if entry.kind.is_dir() {
+            let name = entry.path.escape_ascii();
+            // The oldest archives have no other sign of folders than the end of their names.
+            let is_named_as_folder = entry.kind.is_file() && entry.path.ends_with(b"/");
+            if entry.kind.is_dir() || is_named_as_folder {
+                if entry.has_contents {
+                    // Some programs write its contents behind it, and some do not.
+                    return Err(Broken(format!("has the folder `{name}` with a size")));
+                }
                 let skip = Found::Skip { bytes: entry.bytes, entries: 1 };
                 return if self.at > 0 { self.sample() } else { Ok(skip) };
             }
-            let name = entry.path.escape_ascii();
             if !matches!(entry.kind, EntryType::Regular | EntryType::Continuous) {
                 return Err(Broken(format!("has `{name}`, which is not a regular file")));
             }
@@ -152,15 +160,18 @@ fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
     let more = || if is_end { Err(cut_short()) } else { Ok(First::More) };
     let (mut at, mut long_path, mut long_bytes) = (0, None, None);
     loop {
-        let Some(block) = text.get(at..at + BLOCK) else {
-            // Some programs fill the last block of an archive with fewer zeros.
+        let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) else {
+            // The open sample is whole, and what is missing behind it is for `finish` to say.
             return if is_end && at == 0 && text.is_empty() { Ok(First::End) } else { more() };
         };
         if is_zero(block) {
             return if at == 0 { Ok(First::End) } else { Err(cut_short()) };
         }
         let header = Header::from_byte_slice(block);
-        check_sum(header)?;
+        if !has_checksum(block) {
+            let why = "is no file of a tar archive: its header has another checksum";
+            return Err(Broken(why.to_owned()));
+        }
         let bad = |what: &str| Broken(format!("has a header with a {what} that is none"));
         let bytes = match long_bytes {
             Some(bytes) => bytes,
@@ -179,8 +190,9 @@ fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
             kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions();
         if !is_extension {
             let path = long_path.unwrap_or_else(|| header.path_bytes().into_owned());
+            let has_contents = bytes > 0;
             let bytes = at.checked_add(padded).ok_or_else(|| bad("size"))?;
-            return Ok(First::Entry(Entry { kind, path, bytes }));
+            return Ok(First::Entry(Entry { kind, path, bytes, has_contents }));
         }
         let Some(contents) = text.get(at + BLOCK..).and_then(|rest| rest.get(..bytes)) else {
             return more();
@@ -205,15 +217,4 @@ fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
         }
         at += padded;
     }
-}
-
-/// Checks the sum of a header's bytes, in which those of the sum count as spaces.
-fn check_sum(header: &Header) -> Result<(), Broken> {
-    let bytes = header.as_bytes();
-    let sum: u32 = bytes.iter().map(|&byte| u32::from(byte)).sum();
-    let own: u32 = bytes[148..156].iter().map(|&byte| u32::from(byte)).sum();
-    if header.cksum().is_ok_and(|found| found == sum - own + 8 * u32::from(b' ')) {
-        return Ok(());
-    }
-    Err(Broken("is no file of a tar archive: its header has another checksum".to_owned()))
 }

@@ -5,7 +5,9 @@ use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::codec::{Codec, Compression};
+use serde_json::{Value, json};
+
+use super::codec::Compression;
 use super::input::Input;
 use super::lines::Ends;
 use super::reader::{Framed, Lines, Notes, Watched};
@@ -17,6 +19,7 @@ use crate::files::items::FRAME;
 use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
 };
+use crate::formats::{Codec, LONGEST_MARK};
 
 /// How much of a compressed file is read at a time.
 const BUFFER: usize = 256 << 10;
@@ -61,16 +64,6 @@ impl Counted {
         self.counts.iter().map(|count| count.items).sum()
     }
 
-    /// The number of records of each input.
-    pub fn records_of_inputs(&self) -> impl Iterator<Item = u64> {
-        self.counts.iter().map(|count| count.items)
-    }
-
-    /// The number of bytes of each input, as the passes read them.
-    pub fn bytes_of_inputs(&self) -> impl Iterator<Item = u64> {
-        self.counts.iter().map(|count| count.bytes)
-    }
-
     /// About how many bytes the records have.
     pub fn bytes(&self) -> u64 {
         self.counts.iter().map(|count| count.bytes).sum()
@@ -84,6 +77,12 @@ impl Counted {
     /// The number of things that belong to no record and are left out: folders in archives.
     pub fn left_out(&self) -> u64 {
         self.left_out
+    }
+
+    /// What [`Dataset::recall`] takes.
+    pub fn to_json(&self) -> Value {
+        let counts: Vec<_> = self.counts.iter().map(|count| (count.items, count.bytes)).collect();
+        json!({"counts": counts, "ends_added": self.ends_added, "left_out": self.left_out})
     }
 }
 
@@ -100,7 +99,8 @@ impl<'i> Dataset<'i> {
     /// Looks at the first bytes of all inputs, and at the header of the first.
     ///
     /// A shuffle takes about so much memory, and on top of it what codecs take, which is some tens
-    /// of megabytes for each thread, unless a file was compressed in an unusual way.
+    /// of megabytes for each thread, unless a file was compressed in an unusual way, and about four
+    /// times its longest record for each thread that reads.
     ///
     /// # Errors
     ///
@@ -111,11 +111,16 @@ impl<'i> Dataset<'i> {
         memory: usize,
     ) -> Result<Self, FilesError> {
         let describe = |input: Box<dyn Input + 'i>| {
-            let mut start = Vec::new();
-            let most = Codec::LONGEST_MARK as u64;
-            let opened = input.open().and_then(|file| file.take(most).read_to_end(&mut start));
-            opened.map_err(|error| FilesError::Read(named(&*input, error)))?;
-            Ok::<_, FilesError>(Described { codec: Codec::of_start(&start), input })
+            let codec = undecoded_start(&*input).and_then(|start| {
+                let codec = Codec::of_start(&start);
+                // What is compressed is looked at when it is read.
+                if codec == Codec::Plain {
+                    form.check_start(&start).map_err(invalid)?;
+                }
+                Ok(codec)
+            });
+            let codec = codec.map_err(|error| FilesError::Read(named(&*input, error)))?;
+            Ok::<_, FilesError>(Described { codec, input })
         };
         let inputs = inputs.into_iter().map(describe).collect::<Result<Vec<_>, _>>()?;
         let (form, names) = (form.clone(), Arc::default());
@@ -128,21 +133,6 @@ impl<'i> Dataset<'i> {
                 header.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
         }
         Ok(set)
-    }
-
-    /// The first bytes of the first input, decoded; fewer if it has fewer.
-    ///
-    /// # Errors
-    ///
-    /// [`FilesError::Read`].
-    pub fn start(&self, bytes: usize) -> Result<Vec<u8>, FilesError> {
-        let Some(first) = self.inputs.first() else { return Ok(Vec::new()) };
-        let mut start = Vec::new();
-        let read = self
-            .decoded(first, &())
-            .and_then(|file| file.take(bytes as u64).read_to_end(&mut start));
-        read.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
-        Ok(start)
     }
 
     /// How many inputs have each codec.
@@ -162,11 +152,6 @@ impl<'i> Dataset<'i> {
     /// The number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
-    }
-
-    /// What stands before the records of each output.
-    pub fn header(&self) -> &[u8] {
-        &self.header
     }
 
     /// How the records are stored.
@@ -196,19 +181,27 @@ impl<'i> Dataset<'i> {
         watch.begin(Pass::Count, Some(self.inputs.iter().map(|one| one.input.bytes()).sum()));
         let notes = Notes::default();
         let reading = Reading { set: self, kept: &[], notes: &notes, watch };
-        let keep = Keep::new(self.inputs.len(), self.memory / 4);
+        let held: usize = self.inputs.iter().map(|one| one.input.held()).sum();
+        let keep = Keep::new(self.inputs.len(), (self.memory / 4).saturating_sub(held));
         let visit = |part, chunk: &[u8]| keep.push(part, chunk);
         let counts = self.shuffler().count_parts(&reading, self.inputs.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
         Ok(Counted { counts, kept: keep.finish(), ends_added, left_out })
     }
 
-    /// What was [counted](Self::count) before: the records and the bytes of each input. Should they
-    /// be others now, a shuffle ends with [`FilesError::Changed`].
-    pub fn recall(&self, counts: Vec<(u64, u64)>) -> Counted {
-        let count = |(items, bytes)| Count { items, bytes, is_terminated: true };
-        let counts = counts.into_iter().map(count).collect();
-        Counted { counts, kept: Vec::new(), ends_added: 0, left_out: 0 }
+    /// What was [counted](Self::count) before, if it can be understood. Should the inputs have
+    /// other records or bytes now, a shuffle ends with [`FilesError::Changed`].
+    pub fn recall(&self, counted: &Value) -> Option<Counted> {
+        let count = |count: &Value| {
+            let (items, bytes) = (count[0].as_u64()?, count[1].as_u64()?);
+            Some(Count { items, bytes, is_terminated: true })
+        };
+        let counts: Vec<_> =
+            counted["counts"].as_array()?.iter().map(count).collect::<Option<_>>()?;
+        let number = |name: &str| counted[name].as_u64();
+        let (ends_added, left_out) = (number("ends_added")?, number("left_out")?);
+        let is_of_inputs = counts.len() == self.inputs.len();
+        is_of_inputs.then_some(Counted { counts, kept: Vec::new(), ends_added, left_out })
     }
 
     /// Writes the records in another order, or as many of them as the order has, to shards.
@@ -241,22 +234,20 @@ impl<'i> Dataset<'i> {
         Ok(Written { shards, summary: Some(summary) })
     }
 
-    /// An input, decoded.
-    fn decoded<'a>(
+    /// An input, decoded, which begins as such records may.
+    fn text<'a>(
         &'a self,
         Described { input, codec }: &'a Described<'i>,
         watch: &'a dyn Watch,
-    ) -> io::Result<Box<dyn Read + Send + 'a>> {
-        let file = Watched { reader: input.open()?, watch };
-        codec.decoder(BufReader::with_capacity(BUFFER, file))
-    }
-
-    fn text<'a>(
-        &'a self,
-        described: &'a Described<'i>,
-        watch: &'a dyn Watch,
     ) -> io::Result<Text<'a>> {
-        Ok(Text::new(self.decoded(described, watch)?))
+        let mut text = Text::new(decoded(&**input, *codec, watch)?);
+        text.read_more()?;
+        let start = &text.rest()[..text.rest().len().min(LONGEST_MARK)];
+        self.form.check_start(start).map_err(|why| match codec {
+            Codec::Plain => invalid(why),
+            _ => invalid(format!("decompressed, it {why}")),
+        })?;
+        Ok(text)
     }
 
     /// Takes the header from the start of an input, and notes how its lines end.
@@ -267,7 +258,7 @@ impl<'i> Dataset<'i> {
             let Some((bytes, end)) = text.find(&mut *splitter, LONGEST_HEADER, number)? else {
                 let why =
                     format!("has {} lines and no header of {}", number - 1, self.form.headers);
-                return Err(io::Error::new(ErrorKind::InvalidData, why));
+                return Err(invalid(why));
             };
             header.extend_from_slice(&text.rest()[..bytes]);
             header.extend_from_slice(&end);
@@ -289,7 +280,7 @@ impl<'i> Dataset<'i> {
         if header != self.header {
             let first = self.inputs[0].input.name();
             let why = format!("has another header than {first}");
-            return Err(io::Error::new(ErrorKind::InvalidData, why));
+            return Err(invalid(why));
         }
         let (added, is_end) = (Vec::new(), false);
         if let Records::Lines(delimiter) = self.form.records {
@@ -300,6 +291,44 @@ impl<'i> Dataset<'i> {
         let most = self.shuffler().longest_item().saturating_sub(FRAME);
         Ok(Box::new(Framed { text, splitter, notes, most, records: 0, out: added, at: 0, is_end }))
     }
+}
+
+/// The first bytes of an input, decoded: as many as tell what it is, or all.
+///
+/// # Errors
+///
+/// [`FilesError::Read`], with a [`NamedError`] of the input.
+pub fn start_of(input: &dyn Input) -> Result<Vec<u8>, FilesError> {
+    let start = undecoded_start(input).and_then(|start| match Codec::of_start(&start) {
+        Codec::Plain => Ok(start),
+        codec => first_bytes(decoded(input, codec, &())?),
+    });
+    start.map_err(|error| FilesError::Read(named(input, error)))
+}
+
+fn undecoded_start(input: &dyn Input) -> io::Result<Vec<u8>> {
+    first_bytes(input.open()?)
+}
+
+fn first_bytes(file: impl Read) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    file.take(LONGEST_MARK as u64).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// An input, decoded.
+fn decoded<'a>(
+    input: &'a dyn Input,
+    codec: Codec,
+    watch: &'a dyn Watch,
+) -> io::Result<Box<dyn Read + Send + 'a>> {
+    let file = Watched { reader: input.open()?, watch };
+    codec.decoder(BufReader::with_capacity(BUFFER, file))
+}
+
+/// The error of an input that is not what it should be.
+fn invalid(why: String) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
 }
 
 /// The inputs of a data set, or what is kept of them.

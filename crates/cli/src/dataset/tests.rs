@@ -378,6 +378,16 @@ fn folders_in_archives_are_left_out_and_counted() {
     assert!(back[0].1 == [&one[..], &two, &[0; 1024]].concat());
 }
 
+#[test]
+fn a_byte_order_mark_is_in_no_field() {
+    let text = b"\xEF\xBB\xBF\"a\nb\",c\n\xEF\xBB\xBF\"d\n";
+    for step in [1, 2, 100] {
+        let rows = split(&Records::Csv(b','), text, step).unwrap();
+        assert_eq!(rows, [&text[..11], &text[11..]], "{step}");
+    }
+    assert_eq!(split(&Records::Csv(b','), b"\xEF\xBB", 1).unwrap(), [b"\xEF\xBB\n"]);
+}
+
 /// The records of a text, given to a splitter in pieces.
 fn split(records: &Records, text: &[u8], step: usize) -> Result<Vec<Vec<u8>>, Broken> {
     let mut splitter = records.splits();

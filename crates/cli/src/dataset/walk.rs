@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::index::{INDEX, Index};
+use super::index::Index;
+use super::records::Form;
 use crate::files::NamedError;
 
 /// How folders are looked through.
@@ -23,6 +24,8 @@ pub struct Walked {
     pub left_out: u64,
     /// The index of the folder, if it is the only path.
     pub index: Option<Index>,
+    /// What the records are, if the folders' indexes say it.
+    pub form: Option<Form>,
     /// Whether there was a folder.
     pub has_folders: bool,
 }
@@ -37,8 +40,9 @@ impl Walk {
     /// # Errors
     ///
     /// Those of reading folders, with a [`NamedError`] that names one; that there are folders in
-    /// one, and they are not to be looked through; that one has no files; and that it does not have
-    /// the shards of its index, or others too.
+    /// one, and they are not to be looked through; that one has no files; that it does not have the
+    /// shards of its index, or others too; and that the indexes of two say that their records are
+    /// of different kinds.
     pub fn files(self, paths: &[PathBuf]) -> io::Result<Walked> {
         let mut walked = Walked::default();
         for path in paths {
@@ -74,8 +78,17 @@ impl Walk {
         for name in names {
             let path = folder.join(&name);
             let is_hidden = matches!(name.as_encoded_bytes(), [b'.' | b'_', ..]);
-            if is_hidden || name == INDEX && Index::read(folder)?.is_some() {
-                walked.left_out += u64::from(is_hidden);
+            if is_hidden {
+                walked.left_out += 1;
+            } else if name == Index::FILE
+                && let Some(index) = Index::read(folder)?
+            {
+                if walked.form.is_some() && walked.form != index.form {
+                    let why = "has records of another kind, or another number of header lines, \
+                               than the folder before";
+                    return Err(NamedError::io(folder.display(), why));
+                }
+                walked.form = index.form;
             } else if !path.is_dir() {
                 walked.files.push(path);
             } else if self.is_recursive {

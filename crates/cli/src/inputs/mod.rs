@@ -1,11 +1,14 @@
 //! [`Inputs`]: all that is read, joined to one text.
 
-mod format;
 mod part;
 mod reader;
 
+#[cfg(feature = "datasets")]
+use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "datasets")]
+use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::NamedError;
 
@@ -18,8 +21,6 @@ use part::LEAST_MAPPED;
 use part::{Content, PIECE, Part, named_part, standard_input_part};
 use reader::Reader;
 
-#[cfg(feature = "datasets")]
-pub(crate) use format::{LONGEST_MARK, is_tar};
 pub(crate) use part::{CHANGED, too_long};
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes
@@ -40,12 +41,26 @@ pub(crate) struct Opening<'a> {
     pub(crate) delimiter: Option<u8>,
     /// Whether compressed files and archives are welcome.
     pub(crate) decodes: bool,
+    /// Whether inputs have to be known again by a run that goes on with this one.
+    pub(crate) is_resumed: bool,
     /// How much of what comes through pipes may be held.
     pub(crate) memory: usize,
     /// The most bytes of a line that is not.
     pub(crate) longest: usize,
     pub(crate) temporary_folder: &'a Path,
     pub(crate) progress: &'a Progress,
+}
+
+impl Opening<'_> {
+    /// Checks that a pipe is welcome, before any of it is read.
+    fn check_pipe(&self) -> io::Result<()> {
+        if !self.is_resumed {
+            return Ok(());
+        }
+        let why = "is a pipe, of which --resume cannot tell whether it has what it had before: \
+                   write it to a file first, or leave out --resume";
+        Err(io::Error::other(why))
+    }
 }
 
 impl Inputs {
@@ -106,12 +121,6 @@ impl Inputs {
         self.are_encoded
     }
 
-    /// Checks that each has lines, or is decoded to some.
-    #[cfg(feature = "datasets")]
-    pub(crate) fn check_formats(&self, delimiter: u8) -> Result<(), Failure> {
-        self.check_formats_but(delimiter, true).map(drop)
-    }
-
     /// The inputs, one by one.
     #[cfg(feature = "datasets")]
     pub(crate) fn parts(
@@ -129,14 +138,7 @@ impl Inputs {
     /// A text that is another one if the inputs are others, or have changed.
     #[cfg(feature = "datasets")]
     pub(crate) fn stamp(&self) -> String {
-        let stamp = |part: &Part| {
-            let modified = match &part.content {
-                Content::Path { modified, .. } | Content::Open { modified, .. } => *modified,
-                Content::Memory(_) => None,
-            };
-            format!("{:?} {} {modified:?}", part.name, part.bytes)
-        };
-        self.parts.iter().map(stamp).collect::<Vec<_>>().join("; ")
+        stamp(self.parts.iter().map(|part| (&part.name, part.bytes, part.modified)))
     }
 
     /// The number of bytes, with the ends that are added.
@@ -241,6 +243,15 @@ impl Inputs {
             None => Failure::new(self.name(), error),
         }
     }
+}
+
+/// A text that is another one if files are others by their names, sizes or times of change.
+#[cfg(feature = "datasets")]
+pub(crate) fn stamp<N: fmt::Debug>(
+    files: impl Iterator<Item = (N, u64, Option<SystemTime>)>,
+) -> String {
+    let stamps = files.map(|(name, bytes, modified)| format!("{name:?} {bytes} {modified:?}"));
+    stamps.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

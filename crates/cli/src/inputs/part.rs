@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::{NamedError, Store, TemporaryFile};
+use bijective_shuffle_cli::formats::{Format, LONGEST_MARK};
 use memchr::{memchr, memchr_iter};
 
 use crate::streams;
@@ -14,7 +15,6 @@ use crate::streams;
 use crate::text::Text;
 
 use super::Opening;
-use super::format::{Format, LONGEST_MARK};
 
 /// How much is read between two looks at the progress.
 pub(super) const PIECE: u64 = 16 << 20;
@@ -27,6 +27,9 @@ pub(super) const LEAST_MAPPED: u64 = 1 << 20;
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) content: Content,
+    /// When the file that it is was changed. A pipe has no such time.
+    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
+    pub(super) modified: Option<SystemTime>,
     /// What comes before it in its file: a header.
     pub(super) start: u64,
     /// How many bytes it has.
@@ -55,7 +58,7 @@ pub(crate) const CHANGED: &str = "changed while it was read";
 
 impl Part {
     pub(super) fn new(name: String, content: Content, bytes: u64) -> Self {
-        Self { name, content, start: 0, bytes, end: b"" }
+        Self { name, content, modified: None, start: 0, bytes, end: b"" }
     }
 
     pub(super) fn joined_bytes(&self) -> u64 {
@@ -123,7 +126,7 @@ impl Part {
         let tail = self.bytes - self.bytes.min(most);
         reader.seek(SeekFrom::Start(self.start + tail))?;
         reader.take(most).read_to_end(&mut end)?;
-        Ok(Format::of(&start, &end, self.bytes, delimiter))
+        Ok(Format::of(&start, Some((&end, self.bytes)), delimiter))
     }
 
     /// Opens it at its start.
@@ -207,6 +210,13 @@ impl bijective_shuffle_cli::dataset::Input for &Part {
         self.bytes
     }
 
+    fn held(&self) -> usize {
+        match &self.content {
+            Content::Memory(text) => text.capacity(),
+            _ => 0,
+        }
+    }
+
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
         let open = Part::open(self)?;
         self.check(&open)?;
@@ -232,10 +242,12 @@ pub(super) fn standard_input_part(held: &mut u64, opening: &Opening) -> io::Resu
             // It is read, as far as others can see who have the same file open.
             file.seek(SeekFrom::End(0))?;
             let bytes = found.len() - start;
-            let content = Content::Open { file, modified: found.modified().ok() };
-            return Ok(Part { start, ..Part::new(name, content, bytes) });
+            let modified = found.modified().ok();
+            let content = Content::Open { file, modified };
+            return Ok(Part { start, modified, ..Part::new(name, content, bytes) });
         }
     }
+    opening.check_pipe()?;
     let (content, bytes) = spool(io::stdin().lock(), held, opening)?;
     Ok(Part::new(name, content, bytes))
 }
@@ -247,12 +259,16 @@ pub(super) fn named_part(path: &Path, held: &mut u64, opening: &Opening) -> io::
     if found.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
+    let modified = found.modified().ok().filter(|_| found.is_file());
     if has_true_size(&found) {
-        let content = Content::Path { path: path.to_owned(), modified: found.modified().ok() };
-        return Ok(Part::new(name, content, found.len()));
+        let content = Content::Path { path: path.to_owned(), modified };
+        return Ok(Part { modified, ..Part::new(name, content, found.len()) });
+    }
+    if !found.is_file() {
+        opening.check_pipe()?;
     }
     let (content, bytes) = spool(file, held, opening)?;
-    Ok(Part::new(name, content, bytes))
+    Ok(Part { modified, ..Part::new(name, content, bytes) })
 }
 
 /// Whether a file is as long as it says. Some files of the system say that they are empty, and are
@@ -288,8 +304,9 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     }
     // None of it is held.
     *held = may_hold;
-    // What is compressed has no lines yet.
-    let is_encoded = opening.decodes && Format::is_encoded(&text);
+    // What is compressed, or an archive, has no lines yet.
+    let format = Format::of(&text, None, b'\n').filter(|_| opening.decodes);
+    let is_encoded = format.is_some_and(Format::is_decoded);
     let delimiter = opening.delimiter.filter(|_| !is_encoded);
     let mut lines = delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));
     let fault = |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));

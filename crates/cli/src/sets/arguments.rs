@@ -21,9 +21,9 @@ pub(crate) struct SetArguments {
     pub(super) files0_from: Option<PathBuf>,
 
     /// Keep the first K lines of each input at the head of each output; all inputs have the same
-    #[arg(long, value_name = "K", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "K")]
     #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
-    pub(super) header_lines: u64,
+    pub(super) header_lines: Option<u64>,
 
     /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
@@ -98,7 +98,9 @@ pub(crate) struct SetArguments {
 impl SetArguments {
     /// Whether an option is given that only data sets have, apart from those that name inputs.
     pub(super) fn is_asked_for(&self) -> bool {
-        self.has_records() || self.header_lines > 0 || self.compress.is_some()
+        self.has_records()
+            || self.header_lines.is_some_and(|lines| lines > 0)
+            || self.compress.is_some()
     }
 
     fn has_records(&self) -> bool {
@@ -119,7 +121,7 @@ impl SetArguments {
     }
 
     /// What the records are, if it is said, and lines end with this byte.
-    pub(super) fn records(&self, delimiter: u8) -> Result<Option<Records>, Failure> {
+    pub(super) fn records(&self, delimiter: u8) -> Option<Records> {
         let records = if let Some(delimiter) = self.csv {
             Records::Csv(delimiter)
         } else if let Some(lines) = self.lines_per_record {
@@ -130,10 +132,12 @@ impl SetArguments {
             Records::Separated(separator.clone())
         } else if self.tar {
             Records::Samples { are_uneven: self.uneven }
+        } else if delimiter != b'\n' {
+            Records::Lines(delimiter)
         } else {
-            return Ok(None);
+            return None;
         };
-        Ok(Some(records))
+        Some(records)
     }
 }
 

@@ -9,18 +9,18 @@ use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{Hashed, Index, Shards, Sink, WrittenShard};
 use bijective_shuffle_cli::files::NamedError;
 use rayon::prelude::*;
+use serde_json::Value;
 
 use super::journal::{JOURNAL, Journal, Run};
 use crate::failure::{Context, Failure};
 use crate::output::Output;
 
-/// What a folder of shards says of itself.
-const INDEX: &str = "index.json";
-
 /// A folder that shards are written to.
 pub(crate) struct ShardFolder {
     path: PathBuf,
     temporary_folder: PathBuf,
+    /// Whether it was not there.
+    is_new: bool,
     /// What a run before has left.
     before: Option<Journal>,
     journal: Option<File>,
@@ -33,6 +33,7 @@ impl ShardFolder {
         is_resumed: bool,
         temporary_folder: &Path,
     ) -> Result<Self, Failure> {
+        let is_new = !path.exists();
         fs::create_dir_all(path).context(path.display())?;
         let before = Journal::read(path).context(path.display())?;
         // What a run has left that was killed before it wrote its journal is nothing.
@@ -52,7 +53,7 @@ impl ShardFolder {
             return Err(Failure::new(path.display(), why));
         }
         let (path, temporary_folder) = (path.to_owned(), temporary_folder.to_owned());
-        Ok(Self { path, temporary_folder, before, journal: None })
+        Ok(Self { path, temporary_folder, is_new, before, journal: None })
     }
 
     /// The seed of the run that is resumed.
@@ -60,10 +61,9 @@ impl ShardFolder {
         self.before.as_ref().map(Journal::seed).transpose()
     }
 
-    /// The records and bytes of each input, if they were counted when the inputs had this stamp.
-    pub(super) fn counts(&self, stamp: &str) -> Option<Vec<(u64, u64)>> {
-        let journal = self.before.as_ref()?;
-        (journal.stamp == stamp).then(|| journal.counts.clone())
+    /// What was counted when the inputs had this stamp.
+    pub(super) fn counted(&self, stamp: &str) -> Option<&Value> {
+        self.before.as_ref().filter(|before| before.stamp == stamp).map(|before| &before.counted)
     }
 
     /// The run begins, or goes on: returns the shards that are there, and are as they should be.
@@ -76,7 +76,7 @@ impl ShardFolder {
         let mut kept = Vec::new();
         if let Some(before) = &self.before {
             if before.run != run.hash() {
-                let why = "has shards of a run with other inputs, another seed or other options";
+                let why = "has shards of a run with other inputs or other options";
                 return Err(Failure::new(name, why));
             }
             let named = before.shards.iter().zip(shards.list());
@@ -105,12 +105,22 @@ impl ShardFolder {
 
     /// All shards are there.
     pub(super) fn finish(self, index: &Index) -> Result<(), Failure> {
-        let path = self.path.join(INDEX);
+        let path = self.path.join(Index::FILE);
         let mut output = Output::open(Some(&path), &self.temporary_folder)?;
         output.write_all(index.to_json().as_bytes()).context(path.display())?;
         output.commit()?;
         let journal = self.path.join(JOURNAL);
         fs::remove_file(&journal).context(journal.display())
+    }
+}
+
+impl Drop for ShardFolder {
+    /// Removes the folder that was created for a run that did not begin, such as one whose inputs
+    /// have a fault.
+    fn drop(&mut self) {
+        if self.is_new && self.journal.is_none() {
+            let _ = fs::remove_dir(&self.path);
+        }
     }
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Journal {
     epoch: u64,
     /// What the inputs were: names, sizes and times of change.
     pub(super) stamp: String,
-    /// The records and bytes of each input.
-    pub(super) counts: Vec<(u64, u64)>,
+    /// What the inputs have.
+    pub(super) counted: Value,
     /// A hash of all on which the shards depend.
     pub(super) run: String,
     pub(super) shards: Vec<WrittenShard>,
@@ -31,9 +31,8 @@ pub(super) struct Journal {
 pub(super) struct Run {
     pub(super) seed: Seed,
     pub(super) stamp: String,
-    /// The records and the bytes of each input.
-    pub(super) counts: Vec<u64>,
-    pub(super) bytes: Vec<u64>,
+    /// What the inputs have.
+    pub(super) counted: Value,
     /// Everything else that makes a difference.
     pub(super) rest: String,
 }
@@ -42,8 +41,8 @@ impl Run {
     /// A hash of all on which the shards depend.
     pub(super) fn hash(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        let all =
-            format!("{version} {:?} {} {:?} {}", self.seed, self.stamp, self.counts, self.rest);
+        let Self { seed, stamp, counted, rest } = self;
+        let all = format!("{version} {seed:?} {stamp} {counted} {rest}");
         let mut hashed = Hashed::new(io::sink());
         // Nothing is written anywhere.
         let _ = hashed.write_all(all.as_bytes());
@@ -56,8 +55,7 @@ impl Run {
             "seed": self.seed.with_epoch(0).to_string(),
             "epoch": self.seed.epoch(),
             "stamp": self.stamp,
-            "records": self.counts,
-            "bytes": self.bytes,
+            "counted": self.counted,
             "run": self.hash(),
         });
         // The old one is there until the new one is.
@@ -85,15 +83,12 @@ impl Journal {
         let lines = text.split_inclusive(|&byte| byte == b'\n');
         let mut lines = lines.map_while(|line| serde_json::from_slice::<Value>(line).ok());
         Ok(lines.next().and_then(|first| {
-            let numbers = |name: &str| -> Option<Vec<u64>> {
-                first[name].as_array()?.iter().map(Value::as_u64).collect()
-            };
             let text = |name: &str| Some(first[name].as_str()?.to_owned());
             Some(Self {
                 seed: text("seed")?,
                 epoch: first["epoch"].as_u64()?,
                 stamp: text("stamp")?,
-                counts: numbers("records")?.into_iter().zip(numbers("bytes")?).collect(),
+                counted: first["counted"].clone(),
                 run: text("run")?,
                 shards: lines.map_while(|line| WrittenShard::from_json(&line)).collect(),
             })
@@ -103,7 +98,7 @@ impl Journal {
     /// The journal that a run would have left that has come to its end, without its inputs.
     fn of(index: Index) -> Self {
         let Index { seed, epoch, run, shards, .. } = index;
-        Self { seed, epoch, stamp: String::new(), counts: Vec::new(), run, shards }
+        Self { seed, epoch, stamp: String::new(), counted: Value::Null, run, shards }
     }
 
     /// The seed of the run.

@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
     Codec, Compression, Counted, Dataset, Form, Index, Input, Records, Shards, Sink, Walk, Walked,
-    Written, WrittenShard,
+    Written, WrittenShard, start_of,
 };
 use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
+use bijective_shuffle_cli::formats::is_tar;
+use serde_json::Value;
 
 use crate::arguments::Arguments;
 use crate::failure::{Context, Failure};
@@ -129,26 +131,64 @@ fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
     text.split(|&byte| byte == 0).map(path).collect()
 }
 
-/// The seed by which a folder of shards is put back: that of its index. One that is given has to be
-/// the same.
-pub(crate) fn seed_of(index: &Index, arguments: &Arguments) -> Result<Seed, Failure> {
-    let folder = arguments.operands.first().map_or(Path::new("the shards"), Path::new);
-    let name = folder.display();
-    let seed: Seed = index.seed.parse().context(format!("{name}: the index"))?;
-    let seed = seed.with_epoch(index.epoch);
+/// Takes from the indexes of the folders that are read what the command line leaves open: what the
+/// records are, how many there are, and the seed that puts them back.
+pub(crate) fn take_index(
+    walked: &Walked,
+    arguments: &Arguments,
+    job: &mut Job,
+) -> Result<(), Failure> {
+    job.form.clone_from(&walked.form);
+    let folder = arguments.operands.first().map_or(Path::new("the shards"), Path::new).display();
+    let delimiter = arguments.delimiter();
+    let is_as_written = is_as_written(arguments, walked.form.as_ref());
+    // What is drawn is lines.
+    let is_drawn = |form: &Form| arguments.repeat && *form != Form::new(Records::Lines(delimiter));
+    if let Some(form) = &walked.form
+        && (arguments.is_undone() && !is_as_written || arguments.record.is_some() || is_drawn(form))
+    {
+        let why = format!("was written as {form}: leave out the options that say otherwise");
+        return Err(Failure::new(folder, why));
+    }
+    let Some(index) = &walked.index else {
+        if arguments.is_undone() && arguments.seed().is_none() {
+            return Err(Failure::new("--undo", "there is no index with a seed: give --seed"));
+        }
+        return Ok(());
+    };
+    job.expected = is_as_written.then(|| index.shard_records());
+    if !arguments.is_undone() {
+        return Ok(());
+    }
     if index.is_undone {
-        return Err(Failure::new(name, "has records that were put back, and not shuffled"));
+        return Err(Failure::new(folder, "has records that were put back, and not shuffled"));
     }
     if !index.is_whole() {
-        return Err(Failure::new(name, "has a part of the records, which cannot be put back"));
+        return Err(Failure::new(folder, "has a part of the records, which cannot be put back"));
     }
-    match arguments.seed() {
-        Some(given) if given != seed => {
-            let why = format!("was shuffled with the seed {seed}, and another is given");
-            Err(Failure::new(name, why))
-        }
-        _ => Ok(seed),
+    let seed: Seed = index.seed.parse().context(format!("{folder}: the index"))?;
+    job.selection.seed = seed_of(seed.with_epoch(index.epoch), arguments, folder)?;
+    Ok(())
+}
+
+/// Whether records are read as they were written, as far as that is known.
+fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
+    let asked = arguments.sets.records(arguments.delimiter());
+    let headers = arguments.sets.header_lines;
+    form.is_none_or(|form| {
+        asked.is_none_or(|records| records == *form.records())
+            && headers.is_none_or(|headers| headers == form.headers())
+    })
+}
+
+/// The seed with which a folder was shuffled. If one is given, or an epoch, it has to be the same.
+fn seed_of(seed: Seed, arguments: &Arguments, folder: impl fmt::Display) -> Result<Seed, Failure> {
+    let epoch = arguments.epoch.unwrap_or(seed.epoch());
+    if arguments.seed().unwrap_or(seed.with_epoch(epoch)) == seed {
+        return Ok(seed);
     }
+    let why = format!("was shuffled with the seed {seed}, and another seed or epoch is given");
+    Err(Failure::new(folder, why))
 }
 
 /// The failure that an error of a file is.
@@ -167,12 +207,14 @@ struct Opened<'a> {
     extension: String,
 }
 
-/// Whether a data set is asked for, whatever the inputs are.
-pub(crate) fn is_asked_for(arguments: &Arguments) -> bool {
+/// Whether a data set is asked for, or the index of a folder says that one is read, whatever the
+/// inputs are.
+pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&Form>) -> bool {
     // An output of draws, arguments or records of one size is written as it always was.
     let is_plain = arguments.repeat || arguments.echo || arguments.record.is_some();
     let codec = arguments.output().map_or(Codec::Plain, Codec::of_name);
-    arguments.sets.is_asked_for() || codec != Codec::Plain && !is_plain
+    arguments.sets.is_asked_for()
+        || !is_plain && (codec != Codec::Plain || form.is_some_and(|form| *form != Form::lines()))
 }
 
 /// The records of inputs to one output.
@@ -204,17 +246,20 @@ pub(crate) fn to_folder(
     let opening = Opening {
         delimiter: None,
         decodes: true,
-        memory: job.held(),
+        is_resumed: arguments.sets.resume,
+        // A data set keeps so much of its inputs.
+        memory: job.memory / 4,
         longest: job.longest(b'\n'),
         temporary_folder: job.temporary.folder(),
         progress: job.progress,
     };
     let inputs = Inputs::open(files, &opening)?;
     let opened = open(&inputs, arguments, job)?;
-    let mut run = FolderRun::open(folder, arguments, job)?;
+    let mut run = FolderRun::open(folder, arguments, job, Some(opened.form.clone()))?;
     // What was counted before is counted for ever, if the inputs are the same.
-    let counted = match run.folder.counts(&inputs.stamp()) {
-        Some(counts) => opened.set.recall(counts),
+    let before = run.folder.counted(&inputs.stamp());
+    let counted = match before.and_then(|counted| opened.set.recall(counted)) {
+        Some(counted) => counted,
         None => count(&opened, job)?,
     };
     let (found, bytes, inputs_count) =
@@ -225,9 +270,8 @@ pub(crate) fn to_folder(
     let dot = if end.is_empty() { "" } else { "." };
     let extension = format!("{}{dot}{end}", opened.extension);
     let options = format!("{:?}", (&opened.form, compression));
-    let counts = (counted.records_of_inputs().collect(), counted.bytes_of_inputs().collect());
     let (order, shards, kept) =
-        run.begin((inputs.stamp(), options), (plan, counts), &extension, job)?;
+        run.begin((inputs.stamp(), options), (plan, counted.to_json()), &extension, job)?;
     let written = if shards.list().is_empty() {
         Written::default()
     } else {
@@ -245,6 +289,8 @@ pub(crate) fn to_folder(
 pub(crate) struct FolderRun<'a> {
     pub(crate) folder: ShardFolder,
     arguments: &'a Arguments,
+    /// What the records are, if their files do not say it.
+    form: Option<Form>,
     hash: String,
 }
 
@@ -254,34 +300,32 @@ impl<'a> FolderRun<'a> {
         path: &Path,
         arguments: &'a Arguments,
         job: &mut Job,
+        form: Option<Form>,
     ) -> Result<Self, Failure> {
         let folder = ShardFolder::open(path, arguments.sets.resume, job.temporary.folder())?;
-        if let Some(seed) = folder.seed().context(path.display())?
-            && arguments.seed().is_none()
-        {
-            job.selection.seed = seed;
+        if let Some(seed) = folder.seed().context(path.display())? {
+            job.selection.seed = seed_of(seed, arguments, path.display())?;
         }
-        Ok(Self { folder, arguments, hash: String::new() })
+        Ok(Self { folder, arguments, form, hash: String::new() })
     }
 
     /// Plans the shards, and looks which of them are there. Returns the order of the others'
-    /// records, these shards, and those that are kept. The stamp is of the inputs, and the counts
-    /// are their records and bytes.
+    /// records, these shards, and those that are kept. The stamp is of the inputs, and so is what
+    /// was counted.
     pub(crate) fn begin(
         &mut self,
         (stamp, options): (String, String),
-        (plan, (records, bytes)): (Plan, (Vec<u64>, Vec<u64>)),
+        (plan, counted): (Plan, Value),
         extension: &str,
         job: &Job,
     ) -> Result<(Order, Shards, Vec<WrittenShard>), Failure> {
         let order = job.order(plan.found)?;
         let plan = Plan { items: job.items(&order), ..plan };
-        let shards = plan.shards(&self.arguments.sets, extension);
-        let shards = shards.map_err(|why| Failure::new("--split", why))?;
+        let shards = plan.shards(&self.arguments.sets, extension)?;
         let selection = (order.places(), order.is_undone());
         let rest = format!("{options} {:?}", (&shards, selection));
         let seed = job.selection.seed;
-        let run = journal::Run { seed, stamp, counts: records, bytes, rest };
+        let run = journal::Run { seed, stamp, counted, rest };
         self.hash = run.hash();
         let kept = self.folder.begin(&run, &shards)?;
         let places: u64 = kept.iter().map(|shard| shard.records).sum();
@@ -305,6 +349,7 @@ impl<'a> FolderRun<'a> {
             run: self.hash,
             seed: seed.with_epoch(0).to_string(),
             epoch: seed.epoch(),
+            form: self.form,
             records: found,
             is_undone: job.selection.is_undone,
             shards,
@@ -314,40 +359,34 @@ impl<'a> FolderRun<'a> {
 }
 
 fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {
-    let asked = arguments.sets.records(arguments.delimiter())?;
-    let headers = arguments.sets.header_lines;
-    let form = |records| Form::new(records).with_headers(headers);
-    let new = |form: &Form| {
-        let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
-        Dataset::open(parts, form, job.memory).map_err(|error| explain(error, inputs))
-    };
-    let lines = || Records::Lines(arguments.delimiter());
-    let mut opened = new(&form(asked.clone().unwrap_or_else(lines)))?;
-    let start =
-        opened.start(crate::inputs::LONGEST_MARK).map_err(|error| explain(error, inputs))?;
-    let is_tar = crate::inputs::is_tar(&start);
-    let records = match asked {
+    let known = job.form.as_ref();
+    let asked = arguments.sets.records(arguments.delimiter());
+    let records = match asked.or(known.map(|form| form.records().clone())) {
         Some(records) => records,
-        None if is_tar => Records::Samples { are_uneven: arguments.sets.uneven },
-        None => lines(),
+        None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
+        None => Records::Lines(b'\n'),
     };
-    let is_of_samples = matches!(records, Records::Samples { .. });
-    if is_of_samples && headers > 0 {
+    let headers = arguments.sets.header_lines.or(known.map(Form::headers)).unwrap_or(0);
+    if matches!(records, Records::Samples { .. }) && headers > 0 {
         return Err(Failure::new("--header-lines", "an archive has no header"));
     }
-    if is_of_samples != is_tar && !start.is_empty() {
-        let why = if is_tar { "is a tar archive: give --tar" } else { "is not a tar archive" };
-        return Err(Failure::new(inputs.first_name(), why));
+    let form = Form::new(records).with_headers(headers);
+    let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
+    let set = Dataset::open(parts, &form, job.memory).map_err(|error| explain(error, inputs))?;
+    let (codec, extension) = (set.codec(), plan::extension(inputs.first_name(), form.records()));
+    Ok(Opened { set, inputs, form, codec, extension })
+}
+
+/// Whether the inputs are archives, as the first is that tells: it has more than zeros, with which
+/// an archive ends.
+fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
+    for part in inputs.parts() {
+        let start = start_of(&part).map_err(|error| explain(error, inputs))?;
+        if start.iter().any(|&byte| byte != 0) {
+            return Ok(is_tar(&start));
+        }
     }
-    if !is_of_samples {
-        inputs.check_formats(arguments.delimiter())?;
-    }
-    let form = form(records);
-    if is_of_samples {
-        opened = new(&form)?;
-    }
-    let (codec, extension) = (opened.codec(), plan::extension(inputs.first_name(), form.records()));
-    Ok(Opened { set: opened, inputs, form, codec, extension })
+    Ok(false)
 }
 
 fn count(opened: &Opened, job: &Job) -> Result<Counted, Failure> {

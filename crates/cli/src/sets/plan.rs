@@ -4,10 +4,14 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::str::FromStr;
 
-use bijective_shuffle_cli::dataset::{Codec, Records, Shards};
+use bijective_shuffle_cli::dataset::{Codec, Index, Records, Shards};
 
 use super::SetArguments;
+use crate::failure::Failure;
 use crate::selection::Share;
+
+/// The most shards. A larger number is a slip, and the names alone would take all memory.
+const MOST: u128 = 1_000_000;
 
 /// What is known when shards are named.
 #[derive(Clone, Copy, Debug)]
@@ -22,11 +26,23 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// The shards that are asked for.
-    pub(super) fn shards(self, sets: &SetArguments, extension: &str) -> Result<Shards, String> {
-        let even = |items: u64| Shards::even("part", extension, items, self.count(items, sets));
-        let Some(Splits(splits)) = &sets.split else { return Ok(even(self.items)) };
-        let sizes = sizes(splits, self.items)?;
-        let split = splits.iter().zip(sizes).map(|((name, _), size)| even(size).in_folder(name));
+    pub(super) fn shards(self, sets: &SetArguments, extension: &str) -> Result<Shards, Failure> {
+        let sizes = match &sets.split {
+            Some(Splits(splits)) => {
+                sizes(splits, self.items).map_err(|why| Failure::new("--split", why))?
+            }
+            None => vec![self.items],
+        };
+        let counts: Vec<_> = sizes.iter().map(|&items| self.count(items, sets)).collect();
+        let count = counts.iter().map(|&count| u128::from(count)).sum::<u128>();
+        if count > MOST {
+            let why = format!("there would be {count}, and {MOST} are the most: ask for fewer");
+            return Err(Failure::new("shards", why));
+        }
+        let even = sizes.into_iter().zip(counts);
+        let mut even = even.map(|(items, count)| Shards::even("part", extension, items, count));
+        let Some(Splits(splits)) = &sets.split else { return Ok(even.next().unwrap_or_default()) };
+        let split = splits.iter().zip(even).map(|((name, _), shards)| shards.in_folder(name));
         Ok(split.fold(Shards::default(), Shards::and))
     }
 
@@ -65,8 +81,11 @@ impl FromStr for Splits {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (mut splits, mut names) = (Vec::new(), HashSet::new());
         for split in text.split(',') {
-            let named = split.split_once('=').filter(|(name, _)| is_name(name));
+            let named = split.split_once('=');
             let (name, size) = named.ok_or("give NAME=SHARE, with commas between several")?;
+            if !is_name(name) {
+                return Err(format!("`{name}` cannot be the name of a folder of shards"));
+            }
             let size = match size {
                 "rest" => Size::Rest,
                 size if size.contains(['.', '%']) => Size::Share(size.parse()?),
@@ -87,9 +106,12 @@ impl FromStr for Splits {
     }
 }
 
-/// Whether it can be the name of a folder that is not left out.
+/// Whether it can be the name of a folder that is not left out, beside the index.
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.starts_with(['.', '_']) && !name.contains(['/', '\\'])
+    !name.is_empty()
+        && !name.starts_with(['.', '_'])
+        && !name.contains(['/', '\\'])
+        && !name.eq_ignore_ascii_case(Index::FILE)
 }
 
 /// How many of so many records each split gets.
@@ -171,6 +193,7 @@ mod tests {
             ("a=x", 10),
             (".a=rest", 10),
             ("../a=rest", 10),
+            ("index.json=rest", 10),
             ("", 10),
         ] {
             assert!(sizes_of(text, items).is_err(), "{text}");
@@ -182,6 +205,7 @@ mod tests {
         let lines = Records::Lines(b'\n');
         assert_eq!(extension("x/a.jsonl.zst", &lines), "jsonl");
         assert_eq!(extension("x/a.tsv", &lines), "tsv");
+        assert_eq!(extension("x/a.tgz", &Records::Samples { are_uneven: false }), "tar");
         assert_eq!(extension("x/a.gz", &Records::Csv(b',')), "csv");
         assert_eq!(extension("standard input", &lines), "txt");
     }

@@ -28,3 +28,5 @@ mod shuf;
 #[cfg(feature = "tables")]
 mod tables;
 mod together;
+#[cfg(feature = "datasets")]
+mod torn;

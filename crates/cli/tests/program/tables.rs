@@ -420,6 +420,20 @@ fn folders_are_shuffled_to_shards() {
         folder.output(&["--undo", "-o", "back.parquet", &out], b"");
         assert_eq!(read(&folder, "back.parquet").1, whole);
     }
+    // Neither an index with another number of rows nor a name that is not true is taken.
+    let mut index: serde_json::Value =
+        serde_json::from_slice(&folder.read("out2/index.json")).unwrap();
+    index["records"] = (2 * ROWS + 1).into();
+    index["shards"][0]["records"] = (ROWS + 1).into();
+    folder.write("out2/index.json", index.to_string());
+    let complaint = folder.complaint(&["--undo", "-o", "new.parquet", "out2"], b"");
+    let (rows, found) = (2 * ROWS + 1, 2 * ROWS);
+    let why = format!("the shards have {rows} records by their index, and {found} were found");
+    assert!(complaint.starts_with(&format!("bshuf: index.json: {why}")), "{complaint}");
+    let complaint = folder.complaint(&["-o", "new.gz", "in/a.parquet"], b"");
+    assert!(complaint.starts_with("bshuf: new.gz: its name says that it is compressed"));
+    assert!(!folder.path("new.parquet").exists() && !folder.path("new.gz").exists());
+
     // Statistics of pages are written, and the compression is that of the inputs.
     let shard = metadata(&folder, "out0/part-00000-of-00003.parquet");
     let column = shard.row_group(0).column(1);

@@ -1,0 +1,303 @@
+//! By what first bytes files are known: how they are [compressed](Codec), whether they are
+//! [archives](is_tar), and which other [`Format`]s have no lines.
+
+use std::fmt;
+use std::path::Path;
+
+/// No first or last bytes by which a file is known are longer.
+pub const LONGEST_MARK: usize = 512;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Codec {
+    /// It is not.
+    Plain,
+    /// gzip: one or more members.
+    Gzip,
+    /// zstd: one or more frames.
+    Zstd,
+    /// LZ4 in its frame format: one or more frames.
+    Lz4,
+    /// bzip2: one or more streams.
+    Bzip2,
+}
+
+use Codec::{Bzip2, Gzip, Lz4, Plain, Zstd};
+
+impl Codec {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Plain, Gzip, Zstd, Lz4, Bzip2];
+
+    /// The one of a file with these first bytes.
+    pub fn of_start(start: &[u8]) -> Self {
+        // Frames to be skipped, which zstd and LZ4 have both. What is behind them tells. If that is
+        // too far away or something else, zstd refuses it.
+        let start = &start[..start.len().min(LONGEST_MARK)];
+        let mut rest = start;
+        while let [0x50..=0x5F, 0x2A, 0x4D, 0x18, frame @ ..] = rest {
+            let behind = frame.split_first_chunk().and_then(|(bytes, contents)| {
+                contents.get(usize::try_from(u32::from_le_bytes(*bytes)).ok()?..)
+            });
+            rest = behind.unwrap_or_default();
+        }
+        match rest {
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Zstd,
+            [0x04, 0x22, 0x4D, 0x18, ..] => Lz4,
+            _ if rest.len() < start.len() => Zstd,
+            [0x1F, 0x8B, 8, ..] => Gzip,
+            // A frame without content, as of nothing at all, has no block.
+            [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Bzip2,
+            _ => Plain,
+        }
+    }
+
+    /// The one that the end of a file's name stands for, as `.gz` does and, for an archive, `.tgz`.
+    pub fn of_name(path: &Path) -> Self {
+        let end = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        match end.as_str() {
+            "gz" | "tgz" => Gzip,
+            "zst" | "tzst" => Zstd,
+            "lz4" | "tlz4" => Lz4,
+            "bz2" | "tbz" | "tbz2" => Bzip2,
+            _ => Plain,
+        }
+    }
+
+    /// The end of a file's name; empty for files that are not compressed.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Plain => "",
+            Gzip => "gz",
+            Zstd => "zst",
+            Lz4 => "lz4",
+            Bzip2 => "bz2",
+        }
+    }
+
+    /// What it is called, as is the program of that name.
+    fn name(self) -> &'static str {
+        match self {
+            Plain => "none",
+            Gzip => "gzip",
+            Zstd => "zstd",
+            Lz4 => "lz4",
+            Bzip2 => "bzip2",
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Whether a file with these first bytes is a tar archive: by its mark, or by the checksum of its
+/// first header, as the oldest archives have no mark.
+pub fn is_tar(start: &[u8]) -> bool {
+    start.get(257..).is_some_and(|mark| mark.starts_with(b"ustar"))
+        || start.first_chunk().is_some_and(has_checksum)
+}
+
+/// Whether a header of an archive has the sum of its bytes, in which those of the sum count as
+/// spaces.
+pub fn has_checksum(header: &[u8; 512]) -> bool {
+    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+    let own = &header[148..156];
+    let digits = std::str::from_utf8(own).unwrap_or_default().trim_matches([' ', '\0']);
+    u32::from_str_radix(digits, 8)
+        .is_ok_and(|found| found == sum(header) - sum(own) + 8 * u32::from(b' '))
+}
+
+/// A format whose files would be destroyed if they were shuffled as lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// It is compressed by the program of this name.
+    Compressed(&'static str),
+    /// What it is, and what its name has to end in.
+    Rows(&'static str, &'static str),
+    /// What it is, and what to do with it.
+    Other(&'static str, &'static str),
+}
+
+use Format::{Compressed, Other, Rows};
+
+/// The first bytes of formats. Those that could also begin a text are longer than a word, or end
+/// their files too.
+const STARTS: [(&[u8], Format); 13] = [
+    (b"\xFD7zXZ\0", Compressed("xz")),
+    (b"LZIP\x01", Compressed("lzip")),
+    (b"\x89LZO\0\r\n\x1A\n", Compressed("lzop")),
+    (b"\x1F\x9D", Compressed("uncompress")),
+    (b"\x02\x21\x4C\x18", Other("an LZ4 file of the legacy format", "try `lz4 -dc FILE | bshuf`")),
+    (b"7z\xBC\xAF\x27\x1C", Other("a 7z archive", "unpack it")),
+    (b"\x93NUMPY", Rows("a NumPy array", ".npy")),
+    (b"ARROW1\0\0", Rows("an Arrow file", ".arrow")),
+    (PARQUET, Rows("a Parquet file", ".parquet")),
+    (b"PK\x03\x04", Other("a ZIP archive, as of `numpy.savez`", "unpack it")),
+    (b"\x89HDF\r\n\x1A\n", Other("an HDF5 file", "write its rows as lines")),
+    (b"SQLite format 3\0", Other("an SQLite database", "write its rows as lines")),
+    (b"Obj\x01", Other("an Avro file", "write its rows as lines")),
+];
+
+/// A Parquet file begins with it and ends in it.
+const PARQUET: &[u8] = b"PAR1";
+
+/// Whether a file of so many bytes has the end of a Parquet file: the length of the footer, which
+/// fits the file, and the mark.
+fn ends_as_parquet(end: &[u8], bytes: u64) -> bool {
+    let Some((_, [length @ .., _, _, _, _])) = end.split_last_chunk::<8>() else { return false };
+    let length = u32::from_le_bytes(*length);
+    end.ends_with(PARQUET) && u64::from(length) + 12 <= bytes
+}
+
+/// Text whose newlines are of more than one byte.
+const WIDE: Format = Other("text in UTF-16 or UTF-32", "convert it, as by `iconv -t UTF-8`");
+
+const TAR: Format = Other("a tar archive", "unpack it");
+
+impl Format {
+    /// Whether what it is can be decoded, and its records found.
+    pub fn is_decoded(self) -> bool {
+        let is_codec = |name: &str| Codec::ALL.into_iter().any(|codec| codec.name() == name);
+        cfg!(feature = "datasets")
+            && match self {
+                Compressed(name) => is_codec(name),
+                other => other == TAR,
+            }
+    }
+
+    /// The format of a file with these first bytes, if it is one of those. `tail` is its last
+    /// bytes, and how many it has in all, where they are known.
+    pub fn of(start: &[u8], tail: Option<(&[u8], u64)>, delimiter: u8) -> Option<Self> {
+        let is_parquet = match tail {
+            Some((end, bytes)) => ends_as_parquet(end, bytes),
+            None => start.starts_with(b"PAR1\x15"),
+        };
+        let codec = Codec::of_start(start);
+        if codec != Plain {
+            return Some(Compressed(codec.name()));
+        }
+        // An archive begins with the name of a file, which may be as one of the marks.
+        if is_tar(start) {
+            return Some(TAR);
+        }
+        let is_marked = |mark: &[u8]| start.starts_with(mark) && (mark != PARQUET || is_parquet);
+        let marked = STARTS.iter().find(|(mark, _)| is_marked(mark)).map(|(_, format)| *format);
+        // Its mark, and a letter that is nearly always of one byte.
+        let is_wide = matches!(
+            start,
+            [0xFF, 0xFE, _, 0, ..] | [0xFE, 0xFF, 0, _, ..] | [0, 0, 0xFE, 0xFF, ..]
+        );
+        marked.or((is_wide && delimiter == b'\n').then_some(WIDE))
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Compressed(name) => {
+                write!(
+                    f,
+                    "is compressed by {name}, and has no lines: try `{name} -dc FILE | bshuf`"
+                )
+            }
+            Rows(what, ending) => {
+                write!(f, "is {what}, and has no lines: give it a name that ends in {ending}")
+            }
+            Other(what, advice) => write!(f, "is {what}, and has no lines of bytes: {advice}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_no_longer_than_what_is_read() {
+        assert!(STARTS.iter().all(|(mark, _)| mark.len() <= LONGEST_MARK));
+    }
+
+    #[test]
+    fn texts_are_no_formats() {
+        for text in [
+            &b""[..],
+            b"PAR1",
+            b"PAR1PAR1",
+            b"PAR1\nPAR1",
+            b"PAR1 and more PAR1",
+            b"PAR1S and more\n",
+            b"PK\n",
+            b"BZh\n",
+            b"\x1F\x8B\n",
+            b"ARROW1\n",
+            b"\xFF\xFE\n\xC3",
+            b"\xEF\xBB\xBFa\n",
+        ] {
+            let tail = Some((text, text.len() as u64));
+            assert_eq!(Format::of(text, tail, b'\n'), None, "{}", text.escape_ascii());
+            assert_eq!(Format::of(text, None, b'\n'), None, "{}", text.escape_ascii());
+        }
+        assert_eq!(Format::of(b"\xFF\xFEa\0", None, b'\n'), Some(WIDE));
+        assert_eq!(Format::of(b"\xFF\xFEa\0", None, 0), None);
+        for level in b'1'..=b'9' {
+            let start = [b"BZh", &[level][..], b"1AY&SY"].concat();
+            assert_eq!(Format::of(&start, None, b'\n'), Some(Compressed("bzip2")));
+        }
+        let parquet = |end: &[u8]| Format::of(b"PAR1\x15\0", Some((end, 14)), 0);
+        assert!(parquet(b"\x15\0\x02\0\0\0PAR1").is_some());
+        assert!(parquet(b"\x15\0\x03\0\0\0PAR1").is_none());
+        assert!(Format::of(b"PAR1\x15\0", None, 0).is_some());
+    }
+
+    #[test]
+    fn what_is_behind_frames_to_be_skipped_tells_the_codec() {
+        let skipped = |bytes: u32| {
+            [&b"\x50\x2A\x4D\x18"[..], &bytes.to_le_bytes(), &vec![7; bytes as usize]].concat()
+        };
+        let codec = |parts: &[&[u8]]| Codec::of_start(&parts.concat());
+        let (zstd, lz4) = (b"\x28\xB5\x2F\xFD", b"\x04\x22\x4D\x18");
+        assert_eq!(codec(&[&skipped(4), zstd]), Zstd);
+        assert_eq!(codec(&[&skipped(0), &skipped(9), lz4]), Lz4);
+        // Cut short, or too long to be looked behind: never lines.
+        assert_eq!(codec(&[&skipped(4)]), Zstd);
+        assert_eq!(codec(&[&skipped(4)[..9]]), Zstd);
+        assert_eq!(codec(&[&skipped(4)[..6]]), Zstd);
+        assert_eq!(codec(&[&skipped(4), b"\x1F\x8B\x08"]), Zstd);
+        assert_eq!(codec(&[&skipped(0).repeat(1 << 20)]), Zstd);
+    }
+
+    #[test]
+    fn codecs_are_known_by_names() {
+        for (name, codec) in [
+            ("a.jsonl.ZST", Zstd),
+            ("a.tgz", Gzip),
+            ("a.tzst", Zstd),
+            ("a.tbz2", Bzip2),
+            ("a.tar", Plain),
+            ("zst", Plain),
+            ("a.txt", Plain),
+        ] {
+            assert_eq!(Codec::of_name(Path::new(name)), codec, "{name}");
+        }
+    }
+
+    #[test]
+    fn archives_are_known_by_their_mark_or_their_checksum() {
+        let mut header = [0; 512];
+        header[0] = b'a';
+        header[148..156].copy_from_slice(b"000541\0 ");
+        assert!(is_tar(&header));
+        assert!(!is_tar(&header[..511]));
+        // Whatever the name of its first file is.
+        header[..8].copy_from_slice(b"ARROW1\0\0");
+        header[148..156].copy_from_slice(b"001274\0 ");
+        assert_eq!(Format::of(&header, None, b'\n'), Some(TAR));
+        header[1] = b'a';
+        assert!(!is_tar(&header));
+        assert!(!is_tar(&[0; 512]));
+        assert!(!is_tar(&[b'1'; 512]));
+    }
+}

@@ -1,0 +1,328 @@
+//! Data sets that could be torn, mixed or lost in silence, and are not.
+
+use crate::folder::{Folder, numbered};
+use crate::sets::{compressed, lines, names, shuffled};
+
+/// The header of a file of an archive of the oldest format.
+fn header(name: &str, bytes: u64) -> tar::Header {
+    let mut header = tar::Header::new_old();
+    header.set_path(name).unwrap();
+    header.set_size(bytes);
+    header.set_cksum();
+    header
+}
+
+fn entry(name: &str, contents: &[u8]) -> Vec<u8> {
+    let padding = vec![0; contents.len().next_multiple_of(512) - contents.len()];
+    [&header(name, contents.len() as u64).as_bytes()[..], contents, &padding].concat()
+}
+
+/// An archive of the oldest format, which has no mark, of so many samples.
+fn archive(samples: usize) -> Vec<u8> {
+    let entries = (0..samples).flat_map(|k| entry(&format!("{k}.txt"), b"a\nb\n"));
+    entries.chain([0; 1024]).collect()
+}
+
+#[test]
+fn frames_to_be_skipped_are_no_lines() {
+    let folder = Folder::new();
+    let text = numbered(1000);
+    // As `pzstd` writes it: before each frame is one that has its size.
+    let half = text.len() / 2;
+    let frames = [&text[..half], &text[half..]].map(|part| {
+        let frame = compressed(2, part);
+        let size = (frame.len() as u32).to_le_bytes();
+        [&b"\x50\x2A\x4D\x18\x04\0\0\0"[..], &size, &frame].concat()
+    });
+    folder.write("text", frames.concat());
+    assert!(folder.output(&["--seed", "5", "text"], b"") == shuffled(&lines(&text), 5));
+}
+
+#[test]
+fn archives_without_a_mark_are_archives() {
+    let folder = Folder::new();
+    // Folders are known by the ends of their names.
+    folder.write("a", [&entry("d/", b"")[..], &archive(1)].concat());
+    for options in [&["a"][..], &["--tar", "a"]] {
+        assert!(folder.output(options, b"") == archive(1), "{options:?}");
+    }
+}
+
+#[test]
+fn every_input_is_looked_at_once_it_is_decoded() {
+    let folder = Folder::new();
+    folder.write("lines", numbered(9));
+    folder.write("lines.gz", compressed(1, &numbered(9)));
+    folder.write("empty", b"");
+    folder.write("zeros.tar", [0; 10240]);
+    folder.write("a.tar", archive(1));
+    folder.write("b.tar.gz", compressed(1, &archive(1)));
+    let wide: Vec<u8> = [&b"\xFF\xFE"[..], b"1\0\n\0"].concat();
+    let tar = "is a tar archive: give --tar, and archives alone";
+    for (name, contents, why) in [
+        ("u.gz", compressed(1, &wide), "text in UTF-16"),
+        ("g.gz", compressed(1, &compressed(1, b"1\n2\n")), "compressed by gzip"),
+        ("x.bz2", compressed(4, b"\xFD7zXZ\0\0"), "compressed by xz"),
+        ("n.zst", compressed(2, b"\x93NUMPY\x01\0"), "a NumPy array"),
+        ("p.lz4", compressed(3, b"PAR1\x15\x04"), "a Parquet file"),
+        ("l", b"\x02\x21\x4C\x18\0".to_vec(), "an LZ4 file of the legacy format"),
+    ] {
+        folder.write(name, contents);
+        // Be it the first or another, and whatever the records are.
+        for arguments in [
+            &[name][..],
+            &["lines", name],
+            &["lines.gz", "empty", name],
+            &["--header-lines", "1", name],
+            &["--csv", "lines", name],
+            &["--output-dir", "out", name],
+        ] {
+            let complaint = folder.complaint(arguments, b"");
+            assert!(complaint.starts_with(&format!("bshuf: {name}: ")), "{complaint}");
+            assert!(complaint.contains(why), "{complaint}");
+        }
+    }
+    for first in ["lines", "lines.gz"] {
+        assert_eq!(folder.complaint(&[first, "a.tar"], b""), format!("bshuf: a.tar: {tar}"));
+        let complaint = folder.complaint(&[first, "b.tar.gz"], b"");
+        assert_eq!(complaint, format!("bshuf: b.tar.gz: decompressed, it {tar}"));
+    }
+    let complaint = folder.complaint(&["b.tar.gz", "lines"], b"");
+    assert_eq!(
+        complaint,
+        "bshuf: lines: is not a tar archive: shuffle it by itself, without --tar"
+    );
+    // An archive without files is one, and an empty file is none that is whole.
+    assert!(folder.output(&["zeros.tar", "b.tar.gz"], b"") == archive(1));
+    let complaint = folder.complaint(&["empty", "b.tar.gz"], b"");
+    let why = "record 1 is missing, and so is the end of the archive: it is cut short";
+    assert_eq!(complaint, format!("bshuf: empty: {why}"));
+}
+
+#[test]
+fn folders_with_a_size_are_refused() {
+    let folder = Folder::new();
+    let mut directory = header("a/", 4096);
+    directory.set_entry_type(tar::EntryType::Directory);
+    directory.set_cksum();
+    let samples = [entry("a/1.txt", b"x"), entry("a/2.txt", b"y")].concat();
+    for behind in [&[0; 1024][..], &[&samples[..], &[0; 1024]].concat()] {
+        folder.write("a.tar", [&directory.as_bytes()[..], behind].concat());
+        let complaint = folder.complaint(&["a.tar"], b"");
+        assert_eq!(complaint, "bshuf: a.tar: record 1 has the folder `a/` with a size");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_stays_in_front() {
+    let folder = Folder::new();
+    let (head, rows) = (b"\xEF\xBB\xBF\"a\nb\",c\n", numbered(50));
+    folder.write("t.csv", [&head[..], &rows].concat());
+    let csv = ["--seed", "3", "--csv", "t.csv"];
+    let output = folder.output(&[&csv[..], &["--header-lines", "1"]].concat(), b"");
+    assert!(output == [&head[..], &shuffled(&lines(&rows), 3)].concat());
+    folder.write("t.csv.gz", compressed(1, &folder.read("t.csv")));
+    for name in ["t.csv", "t.csv.gz"] {
+        let complaint = folder.complaint(&["--csv", name], b"");
+        assert!(
+            complaint.contains("begins with a byte order mark, which would move"),
+            "{complaint}"
+        );
+    }
+}
+
+#[test]
+fn folders_are_read_as_they_were_written() {
+    let folder = Folder::new();
+    let header = b"h,x\n";
+    let rows: Vec<_> = (0..80).map(|k| format!("\"{k}\n\",x\n").into_bytes()).collect();
+    let reads: Vec<_> = (0..80).map(|k| format!("@{k}\nA\n+\n!\n").into_bytes()).collect();
+    let fours: Vec<_> = (0..80).map(|k| format!("{k}\0\n\0").into_bytes()).collect();
+    let nulls: Vec<_> = (0..80).map(|k| format!("{k}\n\0").into_bytes()).collect();
+    let parts: Vec<_> = (0..80).map(|k| format!("{k}\n==").into_bytes()).collect();
+    let samples: Vec<_> = (0..80).map(|k| entry(&format!("{k}.{}", k % 2), b"a\n")).collect();
+    let csv = [&["--csv", "--header-lines", "1"][..], &["--csv=;", "--header-lines", "1"]];
+    let none = (&b""[..], &b""[..]);
+    for (number, (options, (head, tail), records)) in [
+        (csv[0], (&header[..], none.1), &rows),
+        (csv[1], (&header[..], none.1), &rows),
+        (&["--fastq"], none, &reads),
+        (&["--lines-per-record", "2", "-z"], none, &fours),
+        (&["-z"], none, &nulls),
+        (&["--separator", "=="], none, &parts),
+        (&["--uneven"], (none.0, &[0; 1024][..]), &samples),
+        (&["--header-lines", "1"], (&header[..], none.1), &reads),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let text = [head, &records.concat(), tail].concat();
+        folder.write("text", &text);
+        let out = format!("out{number}");
+        let split = ["--seed", "1", "--output-dir", &out, "--shards", "3", "text"];
+        folder.output(&[options, &split].concat(), b"");
+        // An option may be repeated, and none has to.
+        for options in [&[][..], options] {
+            let options = if options == ["--uneven"] { &[] } else { options };
+            assert!(folder.output(&[options, &["--undo", &out]].concat(), b"") == text, "{out}");
+        }
+        // To a folder too, which says the same.
+        let back = format!("back{number}");
+        folder.output(&["--undo", &out, "--output-dir", &back, "--shards", "1"], b"");
+        let name = names(&folder, &back).into_iter().find(|name| name.contains("part")).unwrap();
+        assert!(folder.read(&name) == text, "{name}");
+        // So it is where the records are shuffled again.
+        let again = folder.output(&["--seed", "2", &back], b"");
+        assert_eq!(again, folder.output(&[options, &["--seed", "2", "text"]].concat(), b""));
+        for other in [&["--lines-per-record", "7"][..], &["--header-lines", "2"]] {
+            let complaint = folder.complaint(&[other, &["--undo", &out]].concat(), b"");
+            assert!(complaint.contains("leave out the options that say otherwise"), "{complaint}");
+        }
+        let complaint = folder.complaint(&["-r", "-n", "3", &out], b"");
+        assert!(complaint.starts_with(&format!("bshuf: {out}: was written as ")), "{complaint}");
+    }
+    let complaint = folder.complaint(&["--undo", "--csv=;", "out0"], b"");
+    let why = "rows of CSV with `,` behind a header of 1 line: leave out the options that say";
+    assert_eq!(complaint, format!("bshuf: out0: was written as {why} otherwise"));
+    // Folders in folders have indexes too.
+    std::fs::create_dir_all(folder.path("in")).unwrap();
+    std::fs::rename(folder.path("back0"), folder.path("in/back0")).unwrap();
+    let rows = ["--seed", "2", "--recursive"];
+    let again = folder.output(&[&rows[..], &["in"]].concat(), b"");
+    let shard = ["--csv", "--header-lines", "1", "in/back0/part-00000-of-00001.csv"];
+    assert_eq!(again, folder.output(&[&rows[..], &shard].concat(), b""));
+    let complaint = folder.complaint(&["out0", "out2"], b"");
+    assert!(complaint.starts_with("bshuf: out2: has records of another kind"), "{complaint}");
+    // Lines may be taken for other records when they are shuffled again.
+    folder.write("text", numbered(8));
+    folder.output(&["--seed", "1", "--output-dir", "lines", "text"], b"");
+    folder.output(&["--csv", "lines"], b"");
+    assert!(folder.output(&["-r", "-n", "3", "lines"], b"").len() >= 6);
+}
+
+#[test]
+fn records_are_as_many_as_the_index_says() {
+    let folder = Folder::new();
+    folder.write("text", b"a\nb\nc\nd\n");
+    folder.output(&["--seed", "1", "--output-dir", "out", "--shards", "1", "text"], b"");
+    folder.write("out/part-00000-of-00001.txt", b"a\nb\nc d\n");
+    let why = "the shards have 4 records by their index, and 3 were found: they were changed, and \
+               have to be written again";
+    for options in [&["--undo"][..], &["--seed", "3"], &["--undo", "-o", "x.gz"]] {
+        let complaint = folder.complaint(&[options, &["out"]].concat(), b"");
+        assert_eq!(complaint, format!("bshuf: index.json: {why}"));
+    }
+}
+
+#[test]
+fn another_epoch_than_that_of_a_folder_is_refused() {
+    let folder = Folder::new();
+    folder.write("text", numbered(100));
+    let run = ["--output-dir", "out", "--shards", "2", "--resume", "text"];
+    folder.output(&[&run[..], &["--seed", "5", "--epoch", "3"]].concat(), b"");
+    for same in [&[][..], &["--epoch", "3"], &["--seed", "5@3"]] {
+        assert!(folder.output(&[same, &["--undo", "out"]].concat(), b"") == numbered(100));
+        folder.output(&[same, &run].concat(), b"");
+    }
+    let why = "was shuffled with the seed 5@3, and another seed or epoch is given";
+    for other in [&["--epoch", "2"][..], &["--seed", "5"], &["--seed", "6@3"]] {
+        for arguments in [&["--undo", "out"][..], &run] {
+            let complaint = folder.complaint(&[other, arguments].concat(), b"");
+            assert_eq!(complaint, format!("bshuf: out: {why}"));
+        }
+    }
+}
+
+/// Another run must not go on with what another pipe had, and it is refused before it is read.
+#[cfg(unix)]
+#[test]
+fn pipes_are_not_resumed() {
+    use std::fs::File;
+    use std::process::Command;
+
+    use crate::folder::program;
+
+    let folder = Folder::new();
+    let why = "is a pipe, of which --resume cannot tell whether it has what it had before: write \
+               it to a file first, or leave out --resume";
+    let run = ["--seed", "1", "--output-dir", "out", "--shards", "2"];
+    folder.output(&run, b"10\n11\n12\n");
+    std::fs::remove_file(folder.path("out/part-00001-of-00002.txt")).unwrap();
+    let complaint = folder.complaint(&[&run[..], &["--resume"]].concat(), b"20\n21\n22\n");
+    assert_eq!(complaint, format!("bshuf: standard input: {why}"));
+    let first = folder.path("first");
+    assert!(Command::new("mkfifo").arg(&first).status().unwrap().success());
+    let writer = std::thread::spawn(move || File::create(first).map(drop));
+    let other = ["--output-dir", "other", "--resume", "first"];
+    assert_eq!(folder.complaint(&other, b""), format!("bshuf: first: {why}"));
+    writer.join().unwrap().unwrap();
+    assert!(!folder.path("other").exists());
+    // A file is welcome, even if it is empty or comes as standard input.
+    folder.write("text", b"1\n2\n");
+    folder.write("empty", b"");
+    for _ in 0..2 {
+        let mut shell = Command::new(program());
+        shell.args(["--output-dir", "other", "--resume", "empty", "-", "--quiet"]);
+        shell.current_dir(folder.path("")).stdin(File::open(folder.path("text")).unwrap());
+        assert!(shell.status().unwrap().success());
+    }
+}
+
+#[test]
+fn names_of_outputs_are_true() {
+    let folder = Folder::new();
+    folder.write("text", numbered(8));
+    folder.write("a.npy", b"");
+    let why = "its name says that it is compressed by gzip, and it would not be: give another";
+    for arguments in [
+        &["-e", "a", "b"][..],
+        &["-i", "1-9"],
+        &["-r", "-n", "3", "text"],
+        &["--record", "2", "text"],
+        &["a.npy"],
+    ] {
+        let complaint = folder.complaint(&[arguments, &["-o", "x.gz"]].concat(), b"");
+        assert_eq!(complaint, format!("bshuf: x.gz: {why}"), "{arguments:?}");
+    }
+    folder.write("b.tgz", compressed(1, &archive(9)));
+    folder.output(&["-o", "c.tgz", "b.tgz"], b"");
+    assert!(folder.read("c.tgz").starts_with(b"\x1F\x8B"));
+    folder.output(&["--output-dir", "out", "b.tgz"], b"");
+    assert_eq!(names(&folder, "out")[1], "out/part-00000-of-00001.tar.gz");
+}
+
+#[test]
+fn folders_are_as_they_were_where_nothing_is_written() {
+    let folder = Folder::new();
+    folder.write("text", numbered(8));
+    folder.write("torn.csv", b"\"1\n");
+    let why = |count: u64| {
+        format!("bshuf: shards: there would be {count}, and 1000000 are the most: ask for fewer")
+    };
+    for (options, complaint) in [
+        (&["--shards", "18446744073709551615", "text"][..], why(u64::MAX)),
+        (&["--shards", "500001", "--split", "a=50%,b=rest", "text"], why(1_000_002)),
+        (&["--csv", "torn.csv"], "bshuf: torn.csv: record 1 has a quote that is not closed".into()),
+    ] {
+        let found = folder.complaint(&[&["--output-dir", "out"], options].concat(), b"");
+        assert_eq!(found, complaint);
+        assert!(!folder.path("out").exists(), "{options:?}");
+    }
+    let outcome = folder.run(&["--output-dir", "out", "--split", "index.json=rest"], b"1\n");
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.stderr.contains("`index.json` cannot be the name of a folder"));
+    // One that was there stays.
+    std::fs::create_dir(folder.path("out")).unwrap();
+    folder.complaint(&["--output-dir", "out", "--csv", "torn.csv"], b"");
+    assert!(folder.path("out").exists());
+}
+
+#[test]
+fn data_that_need_more_memory_are_not_called_damaged() {
+    let folder = Folder::new();
+    // A frame with a window of 2 GiB, of one block of two bytes as they are.
+    folder.write("text.zst", b"\x28\xB5\x2F\xFD\0\xA8\x11\0\x001\n");
+    let why = "need a window of more than 128 MiB: try `zstd -dc --long=31 FILE | bshuf`";
+    let complaint = folder.complaint(&["text.zst"], b"");
+    assert_eq!(complaint, format!("bshuf: text.zst: its zstd data {why}"));
+}
