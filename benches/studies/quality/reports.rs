@@ -39,7 +39,7 @@ pub(crate) struct Answer {
 }
 
 /// The families, each by a member for a length.
-const SUBJECTS: [(&str, Draw); 5] = [
+const SUBJECTS: [(&str, Draw); 6] = [
     ("Standard", |len, seed| Box::new(Standard::from_seed(len, seed))),
     ("VariablePhilox<24>", |len, seed| Box::new(VariablePhilox::<24>::from_seed(len, seed))),
     ("RandomSign<VariablePhilox<24>>", |len, seed| {
@@ -49,6 +49,7 @@ const SUBJECTS: [(&str, Draw); 5] = [
     ("CycleWalk<MulXorshift<10>>", |len, seed| {
         Box::new(CycleWalk::<MulXorshift<10>>::from_seed(len, seed))
     }),
+    ("SwapOrNot", |len, seed| Box::new(SwapOrNot::from_seed(len, seed))),
 ];
 
 /// The first words of a generator's stream.

@@ -197,20 +197,25 @@ const CELL: usize = 6;
 const GAP: usize = 28;
 const BELOW: usize = 22;
 
-/// All maps, as many to a row as there are families with two. A cell is white if a bit of the value
+/// All maps, a family's below each other. A cell is white if a bit of the value
 /// changes half of the time, the redder the more seldom it does, and the bluer the more often.
 fn drawn(maps: &[Map]) -> String {
     let side = maps.iter().map(|map| map.shares.len() * CELL).max().unwrap_or(0);
-    let columns = maps.len().div_ceil(2).max(1);
+    let family = |map: &Map| map.title.split(',').next().map(str::to_owned);
+    let families: Vec<&[Map]> = maps.chunk_by(|a, b| family(a) == family(b)).collect();
+    let columns = families.len().max(1);
     let (width, height) = (columns * (side + GAP) + GAP, 2 * (side + GAP + BELOW) + GAP);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
     );
-    for (number, map) in maps.iter().enumerate() {
+    let cells = families.iter().enumerate().flat_map(|(column, maps)| {
         // Few rounds above, those in use below.
-        let (x, y) = (GAP + number / 2 * (side + GAP), GAP + number % 2 * (side + GAP + BELOW));
+        maps.iter().rev().zip([1, 0]).map(move |(map, row)| (column, row, map))
+    });
+    for (column, row, map) in cells {
+        let (x, y) = (GAP + column * (side + GAP), GAP + row * (side + GAP + BELOW));
         let title = &map.title;
         writeln!(svg, "<g transform=\"translate({x} {y})\"><text y=\"-8\">{title}</text>")
             .expect("a string");
