@@ -12,9 +12,9 @@ use core::ptr;
 /// The size of a cache line in bytes.
 pub const LINE: usize = 64;
 
-/// Whether Miri interprets this (`.ci/sanitize`), which knows no assembly.
+/// Whether a tool watches this that sees no assembly (`.ci/sanitize`): Miri, or ThreadSanitizer.
 #[cfg(target_arch = "x86_64")]
-const IS_INTERPRETED: bool = cfg!(miri);
+const IS_WATCHED: bool = cfg!(any(miri, bijective_shuffle_plain_stores));
 
 /// Copies whole cache lines. Other threads see them only after [`publish`].
 ///
@@ -25,7 +25,7 @@ const IS_INTERPRETED: bool = cfg!(miri);
 #[inline(always)]
 pub unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    if !IS_INTERPRETED {
+    if !IS_WATCHED {
         for line in 0..lines {
             // Intrinsics would form vectors of bytes that may be uninitialised, such as padding.
             //
@@ -103,7 +103,7 @@ pub fn prefetch_lines(from: *const u8, lines: usize) {
 #[inline(always)]
 pub fn prefetch_lines_to_write(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    if !IS_INTERPRETED {
+    if !IS_WATCHED {
         for line in 0..lines {
             let address = from.wrapping_add(line * LINE);
             // The intrinsic becomes a prefetch for reading unless the target has a feature that
@@ -152,7 +152,7 @@ impl Drop for Publish {
 /// to other threads that it is done.
 pub fn publish() {
     #[cfg(target_arch = "x86_64")]
-    if !IS_INTERPRETED {
+    if !IS_WATCHED {
         // SAFETY: every x86-64 machine has SSE, and a fence accesses no memory: it only orders
         // other accesses.
         unsafe { core::arch::x86_64::_mm_sfence() };
