@@ -496,19 +496,28 @@ impl<T: Copy + Send + Sync, N: Index> MoveRun<&[T], N> for Scatter<T> {
     }
 }
 
-/// The engine for usual words, so that the library contains it: see `words.rs`.
+/// The engine for the usual words, so that the library contains it; see `words.rs`.
 #[cfg(debug_assertions)]
 mod compiled {
     use super::*;
 
+    type InPlace<W> =
+        fn(&mut Workspace, &dyn Bijection, &mut [MaybeUninit<W>], Direction) -> Result<(), Error>;
+    type Into<W> = fn(
+        &mut Workspace,
+        &dyn Bijection,
+        &[MaybeUninit<W>],
+        &mut [MaybeUninit<W>],
+        Direction,
+    ) -> Result<(), Error>;
+
     macro_rules! compiled {
-        ($name:ident, $($word:ty),+) => {
-            #[used]
-            static $name: (
-                $(fn(&mut Workspace, &dyn Bijection, &mut [MaybeUninit<$word>], Direction) -> Result<(), Error>,)+
-            ) = ($(Workspace::reorder_words::<MaybeUninit<$word>>,)+);
+        ($($name:ident $word:ident)+) => {
+            $(#[used]
+            static $name: (InPlace<$word>, Into<$word>) =
+                (Workspace::reorder_words, Workspace::reorder_words_into);)+
         };
     }
 
-    compiled!(IN_PLACE, u8, u16, u32, u64, [u64; 3]);
+    compiled!(BYTES u8 HALVES u16 WORDS u32 DOUBLES u64);
 }

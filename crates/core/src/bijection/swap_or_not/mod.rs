@@ -168,7 +168,22 @@ impl SwapOrNot {
         }
     }
 
-    /// Moves those points that are in a level by it, side by side. Returns whether there were any.
+    /// Moves those points that are in a level by it, in lanes of 32 bits if it is narrow and they
+    /// suffice. Returns whether there were any.
+    #[inline(always)]
+    fn mix_level<const INVERSE: bool, const NARROW: bool>(
+        &self,
+        level: &Level,
+        points: &mut [u64],
+    ) -> bool {
+        if NARROW && level.width <= u32::BITS {
+            self.mix_some::<INVERSE, u32, 32>(level, points)
+        } else {
+            self.mix_some::<INVERSE, u64, 16>(level, points)
+        }
+    }
+
+    /// [`mix_level`](Self::mix_level) in so many lanes of words that hold the level's points.
     #[inline(always)]
     fn mix_some<const INVERSE: bool, P: Word, const LANES: usize>(
         &self,
@@ -253,22 +268,22 @@ struct Mixed<'a, const INVERSE: bool> {
 }
 
 impl<const INVERSE: bool> Mixed<'_, INVERSE> {
-    /// Evaluates in so many lanes of 32 bits, or half as many of 64.
+    /// Evaluates in lanes of 64 bits, or of 32 where they suffice. There are no closures, which the
+    /// compiler might compile apart, without the instructions of a level.
     #[inline(always)]
-    fn evaluate<const LANES: usize>(self) {
+    fn evaluate<const NARROW: bool>(self) {
         let Self { f, points } = self;
-        let mix = |level: &Level, points: &mut [u64]| {
-            if level.width <= u32::BITS {
-                f.mix_some::<INVERSE, u32, LANES>(level, points)
-            } else {
-                f.mix_some::<INVERSE, u64, 16>(level, points)
-            }
-        };
         if INVERSE {
             f.first.inverse_each(points);
-            f.levels.iter().rev().for_each(|level| _ = mix(level, points));
+            for level in f.levels.iter().rev() {
+                f.mix_level::<INVERSE, NARROW>(level, points);
+            }
         } else {
-            _ = f.levels.iter().all(|level| mix(level, points));
+            for level in &f.levels {
+                if !f.mix_level::<INVERSE, NARROW>(level, points) {
+                    break;
+                }
+            }
             f.first.forward_each(points);
         }
     }
@@ -279,14 +294,15 @@ impl<const INVERSE: bool> SimdKernel for Mixed<'_, INVERSE> {
 
     #[inline(always)]
     fn run(self) {
-        self.evaluate::<16>();
+        self.evaluate::<false>();
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) {
-        // With fewer the multiplications wait for each other; with 16 registers more would not fit.
-        self.evaluate::<32>();
+        // 32 lanes fit the registers, and with fewer the multiplications wait for each other. With
+        // AVX2 they do not fit, and 16 are slower than 16 of 64 bits, which need no packing.
+        self.evaluate::<true>();
     }
 }
 

@@ -104,9 +104,9 @@ impl BitSource {
             // A name stands twice in its word, so that any four bits in a cycle are neighbours.
             let [bit, sum, name] = [bit, sum & mask, name | name << ROUNDS].map(P::wrap);
             for lane in 0..LANES {
-                let is_set = all_if(points[lane] & bit != P::ZERO);
-                names[lane] = names[lane] ^ name & is_set;
-                firsts[lane] = firsts[lane] ^ sum & is_set;
+                let is_set = points[lane] & bit != P::ZERO;
+                names[lane] = names[lane] ^ if is_set { name } else { P::ZERO };
+                firsts[lane] = firsts[lane] ^ if is_set { sum } else { P::ZERO };
             }
         }
         let (counter, salt) = (u64::from(level.width << 24 | number), u64::from(self.salt));
@@ -115,30 +115,21 @@ impl BitSource {
             [firsts, firsts.map(|first| first >> 32), [counter; LANES], [salt; LANES]];
         encrypt(self.key, &mut words);
         let last = P::wrap(level.last);
-        let top = P::BITS as usize - 1;
         for step in 0..ROUNDS {
             let round = if INVERSE { ROUNDS - 1 - step } else { step };
             let (key, words) = (P::wrap(batch.keys[round] & mask), &words[round / 2]);
             let swapped = P::wrap((1 | 1 << ROUNDS) << round);
-            let above = P::wrap((top - round % 2 * 16 - 15) as u64);
+            let first_bit = round % 2 * 16;
             for lane in 0..LANES {
-                // The other four bits of the name say which of the round's sixteen pairs it is. So
-                // many bits are above the pair's own.
-                let above = above | !(names[lane] >> (round + 1)) & P::wrap(15);
-                let word = P::wrap(words[lane]) << above.widen() as usize;
+                // The other four bits of the name say which of the round's sixteen pairs it is.
+                let pair = names[lane] >> (round + 1) & P::wrap(15);
                 // A point whose partner is not in the domain stays.
-                let is_inside = all_if(points[lane] ^ key <= last);
-                let swaps = P::ZERO.wrapping_sub(word >> top) & is_inside;
+                let is_inside = P::wrap(u64::from(points[lane] ^ key <= last));
+                let swaps = P::wrap(words[lane]) >> pair.widen() as usize >> first_bit & is_inside;
+                let swaps = P::ZERO.wrapping_sub(swaps);
                 points[lane] = points[lane] ^ key & swaps;
                 names[lane] = names[lane] ^ swapped & swaps;
             }
         }
     }
-}
-
-/// All bits, or none. (Where a lane's word was stored or not, the compiler would store some lanes of
-/// a vector, and wait to load all of them.)
-#[inline(always)]
-fn all_if<P: Word>(is_so: bool) -> P {
-    if is_so { P::MAX } else { P::ZERO }
 }
