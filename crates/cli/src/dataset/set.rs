@@ -182,7 +182,8 @@ impl<'i> Dataset<'i> {
         let notes = Notes::default();
         let reading = Reading { set: self, kept: &[], notes: &notes, watch };
         let held: usize = self.inputs.iter().map(|one| one.input.held()).sum();
-        let keep = Keep::new(self.inputs.len(), (self.memory / 4).saturating_sub(held));
+        let sizes = self.inputs.iter().map(|one| one.input.bytes());
+        let keep = Keep::new(sizes, (self.memory / 4).saturating_sub(held));
         let visit = |part, chunk: &[u8]| keep.push(part, chunk);
         let counts = self.shuffler().count_parts(&reading, self.inputs.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
@@ -289,7 +290,7 @@ impl<'i> Dataset<'i> {
         let splitter = self.form.records.splitter(&self.names, ends);
         // A record has its length before it.
         let most = self.shuffler().longest_item().saturating_sub(FRAME);
-        Ok(Box::new(Framed { text, splitter, notes, most, records: 0, out: added, at: 0, is_end }))
+        Ok(Box::new(Framed::new(text, splitter, notes, most)))
     }
 }
 
@@ -323,7 +324,11 @@ fn decoded<'a>(
     watch: &'a dyn Watch,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
     let file = Watched { reader: input.open()?, watch };
-    codec.decoder(BufReader::with_capacity(BUFFER, file))
+    match codec {
+        // It is read in large pieces anyway.
+        Codec::Plain => Ok(Box::new(file)),
+        _ => codec.decoder(BufReader::with_capacity(BUFFER, file)),
+    }
 }
 
 /// The error of an input that is not what it should be.
@@ -381,8 +386,10 @@ struct Keep {
 }
 
 impl Keep {
-    fn new(inputs: usize, memory: usize) -> Self {
-        let texts = (0..inputs).map(|_| Mutex::new(Some(Vec::new()))).collect();
+    /// Inputs of these sizes. One that is too much before it is decoded is not kept for a while.
+    fn new(sizes: impl Iterator<Item = u64>, memory: usize) -> Self {
+        let fits = |size| size <= memory as u64;
+        let texts = sizes.map(|size| Mutex::new(fits(size).then(Vec::new))).collect();
         Self { texts, left: AtomicUsize::new(memory) }
     }
 

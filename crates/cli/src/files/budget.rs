@@ -10,6 +10,9 @@ const CHUNK: usize = 4 << 20;
 const BLOCK: usize = 1 << 20;
 const LEAST_BLOCK: usize = 16 << 10;
 
+/// How many blocks a bucket has at least, if they need not be smaller than that.
+const BLOCKS: u64 = 8;
+
 /// What a bucket takes in memory when it is put in order, unless memory is smaller. All of it is
 /// gone through in random order, so it should fit a core's caches. For 10^8 records of 8 bytes,
 /// buckets of 4, 8, 16, 32 and 64 MiB took 1.9, 2.1, 2.4, 3.9 and 5.1 seconds of processor time in
@@ -73,7 +76,11 @@ impl Budget {
             shift += 1;
         }
         let buckets = last_bucket(width, shift) + 1;
-        let block = (self.memory as u64 / 2 / buckets).clamp(1, BLOCK as u64) as usize;
+        // Memory that is not used yet has to be got from the system. What makes few blocks fits the
+        // caches of the system.
+        let most = (self.memory as u64 / 2 / buckets).min(BLOCK as u64);
+        let wanted = (bytes / buckets / BLOCKS).max(LEAST_BLOCK as u64);
+        let block = wanted.min(most).max(1) as usize;
         Split { shift, buckets, block }
     }
 }
