@@ -99,7 +99,7 @@ impl<'i> Dataset<'i> {
     /// Looks at the first bytes of all inputs, and at the header of the first.
     ///
     /// A shuffle takes about so much memory, and on top of it what codecs take, which is some tens
-    /// of megabytes for each thread, unless a file was compressed in an unusual way, and about four
+    /// of megabytes for each thread, unless a file was compressed in an unusual way, and one to two
     /// times its longest record for each thread that reads.
     ///
     /// # Errors
