@@ -124,3 +124,51 @@ impl<W: Write + Send> Write for Hashed<W> {
         self.file.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::Codec;
+
+    #[test]
+    fn files_have_the_frames_that_each_has_by_itself() {
+        let compression = Compression::from(Codec::Zstd);
+        let sizes = [0, 1, FRAME - 1, FRAME, 7, FRAME + 1, 0, 2 * FRAME, 3];
+        let text: Vec<u8> = (0..2 * FRAME).map(|k| (k / 5) as u8).collect();
+        for memory in [0, 2 * FRAME + 10, 1 << 30] {
+            let mut frames = Frames::new(compression, memory);
+            let mut files = vec![Vec::new()];
+            let mut taken = |frames: &mut Frames| {
+                for (frame, end) in frames.take().unwrap() {
+                    files.last_mut().unwrap().extend(frame);
+                    if let Some(bytes) = end {
+                        assert_eq!(bytes, sizes[files.len() - 1] as u64);
+                        files.push(Vec::new());
+                    }
+                }
+            };
+            for size in sizes {
+                let mut rest = &text[..size];
+                while !rest.is_empty() {
+                    if frames.are_full() {
+                        taken(&mut frames);
+                    }
+                    rest = &rest[frames.push(rest)..];
+                }
+                frames.end(size as u64);
+            }
+            taken(&mut frames);
+            for (size, file) in sizes.iter().zip(&files) {
+                let own = match size {
+                    0 => compression.compressed(b"").unwrap(),
+                    _ => {
+                        let frames = text[..*size].chunks(FRAME);
+                        frames.flat_map(|frame| compression.compressed(frame).unwrap()).collect()
+                    }
+                };
+                assert!(*file == own, "{size} {memory}");
+            }
+            assert_eq!(files.len(), sizes.len() + 1);
+        }
+    }
+}

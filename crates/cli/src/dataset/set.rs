@@ -1,7 +1,7 @@
 //! [`Dataset`]: inputs joined, and their records in another order.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, Cursor, ErrorKind, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -20,9 +20,6 @@ use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
 };
 use crate::formats::{Codec, LONGEST_MARK};
-
-/// How much of a compressed file is read at a time.
-const BUFFER: usize = 256 << 10;
 
 /// The most bytes of a header.
 const LONGEST_HEADER: usize = 16 << 20;
@@ -324,11 +321,7 @@ fn decoded<'a>(
     watch: &'a dyn Watch,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
     let file = Watched { reader: input.open()?, watch };
-    match codec {
-        // It is read in large pieces anyway.
-        Codec::Plain => Ok(Box::new(file)),
-        _ => codec.decoder(BufReader::with_capacity(BUFFER, file)),
-    }
+    codec.decoder(file)
 }
 
 /// The error of an input that is not what it should be.
@@ -386,7 +379,8 @@ struct Keep {
 }
 
 impl Keep {
-    /// Inputs of these sizes. One that is too much before it is decoded is not kept for a while.
+    /// Inputs of these sizes. One that is larger than the memory as it is, encoded or not, is not
+    /// kept at all.
     fn new(sizes: impl Iterator<Item = u64>, memory: usize) -> Self {
         let fits = |size| size <= memory as u64;
         let texts = sizes.map(|size| Mutex::new(fits(size).then(Vec::new))).collect();

@@ -47,11 +47,13 @@ impl<'i> Text<'i> {
 
     /// Reads some more.
     pub(super) fn read_more(&mut self) -> io::Result<()> {
-        self.bytes.copy_within(self.at..self.end, 0);
-        (self.at, self.end) = (0, self.end - self.at);
+        if self.at > 0 {
+            self.bytes.copy_within(self.at..self.end, 0);
+            (self.at, self.end) = (0, self.end - self.at);
+        }
         let room = self.end + STEP;
         if self.bytes.len() < room {
-            // A long record should take little more than it has, and not be copied too often.
+            // A long record should take little more than its bytes, and not be copied too often.
             let room = room.max(self.bytes.len() / 8 * 9);
             self.bytes.try_reserve_exact(room - self.bytes.len())?;
             self.bytes.resize(room, 0);
@@ -105,4 +107,20 @@ impl<'i> Text<'i> {
 /// What is said of a record.
 fn said(broken: &Broken, number: u64) -> io::Error {
     io::Error::other(format!("record {number} {broken}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Records;
+    use super::*;
+
+    #[test]
+    fn a_long_record_takes_little_more_than_its_bytes() {
+        let long = [&vec![b'x'; 5 << 20][..], b"#"].concat();
+        let mut text = Text::new(Box::new(&long[..]));
+        let mut splitter = Records::Separated(b"#".to_vec()).splits();
+        let found = text.find(&mut *splitter, long.len(), 1).unwrap();
+        assert_eq!(found, Some((long.len(), Vec::new())));
+        assert!(text.bytes.capacity() < long.len() / 4 * 5, "{}", text.bytes.capacity());
+    }
 }

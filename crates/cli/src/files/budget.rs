@@ -10,7 +10,7 @@ const CHUNK: usize = 4 << 20;
 const BLOCK: usize = 1 << 20;
 const LEAST_BLOCK: usize = 16 << 10;
 
-/// How many blocks a bucket has at least, if they need not be smaller than that.
+/// About how many blocks a bucket has, if there is memory for larger ones.
 const BLOCKS: u64 = 8;
 
 /// What a bucket takes in memory when it is put in order, unless memory is smaller. All of it is
@@ -76,8 +76,8 @@ impl Budget {
             shift += 1;
         }
         let buckets = last_bucket(width, shift) + 1;
-        // Memory that is not used yet has to be got from the system. What makes few blocks fits the
-        // caches of the system.
+        // The system has to provide whatever is used here, and that takes as long as to copy it. So
+        // blocks take an eighth of what is stored, and no more.
         let most = (self.memory as u64 / 2 / buckets).min(BLOCK as u64);
         let wanted = (bytes / buckets / BLOCKS).max(LEAST_BLOCK as u64);
         let block = wanted.min(most).max(1) as usize;
@@ -110,6 +110,8 @@ mod tests {
                         assert_eq!((width - 1) >> split.shift, split.buckets - 1);
                         assert!(split.buckets >= least.min(width), "{memory} {width} {split:?}");
                         assert!(split.block > 0);
+                        let each = bytes / split.buckets / BLOCKS;
+                        assert!(split.block as u64 <= each.max(LEAST_BLOCK as u64));
                         let blocks = split.block as u64 * split.buckets;
                         assert!(blocks <= memory as u64 / 2 || split.block == 1);
                     }

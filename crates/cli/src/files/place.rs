@@ -18,8 +18,8 @@ use super::room::{reserve, resize};
 use super::store::Store;
 use super::watch::Watch;
 
-/// The most buckets of a round for each thread: enough that threads that are faster, or not writing,
-/// can do more. More of them would only take memory.
+/// The most buckets of a round for each thread: enough that threads that are faster, or not
+/// writing, can do more. More of them would only take memory.
 const BUCKETS_PER_THREAD: usize = 4;
 
 /// An offset that no item has.
