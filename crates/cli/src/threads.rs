@@ -26,9 +26,10 @@ pub(crate) fn start() -> Result<(), Failure> {
         builder = builder.num_threads((addresses / ADDRESSES).clamp(1, cores) as usize);
     }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    if addresses_left().is_some() {
-        // A new thread has the allocator of glibc reserve 128 MiB for a moment, and meanwhile there
-        // may be no room for the stack of another one.
+    {
+        // The allocator of glibc would have memory for each thread, which keeps what was given back
+        // to it from the other threads and the system, and reserve 128 MiB for a moment for each.
+        // What is allocated here is large, and seldom, so that threads do not wait for each other.
         //
         // SAFETY: it changes a setting of the allocator, and no other thread runs yet.
         unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };

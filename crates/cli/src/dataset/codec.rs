@@ -1,6 +1,6 @@
 //! What a [`Codec`] decodes, and [`Compression`], which encodes.
 
-use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::str::FromStr;
 
 use bzip2::bufread::MultiBzDecoder;
@@ -12,19 +12,27 @@ use zstd::zstd_safe::CParameter;
 
 use crate::formats::Codec::{self, Bzip2, Gzip, Lz4, Plain, Zstd};
 
+/// How much of a compressed file is read at a time.
+const BUFFER: usize = 256 << 10;
+
 impl Codec {
     /// What is in a file of this codec. One that is cut short, or has anything but what the codec
     /// wrote, is an error.
     pub(super) fn decoder<'r>(
         self,
-        file: impl BufRead + Send + 'r,
+        file: impl Read + Send + 'r,
     ) -> io::Result<Box<dyn Read + Send + 'r>> {
+        let buffered = |file| BufReader::with_capacity(BUFFER, file);
         let decoder: Box<dyn Read + Send + 'r> = match self {
+            // It is read in large pieces anyway.
             Plain => return Ok(Box::new(file)),
-            Gzip => Box::new(MultiGzDecoder::new(file)),
-            Zstd => Box::new(zstd::Decoder::with_buffer(file)?),
-            Lz4 => Box::new(Lz4Frames { decoder: Some(FrameDecoder::new(Ended::new(file))) }),
-            Bzip2 => Box::new(MultiBzDecoder::new(file)),
+            Gzip => Box::new(MultiGzDecoder::new(buffered(file))),
+            Zstd => Box::new(zstd::Decoder::with_buffer(buffered(file))?),
+            Lz4 => {
+                let file = Ended::new(buffered(file));
+                Box::new(Lz4Frames { decoder: Some(FrameDecoder::new(file)) })
+            }
+            Bzip2 => Box::new(MultiBzDecoder::new(buffered(file))),
         };
         Ok(Box::new(Decoded { codec: self, decoder }))
     }

@@ -1,4 +1,4 @@
-//! [`Frames`]: a file that is compressed by all threads.
+//! [`Frames`]: files that are compressed by all threads.
 
 use std::io::{self, Write};
 
@@ -6,81 +6,86 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::codec::Compression;
-use crate::formats::Codec;
 
 /// How many bytes are compressed by themselves. Where they begin depends on nothing else, so that
 /// the file is the same for any number of threads. It is several times what a codec looks back.
 const FRAME: usize = 4 << 20;
 
-/// Writes a file compressed, in frames that are compressed side by side.
-pub(super) struct Frames<W> {
-    file: Hashed<W>,
+/// The most frames that wait, as small files may have many.
+const MOST_FRAMES: usize = 256;
+
+/// Files, one after the other, in frames that are compressed side by side: those of one file, and
+/// those of small files together.
+pub(super) struct Frames {
     compression: Compression,
     /// What is not compressed yet, at most so many bytes.
     bytes: Vec<u8>,
     most: usize,
-    written: u64,
+    /// The frames that are whole.
+    whole: Vec<Frame>,
 }
 
-/// What was written to a file.
-pub(super) struct Sum {
-    /// The bytes before they were compressed.
-    pub(super) plain_bytes: u64,
-    /// The bytes of the file.
-    pub(super) bytes: u64,
-    /// The hash of the file, SHA-256.
-    pub(super) hash: String,
+/// A frame, which begins where the one before ends.
+#[derive(Clone, Copy)]
+struct Frame {
+    end: usize,
+    /// How many bytes its file has, if that ends with it.
+    file: Option<u64>,
 }
 
-impl<W: Write> Frames<W> {
-    /// A file of this compression, which takes about so much memory, or what a frame takes.
-    pub(super) fn new(file: W, compression: Compression, memory: usize) -> Self {
-        let frames = (memory / (2 * FRAME)).clamp(1, 2 * rayon::current_num_threads());
-        let file = Hashed::new(file);
-        Self { file, compression, bytes: Vec::new(), most: frames * FRAME, written: 0 }
+impl Frames {
+    /// Frames that take about so much memory, or what one takes.
+    pub(super) fn new(compression: Compression, memory: usize) -> Self {
+        // What comes of a frame takes as much again.
+        let most = (memory / 2).clamp(FRAME, 2 * rayon::current_num_threads() * FRAME);
+        Self { compression, bytes: Vec::new(), most, whole: Vec::new() }
     }
 
-    /// Compresses what there is and writes it.
-    fn compress(&mut self) -> io::Result<()> {
-        let compression = self.compression;
-        let frames: Vec<_> =
-            self.bytes.par_chunks(FRAME).map(|frame| compression.compressed(frame)).collect();
-        self.bytes.clear();
-        frames.into_iter().try_for_each(|frame| self.file.write_all(&frame?))
+    /// Whether frames have to be [taken](Self::take) before there is room for more.
+    pub(super) fn are_full(&self) -> bool {
+        self.bytes.len() == self.most || self.whole.len() >= MOST_FRAMES
     }
 
-    /// Writes what is left, and returns the file.
-    pub(super) fn finish(mut self) -> io::Result<(W, Sum)> {
-        // A file without a frame would not be one of the codec.
-        let is_empty = self.written == 0 && self.compression.codec() != Codec::Plain;
-        self.compress()?;
-        if is_empty {
-            self.file.write_all(&self.compression.compressed(b"")?)?;
-        }
-        self.file.flush()?;
-        let (file, bytes, hash) = self.file.finish();
-        Ok((file, Sum { plain_bytes: self.written, bytes, hash }))
-    }
-}
-
-impl<W: Write> Write for Frames<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.compression.codec() == Codec::Plain {
-            self.file.write_all(bytes)?;
-            self.written += bytes.len() as u64;
-            return Ok(bytes.len());
-        }
-        let taken = bytes.len().min(self.most - self.bytes.len());
+    /// Takes some of these bytes of a file, and returns how many.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> usize {
+        let end = self.start() + FRAME;
+        let taken = bytes.len().min(end.min(self.most) - self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..taken]);
-        self.written += taken as u64;
-        if self.bytes.len() == self.most {
-            self.compress()?;
+        if self.bytes.len() == end {
+            self.whole.push(Frame { end, file: None });
         }
-        Ok(taken)
+        taken
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    /// A file ends, which has so many bytes.
+    pub(super) fn end(&mut self, bytes: u64) {
+        self.whole.push(Frame { end: self.bytes.len(), file: Some(bytes) });
+    }
+
+    /// Where the frame begins that is not whole.
+    fn start(&self) -> usize {
+        self.whole.last().map_or(0, |frame| frame.end)
+    }
+
+    /// The frames that are whole, compressed, each with the number of its file's bytes, if that
+    /// ends with it.
+    pub(super) fn take(&mut self) -> io::Result<Vec<(Vec<u8>, Option<u64>)>> {
+        let compressed = |number: usize| {
+            let start = number.checked_sub(1).map_or(0, |before| self.whole[before].end);
+            let Frame { end, file } = self.whole[number];
+            // A file without a frame would not be one of the codec.
+            let frame = if start < end || file == Some(0) {
+                self.compression.compressed(&self.bytes[start..end])?
+            } else {
+                Vec::new()
+            };
+            Ok((frame, file))
+        };
+        let numbers = (0..self.whole.len()).into_par_iter().with_max_len(1);
+        let taken = numbers.map(compressed).collect::<io::Result<_>>()?;
+        self.bytes.drain(..self.start());
+        self.whole.clear();
+        Ok(taken)
     }
 }
 
@@ -105,15 +110,65 @@ impl<W> Hashed<W> {
     }
 }
 
-impl<W: Write> Write for Hashed<W> {
+impl<W: Write + Send> Write for Hashed<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.hash.update(&bytes[..written]);
-        self.bytes += written as u64;
-        Ok(written)
+        // The two take about as long as each other.
+        let (file, hash) = (&mut self.file, &mut self.hash);
+        let (written, ()) = rayon::join(|| file.write_all(bytes), || hash.update(bytes));
+        written?;
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::Codec;
+
+    #[test]
+    fn files_have_the_frames_that_each_has_by_itself() {
+        let compression = Compression::from(Codec::Zstd);
+        let sizes = [0, 1, FRAME - 1, FRAME, 7, FRAME + 1, 0, 2 * FRAME, 3];
+        let text: Vec<u8> = (0..2 * FRAME).map(|k| (k / 5) as u8).collect();
+        for memory in [0, 2 * FRAME + 10, 1 << 30] {
+            let mut frames = Frames::new(compression, memory);
+            let mut files = vec![Vec::new()];
+            let mut taken = |frames: &mut Frames| {
+                for (frame, end) in frames.take().unwrap() {
+                    files.last_mut().unwrap().extend(frame);
+                    if let Some(bytes) = end {
+                        assert_eq!(bytes, sizes[files.len() - 1] as u64);
+                        files.push(Vec::new());
+                    }
+                }
+            };
+            for size in sizes {
+                let mut rest = &text[..size];
+                while !rest.is_empty() {
+                    if frames.are_full() {
+                        taken(&mut frames);
+                    }
+                    rest = &rest[frames.push(rest)..];
+                }
+                frames.end(size as u64);
+            }
+            taken(&mut frames);
+            for (size, file) in sizes.iter().zip(&files) {
+                let own = match size {
+                    0 => compression.compressed(b"").unwrap(),
+                    _ => {
+                        let frames = text[..*size].chunks(FRAME);
+                        frames.flat_map(|frame| compression.compressed(frame).unwrap()).collect()
+                    }
+                };
+                assert!(*file == own, "{size} {memory}");
+            }
+            assert_eq!(files.len(), sizes.len() + 1);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What a shuffle reads of an input: whole lines, or records behind their lengths.
 
 use std::io::{self, Read};
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memchr_iter;
@@ -9,9 +10,7 @@ use super::lines::Ends;
 use super::records::Splitter;
 use super::text::Text;
 use crate::files::Watch;
-
-/// About how many bytes of records are put behind their lengths at a time.
-const STEP: usize = 64 << 10;
+use crate::files::items::FRAME;
 
 /// What was noticed of the inputs.
 #[derive(Debug, Default)]
@@ -84,51 +83,71 @@ impl Lines<'_> {
 
 /// Records, each behind its length.
 pub(super) struct Framed<'i> {
-    pub(super) text: Text<'i>,
-    pub(super) splitter: Box<dyn Splitter>,
-    pub(super) notes: &'i Notes,
+    text: Text<'i>,
+    splitter: Box<dyn Splitter>,
+    notes: &'i Notes,
     /// The most bytes of a record.
-    pub(super) most: usize,
+    most: usize,
     /// How many records were found.
-    pub(super) records: u64,
-    pub(super) out: Vec<u8>,
-    pub(super) at: usize,
-    pub(super) is_end: bool,
+    records: u64,
+    /// The record that is being read: its length as it stands before it, how many of its bytes the
+    /// text begins with, and the end that is added to it.
+    length: [u8; FRAME],
+    bytes: usize,
+    end: Vec<u8>,
+    /// How much of all that was read.
+    at: usize,
 }
 
-impl Framed<'_> {
-    /// Finds more records.
-    fn find(&mut self) -> io::Result<()> {
-        self.out.clear();
-        self.at = 0;
-        while self.out.len() < STEP && !self.is_end {
-            let found = self.text.find(&mut *self.splitter, self.most, self.records + 1)?;
-            self.notes.left_out.fetch_add(self.text.take_skipped(), Ordering::Relaxed);
-            let Some((bytes, end)) = found else {
-                self.is_end = true;
-                break;
-            };
-            self.records += 1;
-            // The most is below 2^32.
-            let length = (bytes + end.len()) as u32;
-            self.out.extend_from_slice(&length.to_le_bytes());
-            self.out.extend_from_slice(&self.text.rest()[..bytes]);
-            self.out.extend_from_slice(&end);
-            self.notes.ends_added.fetch_add(u64::from(!end.is_empty()), Ordering::Relaxed);
-            self.text.advance(bytes);
+impl<'i> Framed<'i> {
+    pub(super) fn new(
+        text: Text<'i>,
+        splitter: Box<dyn Splitter>,
+        notes: &'i Notes,
+        most: usize,
+    ) -> Self {
+        let (length, end) = ([0; FRAME], Vec::new());
+        Self { text, splitter, notes, most, records: 0, length, bytes: 0, end, at: FRAME }
+    }
+
+    /// Finds the next record. Returns whether there is one.
+    fn find(&mut self) -> io::Result<bool> {
+        self.text.advance(mem::take(&mut self.bytes));
+        self.end.clear();
+        self.at = FRAME;
+        let found = self.text.find(&mut *self.splitter, self.most, self.records + 1)?;
+        self.notes.left_out.fetch_add(self.text.take_skipped(), Ordering::Relaxed);
+        let Some((bytes, end)) = found else { return Ok(false) };
+        self.records += 1;
+        self.notes.ends_added.fetch_add(u64::from(!end.is_empty()), Ordering::Relaxed);
+        // The most is below 2^32.
+        self.length = ((bytes + end.len()) as u32).to_le_bytes();
+        (self.bytes, self.end, self.at) = (bytes, end, 0);
+        Ok(true)
+    }
+
+    /// The next bytes of the record; none if all of it was read.
+    fn rest(&self) -> &[u8] {
+        match self.at.checked_sub(FRAME) {
+            None => &self.length[self.at..],
+            Some(at) if at < self.bytes => &self.text.rest()[at..self.bytes],
+            Some(at) => &self.end[at - self.bytes..],
         }
-        Ok(())
     }
 }
 
 impl Read for Framed<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.out.len() && !self.is_end {
-            self.find()?;
+        let mut filled = 0;
+        while filled < out.len() {
+            let read = self.rest().read(&mut out[filled..])?;
+            if read == 0 && !self.find()? {
+                break;
+            }
+            self.at += read;
+            filled += read;
         }
-        let read = (&self.out[self.at..]).read(out)?;
-        self.at += read;
-        Ok(read)
+        Ok(filled)
     }
 }
 

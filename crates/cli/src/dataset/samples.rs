@@ -1,5 +1,6 @@
 //! [`Samples`]: the samples of tar archives.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -36,21 +37,21 @@ pub(super) struct Samples {
 }
 
 /// A file of an archive.
-struct Entry {
+struct Entry<'t> {
     kind: EntryType,
-    path: Vec<u8>,
+    path: Cow<'t, [u8]>,
     /// How many bytes its headers and its contents take.
     bytes: usize,
     has_contents: bool,
 }
 
 /// What a text begins with.
-enum First {
+enum First<'t> {
     /// The text does not have all of it.
     More,
     /// A block of zeros.
     End,
-    Entry(Entry),
+    Entry(Entry<'t>),
 }
 
 impl Samples {
@@ -128,7 +129,8 @@ impl Splitter for Samples {
                 return Err(Broken(format!("has `{name}` twice")));
             }
             if self.at == 0 {
-                self.key = key.to_vec();
+                self.key.clear();
+                self.key.extend_from_slice(key);
             }
             self.parts.push(part.to_vec());
             self.at += entry.bytes;
@@ -155,7 +157,7 @@ fn is_zero(block: &[u8]) -> bool {
 }
 
 /// The first file of a text, with the headers that stand before it.
-fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
+fn first(text: &[u8], is_end: bool) -> Result<First<'_>, Broken> {
     let cut_short = || Broken("is cut short within a header".to_owned());
     let more = || if is_end { Err(cut_short()) } else { Ok(First::More) };
     let (mut at, mut long_path, mut long_bytes) = (0, None, None);
@@ -189,7 +191,7 @@ fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
         let is_extension =
             kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions();
         if !is_extension {
-            let path = long_path.unwrap_or_else(|| header.path_bytes().into_owned());
+            let path = long_path.unwrap_or_else(|| header.path_bytes());
             let has_contents = bytes > 0;
             let bytes = at.checked_add(padded).ok_or_else(|| bad("size"))?;
             return Ok(First::Entry(Entry { kind, path, bytes, has_contents }));
@@ -198,12 +200,12 @@ fn first(text: &[u8], is_end: bool) -> Result<First, Broken> {
             return more();
         };
         if kind.is_gnu_longname() {
-            long_path = Some(contents.strip_suffix(b"\0").unwrap_or(contents).to_vec());
+            long_path = Some(contents.strip_suffix(b"\0").unwrap_or(contents).into());
         } else if kind.is_pax_local_extensions() {
             for extension in PaxExtensions::new(contents) {
                 let extension = extension.map_err(|_| bad("pax extension"))?;
                 match extension.key_bytes() {
-                    b"path" => long_path = Some(extension.value_bytes().to_vec()),
+                    b"path" => long_path = Some(extension.value_bytes().into()),
                     b"size" => {
                         let size = extension.value().ok().and_then(|text| text.parse().ok());
                         long_bytes = Some(size.ok_or_else(|| bad("size"))?);

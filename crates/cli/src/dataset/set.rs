@@ -1,7 +1,7 @@
 //! [`Dataset`]: inputs joined, and their records in another order.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+use std::io::{self, Cursor, ErrorKind, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -20,9 +20,6 @@ use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
 };
 use crate::formats::{Codec, LONGEST_MARK};
-
-/// How much of a compressed file is read at a time.
-const BUFFER: usize = 256 << 10;
 
 /// The most bytes of a header.
 const LONGEST_HEADER: usize = 16 << 20;
@@ -99,7 +96,7 @@ impl<'i> Dataset<'i> {
     /// Looks at the first bytes of all inputs, and at the header of the first.
     ///
     /// A shuffle takes about so much memory, and on top of it what codecs take, which is some tens
-    /// of megabytes for each thread, unless a file was compressed in an unusual way, and about four
+    /// of megabytes for each thread, unless a file was compressed in an unusual way, and one to two
     /// times its longest record for each thread that reads.
     ///
     /// # Errors
@@ -182,7 +179,8 @@ impl<'i> Dataset<'i> {
         let notes = Notes::default();
         let reading = Reading { set: self, kept: &[], notes: &notes, watch };
         let held: usize = self.inputs.iter().map(|one| one.input.held()).sum();
-        let keep = Keep::new(self.inputs.len(), (self.memory / 4).saturating_sub(held));
+        let sizes = self.inputs.iter().map(|one| one.input.bytes());
+        let keep = Keep::new(sizes, (self.memory / 4).saturating_sub(held));
         let visit = |part, chunk: &[u8]| keep.push(part, chunk);
         let counts = self.shuffler().count_parts(&reading, self.inputs.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
@@ -289,7 +287,7 @@ impl<'i> Dataset<'i> {
         let splitter = self.form.records.splitter(&self.names, ends);
         // A record has its length before it.
         let most = self.shuffler().longest_item().saturating_sub(FRAME);
-        Ok(Box::new(Framed { text, splitter, notes, most, records: 0, out: added, at: 0, is_end }))
+        Ok(Box::new(Framed::new(text, splitter, notes, most)))
     }
 }
 
@@ -323,7 +321,7 @@ fn decoded<'a>(
     watch: &'a dyn Watch,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
     let file = Watched { reader: input.open()?, watch };
-    codec.decoder(BufReader::with_capacity(BUFFER, file))
+    codec.decoder(file)
 }
 
 /// The error of an input that is not what it should be.
@@ -381,8 +379,11 @@ struct Keep {
 }
 
 impl Keep {
-    fn new(inputs: usize, memory: usize) -> Self {
-        let texts = (0..inputs).map(|_| Mutex::new(Some(Vec::new()))).collect();
+    /// Inputs of these sizes. One that is larger than the memory as it is, encoded or not, is not
+    /// kept at all.
+    fn new(sizes: impl Iterator<Item = u64>, memory: usize) -> Self {
+        let fits = |size| size <= memory as u64;
+        let texts = sizes.map(|size| Mutex::new(fits(size).then(Vec::new))).collect();
         Self { texts, left: AtomicUsize::new(memory) }
     }
 

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::compress::Frames;
-use super::{Compression, Records};
+use super::compress::{Frames, Hashed};
+use super::{Codec, Compression, Records};
 use crate::files::{NamedError, Pieces};
 
 /// The files that records are written to, in the order of the records.
@@ -162,14 +163,16 @@ impl Sink for Folder {
 pub(super) struct Writer<'s, S: Sink> {
     shards: &'s Shards,
     ends: Vec<u64>,
-    compression: Compression,
     /// What stands before and behind the records of each shard.
     header: &'s [u8],
     trailer: &'static [u8],
+    /// What is still to be compressed, if anything is.
+    frames: Option<Frames>,
+    /// How many shards were begun, and how many bytes the last of them has.
+    begun: usize,
+    bytes: u64,
     sink: &'s mut S,
-    memory: usize,
-    open: Option<Frames<S::File>>,
-    /// All shards but the open one that were begun.
+    file: Option<Hashed<S::File>>,
     written: Vec<WrittenShard>,
 }
 
@@ -181,28 +184,64 @@ impl<'s, S: Sink> Writer<'s, S> {
         memory: usize,
     ) -> Self {
         let (ends, trailer) = (shards.ends(), records.trailer());
-        let (open, written) = (None, Vec::new());
-        Self { shards, ends, compression, header, trailer, sink, memory, open, written }
+        let is_plain = compression.codec() == Codec::Plain;
+        let frames = (!is_plain).then(|| Frames::new(compression, memory));
+        let (file, written) = (None, Vec::new());
+        Self { shards, ends, header, trailer, frames, begun: 0, bytes: 0, sink, file, written }
     }
 
-    /// Ends the open shard, and begins the next.
+    /// Ends the shard that was begun last, and begins the next, if there is one.
     fn next(&mut self) -> io::Result<()> {
-        self.end()?;
-        if let Some(shard) = self.shards.list.get(self.written.len()) {
-            let file = self.sink.create(&shard.name)?;
-            let mut file = Frames::new(file, self.compression, self.memory);
-            file.write_all(self.header)?;
-            self.open = Some(file);
+        if self.begun > 0 {
+            self.put(self.trailer)?;
+            let bytes = mem::take(&mut self.bytes);
+            match &mut self.frames {
+                Some(frames) => frames.end(bytes),
+                None => self.append(b"", Some(bytes))?,
+            }
+        }
+        self.begun += 1;
+        if self.begun <= self.shards.list.len() { self.put(self.header) } else { Ok(()) }
+    }
+
+    /// More bytes of the shard that was begun last.
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len() as u64;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let Some(frames) = &mut self.frames else { return self.append(rest, None) };
+            if frames.are_full() {
+                self.compress()?;
+            } else {
+                rest = &rest[frames.push(rest)..];
+            }
         }
         Ok(())
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        let Some(mut file) = self.open.take() else { return Ok(()) };
-        let Shard { name, records } = self.shards.list[self.written.len()].clone();
-        file.write_all(self.trailer)?;
-        let (file, sum) = file.finish()?;
-        let (bytes, plain_bytes, sha256) = (sum.bytes, sum.plain_bytes, sum.hash);
+    /// Compresses what is whole and writes it.
+    fn compress(&mut self) -> io::Result<()> {
+        let Some(frames) = &mut self.frames else { return Ok(()) };
+        let frames = frames.take()?;
+        frames.into_iter().try_for_each(|(frame, bytes)| self.append(&frame, bytes))
+    }
+
+    /// More of the file that is written, which ends with it if the number of its bytes before they
+    /// were compressed is known.
+    fn append(&mut self, part: &[u8], plain_bytes: Option<u64>) -> io::Result<()> {
+        let Shard { name, records } = &self.shards.list[self.written.len()];
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => Hashed::new(self.sink.create(name)?),
+        };
+        file.write_all(part)?;
+        let Some(plain_bytes) = plain_bytes else {
+            self.file = Some(file);
+            return Ok(());
+        };
+        file.flush()?;
+        let (file, bytes, sha256) = file.finish();
+        let (name, records) = (name.clone(), *records);
         let shard = WrittenShard { name, records, bytes, plain_bytes, sha256 };
         self.sink.commit(file, &shard)?;
         self.written.push(shard);
@@ -211,9 +250,10 @@ impl<'s, S: Sink> Writer<'s, S> {
 
     /// Ends the last shard, and returns all of them.
     pub(super) fn finish(mut self) -> io::Result<Vec<WrittenShard>> {
-        while self.written.len() < self.shards.list.len() {
+        while self.begun <= self.shards.list.len() {
             self.next()?;
         }
+        self.compress()?;
         Ok(self.written)
     }
 }
@@ -224,13 +264,10 @@ impl<S: Sink> Pieces for Writer<'_, S> {
     }
 
     fn write(&mut self, piece: usize, items: &[u8]) -> io::Result<()> {
-        while self.written.len() < piece || self.open.is_none() {
+        while self.begun <= piece {
             self.next()?;
         }
-        match &mut self.open {
-            Some(file) => file.write_all(items),
-            None => Err(io::ErrorKind::InvalidInput.into()),
-        }
+        self.put(items)
     }
 }
 

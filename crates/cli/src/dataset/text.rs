@@ -1,6 +1,6 @@
 //! [`Text`]: what was read of an input and not used yet.
 
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 
 use super::records::{Broken, Found, Splitter};
 
@@ -10,8 +10,11 @@ const STEP: usize = 256 << 10;
 /// What was read of an input and not used yet.
 pub(super) struct Text<'i> {
     source: Box<dyn Read + Send + 'i>,
+    /// Room for what is read.
     bytes: Vec<u8>,
+    /// Where in it is what was read and not used.
     at: usize,
+    end: usize,
     is_end: bool,
     /// How many things were skipped.
     skipped: u64,
@@ -19,12 +22,12 @@ pub(super) struct Text<'i> {
 
 impl<'i> Text<'i> {
     pub(super) fn new(source: Box<dyn Read + Send + 'i>) -> Self {
-        Self { source, bytes: Vec::new(), at: 0, is_end: false, skipped: 0 }
+        Self { source, bytes: Vec::new(), at: 0, end: 0, is_end: false, skipped: 0 }
     }
 
     /// What was read and not used.
     pub(super) fn rest(&self) -> &[u8] {
-        &self.bytes[self.at..]
+        &self.bytes[self.at..self.end]
     }
 
     /// Whether there is no more to read.
@@ -44,10 +47,28 @@ impl<'i> Text<'i> {
 
     /// Reads some more.
     pub(super) fn read_more(&mut self) -> io::Result<()> {
-        self.bytes.drain(..self.at);
-        self.at = 0;
-        let read = self.source.by_ref().take(STEP as u64).read_to_end(&mut self.bytes)?;
-        self.is_end = read < STEP;
+        if self.at > 0 {
+            self.bytes.copy_within(self.at..self.end, 0);
+            (self.at, self.end) = (0, self.end - self.at);
+        }
+        let room = self.end + STEP;
+        if self.bytes.len() < room {
+            // A long record should take little more than its bytes, and not be copied too often.
+            let room = room.max(self.bytes.len() / 8 * 9);
+            self.bytes.try_reserve_exact(room - self.bytes.len())?;
+            self.bytes.resize(room, 0);
+        }
+        let end = self.end + STEP;
+        while self.end < end && !self.is_end {
+            match self.source.read(&mut self.bytes[self.end..end]) {
+                Ok(read) => {
+                    self.end += read;
+                    self.is_end = read == 0;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
         Ok(())
     }
 
@@ -64,7 +85,7 @@ impl<'i> Text<'i> {
                 splitter.finish().map_err(|broken| said(&broken, number))?;
                 return Ok(None);
             }
-            match splitter.find(&self.bytes[self.at..], self.is_end) {
+            match splitter.find(self.rest(), self.is_end) {
                 Ok(Found::Record { bytes, end }) if bytes + end.len() <= most => {
                     return Ok(Some((bytes, end)));
                 }
@@ -86,4 +107,20 @@ impl<'i> Text<'i> {
 /// What is said of a record.
 fn said(broken: &Broken, number: u64) -> io::Error {
     io::Error::other(format!("record {number} {broken}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Records;
+    use super::*;
+
+    #[test]
+    fn a_long_record_takes_little_more_than_its_bytes() {
+        let long = [&vec![b'x'; 5 << 20][..], b"#"].concat();
+        let mut text = Text::new(Box::new(&long[..]));
+        let mut splitter = Records::Separated(b"#".to_vec()).splits();
+        let found = text.find(&mut *splitter, long.len(), 1).unwrap();
+        assert_eq!(found, Some((long.len(), Vec::new())));
+        assert!(text.bytes.capacity() < long.len() / 4 * 5, "{}", text.bytes.capacity());
+    }
 }

@@ -10,6 +10,9 @@ const CHUNK: usize = 4 << 20;
 const BLOCK: usize = 1 << 20;
 const LEAST_BLOCK: usize = 16 << 10;
 
+/// About how many blocks a bucket has, if there is memory for larger ones.
+const BLOCKS: u64 = 8;
+
 /// What a bucket takes in memory when it is put in order, unless memory is smaller. All of it is
 /// gone through in random order, so it should fit a core's caches. For 10^8 records of 8 bytes,
 /// buckets of 4, 8, 16, 32 and 64 MiB took 1.9, 2.1, 2.4, 3.9 and 5.1 seconds of processor time in
@@ -73,7 +76,11 @@ impl Budget {
             shift += 1;
         }
         let buckets = last_bucket(width, shift) + 1;
-        let block = (self.memory as u64 / 2 / buckets).clamp(1, BLOCK as u64) as usize;
+        // The system has to provide whatever is used here, and that takes as long as to copy it. So
+        // blocks take an eighth of what is stored, and no more.
+        let most = (self.memory as u64 / 2 / buckets).min(BLOCK as u64);
+        let wanted = (bytes / buckets / BLOCKS).max(LEAST_BLOCK as u64);
+        let block = wanted.min(most).max(1) as usize;
         Split { shift, buckets, block }
     }
 }
@@ -103,6 +110,8 @@ mod tests {
                         assert_eq!((width - 1) >> split.shift, split.buckets - 1);
                         assert!(split.buckets >= least.min(width), "{memory} {width} {split:?}");
                         assert!(split.block > 0);
+                        let each = bytes / split.buckets / BLOCKS;
+                        assert!(split.block as u64 <= each.max(LEAST_BLOCK as u64));
                         let blocks = split.block as u64 * split.buckets;
                         assert!(blocks <= memory as u64 / 2 || split.block == 1);
                     }

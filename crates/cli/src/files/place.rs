@@ -18,6 +18,10 @@ use super::room::{reserve, resize};
 use super::store::Store;
 use super::watch::Watch;
 
+/// The most buckets of a round for each thread: enough that threads that are faster, or not
+/// writing, can do more. More of them would only take memory.
+const BUCKETS_PER_THREAD: usize = 4;
+
 /// An offset that no item has.
 const NONE: u32 = u32::MAX;
 
@@ -107,6 +111,7 @@ impl<'a, S: Store> Placer<'a, S> {
     /// that does not fit by itself is split.
     fn next_round(&mut self, left: &mut Vec<Bucket>) -> Result<Vec<(u64, Bucket)>, FilesError> {
         let room = self.job.budget.round();
+        let most = BUCKETS_PER_THREAD * rayon::current_num_threads();
         let (mut round, mut sum) = (Vec::new(), 0_u64);
         while let Some(bucket) = left.pop() {
             let cost = bucket_cost(bucket.bytes, width(&bucket), bucket.item_bytes());
@@ -117,7 +122,7 @@ impl<'a, S: Store> Placer<'a, S> {
                 continue;
             }
             sum = sum.saturating_add(cost);
-            if sum > room && !round.is_empty() {
+            if (sum > room || round.len() == most) && !round.is_empty() {
                 left.push(bucket);
                 break;
             }

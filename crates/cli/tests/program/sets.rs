@@ -1,7 +1,7 @@
 //! Data sets: folders, compressed files, records of other kinds, and shards.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -564,4 +564,34 @@ fn parallel_files_may_be_compressed() {
     folder.write("r2.fq.gz", compressed(1, &reads(2)[1..].concat()));
     let complaint = folder.complaint(&options, b"");
     assert_eq!(complaint, "bshuf: r2.fq.gz: has 299 lines, and r1.fq.gz has 300");
+}
+
+/// What a thread has given back is there for the others: no thread has memory of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn little_memory_is_enough_for_all_threads() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    let text = numbered(400_000);
+    for number in 0..8 {
+        folder.write(&format!("in/{number}.zst"), compressed(2, &text));
+    }
+    let mut command = Command::new(program());
+    command.args(["-q", "--memory", "16M", "--compress", "none", "in"]);
+    let mut child = folder.spawn(command.env("RAYON_NUM_THREADS", "1"));
+    let mut stdout = child.stdout.take().unwrap();
+    // What is left is more than a pipe holds, so that the program is still there.
+    let mut output = vec![0; 8 * text.len() - (1 << 20)];
+    stdout.read_exact(&mut output).unwrap();
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    stdout.read_to_end(&mut output).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(output.len(), 8 * text.len());
+    let kib = |name: &str| -> u64 {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    };
+    // The system has the program itself in memory, too.
+    let peak = kib("VmHWM:") - kib("RssFile:");
+    assert!(peak < 20 << 10, "{peak} KiB");
 }
