@@ -1,6 +1,7 @@
 // The functions of the WebAssembly module in plain JavaScript, for engines that have no WebAssembly
 // or do not allow it: js/wasm/src, with the reference in place of the library. The values are the
-// same, and are computed some ten times more slowly, or a hundred times beyond 2^32.
+// same. A shuffle takes twice the time, and a single place ten times or, in an order of more than
+// 2^32 items, forty times.
 
 import type { Bijection, Narrow } from "../reference/src/families.ts";
 import { Standard } from "../reference/src/families.ts";
