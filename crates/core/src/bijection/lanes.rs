@@ -164,21 +164,26 @@ impl<L: Lanes, M: Index> Run<'_, L, M> {
     pub fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, mut first, out } = self;
         let mut points = [L::Point::ZERO; BLOCK];
-        for values in out.chunks_mut(BLOCK) {
-            if values.len() < FEW {
-                for (value, k) in values.iter_mut().zip(0..) {
-                    let point = first.further(L::Point::truncate(k));
-                    *value = M::truncate(lanes.evaluate_one(point).extend());
-                }
-                return;
-            }
+        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
+        for block in blocks {
             count_from(first, &mut points);
-            // The only place: it is a lot of code, which is inlined.
             lanes.evaluate::<LARGE>(&mut points);
-            for (value, point) in values.iter_mut().zip(&points) {
+            for (value, point) in block.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }
             first = first.further(L::Point::truncate(BLOCK as u64));
+        }
+        if rest.len() < FEW {
+            for (value, k) in rest.iter_mut().zip(0..) {
+                *value =
+                    M::truncate(lanes.evaluate_one(first.further(L::Point::truncate(k))).extend());
+            }
+        } else {
+            count_from(first, &mut points);
+            lanes.evaluate::<LARGE>(&mut points);
+            for (value, point) in rest.iter_mut().zip(&points) {
+                *value = M::truncate(point.extend());
+            }
         }
     }
 }
@@ -216,19 +221,27 @@ impl<L: Lanes, M: Index> Each<'_, L, M> {
     pub fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, values } = self;
         let mut points = [L::Point::ZERO; BLOCK];
-        for values in values.chunks_mut(BLOCK) {
-            if values.len() < FEW {
-                for value in values {
-                    let point = L::Point::truncate(value.extend());
-                    *value = M::truncate(lanes.evaluate_one(point).extend());
-                }
-                return;
-            }
-            for (point, value) in points.iter_mut().zip(&*values) {
+        let (blocks, rest) = values.as_chunks_mut::<BLOCK>();
+        for block in blocks {
+            for (point, value) in points.iter_mut().zip(&*block) {
                 *point = L::Point::truncate(value.extend());
             }
             lanes.evaluate::<LARGE>(&mut points);
-            for (value, point) in values.iter_mut().zip(&points) {
+            for (value, point) in block.iter_mut().zip(&points) {
+                *value = M::truncate(point.extend());
+            }
+        }
+        if rest.len() < FEW {
+            for value in rest {
+                *value =
+                    M::truncate(lanes.evaluate_one(L::Point::truncate(value.extend())).extend());
+            }
+        } else {
+            for (point, value) in points.iter_mut().zip(&*rest) {
+                *point = L::Point::truncate(value.extend());
+            }
+            lanes.evaluate::<LARGE>(&mut points);
+            for (value, point) in rest.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }
         }
