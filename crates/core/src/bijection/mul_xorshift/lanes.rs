@@ -152,7 +152,6 @@ mod tests {
     use super::*;
     use crate::bijection::Bijection;
     use crate::bijection::lanes::check;
-    use crate::bijection::traits::EngineHooks;
 
     fn check_in<L: Vectored, const ROUNDS: usize>(cipher: &MulXorshift<ROUNDS>) {
         // The largest length for which a run's end still fits a word.
@@ -176,26 +175,6 @@ mod tests {
                 check_in::<u32, ROUNDS>(&cipher);
             }
             check_in::<u64, ROUNDS>(&cipher);
-        }
-    }
-
-    /// Nobody asks for such values, and no vectors are compiled for them.
-    #[test]
-    fn words_that_do_not_hold_a_value_get_its_low_bits() {
-        for bits in [17, 33, 40] {
-            let cipher = MulXorshift::<2>::new(bits, [3, 5], [7, 1 << (bits - 1)]).unwrap();
-            let values: Vec<u64> = (5..25).map(|point| cipher.forward(point)).collect();
-            let mut narrow = [0_u16; 20];
-            cipher.forward_run_u16(5, &mut narrow);
-            assert!(narrow.into_iter().eq(values.iter().map(|&value| value as u16)));
-            let mut words = [0_u32; 20];
-            cipher.forward_run_u32(5, &mut words);
-            assert!(words.into_iter().eq(values.iter().map(|&value| value as u32)));
-            let mut points: [u32; 20] = core::array::from_fn(|k| k as u32 + 5);
-            cipher.forward_each_u32(&mut points);
-            assert_eq!(points, words);
-            cipher.inverse_run_u32(5, &mut points);
-            assert!(points.into_iter().zip(5..).all(|(slot, x)| slot == cipher.inverse(x) as u32));
         }
     }
 

@@ -18,53 +18,21 @@ use crate::word::{Index, Word};
 
 impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
-        let wide = first.widen();
+        let first = first.widen();
         match self.bits {
-            ..=16 => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), wide, out),
-            17..=32 if const { holds::<M>(u32::BITS) } => {
-                run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), wide, out);
-            }
-            33.. if const { holds::<M>(u64::BITS) } => {
-                run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), wide, out);
-            }
-            _ => {
-                let mut point = first;
-                for value in out {
-                    *value = self.truncated::<INVERSE, M>(point);
-                    point = point.wrapping_add(N::ONE);
-                }
-            }
+            ..=16 => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
+            17..=32 => run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), first, out),
+            33.. => run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), first, out),
         }
     }
 
     fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
         match self.bits {
             ..=16 => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
-            17..=32 if const { holds::<M>(u32::BITS) } => {
-                each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values);
-            }
-            33.. if const { holds::<M>(u64::BITS) } => {
-                each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values);
-            }
-            _ => {
-                for value in values {
-                    *value = self.truncated::<INVERSE, M>(N::wrap(value.extend()));
-                }
-            }
+            17..=32 => each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values),
+            33.. => each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values),
         }
     }
-
-    /// The value at a point, in a word that the domain does not fit. Nobody asks for that, so it
-    /// needs no vectors.
-    fn truncated<const INVERSE: bool, M: Index>(&self, point: N) -> M {
-        let value = if INVERSE { self.slot(point) } else { self.value(point) };
-        M::truncate(value.widen())
-    }
-}
-
-/// Whether a word has so many bits. Where it has fewer, no code is compiled for wider lanes.
-const fn holds<M>(bits: u32) -> bool {
-    size_of::<M>() * 8 >= bits as usize
 }
 
 impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
