@@ -39,11 +39,6 @@ enum Kind {
 pub trait SimdKernel {
     type Output;
 
-    /// Whether AVX-512 makes other code of it than AVX2. Where it does not, as for items that are
-    /// moved one by one, no more code is compiled for that level.
-    #[cfg(target_arch = "x86_64")]
-    const USES_AVX512: bool = true;
-
     /// Whether [`run_vbmi2`](Self::run_vbmi2) is other code than [`run_avx512`](Self::run_avx512).
     /// Where it is not, no more code is compiled for that level.
     #[cfg(target_arch = "x86_64")]
@@ -187,10 +182,6 @@ impl SimdLevel {
             // the other features of `run_avx2`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { run_avx2(kernel) },
-            // SAFETY: `Kind::Avx512` and `Kind::Vbmi2` are only constructed after the machine was
-            // found to have AVX-512, whose features include AVX2, and the others of `run_avx2`.
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 | Kind::Vbmi2 if !K::USES_AVX512 => unsafe { run_avx2(kernel) },
             // SAFETY: `Kind::Vbmi2` is only constructed after the machine was found to have all
             // features of `run_vbmi2`.
             #[cfg(target_arch = "x86_64")]
