@@ -1,11 +1,14 @@
-// Builds the package: dist/bijective_shuffle.wasm by Cargo, dist/*.js by TypeScript, and the page of
-// one file, dist/page/index.html. `node build.mjs --no-page` leaves the page out.
+// Builds the package: dist/bijective_shuffle.wasm by Cargo, dist/*.js by TypeScript, dist/plain.js of
+// the reference, the vectors, and the page of one file, dist/page/index.html. `node build.mjs
+// --no-page` leaves the page out.
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+
+import { build } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const run = (command, args, env = {}) =>
@@ -51,16 +54,16 @@ for (const name of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
   const types = readFileSync(join(dist, name), "utf8");
   writeFileSync(join(dist, name), types.replaceAll(/(from "\.\/\w+)\.ts"/g, '$1.js"'));
 }
+const together = { absWorkingDir: here, bundle: true, format: "esm", target: "es2022" };
+run("npx", ["tsc", "-p", "plain"]);
+await build({ ...together, entryPoints: ["plain/plain.ts"], outfile: "dist/plain.js" });
+cpSync(join(here, "..", "crates", "vectors", "data"), join(dist, "vectors"), { recursive: true });
 if (!process.argv.includes("--no-page")) {
   run("npx", ["tsc", "-p", "page"]);
-  const { build } = await import("esbuild");
   const bundled = await build({
-    absWorkingDir: here,
+    ...together,
     entryPoints: ["page/page.ts"],
-    bundle: true,
     minify: true,
-    format: "esm",
-    target: "es2022",
     loader: { ".wasm": "binary" },
     write: false,
   });

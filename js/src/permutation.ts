@@ -45,7 +45,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
       seed === PARTS ? (options as Parts<N>) : make(false, length, seed, options as Options);
     const { order, isWalk } = this.#parts;
     const isAtHand = isWalk || (this.#length & (this.#length - 1n)) === 0n;
-    this.#isTooLong = !isAtHand && this.#length > MOST_INDEXED;
+    this.#isTooLong = !isAtHand && this.#length > (wasm.mostIndexed ?? MOST_INDEXED);
     this.#order = new Handle(this, order, wasm.order_free);
   }
 

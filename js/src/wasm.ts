@@ -1,8 +1,10 @@
 // The WebAssembly module: all that knows its functions and its memory.
 
-/** The functions of js/wasm/src/lib.rs. */
+/** The functions of js/wasm/src/lib.rs, and of js/plain, which stands in where they cannot be had. */
 export interface Exports {
   readonly memory: WebAssembly.Memory;
+  /** The longest order of a shuffle in which single places are looked up, if not the module's. */
+  readonly mostIndexed?: bigint;
   buffer(): number;
   order(isWalk: number, length: bigint, isKey: number): number;
   order_inverse(order: number): number;
@@ -34,7 +36,12 @@ let narrow = new Uint32Array(0);
 /** Starts with a module's code. */
 export async function start(code: BufferSource): Promise<void> {
   const { instance } = await WebAssembly.instantiate(code, {});
-  wasm = instance.exports as unknown as Exports;
+  startWith(instance.exports as unknown as Exports);
+}
+
+/** Starts with the functions. */
+export function startWith(functions: Exports): void {
+  wasm = functions;
   address = wasm.buffer();
 }
 

@@ -1,5 +1,6 @@
 // Compiles the tests, and runs them in Node and, where there is Chromium, in a browser without a
-// window; then the page. `node test/run.mjs --no-browser` leaves the browser out.
+// window, each with WebAssembly and without; then the page. `node test/run.mjs --no-browser` leaves
+// the browser out.
 
 import { execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -17,10 +18,22 @@ const chapters = () =>
       .map((name) => [name.replace(".json", ""), JSON.parse(readFileSync(join(data, name)))]),
   );
 
+/** Runs the tests in this process, which `--plain` takes WebAssembly from. */
+async function inNode(isPlain) {
+  if (isPlain) delete globalThis.WebAssembly;
+  const { check } = await import("./build/test/cases.js");
+  const { wasm } = await import("../dist/wasm.js");
+  const name = isPlain ? "Node without WebAssembly" : `Node ${process.version}`;
+  console.log(`${name}: ${check(chapters(), wasm, isPlain)} checks`);
+}
+
+if (process.argv.includes("--plain")) {
+  await inNode(true);
+  process.exit();
+}
 execFileSync("npx", ["tsc", "-p", "test"], { cwd: root, stdio: "inherit" });
-const { check } = await import("./build/test/cases.js");
-const { wasm } = await import("../dist/wasm.js");
-console.log(`Node ${process.version}: ${check(chapters(), wasm.memory)} checks`);
+await inNode(false);
+execFileSync(process.execPath, [fileURLToPath(import.meta.url), "--plain"], { stdio: "inherit" });
 
 const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".html": "text/html" };
 
@@ -31,7 +44,9 @@ const say = (text) => fetch("/result", { method: "POST", body: text });
 try {
   const { check } = await import("/test/build/test/cases.js");
   const { wasm } = await import("/dist/wasm.js");
-  await say("passed " + check(await (await fetch("/vectors")).json(), wasm.memory) + " checks");
+  const isPlain = location.pathname === "/plain";
+  const vectors = await (await fetch("/vectors")).json();
+  await say("passed " + check(vectors, wasm, isPlain) + " checks");
 } catch (error) {
   await say("failed: " + error.stack);
 }
@@ -58,10 +73,19 @@ function inBrowser(program, path) {
         return;
       }
       const file = join(root, normalize(pathname));
-      const answer = { "/": () => TEST, "/page": page, "/vectors": () => JSON.stringify(chapters()) }[pathname];
+      const answer = {
+        "/": () => TEST,
+        "/plain": () => TEST,
+        "/page": page,
+        "/vectors": () => JSON.stringify(chapters()),
+      }[pathname];
       if (answer === undefined && !existsSync(file)) {
         response.writeHead(404).end();
         return;
+      }
+      // A policy that allows scripts, and no WebAssembly.
+      if (pathname === "/plain") {
+        response.setHeader("content-security-policy", "script-src 'self' 'unsafe-inline'");
       }
       response.setHeader("content-type", TYPES[extname(pathname) || ".html"] ?? "application/json");
       response.end(answer?.() ?? readFileSync(file));
@@ -96,6 +120,7 @@ if (process.argv.includes("--no-browser") || program === undefined) {
   console.log("Skipped: the browser.");
 } else {
   console.log(`${program}: ${await inBrowser(program, "/")}`);
+  console.log(`${program} without WebAssembly: ${await inBrowser(program, "/plain")}`);
   if (existsSync(join(root, "dist/page/index.html"))) {
     console.log(`the page: ${await inBrowser(program, "/page")}`);
   }

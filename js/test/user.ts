@@ -1,6 +1,8 @@
-// A user's program: compiled by `tsc --strict` against the packed package, and run.
+// A user's program: compiled by `tsc --strict` against the packed package, and run with WebAssembly
+// and without.
 
 import { Ids, type Item, Permutation, Sampler, sample, shuffle, unshuffle } from "bijective-shuffle";
+import vectors from "bijective-shuffle/vectors/07-walk.json" with { type: "json" };
 
 const words: string[] = shuffle(["zero", "one", "two", "three"], 42);
 const floats: Float64Array = unshuffle(shuffle(new Float64Array(9), 1), 1);
@@ -31,4 +33,16 @@ const expected = "[[4,0,6,9,1,7,5,3,8,2],4,[[4,9],[5,2]],5,2,7,9]";
 if (said !== expected || back !== 10n ** 15n - 1n || typeof refused === typeof frozen === false) {
   throw new Error(`${said} should be ${expected}`);
 }
-console.log("a user's program has the right values");
+
+// The vectors are in the package.
+let passed = 0;
+for (const { length, seed, places, items: expected } of vectors.cases.places) {
+  if (!/^[0-9]{1,19}$/.test(seed)) continue;
+  const p = Permutation.walk(BigInt(length), BigInt(seed));
+  const found = places.map((place) => p.at(BigInt(place)));
+  if (found.join() !== expected.map(BigInt).join()) throw new Error(`${found} are not ${expected}`);
+  passed++;
+}
+if (passed === 0) throw new Error("there are no vectors");
+const engine = "WebAssembly" in globalThis ? "WebAssembly" : "plain JavaScript";
+console.log(`a user's program has the right values by ${engine}`);

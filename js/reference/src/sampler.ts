@@ -48,6 +48,10 @@ export class Sampler {
     this.#order = orders(length, atEpoch(seed, 0n));
   }
 
+  get epoch(): bigint {
+    return this.#epoch;
+  }
+
   get consumed(): bigint {
     return this.#consumed;
   }
@@ -61,10 +65,19 @@ export class Sampler {
     this.setEpoch((this.#epoch + 1n) & M64);
   }
 
+  /** The steps of a whole epoch. */
+  steps(): bigint {
+    return this.#stepsOf(this.#length);
+  }
+
   /** The steps that are left in the epoch. */
   stepsLeft(): bigint {
+    return this.#stepsOf(this.#length - this.#consumed);
+  }
+
+  #stepsOf(left: bigint): bigint {
     const { ranks, batch, tail } = this.#by;
-    const [left, whole] = [this.#length - this.#consumed, ranks * batch];
+    const whole = ranks * batch;
     return tail === "drop" ? left / whole : (left + whole - 1n) / whole;
   }
 

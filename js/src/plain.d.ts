@@ -1,0 +1,5 @@
+// js/plain, which the build makes one file of.
+
+import type { Exports } from "./wasm.ts";
+
+export function plain(room: number): Exports;
