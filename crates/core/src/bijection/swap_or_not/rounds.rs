@@ -105,31 +105,48 @@ impl BitSource {
             let [bit, sum, name] = [bit, sum & mask, name | name << ROUNDS].map(P::wrap);
             for lane in 0..LANES {
                 let is_set = points[lane] & bit != P::ZERO;
-                names[lane] = names[lane] ^ if is_set { name } else { P::ZERO };
-                firsts[lane] = firsts[lane] ^ if is_set { sum } else { P::ZERO };
+                names[lane] = names[lane] ^ if_set(is_set, name);
+                firsts[lane] = firsts[lane] ^ if_set(is_set, sum);
             }
         }
         let (counter, salt) = (u64::from(level.width << 24 | number), u64::from(self.salt));
-        let firsts = firsts.map(Word::widen);
-        let mut words: Counters<LANES> =
-            [firsts, firsts.map(|first| first >> 32), [counter; LANES], [salt; LANES]];
+        let mut words: Counters<LANES> = [[0; LANES], [0; LANES], [counter; LANES], [salt; LANES]];
+        // A loop: the functions of arrays may be compiled apart.
+        for lane in 0..LANES {
+            words[0][lane] = firsts[lane].widen();
+            words[1][lane] = firsts[lane].widen() >> 32;
+        }
         encrypt(self.key, &mut words);
         let last = P::wrap(level.last);
         for step in 0..ROUNDS {
             let round = if INVERSE { ROUNDS - 1 - step } else { step };
             let (key, words) = (P::wrap(batch.keys[round] & mask), &words[round / 2]);
             let swapped = P::wrap((1 | 1 << ROUNDS) << round);
-            let first_bit = round % 2 * 16;
+            let above = P::wrap(u64::from(P::BITS) - 16 - round as u64 % 2 * 16);
             for lane in 0..LANES {
-                // The other four bits of the name say which of the round's sixteen pairs it is.
-                let pair = names[lane] >> (round + 1) & P::wrap(15);
+                // The other four bits of the name say which of the round's sixteen pairs it is. So
+                // many bits are above the pair's own.
+                let above = above | !(names[lane] >> (round + 1)) & P::wrap(15);
+                let top = P::wrap(words[lane]) << above.widen() as usize >> (P::BITS as usize - 1);
                 // A point whose partner is not in the domain stays.
-                let is_inside = P::wrap(u64::from(points[lane] ^ key <= last));
-                let swaps = P::wrap(words[lane]) >> pair.widen() as usize >> first_bit & is_inside;
-                let swaps = P::ZERO.wrapping_sub(swaps);
+                let swaps = if_set(points[lane] ^ key <= last, P::ZERO.wrapping_sub(top));
                 points[lane] = points[lane] ^ key & swaps;
                 names[lane] = names[lane] ^ swapped & swaps;
             }
         }
+    }
+}
+
+/// A word or 0. There are lanes of 32 bits with AVX-512 alone, for which the compiler makes the
+/// second form a store of some lanes, and then waits to load all of them. For others it makes the
+/// first one half as fast.
+#[inline(always)]
+fn if_set<P: Word>(is_set: bool, word: P) -> P {
+    if P::BITS == u32::BITS {
+        word & if is_set { P::MAX } else { P::ZERO }
+    } else if is_set {
+        word
+    } else {
+        P::ZERO
     }
 }
