@@ -1,6 +1,6 @@
 //! [`Strategy`]: how the CPU engine moves items, and what decides it.
 //!
-//! `Workspace::reorder_at_once` finds out whether the items are too many for the caches (`is_far`
+//! `Workspace::reorder_words` finds out whether the items are too many for the caches (`is_far`
 //! in `tuning.rs`) and asks here for the ways to try. Whether one of them serves a
 //! permutation and its items is for that one to say: [`Sorting::new`], [`InPlace::new`]. Up to 256
 //! items by a seed have an order of their own, in `exact.rs`.

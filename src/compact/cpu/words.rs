@@ -4,14 +4,15 @@
 //! engine is compiled for a few words, and not again for each type: a program that shuffles `u64`,
 //! `f64`, `Box` and `usize` contains it once.
 //!
-//! Where generic code is shared between crates, as it is without optimisation, [`compiled`] makes
-//! the library contain it for the usual words, and those who depend on it need not compile it.
+//! Where generic code is shared between crates, as it is without optimisation, the
+//! library contains it for the usual words (`compiled` in `slices.rs`), and those who depend on it
+//! need not compile it.
 
 use core::mem::MaybeUninit;
 use core::slice;
 
-/// Calls with items, a slice or several of one type `T`, as slices of words of their shape. Items
-/// of other shapes are passed as they are. `$cast` is [`words`] or [`words_mut`].
+/// Calls what moves items with slices of words of their shape in place of slices of their type.
+/// Items of other shapes are passed as they are. `$cast` is [`words`] or [`words_mut`].
 macro_rules! as_words {
     ($type:ident, $($items:ident by $cast:ident),+ => $call:expr) => {
         as_words!(@ $type, [u8] [u16] [u32] [u64] [[u64; 2]] [[u64; 3]], $($items by $cast),+ => $call)
@@ -21,7 +22,12 @@ macro_rules! as_words {
     };
     (@@ $type:ident, [$word:ty] $([$words:ty])*, [$($items:ident by $cast:ident),+], $call:expr) => {
         if const { $crate::compact::cpu::words::are_alike::<$type, $word>() } {
-            $(let $items = $crate::compact::cpu::words::$cast::<$type, $word>($items);)+
+            $(
+                // SAFETY: the engine moves the items, or overwrites them with copies of others.
+                #[allow(unused_unsafe, reason = "only one of the two is unsafe")]
+                let $items =
+                    unsafe { $crate::compact::cpu::words::$cast::<$type, $word>($items) };
+            )+
             $call
         } else {
             as_words!(@@ $type, $([$words])*, [$($items by $cast),+], $call)
@@ -44,10 +50,14 @@ pub(super) fn words<T, W>(items: &[T]) -> &[MaybeUninit<W>] {
     unsafe { slice::from_raw_parts(items.as_ptr().cast(), items.len()) }
 }
 
-/// Items as words of their shape. Who gets them only moves them to one another's places, or
-/// overwrites them with copies of such items.
-pub(super) fn words_mut<T, W>(items: &mut [T]) -> &mut [MaybeUninit<W>] {
+/// Items as words of their shape.
+///
+/// # Safety
+///
+/// When the words are given back, each is one that was there before, whole.
+pub(super) unsafe fn words_mut<T, W>(items: &mut [T]) -> &mut [MaybeUninit<W>] {
     assert!(are_alike::<T, W>());
-    // SAFETY: as in `words`; and the items are borrowed mutably for as long as the words are.
+    // SAFETY: as in `words`; the items are borrowed mutably for as long as the words are, and the
+    // caller promises that all of them are items again afterwards.
     unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast(), items.len()) }
 }
