@@ -238,7 +238,8 @@ impl SwapOrNot {
         for out in out.chunks_mut(TOGETHER) {
             let mut points = [0; TOGETHER];
             let points = &mut points[..out.len()];
-            points.iter_mut().zip(first..).for_each(|(point, value)| *point = value);
+            // Points beyond the domain are not evaluated, and do no harm either.
+            points.iter_mut().zip(0..).for_each(|(point, k)| *point = first.wrapping_add(k));
             self.evaluate::<INVERSE>(SimdLevel::current(), points);
             out.iter_mut().zip(&*points).for_each(|(out, &value)| *out = M::truncate(value));
             first = first.wrapping_add(TOGETHER as u64);
