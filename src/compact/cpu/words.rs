@@ -23,9 +23,9 @@ macro_rules! as_words {
     (@@ $type:ident, [$word:ty] $([$words:ty])*, [$($items:ident by $cast:ident),+], $call:expr) => {
         if const { $crate::compact::cpu::words::are_alike::<$type, $word>() } {
             $(
-                // SAFETY: the engine moves the items, or overwrites them with copies of others.
                 #[allow(unused_unsafe, reason = "only one of the two is unsafe")]
                 let $items =
+                    // SAFETY: the engine moves the items, or overwrites them with copies of others.
                     unsafe { $crate::compact::cpu::words::$cast::<$type, $word>($items) };
             )+
             $call
