@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn the_rounds_in_use_mix_every_bit_and_two_do_not() {
         for Mapped { family, rounds, in_use, draw } in MAPPED {
-            let slots = 5000;
+            let slots = 20_000;
             let p = p_value(&map(draw, slots, 5), slots);
             assert_eq!(p >= 1e-3, in_use, "{family}, {rounds} rounds: {p}");
         }
