@@ -56,6 +56,21 @@ try {
 const page = () => `${readFileSync(join(root, "dist/page/index.html"), "utf8")}
 <script type="module">${readFileSync(join(root, "test/page.js"), "utf8")}</script>`;
 
+/**
+ * Removes a browser's folder, where its other processes may be writing for a moment after it has
+ * ended. (The retries of `rmSync` do not look for what has been written meanwhile.)
+ */
+function remove(folder) {
+  for (let left = 50; ; left--) {
+    try {
+      return rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (left === 0) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    }
+  }
+}
+
 /** Opens a path in the browser, and gives what the page there says. */
 function inBrowser(program, path) {
   return new Promise((resolve, reject) => {
@@ -99,7 +114,7 @@ function inBrowser(program, path) {
       server.close();
       server.closeAllConnections();
       browser.once("exit", () => {
-        rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+        remove(profile);
         then();
       });
       browser.kill();
