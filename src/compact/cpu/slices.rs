@@ -182,7 +182,7 @@ impl Workspace {
     }
 
     /// [`reorder_into_at_once`](Self::reorder_into_at_once) for items that have become words.
-    fn reorder_words_into<T: Copy + Send + Sync>(
+    pub(super) fn reorder_words_into<T: Copy + Send + Sync>(
         &mut self,
         bijection: &dyn Bijection,
         source: &[T],
@@ -290,7 +290,7 @@ impl Workspace {
     }
 
     /// [`reorder_at_once`](Self::reorder_at_once) for items that have become words.
-    fn reorder_words<T: Send>(
+    pub(super) fn reorder_words<T: Send>(
         &mut self,
         bijection: &dyn Bijection,
         items: &mut [T],
@@ -494,30 +494,4 @@ impl<T: Copy + Send + Sync, N: Index> MoveRun<&[T], N> for Scatter<T> {
     fn move_run(&self, items: &[T], indices: &[N]) {
         self.scatter(items, indices);
     }
-}
-
-/// The engine for the usual words, so that the library contains it; see `words.rs`.
-#[cfg(debug_assertions)]
-mod compiled {
-    use super::*;
-
-    type InPlace<W> =
-        fn(&mut Workspace, &dyn Bijection, &mut [MaybeUninit<W>], Direction) -> Result<(), Error>;
-    type Into<W> = fn(
-        &mut Workspace,
-        &dyn Bijection,
-        &[MaybeUninit<W>],
-        &mut [MaybeUninit<W>],
-        Direction,
-    ) -> Result<(), Error>;
-
-    macro_rules! compiled {
-        ($($name:ident $word:ident)+) => {
-            $(#[used]
-            static $name: (InPlace<$word>, Into<$word>) =
-                (Workspace::reorder_words, Workspace::reorder_words_into);)+
-        };
-    }
-
-    compiled!(BYTES u8 HALVES u16 WORDS u32 DOUBLES u64);
 }

@@ -4,9 +4,8 @@
 //! engine is compiled for a few words, and not again for each type: a program that shuffles `u64`,
 //! `f64`, `Box` and `usize` contains it once.
 //!
-//! Where generic code is shared between crates, as it is without optimisation, the
-//! library contains it for the usual words (`compiled` in `slices.rs`), and those who depend on it
-//! need not compile it.
+//! Where generic code is shared between crates, as it is without optimisation, the library contains
+//! the engine for the usual words (`compiled`), and those who depend on it need not compile it.
 
 use core::mem::MaybeUninit;
 use core::slice;
@@ -15,12 +14,11 @@ use core::slice;
 /// Items of other shapes are passed as they are. `$cast` is [`words`] or [`words_mut`].
 macro_rules! as_words {
     ($type:ident, $($items:ident by $cast:ident),+ => $call:expr) => {
-        as_words!(@ $type, [u8] [u16] [u32] [u64] [[u64; 2]] [[u64; 3]], $($items by $cast),+ => $call)
+        as_words!(
+            @ $type, [u8] [u16] [u32] [u64] [[u64; 2]] [[u64; 3]], [$($items by $cast),+], $call
+        )
     };
-    (@ $type:ident, $([$word:ty])+, $($items:ident by $cast:ident),+ => $call:expr) => {
-        as_words!(@@ $type, $([$word])+, [$($items by $cast),+], $call)
-    };
-    (@@ $type:ident, [$word:ty] $([$words:ty])*, [$($items:ident by $cast:ident),+], $call:expr) => {
+    (@ $type:ident, [$word:ty] $([$words:ty])*, [$($items:ident by $cast:ident),+], $call:expr) => {
         if const { $crate::compact::cpu::words::are_alike::<$type, $word>() } {
             $(
                 #[allow(unused_unsafe, reason = "only one of the two is unsafe")]
@@ -30,10 +28,10 @@ macro_rules! as_words {
             )+
             $call
         } else {
-            as_words!(@@ $type, $([$words])*, [$($items by $cast),+], $call)
+            as_words!(@ $type, $([$words])*, [$($items by $cast),+], $call)
         }
     };
-    (@@ $type:ident, , [$($items:ident by $cast:ident),+], $call:expr) => { $call };
+    (@ $type:ident, , [$($items:ident by $cast:ident),+], $call:expr) => { $call };
 }
 pub(super) use as_words;
 
@@ -60,4 +58,33 @@ pub(super) unsafe fn words_mut<T, W>(items: &mut [T]) -> &mut [MaybeUninit<W>] {
     // SAFETY: as in `words`; the items are borrowed mutably for as long as the words are, and the
     // caller promises that all of them are items again afterwards.
     unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast(), items.len()) }
+}
+
+/// The engine for the usual words, so that the library contains it.
+#[cfg(debug_assertions)]
+mod compiled {
+    use core::mem::MaybeUninit;
+
+    use crate::compact::Direction;
+    use crate::{Bijection, Error, Workspace};
+
+    type InPlace<W> =
+        fn(&mut Workspace, &dyn Bijection, &mut [MaybeUninit<W>], Direction) -> Result<(), Error>;
+    type Into<W> = fn(
+        &mut Workspace,
+        &dyn Bijection,
+        &[MaybeUninit<W>],
+        &mut [MaybeUninit<W>],
+        Direction,
+    ) -> Result<(), Error>;
+
+    macro_rules! compiled {
+        ($($name:ident $word:ident)+) => {
+            $(#[used]
+            static $name: (InPlace<$word>, Into<$word>) =
+                (Workspace::reorder_words, Workspace::reorder_words_into);)+
+        };
+    }
+
+    compiled!(BYTES u8 HALVES u16 WORDS u32 DOUBLES u64);
 }

@@ -27,6 +27,9 @@ const EXACT: u64 = 1 << (WINDOW - 1);
 const DEFAULT_BITS: u32 = 40;
 /// The largest exponent that can be asked for.
 const MOST_BITS: u32 = 128;
+/// The most points that are evaluated together: many, since only half of a level's points go on to
+/// the next, and the few that do at last leave most of a vector empty.
+const TOGETHER: usize = 1024;
 /// The most batches that fit a kernel's parameters, with room for those of combinators.
 const DEVICE_BATCHES: usize = 80;
 
@@ -233,34 +236,34 @@ impl SwapOrNot {
         }
     }
 
-    /// Writes the values at consecutive points.
-    fn run<const INVERSE: bool, M: Index>(&self, mut first: u64, out: &mut [M]) {
-        for out in out.chunks_mut(TOGETHER) {
-            let mut points = [0; TOGETHER];
-            let points = &mut points[..out.len()];
-            // Points beyond the domain are not evaluated, and do no harm either.
-            points.iter_mut().zip(0..).for_each(|(point, k)| *point = first.wrapping_add(k));
-            self.evaluate::<INVERSE>(SimdLevel::current(), points);
-            out.iter_mut().zip(&*points).for_each(|(out, &value)| *out = M::truncate(value));
-            first = first.wrapping_add(TOGETHER as u64);
-        }
+    /// Writes the values at consecutive points. Those beyond the domain wrap, and do no harm.
+    fn run<const INVERSE: bool, M: Index>(&self, first: u64, out: &mut [M]) {
+        self.values_at::<INVERSE, M>(out, |place, _| first.wrapping_add(place));
     }
 
     /// Replaces points with their values.
     fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
-        for values in values.chunks_mut(TOGETHER) {
+        self.values_at::<INVERSE, M>(values, |_, value| value.extend());
+    }
+
+    /// Writes the values at points that are had from the places of words, or from the words there.
+    fn values_at<const INVERSE: bool, M: Index>(
+        &self,
+        out: &mut [M],
+        point_of: impl Fn(u64, M) -> u64,
+    ) {
+        let mut places = 0..;
+        for out in out.chunks_mut(TOGETHER) {
             let mut points = [0; TOGETHER];
-            let points = &mut points[..values.len()];
-            points.iter_mut().zip(&*values).for_each(|(point, value)| *point = value.extend());
+            let points = &mut points[..out.len()];
+            for ((point, &word), place) in points.iter_mut().zip(&*out).zip(&mut places) {
+                *point = point_of(place, word);
+            }
             self.evaluate::<INVERSE>(SimdLevel::current(), points);
-            values.iter_mut().zip(&*points).for_each(|(out, &value)| *out = M::truncate(value));
+            out.iter_mut().zip(&*points).for_each(|(out, &value)| *out = M::truncate(value));
         }
     }
 }
-
-/// The most points that are evaluated together: many, since only half of a level's points go on to
-/// the next, and the few that do at last leave most of a vector empty.
-const TOGETHER: usize = 1024;
 
 /// One direction of the map on up to [`TOGETHER`] points.
 struct Mixed<'a, const INVERSE: bool> {
