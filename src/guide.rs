@@ -31,6 +31,7 @@ pub mod cluster {}
 
 /// Shuffling arrays that are spread over ranks.
 ///
+/// [`exchange`]: mod@crate::exchange
 /// [gpu]: mod@crate::guide::gpu#several-gpus
 /// [gpu ranks]: mod@crate::guide::gpu#a-gpu-for-each-rank
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/distributed.md
@@ -47,10 +48,11 @@ pub mod files {}
 
 /// Shuffles on an NVIDIA GPU.
 ///
-/// [distributed]: mod@crate::guide::distributed#several-gpus-of-one-host
-/// [ranks]: mod@crate::guide::distributed#a-gpu-for-each-rank
+/// [`CudaWorkspace`]: struct@crate::cuda::CudaWorkspace
+/// [`CudaGroup`]: struct@crate::cuda::CudaGroup
+/// [`CudaExchange`]: struct@crate::cuda::CudaExchange
+/// [distributed]: mod@crate::guide::distributed
 /// [algorithm]: mod@crate::guide::algorithm#the-gpu-engine
-/// [in place]: mod@crate::guide::algorithm#in-place-on-a-gpu
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 /// [writing]: mod@crate::guide::writing_a_bijection#on-the-gpu
 // Without the engine its examples would not compile.
