@@ -86,6 +86,8 @@ pub mod reproducibility {}
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
 /// [proof]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/proof.md
+/// [specification]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/specification.md
+/// [blocks]: mod@crate::guide::files#data-in-blocks
 /// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
 /// [GPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 #[doc = include_str!("../docs/algorithm.md")]
