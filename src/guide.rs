@@ -9,7 +9,6 @@
 ///
 /// [families]: mod@crate::guide::algorithm#the-bijections
 /// [writing]: mod@crate::guide::writing_a_bijection
-/// [resume]: mod@crate::guide::resume
 /// [limit]: mod@crate::guide::recipes#a-limit-of-threads
 #[doc = include_str!("../docs/shuffle.md")]
 pub mod shuffle {}
@@ -79,6 +78,7 @@ pub mod recipes {}
 /// What a seed gives, and what it does not depend on.
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
+/// [specification]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/specification.md
 #[doc = include_str!("../docs/reproducibility.md")]
 pub mod reproducibility {}
 
