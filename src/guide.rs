@@ -62,6 +62,9 @@ pub mod files {}
 pub mod gpu {}
 
 /// How to write a bijection of your own, for the CPU and for a GPU.
+///
+/// [verify]: fn@crate::bijection::verify
+/// [source]: struct@crate::DeviceSource
 #[doc = include_str!("../docs/writing-a-bijection.md")]
 pub mod writing_a_bijection {}
 
@@ -69,6 +72,7 @@ pub mod writing_a_bijection {}
 ///
 /// [resume]: mod@crate::guide::resume
 /// [files]: mod@crate::guide::files#records-of-a-fixed-size
+/// [frames]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/loaders.md
 /// [python]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/python.md
 /// [c]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/c.md
 /// [javascript]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/javascript.md
