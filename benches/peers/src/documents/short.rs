@@ -161,28 +161,6 @@ const ALL: &[Short] = &[
         ],
     },
     Short {
-        name: "short python gpu",
-        of: "python-gpu-small",
-        number: 0,
-        columns: &[
-            ("what", "what"),
-            ("ours", "ours, s"),
-            ("theirs", "PyTorch, s"),
-            ("theirs / ours", "PyTorch / ours"),
-        ],
-        rows: &[(
-            "what",
-            &[
-                "gpu-small: 1000 int64: shuffled to `out`, beside x[randperm], in a row",
-                "gpu-small: 1000 int64: shuffled in a graph, beside x[index], in a row",
-                "gpu-small: 1000 int64: randperm to `out`, in a row",
-                "gpu-small: 100000 int64: shuffled to `out`, beside x[randperm], in a row",
-                "gpu-small: 100000 int64: shuffled in a graph, beside x[index], in a row",
-                "gpu-small: 100000 int64: randperm to `out`, in a row",
-            ],
-        )],
-    },
-    Short {
         name: "short affine cpu",
         of: "affine cpu",
         number: 0,
