@@ -73,6 +73,8 @@ pub mod writing_a_bijection {}
 /// [resume]: mod@crate::guide::resume
 /// [files]: mod@crate::guide::files#records-of-a-fixed-size
 /// [frames]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/loaders.md
+/// [splits]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/loaders.md
+/// [together]: mod@crate::guide::shuffle#several-arrays-together
 /// [python]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/python.md
 /// [c]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/c.md
 /// [javascript]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/javascript.md
