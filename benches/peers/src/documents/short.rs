@@ -130,7 +130,6 @@ const ALL: &[Short] = &[
                 "`Standard` (`MulXorshift<10>`)",
                 "`GridFeistel<12>`",
                 "`VariablePhilox<24>`",
-                "`Lcg`",
             ],
         )],
     },
