@@ -126,22 +126,18 @@ const ALL: &[Short] = &[
         ],
         rows: &[(
             "family",
-            &[
-                "`Standard` (`MulXorshift<10>`)",
-                "`GridFeistel<12>`",
-                "`VariablePhilox<24>`",
-            ],
+            &["`Standard` (`MulXorshift<10>`)", "`GridFeistel<12>`", "`VariablePhilox<24>`"],
         )],
     },
     Short { name: "short gpu", of: "gpu", number: 2, columns: GPU, rows: &[GPU_LENGTHS] },
+    Short { name: "short gpu, 4 bytes", of: "gpu", number: 0, columns: GPU, rows: &[GPU_LENGTHS] },
     Short {
-        name: "short gpu, 4 bytes",
-        of: "gpu",
-        number: 0,
+        name: "short second gpu",
+        of: "second-gpu",
+        number: 2,
         columns: GPU,
         rows: &[GPU_LENGTHS],
     },
-    Short { name: "short second gpu", of: "second-gpu", number: 2, columns: GPU, rows: &[GPU_LENGTHS] },
     Short {
         name: "short affine cpu",
         of: "affine cpu",
