@@ -28,7 +28,7 @@ fn families_pass_on_all_points() {
 #[test]
 fn families_pass_on_some_points() {
     // Few points for many families and widths; `laws` has more of each.
-    for bits in [12, 31, 32, 33, 63, 64] {
+    for bits in [12, 32, 33, 64] {
         for (name, f) in every_family(bits, 5) {
             assert_eq!(verify(&*f, 100), Ok(()), "{name}, {bits} bits");
         }

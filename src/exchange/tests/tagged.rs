@@ -121,7 +121,7 @@ fn check_tagged<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &
 
 #[test]
 fn items_with_tags_go_where_they_go_without() {
-    for (len, ranks) in [(1024, 1), (70_001, 1), (65_536, 3), (70_001, 5), (150_001, 8)] {
+    for (len, ranks) in [(1024, 1), (65_536, 3), (70_001, 5), (100_001, 8)] {
         let [even, one, odd] = divisions(len, ranks);
         for (from, to) in [(&even, &even), (&odd, &even), (&even, &one), (&one, &odd)] {
             check_tagged(&Permutation::new(len, 42), from, to);
