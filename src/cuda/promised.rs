@@ -181,7 +181,8 @@ fn shuffles(
 fn short_in_place(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error> {
     for len in [Standard::EXACT_MAX, tuning::IN_PLACE_SHORT.tile()] {
         let f = Standard::from_seed(len, 0);
-        for (direction, word) in DIRECTIONS.into_iter().flat_map(|way| WORDS.map(|word| (way, word)))
+        for (direction, word) in
+            DIRECTIONS.into_iter().flat_map(|way| WORDS.map(|word| (way, word)))
         {
             let jobs = in_place::jobs(&f, len as usize, (256, word.bytes()), direction)?;
             run(&in_place::plan(&jobs, CudaStrategy::Auto, limits)?);

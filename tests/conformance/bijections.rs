@@ -83,7 +83,13 @@ fn check_at<N: Word>(f: &dyn Bijection<N>, point: u64, what: &str) {
 fn bijective_on_every_small_domain() {
     for bits in 1..=12 {
         // One key of the widest, on which most of the time is spent.
-        for seed in 0..if common::long() { 4 } else if bits < 9 { 2 } else { 1 } {
+        for seed in 0..if common::long() {
+            4
+        } else if bits < 9 {
+            2
+        } else {
+            1
+        } {
             for (name, f) in every_family(bits, seed) {
                 check_everywhere(&*f, &format!("{name}, {bits} bits, seed {seed}"));
             }
