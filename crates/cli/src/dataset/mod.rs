@@ -60,6 +60,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bundle;
 mod codec;
 mod compress;
 mod csv;
@@ -76,8 +77,10 @@ mod store;
 mod tests;
 mod text;
 mod walk;
+mod workers;
 
 pub use crate::formats::Codec;
+pub use bundle::Bundle;
 pub use codec::Compression;
 pub use compress::Hashed;
 pub use index::Index;
@@ -87,3 +90,4 @@ pub use set::{Counted, Dataset, Written, start_of};
 pub use shards::{Folder, Shard, Shards, Sink, WrittenShard};
 pub use store::Temporary;
 pub use walk::{Walk, Walked};
+pub use workers::Known;

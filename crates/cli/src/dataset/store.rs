@@ -1,7 +1,8 @@
 //! [`Temporary`]: a store of memory and temporary files.
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::files::{Store, TemporaryFile};
 
@@ -11,6 +12,8 @@ use crate::files::{Store, TemporaryFile};
 pub struct Temporary {
     folders: Vec<PathBuf>,
     files: Vec<TemporaryFile>,
+    /// How many of the files are those of others, to which nothing is appended.
+    others: usize,
     is_compressed: bool,
     held: Vec<u8>,
     most: usize,
@@ -21,13 +24,13 @@ pub struct Temporary {
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+pub(super) struct Block {
     /// Its offset in the store.
-    start: u64,
+    pub(super) start: u64,
     file: usize,
-    /// Its offset in the file, and how many bytes it has there.
-    offset: u64,
-    bytes: usize,
+    /// Its offset in the file, and how many bytes it has there: fewer if it is compressed.
+    pub(super) offset: u64,
+    pub(super) bytes: usize,
 }
 
 /// The level of compression, which is the fastest.
@@ -46,7 +49,40 @@ impl Temporary {
         }
         let (files, held, blocks) = (Vec::new(), Vec::new(), Vec::new());
         let folders = folders.to_vec();
-        Ok(Self { folders, files, is_compressed, held, most, bytes: 0, blocks })
+        Ok(Self { folders, files, others: 0, is_compressed, held, most, bytes: 0, blocks })
+    }
+
+    /// A store that is a single file, which is empty.
+    pub(super) fn in_file(file: File, folder: &Path, is_compressed: bool) -> Self {
+        let (held, blocks) = (Vec::new(), Vec::new());
+        let (folders, files) = (vec![folder.to_owned()], vec![TemporaryFile::of(file, folder)]);
+        Self { folders, files, others: 0, is_compressed, held, most: 0, bytes: 0, blocks }
+    }
+
+    /// The file that the store is, and the blocks in it.
+    pub(super) fn into_file(mut self) -> Option<(File, Vec<Block>)> {
+        Some((self.files.pop()?.into_file(), self.blocks))
+    }
+
+    /// A file of another store, of an empty one; returns its number.
+    pub(super) fn adopt(&mut self, file: File) -> usize {
+        self.files.push(TemporaryFile::of(file, Path::new("")));
+        self.others += 1;
+        self.others - 1
+    }
+
+    /// Takes in a block of another store, which has so many bytes, and begins at an offset in a
+    /// file that was adopted, with fewer bytes there if it is compressed. Returns where it begins.
+    pub(super) fn take_in(
+        &mut self,
+        bytes: usize,
+        file: usize,
+        (offset, stored): (u64, usize),
+    ) -> u64 {
+        let start = self.bytes;
+        self.blocks.push(Block { start, file, offset, bytes: stored });
+        self.bytes += bytes as u64;
+        start
     }
 }
 
@@ -67,21 +103,20 @@ impl Store for Temporary {
             self.bytes += block.len() as u64;
             return Ok(());
         }
-        let file = self.blocks.len() % self.folders.len();
-        if file == self.files.len() {
-            self.files.push(TemporaryFile::in_folder(&self.folders[file])?);
-        }
+        let file = match self.folders.get(self.files.len() - self.others) {
+            Some(folder) => {
+                self.files.push(TemporaryFile::in_folder(folder)?);
+                self.files.len() - 1
+            }
+            None => self.others + self.blocks.len() % self.folders.len(),
+        };
         let target = &mut self.files[file];
         let offset = target.bytes();
-        let mut bytes = block.len();
-        if self.is_compressed {
-            let compressed = zstd::bulk::compress(block, LEVEL)?;
-            bytes = compressed.len();
-            target.append(&compressed)?;
-        } else {
-            target.append(block)?;
-        }
-        self.blocks.push(Block { start: self.bytes, file, offset, bytes });
+        let compressed = self.is_compressed.then(|| zstd::bulk::compress(block, LEVEL));
+        let compressed = compressed.transpose()?.filter(|bytes| bytes.len() < block.len());
+        let stored = compressed.as_deref().unwrap_or(block);
+        target.append(stored)?;
+        self.blocks.push(Block { start: self.bytes, file, offset, bytes: stored.len() });
         self.bytes += block.len() as u64;
         Ok(())
     }
@@ -105,7 +140,7 @@ impl Store for Temporary {
             let count = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             let (own, others) = rest.split_at_mut(count);
             let skipped = offset - start;
-            if self.is_compressed {
+            if (bytes as u64) < end - start {
                 let mut compressed = vec![0; bytes];
                 self.files[file].read_at(&mut compressed, at)?;
                 let plain = zstd::bulk::decompress(&compressed, (end - start) as usize)?;

@@ -1,13 +1,16 @@
 //! [`SetArguments`]: the options of data sets.
 
+use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use bijective_shuffle_cli::dataset::{Compression, Records};
 
 use super::plan::Splits;
+use super::workers::Stage;
 use crate::failure::Failure;
 use crate::memory::Memory;
+use crate::selection::Shard;
 
 /// The options of data sets.
 #[derive(clap::Args)]
@@ -90,6 +93,15 @@ pub(crate) struct SetArguments {
     #[arg(long, overrides_with = "resume", requires = "output_dir")]
     pub(super) resume: bool,
 
+    /// Do the share of worker R, counted from 0, of W workers, which share the folder of the shards
+    #[arg(long, value_name = "R/W", requires_all = ["output_dir", "stage"])]
+    pub(crate) worker: Option<Shard>,
+
+    /// Do this stage of it: count, distribute or collect, each when all workers have done the one
+    /// before
+    #[arg(long, value_enum, requires = "worker", hide_possible_values = true)]
+    pub(crate) stage: Option<Stage>,
+
     /// Compress what does not fit memory
     #[arg(long, overrides_with = "temp_compress")]
     pub(crate) temp_compress: bool,
@@ -101,6 +113,11 @@ impl SetArguments {
         self.has_records()
             || self.header_lines.is_some_and(|lines| lines > 0)
             || self.compress.is_some()
+    }
+
+    /// How records are divided among shards.
+    pub(super) fn division(&self) -> impl Debug {
+        (self.shards, self.shard_bytes, self.shard_records, self.split.clone())
     }
 
     fn has_records(&self) -> bool {
