@@ -1,24 +1,24 @@
 //! Runs of several workers, which do not talk: what one leaves, the others find in the folder of
-//! the shards, which is on a file system that all of them share.
+//! the shards, on a file system that all of them share.
 //!
-//! All workers get the same arguments but for their number. A run has three [stages](Stage). Their
-//! order is for whatever starts the workers to keep: a worker says what it lacks, and does not wait.
+//! All workers get the same arguments except for their number. A run has three [stages](Stage),
+//! and what starts the workers keeps their order. A worker says what it lacks, and does not wait.
 //!
-//! | stage | reads | leaves in `.bshuf-workers` in the folder |
+//! | stage | reads | leaves in `.bshuf-workers` |
 //! | --- | --- | --- |
 //! | count | its share of the inputs | `count-R-of-W.json`: what is asked for, the memory, and what the share has |
-//! | distribute | all counts, and its share of the inputs | `bundle-R-of-W`: its records, bucket by bucket, as [`Bundle`] describes it |
-//! | collect | all counts, and its buckets in all bundles | `shards-R-of-W`: a [journal](Journal) of its shards, which are in their place |
+//! | distribute | all counts, and its share of the inputs | `bundle-R-of-W`: the share's records, bucket by bucket, as [`Bundle`] describes it |
+//! | collect | all counts, and its buckets of all bundles | `shards-R-of-W`: a [journal](Journal) of its shards, which are in their places |
 //!
-//! Whole inputs are dealt by their sizes, and runs of shards by their records. Each file is there
-//! whole or not at all, except a journal, which is whole if it has all shards of its worker. A file
-//! says what its run was asked for, and that is compared: version, seed, inputs with their sizes
-//! and times of change, and options.
+//! Whole inputs are dealt by their sizes, and whole shards by their records. Each file is there
+//! whole or not at all, except a journal, which is whole once it has all shards of its worker. Each
+//! says what its run was asked for, and that is compared: the version, the seed, the inputs with
+//! their sizes and times of change, and the options.
 //!
-//! A stage that is done again leaves what is whole as it is, and does the rest. The workers whose
-//! collecting ends last find that all journals are whole. They write the index, which is the same
-//! whichever does it, and then remove `.bshuf-workers`. A stage that comes later finds the index,
-//! and has nothing to do.
+//! A stage that is done again leaves what is whole as it is, and does the rest. Whichever workers
+//! end last find that all journals are whole. They write the index, which is the same whichever
+//! does it, and then remove `.bshuf-workers`. A stage that comes later finds the index, and has
+//! nothing to do.
 
 use std::fs;
 use std::io::{self, ErrorKind};
