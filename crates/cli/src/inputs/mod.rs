@@ -57,8 +57,8 @@ impl Opening<'_> {
         if !self.is_resumed {
             return Ok(());
         }
-        let why = "is a pipe, of which --resume and --worker cannot tell whether it has what it had \
-                   before: write it to a file first, or leave them out";
+        let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what \
+                   it had before: write it to a file first, or leave them out";
         Err(io::Error::other(why))
     }
 }
