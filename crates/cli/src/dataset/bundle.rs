@@ -164,8 +164,8 @@ impl NewBundle {
         let finish = || {
             let mut all = split.of(keys);
             for bucket in buckets {
-                let number = split.number(keys, &bucket);
-                all[number] = bucket;
+                let number = (bucket.keys.start - keys.start) >> split.shift;
+                all[number as usize] = bucket;
             }
             let items: Vec<u64> = all.iter().map(|bucket| bucket.items).collect();
             let (file, blocks) = store.into_file().ok_or_else(garbled)?;

@@ -11,7 +11,7 @@ use super::room::filled;
 /// Items whose keys are in a range.
 #[derive(Debug)]
 pub(crate) struct Bucket {
-    pub(super) keys: Range<u64>,
+    pub(crate) keys: Range<u64>,
     /// The size of the key that stands before each item, relative to the first of the range.
     pub(super) key_bytes: usize,
     pub(crate) items: u64,
@@ -75,11 +75,6 @@ impl Split {
             Bucket { keys, key_bytes, items: 0, bytes: 0, extents: Vec::new() }
         };
         (0..self.buckets).map(bucket).collect()
-    }
-
-    /// The number of a bucket of a range of keys.
-    pub(crate) fn number(self, keys: &Range<u64>, bucket: &Bucket) -> usize {
-        ((bucket.keys.start - keys.start) >> self.shift) as usize
     }
 
     /// Memory for the open block of each bucket, and for `more` blocks that are being written.

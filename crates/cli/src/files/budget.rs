@@ -47,6 +47,7 @@ impl Budget {
     }
 
     /// A budget that divides keys as on any machine with as much memory.
+    #[cfg(feature = "datasets")]
     pub(super) fn of_any_machine(memory: usize) -> Self {
         Self { memory, threads: 1 }
     }

@@ -67,6 +67,7 @@ impl FileShuffle {
     }
 
     /// A shuffle whose buckets are the same on any machine.
+    #[cfg(feature = "datasets")]
     pub(crate) fn of_any_machine(items: Items, memory: usize) -> Self {
         Self { items, budget: Budget::of_any_machine(memory) }
     }
