@@ -68,7 +68,8 @@ impl Bundle {
         BufReader::new(&file).read_until(b'\n', &mut line)?;
         let head: Value = serde_json::from_slice(&line)?;
         if head["run"] != run {
-            return Err(io::Error::other("is of another run"));
+            let why = "is of another run: remove it, and distribute its records again";
+            return Err(io::Error::other(why));
         }
         let lines = first + line.len() as u64;
         let found = || {
@@ -134,7 +135,8 @@ impl NewBundle {
     /// Begins a bundle. What was left of an earlier one that was not complete is removed, as it may
     /// take much room.
     pub(super) fn new(path: &Path, is_compressed: bool) -> io::Result<Self> {
-        let folder = path.parent().unwrap_or(Path::new("."));
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new("."));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!(".{name}-");
         let begin = || {
@@ -184,7 +186,7 @@ impl NewBundle {
             }
             output.write_all(&first.to_le_bytes())?;
             let file = output.into_inner()?;
-            // What the others' machines see may be no more than this.
+            // Before this returns, other machines need not see it, nor is it sure to fit the disk.
             file.sync_all()?;
             NamedTempFile::from_parts(file, temporary).persist(&path)?;
             Ok(())

@@ -186,4 +186,37 @@ mod tests {
         }
         assert!(Temporary::in_folders(&[], false, 1).is_err());
     }
+
+    #[test]
+    fn what_others_have_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = |k: usize| vec![k as u8; k * 37 % 200 + 1];
+        let others = [false, true].map(|is_compressed| {
+            let file = tempfile::tempfile_in(&folder).unwrap();
+            let mut store = Temporary::in_file(file, folder.path(), is_compressed);
+            (0..20).for_each(|k| store.append(&text(k)).unwrap());
+            store.into_file().unwrap()
+        });
+        let folders = [folder.path().to_owned(), folder.path().to_owned()];
+        let mut store = Temporary::in_folders(&folders, false, 0).unwrap();
+        let mut whole = Vec::new();
+        for (file, blocks) in others {
+            let file = store.adopt(file);
+            for k in [3, 0, 19, 7] {
+                let place = (blocks[k].offset, blocks[k].bytes);
+                assert_eq!(store.take_in(text(k).len(), file, place), whole.len() as u64);
+                whole.extend(text(k));
+            }
+        }
+        for k in 20..25 {
+            store.append(&text(k)).unwrap();
+            whole.extend(text(k));
+        }
+        assert_eq!((store.bytes(), store.files.len()), (whole.len() as u64, 4));
+        for start in 0..whole.len() {
+            let mut out = vec![0; (whole.len() - start).min(300)];
+            store.read_at(&mut out, start as u64).unwrap();
+            assert_eq!(out, whole[start..start + out.len()]);
+        }
+    }
 }

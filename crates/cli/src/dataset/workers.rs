@@ -1,14 +1,9 @@
 //! What several workers do of a shuffle, each by itself.
 //!
-//! | stage | a worker reads | and leaves |
-//! | --- | --- | --- |
-//! | [`count_share`](Dataset::count_share) | its share of the inputs | how many records they have |
-//! | [`distribute`](Dataset::distribute) | the counts of all, and its share of the inputs | a [`Bundle`]: its records, bucket by bucket |
-//! | [`collect`](Dataset::collect) | the buckets of its shards in the bundles of all | its shards |
-//!
 //! The counts of all inputs say which numbers the records of each have, and so their places. How
 //! keys are divided into buckets follows from the counts and from the least memory that any worker
-//! has. A bucket in which the shards of one worker end and those of the next begin is read by both.
+//! has. A bucket in which the shards of one worker end and those of the next begin is read by both,
+//! and each leaves out what it does not write.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -50,20 +45,26 @@ impl Dataset<'_> {
     /// If there is no such worker.
     pub fn share(&self, worker: u64, workers: u64) -> Vec<usize> {
         assert!(worker < workers, "worker {worker} of {workers}");
-        let bytes = |&input: &usize| self.inputs[input].input.bytes();
-        let mut inputs: Vec<usize> = (0..self.inputs.len()).collect();
-        inputs.sort_by_key(|input| Reverse(bytes(input)));
+        let owners = self.owners(workers).into_iter().enumerate();
+        owners.filter(|&(_, owner)| owner == worker).map(|(input, _)| input).collect()
+    }
+
+    /// The worker that reads each input.
+    fn owners(&self, workers: u64) -> Vec<u64> {
+        let sizes: Vec<u64> = self.inputs.iter().map(|one| one.input.bytes()).collect();
+        let mut inputs: Vec<usize> = (0..sizes.len()).collect();
+        inputs.sort_by_key(|&input| Reverse(sizes[input]));
         // The largest first, each to the worker that has the least so far. An empty one takes some
         // time, too.
-        let busy = workers.min(inputs.len() as u64);
+        let busy = workers.min(sizes.len() as u64);
         let mut loads: BinaryHeap<_> = (0..busy).map(|worker| Reverse((0_u64, worker))).collect();
-        inputs.retain(|input| {
-            let Some(Reverse((load, to))) = loads.pop() else { return false };
-            loads.push(Reverse((load.saturating_add(bytes(input)).saturating_add(1), to)));
-            to == worker
-        });
-        inputs.sort_unstable();
-        inputs
+        let mut owners = vec![0; sizes.len()];
+        for input in inputs {
+            let Some(Reverse((load, worker))) = loads.pop() else { break };
+            owners[input] = worker;
+            loads.push(Reverse((load.saturating_add(sizes[input]).saturating_add(1), worker)));
+        }
+        owners
     }
 
     /// Counts the records of some of the inputs, which are read side by side.
@@ -87,16 +88,22 @@ impl Dataset<'_> {
         let mut counts = vec![none; self.inputs.len()];
         let (mut ends_added, mut left_out) = (0, 0);
         let mut first: Option<(Vec<String>, usize)> = None;
-        for (worker, value) in shares.iter().enumerate() {
-            let inputs = self.share(worker as u64, shares.len() as u64);
+        if shares.is_empty() {
+            return Err(FilesError::Changed);
+        }
+        let mut dealt = vec![Vec::new(); shares.len()];
+        for (input, owner) in self.owners(shares.len() as u64).into_iter().enumerate() {
+            dealt[owner as usize].push(input);
+        }
+        for (value, inputs) in shares.iter().zip(dealt) {
             let share = Counted::from_json(value, inputs.len()).ok_or(FilesError::Changed)?;
             ends_added += share.ends_added;
             left_out += share.left_out;
             for (&input, count) in inputs.iter().zip(share.counts) {
                 counts[input] = count;
             }
-            let Some(parts) = share.parts else { continue };
-            let (others, other) = first.get_or_insert_with(|| (parts.clone(), inputs[0]));
+            let (Some(parts), Some(&input)) = (share.parts, inputs.first()) else { continue };
+            let (others, other) = first.get_or_insert_with(|| (parts.clone(), input));
             if *others != parts {
                 let name = |input: usize| self.inputs[input].input.name();
                 let why = format!(
@@ -106,7 +113,7 @@ impl Dataset<'_> {
                     name(*other),
                     others.join(", ")
                 );
-                return Err(FilesError::Read(NamedError::io(name(inputs[0]), why)));
+                return Err(FilesError::Read(NamedError::io(name(input), why)));
             }
         }
         let parts = first.map(|(parts, _)| parts);
@@ -151,7 +158,7 @@ impl Dataset<'_> {
     }
 
     /// Writes shards, of which the first begins at a place of the order, counted from its first,
-    /// from the bundles of all workers. The store is empty, and holds nothing in memory.
+    /// from the bundles of all workers. The store is empty, and takes what has to be divided again.
     ///
     /// # Errors
     ///

@@ -114,7 +114,7 @@ impl Worker<'_> {
         })?;
         let Some(index) = found else { return Ok(None) };
         if !self.asked.is_of(&index.run) {
-            let why = "has shards of a run with other inputs or other options";
+            let why = "has shards of a run with other inputs or other options: name another folder";
             return Err(Failure::new(self.folder.display(), why));
         }
         // Whoever wrote it may have been interrupted then.
@@ -171,7 +171,7 @@ impl Worker<'_> {
         missing.truncate(10);
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
         let why = format!(
-            "nothing is there of --stage {stage} of these of {} workers: {}{others}",
+            "of {} workers these have not finished --stage {stage}: {}{others}",
             self.world,
             missing.join(", ")
         );

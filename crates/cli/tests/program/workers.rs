@@ -175,7 +175,7 @@ fn workers_say_what_they_lack() {
     folder.output(&[&options[..], &["--output-dir", "one"]].concat(), b"");
     let said = |worker, stage| complaint(&folder, &options, worker, stage);
     let lacks = |stage, workers| {
-        format!("bshuf: out: nothing is there of --stage {stage} of these of 3 workers: {workers}")
+        format!("bshuf: out: of 3 workers these have not finished --stage {stage}: {workers}")
     };
     let done = |worker, stage| folder.output(&arguments(&options, worker, stage), b"");
 
@@ -211,7 +211,9 @@ fn workers_say_what_they_lack() {
         }
     }
     let two = complaint(&folder, &options, "0/2", "distribute");
-    assert!(two.ends_with("of these of 2 workers: 0, 1"), "{two}");
+    assert!(two.ends_with("of 2 workers these have not finished --stage count: 0, 1"), "{two}");
+    let many = complaint(&folder, &options, "0/99", "collect");
+    assert!(many.ends_with(": 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 89 more"), "{many}");
     // A run of one worker does not get among them.
     for resume in [&[][..], &["--resume"]] {
         let alone = [&options[..], &["--output-dir", "out"], resume].concat();
@@ -270,7 +272,7 @@ fn workers_are_refused_where_they_cannot_work() {
     fs::remove_dir_all(folder.path("out")).unwrap();
     // The shards of another run, and those of a run of one worker that is not complete.
     folder.output(&["--seed", "6", "--output-dir", "out", "text"], b"");
-    let why = "has shards of a run with other inputs or other options";
+    let why = "has shards of a run with other inputs or other options: name another folder";
     assert_eq!(said(&seed, "0/2"), format!("bshuf: out: {why}"));
     fs::remove_file(folder.path("out/index.json")).unwrap();
     assert_eq!(said(&seed, "0/2"), "bshuf: out: is not empty: name a folder that is");

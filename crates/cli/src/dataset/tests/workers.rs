@@ -164,12 +164,23 @@ fn bundles_that_are_not_whole_are_refused() {
 
     let said = |path: &Path| Bundle::open(path, "run").unwrap_err().to_string();
     let error = Bundle::open(&path, "another").unwrap_err().to_string();
-    assert_eq!(error, format!("{}: is of another run", path.display()));
+    let why = "is of another run: remove it, and distribute its records again";
+    assert_eq!(error, format!("{}: {why}", path.display()));
     let whole = fs::read(&path).unwrap();
     for length in (0..20).chain(whole.len() - 500..whole.len()) {
         fs::write(&other, &whole[..length]).unwrap();
         assert!(said(&other).starts_with(&format!("{}: ", other.display())), "{length}");
     }
+    // One that has other records than it says.
+    let first = u64::from_le_bytes(whole[whole.len() - 8..].try_into().unwrap()) as usize;
+    let end = first + whole[first..].iter().position(|&byte| byte == b'\n').unwrap();
+    let mut head: Value = serde_json::from_slice(&whole[first..end]).unwrap();
+    for (bucket, more) in [(0, 1), (1, -1)] {
+        head["items"][bucket] = (head["items"][bucket].as_i64().unwrap() + more).into();
+    }
+    let head = head.to_string();
+    fs::write(&other, [&whole[..first], head.as_bytes(), &whole[end..]].concat()).unwrap();
+    assert!(matches!(collect(&other, run.memory), Err(FilesError::Temporary(_))));
     // Inputs that have changed since they were counted.
     let more = open(&run, &lines(&["a\nb\nc\n", &many]), 0);
     File::create(&other).unwrap();
