@@ -144,7 +144,7 @@ fn workers_that_are_killed_go_on() {
                 thread::yield_now();
             }
             let killed = [killed, (killed + 1) % WORKERS];
-            killed.map(|worker| children[worker].kill().unwrap());
+            killed.iter().for_each(|&worker| children[worker].kill().unwrap());
             for (worker, child) in children.into_iter().enumerate() {
                 finish(child, killed.contains(&worker), || start(worker));
             }
