@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 use bijective_shuffle::{Backend, Seed};
 use clap::error::ErrorKind;
-use clap::{ArgAction, CommandFactory, Parser, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::failure::Failure;
 use crate::memory::Memory;
@@ -72,7 +73,7 @@ pub(crate) struct Arguments {
     pub(crate) input_range: Option<Numbers>,
 
     /// Shuffle several files of as many lines in one order, into the folder that -o names
-    #[arg(long, overrides_with = "together", requires = "output", conflicts_with = "input_range")]
+    #[arg(long, overrides_with = "together", conflicts_with = "input_range")]
     pub(crate) together: bool,
 
     /// Shuffle records of this many bytes, and not lines; files that end in .npy say it themselves
@@ -80,7 +81,7 @@ pub(crate) struct Arguments {
     pub(crate) record: Option<NonZeroUsize>,
 
     /// Keep this many bytes before the first record where they are
-    #[arg(long, value_name = "BYTES", requires = "record", default_value_t = 0)]
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
     #[arg(hide_default_value = true)]
     pub(crate) header: u64,
 
@@ -123,10 +124,37 @@ pub(crate) struct Arguments {
     pub(crate) generate: Option<Generated>,
 }
 
+/// Options that need another one. The parser's own way lets an option go without the one that it
+/// needs, where a third is given with which that one could not be.
+const NEEDS: [(&str, &str); 10] = [
+    ("header", "record"),
+    ("together", "output"),
+    ("shards", "output-dir"),
+    ("shard-bytes", "output-dir"),
+    ("shard-records", "output-dir"),
+    ("split", "output-dir"),
+    ("resume", "output-dir"),
+    ("worker", "output-dir"),
+    ("worker", "stage"),
+    ("stage", "worker"),
+];
+
 impl Arguments {
     /// The command line, if it makes sense.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        let arguments = Self::try_parse()?;
+        let matches = Self::command().try_get_matches()?;
+        let arguments = Self::from_arg_matches(&matches)?;
+        let is_given = |option: &str| {
+            let id = option.replace('-', "_");
+            matches.ids().any(|given| given.as_str() == id)
+                && matches.value_source(&id) == Some(ValueSource::CommandLine)
+        };
+        if let Some((option, needed)) =
+            NEEDS.iter().find(|(option, needed)| is_given(option) && !is_given(needed))
+        {
+            let why = format!("'--{option}' needs '--{needed}'");
+            return Err(Self::command().error(ErrorKind::MissingRequiredArgument, why));
+        }
         if arguments.epoch.is_some() && arguments.seed.is_some_and(|seed| seed.has_epoch) {
             let why = "the seed of '--seed <SEED>' has an epoch, and '--epoch <N>' gives another";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));

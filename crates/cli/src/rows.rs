@@ -319,7 +319,7 @@ mod shards {
     use crate::job::{Done, Job};
     use crate::memory::Memory;
     use crate::output::Output;
-    use crate::sets::{FolderRun, Plan, ShardFolder};
+    use crate::sets::{self, FolderRun, Plan, ShardFolder};
 
     /// The rows of files of one format to a folder of shards of that format.
     pub(crate) fn to_folder(
@@ -329,6 +329,10 @@ mod shards {
         job: &mut Job<'_>,
     ) -> Result<Done, Failure> {
         arguments.check_for_rows()?;
+        if arguments.sets.worker.is_some() {
+            let why = "the rows of tables are shuffled by one worker: leave it out";
+            return Err(Failure::new("--worker", why));
+        }
         let format = Format::of(&files[0]);
         if let Some(other) = files.iter().find(|path| Format::of(path) != format) {
             return Err(Failure::new(other.display(), "is of another format than the first file"));
@@ -368,7 +372,8 @@ mod shards {
         let options = format!("{extension} {:?}", rows.blocks);
         // Tables say how many rows they have, so they are not counted again.
         let counted = Value::Null;
-        let (order, shards, kept) = run.begin((stamp, options), (plan, counted), extension, job)?;
+        let asked = sets::asked((stamp, options), extension, arguments, job);
+        let (order, shards, kept) = run.begin((asked, extension), (plan, counted), job)?;
         let mut written = Vec::new();
         let mut done = Done { found, ..Done::default() };
         if !shards.list().is_empty() {

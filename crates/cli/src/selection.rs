@@ -139,8 +139,8 @@ pub(crate) fn check_backend(backend: Backend) -> Result<(), Error> {
 /// One of several workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shard {
-    rank: u64,
-    world: u64,
+    pub(crate) rank: u64,
+    pub(crate) world: u64,
 }
 
 impl FromStr for Shard {

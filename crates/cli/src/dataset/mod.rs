@@ -30,11 +30,24 @@
 //! | a place for inputs | an [`Input`] |
 //! | a place for shards | a [`Sink`] |
 //!
+//! # Several workers
+//!
+//! Workers on machines of their own that share a file system do it in three stages, without talking
+//! to each other. What they write is what one would.
+//!
+//! | stage | a worker reads | and leaves |
+//! | --- | --- | --- |
+//! | [`count_share`](Dataset::count_share) | its [share](Dataset::share) of the inputs | how many records they have |
+//! | [`distribute`](Dataset::distribute) | the counts of all, [joined](Dataset::join), and its share of the inputs | a [`Bundle`]: its records, bucket by bucket |
+//! | [`collect`](Dataset::collect) | the buckets of its shards, in the bundles of all | its shards |
+//!
 //! # Examples
 //!
 //! ```
-//! use bijective_shuffle_cli::dataset::{Compression, Dataset, Folder, Form, Input, Shards, Temporary};
-//! use bijective_shuffle_cli::files::Order;
+//! use bijective_shuffle_cli::dataset::{
+//!     Bundle, Compression, Dataset, Folder, Form, Input, Known, Shards, Temporary,
+//! };
+//! use bijective_shuffle_cli::files::{FilesError, Order};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("names.csv");
@@ -57,9 +70,32 @@
 //! )?;
 //! assert_eq!(written.shards.len(), 2);
 //! assert!(folder.path().join("shards/part-00001-of-00002.csv.zst").exists());
+//!
+//! // The same by two workers, one after the other.
+//! let counts: Vec<_> = (0..2)
+//!     .map(|worker| Ok(set.count_share(&set.share(worker, 2), &())?.to_json()))
+//!     .collect::<Result<_, FilesError>>()?;
+//! let counted = set.join(&counts)?;
+//! let known = Known { counted: &counted, order: &order, memory: 64 << 20, run: "names, seed 42" };
+//! let bundle = |worker: u64| folder.path().join(format!("bundle-{worker}"));
+//! for worker in 0..2 {
+//!     set.distribute(&set.share(worker, 2), known, (&bundle(worker), false), &())?;
+//! }
+//! let mut sink = Folder::new(folder.path().join("others"))?;
+//! for worker in 0..2 {
+//!     let open = |other| Ok(Bundle::open(&bundle(other), known.run)?.expect("distributed"));
+//!     let bundles = (0..2).map(open).collect::<std::io::Result<_>>()?;
+//!     let own = shards.range(worker..worker + 1);
+//!     // The first one has one record.
+//!     let store = Temporary::in_folders(&[std::env::temp_dir()], false, 0)?;
+//!     let target = (&own, "zstd:3".parse::<Compression>()?, &mut sink);
+//!     let by_worker = set.collect(known, (bundles, worker as u64), store, target, &())?;
+//!     assert_eq!(by_worker.shards[0], written.shards[worker]);
+//! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod bundle;
 mod codec;
 mod compress;
 mod csv;
@@ -76,8 +112,10 @@ mod store;
 mod tests;
 mod text;
 mod walk;
+mod workers;
 
 pub use crate::formats::Codec;
+pub use bundle::Bundle;
 pub use codec::Compression;
 pub use compress::Hashed;
 pub use index::Index;
@@ -87,3 +125,4 @@ pub use set::{Counted, Dataset, Written, start_of};
 pub use shards::{Folder, Shard, Shards, Sink, WrittenShard};
 pub use store::Temporary;
 pub use walk::{Walk, Walked};
+pub use workers::Known;

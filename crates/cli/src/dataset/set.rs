@@ -26,10 +26,10 @@ const LONGEST_HEADER: usize = 16 << 20;
 
 /// Inputs, one after the other, and what their records are.
 pub struct Dataset<'i> {
-    inputs: Vec<Described<'i>>,
-    form: Form,
-    header: Vec<u8>,
-    memory: usize,
+    pub(super) inputs: Vec<Described<'i>>,
+    pub(super) form: Form,
+    pub(super) header: Vec<u8>,
+    pub(super) memory: usize,
     /// The parts of the first sample that was found.
     names: Arc<OnceLock<Names>>,
 }
@@ -40,19 +40,21 @@ impl std::fmt::Debug for Dataset<'_> {
     }
 }
 
-struct Described<'i> {
-    input: Box<dyn Input + 'i>,
+pub(super) struct Described<'i> {
+    pub(super) input: Box<dyn Input + 'i>,
     codec: Codec,
 }
 
 /// What a data set has.
 #[derive(Debug)]
 pub struct Counted {
-    counts: Vec<Count>,
+    pub(super) counts: Vec<Count>,
     /// The inputs that fit memory, as a shuffle reads them.
-    kept: Vec<Option<Vec<u8>>>,
-    ends_added: u64,
-    left_out: u64,
+    pub(super) kept: Vec<Option<Vec<u8>>>,
+    pub(super) ends_added: u64,
+    pub(super) left_out: u64,
+    /// The parts of samples, if all have the same.
+    pub(super) parts: Option<Vec<String>>,
 }
 
 impl Counted {
@@ -76,10 +78,30 @@ impl Counted {
         self.left_out
     }
 
-    /// What [`Dataset::recall`] takes.
+    /// What [`from_json`](Self::from_json) takes.
     pub fn to_json(&self) -> Value {
         let counts: Vec<_> = self.counts.iter().map(|count| (count.items, count.bytes)).collect();
-        json!({"counts": counts, "ends_added": self.ends_added, "left_out": self.left_out})
+        let Self { ends_added, left_out, parts, .. } = self;
+        json!({"counts": counts, "ends_added": ends_added, "left_out": left_out, "parts": parts})
+    }
+
+    /// What [`to_json`](Self::to_json) has of so many inputs, if it can be understood.
+    pub fn from_json(value: &Value, inputs: usize) -> Option<Self> {
+        let count = |count: &Value| {
+            let (items, bytes) = (count[0].as_u64()?, count[1].as_u64()?);
+            Some(Count { items, bytes, is_terminated: true })
+        };
+        let counts: Vec<_> =
+            value["counts"].as_array()?.iter().map(count).collect::<Option<_>>()?;
+        let number = |name: &str| value[name].as_u64();
+        let (ends_added, left_out) = (number("ends_added")?, number("left_out")?);
+        let part = |part: &Value| Some(part.as_str()?.to_owned());
+        let parts = match &value["parts"] {
+            Value::Null => None,
+            parts => Some(parts.as_array()?.iter().map(part).collect::<Option<_>>()?),
+        };
+        let is_of_inputs = counts.len() == inputs;
+        is_of_inputs.then_some(Self { counts, kept: Vec::new(), ends_added, left_out, parts })
     }
 }
 
@@ -152,7 +174,7 @@ impl<'i> Dataset<'i> {
     }
 
     /// How the records are stored.
-    fn items(&self) -> Items {
+    pub(super) fn items(&self) -> Items {
         match self.form.records {
             Records::Lines(delimiter) => Items::Lines { delimiter },
             _ => Items::Framed,
@@ -160,7 +182,7 @@ impl<'i> Dataset<'i> {
     }
 
     /// What is kept of the inputs, and what is held of the store, take a quarter each.
-    fn shuffler(&self) -> FileShuffle {
+    pub(super) fn shuffler(&self) -> FileShuffle {
         FileShuffle::new(self.items(), self.memory / 2)
     }
 
@@ -175,31 +197,35 @@ impl<'i> Dataset<'i> {
     ///
     /// Those of [`FileShuffle::count_parts`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
-        watch.begin(Pass::Count, Some(self.inputs.iter().map(|one| one.input.bytes()).sum()));
-        let notes = Notes::default();
-        let reading = Reading { set: self, kept: &[], notes: &notes, watch };
         let held: usize = self.inputs.iter().map(|one| one.input.held()).sum();
-        let sizes = self.inputs.iter().map(|one| one.input.bytes());
-        let keep = Keep::new(sizes, (self.memory / 4).saturating_sub(held));
+        let all: Vec<usize> = (0..self.inputs.len()).collect();
+        self.count_some(&all, (self.memory / 4).saturating_sub(held), watch)
+    }
+
+    /// Counts the records of these inputs, and keeps as many of them as fit so much memory.
+    pub(super) fn count_some(
+        &self,
+        inputs: &[usize],
+        memory: usize,
+        watch: &dyn Watch,
+    ) -> Result<Counted, FilesError> {
+        let size = |&input: &usize| self.inputs[input].input.bytes();
+        watch.begin(Pass::Count, Some(inputs.iter().map(size).sum()));
+        let notes = Notes::default();
+        let reading = Reading { set: self, inputs: Some(inputs), kept: &[], notes: &notes, watch };
+        let keep = Keep::new(inputs.iter().map(size), memory);
         let visit = |part, chunk: &[u8]| keep.push(part, chunk);
-        let counts = self.shuffler().count_parts(&reading, self.inputs.len(), &visit)?;
+        let counts = self.shuffler().count_parts(&reading, inputs.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
-        Ok(Counted { counts, kept: keep.finish(), ends_added, left_out })
+        let text = |part: &Vec<u8>| part.escape_ascii().to_string();
+        let parts = self.names.get().map(|parts| parts.iter().map(text).collect());
+        Ok(Counted { counts, kept: keep.finish(), ends_added, left_out, parts })
     }
 
     /// What was [counted](Self::count) before, if it can be understood. Should the inputs have
     /// other records or bytes now, a shuffle ends with [`FilesError::Changed`].
     pub fn recall(&self, counted: &Value) -> Option<Counted> {
-        let count = |count: &Value| {
-            let (items, bytes) = (count[0].as_u64()?, count[1].as_u64()?);
-            Some(Count { items, bytes, is_terminated: true })
-        };
-        let counts: Vec<_> =
-            counted["counts"].as_array()?.iter().map(count).collect::<Option<_>>()?;
-        let number = |name: &str| counted[name].as_u64();
-        let (ends_added, left_out) = (number("ends_added")?, number("left_out")?);
-        let is_of_inputs = counts.len() == self.inputs.len();
-        is_of_inputs.then_some(Counted { counts, kept: Vec::new(), ends_added, left_out })
+        Counted::from_json(counted, self.inputs.len())
     }
 
     /// Writes the records in another order, or as many of them as the order has, to shards.
@@ -222,14 +248,20 @@ impl<'i> Dataset<'i> {
         assert_eq!(shards.records(), places.end - places.start, "a shard for each record");
         let notes = Notes::default();
         // What is read again is what the progress of the pass is counted in.
-        let reading = Reading { set: self, kept: &counted.kept, notes: &notes, watch: &() };
-        let (header, records) = (self.header.as_slice(), &self.form.records);
-        let target = (shards, compression, sink);
-        let mut writer = Writer::new(target, header, records, self.memory / 4);
+        let (inputs, kept) = (None, counted.kept.as_slice());
+        let reading = Reading { set: self, inputs, kept, notes: &notes, watch: &() };
+        let mut writer = self.writer((shards, compression, sink));
         let parts = (&reading as &dyn Parts, counted.counts.as_slice());
         let summary = self.shuffler().run_parts(order, parts, store, &mut writer, watch)?;
         let shards = writer.finish().map_err(FilesError::Write)?;
         Ok(Written { shards, summary: Some(summary) })
+    }
+
+    pub(super) fn writer<'s, S: Sink>(
+        &'s self,
+        target: (&'s Shards, Compression, &'s mut S),
+    ) -> Writer<'s, S> {
+        Writer::new(target, &self.header, &self.form.records, self.memory / 4)
     }
 
     /// An input, decoded, which begins as such records may.
@@ -330,11 +362,13 @@ fn invalid(why: String) -> io::Error {
 }
 
 /// The inputs of a data set, or what is kept of them.
-struct Reading<'d> {
-    set: &'d Dataset<'d>,
-    kept: &'d [Option<Vec<u8>>],
-    notes: &'d Notes,
-    watch: &'d dyn Watch,
+pub(super) struct Reading<'d> {
+    pub(super) set: &'d Dataset<'d>,
+    /// Which of the inputs; all if it is not said.
+    pub(super) inputs: Option<&'d [usize]>,
+    pub(super) kept: &'d [Option<Vec<u8>>],
+    pub(super) notes: &'d Notes,
+    pub(super) watch: &'d dyn Watch,
 }
 
 impl Parts for Reading<'_> {
@@ -342,15 +376,16 @@ impl Parts for Reading<'_> {
         if let Some(Some(kept)) = self.kept.get(part) {
             return Ok(Box::new(Cursor::new(kept)));
         }
-        let input = &*self.set.inputs[part].input;
-        let reader = self.set.reader(part, self.notes, self.watch);
+        let number = self.inputs.map_or(part, |inputs| inputs[part]);
+        let input = &*self.set.inputs[number].input;
+        let reader = self.set.reader(number, self.notes, self.watch);
         let reader = reader.map_err(|error| named(input, error))?;
         Ok(Box::new(Named { input, reader }))
     }
 }
 
 /// The error of an input, which it names.
-fn named(input: &dyn Input, error: io::Error) -> io::Error {
+pub(super) fn named(input: &dyn Input, error: io::Error) -> io::Error {
     match NamedError::of(&error) {
         Some(_) => error,
         None => NamedError::io(input.name(), error),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::mem;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -68,6 +69,16 @@ impl Shards {
         self
     }
 
+    /// Some of the files, which come one after the other.
+    ///
+    /// # Panics
+    ///
+    /// If there are no such files.
+    #[must_use]
+    pub fn range(&self, files: Range<usize>) -> Self {
+        Self { list: self.list[files].to_vec() }
+    }
+
     /// The files, in their order.
     pub fn list(&self) -> &[Shard] {
         &self.list
@@ -101,6 +112,13 @@ pub struct WrittenShard {
     pub plain_bytes: u64,
     /// The SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
+}
+
+impl WrittenShard {
+    /// Whether it has the name and as many records.
+    pub fn is(&self, shard: &Shard) -> bool {
+        (&self.name, self.records) == (&shard.name, shard.records)
+    }
 }
 
 /// What takes shards. Each should be there whole or not at all.

@@ -1,7 +1,8 @@
 //! [`Temporary`]: a store of memory and temporary files.
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::files::{Store, TemporaryFile};
 
@@ -11,6 +12,8 @@ use crate::files::{Store, TemporaryFile};
 pub struct Temporary {
     folders: Vec<PathBuf>,
     files: Vec<TemporaryFile>,
+    /// How many of the files are those of others, to which nothing is appended.
+    others: usize,
     is_compressed: bool,
     held: Vec<u8>,
     most: usize,
@@ -21,13 +24,13 @@ pub struct Temporary {
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+pub(super) struct Block {
     /// Its offset in the store.
-    start: u64,
+    pub(super) start: u64,
     file: usize,
-    /// Its offset in the file, and how many bytes it has there.
-    offset: u64,
-    bytes: usize,
+    /// Its offset in the file, and how many bytes it has there: fewer if it is compressed.
+    pub(super) offset: u64,
+    pub(super) bytes: usize,
 }
 
 /// The level of compression, which is the fastest.
@@ -46,7 +49,40 @@ impl Temporary {
         }
         let (files, held, blocks) = (Vec::new(), Vec::new(), Vec::new());
         let folders = folders.to_vec();
-        Ok(Self { folders, files, is_compressed, held, most, bytes: 0, blocks })
+        Ok(Self { folders, files, others: 0, is_compressed, held, most, bytes: 0, blocks })
+    }
+
+    /// A store that is a single file, which is empty.
+    pub(super) fn in_file(file: File, folder: &Path, is_compressed: bool) -> Self {
+        let (held, blocks) = (Vec::new(), Vec::new());
+        let (folders, files) = (vec![folder.to_owned()], vec![TemporaryFile::of(file, folder)]);
+        Self { folders, files, others: 0, is_compressed, held, most: 0, bytes: 0, blocks }
+    }
+
+    /// The file that the store is, and the blocks in it.
+    pub(super) fn into_file(mut self) -> Option<(File, Vec<Block>)> {
+        Some((self.files.pop()?.into_file(), self.blocks))
+    }
+
+    /// A file of another store, of an empty one; returns its number.
+    pub(super) fn adopt(&mut self, file: File) -> usize {
+        self.files.push(TemporaryFile::of(file, Path::new("")));
+        self.others += 1;
+        self.others - 1
+    }
+
+    /// Takes in a block of another store, which has so many bytes, and begins at an offset in a
+    /// file that was adopted, with fewer bytes there if it is compressed. Returns where it begins.
+    pub(super) fn take_in(
+        &mut self,
+        bytes: usize,
+        file: usize,
+        (offset, stored): (u64, usize),
+    ) -> u64 {
+        let start = self.bytes;
+        self.blocks.push(Block { start, file, offset, bytes: stored });
+        self.bytes += bytes as u64;
+        start
     }
 }
 
@@ -67,21 +103,20 @@ impl Store for Temporary {
             self.bytes += block.len() as u64;
             return Ok(());
         }
-        let file = self.blocks.len() % self.folders.len();
-        if file == self.files.len() {
-            self.files.push(TemporaryFile::in_folder(&self.folders[file])?);
-        }
+        let file = match self.folders.get(self.files.len() - self.others) {
+            Some(folder) => {
+                self.files.push(TemporaryFile::in_folder(folder)?);
+                self.files.len() - 1
+            }
+            None => self.others + self.blocks.len() % self.folders.len(),
+        };
         let target = &mut self.files[file];
         let offset = target.bytes();
-        let mut bytes = block.len();
-        if self.is_compressed {
-            let compressed = zstd::bulk::compress(block, LEVEL)?;
-            bytes = compressed.len();
-            target.append(&compressed)?;
-        } else {
-            target.append(block)?;
-        }
-        self.blocks.push(Block { start: self.bytes, file, offset, bytes });
+        let compressed = self.is_compressed.then(|| zstd::bulk::compress(block, LEVEL));
+        let compressed = compressed.transpose()?.filter(|bytes| bytes.len() < block.len());
+        let stored = compressed.as_deref().unwrap_or(block);
+        target.append(stored)?;
+        self.blocks.push(Block { start: self.bytes, file, offset, bytes: stored.len() });
         self.bytes += block.len() as u64;
         Ok(())
     }
@@ -105,7 +140,7 @@ impl Store for Temporary {
             let count = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             let (own, others) = rest.split_at_mut(count);
             let skipped = offset - start;
-            if self.is_compressed {
+            if (bytes as u64) < end - start {
                 let mut compressed = vec![0; bytes];
                 self.files[file].read_at(&mut compressed, at)?;
                 let plain = zstd::bulk::decompress(&compressed, (end - start) as usize)?;
@@ -150,5 +185,38 @@ mod tests {
             }
         }
         assert!(Temporary::in_folders(&[], false, 1).is_err());
+    }
+
+    #[test]
+    fn what_others_have_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = |k: usize| vec![k as u8; k * 37 % 200 + 1];
+        let others = [false, true].map(|is_compressed| {
+            let file = tempfile::tempfile_in(&folder).unwrap();
+            let mut store = Temporary::in_file(file, folder.path(), is_compressed);
+            (0..20).for_each(|k| store.append(&text(k)).unwrap());
+            store.into_file().unwrap()
+        });
+        let folders = [folder.path().to_owned(), folder.path().to_owned()];
+        let mut store = Temporary::in_folders(&folders, false, 0).unwrap();
+        let mut whole = Vec::new();
+        for (file, blocks) in others {
+            let file = store.adopt(file);
+            for k in [3, 0, 19, 7] {
+                let place = (blocks[k].offset, blocks[k].bytes);
+                assert_eq!(store.take_in(text(k).len(), file, place), whole.len() as u64);
+                whole.extend(text(k));
+            }
+        }
+        for k in 20..25 {
+            store.append(&text(k)).unwrap();
+            whole.extend(text(k));
+        }
+        assert_eq!((store.bytes(), store.files.len()), (whole.len() as u64, 4));
+        for start in 0..whole.len() {
+            let mut out = vec![0; (whole.len() - start).min(300)];
+            store.read_at(&mut out, start as u64).unwrap();
+            assert_eq!(out, whole[start..start + out.len()]);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Data sets against a model: records of all kinds, compressed in all ways, in any memory, to any
 //! number of shards, and back.
 
+mod workers;
+
 use std::io::{self, Cursor, Read};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use super::*;
 use crate::files::{FilesError, NamedError, Order};
 
 /// A file in memory.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct Held(String, Vec<u8>);
 
 impl Input for Held {
@@ -257,6 +259,11 @@ fn check(case: u64) {
         body.to_vec()
     };
     assert!(found.iter().flat_map(body).eq(expected), "{case} {records}");
+    // Each worker's bundle is written through to the disk, which takes a while.
+    if case.is_multiple_of(3) {
+        let by_workers = workers::run(&run, &files, case / 3 % 4 + 1, case % 7 < 3);
+        assert!(by_workers == found, "{case} {records}");
+    }
     if !part {
         let back = |len| Order::unshuffle(len, seed);
         let run = Run { form, memory, way: &back, shards: 1, compression: Codec::Plain.into() };

@@ -10,15 +10,15 @@ use super::room::filled;
 
 /// Items whose keys are in a range.
 #[derive(Debug)]
-pub(super) struct Bucket {
-    pub(super) keys: Range<u64>,
+pub(crate) struct Bucket {
+    pub(crate) keys: Range<u64>,
     /// The size of the key that stands before each item, relative to the first of the range.
     pub(super) key_bytes: usize,
-    pub(super) items: u64,
+    pub(crate) items: u64,
     /// The number of bytes in the store, keys and all.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Where in the store they are. An extent has whole items.
-    pub(super) extents: Vec<Extent>,
+    pub(crate) extents: Vec<Extent>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,19 @@ pub(super) trait Sink<'m> {
 }
 
 impl Split {
+    /// The buckets of a range of keys, with nothing in them.
+    pub(crate) fn of(self, keys: &Range<u64>) -> Vec<Bucket> {
+        let key_bytes = key_bytes(self.shift);
+        let bucket = |number: u64| {
+            let first = keys.start + (number << self.shift);
+            // The last one ends with the range.
+            let width = (keys.end - first).min(1_u64.checked_shl(self.shift).unwrap_or(u64::MAX));
+            let keys = first..first + width;
+            Bucket { keys, key_bytes, items: 0, bytes: 0, extents: Vec::new() }
+        };
+        (0..self.buckets).map(bucket).collect()
+    }
+
     /// Memory for the open block of each bucket, and for `more` blocks that are being written.
     ///
     /// All of it is one piece, which an allocator gets from the system and gives back to it. As
@@ -103,15 +116,7 @@ impl<'m, S: Sink<'m>> Distributor<'m, S> {
         end: u64,
         sink: S,
     ) -> Self {
-        let key_bytes = key_bytes(split.shift);
-        let bucket = |number: u64| {
-            let first = keys.start + (number << split.shift);
-            // The last one ends with the range.
-            let width = (keys.end - first).min(1_u64.checked_shl(split.shift).unwrap_or(u64::MAX));
-            let keys = first..first + width;
-            Bucket { keys, key_bytes, items: 0, bytes: 0, extents: Vec::new() }
-        };
-        let buckets: Vec<Bucket> = (0..split.buckets).map(bucket).collect();
+        let buckets = split.of(&keys);
         // The first blocks are of all lengths. As all blocks fill at about the same speed, items
         // would otherwise go to the same place of each slot, and these share few sets of a cache.
         let open = slots.take(buckets.len()).enumerate().map(|(number, slot)| {

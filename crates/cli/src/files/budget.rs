@@ -24,15 +24,17 @@ const MOST_BUCKETS: u64 = 1 << 16;
 
 /// Divides an amount of memory among the buffers of the passes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget {
+pub(crate) struct Budget {
     memory: usize,
+    /// How many threads put buckets in order.
+    threads: u64,
 }
 
 /// Into how many buckets keys are divided, and how large their blocks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Split {
+pub(crate) struct Split {
     /// A bucket has the keys that agree in all but this number of low bits.
-    pub(super) shift: u32,
+    pub(crate) shift: u32,
     /// The number of buckets.
     pub(super) buckets: u64,
     /// The size of a block.
@@ -41,7 +43,13 @@ pub(super) struct Split {
 
 impl Budget {
     pub(super) fn new(memory: usize) -> Self {
-        Self { memory }
+        Self { memory, threads: rayon::current_num_threads() as u64 }
+    }
+
+    /// A budget that divides keys as on any machine with as much memory.
+    #[cfg(feature = "datasets")]
+    pub(super) fn of_any_machine(memory: usize) -> Self {
+        Self { memory, threads: 1 }
     }
 
     /// How many bytes are read at a time. Three such chunks are held.
@@ -64,8 +72,7 @@ impl Budget {
     /// There are at least `least` buckets, if there are so many keys.
     pub(super) fn split(self, width: u64, items: u64, bytes: u64, least: u64) -> Split {
         let cost = bucket_cost(bytes.saturating_add(items.saturating_mul(4)), width, bytes);
-        let threads = rayon::current_num_threads() as u64;
-        let each = (self.round() / (2 * threads)).clamp(1, BUCKET_COST);
+        let each = (self.round() / (2 * self.threads)).clamp(1, BUCKET_COST);
         let least_block = (self.memory / 256).clamp(1, LEAST_BLOCK);
         let most = (self.memory / 2 / least_block) as u64;
         // Up to twice as many come of it.
@@ -82,6 +89,12 @@ impl Budget {
         let wanted = (bytes / buckets / BLOCKS).max(LEAST_BLOCK as u64);
         let block = wanted.min(most).max(1) as usize;
         Split { shift, buckets, block }
+    }
+
+    /// The same buckets, with blocks for which there is memory here.
+    pub(super) fn with_room(self, split: Split) -> Split {
+        let most = (self.memory as u64 / 2 / split.buckets).max(1) as usize;
+        Split { block: split.block.min(most), ..split }
     }
 }
 

@@ -64,11 +64,29 @@ impl<'m> Sink<'m> for ToWriter<'m> {
     }
 }
 
-/// What is read: parts, and what each has.
-#[derive(Clone, Copy)]
-pub(super) struct Source<'s> {
-    pub(super) parts: &'s dyn Parts,
-    pub(super) counts: &'s [Count],
+/// What is read: parts, what each has, and the numbers of its items among those of the order.
+pub(crate) struct Source<'s> {
+    pub(crate) parts: &'s dyn Parts,
+    pub(crate) counts: &'s [Count],
+    pub(crate) items: Vec<Range<u64>>,
+}
+
+impl<'s> Source<'s> {
+    /// Parts that have all items of an order, one part after the other.
+    pub(super) fn whole(parts: &'s dyn Parts, counts: &'s [Count]) -> Self {
+        Self { parts, counts, items: numbers(counts) }
+    }
+}
+
+/// The numbers of the items of parts, one part after the other.
+pub(crate) fn numbers(counts: &[Count]) -> Vec<Range<u64>> {
+    let mut end = 0;
+    let items = counts.iter().map(|count| {
+        let start = end;
+        end += count.items;
+        start..end
+    });
+    items.collect()
 }
 
 /// Why not all items came to their buckets.
@@ -97,16 +115,9 @@ struct PartKeys<'o> {
 }
 
 impl<'o> PartKeys<'o> {
-    fn new(order: &'o Order, counts: &[Count]) -> Self {
-        let mut end = 0;
-        let items = counts.iter().map(|count| {
-            let start = end;
-            end += count.items;
-            start..end
-        });
-        let items = items.collect();
-        let open = counts.iter().map(|_| None).collect();
-        Self { order, items, taken: vec![0; counts.len()], open }
+    fn new(order: &'o Order, items: Vec<Range<u64>>) -> Self {
+        let (taken, open) = (vec![0; items.len()], items.iter().map(|_| None).collect());
+        Self { order, items, taken, open }
     }
 
     /// Visits the items of a part's next chunk, each with its key.
@@ -153,7 +164,7 @@ pub(super) fn distribute(
 ) -> Result<Vec<Bucket>, FilesError> {
     let end = store.bytes();
     let mut memory = split.memory(MOVING)?;
-    let mut keys = PartKeys::new(order, source.counts);
+    let mut keys = PartKeys::new(order, source.items);
     let wanted = Keys::new(order)?.wanted();
     let readers = Readers::new(job, source.parts, source.counts.len());
     let used = Spare::default();

@@ -45,7 +45,7 @@
 //! ```
 
 pub(crate) mod buckets;
-mod budget;
+pub(crate) mod budget;
 mod chunks;
 pub(crate) mod distribute;
 mod error;

@@ -175,7 +175,9 @@ impl<'a, S: Store> Placer<'a, S> {
         let offsets = &mut desk.offsets;
         offsets.clear();
         resize(offsets, width(bucket) as usize, NONE)?;
+        let mut items = 0;
         for_each_item(stored, bucket.key_bytes, self.job.items, |key, item| {
+            items += 1;
             // Below `NONE`, as the bucket is.
             let offset = item.start as u32;
             match offsets.get_mut(key as usize) {
@@ -184,6 +186,9 @@ impl<'a, S: Store> Placer<'a, S> {
             }
             Ok(())
         })?;
+        if items != bucket.items {
+            return Err(garbled());
+        }
         let mut ordered = Ordered { items: self.blocks.take(), pieces: Vec::new() };
         reserve(&mut ordered.items, bucket.item_bytes() as usize)?;
         let unwritten = self.job.items.unwritten();

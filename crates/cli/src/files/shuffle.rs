@@ -1,12 +1,14 @@
 //! [`FileShuffle`]: the passes, one after the other.
 
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 use memchr::memchr_iter;
 
-use super::budget::Budget;
+use super::buckets::Bucket;
+use super::budget::{Budget, Split};
 use super::chunks::End;
 use super::distribute::{Job, Source, distribute, joined, start};
 use super::error::FilesError;
@@ -62,6 +64,12 @@ impl FileShuffle {
     /// The most bytes that an item may have. A longer one is [`FilesError::ItemTooLong`].
     pub fn longest_item(&self) -> usize {
         self.budget.longest_item()
+    }
+
+    /// A shuffle whose buckets are the same on any machine.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn of_any_machine(items: Items, memory: usize) -> Self {
+        Self { items, budget: Budget::of_any_machine(memory) }
     }
 
     fn job(&self) -> Job {
@@ -169,7 +177,7 @@ impl FileShuffle {
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
         let (parts, counts) = (Single::new(source), [*count]);
-        let source = Source { parts: &parts, counts: &counts };
+        let source = Source::whole(&parts, &counts);
         let summary = self.shuffle(order, source, store, &mut Whole(output), watch)?;
         output.flush().map_err(FilesError::Write)?;
         Ok(summary)
@@ -190,7 +198,7 @@ impl FileShuffle {
         output: &mut dyn Pieces,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        self.shuffle(order, Source { parts, counts }, store, output, watch)
+        self.shuffle(order, Source::whole(parts, counts), store, output, watch)
     }
 
     fn shuffle(
@@ -213,31 +221,70 @@ impl FileShuffle {
         {
             return Err(FilesError::ItemTooLong { item: 0, most });
         }
-        let job = self.job();
+        let (_, split) = self.split(order, found_bytes)?;
+        let before = store.bytes();
+        let buckets = self.distribute(order, split, source, store, watch)?;
+        let summary = self.place(buckets, store, output, watch)?;
+        Ok(Summary { temporary_bytes: store.bytes() - before, ..summary })
+    }
+
+    /// The range of keys that the order has, of items with so many bytes in all, and how it is
+    /// divided.
+    pub(crate) fn split(
+        &self,
+        order: &Order,
+        bytes: u64,
+    ) -> Result<(Range<u64>, Split), FilesError> {
         let wanted = Keys::new(order)?.wanted();
         let places = order.places();
         let items = places.end - places.start;
         // The size of what is wanted can only be guessed before it is read.
         let bytes = if order.is_whole() {
-            found_bytes
+            bytes
         } else {
-            let mean = found_bytes as f64 / found.max(1) as f64;
+            let mean = bytes as f64 / order.len().max(1) as f64;
             (mean * items as f64) as u64
         };
         let split = self.budget.split(wanted.end - wanted.start, items, bytes, 1);
-        let before = store.bytes();
-        watch.begin(Pass::Distribute, Some(found_bytes));
-        let buckets = distribute(job, order, split, source, store, watch)?;
+        Ok((wanted, split))
+    }
 
-        let stored: u64 = buckets.iter().map(|bucket| bucket.item_bytes()).sum();
-        let (bucket_count, bytes) =
-            (buckets.len() as u64, stored - items * self.items.unwritten() as u64);
-        watch.begin(Pass::Place, Some(bytes));
-        let mut placer = Placer::new(job, store, watch);
+    /// Pass 1: the items of a source, as many of them as the order has, to their buckets.
+    pub(crate) fn distribute(
+        &self,
+        order: &Order,
+        split: Split,
+        source: Source,
+        store: &mut impl Store,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Bucket>, FilesError> {
+        let bytes = source.counts.iter().map(|count| count.bytes).sum();
+        watch.begin(Pass::Distribute, Some(bytes));
+        distribute(self.job(), order, self.budget.with_room(split), source, store, watch)
+    }
+
+    /// Pass 2: buckets, in the order of their keys, to the output.
+    pub(crate) fn place(
+        &self,
+        buckets: Vec<Bucket>,
+        store: &mut impl Store,
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> Result<Summary, FilesError> {
+        let summary = self.summary(&buckets);
+        watch.begin(Pass::Place, Some(summary.bytes));
+        let mut placer = Placer::new(self.job(), store, watch);
         placer.write(buckets, output)?;
-        let splits = placer.splits();
-        let temporary_bytes = store.bytes() - before;
-        Ok(Summary { items, bytes, buckets: bucket_count, splits, temporary_bytes })
+        Ok(Summary { splits: placer.splits(), ..summary })
+    }
+
+    /// What is known after pass 1.
+    pub(crate) fn summary(&self, buckets: &[Bucket]) -> Summary {
+        let sum = |number: fn(&Bucket) -> u64| buckets.iter().map(number).sum::<u64>();
+        let items = sum(|bucket| bucket.items);
+        let bytes = sum(Bucket::item_bytes) - items * self.items.unwritten() as u64;
+        let temporary_bytes = sum(|bucket| bucket.bytes);
+        Summary { items, bytes, buckets: buckets.len() as u64, splits: 0, temporary_bytes }
     }
 }
 

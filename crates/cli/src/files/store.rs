@@ -95,7 +95,12 @@ impl TemporaryFile {
             Some(code) => named(folder, &io::Error::from_raw_os_error(code)),
             None => named(folder, &error.kind().into()),
         })?;
-        Ok(Self { file, folder: folder.to_owned(), bytes: 0, granted: 0 })
+        Ok(Self::of(file, folder))
+    }
+
+    /// An empty file that may have a name, in a folder.
+    pub(crate) fn of(file: File, folder: &Path) -> Self {
+        Self { file, folder: folder.to_owned(), bytes: 0, granted: 0 }
     }
 
     /// The file itself, which is at its end.

@@ -41,7 +41,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) delimiter: Option<u8>,
     /// Whether compressed files and archives are welcome.
     pub(crate) decodes: bool,
-    /// Whether inputs have to be known again by a run that goes on with this one.
+    /// Whether inputs have to be known again by a run that goes on with this one, or by others.
     pub(crate) is_resumed: bool,
     /// How much of what comes through pipes may be held.
     pub(crate) memory: usize,
@@ -57,8 +57,8 @@ impl Opening<'_> {
         if !self.is_resumed {
             return Ok(());
         }
-        let why = "is a pipe, of which --resume cannot tell whether it has what it had before: \
-                   write it to a file first, or leave out --resume";
+        let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what \
+                   it had before: write it to a file first, or leave them out";
         Err(io::Error::other(why))
     }
 }

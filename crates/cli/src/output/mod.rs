@@ -67,6 +67,16 @@ impl Output {
         }
     }
 
+    /// Has the system write what was written so far to where it is kept, or to another machine, and
+    /// say whether that can be done.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn sync(&self) -> Result<(), Failure> {
+        match &self.sink {
+            Sink::Replacement(replacement) => replacement.sync().context(&self.name),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes what was written take effect. Without this a file is as it was before.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         match self.sink {

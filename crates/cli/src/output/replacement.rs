@@ -73,6 +73,12 @@ impl Replacement {
         Ok(())
     }
 
+    /// Waits until what was written is kept.
+    #[cfg(feature = "datasets")]
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.as_ref().map_or(Ok(()), File::sync_all)
+    }
+
     /// Gives the file the target's name.
     pub(super) fn commit(mut self) -> io::Result<()> {
         #[cfg(target_os = "linux")]

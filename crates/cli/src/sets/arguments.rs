@@ -1,13 +1,16 @@
 //! [`SetArguments`]: the options of data sets.
 
+use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use bijective_shuffle_cli::dataset::{Compression, Records};
 
 use super::plan::Splits;
+use super::workers::Stage;
 use crate::failure::Failure;
 use crate::memory::Memory;
+use crate::selection::Shard;
 
 /// The options of data sets.
 #[derive(clap::Args)]
@@ -64,20 +67,20 @@ pub(crate) struct SetArguments {
     pub(crate) output_dir: Option<PathBuf>,
 
     /// Write N shards
-    #[arg(long, value_name = "N", requires = "output_dir")]
+    #[arg(long, value_name = "N")]
     #[arg(conflicts_with_all = ["shard_bytes", "shard_records"])]
     pub(super) shards: Option<NonZeroU64>,
 
     /// Write as many shards as make about SIZE each, before they are compressed
-    #[arg(long, value_name = "SIZE", requires = "output_dir", conflicts_with = "shard_records")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "shard_records")]
     pub(super) shard_bytes: Option<Memory>,
 
     /// Write as many shards as have at most N records each
-    #[arg(long, value_name = "N", requires = "output_dir")]
+    #[arg(long, value_name = "N")]
     pub(super) shard_records: Option<NonZeroU64>,
 
     /// Write folders of shards: NAME=SHARE,.. with shares such as 0.98, 98%, numbers, or `rest`
-    #[arg(long, value_name = "SPLITS", requires = "output_dir")]
+    #[arg(long, value_name = "SPLITS")]
     pub(super) split: Option<Splits>,
 
     /// Compress outputs: none, gzip, zstd, lz4 or bzip2, perhaps with a level as in zstd:3; as
@@ -87,8 +90,17 @@ pub(crate) struct SetArguments {
     pub(super) compress: Option<Compression>,
 
     /// Go on with a run that was interrupted: keep the shards that it wrote, once they are checked
-    #[arg(long, overrides_with = "resume", requires = "output_dir")]
+    #[arg(long, overrides_with = "resume")]
     pub(super) resume: bool,
+
+    /// Do the share of worker R, counted from 0, of W workers, which share the folder of the shards
+    #[arg(long, value_name = "R/W")]
+    pub(crate) worker: Option<Shard>,
+
+    /// Do this stage of it: count, distribute or collect, each when all workers have done the one
+    /// before
+    #[arg(long, value_enum, hide_possible_values = true)]
+    pub(crate) stage: Option<Stage>,
 
     /// Compress what does not fit memory
     #[arg(long, overrides_with = "temp_compress")]
@@ -101,6 +113,11 @@ impl SetArguments {
         self.has_records()
             || self.header_lines.is_some_and(|lines| lines > 0)
             || self.compress.is_some()
+    }
+
+    /// How records are divided among shards.
+    pub(super) fn division(&self) -> impl Debug {
+        (self.shards, self.shard_bytes, self.shard_records, self.split.clone())
     }
 
     fn has_records(&self) -> bool {

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::journal::{JOURNAL, Journal, Run};
+use super::workers::WORKERS;
 use crate::failure::{Context, Failure};
 use crate::output::Output;
 
@@ -21,8 +22,12 @@ pub(crate) struct ShardFolder {
     temporary_folder: PathBuf,
     /// Whether it was not there.
     is_new: bool,
+    /// Whether other machines look for the shards.
+    is_shared: bool,
     /// What a run before has left.
     before: Option<Journal>,
+    /// Where the journal is, and the journal.
+    journal_path: PathBuf,
     journal: Option<File>,
 }
 
@@ -35,12 +40,8 @@ impl ShardFolder {
     ) -> Result<Self, Failure> {
         let is_new = !path.exists();
         fs::create_dir_all(path).context(path.display())?;
-        let before = Journal::read(path).context(path.display())?;
-        // What a run has left that was killed before it wrote its journal is nothing.
-        let is_left = |name: &OsStr| name.as_encoded_bytes().starts_with(b".bshuf");
-        let mut entries = fs::read_dir(path).context(path.display())?;
-        let is_empty = before.is_none()
-            && entries.all(|entry| entry.is_ok_and(|entry| is_left(&entry.file_name())));
+        let before = Journal::of_folder(path).context(path.display())?;
+        let is_empty = before.is_none() && is_empty(path).context(path.display())?;
         let why = match (is_resumed, is_empty, &before) {
             (_, true, _) | (true, false, Some(_)) => None,
             (true, false, None) => Some("has files, and none of them is of a run to resume"),
@@ -52,8 +53,21 @@ impl ShardFolder {
         if let Some(why) = why {
             return Err(Failure::new(path.display(), why));
         }
+        let (journal_path, temporary_folder) = (path.join(JOURNAL), temporary_folder.to_owned());
+        let (path, is_shared, journal) = (path.to_owned(), false, None);
+        Ok(Self { path, temporary_folder, is_new, is_shared, before, journal_path, journal })
+    }
+
+    /// A folder to which one of several workers writes shards, with a journal of its own.
+    pub(super) fn of_worker(
+        path: &Path,
+        journal_path: PathBuf,
+        temporary_folder: &Path,
+    ) -> Result<Self, Failure> {
+        let before = Journal::read(&journal_path).context(journal_path.display())?;
         let (path, temporary_folder) = (path.to_owned(), temporary_folder.to_owned());
-        Ok(Self { path, temporary_folder, is_new, before, journal: None })
+        let (is_new, is_shared, journal) = (false, true, None);
+        Ok(Self { path, temporary_folder, is_new, is_shared, before, journal_path, journal })
     }
 
     /// The seed of the run that is resumed.
@@ -80,14 +94,13 @@ impl ShardFolder {
                 return Err(Failure::new(name, why));
             }
             let named = before.shards.iter().zip(shards.list());
-            let named = named
-                .take_while(|(one, other)| one.name == other.name && one.records == other.records);
+            let named = named.take_while(|(one, other)| one.is(other));
             let found: Vec<_> = named.map(|(one, _)| one).collect();
             let are_whole: Vec<bool> = found.par_iter().map(|shard| self.is_whole(shard)).collect();
             let whole = are_whole.iter().take_while(|&&is_whole| is_whole).count();
             kept.extend(found[..whole].iter().map(|&shard| shard.clone()));
         }
-        let journal = run.begin(&self.path, &kept).context(&name)?;
+        let journal = run.begin(&self.journal_path, &kept).context(&name)?;
         self.journal = Some(journal);
         Ok(kept)
     }
@@ -106,12 +119,31 @@ impl ShardFolder {
     /// All shards are there.
     pub(super) fn finish(self, index: &Index) -> Result<(), Failure> {
         let path = self.path.join(Index::FILE);
-        let mut output = Output::open(Some(&path), &self.temporary_folder)?;
-        output.write_all(index.to_json().as_bytes()).context(path.display())?;
-        output.commit()?;
-        let journal = self.path.join(JOURNAL);
-        fs::remove_file(&journal).context(journal.display())
+        write((&path, &index.to_json()), &self.temporary_folder, self.is_shared)?;
+        fs::remove_file(&self.journal_path).context(self.journal_path.display())
     }
+}
+
+/// Whether a folder has nothing but what a run has left that was killed before it wrote its
+/// journal.
+pub(super) fn is_empty(folder: &Path) -> io::Result<bool> {
+    let is_left = |name: &OsStr| name.as_encoded_bytes().starts_with(b".bshuf") && name != WORKERS;
+    let mut entries = fs::read_dir(folder)?;
+    Ok(entries.all(|entry| entry.is_ok_and(|entry| is_left(&entry.file_name()))))
+}
+
+/// Writes a small file, which is there whole or not at all, for other machines if it is shared.
+pub(super) fn write(
+    (path, text): (&Path, &str),
+    temporary_folder: &Path,
+    is_shared: bool,
+) -> Result<(), Failure> {
+    let mut output = Output::open(Some(path), temporary_folder)?;
+    output.write_all(text.as_bytes()).context(path.display())?;
+    if is_shared {
+        output.sync()?;
+    }
+    output.commit()
 }
 
 impl Drop for ShardFolder {
@@ -137,9 +169,11 @@ impl Sink for ShardFolder {
     }
 
     fn commit(&mut self, file: Output, shard: &WrittenShard) -> io::Result<()> {
-        file.commit().map_err(|failure| NamedError::io(failure.what(), failure.why()))?;
+        let synced = if self.is_shared { file.sync() } else { Ok(()) };
+        let committed = synced.and_then(|()| file.commit());
+        committed.map_err(|failure| NamedError::io(failure.what(), failure.why()))?;
         let Some(journal) = &mut self.journal else { return Ok(()) };
         let written = Journal::append(journal, shard);
-        written.map_err(|error| NamedError::io(self.path.join(JOURNAL).display(), error))
+        written.map_err(|error| NamedError::io(self.journal_path.display(), error))
     }
 }

@@ -1,4 +1,5 @@
-//! [`Journal`]: what a run has done, for one that goes on with it.
+//! [`Journal`]: what a run has done, for one that goes on with it, and [`Asked`], which tells runs
+//! apart.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -27,57 +28,97 @@ pub(super) struct Journal {
     pub(super) shards: Vec<WrittenShard>,
 }
 
+/// What a run is asked for, which is known before anything is counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(super) seed: Seed,
+    /// What the inputs are.
+    pub(super) stamp: String,
+    /// Everything else that makes a difference.
+    pub(super) options: String,
+}
+
+impl Asked {
+    /// The same for two runs if they are asked for the same.
+    pub(super) fn to_json(&self) -> Value {
+        let Self { seed, stamp, options } = self;
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "seed": seed.with_epoch(0).to_string(),
+            "epoch": seed.epoch(),
+            "inputs": hash(stamp),
+            "options": hash(options),
+        })
+    }
+
+    /// Whether this is said of a run by its [`Run::hash`].
+    pub(super) fn is_of(&self, run: &str) -> bool {
+        run.split_once('-').is_some_and(|(asked, _)| asked == hash(&self.to_json().to_string()))
+    }
+}
+
+/// The SHA-256 of a text.
+fn hash(text: &str) -> String {
+    let mut hashed = Hashed::new(io::sink());
+    // Nothing is written anywhere.
+    let _ = hashed.write_all(text.as_bytes());
+    hashed.finish().2
+}
+
 /// A run, as it is in its journal.
 pub(super) struct Run {
-    pub(super) seed: Seed,
-    pub(super) stamp: String,
+    pub(super) asked: Asked,
     /// What the inputs have.
     pub(super) counted: Value,
-    /// Everything else that makes a difference.
-    pub(super) rest: String,
+    /// The shards and the places of their records.
+    pub(super) shards: String,
 }
 
 impl Run {
-    /// A hash of all on which the shards depend.
+    /// A hash of what is asked for, and one of all else on which the shards depend.
     pub(super) fn hash(&self) -> String {
-        let version = env!("CARGO_PKG_VERSION");
-        let Self { seed, stamp, counted, rest } = self;
-        let all = format!("{version} {seed:?} {stamp} {counted} {rest}");
-        let mut hashed = Hashed::new(io::sink());
-        // Nothing is written anywhere.
-        let _ = hashed.write_all(all.as_bytes());
-        hashed.finish().2
+        let Self { asked, counted, shards } = self;
+        let (asked, found) = (asked.to_json().to_string(), format!("{counted} {shards}"));
+        format!("{}-{}", hash(&asked), hash(&found))
     }
 
     /// Writes the journal anew, with the shards that are kept.
-    pub(super) fn begin(&self, folder: &Path, kept: &[WrittenShard]) -> io::Result<File> {
+    pub(super) fn begin(&self, journal: &Path, kept: &[WrittenShard]) -> io::Result<File> {
+        let Asked { seed, stamp, .. } = &self.asked;
         let value = json!({
-            "seed": self.seed.with_epoch(0).to_string(),
-            "epoch": self.seed.epoch(),
-            "stamp": self.stamp,
+            "seed": seed.with_epoch(0).to_string(),
+            "epoch": seed.epoch(),
+            "stamp": stamp,
             "counted": self.counted,
             "run": self.hash(),
         });
         // The old one is there until the new one is.
+        let folder = journal.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new().prefix(".bshuf").tempfile_in(folder)?;
         writeln!(file, "{value}")?;
         for shard in kept {
             Journal::append(file.as_file_mut(), shard)?;
         }
-        let path = folder.join(JOURNAL);
-        file.persist(&path).map_err(|failed| failed.error)?;
-        OpenOptions::new().append(true).open(path)
+        file.persist(journal).map_err(|failed| failed.error)?;
+        OpenOptions::new().append(true).open(journal)
     }
 }
 
 impl Journal {
     /// The journal in a folder, if there is one, or that of a run that is complete.
-    pub(super) fn read(folder: &Path) -> io::Result<Option<Self>> {
-        let text = match fs::read(folder.join(JOURNAL)) {
+    pub(super) fn of_folder(folder: &Path) -> io::Result<Option<Self>> {
+        let journal = folder.join(JOURNAL);
+        if journal.exists() {
+            return Self::read(&journal);
+        }
+        Ok(Index::read(folder)?.map(Self::of))
+    }
+
+    /// A journal, if it is there and has anything.
+    pub(super) fn read(journal: &Path) -> io::Result<Option<Self>> {
+        let text = match fs::read(journal) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Ok(Index::read(folder)?.map(Self::of));
-            }
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let lines = text.split_inclusive(|&byte| byte == b'\n');

@@ -4,6 +4,7 @@ mod arguments;
 mod folder;
 mod journal;
 mod plan;
+mod workers;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,9 +25,12 @@ use crate::failure::{Context, Failure};
 use crate::inputs::{Inputs, Opening};
 use crate::job::{Done, Job};
 use crate::output::Output;
+use crate::selection::Selection;
 
 pub(crate) use arguments::SetArguments;
 pub(crate) use folder::ShardFolder;
+pub(crate) use journal::Asked;
+use journal::Run;
 pub(crate) use plan::Plan;
 
 /// What was read and written.
@@ -201,9 +205,8 @@ struct Opened<'a> {
     set: Dataset<'a>,
     inputs: &'a Inputs,
     form: Form,
-    /// What is written if nothing is said.
-    codec: Codec,
-    /// The end of the files' names, without that of the codec.
+    /// How shards are compressed, and the end of their names.
+    compression: Compression,
     extension: String,
 }
 
@@ -246,7 +249,7 @@ pub(crate) fn to_folder(
     let opening = Opening {
         delimiter: None,
         decodes: true,
-        is_resumed: arguments.sets.resume,
+        is_resumed: arguments.sets.resume || arguments.sets.worker.is_some(),
         // A data set keeps so much of its inputs.
         memory: job.memory / 4,
         longest: job.longest(b'\n'),
@@ -255,6 +258,9 @@ pub(crate) fn to_folder(
     };
     let inputs = Inputs::open(files, &opening)?;
     let opened = open(&inputs, arguments, job)?;
+    if let (Some(worker), Some(stage)) = (arguments.sets.worker, arguments.sets.stage) {
+        return workers::run(worker, stage, &opened, (folder, arguments), job);
+    }
     let mut run = FolderRun::open(folder, arguments, job, Some(opened.form.clone()))?;
     // What was counted before is counted for ever, if the inputs are the same.
     let before = run.folder.counted(&inputs.stamp());
@@ -262,26 +268,19 @@ pub(crate) fn to_folder(
         Some(counted) => counted,
         None => count(&opened, job)?,
     };
-    let (found, bytes, inputs_count) =
-        (counted.records(), counted.bytes(), opened.set.inputs() as u64);
-    let plan = Plan { items: 0, found, bytes, inputs: inputs_count };
-    let compression = arguments.sets.compress.unwrap_or_else(|| opened.codec.into());
-    let end = compression.codec().extension();
-    let dot = if end.is_empty() { "" } else { "." };
-    let extension = format!("{}{dot}{end}", opened.extension);
-    let options = format!("{:?}", (&opened.form, compression));
-    let (order, shards, kept) =
-        run.begin((inputs.stamp(), options), (plan, counted.to_json()), &extension, job)?;
+    let asked = opened.asked(arguments, job);
+    let found = (opened.plan(&counted), counted.to_json());
+    let (order, shards, kept) = run.begin((asked, &opened.extension), found, job)?;
     let written = if shards.list().is_empty() {
         Written::default()
     } else {
-        let target = (&shards, compression, &mut run.folder);
+        let target = (&shards, opened.compression, &mut run.folder);
         let written = opened.shuffle(job, (&counted, &order), target);
         written.map_err(|error| explain(error, &inputs))?
     };
     inputs.check()?;
     let done = opened.done(&counted, &written, kept.clone());
-    run.finish(found, kept, written.shards, job)?;
+    run.finish(counted.records(), kept, written.shards, job)?;
     Ok(done)
 }
 
@@ -314,22 +313,15 @@ impl<'a> FolderRun<'a> {
     /// was counted.
     pub(crate) fn begin(
         &mut self,
-        (stamp, options): (String, String),
-        (plan, counted): (Plan, Value),
-        extension: &str,
+        asked: (Asked, &str),
+        found: (Plan, Value),
         job: &Job,
     ) -> Result<(Order, Shards, Vec<WrittenShard>), Failure> {
-        let order = job.order(plan.found)?;
-        let plan = Plan { items: job.items(&order), ..plan };
-        let shards = plan.shards(&self.arguments.sets, extension)?;
-        let selection = (order.places(), order.is_undone());
-        let rest = format!("{options} {:?}", (&shards, selection));
-        let seed = job.selection.seed;
-        let run = journal::Run { seed, stamp, counted, rest };
+        let (order, shards, run) = planned(asked, found, self.arguments, job)?;
         self.hash = run.hash();
         let kept = self.folder.begin(&run, &shards)?;
         let places: u64 = kept.iter().map(|shard| shard.records).sum();
-        let order = order.range(places..plan.items).context("cannot shuffle")?;
+        let order = order.range(places..shards.records()).context("cannot shuffle")?;
         Ok((order, shards.skip(kept.len()), kept))
     }
 
@@ -341,20 +333,56 @@ impl<'a> FolderRun<'a> {
         written: Vec<WrittenShard>,
         job: &Job,
     ) -> Result<(u64, u64), Failure> {
-        let seed = job.selection.seed;
         let shards: Vec<_> = kept.into_iter().chain(written).collect();
         let sum = |number: fn(&WrittenShard) -> u64| shards.iter().map(number).sum();
         let sums = (sum(|shard| shard.records), sum(|shard| shard.bytes));
-        self.folder.finish(&Index {
-            run: self.hash,
-            seed: seed.with_epoch(0).to_string(),
-            epoch: seed.epoch(),
-            form: self.form,
-            records: found,
-            is_undone: job.selection.is_undone,
-            shards,
-        })?;
+        self.folder.finish(&index((self.hash, self.form), (found, shards), job))?;
         Ok(sums)
+    }
+}
+
+/// What is asked for, of inputs with a stamp, and shards whose names have this end. The options are
+/// those of the format.
+pub(crate) fn asked(
+    (stamp, options): (String, String),
+    extension: &str,
+    arguments: &Arguments,
+    job: &Job,
+) -> Asked {
+    let Selection { seed, is_undone, shard, range, head, .. } = job.selection;
+    let rest = (extension, arguments.sets.division(), is_undone, shard, range, head);
+    Asked { seed, stamp, options: format!("{options} {rest:?}") }
+}
+
+/// What follows once the records are counted: their order, the shards, and the run.
+fn planned(
+    (asked, extension): (Asked, &str),
+    (plan, counted): (Plan, Value),
+    arguments: &Arguments,
+    job: &Job,
+) -> Result<(Order, Shards, Run), Failure> {
+    let order = job.order(plan.found)?;
+    let plan = Plan { items: job.items(&order), ..plan };
+    let shards = plan.shards(&arguments.sets, extension)?;
+    let run = Run { asked, counted, shards: format!("{:?}", (&shards, order.places())) };
+    Ok((order, shards, run))
+}
+
+/// The index of a run that found so many records.
+fn index(
+    (run, form): (String, Option<Form>),
+    (records, shards): (u64, Vec<WrittenShard>),
+    job: &Job,
+) -> Index {
+    let seed = job.selection.seed;
+    Index {
+        run,
+        seed: seed.with_epoch(0).to_string(),
+        epoch: seed.epoch(),
+        form,
+        records,
+        is_undone: job.selection.is_undone,
+        shards,
     }
 }
 
@@ -373,8 +401,11 @@ fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Open
     let form = Form::new(records).with_headers(headers);
     let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
     let set = Dataset::open(parts, &form, job.memory).map_err(|error| explain(error, inputs))?;
-    let (codec, extension) = (set.codec(), plan::extension(inputs.first_name(), form.records()));
-    Ok(Opened { set, inputs, form, codec, extension })
+    let compression = arguments.sets.compress.unwrap_or_else(|| set.codec().into());
+    let end = compression.codec().extension();
+    let dot = if end.is_empty() { "" } else { "." };
+    let extension = format!("{}{dot}{end}", plan::extension(inputs.first_name(), form.records()));
+    Ok(Opened { set, inputs, form, compression, extension })
 }
 
 /// Whether the inputs are archives, as the first is that tells: it has more than zeros, with which
@@ -394,6 +425,18 @@ fn count(opened: &Opened, job: &Job) -> Result<Counted, Failure> {
 }
 
 impl Opened<'_> {
+    /// What is asked for.
+    fn asked(&self, arguments: &Arguments, job: &Job) -> Asked {
+        let options = format!("{:?}", (&self.form, self.compression));
+        asked((self.inputs.stamp(), options), &self.extension, arguments, job)
+    }
+
+    /// What is known of the shards.
+    fn plan(&self, counted: &Counted) -> Plan {
+        let (found, bytes) = (counted.records(), counted.bytes());
+        Plan { items: 0, found, bytes, inputs: self.set.inputs() as u64 }
+    }
+
     fn shuffle<S: Sink>(
         &self,
         job: &Job,
@@ -414,13 +457,18 @@ impl Opened<'_> {
             ends_added: counted.ends_added(),
             summary: written.summary,
             set: Some(SetDone {
-                codecs: self.set.codecs(),
-                records: self.form.records().to_string(),
                 shards: all().count() as u64,
                 kept: kept.len() as u64,
                 left_out: counted.left_out(),
+                ..self.read()
             }),
         }
+    }
+
+    /// What is read.
+    fn read(&self) -> SetDone {
+        let (codecs, records) = (self.set.codecs(), self.form.records().to_string());
+        SetDone { codecs, records, ..SetDone::default() }
     }
 }
 

@@ -2,7 +2,34 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A folder with what the documents' commands read, and the lines of most files in it.
+fn prepared() -> (TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let names: String = (0..100).map(|k| format!("name {k}\n")).collect();
+    for file in ["names.txt", "a.txt", "b.txt"] {
+        fs::write(folder.path().join(file), &names).unwrap();
+    }
+    fs::create_dir(folder.path().join("crawl")).unwrap();
+    for file in ["crawl/1.txt", "crawl/2.txt"] {
+        fs::write(folder.path().join(file), &names).unwrap();
+    }
+    fs::write(folder.path().join("table.csv"), "name\n\"a\nb\"\nc\n").unwrap();
+    fs::write(folder.path().join("r.fq.gz"), "@1\nAC\n+\n!!\n").unwrap();
+    (folder, names)
+}
+
+/// Runs commands in a folder, in which there may be other programs.
+fn shell(folder: &TempDir, commands: &str) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_bshuf")).parent().unwrap();
+    let others = std::env::var("PATH").unwrap();
+    let path = format!("{}:{}:{others}", folder.path().display(), program.display());
+    let mut shell = Command::new("sh");
+    shell.arg("-euc").arg(commands).current_dir(folder).env("PATH", path).output().unwrap()
+}
 
 /// Runs the lines of a document's `console` blocks that call `bshuf`, in one folder and in order.
 #[track_caller]
@@ -15,23 +42,9 @@ fn run_commands(document: &str) {
         blocks.flat_map(str::lines).filter(|line| line.contains("bshuf ")).collect();
     assert!(commands.len() >= 5, "{}: {commands:?}", document.display());
 
-    let folder = tempfile::tempdir().unwrap();
-    let names: String = (0..100).map(|k| format!("name {k}\n")).collect();
-    for file in ["names.txt", "a.txt", "b.txt"] {
-        fs::write(folder.path().join(file), &names).unwrap();
-    }
-    fs::create_dir(folder.path().join("crawl")).unwrap();
-    for file in ["crawl/1.txt", "crawl/2.txt"] {
-        fs::write(folder.path().join(file), &names).unwrap();
-    }
-    fs::write(folder.path().join("table.csv"), "name\n\"a\nb\"\nc\n").unwrap();
-    fs::write(folder.path().join("r.fq.gz"), "@1\nAC\n+\n!!\n").unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_bshuf")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let (folder, names) = prepared();
     for command in commands {
-        let mut shell = Command::new("sh");
-        shell.arg("-euc").arg(command).current_dir(&folder).env("PATH", &path);
-        let output = shell.output().unwrap();
+        let output = shell(&folder, command);
         assert!(output.status.success(), "{command}: {output:?}");
         let is_to_file = command.contains("--output") || command.contains(" > ");
         assert_eq!(output.stdout.is_empty(), is_to_file, "{command}");
@@ -62,4 +75,48 @@ fn commands_of_the_book_run() {
 #[test]
 fn commands_for_data_sets_run() {
     run_commands("../../docs/data-sets.md");
+}
+
+/// Does the jobs of an array, one after the other, and says the number that it has.
+#[cfg(feature = "datasets")]
+const SBATCH: &str = r"#!/bin/sh
+while [ ${1#--} != $1 ]; do shift; done
+last=$(sed -n 's/^#SBATCH --array=0-\([0-9]*\) .*/\1/p' $1)
+export SLURM_ARRAY_TASK_COUNT=$((last + 1)) SLURM_ARRAY_TASK_ID
+for SLURM_ARRAY_TASK_ID in $(seq 0 $last); do sh $1 $2 2>/dev/null || exit 1; done
+echo 7
+";
+
+/// Runs a command with each argument behind three colons in place of its braces.
+#[cfg(feature = "datasets")]
+const PARALLEL: &str = r#"#!/bin/sh
+while [ $1 != bshuf ]; do shift; done
+while [ $1 != ::: ]; do command="$command $1"; shift; done
+shift
+for argument; do $(echo $command | sed s/{}/$argument/) 2>/dev/null || exit 1; done
+"#;
+
+#[cfg(feature = "datasets")]
+#[test]
+fn scripts_for_many_machines_run() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/data-sets.md");
+    let Ok(text) = fs::read_to_string(&document) else { return };
+    let blocks = text.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+    let [worker, slurm, parallel] = *blocks.collect::<Vec<_>>() else { panic!("{text}") };
+    for commands in [slurm, parallel] {
+        let (folder, _) = prepared();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("worker.sh"), worker).unwrap();
+        for (name, program) in [("sbatch", SBATCH), ("parallel", PARALLEL)] {
+            fs::write(path(name), program).unwrap();
+            fs::set_permissions(path(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let output = shell(&folder, commands);
+        assert!(output.status.success(), "{output:?}");
+        let one = "bshuf --seed 42 --output-dir one --shards 64 crawl; diff -r one shuffled";
+        let output = shell(&folder, one);
+        assert!(output.status.success(), "{output:?}");
+    }
 }

@@ -30,3 +30,5 @@ mod tables;
 mod together;
 #[cfg(feature = "datasets")]
 mod torn;
+#[cfg(feature = "datasets")]
+mod workers;

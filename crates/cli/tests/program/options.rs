@@ -453,3 +453,37 @@ fn check(
     assert_eq!(statistic(&outcome.stderr, "bytes"), bytes.len() as u64, "{shown}");
     assert_eq!(statistic(&outcome.stderr, "line_ends_added"), ends_added as u64, "{shown}");
 }
+
+#[test]
+fn an_option_does_not_go_without_the_one_that_it_needs() {
+    let folder = Folder::new();
+    folder.write("text", b"1\n2\n");
+    let mut cases = vec![
+        (&["--header", "1"][..], "record"),
+        (&["--header", "1", "-z"], "record"),
+        (&["--header", "1", "-e"], "record"),
+        (&["--together"], "output"),
+    ];
+    let others: [&[&str]; 5] = [&[], &["-o", "x"], &["-r", "-n", "1"], &["--record", "1"], &["-e"]];
+    let of_shards: [&[&str]; 6] = [
+        &["--shards", "2"],
+        &["--shard-bytes", "1M"],
+        &["--shard-records", "2"],
+        &["--split", "a=rest"],
+        &["--resume"],
+        &["--worker", "0/2", "--stage", "count", "--seed", "5"],
+    ];
+    let all = of_shards.map(|option| others.map(|other| [option, other].concat()));
+    if cfg!(feature = "datasets") {
+        cases.extend(all.iter().flatten().map(|options| (options.as_slice(), "output-dir")));
+        cases.push((&["--worker", "0/2", "--output-dir", "x"], "stage"));
+        cases.push((&["--stage", "count", "--output-dir", "x"], "worker"));
+    }
+    for (options, needed) in cases {
+        let outcome = folder.run(&[options, &["text"]].concat(), b"");
+        assert_eq!((outcome.code, outcome.stdout.len()), (1, 0), "{options:?}");
+        let said = format!("'{}' needs '--{needed}'", options[0]);
+        assert!(outcome.stderr.contains(&said), "{options:?}: {}", outcome.stderr);
+        assert_eq!(folder.names(), ["text"], "{options:?}");
+    }
+}

@@ -243,8 +243,8 @@ fn pipes_are_not_resumed() {
     use crate::folder::program;
 
     let folder = Folder::new();
-    let why = "is a pipe, of which --resume cannot tell whether it has what it had before: write \
-               it to a file first, or leave out --resume";
+    let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what it \
+               had before: write it to a file first, or leave them out";
     let run = ["--seed", "1", "--output-dir", "out", "--shards", "2"];
     folder.output(&run, b"10\n11\n12\n");
     std::fs::remove_file(folder.path("out/part-00001-of-00002.txt")).unwrap();
