@@ -143,7 +143,7 @@ function vectors(chapters: Record<string, Chapter>): void {
     views(p.inverse(), listed(of, p.inverse()));
   });
   each("08-permutations", "shards", (of) => {
-    const { start, end } = Permutation.walk(BigInt(of["length"]!), 42).shard(of["rank"]!, of["world"]!);
+    const { start, end } = Permutation.walk(BigInt(of["length"]!), 42).shard(of["rank"]!, of["ranks"]!);
     equal([start, end], [BigInt(of["start"]!), BigInt(of["end"]!)]);
   });
   const sampler = (of: Case): Sampler => {
@@ -153,7 +153,7 @@ function vectors(chapters: Record<string, Chapter>): void {
       length: Number(of["length"]),
       seed: seedOfText(of["seed"]!)[0],
       rank: of["rank"] ?? 0,
-      ranks: of["world"] ?? 1,
+      ranks: of["ranks"] ?? 1,
       batch: of["batch"] ?? 1,
       tail: (of["tail"] as Tail | undefined) ?? "pad",
       order: order === "blocks" ? blocks() : order,

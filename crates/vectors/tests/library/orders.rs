@@ -123,7 +123,7 @@ pub(crate) fn inverses(case: &Case) {
 
 pub(crate) fn shards(case: &Case) {
     let p = Permutation::walk(case.length(), 42);
-    let mut shard = p.shard(case.count("rank"), case.count("world")).unwrap();
+    let mut shard = p.shard(case.count("rank"), case.count("ranks")).unwrap();
     let (start, end) = (case.word("start"), case.word("end"));
     assert_eq!(shard.left(), end - start, "{}", case.what);
     if start < end {
