@@ -291,6 +291,10 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
       const share = orders.shard(of.length(), BigInt(of.count("rank")), BigInt(of.count("ranks")));
       equal(share, [of.word("start"), of.word("end")]);
     },
+    samples: (of) => {
+      const items = orders.sample(of.length(), of.count("count"), of.seed());
+      equal(items, of.words("items"));
+    },
     cursors: (of) => {
       const { at, order } = cursorOf(of);
       equal(at?.left, BigInt(of.count("left")));

@@ -79,6 +79,7 @@ def main():
     points += [["BLOCKS", seed(case["seed"]), *(word(case[field]) for field in ("length", "block", "window")),
                 words(case["slots"]), words(case["indexes"])] for case in blocks["points"]]
     shards = [[word(case[field]) for field in ("length", "rank", "ranks", "start", "end")] for case in views["shards"]]
+    samples = [[seed(case["seed"]), word(case["length"]), words(case["items"])] for case in views["samples"]]
     lists = [[words(case["bijection"]), word(case["length"]), words(case["compacted"])] for case in compaction["lists"]]
 
     epochs = [[sampler(case), word(case["epoch"]), str(len(case["batches"])),
@@ -99,7 +100,7 @@ def main():
     text = "/* Written by tables.py from crates/vectors. */\n"
     for kind, name, all_rows in [
         ("listed", "ORDERS", orders), ("listed", "ROWS", rows), ("points", "POINTS", points),
-        ("shard", "SHARDS", shards), ("list", "LISTS", lists), ("epoch", "EPOCHS", epochs),
+        ("shard", "SHARDS", shards), ("sample", "SAMPLES", samples), ("list", "LISTS", lists), ("epoch", "EPOCHS", epochs),
         ("resume", "RESUMES", resumes), ("refused", "REFUSED", refused), ("start", "STARTS", starts),
         ("numbers", "NUMBERS", numbers), ("scaled", "SCALED", scaled),
     ]:

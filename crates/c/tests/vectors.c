@@ -38,6 +38,13 @@ struct shard {
     uint64_t length, rank, ranks, start, end;
 };
 
+struct sample {
+    struct seed seed;
+    uint64_t length;
+    size_t count;
+    const uint64_t *items;
+};
+
 struct list {
     size_t points;
     const uint64_t *values;
@@ -281,6 +288,15 @@ static void shard(const struct shard *of) {
     bs_permutation_free(p);
 }
 
+/* The first items of a shuffle's order of any length are found without an index. */
+static void sample(const struct sample *of) {
+    bs_permutation *p = make(NEW, of->length, 0, 0, of->seed);
+    uint64_t items[1000] = {0};
+    OK(bs_permutation_range(p, 0, of->count, items));
+    CHECK(memcmp(items, of->items, of->count * 8) == 0);
+    bs_permutation_free(p);
+}
+
 static uint64_t value(void *context, uint64_t point) {
     return ((const struct list *)context)->values[point];
 }
@@ -451,6 +467,7 @@ int main(void) {
     EACH(listed, ROWS) rows(of);
     EACH(points, POINTS) points(of);
     EACH(shard, SHARDS) shard(of);
+    EACH(sample, SAMPLES) sample(of);
     EACH(list, LISTS) list(of);
     EACH(epoch, EPOCHS) epoch(of);
     EACH(resume, RESUMES) resume(of);

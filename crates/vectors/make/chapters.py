@@ -5,7 +5,7 @@ import json
 from definitions import (
     LONG, M32, M64, ROOT, batch_from, batch_of, blocks_map, chain_keys, check, child_of,
     cursor_text, fewest_words, fnv1a64, inverse, key_words, landmark, multipliers, order_by,
-    order_of, second, seed_text, seed_words, standard, standard_map, standard_or_walk,
+    order_of, sample, second, seed_text, seed_words, standard, standard_map, standard_or_walk,
     state_text, taken, walk_map, words, words_of_draw,
 )
 
@@ -209,6 +209,12 @@ def cursor_case(kind, length, of, at, inverted=False):
     }
 
 
+SAMPLES = [
+    (0, 0), (1, 1), (3, 2), (5, 3), (5, 5), (200, 7), (256, 256), (257, 0), (257, 12), (1000, 10), (1000, 1000),
+    (2**16 + 1, 5), (10**6, 12), (2**31, 4), (2**32, 6), (2**32 + 1, 6), (10**12, 20), (2**53, 5), (2**63 + 1, 5), (M64, 8),
+]
+
+
 def chapter_permutations():
     rows = []
     for length, seed in [(5, 42), (32, LONG), (300, 42)]:
@@ -229,6 +235,11 @@ def chapter_permutations():
         for n, ranks in shares
         for rank in (0, 1, ranks - 1)
     ]
+    samples = [
+        {"seed": seed_text(*SEEDS[number % len(SEEDS)]), "length": hex(n), "count": count,
+         "items": words(sample(n, count, *SEEDS[number % len(SEEDS)]))}
+        for number, (n, count) in enumerate(SAMPLES)
+    ]
     of = SEEDS[1]
     cursors = [
         cursor_case("new", 100, of, [0, 100, 1, 0, 0]),
@@ -248,6 +259,7 @@ def chapter_permutations():
         "rows": rows,
         "inverses": inverses,
         "shards": shards,
+        "samples": samples,
         "cursors": cursors,
         "refused_cursors": [{**case, "text": text} for text in refused],
     }

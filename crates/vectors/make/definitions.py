@@ -30,6 +30,15 @@ def standard_map(length, seed, epoch):
     return len(values), values.__getitem__
 
 
+def sample(length, count, seed, epoch):
+    """The first items of the order of a seed: slots from 0 on, until so many have survived."""
+    items, (_, forward), slot = [], standard_map(length, seed, epoch), 0
+    while len(items) < count:
+        item, slot = forward(slot), slot + 1
+        items += [item] if item < length else []
+    return items
+
+
 def walk_map(length, seed, epoch):
     if length > EXACT_MAX:
         return second.walk_map(length, seed, epoch)

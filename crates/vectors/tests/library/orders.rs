@@ -132,6 +132,22 @@ pub(crate) fn shards(case: &Case) {
     }
 }
 
+/// The longest order of which a sample is also taken from a slice.
+const IN_MEMORY: u64 = 1_000_000;
+
+pub(crate) fn samples(case: &Case) {
+    let (len, seed, items) = (case.length(), case.seed(), case.words("items"));
+    let count = case.count("count") as usize;
+    let p = Permutation::new(len, seed);
+    assert_eq!(p.head(count as u64).collect::<Vec<u64>>(), items, "{}", case.what);
+    if len <= IN_MEMORY {
+        let all: Vec<u64> = (0..len).collect();
+        assert_eq!(p.sample(&all, count).unwrap(), items, "{}", case.what);
+        assert_eq!(all.par_bijective_sample(count, seed), items, "{}", case.what);
+        assert_eq!(all.par_bijective_shuffled(seed)[..count], items, "{}", case.what);
+    }
+}
+
 /// What a cursor of a case gives: how many items are left, and the next five.
 fn resumed(case: &Case) -> Option<(u64, Vec<u64>)> {
     fn next<B: Bijection + Clone>(
