@@ -218,6 +218,8 @@ typedef struct bs_array {
  *
  * A value above `last` ends the call with BS_ERROR_NOT_A_BIJECTION. So a function that fails
  * returns UINT64_MAX, unless that is `last`.
+ *
+ * Set all fields to zero, and then those that matter.
  */
 typedef struct bs_bijection {
     /**
@@ -246,6 +248,10 @@ typedef struct bs_bijection {
      * permutation of this bijection, and not at all if no permutation was made.
      */
     void (*free_context)(void *context);
+    /**
+     * Null pointers. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+     */
+    void *reserved[4];
 } bs_bijection;
 
 /**
@@ -292,6 +298,10 @@ typedef struct bs_sampler_options {
      * For BS_ORDER_BLOCKS, the number of blocks in a window: at least 1.
      */
     uint64_t window;
+    /**
+     * Zeros. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+     */
+    uint64_t reserved[4];
 } bs_sampler_options;
 
 #ifdef __cplusplus

@@ -202,6 +202,11 @@ static void samplers(void) {
     options.order = -1;
     FAILS(bs_sampler_new(&options, &s), BS_ERROR_ARGUMENT, "no order -1");
     options.order = BS_ORDER_SHUFFLED;
+    for (size_t k = 0; k < sizeof options.reserved / sizeof *options.reserved; k++) {
+        options.reserved[k] = 1;
+        FAILS(bs_sampler_new(&options, &s), BS_ERROR_ARGUMENT, "reserved field of the options");
+        options.reserved[k] = 0;
+    }
     CHECK(s == NULL);
     OK(bs_sampler_new(&options, &s));
 
@@ -287,7 +292,16 @@ static void free_context(void *context) {
 static void own_bijections(void) {
     struct odd odd = {NONE, 0};
     CHECK(inverse(&odd, forward(&odd, 12345)) == 12345);
-    bs_bijection f = {&odd, POINTS - 1, forward, inverse, NULL, free_context};
+    bs_bijection f = {.context = &odd, .last = POINTS - 1, .forward = forward, .inverse = inverse};
+    f.free_context = free_context;
+    for (size_t k = 0; k < sizeof f.reserved / sizeof *f.reserved; k++) {
+        bs_permutation *none = NULL;
+        f.reserved[k] = &odd;
+        FAILS(bs_permutation_custom(5, &f, &none), BS_ERROR_ARGUMENT,
+              "reserved field of the bijection");
+        f.reserved[k] = NULL;
+        CHECK(none == NULL && odd.freed == 0);
+    }
     const size_t lengths[] = {0, 1, 200, 2000, POINTS - 5, POINTS};
     for (size_t c = 0; c < sizeof lengths / sizeof *lengths; c++) {
         for (int with_run = 0; with_run < 2; with_run++) {
@@ -395,7 +409,8 @@ static void *looks_up(void *p) {
 /* Few items among many points, which the library's threads evaluate. */
 static void sparse(void) {
     struct odd odd = {NONE, 0};
-    const bs_bijection f = {&odd, POINTS - 1, forward, inverse, NULL, NULL};
+    const bs_bijection f = {
+        .context = &odd, .last = POINTS - 1, .forward = forward, .inverse = inverse};
     bs_permutation *p = NULL, *q = NULL;
     OK(bs_permutation_custom(SPARSE, &f, &p));
     OK(bs_permutation_custom(SPARSE, &f, &q));

@@ -310,7 +310,8 @@ static uint64_t point(void *context, uint64_t of_value) {
 }
 
 static void list(const struct list *of) {
-    const bs_bijection f = {(void *)of, of->points - 1, value, point, NULL, NULL};
+    const bs_bijection f = {
+        .context = (void *)of, .last = of->points - 1, .forward = value, .inverse = point};
     bs_permutation *p = NULL;
     uint64_t items[8] = {0};
     OK(bs_permutation_custom(of->length, &f, &p));
