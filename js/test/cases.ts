@@ -182,7 +182,7 @@ function vectors(chapters: Record<string, Chapter>): void {
     const s = sampler(of);
     s.resume(of["text"]!);
     equal([s.state, s.stepsLeft], [of["text"], of["steps_left"]]);
-    equal(s.next(), of["taken"]);
+    equal(s.nextBatch(), of["taken"]);
     equal(s.state, of["after"]);
   });
   each("10-sampler", "refused_states", (of) => {
@@ -212,7 +212,7 @@ function reference(): void {
   }
   const blocks = new Sampler({ length: 1000, seed: 42, batch: 1000, order: { block: 30, window: 3 } });
   const of = blockShuffle(1000n, 30n, 3n, seedOf(42n));
-  equal(blocks.next(), Array.from({ length: 1000 }, (_, slot) => Number(of.forward(BigInt(slot)))));
+  equal(blocks.nextBatch(), Array.from({ length: 1000 }, (_, slot) => Number(of.forward(BigInt(slot)))));
 }
 
 /** Long arrays, which go through buckets: lengths about powers of two, and items that do not fit. */
@@ -326,7 +326,7 @@ function nothingChangesAfterwards(): void {
   const same = Uint8Array.from(key);
   const made = [new Permutation(300, key, options), Permutation.walk(300, key, options)] as const;
   const [s, map] = [new Sampler({ length: 9, seed: key, batch: 9 }), new Ids(key, options)];
-  const batch = s.next();
+  const batch = s.nextBatch();
   key.fill(8);
   options.epoch = 2;
   equal([...made[0]], [...new Permutation(300, same, { epoch: 1 })]);
@@ -335,11 +335,11 @@ function nothingChangesAfterwards(): void {
   equal([...made[1]], [...Permutation.walk(300, same, { epoch: 1 })]);
   equal(map.encode(5), new Ids(same, { epoch: 1 }).encode(5));
   s.setEpoch(0);
-  equal(s.next(), batch);
+  equal(s.nextBatch(), batch);
   s.nextEpoch();
   const other = new Sampler({ length: 9, seed: same, batch: 9 });
   other.nextEpoch();
-  equal(s.next(), other.next());
+  equal(s.nextBatch(), other.nextBatch());
 }
 
 /** Loops that never wait, so that nothing is freed after it has gone, do not fill the memory. */
@@ -383,7 +383,7 @@ function memoryIsGivenBack(inUse: () => number): void {
   for (const use of [...uses, () => [...long], () => [...left], () => [...long.shard(0, 2)]]) {
     refused(use, "freed");
   }
-  for (const use of [() => s.next(), () => s.state, () => s.epoch, () => s.nextEpoch(), () => s.resume("a")]) {
+  for (const use of [() => s.nextBatch(), () => s.state, () => s.epoch, () => s.nextEpoch(), () => s.resume("a")]) {
     refused(use, "freed");
   }
   refused(() => map.encode(1), "freed");

@@ -515,9 +515,9 @@ bs_status bs_permutation_blocks_keyed(uint64_t length,
  * `bijection` leads to a bijection that keeps the rules of its type; it is copied. `permutation`
  * leads to memory for a pointer.
  */
-bs_status bs_permutation_custom(uint64_t length,
-                                const struct bs_bijection *bijection,
-                                struct bs_permutation **permutation);
+bs_status bs_permutation_from_bijection(uint64_t length,
+                                        const struct bs_bijection *bijection,
+                                        struct bs_permutation **permutation);
 
 /**
  * Makes the inverse of a permutation: its item at place k is the place of item k.
@@ -658,7 +658,10 @@ void bs_sampler_free(struct bs_sampler *sampler);
  * `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers,
  * and `count` to memory for one.
  */
-bs_status bs_sampler_next(struct bs_sampler *sampler, uint64_t *items, size_t room, size_t *count);
+bs_status bs_sampler_next_batch(struct bs_sampler *sampler,
+                                uint64_t *items,
+                                size_t room,
+                                size_t *count);
 
 /**
  * Goes to the beginning of the next epoch.

@@ -145,7 +145,9 @@ mod tests {
 
     use super::*;
     use crate::items::{Array, bs_permutation_apply};
-    use crate::permutation::{bs_permutation_custom, bs_permutation_free, bs_permutation_get};
+    use crate::permutation::{
+        bs_permutation_free, bs_permutation_from_bijection, bs_permutation_get,
+    };
     use crate::status::{BS_ERROR_INTERNAL, BS_OK, bs_error_text};
 
     unsafe extern "C-unwind" fn panics(_: *mut c_void, point: u64) -> u64 {
@@ -169,7 +171,7 @@ mod tests {
         let mut items: Vec<u64> = (0..LEN as u64).collect();
         let array = Array { items: items.as_mut_ptr().cast(), item_size: 8 };
         // SAFETY: the bijection and the pointer are there.
-        assert_eq!(unsafe { bs_permutation_custom(LEN as u64, &f, &mut p) }, BS_OK);
+        assert_eq!(unsafe { bs_permutation_from_bijection(LEN as u64, &f, &mut p) }, BS_OK);
         // SAFETY: the permutation has been made, and the array has as many items.
         assert_eq!(unsafe { bs_permutation_apply(p, &array, 1, LEN) }, BS_ERROR_INTERNAL);
         // SAFETY: it is a text that ends with a zero, until the next failure.

@@ -153,7 +153,7 @@ pub unsafe extern "C" fn bs_sampler_free(sampler: *mut Sampler) {
 /// `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers,
 /// and `count` to memory for one.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bs_sampler_next(
+pub unsafe extern "C" fn bs_sampler_next_batch(
     sampler: *mut Sampler,
     items: *mut u64,
     room: usize,

@@ -314,7 +314,7 @@ static void list(const struct list *of) {
         .context = (void *)of, .last = of->points - 1, .forward = value, .inverse = point};
     bs_permutation *p = NULL;
     uint64_t items[8] = {0};
-    OK(bs_permutation_custom(of->length, &f, &p));
+    OK(bs_permutation_from_bijection(of->length, &f, &p));
     OK(bs_permutation_range(p, 0, of->count, items));
     CHECK(of->count == of->length && memcmp(items, of->compacted, of->count * 8) == 0);
     bs_permutation_free(p);
@@ -346,13 +346,13 @@ static void epoch(const struct epoch *of) {
     const uint64_t *next = of->items;
     for (size_t step = 0; step < of->batch_count; step++) {
         size_t count = 0;
-        OK(bs_sampler_next(s, items, batch, &count));
+        OK(bs_sampler_next_batch(s, items, batch, &count));
         CHECK(count == of->batch_lengths[step]);
         CHECK(memcmp(items, next, count * sizeof *items) == 0);
         next += count;
     }
     size_t count = 77;
-    CHECK(bs_sampler_next(s, items, batch, &count) == BS_END && count == 77);
+    CHECK(bs_sampler_next_batch(s, items, batch, &count) == BS_END && count == 77);
     CHECK(next == of->items + of->item_count && bs_sampler_consumed(s) == of->consumed);
     free(items);
     bs_sampler_free(s);
@@ -367,7 +367,7 @@ static void resume(const struct resume *of) {
     const size_t batch = (size_t)of->sampler.batch;
     uint64_t *items = room(batch, sizeof *items);
     size_t count = 0;
-    OK(bs_sampler_next(s, items, batch, &count));
+    OK(bs_sampler_next_batch(s, items, batch, &count));
     CHECK(count == of->taken_count && memcmp(items, of->taken, count * sizeof *items) == 0);
     OK(bs_sampler_state(s, text, sizeof text));
     CHECK(strcmp(text, of->after) == 0);
