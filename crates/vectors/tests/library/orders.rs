@@ -71,7 +71,7 @@ pub(crate) fn families(case: &Case) {
 
 pub(crate) fn keyed(case: &Case) {
     let bits = u32::try_from(case.count("bits")).unwrap();
-    let f = VariablePhilox::<24>::from_keys(bits, case.words_u32("keys"));
+    let f = VariablePhilox::<24>::new(bits, case.words_u32("keys")).unwrap();
     let values = Permutation::from_bijection(case.length(), f).unwrap().to_vec();
     // These heads are longer.
     let head = case.counts("head");
