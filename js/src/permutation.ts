@@ -149,11 +149,13 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 
   /** The items at a run of places. */
-  *places(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
-    if (from === 0n && !this.#parts.isWalk && !this.#parts.isInverse) {
-      yield* this.#head(to);
-      return;
-    }
+  places(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+    const { isWalk, isInverse } = this.#parts;
+    return from > 0n || isWalk || isInverse ? this.#run(from, to) : this.#head(to);
+  }
+
+  /** The items at a run of places, by an index if the order is a shuffle's. */
+  *#run(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
     if (from < to) this.#checkIndex();
     for (let first = from; first < to; ) {
       const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));

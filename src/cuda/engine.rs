@@ -37,10 +37,10 @@ use crate::error::GpuError;
 /// and back. A [`CudaWorkspace`](crate::cuda::CudaWorkspace) serves slices in device memory, which
 /// is where a GPU pays most.
 ///
-/// The bijection must have a [`device_source`](crate::Bijection::device_source), as all of this crate's
-/// have, except for [`Table`](crate::bijection::Table)s of more than 256 points. Items are moved by
-/// a [composition](crate::Permutation::then) of permutations as by one and then the other, so it is
-/// their bijections that need a source.
+/// The bijection must have a [`device_source`](crate::Bijection::device_source), as all of this
+/// crate's have, except for [`Table`](crate::bijection::Table)s of more than 256 points. Items are
+/// moved by a [composition](crate::Permutation::then) of permutations as by one and then the other,
+/// so it is their bijections that need a source.
 ///
 /// # Examples
 ///

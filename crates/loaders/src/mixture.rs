@@ -93,9 +93,9 @@ impl Mixture {
         Ok(Self { seed, child, lengths: lengths.to_vec(), stretches: vec![first] })
     }
 
-    /// Changes the weights of all sets, with those that are added, whose lengths are `added`, from a
-    /// position on.
-    /// Every set goes on in its order where it is then; before that position nothing changes.
+    /// Changes the weights of all sets from a position on, and adds sets behind them, with the
+    /// lengths in `added`. `weights` has those of the new sets too. Every set goes on in its order
+    /// where it is then; before that position nothing changes.
     ///
     /// Changes are made in the order of their positions. They are part of the mixture and of its
     /// text: a state of [`Batches`](crate::Batches) fits a mixture with the same changes only, at
