@@ -8,7 +8,7 @@ use std::env;
 
 use bijective_shuffle_loaders::{
     Batches, Lengths, Mixture, NodeBlocks, Packed, Splits, StreamOrder, StreamShuffle, Weighted,
-    integer_weights, sample,
+    integer_weights, weighted_sample,
 };
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -53,11 +53,11 @@ fn weighted_draws(bencher: Bencher, threads: usize) {
 }
 
 #[divan::bench(args = [100, 100_000])]
-fn weighted_sample(bencher: Bencher, count: usize) {
+fn draws_without_replacement(bencher: Bencher, count: usize) {
     let weights = weights();
     bencher
         .counter(ItemsCount::new(weights.len()))
-        .bench_local(|| sample(&weights, count, 1).expect("there are enough"));
+        .bench_local(|| weighted_sample(&weights, count, 1).expect("there are enough"));
 }
 
 fn mixture() -> Mixture {
@@ -147,7 +147,7 @@ fn packed_first_batch(bencher: Bencher) {
 fn lengths_build(bencher: Bencher, window: usize) {
     let lengths = lengths(len());
     bencher.counter(ItemsCount::new(lengths.len())).bench_local(|| {
-        Lengths::new(&lengths[..], 16_384, window, 1).and_then(|lengths| lengths.len())
+        Lengths::new(&lengths[..], 16_384, window, 1).and_then(|lengths| lengths.batch_count())
     });
 }
 
@@ -156,7 +156,7 @@ fn lengths_build(bencher: Bencher, window: usize) {
 fn lengths_get(bencher: Bencher) {
     let lengths = lengths(len());
     let batches = Lengths::new(&lengths[..], 16_384, 8192, 1).expect("valid");
-    let (mut place, len) = (0, batches.len().expect("there is memory"));
+    let (mut place, len) = (0, batches.batch_count().expect("there is memory"));
     bencher.bench_local(|| {
         place = (place + 1) % len;
         batches.get(place)

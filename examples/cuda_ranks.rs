@@ -68,7 +68,7 @@ fn run() -> Result<()> {
     let source = stream.clone_htod(&(first..first + EACH).collect::<Vec<_>>())?;
     let mut out = stream.alloc_zeros::<u64>(EACH as usize)?;
     let len = EACH * ranks as u64;
-    exchange.shuffle_into(&Standard::from_seed(len, 42), &source, &mut out)?;
+    exchange.shuffle_into(42, &source, &mut out)?;
     exchange.synchronize()?;
 
     let items = stream.clone_dtoh(&out)?;

@@ -167,7 +167,7 @@ fn every_slot_of_32_bits_is_looked_at_once() {
         println!("skipped: {free} bytes of device memory are too few");
         return;
     }
-    let f = VariablePhilox::<24>::from_keys(32, [3; 24]);
+    let f = VariablePhilox::<24>::new(32, [3; 24]).unwrap();
     let items: Vec<u8> =
         (0..len).into_par_iter().map(|k| ((k * 0x9E37_79B1) >> 24) as u8).collect();
     let source = stream.clone_htod(&items).unwrap();

@@ -84,15 +84,15 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
         select(kind, Number(first), count, (item, k) => (out[k] = BigInt(item)));
       }
     },
-    order_items(order, slot) {
+    order_items(order, slot, slots) {
       const { kind } = orderAt(order);
       const out = narrowWords();
-      return items(kind, slot, out.length, (item, k) => (out[k] = Number(item)));
+      return items(kind, slot, slots, (item, k) => (out[k] = Number(item)));
     },
-    order_items_wide(order, slot) {
+    order_items_wide(order, slot, slots) {
       const { kind } = orderAt(order);
       const out = words();
-      return items(kind, slot, out.length, (item, k) => (out[k] = BigInt(item)));
+      return items(kind, slot, slots, (item, k) => (out[k] = BigInt(item)));
     },
     order_slots(order, first, count) {
       const narrow = orderAt(order).kind.bijection.narrow as Narrow;

@@ -152,7 +152,7 @@ function ordersOf(of: Case): Orders {
 }
 
 function samplerOf(of: Case): Sampler {
-  const [rank, ranks, batch] = ["rank", "world", "batch"].map((name) => BigInt(of.count(name))) as [
+  const [rank, ranks, batch] = ["rank", "ranks", "batch"].map((name) => BigInt(of.count(name))) as [
     bigint,
     bigint,
     bigint,
@@ -288,8 +288,12 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
     },
     inverses: (of) => listed(of, orders.inverse(permutationOf(of).order)),
     shards: (of) => {
-      const share = orders.shard(of.length(), BigInt(of.count("rank")), BigInt(of.count("world")));
+      const share = orders.shard(of.length(), BigInt(of.count("rank")), BigInt(of.count("ranks")));
       equal(share, [of.word("start"), of.word("end")]);
+    },
+    samples: (of) => {
+      const items = orders.sample(of.length(), of.count("count"), of.seed());
+      equal(items, of.words("items"));
     },
     cursors: (of) => {
       const { at, order } = cursorOf(of);

@@ -30,7 +30,7 @@ const MANY = 1 << 17;
 const BUCKET_BITS = 14;
 
 /** The slots whose items the module gives at a time. */
-const SLOTS = 2n * BigInt(ROOM);
+const SLOTS = 2 * ROOM;
 
 /** The most buckets of usual size: each has a cache line that is written to. */
 const MOST_BUCKETS_BITS = 12;
@@ -122,7 +122,7 @@ function alike<T>(array: ArrayOf<T>, length: number): ArrayOf<T> {
 function reorderAtOnce<T>(array: ArrayOf<T>, order: number, isUndo: boolean): void {
   const before = array.slice();
   let place = 0;
-  for (let slot = 0n, count; (count = wasm.order_items(order, slot)) >= 0; slot += SLOTS) {
+  for (let slot = 0, count; (count = wasm.order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
     const indexes = narrowBuffer();
     if (isUndo) {
       for (let k = 0; k < count; k++) array[indexes[k]!] = before[place + k]!;
@@ -159,8 +159,8 @@ function shuffleByBuckets<T>(array: ArrayOf<T>, order: number): boolean {
   const ends = new Float64Array(buckets);
   for (let b = 0; b < buckets; b++) ends[b] = b * room;
 
-  for (let first = 0; first < length; first += 2 * ROOM) {
-    const count = Math.min(length - first, 2 * ROOM);
+  for (let first = 0; first < length; first += SLOTS) {
+    const count = Math.min(length - first, SLOTS);
     wasm.order_slots(order, first, count);
     const given = narrowBuffer();
     for (let k = 0; k < count; k++) {
@@ -201,7 +201,7 @@ function undoByBuckets<T>(array: ArrayOf<T>, order: number): void {
   for (let b = 0; b < buckets; b++) ends[b] = b * size;
 
   let place = 0;
-  for (let slot = 0n, count; (count = wasm.order_items(order, slot)) >= 0; slot += SLOTS) {
+  for (let slot = 0, count; (count = wasm.order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
     const indexes = narrowBuffer();
     for (let k = 0; k < count; k++) {
       const index = indexes[k]!;

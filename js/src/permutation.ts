@@ -34,9 +34,9 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   readonly #isTooLong: boolean;
 
   /**
-   * The order of `shuffle`. Single places, items and parts take an index, unless the length is at
-   * most 256 or a power of two. The first of them builds it, by one pass over all items. Use
-   * {@link Permutation.walk} to look up places of long orders.
+   * The order of `shuffle`. Single places, items, and parts that do not begin at the first place
+   * take an index, unless the length is at most 256 or a power of two. The first of them builds it,
+   * by one pass over all items. Use {@link Permutation.walk} to look up places of long orders.
    */
   constructor(length: N, seed: Seed, options?: Options);
   constructor(length: N, seed: Seed | typeof PARTS, options?: Options | Parts<N>) {
@@ -145,12 +145,17 @@ export class Permutation<N extends number | bigint = number> implements Iterable
 
   /** All items in order, in constant memory. */
   [Symbol.iterator](): Generator<Item<N>, void, undefined> {
-    const { isWalk, isInverse } = this.#parts;
-    return isWalk || isInverse ? this.places(0n, this.#length) : this.#all();
+    return this.places(0n, this.#length);
   }
 
   /** The items at a run of places. */
-  *places(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+  places(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+    const { isWalk, isInverse } = this.#parts;
+    return from > 0n || isWalk || isInverse ? this.#run(from, to) : this.#head(to);
+  }
+
+  /** The items at a run of places, by an index if the order is a shuffle's. */
+  *#run(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
     if (from < to) this.#checkIndex();
     for (let first = from; first < to; ) {
       const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));
@@ -161,16 +166,20 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     }
   }
 
-  /** The items of a shuffle's order, without an index. */
-  *#all(): Generator<Item<N>, void, undefined> {
+  /** The first items of a shuffle's order, without an index, in time for as many. */
+  *#head(count: bigint): Generator<Item<N>, void, undefined> {
     const isNarrow = this.#length <= 1n << 32n && typeof this.length === "number";
-    const slots = BigInt(isNarrow ? 2 * ROOM : ROOM);
-    for (let slot = 0n; slot < 1n << 64n; slot += slots) {
+    for (let slot = 0n, left = count; left > 0n; ) {
       const { address } = this.#order;
-      const count = isNarrow ? wasm.order_items(address, slot) : wasm.order_items_wide(address, slot);
-      if (count < 0) return;
-      if (isNarrow) yield* narrowBuffer().slice(0, count) as unknown as Item<N>[];
-      else yield* this.#items(wideBuffer().slice(0, count));
+      // At least half of all slots have an item.
+      const slots = Math.min(isNarrow ? 2 * ROOM : ROOM, 2 * Number(left));
+      const found = (isNarrow ? wasm.order_items : wasm.order_items_wide)(address, slot, slots);
+      const taken = found > left ? Number(left) : found;
+      if (taken < 0) return;
+      if (isNarrow) yield* narrowBuffer().slice(0, taken) as unknown as Item<N>[];
+      else yield* this.#items(wideBuffer().slice(0, taken));
+      slot += BigInt(slots);
+      left -= BigInt(taken);
     }
   }
 
@@ -260,24 +269,31 @@ export class Places<N extends number | bigint = number> implements Iterable<Item
 
 /**
  * Draws `count` different numbers below `length`, or items of an array, in random order: the first
- * ones of {@link Permutation.walk}.
+ * ones of `new Permutation(length, seed, options)`, which are those of a shuffled array. It takes
+ * time and memory for `count` items, whatever the length is.
  */
-export function sample(length: number, count: number, seed: Seed, options?: Options): number[];
-export function sample<T>(items: readonly T[], count: number, seed: Seed, options?: Options): T[];
-export function sample<T>(
-  from: number | readonly T[],
+export function sample<N extends number | bigint>(
+  length: N,
   count: number,
   seed: Seed,
   options?: Options,
-): number[] | T[] {
-  const length = typeof from === "number" ? from : from.length;
+): Item<N>[];
+export function sample<T>(items: readonly T[], count: number, seed: Seed, options?: Options): T[];
+export function sample<T>(
+  from: number | bigint | readonly T[],
+  count: number,
+  seed: Seed,
+  options?: Options,
+): Item<number | bigint>[] | T[] {
+  const isLength = typeof from === "number" || typeof from === "bigint";
+  const length = isLength ? from : from.length;
   if (!(Number.isInteger(count) && count >= 0 && count <= length)) {
     throw new RangeError(`${count} of ${length} items were asked for: there are not so many`);
   }
-  const order = Permutation.walk(length, seed, options);
+  const order = new Permutation(length, seed, options);
   try {
     const indexes = order.slice(0, count);
-    return typeof from === "number" ? indexes : indexes.map((index) => from[index]!);
+    return isLength ? indexes : indexes.map((index) => from[Number(index)]!);
   } finally {
     order.free();
   }

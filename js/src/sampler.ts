@@ -70,7 +70,7 @@ export class Sampler implements Iterable<number[]> {
   }
 
   /** This rank's next batch, which may be empty with the tail `"short"`; `undefined` at the end. */
-  next(): number[] | undefined {
+  nextBatch(): number[] | undefined {
     const { address } = this.#sampler;
     const count = wasm.sampler_next(address);
     if (count === -1) return undefined;
@@ -81,7 +81,7 @@ export class Sampler implements Iterable<number[]> {
 
   /** The batches that are left of the epoch. */
   *[Symbol.iterator](): Generator<number[], void, undefined> {
-    for (let batch; (batch = this.next()) !== undefined; ) yield batch;
+    for (let batch; (batch = this.nextBatch()) !== undefined; ) yield batch;
   }
 
   /** Goes to the beginning of the next epoch. */

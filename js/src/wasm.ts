@@ -12,8 +12,8 @@ export interface Exports {
   order_look_up(order: number, place: number, isItem: number): number;
   order_look_up_wide(order: number, place: bigint, isItem: number): bigint;
   order_run(order: number, first: bigint, count: number): void;
-  order_items(order: number, slot: bigint): number;
-  order_items_wide(order: number, slot: bigint): number;
+  order_items(order: number, slot: bigint, slots: number): number;
+  order_items_wide(order: number, slot: bigint, slots: number): number;
   order_slots(order: number, first: number, count: number): void;
   sampler(isKey: number, tail: number, order: number): number;
   sampler_free(sampler: number): void;

@@ -4,7 +4,7 @@
 | --- | --- |
 | `shuffled(frame, seed)` | all rows in the order of `Permutation(n, seed, epoch)`, the same for all of these frames, for `bs.shuffled` of an array, and for `bshuf` |
 | `split(frame, shares, seed)` | a frame for each share: the parts of `Splits` |
-| `sample(frame, k, seed)` | `k` different rows, those of `choice(n, k, seed)`; with `weights`, those of `weighted_sample` |
+| `sample(frame, k, seed)` | `k` different rows, the first `k` of `shuffled`; with `weights`, those of `weighted_sample` |
 
 Rows keep their index, and columns their types. A frame is `DataFrame` or `Series` of pandas or
 Polars, `Table` or `RecordBatch` of pyarrow, or a relation of DuckDB from version 2.0 on, whose result
@@ -52,7 +52,8 @@ def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labe
 
 def sample(frame: Any, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
            weights: Any = None) -> Any:
-    """`k` different rows in random order. With `weights`, an array or the name of a column, each next
+    """`k` different rows in random order, the first `k` of `shuffled`, in time for as many. With
+    `weights`, an array or the name of a column, each next
     row is drawn with a probability in proportion to its weight among those that are left."""
     frame = _held(frame)
     n, many = _rows(frame), count(k)

@@ -2,7 +2,7 @@
 //! [`weighted_sample`].
 
 use bijective_shuffle::error::LoaderError;
-use bijective_shuffle_loaders::{Mixture, Source, Weighted, integer_weights, sample};
+use bijective_shuffle_loaders::{Mixture, Source, Weighted, integer_weights};
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -133,7 +133,7 @@ impl Sets {
         weights: Vec<u64>,
     ) -> PyResult<Self> {
         let mut inner = self.inner.clone();
-        inner.change(start, &added, &weights).map_err(exception)?;
+        inner.change(start, &weights, &added).map_err(exception)?;
         Ok(Self { inner })
     }
 
@@ -201,6 +201,8 @@ pub(crate) fn weighted_sample<'py>(
     let weights = weights_of(py, weights)?;
     // No slice has more items than a `usize` counts; then more are asked for than there are.
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let items = detached(py, move || sample(&weights, count, seed))?.map_err(exception)?;
+    let items =
+        detached(py, move || bijective_shuffle_loaders::weighted_sample(&weights, count, seed))?
+            .map_err(exception)?;
     Ok(PyArray1::from_vec(py, items))
 }

@@ -36,7 +36,7 @@ def check(make, numbers, schema):
     expected = bs.Splits([0.8, 0.2], 42).indexes(labels=COLUMNS["label"])
     assert [numbers(part) for part in parts.values()] == [rows.tolist() for rows in expected]
     ten = frames.sample(frame, 10, 42)
-    assert numbers(ten) == bs.choice(N, 10, 42).tolist() and schema(ten) == schema(frame)
+    assert numbers(ten) == bs.Permutation(N, 42).head(10).to_numpy().tolist() and schema(ten) == schema(frame)
     weighted = frames.sample(frame, 10, 42, weights="weight")
     assert numbers(weighted) == bs.weighted_sample(COLUMNS["weight"], 10, 42).tolist()
     with pytest.raises(ValueError, match="draw fewer"):

@@ -7,6 +7,7 @@ import pathlib
 import bijective_shuffle as bs
 import numpy as np
 import pytest
+from bijective_shuffle import frames
 
 VECTORS = pathlib.Path(__file__).resolve().parents[2] / "tests" / "vectors"
 
@@ -57,6 +58,24 @@ def test_walks():
     assert small
     for entry in small:
         check(bs.Permutation.walk(entry["len"], **key(entry)), entry)
+
+
+CHAPTER = VECTORS.parents[1] / "crates" / "vectors" / "data" / "08-permutations.json"
+
+
+@pytest.mark.parametrize("case", json.loads(CHAPTER.read_text())["cases"]["samples"])
+def test_samples(case):
+    n, count, items = int(case["length"], 16), case["count"], [int(item, 16) for item in case["items"]]
+    seed, _, epoch = case["seed"].partition("@")
+    key = {"seed": bytes.fromhex(seed) if len(seed) == 64 else int(seed), "epoch": int(epoch or 0)}
+    assert bs.choice(n, count, **key).tolist() == items
+    assert list(bs.Permutation(n, **key).head(count)) == items
+    if n <= 1_000_000:
+        rows = np.arange(n)
+        assert bs.choice(rows, count, **key).tolist() == items
+        assert bs.shuffled(rows, **key)[:count].tolist() == items
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        assert frames.sample(pd.DataFrame({"row": rows}), count, **key)["row"].tolist() == items
 
 
 def test_blocks():

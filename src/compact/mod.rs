@@ -91,7 +91,7 @@ pub(crate) mod sealed {
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let f = VariablePhilox::<24>::from_keys(5, [1; 24]);
+/// let f = VariablePhilox::<24>::new(5, [1; 24])?;
 /// let mut p = [0_u32; 20];
 /// Serial.write_indexes(&f, &mut p)?;
 ///

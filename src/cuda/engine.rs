@@ -17,8 +17,8 @@ use super::shuffle::job::any_address;
 use super::shuffle::movement::Array;
 use super::shuffle::passes::there_and_back;
 use super::shuffle::strategy::CudaStrategy;
-use crate::Bijection;
 use crate::Error;
+use crate::compact::Order;
 use crate::error::GpuError;
 
 /// The engine on an NVIDIA GPU, on one of its streams.
@@ -37,10 +37,10 @@ use crate::error::GpuError;
 /// and back. A [`CudaWorkspace`](crate::cuda::CudaWorkspace) serves slices in device memory, which
 /// is where a GPU pays most.
 ///
-/// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's
-/// have, except for [`Table`](crate::bijection::Table)s of more than 256 points. Items are moved by
-/// a [composition](crate::Permutation::then) of permutations as by one and then the other, so it is
-/// their bijections that need a source.
+/// The bijection must have a [`device_source`](crate::Bijection::device_source), as all of this
+/// crate's have, except for [`Table`](crate::bijection::Table)s of more than 256 points. Items are
+/// moved by a [composition](crate::Permutation::then) of permutations as by one and then the other,
+/// so it is their bijections that need a source.
 ///
 /// # Examples
 ///
@@ -201,8 +201,8 @@ impl Cuda {
         &self.stream
     }
 
-    /// Loads or compiles the kernels for shuffling and unshuffling `len` items of type T by such a
-    /// bijection, so that no later call of an engine in this context has to.
+    /// Loads or compiles the kernels for shuffling and unshuffling `len` items of type T in such an
+    /// order, so that no later call of an engine in this context has to.
     /// [`CudaWorkspace::reserve`](crate::cuda::CudaWorkspace::reserve) also allocates the memory.
     ///
     /// # Errors
@@ -212,15 +212,16 @@ impl Cuda {
     /// [`GpuError::Compile`](crate::error::GpuError::Compile),
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    pub fn compile<T: DeviceRepr>(
+    pub fn compile<'o, T: DeviceRepr>(
         &self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         len: usize,
     ) -> Result<(), Error> {
+        let chosen = order.into().for_len(len as u64);
         let mut executor = self.executor();
         let at = any_address::<T>();
         let array = Array::given(at, at, size_of::<T>());
-        for jobs in there_and_back(bijection, len, array)? {
+        for jobs in there_and_back(chosen.bijection(), len, array)? {
             executor.compile(&jobs.plan(self.strategy, &self.device.limits)?)?;
         }
         Ok(())

@@ -161,7 +161,7 @@ pub(crate) fn every_word_pair(
 
 fn philox<const ROUNDS: usize>(bits: u32, seed: u64) -> VariablePhilox<ROUNDS> {
     let drawn = VariablePhilox::<ROUNDS>::from_seed(power(bits), seed);
-    VariablePhilox::from_keys(bits, *drawn.keys())
+    VariablePhilox::new(bits, *drawn.keys()).unwrap()
 }
 
 fn mul_xorshift<const ROUNDS: usize>(bits: u32, seed: u64) -> MulXorshift<ROUNDS> {

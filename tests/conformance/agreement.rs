@@ -163,7 +163,7 @@ pub(crate) fn maps_that_are_not_random(backend: &mut dyn UnderTest) {
         let f = BlockShuffle::new(len, block, window, 5).unwrap();
         by(&f, len as usize, &format!("blocks of {block}"));
     }
-    let f = VariablePhilox::<24>::from_keys(19, [3; 24]);
+    let f = VariablePhilox::<24>::new(19, [3; 24]).unwrap();
     for len in [0, 1, 2, 5, 100, 1000] {
         by(&f, len, "of 2^19");
     }

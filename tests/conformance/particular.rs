@@ -61,7 +61,7 @@ fn zero_sized_items_take_no_time() {
     let mut units = [(); usize::MAX];
     units.par_bijective_shuffle(1);
     units.par_bijective_unshuffle(1);
-    let f = VariablePhilox::<24>::from_keys(64, [0; 24]);
+    let f = VariablePhilox::<24>::new(64, [0; 24]).unwrap();
     units.par_bijective_shuffle_with(&f).unwrap();
     assert_eq!(units.len(), usize::MAX);
     let short = Lcg::new(4, 1, 0).unwrap();

@@ -138,7 +138,7 @@ fn many_tiles_a_block_agree() {
 fn lengths_of_one_domain_take_turns() {
     let Some(cuda) = cuda() else { return };
     let cuda = cuda.with_strategy(CudaStrategy::Partitioned);
-    let f = VariablePhilox::<24>::from_keys(17, [7; 24]);
+    let f = VariablePhilox::<24>::new(17, [7; 24]).unwrap();
     let mut workspaces = [CudaWorkspace::new(&cuda), CudaWorkspace::new(&cuda)];
     let stream = cuda.stream();
     // The same kernels with more shared memory, and with less again.

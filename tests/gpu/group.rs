@@ -311,7 +311,7 @@ fn what_is_no_array_of_the_group_is_refused() {
         Err(Error::Gpu(GpuError::ItemTooLarge { bytes: 1 << 17, most: 1 << 16 }))
     );
     assert_eq!((group.bytes(), alone.bytes()), (held, 0));
-    let narrow = VariablePhilox::<24>::from_keys(7, [1; 24]);
+    let narrow = VariablePhilox::<24>::new(7, [1; 24]).unwrap();
     let mut out = [run(50), run(150)];
     assert_eq!(
         group.shuffle_into(&narrow, &source, &mut out),

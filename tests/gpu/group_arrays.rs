@@ -149,7 +149,7 @@ fn one_array_that_cannot_be_moved_keeps_all_where_they_are() {
         arrays.array(&large, &mut new_large).unwrap().shuffle(),
         Err(Error::Gpu(GpuError::ItemTooLarge { bytes: 1 << 17, most: 1 << 16 }))
     );
-    let narrow = VariablePhilox::<24>::from_keys(7, [1; 24]);
+    let narrow = VariablePhilox::<24>::new(7, [1; 24]).unwrap();
     let arrays = group.arrays(&narrow, 200).array(&keys, &mut new_keys).unwrap();
     assert_eq!(arrays.unshuffle(), Err(Error::LengthExceedsDomain { len: 200, last: 127 }));
     if let Ok(context) = CudaContext::new_non_primary(0, 0) {

@@ -104,7 +104,7 @@ fn views_have_room_for_the_same_parameters_as_shuffles() {
 fn what_does_not_fit_is_said() {
     let Some(cuda) = cuda() else { return };
     let mut items = [1, 2, 3, 4, 5];
-    let f = VariablePhilox::<24>::from_keys(2, [1; 24]);
+    let f = VariablePhilox::<24>::new(2, [1; 24]).unwrap();
     assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::LengthExceedsDomain { len: 5, last: 3 }));
     let f = Table::from_seed(1000, 1);
     assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::Gpu(GpuError::NoSource)));

@@ -139,7 +139,7 @@ const KEYED: [(&str, usize, u32, Changed); 2] = [
         let f = VariablePhilox::<24>::from_seed(N, Seed::new(6).with_epoch(k));
         let mut keys = *f.keys();
         keys[round] ^= 1 << bit;
-        [Box::new(f), Box::new(VariablePhilox::from_keys(BITS, keys))]
+        [Box::new(f), Box::new(VariablePhilox::new(BITS, keys).unwrap())]
     }),
 ];
 

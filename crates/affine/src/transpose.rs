@@ -27,14 +27,14 @@ use bijective_shuffle_core::{Error, MatrixError};
 /// use bijective_shuffle::affine::transpose;
 ///
 /// let mut out = [0; 6];
-/// transpose(&[1, 2, 3, 4, 5, 6], 2, 3, &mut out)?;
+/// transpose(2, 3, &[1, 2, 3, 4, 5, 6], &mut out)?;
 /// assert_eq!(out, [1, 4, 2, 5, 3, 6]);
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub fn transpose<T: Copy + Send + Sync>(
-    source: &[T],
     rows: usize,
     columns: usize,
+    source: &[T],
     out: &mut [T],
 ) -> Result<(), Error> {
     let Some(expected) = rows.checked_mul(columns) else {
@@ -139,7 +139,7 @@ mod tests {
     ) {
         let source: Vec<T> = (0..rows * columns).map(&item).collect();
         let mut out = vec![item(0); rows * columns];
-        transpose(&source, rows, columns, &mut out).unwrap();
+        transpose(rows, columns, &source, &mut out).unwrap();
         let expected = (0..columns).flat_map(|c| (0..rows).map(move |r| r * columns + c));
         assert!(out.iter().zip(expected).all(|(a, k)| *a == item(k)), "{rows} by {columns}");
     }
@@ -174,7 +174,7 @@ mod tests {
     fn powers_of_two_are_affine() {
         let source: Vec<u32> = (0..1 << 12).collect();
         let mut out = vec![0; 1 << 12];
-        transpose(&source, 1 << 5, 1 << 7, &mut out).unwrap();
+        transpose(1 << 5, 1 << 7, &source, &mut out).unwrap();
         let map = Affine::new(&BitMatrix::array_transpose(5, 7).unwrap(), 0).unwrap();
         assert_eq!(out, permuted(&map, &source).unwrap());
     }
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
         let error = Err(Error::LengthMismatch { expected: 6, actual: 5 });
-        assert_eq!(transpose(&[0; 6], 2, 3, &mut [0; 5]), error);
-        assert_eq!(transpose(&[0; 5], 2, 3, &mut [0; 6]), error);
+        assert_eq!(transpose(2, 3, &[0; 6], &mut [0; 5]), error);
+        assert_eq!(transpose(2, 3, &[0; 5], &mut [0; 6]), error);
         let error = |rows: usize, columns: usize| {
             Err(Error::Matrix(MatrixError::SidesTooLong {
                 rows: rows as u64,
@@ -191,13 +191,13 @@ mod tests {
             }))
         };
         assert_eq!(
-            transpose(&[0; 0], usize::MAX, usize::MAX, &mut []),
+            transpose(usize::MAX, usize::MAX, &[0; 0], &mut []),
             error(usize::MAX, usize::MAX)
         );
         // Fails even for items of size zero, of which a slice can have any number: 2^64 - 1 is no
         // product of these sides.
         let (many, mut out) = (vec![(); usize::MAX], vec![(); usize::MAX]);
-        assert_eq!(transpose(&many, usize::MAX, 2, &mut out), error(usize::MAX, 2));
-        assert_eq!(transpose(&many, usize::MAX, 1, &mut out), Ok(()));
+        assert_eq!(transpose(usize::MAX, 2, &many, &mut out), error(usize::MAX, 2));
+        assert_eq!(transpose(usize::MAX, 1, &many, &mut out), Ok(()));
     }
 }

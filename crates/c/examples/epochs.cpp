@@ -15,7 +15,7 @@ int main() {
 
     bs::sampler sampler(options);
     std::vector<std::uint64_t> batch;
-    sampler.next(batch);
+    sampler.next_batch(batch);
     const std::string state = sampler.state();
 
     // Another process, with another number of ranks, goes on.
@@ -23,7 +23,7 @@ int main() {
     bs::sampler resumed(options);
     resumed.resume(state);
     std::size_t left = 0;
-    while (resumed.next(batch)) {
+    while (resumed.next_batch(batch)) {
         for (const auto item : batch) {
             std::printf("%d ", static_cast<int>(item));
             left += 1;

@@ -218,6 +218,8 @@ typedef struct bs_array {
  *
  * A value above `last` ends the call with BS_ERROR_NOT_A_BIJECTION. So a function that fails
  * returns UINT64_MAX, unless that is `last`.
+ *
+ * Set all fields to zero, and then those that matter.
  */
 typedef struct bs_bijection {
     /**
@@ -246,6 +248,10 @@ typedef struct bs_bijection {
      * permutation of this bijection, and not at all if no permutation was made.
      */
     void (*free_context)(void *context);
+    /**
+     * Null pointers. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+     */
+    void *reserved[4];
 } bs_bijection;
 
 /**
@@ -292,6 +298,10 @@ typedef struct bs_sampler_options {
      * For BS_ORDER_BLOCKS, the number of blocks in a window: at least 1.
      */
     uint64_t window;
+    /**
+     * Zeros. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+     */
+    uint64_t reserved[4];
 } bs_sampler_options;
 
 #ifdef __cplusplus
@@ -505,9 +515,9 @@ bs_status bs_permutation_blocks_keyed(uint64_t length,
  * `bijection` leads to a bijection that keeps the rules of its type; it is copied. `permutation`
  * leads to memory for a pointer.
  */
-bs_status bs_permutation_custom(uint64_t length,
-                                const struct bs_bijection *bijection,
-                                struct bs_permutation **permutation);
+bs_status bs_permutation_from_bijection(uint64_t length,
+                                        const struct bs_bijection *bijection,
+                                        struct bs_permutation **permutation);
 
 /**
  * Makes the inverse of a permutation: its item at place k is the place of item k.
@@ -648,7 +658,10 @@ void bs_sampler_free(struct bs_sampler *sampler);
  * `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers,
  * and `count` to memory for one.
  */
-bs_status bs_sampler_next(struct bs_sampler *sampler, uint64_t *items, size_t room, size_t *count);
+bs_status bs_sampler_next_batch(struct bs_sampler *sampler,
+                                uint64_t *items,
+                                size_t room,
+                                size_t *count);
 
 /**
  * Goes to the beginning of the next epoch.

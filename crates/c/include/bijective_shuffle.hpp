@@ -89,7 +89,7 @@ public:
     explicit seed(const std::array<std::uint8_t, 32> &key, std::uint64_t epoch = 0) noexcept
         : key_(key), epoch_(epoch) {}
 
-    seed at_epoch(std::uint64_t epoch) const noexcept {
+    seed with_epoch(std::uint64_t epoch) const noexcept {
         seed other = *this;
         other.epoch_ = epoch;
         return other;
@@ -149,7 +149,8 @@ public:
     // functions throw, but some may do so by an `error` instead. Functions on all 2^64 points have
     // no value to fail with, so they have to be noexcept.
     template <class Forward, class Inverse>
-    static permutation of(std::uint64_t length, std::uint64_t last, Forward forward, Inverse inverse) {
+    static permutation from_bijection(std::uint64_t length, std::uint64_t last, Forward forward,
+                                      Inverse inverse) {
         using functions = functions_of<Forward, Inverse>;
         if (last == UINT64_MAX && !functions::are_noexcept) {
             throw error(BS_ERROR_ARGUMENT,
@@ -171,7 +172,7 @@ public:
         };
         bijection.free_context = [](void *context) { delete static_cast<functions *>(context); };
         permutation made_of = made([&](bs_permutation **p) {
-            const bs_status status = bs_permutation_custom(length, &bijection, p);
+            const bs_status status = bs_permutation_from_bijection(length, &bijection, p);
             if (status == BS_OK) {
                 context.release();
             }
@@ -451,10 +452,11 @@ public:
 
     // Takes this rank's next batch; no batch if the epoch is over. The vector's memory is used
     // again, and it is empty after a failure.
-    bool next(std::vector<std::uint64_t> &batch) {
+    bool next_batch(std::vector<std::uint64_t> &batch) {
         batch.resize(batch_);
         std::size_t count = 0;
-        const bs_status status = bs_sampler_next(handle_.get(), batch.data(), batch.size(), &count);
+        const bs_status status =
+            bs_sampler_next_batch(handle_.get(), batch.data(), batch.size(), &count);
         batch.resize(count);
         if (status == BS_END) {
             return false;

@@ -17,6 +17,8 @@ use crate::status::Failure;
 ///
 /// A value above `last` ends the call with BS_ERROR_NOT_A_BIJECTION. So a function that fails
 /// returns UINT64_MAX, unless that is `last`.
+///
+/// Set all fields to zero, and then those that matter.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Bijection {
@@ -41,6 +43,8 @@ pub struct Bijection {
     /// Frees the context. May be null. It is called once, by the thread that frees the last
     /// permutation of this bijection, and not at all if no permutation was made.
     pub free_context: Option<unsafe extern "C-unwind" fn(context: *mut c_void)>,
+    /// Null pointers. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+    pub reserved: [*mut c_void; 4],
 }
 
 type Value = unsafe extern "C-unwind" fn(*mut c_void, u64) -> u64;
@@ -78,6 +82,9 @@ impl Custom {
     pub(crate) unsafe fn new(bijection: *const Bijection) -> Result<Self, Failure> {
         // SAFETY: as the caller promises.
         let given = *unsafe { memory::shared(bijection, "the bijection") }?;
+        if given.reserved.iter().any(|reserved| !reserved.is_null()) {
+            return Err(Failure::not_zero("the bijection"));
+        }
         let forward = given.forward.ok_or_else(|| Failure::null("the function `forward`"))?;
         let inverse = given.inverse.ok_or_else(|| Failure::null("the function `inverse`"))?;
         Ok(Self(Arc::new(Functions { given, forward, inverse })))
@@ -138,7 +145,9 @@ mod tests {
 
     use super::*;
     use crate::items::{Array, bs_permutation_apply};
-    use crate::permutation::{bs_permutation_custom, bs_permutation_free, bs_permutation_get};
+    use crate::permutation::{
+        bs_permutation_free, bs_permutation_from_bijection, bs_permutation_get,
+    };
     use crate::status::{BS_ERROR_INTERNAL, BS_OK, bs_error_text};
 
     unsafe extern "C-unwind" fn panics(_: *mut c_void, point: u64) -> u64 {
@@ -156,12 +165,13 @@ mod tests {
             inverse: Some(panics),
             forward_run: None,
             free_context: None,
+            reserved: [ptr::null_mut(); 4],
         };
         let (mut p, mut item) = (ptr::null_mut(), 77);
         let mut items: Vec<u64> = (0..LEN as u64).collect();
         let array = Array { items: items.as_mut_ptr().cast(), item_size: 8 };
         // SAFETY: the bijection and the pointer are there.
-        assert_eq!(unsafe { bs_permutation_custom(LEN as u64, &f, &mut p) }, BS_OK);
+        assert_eq!(unsafe { bs_permutation_from_bijection(LEN as u64, &f, &mut p) }, BS_OK);
         // SAFETY: the permutation has been made, and the array has as many items.
         assert_eq!(unsafe { bs_permutation_apply(p, &array, 1, LEN) }, BS_ERROR_INTERNAL);
         // SAFETY: it is a text that ends with a zero, until the next failure.

@@ -155,7 +155,7 @@ pub unsafe extern "C" fn bs_permutation_blocks_keyed(
 /// `bijection` leads to a bijection that keeps the rules of its type; it is copied. `permutation`
 /// leads to memory for a pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bs_permutation_custom(
+pub unsafe extern "C" fn bs_permutation_from_bijection(
     length: u64,
     bijection: *const Bijection,
     permutation: *mut *mut Permutation,

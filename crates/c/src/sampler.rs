@@ -53,6 +53,8 @@ pub struct SamplerOptions {
     pub block: u64,
     /// For BS_ORDER_BLOCKS, the number of blocks in a window: at least 1.
     pub window: u64,
+    /// Zeros. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+    pub reserved: [u64; 4],
 }
 
 /// Deals out the items of one epoch after another to ranks, in batches.
@@ -72,8 +74,22 @@ unsafe fn inner<'a>(sampler: *mut Sampler) -> Result<&'a mut Sampler, Failure> {
 }
 
 fn make(options: &SamplerOptions) -> Result<Sampler, Failure> {
-    let &SamplerOptions { length, seed, key, rank, ranks, batch, tail, order, block, window } =
-        options;
+    let &SamplerOptions {
+        length,
+        seed,
+        key,
+        rank,
+        ranks,
+        batch,
+        tail,
+        order,
+        block,
+        window,
+        reserved,
+    } = options;
+    if reserved != [0; 4] {
+        return Err(Failure::not_zero("the options"));
+    }
     // SAFETY: the header demands 32 bytes, or null.
     let seed = if key.is_null() { of_word(seed, 0) } else { unsafe { of_key(key, 0) }? };
     let tail = match tail {
@@ -137,7 +153,7 @@ pub unsafe extern "C" fn bs_sampler_free(sampler: *mut Sampler) {
 /// `sampler` was made by this library and not freed; `items` leads to memory for `room` numbers,
 /// and `count` to memory for one.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bs_sampler_next(
+pub unsafe extern "C" fn bs_sampler_next_batch(
     sampler: *mut Sampler,
     items: *mut u64,
     room: usize,

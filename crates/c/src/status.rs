@@ -55,6 +55,13 @@ impl Failure {
         Self::new(BS_ERROR_NULL, format!("the pointer to {what} is null"))
     }
 
+    /// A structure's fields for later versions are in use.
+    pub(crate) fn not_zero(what: &str) -> Self {
+        Self::argument(format!(
+            "a reserved field of {what} is not zero: set all fields to zero before those that matter"
+        ))
+    }
+
     pub(crate) fn argument(text: impl Into<String>) -> Self {
         Self::new(BS_ERROR_ARGUMENT, text)
     }

@@ -73,7 +73,7 @@ static void orders() {
         CHECK(std::equal(narrow.begin(), narrow.end(), order.begin() + 10));
         CHECK(p.position(p[77]) == 77 && p.inverse()[p[77]] == 77);
         CHECK(p.shard(1, 3) == std::make_pair(std::uint64_t{333}, std::uint64_t{333}));
-        CHECK(bs::permutation(1000, seed.at_epoch(4)).to_vector() != order);
+        CHECK(bs::permutation(1000, seed.with_epoch(4)).to_vector() != order);
         p.build_index();
     }
     const auto blocks = bs::permutation::blocks(10, 3, 2, 42).to_vector();
@@ -133,7 +133,7 @@ static void thrown_by_any_call() {
         const auto same = [=](std::uint64_t x) -> std::uint64_t {
             return x == point && *is_armed ? throw thrown() : x;
         };
-        const auto p = bs::permutation::of(length, last, same, same);
+        const auto p = bs::permutation::from_bijection(length, last, same, same);
         auto items = numbers(length);
         std::vector<std::uint64_t> out(length);
         std::vector<std::uint32_t> narrow(length);
@@ -162,15 +162,15 @@ static void thrown_by_any_call() {
     const auto may_throw = [](std::uint64_t x) { return x; };
     const auto cannot_throw = [](std::uint64_t x) noexcept { return UINT64_MAX - x; };
     fails(BS_ERROR_ARGUMENT, "noexcept",
-          [&] { bs::permutation::of(10, UINT64_MAX, may_throw, cannot_throw); });
-    const auto all = bs::permutation::of(10, UINT64_MAX, cannot_throw, cannot_throw);
+          [&] { bs::permutation::from_bijection(10, UINT64_MAX, may_throw, cannot_throw); });
+    const auto all = bs::permutation::from_bijection(10, UINT64_MAX, cannot_throw, cannot_throw);
     CHECK(all[0] == 9 && all.position(0) == 9);
 }
 
 static void own_bijections() {
     constexpr std::uint64_t last = (1 << 18) - 1;
     const auto backwards = [](std::uint64_t x) { return last - x; };
-    const auto p = bs::permutation::of(200'000, last, backwards, backwards);
+    const auto p = bs::permutation::from_bijection(200'000, last, backwards, backwards);
     auto items = numbers(200'000);
     p.apply(items);
     CHECK(items.front() == 199'999 && items.back() == 0);
@@ -181,7 +181,7 @@ static void own_bijections() {
         return x == 150'000 ? throw thrown() : x;
     };
     {
-        const auto q = bs::permutation::of(200'000, last, broken, broken);
+        const auto q = bs::permutation::from_bijection(200'000, last, broken, broken);
         CHECK(counted.use_count() > 2);
         for (const auto &each : {q, q.inverse()}) {
             CHECK(throws([&] { each.apply(items); }) && items == numbers(200'000));
@@ -189,8 +189,10 @@ static void own_bijections() {
     }
     CHECK(counted.use_count() == 2);
     const auto same = [](std::uint64_t) { return std::uint64_t{0}; };
-    fails(BS_ERROR_NOT_A_BIJECTION, "", [&] { bs::permutation::of(9, 9, same, same).to_vector(); });
-    fails(BS_ERROR_ARGUMENT, "points", [&] { bs::permutation::of(11, 9, broken, broken); });
+    fails(BS_ERROR_NOT_A_BIJECTION, "",
+          [&] { bs::permutation::from_bijection(9, 9, same, same).to_vector(); });
+    fails(BS_ERROR_ARGUMENT, "points",
+          [&] { bs::permutation::from_bijection(11, 9, broken, broken); });
     CHECK(counted.use_count() == 2);
 }
 
@@ -212,16 +214,16 @@ static void samplers_and_generators() {
     options.batch = 2;
     bs::sampler sampler(options);
     std::vector<std::uint64_t> batch;
-    CHECK(sampler.next(batch) && (batch == std::vector<std::uint64_t>{4, 9}));
+    CHECK(sampler.next_batch(batch) && (batch == std::vector<std::uint64_t>{4, 9}));
     // These are in docs/specification.md too.
     const std::string state = "a-0-6-697b00e9129d35f5";
     CHECK(sampler.state() == state && sampler.consumed() == 6 && sampler.steps_left() == 1);
-    CHECK(sampler.next(batch) && (batch == std::vector<std::uint64_t>{5, 2}));
-    CHECK(!sampler.next(batch) && batch.empty());
+    CHECK(sampler.next_batch(batch) && (batch == std::vector<std::uint64_t>{5, 2}));
+    CHECK(!sampler.next_batch(batch) && batch.empty());
     sampler.next_epoch();
     CHECK(sampler.epoch() == 1 && sampler.steps() == 2);
     sampler.resume(state);
-    CHECK(sampler.epoch() == 0 && sampler.next(batch) && batch[1] == 2);
+    CHECK(sampler.epoch() == 0 && sampler.next_batch(batch) && batch[1] == 2);
     sampler.set_epoch(5);
     fails(BS_ERROR_STATE, "", [&] { sampler.resume("a-0-6-697b00e9129d35f6"); });
     CHECK(sampler.epoch() == 5);

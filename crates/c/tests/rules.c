@@ -99,7 +99,7 @@ static void null_pointers(void) {
     FAILS(bs_permutation_new(5, 1, 0, NULL), BS_ERROR_NULL, "permutation");
     FAILS(bs_permutation_new_keyed(5, NULL, 0, &q), BS_ERROR_NULL, "key");
     FAILS(bs_permutation_walk(5, 1, 0, NULL), BS_ERROR_NULL, "permutation");
-    FAILS(bs_permutation_custom(5, NULL, &q), BS_ERROR_NULL, "bijection");
+    FAILS(bs_permutation_from_bijection(5, NULL, &q), BS_ERROR_NULL, "bijection");
     FAILS(bs_permutation_inverse(NULL, &q), BS_ERROR_NULL, "permutation");
     FAILS(bs_permutation_inverse(p, NULL), BS_ERROR_NULL, "inverse");
     FAILS(bs_permutation_get(NULL, 0, &number), BS_ERROR_NULL, "permutation");
@@ -113,7 +113,7 @@ static void null_pointers(void) {
     FAILS(bs_permutation_build_index(NULL), BS_ERROR_NULL, "permutation");
     FAILS(bs_permutation_apply(NULL, NULL, 0, 0), BS_ERROR_NULL, "permutation");
     FAILS(bs_sampler_new(NULL, &s), BS_ERROR_NULL, "options");
-    FAILS(bs_sampler_next(NULL, &number, 1, &count), BS_ERROR_NULL, "sampler");
+    FAILS(bs_sampler_next_batch(NULL, &number, 1, &count), BS_ERROR_NULL, "sampler");
     FAILS(bs_sampler_next_epoch(NULL), BS_ERROR_NULL, "sampler");
     FAILS(bs_sampler_state(NULL, NULL, 0), BS_ERROR_NULL, "sampler");
     FAILS(bs_sampler_resume(NULL, "a"), BS_ERROR_NULL, "sampler");
@@ -202,6 +202,11 @@ static void samplers(void) {
     options.order = -1;
     FAILS(bs_sampler_new(&options, &s), BS_ERROR_ARGUMENT, "no order -1");
     options.order = BS_ORDER_SHUFFLED;
+    for (size_t k = 0; k < sizeof options.reserved / sizeof *options.reserved; k++) {
+        options.reserved[k] = 1;
+        FAILS(bs_sampler_new(&options, &s), BS_ERROR_ARGUMENT, "reserved field of the options");
+        options.reserved[k] = 0;
+    }
     CHECK(s == NULL);
     OK(bs_sampler_new(&options, &s));
 
@@ -209,7 +214,7 @@ static void samplers(void) {
     size_t count = 77;
     char text[BS_STATE_SIZE], saved[BS_STATE_SIZE];
     OK(bs_sampler_state(s, saved, sizeof saved));
-    FAILS(bs_sampler_next(s, items, 3, &count), BS_ERROR_LENGTH, "memory for 3");
+    FAILS(bs_sampler_next_batch(s, items, 3, &count), BS_ERROR_LENGTH, "memory for 3");
     FAILS(bs_sampler_state(s, text, strlen(saved)), BS_ERROR_LENGTH, "BS_STATE_SIZE");
     OK(bs_sampler_state(s, text, strlen(saved) + 1));
     CHECK(strcmp(text, saved) == 0 && count == 77);
@@ -220,7 +225,7 @@ static void samplers(void) {
         bs_status status;
         size_t all = 0;
         memset(seen, 0, sizeof seen);
-        while ((status = bs_sampler_next(s, items, 4, &count)) == BS_OK) {
+        while ((status = bs_sampler_next_batch(s, items, 4, &count)) == BS_OK) {
             for (size_t k = 0; k < count; k++) {
                 CHECK(items[k] < 10 && !seen[items[k]]);
                 seen[items[k]] = true;
@@ -287,14 +292,23 @@ static void free_context(void *context) {
 static void own_bijections(void) {
     struct odd odd = {NONE, 0};
     CHECK(inverse(&odd, forward(&odd, 12345)) == 12345);
-    bs_bijection f = {&odd, POINTS - 1, forward, inverse, NULL, free_context};
+    bs_bijection f = {.context = &odd, .last = POINTS - 1, .forward = forward, .inverse = inverse};
+    f.free_context = free_context;
+    for (size_t k = 0; k < sizeof f.reserved / sizeof *f.reserved; k++) {
+        bs_permutation *none = NULL;
+        f.reserved[k] = &odd;
+        FAILS(bs_permutation_from_bijection(5, &f, &none), BS_ERROR_ARGUMENT,
+              "reserved field of the bijection");
+        f.reserved[k] = NULL;
+        CHECK(none == NULL && odd.freed == 0);
+    }
     const size_t lengths[] = {0, 1, 200, 2000, POINTS - 5, POINTS};
     for (size_t c = 0; c < sizeof lengths / sizeof *lengths; c++) {
         for (int with_run = 0; with_run < 2; with_run++) {
             const size_t length = lengths[c];
             f.forward_run = with_run ? forward_run : NULL;
             bs_permutation *p = NULL, *q = NULL;
-            OK(bs_permutation_custom(length, &f, &p));
+            OK(bs_permutation_from_bijection(length, &f, &p));
             OK(bs_permutation_inverse(p, &q));
             uint64_t *items = numbers(length + 1), *order = numbers(length + 1);
             const bs_array array = {items, sizeof *items};
@@ -352,10 +366,10 @@ static void own_bijections(void) {
     /* Without a permutation, the context stays with the caller. */
     const int freed = odd.freed;
     bs_permutation *p = NULL;
-    FAILS(bs_permutation_custom(POINTS + 1, &f, &p), BS_ERROR_ARGUMENT, "points");
-    FAILS(bs_permutation_custom(5, &f, NULL), BS_ERROR_NULL, "permutation");
+    FAILS(bs_permutation_from_bijection(POINTS + 1, &f, &p), BS_ERROR_ARGUMENT, "points");
+    FAILS(bs_permutation_from_bijection(5, &f, NULL), BS_ERROR_NULL, "permutation");
     f.inverse = NULL;
-    FAILS(bs_permutation_custom(5, &f, &p), BS_ERROR_NULL, "inverse");
+    FAILS(bs_permutation_from_bijection(5, &f, &p), BS_ERROR_NULL, "inverse");
     CHECK(odd.freed == freed && p == NULL);
 }
 
@@ -395,10 +409,11 @@ static void *looks_up(void *p) {
 /* Few items among many points, which the library's threads evaluate. */
 static void sparse(void) {
     struct odd odd = {NONE, 0};
-    const bs_bijection f = {&odd, POINTS - 1, forward, inverse, NULL, NULL};
+    const bs_bijection f = {
+        .context = &odd, .last = POINTS - 1, .forward = forward, .inverse = inverse};
     bs_permutation *p = NULL, *q = NULL;
-    OK(bs_permutation_custom(SPARSE, &f, &p));
-    OK(bs_permutation_custom(SPARSE, &f, &q));
+    OK(bs_permutation_from_bijection(SPARSE, &f, &p));
+    OK(bs_permutation_from_bijection(SPARSE, &f, &q));
     uint64_t *items = numbers(SPARSE), *order = numbers(SPARSE), item = 0;
     const bs_array array = {items, sizeof *items};
     OK(bs_permutation_range(p, 0, SPARSE, order));

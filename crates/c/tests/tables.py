@@ -52,7 +52,7 @@ def listed(kind, case, block="0x0", window="0x0"):
 
 
 def sampler(case):
-    numbers = [case.get("rank", 0), case.get("world", 1), case.get("batch", 1)]
+    numbers = [case.get("rank", 0), case.get("ranks", 1), case.get("batch", 1)]
     tail = f"BS_TAIL_{case.get('tail', 'pad').upper()}"
     numbers += [case.get("block", "0x0"), case.get("window", "0x0")]
     settings = [word(case["length"]), *map(word, numbers), tail, ORDERS[case["order"]]]
@@ -78,7 +78,8 @@ def main():
               for case in walk["places"]]
     points += [["BLOCKS", seed(case["seed"]), *(word(case[field]) for field in ("length", "block", "window")),
                 words(case["slots"]), words(case["indexes"])] for case in blocks["points"]]
-    shards = [[word(case[field]) for field in ("length", "rank", "world", "start", "end")] for case in views["shards"]]
+    shards = [[word(case[field]) for field in ("length", "rank", "ranks", "start", "end")] for case in views["shards"]]
+    samples = [[seed(case["seed"]), word(case["length"]), words(case["items"])] for case in views["samples"]]
     lists = [[words(case["bijection"]), word(case["length"]), words(case["compacted"])] for case in compaction["lists"]]
 
     epochs = [[sampler(case), word(case["epoch"]), str(len(case["batches"])),
@@ -99,7 +100,7 @@ def main():
     text = "/* Written by tables.py from crates/vectors. */\n"
     for kind, name, all_rows in [
         ("listed", "ORDERS", orders), ("listed", "ROWS", rows), ("points", "POINTS", points),
-        ("shard", "SHARDS", shards), ("list", "LISTS", lists), ("epoch", "EPOCHS", epochs),
+        ("shard", "SHARDS", shards), ("sample", "SAMPLES", samples), ("list", "LISTS", lists), ("epoch", "EPOCHS", epochs),
         ("resume", "RESUMES", resumes), ("refused", "REFUSED", refused), ("start", "STARTS", starts),
         ("numbers", "NUMBERS", numbers), ("scaled", "SCALED", scaled),
     ]:

@@ -38,6 +38,13 @@ struct shard {
     uint64_t length, rank, ranks, start, end;
 };
 
+struct sample {
+    struct seed seed;
+    uint64_t length;
+    size_t count;
+    const uint64_t *items;
+};
+
 struct list {
     size_t points;
     const uint64_t *values;
@@ -281,6 +288,15 @@ static void shard(const struct shard *of) {
     bs_permutation_free(p);
 }
 
+/* The first items of a shuffle's order of any length are found without an index. */
+static void sample(const struct sample *of) {
+    bs_permutation *p = make(NEW, of->length, 0, 0, of->seed);
+    uint64_t items[1000] = {0};
+    OK(bs_permutation_range(p, 0, of->count, items));
+    CHECK(memcmp(items, of->items, of->count * 8) == 0);
+    bs_permutation_free(p);
+}
+
 static uint64_t value(void *context, uint64_t point) {
     return ((const struct list *)context)->values[point];
 }
@@ -294,10 +310,11 @@ static uint64_t point(void *context, uint64_t of_value) {
 }
 
 static void list(const struct list *of) {
-    const bs_bijection f = {(void *)of, of->points - 1, value, point, NULL, NULL};
+    const bs_bijection f = {
+        .context = (void *)of, .last = of->points - 1, .forward = value, .inverse = point};
     bs_permutation *p = NULL;
     uint64_t items[8] = {0};
-    OK(bs_permutation_custom(of->length, &f, &p));
+    OK(bs_permutation_from_bijection(of->length, &f, &p));
     OK(bs_permutation_range(p, 0, of->count, items));
     CHECK(of->count == of->length && memcmp(items, of->compacted, of->count * 8) == 0);
     bs_permutation_free(p);
@@ -329,13 +346,13 @@ static void epoch(const struct epoch *of) {
     const uint64_t *next = of->items;
     for (size_t step = 0; step < of->batch_count; step++) {
         size_t count = 0;
-        OK(bs_sampler_next(s, items, batch, &count));
+        OK(bs_sampler_next_batch(s, items, batch, &count));
         CHECK(count == of->batch_lengths[step]);
         CHECK(memcmp(items, next, count * sizeof *items) == 0);
         next += count;
     }
     size_t count = 77;
-    CHECK(bs_sampler_next(s, items, batch, &count) == BS_END && count == 77);
+    CHECK(bs_sampler_next_batch(s, items, batch, &count) == BS_END && count == 77);
     CHECK(next == of->items + of->item_count && bs_sampler_consumed(s) == of->consumed);
     free(items);
     bs_sampler_free(s);
@@ -350,7 +367,7 @@ static void resume(const struct resume *of) {
     const size_t batch = (size_t)of->sampler.batch;
     uint64_t *items = room(batch, sizeof *items);
     size_t count = 0;
-    OK(bs_sampler_next(s, items, batch, &count));
+    OK(bs_sampler_next_batch(s, items, batch, &count));
     CHECK(count == of->taken_count && memcmp(items, of->taken, count * sizeof *items) == 0);
     OK(bs_sampler_state(s, text, sizeof text));
     CHECK(strcmp(text, of->after) == 0);
@@ -451,6 +468,7 @@ int main(void) {
     EACH(listed, ROWS) rows(of);
     EACH(points, POINTS) points(of);
     EACH(shard, SHARDS) shard(of);
+    EACH(sample, SAMPLES) sample(of);
     EACH(list, LISTS) list(of);
     EACH(epoch, EPOCHS) epoch(of);
     EACH(resume, RESUMES) resume(of);

@@ -38,7 +38,7 @@ const MOST: usize = 1 << 16;
 ///
 /// let lengths: Vec<u32> = (1..=10_000).map(|item| item * item % 509).collect();
 /// let batches = Lengths::new(&lengths[..], 4096, 2048, 42)?;
-/// for place in 0..batches.len()? {
+/// for place in 0..batches.batch_count()? {
 ///     let items = batches.get(place)?;
 ///     let longest = items.iter().map(|&item| lengths[item as usize]).max().unwrap();
 ///     assert!(longest as usize * items.len() <= 4096);
@@ -131,8 +131,7 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// [`Error::OutOfMemory`] if the epoch's index cannot be built, and [`Error::Loader`] with
     /// [`LoaderError::LengthsChanged`] if lengths are found to have changed.
-    #[expect(clippy::len_without_is_empty, reason = "there is at least one batch")]
-    pub fn len(&self) -> Result<u64, Error> {
+    pub fn batch_count(&self) -> Result<u64, Error> {
         Ok(self.index(self.seed.epoch())?.len())
     }
 
@@ -141,7 +140,7 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// # Errors
     ///
-    /// As [`len`](Self::len).
+    /// As [`batch_count`](Self::batch_count).
     pub fn tokens(&self) -> Result<(u64, u64), Error> {
         Ok((self.total, self.index(self.seed.epoch())?.padded))
     }
@@ -155,11 +154,11 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// # Errors
     ///
-    /// As [`len`](Self::len).
+    /// As [`batch_count`](Self::batch_count).
     ///
     /// # Panics
     ///
-    /// If the place is not below [`len`](Self::len).
+    /// If the place is not below [`batch_count`](Self::batch_count).
     pub fn get(&self, place: u64) -> Result<Vec<u64>, Error> {
         let index = self.index(self.seed.epoch())?;
         let len = index.len();

@@ -3,7 +3,7 @@
 //! | | what position `p` holds | time for a look-up | memory |
 //! | --- | --- | --- | --- |
 //! | [`Weighted`] | an item, by weights, with replacement | constant | 16 bytes an item, which processes can share |
-//! | [`sample()`] | `k` items by weights, without replacement | all in time for `n` | for `2 k` on each thread |
+//! | [`weighted_sample`] | `k` items by weights, without replacement | all in time for `n` | for `2 k` on each thread |
 //! | [`Mixture`] | a set and an item of it, with each set's share exact | the logarithm of the number of sets | for the sets, not their items |
 //! | [`Packed`] | the pieces of documents that make a sequence of tokens | the logarithm of the number of documents | 1/8 byte a document |
 //! | [`Lengths`] | items of similar lengths, as a batch of so many tokens | the logarithm of the number of windows | 2 bytes an item, 2 a batch and 8 a window |
@@ -55,7 +55,7 @@ pub use lengths::Lengths;
 pub use mixture::Mixture;
 pub use nodes::NodeBlocks;
 pub use packed::{Packed, Piece};
-pub use sample::sample;
+pub use sample::weighted_sample;
 pub use splits::Splits;
 pub use stream::{StreamOrder, StreamShuffle, StreamState};
 pub use weighted::Weighted;

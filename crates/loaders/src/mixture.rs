@@ -93,8 +93,9 @@ impl Mixture {
         Ok(Self { seed, child, lengths: lengths.to_vec(), stretches: vec![first] })
     }
 
-    /// Adds sets, with the lengths in `added`, and changes the weights of all, from a position on.
-    /// Every set goes on in its order where it is then; before that position nothing changes.
+    /// Changes the weights of all sets from a position on, and adds sets behind them, with the
+    /// lengths in `added`. `weights` has those of the new sets too. Every set goes on in its order
+    /// where it is then; before that position nothing changes.
     ///
     /// Changes are made in the order of their positions. They are part of the mixture and of its
     /// text: a state of [`Batches`](crate::Batches) fits a mixture with the same changes only, at
@@ -111,13 +112,13 @@ impl Mixture {
     /// use bijective_shuffle_loaders::Mixture;
     ///
     /// let mut mixture = Mixture::new(&[100, 100], &[1, 1], 42)?;
-    /// mixture.change(1000, &[500], &[1, 1, 2])?;
+    /// mixture.change(1000, &[1, 1, 2], &[500])?;
     /// let sets: Vec<usize> = (996..1004).map(|position| mixture.get(position).0).collect();
     /// assert_eq!(sets[..4].iter().filter(|&&set| set == 2).count(), 0);
     /// assert_eq!(sets[4..].iter().filter(|&&set| set == 2).count(), 2);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn change(&mut self, from: u64, added: &[u64], weights: &[u64]) -> Result<(), Error> {
+    pub fn change(&mut self, from: u64, weights: &[u64], added: &[u64]) -> Result<(), Error> {
         let last = self.last_stretch();
         if from < last.from {
             return Err(LoaderError::ChangeTooEarly { from, last: last.from }.into());
@@ -359,7 +360,7 @@ impl FromStr for Mixture {
             let known = mixture.as_ref().map_or(0, |mixture| mixture.lengths.len());
             let added = lengths.get(known..weights.len()).ok_or_else(not_a_mixture)?;
             match &mut mixture {
-                Some(mixture) => mixture.change(from, added, weights)?,
+                Some(mixture) => mixture.change(from, weights, added)?,
                 None if from == 0 => mixture = Some(Self::new(added, weights, seed)?),
                 None => return Err(not_a_mixture()),
             }

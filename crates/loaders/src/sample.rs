@@ -1,4 +1,4 @@
-//! [`sample`]: draws without replacement.
+//! [`weighted_sample`]: draws without replacement.
 
 use bijective_shuffle::error::LoaderError;
 use bijective_shuffle::rayon;
@@ -37,15 +37,19 @@ const LEAST: usize = 1 << 15;
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle_loaders::sample;
+/// use bijective_shuffle_loaders::weighted_sample;
 ///
 /// let weights = [1, 0, 1000, 1000, 1];
-/// let three = sample(&weights, 3, 42)?;
+/// let three = weighted_sample(&weights, 3, 42)?;
 /// assert!(!three.contains(&1));
-/// assert_eq!(sample(&weights, 2, 42)?, three[..2]);
+/// assert_eq!(weighted_sample(&weights, 2, 42)?, three[..2]);
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
-pub fn sample(weights: &[u64], count: usize, seed: impl Into<Seed>) -> Result<Vec<u64>, Error> {
+pub fn weighted_sample(
+    weights: &[u64],
+    count: usize,
+    seed: impl Into<Seed>,
+) -> Result<Vec<u64>, Error> {
     let child = seed.into().child(KeyDomain::Loader(NUMBER));
     let threads = rayon::current_num_threads().min(weights.len().div_ceil(LEAST)).max(1);
     let size = weights.len().div_ceil(threads).max(1);

@@ -3,7 +3,7 @@
 use bijective_shuffle::Seed;
 use bijective_shuffle_loaders::{
     Batches, Lengths, Mixture, NodeBlocks, Packed, Source, Splits, StreamOrder, StreamShuffle,
-    Weighted, integer_weights, sample,
+    Weighted, integer_weights, weighted_sample,
 };
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ fn samples() {
     let vectors = vectors();
     for entry in entries(&vectors, "samples") {
         let (weights, items) = (weights(&vectors, entry), numbers(&entry["items"]));
-        assert_eq!(sample(&weights, items.len(), seed(entry)).unwrap(), items);
+        assert_eq!(weighted_sample(&weights, items.len(), seed(entry)).unwrap(), items);
     }
 }
 
@@ -110,7 +110,7 @@ fn mixtures() {
             sets = weights.len();
             match &mut mixture {
                 None => mixture = Some(Mixture::new(added, &weights, seed(entry)).unwrap()),
-                Some(mixture) => mixture.change(number(&change["from"]), added, &weights).unwrap(),
+                Some(mixture) => mixture.change(number(&change["from"]), &weights, added).unwrap(),
             }
         }
         let mixture = mixture.unwrap();
@@ -161,7 +161,7 @@ fn batches_by_length() {
         let [most, window] = ["max_tokens", "window"].map(|name| number(&entry[name]));
         let own = Lengths::new(lengths(entry), most, window as usize, seed(entry)).unwrap();
         let batches: Vec<_> =
-            (0..own.len().unwrap()).map(|place| own.get(place).unwrap()).collect();
+            (0..own.batch_count().unwrap()).map(|place| own.get(place).unwrap()).collect();
         let head = nested(&entry["head"]);
         assert_eq!(batches[..head.len()], head);
         let words =

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use bijective_shuffle::error::{LoaderError, SamplerError};
 use bijective_shuffle::{Error, Tail, rayon};
-use bijective_shuffle_loaders::{Batches, Mixture, Source, Weighted, integer_weights, sample};
+use bijective_shuffle_loaders::{
+    Batches, Mixture, Source, Weighted, integer_weights, weighted_sample,
+};
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -114,8 +116,8 @@ proptest! {
 fn no_item_of_a_set_comes_again_before_all_others() {
     let lengths = [300, 7, 1, 40];
     let mut mixture = Mixture::new(&lengths[..3], &[4, 2, 1], 9).unwrap();
-    mixture.change(1000, &lengths[3..], &[1, 0, 3, 2]).unwrap();
-    mixture.change(1501, &[], &[1, 1, 1, 1]).unwrap();
+    mixture.change(1000, &[1, 0, 3, 2], &lengths[3..]).unwrap();
+    mixture.change(1501, &[1, 1, 1, 1], &[]).unwrap();
     let mut of_set = vec![Vec::new(); 4];
     for position in 0..5000 {
         let (set, item) = mixture.get(position);
@@ -190,7 +192,7 @@ fn samples_follow_the_law_and_do_not_depend_on_threads() {
     let mut counts = BTreeMap::new();
     const SAMPLES: u64 = 40_000;
     for seed in 0..SAMPLES {
-        let items = sample(&weights, 2, seed).unwrap();
+        let items = weighted_sample(&weights, 2, seed).unwrap();
         *counts.entry([items[0], items[1]]).or_insert(0_u64) += 1;
     }
     let (mut seen, mut expected) = (Vec::new(), Vec::new());
@@ -209,7 +211,7 @@ fn samples_follow_the_law_and_do_not_depend_on_threads() {
 
     let many: Vec<u64> = (0..200_000).map(|k| word(k) % 50).collect();
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let on = |threads, count| pool(threads).install(|| sample(&many, count, 5).unwrap());
+    let on = |threads, count| pool(threads).install(|| weighted_sample(&many, count, 5).unwrap());
     let all = on(1, many.iter().filter(|&&weight| weight > 0).count());
     for count in [0, 1, 2, 100, 70_000] {
         assert_eq!(on(4, count), all[..count]);
@@ -221,8 +223,8 @@ fn samples_follow_the_law_and_do_not_depend_on_threads() {
 fn a_text_has_all_of_a_mixture() {
     let mut mixture = Mixture::new(&[300, 7], &[4, 1 << 40], [9; 32]).unwrap();
     let plain = mixture.to_string();
-    mixture.change(1000, &[40, 0], &[1, 0, 2, 0]).unwrap();
-    mixture.change(1000, &[], &[1, 1, 1, 0]).unwrap();
+    mixture.change(1000, &[1, 0, 2, 0], &[40, 0]).unwrap();
+    mixture.change(1000, &[1, 1, 1, 0], &[]).unwrap();
     for text in [&plain, &mixture.to_string()] {
         let read: Mixture = text.parse().unwrap();
         assert_eq!(read.to_string(), *text);
@@ -317,7 +319,7 @@ fn states_of_others_are_refused() {
     let mixed = |change: Option<u64>| {
         let mut mixture = Mixture::new(&[10, 10], &[1, 1], 1).unwrap();
         if let Some(from) = change {
-            mixture.change(from, &[], &[2, 1]).unwrap();
+            mixture.change(from, &[2, 1], &[]).unwrap();
         }
         Batches::new(mixture, Some(100), |sampler| sampler).unwrap()
     };
@@ -339,7 +341,7 @@ fn bad_input_is_named() {
     }
     assert_eq!(integer_weights(&[0.0, -0.0]), Ok(vec![0, 0]));
     assert_eq!(
-        sample(&[1, 0, 1], 3, 1),
+        weighted_sample(&[1, 0, 1], 3, 1),
         Err(LoaderError::SampleTooLarge { count: 3, available: 2 }.into())
     );
     let table = Weighted::new(&[1, 2], 1).unwrap().table().to_vec();
@@ -357,8 +359,8 @@ fn bad_input_is_named() {
     assert_eq!(mixture(&[1, 0], &[1, 0]), None);
     assert_eq!(mixture(&[], &[]), Some(LoaderError::NoWeight.into()));
     let mut mixture = Mixture::new(&[5], &[1], 1).unwrap();
-    mixture.change(10, &[3], &[1, 1]).unwrap();
-    let error = mixture.change(9, &[], &[1, 2]).unwrap_err();
+    mixture.change(10, &[1, 1], &[3]).unwrap();
+    let error = mixture.change(9, &[1, 2], &[]).unwrap_err();
     assert_eq!(error, LoaderError::ChangeTooEarly { from: 9, last: 10 }.into());
     let mut batches = Batches::new(mixture, Some(1 << 40), |sampler| sampler).unwrap();
     let error = batches.set_epoch(1 << 24).unwrap_err();

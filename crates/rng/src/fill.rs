@@ -35,9 +35,9 @@ use bijective_shuffle_core::engine::base::simd::SimdLevel;
 /// argument has 24 bits, or 52: exponential numbers near 0 are multiples of about 2^-24, or 2^-52.
 ///
 /// The numbers have the same bits on every machine whose `f32` and `f64` are rounded as IEEE 754
-/// requires (not on 32-bit x86 without SSE2), and on a GPU. They are made by such operations alone,
-/// without any library's logarithm or sine. If the slice has no room for the second number of the
-/// last pair of normal numbers, it is dropped.
+/// requires (not on 32-bit x86 without SSE2). They are made by such operations alone, without any
+/// library's logarithm or sine. A GPU gives the same bits, and has no exponential numbers. If the
+/// slice has no room for the second number of the last pair of normal numbers, it is dropped.
 ///
 /// # Examples
 ///

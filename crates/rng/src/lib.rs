@@ -70,17 +70,15 @@
 mod buffered;
 mod convert;
 mod exponential;
-#[doc(hidden)]
-pub mod fill;
+mod fill;
 mod generator;
 mod lagged_fibonacci;
 mod lcg;
 mod lockstep;
 mod mwc;
 mod normal;
-#[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
-pub mod number;
+mod number;
 mod philox4x32_fill;
 mod philox4x32_rng;
 mod rectangle;
@@ -106,6 +104,13 @@ pub use xorshift1024::XorShift1024Weyl;
 pub use xorwow::Xorwow;
 
 use generator::{FirstWords, generator};
+
+/// What the engine on a GPU takes of this package. It promises nothing to others.
+#[doc(hidden)]
+pub mod engine {
+    pub use crate::fill::NumberSource;
+    pub use crate::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
+}
 
 #[cfg(test)]
 mod tests;

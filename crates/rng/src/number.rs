@@ -104,16 +104,16 @@ pub(super) fn memory<N: Bits>(numbers: &mut [N]) -> &mut [u32] {
 }
 
 /// The most words in a group.
-pub const MOST_WORDS: usize = 4;
+pub(crate) const MOST_WORDS: usize = 4;
 
 /// The most numbers in a group.
-pub const MOST_NUMBERS: usize = 2;
+pub(crate) const MOST_NUMBERS: usize = 2;
 
 /// Groups of words, transposed: the same word of all lanes side by side.
-pub type Words<const LANES: usize> = [[u32; LANES]; MOST_WORDS];
+pub(crate) type Words<const LANES: usize> = [[u32; LANES]; MOST_WORDS];
 
 /// Groups of numbers, transposed in the same way.
-pub type Numbers<N, const LANES: usize> = [[N; LANES]; MOST_NUMBERS];
+pub(crate) type Numbers<N, const LANES: usize> = [[N; LANES]; MOST_NUMBERS];
 
 /// Words, unchanged.
 #[derive(Debug)]
@@ -141,11 +141,11 @@ pub struct NormalF64;
 
 /// Exponential numbers, one from a word.
 #[derive(Debug)]
-pub struct ExponentialF32;
+pub(crate) struct ExponentialF32;
 
 /// Exponential numbers, one from two words.
 #[derive(Debug)]
-pub struct ExponentialF64;
+pub(crate) struct ExponentialF64;
 
 /// Joins two words that lie in memory as one number of this machine, whatever its byte order.
 #[inline(always)]

@@ -5,7 +5,7 @@ import json
 from definitions import (
     LONG, M32, M64, ROOT, batch_from, batch_of, blocks_map, chain_keys, check, child_of,
     cursor_text, fewest_words, fnv1a64, inverse, key_words, landmark, multipliers, order_by,
-    order_of, second, seed_text, seed_words, standard, standard_map, standard_or_walk,
+    order_of, sample, second, seed_text, seed_words, standard, standard_map, standard_or_walk,
     state_text, taken, walk_map, words, words_of_draw,
 )
 
@@ -209,6 +209,12 @@ def cursor_case(kind, length, of, at, inverted=False):
     }
 
 
+SAMPLES = [
+    (0, 0), (1, 1), (3, 2), (5, 3), (5, 5), (200, 7), (256, 256), (257, 0), (257, 12), (1000, 10), (1000, 1000),
+    (2**16 + 1, 5), (10**6, 12), (2**31, 4), (2**32, 6), (2**32 + 1, 6), (10**12, 20), (2**53, 5), (2**63 + 1, 5), (M64, 8),
+]
+
+
 def chapter_permutations():
     rows = []
     for length, seed in [(5, 42), (32, LONG), (300, 42)]:
@@ -224,10 +230,15 @@ def chapter_permutations():
     ]
     shares = [(10, 3), (1000, 7), (2, 5), (2**63 + 1, 3), (M64, 4)]
     shards = [
-        {"length": hex(n), "rank": rank, "world": world, "start": hex(n * rank // world),
-         "end": hex(n * (rank + 1) // world)}
-        for n, world in shares
-        for rank in (0, 1, world - 1)
+        {"length": hex(n), "rank": rank, "ranks": ranks, "start": hex(n * rank // ranks),
+         "end": hex(n * (rank + 1) // ranks)}
+        for n, ranks in shares
+        for rank in (0, 1, ranks - 1)
+    ]
+    samples = [
+        {"seed": seed_text(*SEEDS[number % len(SEEDS)]), "length": hex(n), "count": count,
+         "items": words(sample(n, count, *SEEDS[number % len(SEEDS)]))}
+        for number, (n, count) in enumerate(SAMPLES)
     ]
     of = SEEDS[1]
     cursors = [
@@ -248,6 +259,7 @@ def chapter_permutations():
         "rows": rows,
         "inverses": inverses,
         "shards": shards,
+        "samples": samples,
         "cursors": cursors,
         "refused_cursors": [{**case, "text": text} for text in refused],
     }
@@ -281,37 +293,37 @@ def chapter_blocks():
 ORDERS = [{"order": "shuffled"}, {"order": "sequential"}, {"order": "blocks", "block": "0xa", "window": "0x4"}]
 
 
-def epoch_case(length, seed, epoch, rank, world, batch, tail, order):
+def epoch_case(length, seed, epoch, rank, ranks, batch, tail, order):
     forward = order_of(length, seed, epoch, order)
     batches, consumed = [], 0
-    while (step := batch_of(length, consumed, rank, world, batch, tail, forward)) is not None:
+    while (step := batch_of(length, consumed, rank, ranks, batch, tail, forward)) is not None:
         items, consumed = step
         batches.append(items)
-    ranks = {"rank": rank, "world": world, "batch": batch, "tail": tail}
+    share = {"rank": rank, "ranks": ranks, "batch": batch, "tail": tail}
     return {
-        "seed": seed_text(seed), "length": hex(length), **order, **ranks, "epoch": hex(epoch), "batches": batches,
+        "seed": seed_text(seed), "length": hex(length), **order, **share, "epoch": hex(epoch), "batches": batches,
         "consumed": hex(consumed),
     }
 
 
-def resume_case(length, seed, epoch, consumed, rank, world, batch, tail, order):
+def resume_case(length, seed, epoch, consumed, rank, ranks, batch, tail, order):
     forward = order_of(length, seed, epoch, order)
-    ranks = {"rank": rank, "world": world, "batch": batch, "tail": tail}
-    items, after = batch_of(length, consumed, rank, world, batch, tail, forward)
-    left, whole = length - consumed, world * batch
+    share = {"rank": rank, "ranks": ranks, "batch": batch, "tail": tail}
+    items, after = batch_of(length, consumed, rank, ranks, batch, tail, forward)
+    left, whole = length - consumed, ranks * batch
     steps = left // whole if tail == "drop" else -(-left // whole)
     return {
         "seed": seed_text(seed), "length": hex(length), **order,
         "text": state_text(length, seed, epoch, consumed, forward),
-        **ranks, "steps_left": steps, "taken": items, "after": state_text(length, seed, epoch, after, forward),
+        **share, "steps_left": steps, "taken": items, "after": state_text(length, seed, epoch, after, forward),
     }
 
 
 def chapter_sampler():
     epochs = []
     for tail in ("short", "pad", "fill", "drop"):
-        for rank, world, batch in [(0, 1, 4), (0, 3, 2), (2, 3, 2), (1, 16, 2)]:
-            epochs.append(epoch_case(10, 42, 0, rank, world, batch, tail, ORDERS[0]))
+        for rank, ranks, batch in [(0, 1, 4), (0, 3, 2), (2, 3, 2), (1, 16, 2)]:
+            epochs.append(epoch_case(10, 42, 0, rank, ranks, batch, tail, ORDERS[0]))
     for number, order in enumerate(ORDERS):
         epochs.append(epoch_case(300, (42, LONG)[number % 2], 7, 1, 4, 24, "pad", order))
     epochs.append(epoch_case(3, 42, M64, 4, 8, 2, "fill", ORDERS[0]))

@@ -30,6 +30,15 @@ def standard_map(length, seed, epoch):
     return len(values), values.__getitem__
 
 
+def sample(length, count, seed, epoch):
+    """The first items of the order of a seed: slots from 0 on, until so many have survived."""
+    items, (_, forward), slot = [], standard_map(length, seed, epoch), 0
+    while len(items) < count:
+        item, slot = forward(slot), slot + 1
+        items += [item] if item < length else []
+    return items
+
+
 def walk_map(length, seed, epoch):
     if length > EXACT_MAX:
         return second.walk_map(length, seed, epoch)
@@ -108,15 +117,15 @@ def order_of(length, seed, epoch, order):
     return walk_map(length, seed, epoch)
 
 
-def batch_of(length, consumed, rank, world, batch, tail, forward):
+def batch_of(length, consumed, rank, ranks, batch, tail, forward):
     """A rank's items of the next step and what is consumed then, or None."""
-    left, whole = length - consumed, world * batch
+    left, whole = length - consumed, ranks * batch
     if left == 0 or left < whole and tail == "drop":
         return None
-    places = {"short": left, "pad": -(-left // world) * world, "fill": whole}
+    places = {"short": left, "pad": -(-left // ranks) * ranks, "fill": whole}
     places = whole if left >= whole else places[tail]
     items = []
-    for offset in range(rank, places, world):
+    for offset in range(rank, places, ranks):
         items.append(forward(consumed + offset if offset < left else (offset - left) % length))
     return items, consumed + min(left, whole)
 

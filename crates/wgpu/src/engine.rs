@@ -63,7 +63,7 @@ impl Wgpu {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|error| WgpuError::NoDevice { message: error.to_string() })?;
-        let gpu = Self::with_device(device, queue);
+        let gpu = Self::on_device(device, queue);
         gpu.context.listen();
         Ok(gpu)
     }
@@ -74,7 +74,7 @@ impl Wgpu {
     ///
     /// A device tells one listener only that it is lost, which is left to the program. Here the
     /// loss then shows as [`WgpuError::Driver`].
-    pub fn with_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+    pub fn on_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         Self { context: Arc::new(Context::new(device, queue, Tuning::STANDARD)) }
     }
 

@@ -85,11 +85,11 @@ impl WgslSource {
     /// use bijective_shuffle::prelude::*;
     /// use bijective_shuffle_wgpu::WgslSource;
     ///
-    /// let source = WgslSource::of(&Standard::from_seed(1000, 42))?;
+    /// let source = WgslSource::from_bijection(&Standard::from_seed(1000, 42))?;
     /// assert_eq!(source.last(), 1023);
     /// # Ok::<(), bijective_shuffle_wgpu::WgpuError>(())
     /// ```
-    pub fn of(bijection: &dyn Bijection) -> Result<Self, WgpuError> {
+    pub fn from_bijection(bijection: &dyn Bijection) -> Result<Self, WgpuError> {
         let bijection = bijection.uncompacted().unwrap_or(bijection);
         let wide = bijection.last();
         let last = u32::try_from(wide).map_err(|_| WgpuError::DomainTooWide { last: wide })?;
@@ -129,7 +129,7 @@ pub trait AsWgsl {
     ///
     /// # Errors
     ///
-    /// As [`WgslSource::of`].
+    /// As [`WgslSource::from_bijection`].
     fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError>;
 }
 
@@ -149,6 +149,6 @@ impl<B: Bijection> AsWgsl for B {
     }
 
     fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError> {
-        WgslSource::of(self).map(Cow::Owned)
+        WgslSource::from_bijection(self).map(Cow::Owned)
     }
 }

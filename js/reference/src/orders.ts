@@ -22,6 +22,19 @@ export function compact({ last, narrow, forward }: Bijection, length: number): n
 export const order = (length: number, seed: Seed): number[] =>
   compact(Standard(BigInt(length), seed), length);
 
+/** The first items of the order of a plain seed, for any length. */
+export function sample(length: bigint, count: number, seed: Seed): bigint[] {
+  const { forward } = Standard(length, seed);
+  const items: bigint[] = [];
+  for (let slot = 0n; items.length < count; slot++) {
+    const item = forward(slot);
+    if (item < length) {
+      items.push(item);
+    }
+  }
+  return items;
+}
+
 /** `CycleWalk` of a family. */
 export const cycleWalk =
   (family: Family): Family =>

@@ -131,16 +131,18 @@ pub unsafe extern "C" fn order_run(order: *const Order, first: u64, count: usize
 }
 
 /// Writes the items of a shuffle's order, of at most 2^32, to the buffer as words of 32 bits: those
-/// at as many slots from one on as the buffer holds words. Returns how many there are; -1 behind
-/// the last slot.
+/// at `slots` slots from one on, at most as many as the buffer holds words. Returns how many there
+/// are; -1 behind the last slot.
 ///
 /// # Safety
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_items(order: *const Order, slot: u64) -> i32 {
+pub unsafe extern "C" fn order_items(order: *const Order, slot: u64, slots: usize) -> i32 {
+    let out = narrow_words();
+    let slots = slots.min(out.len());
     // SAFETY: as the caller promises.
-    unsafe { &*order }.items(slot, narrow_words()).map_or(-1, |count| count as i32)
+    unsafe { &*order }.items(slot, &mut out[..slots]).map_or(-1, |count| count as i32)
 }
 
 /// The same for any number of items, as words of 64 bits.
@@ -149,9 +151,10 @@ pub unsafe extern "C" fn order_items(order: *const Order, slot: u64) -> i32 {
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_items_wide(order: *const Order, slot: u64) -> i32 {
+pub unsafe extern "C" fn order_items_wide(order: *const Order, slot: u64, slots: usize) -> i32 {
+    let out = &mut words()[..slots.min(ROOM)];
     // SAFETY: as the caller promises.
-    unsafe { &*order }.items_wide(slot, words()).map_or(-1, |count| count as i32)
+    unsafe { &*order }.items_wide(slot, out).map_or(-1, |count| count as i32)
 }
 
 /// Writes the slots of a run of a shuffle's items, of at most 2^32, to the buffer as words of 32

@@ -2,7 +2,7 @@
 
 use cudarc::driver::DeviceRepr;
 
-use crate::rng::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::engine::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{
     Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
     XorShift1024Weyl, Xorwow,

@@ -16,7 +16,7 @@ mod tests;
 use self::generator::DeviceDraw;
 use super::runtime::plan::Plan;
 use crate::Error;
-use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::engine::{F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{
     LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, XorShift1024Weyl,
     Xorwow,

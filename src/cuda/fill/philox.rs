@@ -10,7 +10,7 @@ use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, check_slices, enter};
 use crate::rng::Philox4x32Rng;
-use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::engine::{F32, F64, NormalF32, NormalF64, U32, U64};
 
 /// How the generator's blocks of words are aligned with the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

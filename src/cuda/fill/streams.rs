@@ -18,7 +18,7 @@ use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
 use crate::engine::base::check::try_with_capacity;
 use crate::error::GpuError;
 use crate::rng::Streams;
-use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::engine::{F32, F64, NormalF32, NormalF64, U32, U64};
 
 /// The methods that fill with an ensemble.
 macro_rules! stream_fills {

@@ -180,6 +180,31 @@ fn head_is_the_start_of_the_whole() {
     assert_eq!(folder.output(&["--head", "3"], b""), b"");
 }
 
+/// The samples of the specification's vectors, which packages for other languages are compared with
+/// too.
+#[cfg(feature = "datasets")]
+#[test]
+fn heads_are_the_samples_of_every_language() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../vectors/data/08-permutations.json");
+    let chapter: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let word = |value: &serde_json::Value| {
+        u64::from_str_radix(value.as_str().unwrap().strip_prefix("0x").unwrap(), 16).unwrap()
+    };
+    let folder = Folder::new();
+    let cases = chapter["cases"]["samples"].as_array().unwrap();
+    assert!(cases.len() >= 20);
+    for case in cases {
+        let (len, count) = (word(&case["length"]), case["count"].to_string());
+        let range = if len == 0 { "1-0".to_owned() } else { format!("0-{}", len - 1) };
+        let seed = case["seed"].as_str().unwrap();
+        let (seed, epoch) = seed.split_once('@').unwrap_or((seed, "0"));
+        let arguments = ["--seed", seed, "--epoch", epoch, "-i", &range, "-n", &count];
+        let items = case["items"].as_array().unwrap().iter();
+        let expected: String = items.map(|item| format!("{}\n", word(item))).collect();
+        assert_eq!(folder.output(&arguments, b""), expected.as_bytes(), "{arguments:?}");
+    }
+}
+
 #[test]
 fn output_may_be_an_input() {
     let folder = Folder::new();

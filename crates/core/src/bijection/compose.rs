@@ -14,7 +14,7 @@ use crate::word::Word;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let first = Lcg::new(8, 5, 3)?;
-/// let second = VariablePhilox::<24>::from_keys(8, [7; 24]);
+/// let second = VariablePhilox::<24>::new(8, [7; 24])?;
 /// let both = Compose::new(first, second)?;
 /// assert_eq!(both.forward(99), second.forward(first.forward(99)));
 /// assert_eq!(both.inverse(both.forward(99)), 99);
@@ -29,7 +29,7 @@ use crate::word::Word;
 ///
 /// fn takes_trusted(_: impl TrustedBijection) {}
 ///
-/// let f = VariablePhilox::<24>::from_keys(8, [7; 24]);
+/// let f = VariablePhilox::<24>::new(8, [7; 24]).unwrap();
 /// takes_trusted(Compose::new(f, f).unwrap());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -25,7 +25,7 @@ use crate::word::Word;
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let f = CycleWalk::new(VariablePhilox::<24>::from_keys(8, [7; 24]), 200)?;
+/// let f = CycleWalk::new(VariablePhilox::<24>::new(8, [7; 24])?, 200)?;
 /// assert_eq!(f.last(), 199);
 /// assert!((0..200).all(|x| f.forward(x) < 200 && f.inverse(f.forward(x)) == x));
 /// # Ok::<(), Error>(())

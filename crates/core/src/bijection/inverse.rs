@@ -50,7 +50,7 @@ use crate::word::Word;
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let f = VariablePhilox::<24>::from_keys(8, [7; 24]);
+/// let f = VariablePhilox::<24>::new(8, [7; 24]).unwrap();
 /// assert_eq!(Inverse::new(f).forward(99), f.inverse(99));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

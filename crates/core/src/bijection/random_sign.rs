@@ -22,7 +22,7 @@ use crate::word::Word;
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let even = VariablePhilox::<24>::from_keys(8, [7; 24]);
+/// let even = VariablePhilox::<24>::new(8, [7; 24]).unwrap();
 /// let odd = RandomSign::new(even, true);
 /// assert_eq!(odd.inverse(0), even.inverse(1));
 /// assert_eq!(odd.inverse(2), even.inverse(2));

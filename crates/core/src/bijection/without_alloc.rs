@@ -5,10 +5,10 @@ use core::convert::Infallible;
 use core::marker::PhantomData;
 
 /// A bijection's code for a GPU, which none has without the feature `alloc`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct DeviceSource(Infallible);
 
 /// Compactions that are done one after the other, which no bijection has without the feature
 /// `alloc`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Passes<B>(Infallible, PhantomData<B>);

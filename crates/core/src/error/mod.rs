@@ -55,7 +55,7 @@ use core::fmt;
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let three_bits = VariablePhilox::<24>::from_keys(3, [1; 24]);
+/// let three_bits = VariablePhilox::<24>::new(3, [1; 24]).unwrap();
 /// let error = Permutation::from_bijection(9, three_bits).unwrap_err();
 /// assert!(matches!(error, Error::LengthExceedsDomain { len: 9, last: 7 }));
 /// assert_eq!(error.to_string(), "9 items do not fit the bijection's domain of 8 points: \

@@ -92,6 +92,7 @@ chapters! {
         "rows" => orders::rows,
         "inverses" => orders::inverses,
         "shards" => orders::shards,
+        "samples" => orders::samples,
         "cursors" => orders::cursors,
         "refused_cursors" => orders::refused_cursors,
     }

@@ -71,7 +71,7 @@ pub(crate) fn families(case: &Case) {
 
 pub(crate) fn keyed(case: &Case) {
     let bits = u32::try_from(case.count("bits")).unwrap();
-    let f = VariablePhilox::<24>::from_keys(bits, case.words_u32("keys"));
+    let f = VariablePhilox::<24>::new(bits, case.words_u32("keys")).unwrap();
     let values = Permutation::from_bijection(case.length(), f).unwrap().to_vec();
     // These heads are longer.
     let head = case.counts("head");
@@ -123,12 +123,28 @@ pub(crate) fn inverses(case: &Case) {
 
 pub(crate) fn shards(case: &Case) {
     let p = Permutation::walk(case.length(), 42);
-    let mut shard = p.shard(case.count("rank"), case.count("world")).unwrap();
+    let mut shard = p.shard(case.count("rank"), case.count("ranks")).unwrap();
     let (start, end) = (case.word("start"), case.word("end"));
     assert_eq!(shard.left(), end - start, "{}", case.what);
     if start < end {
         assert_eq!(shard.next(), p.get(start), "{}", case.what);
         assert_eq!(shard.next_back().or_else(|| p.get(start)), p.get(end - 1), "{}", case.what);
+    }
+}
+
+/// The longest order of which a sample is also taken from a slice.
+const IN_MEMORY: u64 = 1_000_000;
+
+pub(crate) fn samples(case: &Case) {
+    let (len, seed, items) = (case.length(), case.seed(), case.words("items"));
+    let count = case.count("count") as usize;
+    let p = Permutation::new(len, seed);
+    assert_eq!(p.head(count as u64).collect::<Vec<u64>>(), items, "{}", case.what);
+    if len <= IN_MEMORY {
+        let all: Vec<u64> = (0..len).collect();
+        assert_eq!(p.sample(&all, count).unwrap(), items, "{}", case.what);
+        assert_eq!(all.par_bijective_sample(count, seed), items, "{}", case.what);
+        assert_eq!(all.par_bijective_shuffled(seed)[..count], items, "{}", case.what);
     }
 }
 

@@ -24,7 +24,7 @@ fn sampler(case: &Case) -> Sampler {
         "drop" => Tail::Drop,
         other => panic!("an unknown tail: {other}"),
     };
-    let builder = builder(case).rank(case.count("rank"), case.count("world"));
+    let builder = builder(case).rank(case.count("rank"), case.count("ranks"));
     builder.batch(case.count("batch")).tail(tail).build().unwrap()
 }
 

@@ -17,7 +17,7 @@ pub(super) fn device(limits: impl FnOnce(&mut wgpu::Limits)) -> Wgpu {
     let adapter = adapter.expect("there was one before");
     let (device, queue) =
         pollster::block_on(adapter.request_device(&descriptor)).expect("it opens");
-    Wgpu::with_device(device, queue)
+    Wgpu::on_device(device, queue)
 }
 
 #[test]

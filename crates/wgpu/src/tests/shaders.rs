@@ -66,7 +66,7 @@ const TILE: Tile = Tile { threads: 256, each: 8 };
 fn texts_of_families(tuning: &Tuning) {
     for len in [3, 200, 1000, 1 << 20, 1 << 32] {
         for (name, bijection) in families(len) {
-            let source = &WgslSource::of(&*bijection).expect(name);
+            let source = &WgslSource::from_bijection(&*bijection).expect(name);
             for is_inverted in [false, true] {
                 let text =
                     shader::whole(source, Move::Gather, is_inverted, false, Units::WORD, tuning);

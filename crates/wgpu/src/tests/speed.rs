@@ -133,7 +133,7 @@ fn speed() {
     let start = Instant::now();
     let (device, queue) =
         pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
-    let gpu = Wgpu::with_device(device, queue);
+    let gpu = Wgpu::on_device(device, queue);
     let mut few = [0_u32; 1000];
     let opened = start.elapsed();
     gpu.write_indexes(&Standard::from_seed(1000, 1), &mut few).expect("the default family");

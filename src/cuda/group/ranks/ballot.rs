@@ -1,9 +1,10 @@
 //! [`Ballot`]: what ranks tell each other before a call moves anything.
 
-use crate::Bijection;
-use crate::compact::Direction;
+use crate::bijection::Standard;
+use crate::compact::{By, Direction, Order};
 use crate::cuda::runtime::device::Limits;
 use crate::error::ExchangeError;
+use crate::{Bijection, FromSeed};
 
 /// The numbers of a ballot.
 const WORDS: usize = 14;
@@ -19,10 +20,20 @@ fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
     })
 }
 
+/// A hash of what the items are moved by. How many there are is not known yet, so that a seed has
+/// the hash of the bijection of the greatest length that is drawn from it, but not that of the same
+/// bijection where it is given itself: other lengths have other bijections.
+pub(super) fn fingerprint(order: Order<'_>) -> u64 {
+    match order.0 {
+        By::Seed(seed) => !of_bijection(&Standard::from_seed(u64::MAX, seed)),
+        By::Bijection(f) => of_bijection(f),
+    }
+}
+
 /// A hash of a bijection: its values at points all over the domain, what runs on a device, and
 /// whether it is trusted. So another seed is another hash. Points at equal distances would have
 /// structure, as maps have.
-pub(super) fn fingerprint(f: &dyn Bijection) -> u64 {
+fn of_bijection(f: &dyn Bijection) -> u64 {
     let last = f.last();
     let point = |k: u64| {
         let mixed = (k + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -158,6 +169,7 @@ impl Ballot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Seed;
     use crate::affine::{Affine, BitMatrix};
 
     fn ballot(rank: u64) -> Ballot {
@@ -186,9 +198,23 @@ mod tests {
             let rows = (0..24).map(|row| 1_u64 << ((row + by) % 24)).collect::<Vec<_>>();
             Affine::<u64>::new(&BitMatrix::from_rows(&rows).unwrap(), 0).unwrap()
         };
-        let all: Vec<_> = [6, 12, 18].map(|by| fingerprint(&rotation(by))).into();
+        let all: Vec<_> = [6, 12, 18].map(|by| fingerprint((&rotation(by)).into())).into();
         assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
-        assert_eq!(fingerprint(&rotation(6)), all[0]);
+        assert_eq!(fingerprint((&rotation(6)).into()), all[0]);
+    }
+
+    #[test]
+    fn another_seed_or_its_bijection_is_another_order() {
+        let seeds = [Seed::new(42), Seed::new(43), Seed::new(42).with_epoch(1)];
+        let mut all: Vec<u64> = seeds.map(|seed| fingerprint(seed.into())).into();
+        all.extend([1, 257, 1 << 40, u64::MAX].map(|len| {
+            let f = Standard::from_seed(len, 42);
+            fingerprint((&f).into())
+        }));
+        assert_eq!(fingerprint(42.into()), all[0]);
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 7);
     }
 
     #[test]

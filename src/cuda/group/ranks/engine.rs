@@ -12,9 +12,8 @@ use super::ballot::{Ballot, fingerprint, version};
 use super::call::{Call, Given, copy_bytes};
 use super::pieces::Lanes;
 use super::words::Words;
-use crate::Bijection;
 use crate::Error;
-use crate::compact::Direction;
+use crate::compact::{Direction, Order};
 use crate::cuda::engine::Cuda;
 use crate::cuda::nccl::{Communicator, Message, NcclId};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
@@ -41,7 +40,8 @@ use crate::error::{ExchangeError, GpuError};
 ///
 /// All ranks make the same calls, in the same order. In each call they first tell each other what
 /// they are about to do, and whether they have the memory and the kernels for it. So if one rank
-/// fails, or means another permutation, all of them get an error, and nothing is moved.
+/// fails, or means another permutation, all of them get an error, and nothing is moved. A seed on
+/// one rank and the bijection that is drawn from it on another are two permutations to them.
 ///
 /// # How it works, and what it costs
 ///
@@ -229,13 +229,13 @@ impl CudaExchange {
     ///
     /// If other ranks do not do their part, as [`synchronize`](Self::synchronize); `out` then holds
     /// unspecified items.
-    pub fn shuffle_into<T: DeviceRepr>(
+    pub fn shuffle_into<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.copy(bijection, source, out, Direction::Shuffle)
+        self.copy(order.into(), source, out, Direction::Shuffle)
     }
 
     /// Copies the items back into their original order: item `k` of the whole array to place `p[k]`
@@ -244,18 +244,18 @@ impl CudaExchange {
     /// # Errors
     ///
     /// As [`shuffle_into`](Self::shuffle_into).
-    pub fn unshuffle_into<T: DeviceRepr>(
+    pub fn unshuffle_into<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.copy(bijection, source, out, Direction::Unshuffle)
+        self.copy(order.into(), source, out, Direction::Unshuffle)
     }
 
     fn copy<T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: Order<'_>,
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
         direction: Direction,
@@ -283,7 +283,7 @@ impl CudaExchange {
         // mutably, so they do not overlap. The guards, each an `InUse`, ensure that none is freed
         // or otherwise used before this stream has finished, which waits for the one of the
         // messages.
-        let moved = unsafe { self.agree_and_move(bijection, given) };
+        let moved = unsafe { self.agree_and_move(order, given) };
         drop(guards);
         moved
     }
@@ -298,12 +298,12 @@ impl CudaExchange {
     /// As [`shuffle_into`](Self::shuffle_into), but `items` are as they were unless the driver
     /// fails to copy within the GPU. If a rank is lost when all items have come and the ranks tell
     /// each other so, some may have their new items, and this one still has its old ones.
-    pub fn shuffle<T: DeviceRepr>(
+    pub fn shuffle<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         items: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.reorder(bijection, items, Direction::Shuffle)
+        self.reorder(order.into(), items, Direction::Shuffle)
     }
 
     /// Undoes [`shuffle`](Self::shuffle).
@@ -311,17 +311,17 @@ impl CudaExchange {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle<T: DeviceRepr>(
+    pub fn unshuffle<'o, T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'o>>,
         items: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.reorder(bijection, items, Direction::Unshuffle)
+        self.reorder(order.into(), items, Direction::Unshuffle)
     }
 
     fn reorder<T: DeviceRepr>(
         &mut self,
-        bijection: &dyn Bijection,
+        order: Order<'_>,
         items: &mut impl DeviceArrayMut<T>,
         direction: Direction,
     ) -> Result<(), Error> {
@@ -349,7 +349,7 @@ impl CudaExchange {
         // SAFETY: the slice is of this context and borrowed mutably, the copies are working memory
         // with room for as many items, and the guard, an `InUse`, ensures that the slice is neither
         // freed nor otherwise used before this stream has finished.
-        unsafe { self.agree_and_move(bijection, given) }?;
+        unsafe { self.agree_and_move(order, given) }?;
         // The items are taken back only when they have come on all ranks.
         let come = self.synchronize();
         self.all_ready(come)?;
@@ -370,7 +370,7 @@ impl CudaExchange {
     /// the stream has finished.
     unsafe fn agree_and_move(
         &mut self,
-        bijection: &dyn Bijection,
+        order: Order<'_>,
         given: Result<Given, Error>,
     ) -> Result<(), Error> {
         // What went wrong after the last call had returned.
@@ -382,7 +382,7 @@ impl CudaExchange {
             Ballot {
                 version: version(),
                 direction: given.direction,
-                bijection: fingerprint(bijection),
+                bijection: fingerprint(order),
                 strategy: self.strategy as u64,
                 item: given.item as u64,
                 unit: unit(given.source, from).min(unit(given.out, to)) as u64,
@@ -396,10 +396,12 @@ impl CudaExchange {
         let given = given?;
         let ballots = Ballot::read_all(&words?)?;
         let lens = |side: usize| ballots.iter().map(move |ballot| ballot.lens[side] as usize);
-        let (expected, actual) = (total(lens(0), bijection)?, total(lens(1), bijection)?);
+        let (expected, actual) = (total(lens(0), order)?, total(lens(1), order)?);
         if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
+        let chosen = order.for_len(expected);
+        let bijection = chosen.bijection();
         let Some(job) = job_of_items(bijection, expected, given.item)? else { return Ok(()) };
         let rank = self.rank();
         // Of other ranks' runs only the lengths are known.

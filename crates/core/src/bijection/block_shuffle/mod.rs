@@ -17,6 +17,7 @@ use super::{
     Bijection, CycleWalk, FromSeed, GridFeistel, MulXorshift, RandomSign, Standard, Trusted,
     TrustedBijection, VariablePhilox,
 };
+use crate::base::check::or_panic;
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
 
@@ -129,6 +130,17 @@ impl BlockShuffle {
 impl<F: FromSeed + Bijection> BlockShuffle<F> {
     /// The same shuffle as [`new`](BlockShuffle::new), with another family.
     ///
+    /// # Panics
+    ///
+    /// If `len`, `block` or `window` is 0; [`try_from_seed`](Self::try_from_seed) returns an error
+    /// instead.
+    #[track_caller]
+    pub fn from_seed(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Self {
+        or_panic(Self::try_from_seed(len, block, window, seed))
+    }
+
+    /// The same shuffle as [`new`](BlockShuffle::new), with another family.
+    ///
     /// # Errors
     ///
     /// Those of [`new`](BlockShuffle::new).
@@ -236,8 +248,13 @@ impl<F> BlockShuffle<F> {
     }
 
     /// The number of items in every block but the last.
-    pub const fn block(&self) -> u64 {
+    pub const fn block_len(&self) -> u64 {
         self.block
+    }
+
+    /// The number of blocks in every window but the last.
+    pub const fn window_len(&self) -> u64 {
+        self.window
     }
 
     /// The number of blocks.
@@ -258,6 +275,7 @@ impl<F> BlockShuffle<F> {
     /// use bijective_shuffle::bijection::BlockShuffle;
     ///
     /// let order = BlockShuffle::new(25, 10, 2, 42)?;
+    /// assert_eq!((order.block_len(), order.window_len()), (10, 2));
     /// assert_eq!(order.items_of(1), 10..20);
     /// assert_eq!(order.items_of(2), 20..25);
     /// assert!(order.items_of(3).is_empty());

@@ -35,7 +35,7 @@ use crate::word::{Index, Word, bits_for};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let keys = core::array::from_fn(|k| (k as u32).wrapping_mul(0x9E37_79B9));
-/// let f = VariablePhilox::<24>::from_keys(10, keys);
+/// let f = VariablePhilox::<24>::new(10, keys)?;
 /// assert_eq!(f.last(), 1023);
 /// assert_eq!(f.inverse(f.forward(700)), 700);
 ///
@@ -57,25 +57,11 @@ impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
 
     /// The cipher on `2^bits` points with the given round keys.
     ///
-    /// # Panics
-    ///
-    /// If `bits` is not from 2 to 64. [`try_from_keys`](Self::try_from_keys) returns an error
-    /// instead.
-    #[track_caller]
-    pub fn from_keys(bits: u32, keys: [u32; ROUNDS]) -> Self {
-        match Self::try_from_keys(bits, keys) {
-            Ok(cipher) => cipher,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// The cipher on `2^bits` points with the given round keys.
-    ///
     /// # Errors
     ///
     /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
     /// from 2 to 64.
-    pub fn try_from_keys(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
+    pub fn new(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         Ok(Self { bits, keys, word: PhantomData })
     }
@@ -215,7 +201,7 @@ mod tests {
     /// One round computed by hand: b = 5, left half 2 bits, right half 3 bits.
     #[test]
     fn one_round_by_hand() {
-        let f = VariablePhilox::<1>::from_keys(5, [2]);
+        let f = VariablePhilox::<1>::new(5, [2]).unwrap();
         // 0b10_110: left 2, right 6. The product is 0xA56E_880F_639C_DD26 (mod 2^64): high word
         // ends in binary 1111, low word in 0110. left = (3 ^ 2 ^ 6) & 3 = 3; right = (0b10 <<
         // 1 | 1) with 3 bits kept of 0b...0110 << 1 | 6 >> 2 = 0b01101 & 7 = 5.
@@ -226,13 +212,13 @@ mod tests {
     #[test]
     fn widths_outside_the_range_are_refused() {
         for bits in [0, 1, 65, u32::MAX] {
-            let error = VariablePhilox::<24>::try_from_keys(bits, [0; 24]).unwrap_err();
+            let error = VariablePhilox::<24>::new(bits, [0; 24]).unwrap_err();
             assert_eq!(
                 error,
                 Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 2, max: 64 })
             );
         }
-        let wide = VariablePhilox::<24>::from_keys(33, [0; 24]);
+        let wide = VariablePhilox::<24>::new(33, [0; 24]).unwrap();
         assert_eq!(
             wide.to_word::<u32>().unwrap_err(),
             Error::Bijection(BijectionError::BitsOutOfRange { bits: 33, min: 2, max: 32 })
