@@ -127,8 +127,8 @@ def choice(
     *,
     axis: SupportsIndex = 0,
 ) -> np.ndarray[Any, Any]:
-    """`k` different numbers below `a` in random order: the head of `Permutation(a, seed, epoch)`.
-    If `a` is an array, or what NumPy can make one of: as many of its rows, or of what an
+    """`k` different numbers below `a` in random order: the head of `Permutation.walk(a, seed,
+    epoch)`. If `a` is an array, or what NumPy can make one of: as many of its rows, or of what an
     index along another axis selects, each at most once.
 
     `k` may also be a shape. It takes time and memory in proportion to `k`, whatever `a` is. All
@@ -175,7 +175,7 @@ def _shape(k: Any) -> tuple[int, ...]:
 def _numbers(
     n: SupportsIndex, shape: tuple[int, ...], seed: Seed, epoch: SupportsIndex
 ) -> np.ndarray[Any, Any]:
-    order, count = Permutation(n, seed, epoch), prod(shape)
+    order, count = Permutation.walk(n, seed, epoch), prod(shape)
     if count > order.n:
         raise ValueError(f"{count} different items cannot be chosen from {order.n}")
     return order.head(count).to_numpy().reshape(shape)

@@ -19,7 +19,6 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ._arrays import choice
 from ._loaders import count, weighted_sample
 from ._native import Permutation
 from ._splits import Splits
@@ -53,8 +52,8 @@ def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labe
 def sample(frame: Any, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
            weights: Any = None) -> Any:
     """`k` different rows in random order, the first `k` of `shuffled`, in time for as many. With
-    `weights`, an array or the name of a column, each next
-    row is drawn with a probability in proportion to its weight among those that are left."""
+    `weights`, an array or the name of a column, each next row is drawn with a probability in
+    proportion to its weight among those that are left."""
     frame = _held(frame)
     n, many = _rows(frame), count(k)
     if weights is not None:
@@ -66,7 +65,7 @@ def sample(frame: Any, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *
             values = np.asarray(values.tolist())
         rows = weighted_sample(values, many, seed, epoch)
     elif many <= n:
-        rows = choice(n, many, seed, epoch) if n else np.empty(0, np.int64)
+        rows = Permutation(n, seed, epoch).head(many).to_numpy()
     else:
         raise ValueError(f"{many} rows cannot be drawn without replacement from {n}: draw fewer")
     return _take(frame, rows)
