@@ -71,7 +71,7 @@ impl Progress {
         self.begin(phase, template, total);
     }
 
-    /// This many more bytes are handled. An error, of the program that this is within, ends the run.
+    /// This many more bytes are handled. An error of the program that this is within ends the run.
     pub(crate) fn advance(&self, bytes: u64) -> io::Result<()> {
         if let Some(host) = &self.host {
             return host.advance(bytes);
