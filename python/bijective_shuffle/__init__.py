@@ -12,7 +12,7 @@ values.
 `bijective_shuffle.cuda` is for arrays on a GPU, and `bijective_shuffle.files` for files and folders,
 also for such as are larger than memory. Adapters are in modules of their own, which import
 their framework: `bijective_shuffle.torch`, `.grain`, `.streaming`, `.datasets`, `.megatron`, `.frames`, `.dask`,
-`.ray` and `.spark`.
+`.ray`, `.spark`, `.daft` and `.lance`.
 """
 
 from . import cuda, files

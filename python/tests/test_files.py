@@ -281,7 +281,6 @@ def test_errors_of_the_system(data, tmp_path):
         ({"seed": b"short"}, "a seed has 32 bytes, not 5"),
         ({"memory": 5}, "for memory"),
         ({"compress": "rar"}, "for compress"),
-        ({"shards": 5}, "output cannot be used with shards"),
         ({"undo": True}, "there is no index with a seed: give seed"),
         ({"output_dir": "x"}, "give either output"),
         ({"output": None}, "give either output"),
