@@ -9,7 +9,6 @@
 ///
 /// [families]: mod@crate::guide::algorithm#the-bijections
 /// [writing]: mod@crate::guide::writing_a_bijection
-/// [resume]: mod@crate::guide::resume
 /// [limit]: mod@crate::guide::recipes#a-limit-of-threads
 #[doc = include_str!("../docs/shuffle.md")]
 pub mod shuffle {}
@@ -31,6 +30,7 @@ pub mod cluster {}
 
 /// Shuffling arrays that are spread over ranks.
 ///
+/// [`exchange`]: mod@crate::exchange
 /// [gpu]: mod@crate::guide::gpu#several-gpus
 /// [gpu ranks]: mod@crate::guide::gpu#a-gpu-for-each-rank
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/distributed.md
@@ -47,10 +47,11 @@ pub mod files {}
 
 /// Shuffles on an NVIDIA GPU.
 ///
-/// [distributed]: mod@crate::guide::distributed#several-gpus-of-one-host
-/// [ranks]: mod@crate::guide::distributed#a-gpu-for-each-rank
+/// [`CudaWorkspace`]: struct@crate::cuda::CudaWorkspace
+/// [`CudaGroup`]: struct@crate::cuda::CudaGroup
+/// [`CudaExchange`]: struct@crate::cuda::CudaExchange
+/// [distributed]: mod@crate::guide::distributed
 /// [algorithm]: mod@crate::guide::algorithm#the-gpu-engine
-/// [in place]: mod@crate::guide::algorithm#in-place-on-a-gpu
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 /// [writing]: mod@crate::guide::writing_a_bijection#on-the-gpu
 // Without the engine its examples would not compile.
@@ -61,6 +62,9 @@ pub mod files {}
 pub mod gpu {}
 
 /// How to write a bijection of your own, for the CPU and for a GPU.
+///
+/// [verify]: fn@crate::bijection::verify
+/// [source]: struct@crate::DeviceSource
 #[doc = include_str!("../docs/writing-a-bijection.md")]
 pub mod writing_a_bijection {}
 
@@ -68,6 +72,9 @@ pub mod writing_a_bijection {}
 ///
 /// [resume]: mod@crate::guide::resume
 /// [files]: mod@crate::guide::files#records-of-a-fixed-size
+/// [frames]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/loaders.md
+/// [splits]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/loaders.md
+/// [together]: mod@crate::guide::shuffle#several-arrays-together
 /// [python]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/python.md
 /// [c]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/c.md
 /// [javascript]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/javascript.md
@@ -77,6 +84,7 @@ pub mod recipes {}
 /// What a seed gives, and what it does not depend on.
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
+/// [specification]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/specification.md
 #[doc = include_str!("../docs/reproducibility.md")]
 pub mod reproducibility {}
 
@@ -84,6 +92,8 @@ pub mod reproducibility {}
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
 /// [proof]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/proof.md
+/// [specification]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/specification.md
+/// [blocks]: mod@crate::guide::files#data-in-blocks
 /// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
 /// [GPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 #[doc = include_str!("../docs/algorithm.md")]

@@ -234,10 +234,10 @@ class Weighted(Source):
     of their sum, independently of all other places.
 
     Weights are integers from 0 on, whose sum is below 2^64, or floating-point numbers, which become
-    integers by a rule that is the same on every machine (docs/loaders.md). An epoch has `n` places,
-    by default as many as there are weights. `[..]` gives the items at a place, a slice, or places
-    in an array; `batches` deals places out to ranks. If the weights change between epochs, make
-    another one of the same seed.
+    integers by a rule that is the same on every machine. An epoch has `n` places, by default as
+    many as there are weights. `[..]` gives the items at a place, a slice, or places in an array;
+    `batches` deals places out to ranks. If the weights change between epochs, make another one of
+    the same seed.
 
     >>> import bijective_shuffle as bs
     >>> draws = bs.Weighted([1, 0, 3], seed=42, n=10**6)

@@ -317,6 +317,23 @@ def test_arrays_of_other_libraries(library, dtype, shape):
 
 
 @needs_gpu
+@pytest.mark.parametrize("n", [1, 255, 257, 4096, 4097, 70_000])
+def test_parts_of_an_array_are_shuffled_and_nothing_beside_them(n):
+    """Of few items, one launch moves all, and no copy is made."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    order = torch.from_numpy(bs.Permutation(n, 42).to_numpy()).cuda()
+    for dtype in (torch.uint8, torch.int16, torch.float32, torch.int64, torch.complex128):
+        whole = (torch.arange(n + 10, device="cuda") % 251).to(dtype)
+        expected = whole.clone()
+        expected[3 : n + 3] = expected[3 : n + 3][order]
+        before = whole.clone()
+        bs.shuffle(whole[3 : n + 3], 42)
+        assert torch.equal(whole, expected), dtype
+        bs.unshuffle(whole[3 : n + 3], 42)
+        assert torch.equal(whole, before), dtype
+
+
+@needs_gpu
 @pytest.mark.parametrize("n", [0, 1, 256, 257, 1000, 3_000_001])
 def test_randperm(n):
     expected = bs.Permutation(n, 42, 1).to_numpy()
@@ -501,10 +518,11 @@ def test_calls_are_captured_in_a_graph(n):
     order = torch.from_numpy(bs.Permutation(n, 7).to_numpy()).cuda()
     cuda.randperm(8, 1)
     a, b = torch.arange(n, device="cuda"), torch.zeros(n, 3, dtype=torch.int8, device="cuda")
-    out, indexes = torch.zeros_like(a), torch.zeros_like(a)
+    out, indexes, c = torch.zeros_like(a), torch.zeros_like(a), torch.zeros_like(a)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         cuda.shuffled(a, 7, out=out)
+        cuda.shuffle(c, 7)
         cuda.shuffle(b, 7)
         cuda.randperm(n, 7, out=indexes)
         copy = cuda.shuffled(a, 7)
@@ -515,6 +533,7 @@ def test_calls_are_captured_in_a_graph(n):
         a.copy_(torch.arange(k, n + k, device="cuda"))
         numbers = torch.arange(3 * n, device="cuda").reshape(n, 3).to(torch.int8)
         b.copy_(numbers)
+        c.copy_(a)
         out.zero_()
         # Beside the graph, calls have memory of their own.
         other.wait_stream(torch.cuda.current_stream())
@@ -523,6 +542,7 @@ def test_calls_are_captured_in_a_graph(n):
         graph.replay()
         torch.cuda.synchronize()
         assert torch.equal(out, order + k) and torch.equal(copy, order + k)
+        assert torch.equal(c, order + k)
         assert torch.equal(indexes, order) and torch.equal(b, numbers[order])
         assert all(torch.equal(found, numbers[order]) for found in beside)
     # The graph's memory is freed by a later call.

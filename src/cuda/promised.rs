@@ -17,6 +17,7 @@ use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::strategy::{self, CudaStrategy};
+use super::shuffle::{in_place, tuning};
 use crate::Error;
 use crate::Seed;
 use crate::affine::{Affine, Network};
@@ -118,6 +119,7 @@ fn each_plan(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Erro
     for bits in 9..=64 {
         shuffles(&Standard::from_seed(points(bits), 0), limits, run)?;
     }
+    short_in_place(limits, run)?;
     batches(limits, run)?;
     affine_maps(limits, run)?;
     fill::each_plan(limits.multiprocessors, run)
@@ -170,6 +172,19 @@ fn shuffles(
                     Err(error) => return Err(error),
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Moving short arrays of words within their own memory.
+fn short_in_place(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error> {
+    for len in [Standard::EXACT_MAX, tuning::IN_PLACE_SHORT.tile()] {
+        let f = Standard::from_seed(len, 0);
+        for (direction, word) in DIRECTIONS.into_iter().flat_map(|way| WORDS.map(|word| (way, word)))
+        {
+            let jobs = in_place::jobs(&f, len as usize, (256, word.bytes()), direction)?;
+            run(&in_place::plan(&jobs, CudaStrategy::Auto, limits)?);
         }
     }
     Ok(())

@@ -97,8 +97,8 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
             Box::new(GridFeistel::<5>::from_seed(power(bits) / 3 * 2, seed)),
         ));
         all.push(("Standard", Box::new(Standard::from_seed(power(bits), seed))));
-        // On some wide domains, with as few rounds as there can be, for the time that it takes.
-        if bits <= 12 || bits % 8 <= 1 {
+        // With as few rounds as there can be, and on few wide domains, for the time that it takes.
+        if if long() { bits <= 12 || bits % 8 <= 1 } else { bits <= 9 || bits == 33 } {
             let of_points = |n| SwapOrNot::for_distance(n, 1, seed).unwrap();
             all.push(("SwapOrNot", Box::new(of_points(power(bits)))));
             all.push(("SwapOrNot, half and one", Box::new(of_points(power(bits) / 2 + 1))));

@@ -263,16 +263,16 @@ fn bound(in_long: Option<usize>, short: Option<usize>) -> Option<usize> {
 #[test]
 fn one_launch() {
     check(Device, 2, 2, None, &[&[3, 5, 0]]);
-    check(Device, 2, 2, bound(Some(5), Some(4)), &[&[3, 0, 5, 2]]);
-    check(Device, 2, 3, Some(3), &[&[3, 0, 5]]);
+    check(Device, 2, 2, bound(Some(5), Some(3)), &[&[3, 0, 5, 2]]);
+    check(Device, 2, 3, bound(Some(3), Some(2)), &[&[3, 0, 5]]);
     check(Device, 2, 3, Some(2), &[&[0, 3, 5, 2]]);
 }
 
 #[test]
 fn the_next_launch_finds_the_chain_ready() {
-    check(Device, 2, 2, bound(None, Some(4)), &[&[3, 5], &[4, 0]]);
-    check(Device, 2, 2, Some(3), &[&[3, 5, 7, 2], &[4, 1]]);
-    check(Device, 2, 2, Some(3), &[&[4, 1], &[3, 0, 5, 2]]);
+    check(Device, 2, 2, bound(None, Some(3)), &[&[3, 5], &[4, 0]]);
+    check(Device, 2, 2, bound(Some(3), Some(2)), &[&[3, 5, 7, 2], &[4, 1]]);
+    check(Device, 2, 2, bound(Some(3), Some(2)), &[&[4, 1], &[3, 0, 5, 2]]);
     check(Device, 2, 3, Some(2), &[&[3, 5, 2], &[4, 0]]);
     check(Device, 2, 3, Some(2), &[&[4], &[3, 0, 5, 2]]);
 }

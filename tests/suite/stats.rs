@@ -3,6 +3,7 @@
 //!
 //! Everything has a fixed seed, so it passes always or never.
 
+use crate::common::long;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle_stats::{
     Cycles, Differences, Displacement, Distance, FixedPoints, Mmd, Orders, Outcome, Places, Signs,
@@ -161,9 +162,9 @@ fn kolmogorov(values: &mut [f64]) -> f64 {
 
 /// Runs all tests 200 times on a good shuffle, each time with other samples.
 fn p_values_are_uniform(len: usize, samples: u64) {
-    const TIMES: u64 = 200;
+    let times = if long() { 200 } else { 80 };
     let runs: Vec<_> =
-        (0..TIMES).map(|time| all_tests(good, len, time * samples, samples)).collect();
+        (0..times).map(|time| all_tests(good, len, time * samples, samples)).collect();
     for (test, &(name, _)) in runs[0].iter().enumerate() {
         let mut p_values: Vec<f64> = runs.iter().map(|run| run[test].1.p_value).collect();
         let least = p_values.iter().copied().fold(1.0, f64::min);

@@ -5,10 +5,15 @@
 //! about `3 2^(bits + 1)` classes and no formula for their probabilities, so all triples are
 //! counted, and the chain is computed in floating point. What is printed is correct to several
 //! digits, since all terms of a sum have about the size of their rounding errors times 2^40.
+//!
+//! Three points in another order have the same distance from uniform, so the chain begins at one
+//! class of each six.
+
+use std::collections::BTreeSet;
 
 use rayon::prelude::*;
 
-/// Square matrices, row after row.
+/// Matrices, row after row.
 type Matrix = Vec<Vec<f64>>;
 
 /// The classes of pairs of different differences that are not 0.
@@ -43,6 +48,15 @@ impl Classes {
             }
         }
         classes
+    }
+
+    /// The classes of the same three points in all orders.
+    fn in_all_orders(&self, class: usize) -> BTreeSet<usize> {
+        let [d, e] = self.members[class];
+        let from_second = [d.wrapping_neg(), e.wrapping_sub(d)];
+        let from_third = [e.wrapping_neg(), d.wrapping_sub(e)];
+        let all = [[d, e], from_second, from_third];
+        all.into_iter().flat_map(|[d, e]| [self.of(d, e), self.of(e, d)]).collect()
     }
 
     fn of(&self, d: usize, e: usize) -> usize {
@@ -110,10 +124,14 @@ fn distances(bits: u32, rounds: usize) -> Vec<[f64; 2]> {
     let classes = Classes::new(bits);
     let uniform = classes.uniform();
     let steps = [0, 1].map(|odd| classes.round(bits.div_ceil(2) + odd));
+    let orders = (0..uniform.len()).map(|class| classes.in_all_orders(class));
+    let is_first = |(class, all): &(usize, BTreeSet<usize>)| all.first() == Some(class);
+    let starts: Vec<_> = (0..).zip(orders).filter(is_first).collect();
     // After one round each class is a single one.
-    let mut law: Matrix = (0..uniform.len())
-        .map(|start| {
-            (0..).zip(&uniform).map(|(k, u)| f64::from(u8::from(k == start)) - u).collect()
+    let mut law: Matrix = starts
+        .iter()
+        .map(|(start, _)| {
+            (0..).zip(&uniform).map(|(k, u)| f64::from(u8::from(k == *start)) - u).collect()
         })
         .collect();
     (0..rounds)
@@ -123,7 +141,10 @@ fn distances(bits: u32, rounds: usize) -> Vec<[f64; 2]> {
             }
             let distance = |row: &Vec<f64>| row.iter().map(|x| x.abs()).sum::<f64>() / 2.0;
             let all: Vec<_> = law.iter().map(distance).collect();
-            let mean = all.iter().zip(&uniform).map(|(distance, u)| distance * u).sum();
+            let weight = |(_, alike): &(_, BTreeSet<usize>)| -> f64 {
+                alike.iter().map(|&class| uniform[class]).sum()
+            };
+            let mean = all.iter().zip(&starts).map(|(far, start)| far * weight(start)).sum();
             [all.into_iter().fold(0.0, f64::max), mean]
         })
         .collect()

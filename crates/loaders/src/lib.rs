@@ -15,7 +15,8 @@
 //! nothing else. So any rank computes its own items, on any machine, with any number of threads;
 //! [`Batches`] deals them out, and a saved state is a few numbers that fit any number of ranks.
 //!
-//! docs/loaders.md defines the values, for implementations in other languages.
+//! `crates/loaders/vectors/README.md` in the repository defines the values, for implementations in
+//! other languages.
 //!
 //! # Examples
 //!
@@ -47,11 +48,6 @@ mod stream;
 mod table;
 mod weighted;
 mod weights;
-
-/// The page of the book, whose code is tested here.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/loaders.md")]
-struct Book;
 
 pub use batches::{Batches, Source};
 pub use items::ItemLengths;

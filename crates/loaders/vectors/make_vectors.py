@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes what the package gives, from a second implementation: `python3 make_vectors.py > loaders.json`.
 
-It shares no code with the crate: it is written from docs/loaders.md and docs/specification.md, so that a mistake would
+It shares no code with the crate: it is written from README.md here and docs/specification.md, so that a mistake would
 have to be made twice. Where the crate sums in parallel, this one goes from item to item; where the crate looks up a
 place, this one counts up to it.
 """

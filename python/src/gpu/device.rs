@@ -205,8 +205,12 @@ fn bijection(order: &Order) -> (&dyn Bijection, bool) {
     (bijection, order.is_inverted())
 }
 
+/// Up to so many bytes, an array without room for a copy is left to the workspace, which moves most
+/// of such arrays by one launch and without any memory.
+const SHORT_BYTES: usize = 64 << 10;
+
 /// Moves rows to `to` or, if that is only room for a copy, there and back again. Without any room
-/// it takes some.
+/// it takes some, or needs none.
 pub(super) fn reorder(
     order: &Order,
     from: DeviceMemory,
@@ -217,6 +221,17 @@ pub(super) fn reorder(
 ) -> PyResult<()> {
     let (bijection, is_inverted) = bijection(order);
     let (rows, width) = (from.rows, from.width);
+    if to.is_none() && from.bytes() <= SHORT_BYTES {
+        let call = (bijection, from, undo != is_inverted);
+        match width {
+            1 => return short::<u8>(call, (device, stream)),
+            2 => return short::<u16>(call, (device, stream)),
+            4 => return short::<u32>(call, (device, stream)),
+            8 => return short::<u64>(call, (device, stream)),
+            16 => return short::<[u64; 2]>(call, (device, stream)),
+            _ => {}
+        }
+    }
     let reserve = |workspace: &mut CudaWorkspace| {
         let out = to.map_or(from.address, |to| to.address);
         let array = RawArray { source: from.address, out, len: rows, item_bytes: width };
@@ -259,6 +274,33 @@ pub(super) fn reorder(
                 .map_err(failed)?;
         }
         Ok(())
+    };
+    // SAFETY: the number is what the array's own library calls its stream.
+    unsafe { in_stream(device, stream, reserve, work) }
+}
+
+/// Moves the words of a short array within its own memory.
+fn short<T: DeviceRepr>(
+    (bijection, array, undo): (&dyn Bijection, DeviceMemory, bool),
+    (device, stream): (usize, u64),
+) -> PyResult<()> {
+    let reserve =
+        |workspace: &mut CudaWorkspace| workspace.reserve_in_place::<T>(bijection, array.rows);
+    let work = |workspace: &mut CudaWorkspace| {
+        check_range(array, device)?;
+        let stream = workspace.stream();
+        // SAFETY: there are that many words of a type of which any bits are a value, as the array's
+        // interface says and the driver confirms. They are used in the stream of their owner alone.
+        let words = unsafe { stream.upgrade_device_ptr::<T>(array.address, array.rows) };
+        // The memory is the caller's, so it is not freed here, not by a panic either.
+        let mut words = ManuallyDrop::new(words);
+        let moved = if undo {
+            workspace.unshuffle(bijection, &mut *words)
+        } else {
+            workspace.shuffle(bijection, &mut *words)
+        };
+        ManuallyDrop::into_inner(words).leak();
+        moved.map_err(exception)
     };
     // SAFETY: the number is what the array's own library calls its stream.
     unsafe { in_stream(device, stream, reserve, work) }

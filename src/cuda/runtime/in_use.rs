@@ -14,7 +14,7 @@
 //! records its event there alone.
 //!
 //! What is left is a write in yet another stream after such a read of cudarc's. Nothing that a user
-//! of cudarc can reach would make it wait; docs/gpu.md says so.
+//! of cudarc can reach would make it wait; `CudaWorkspace` and docs/gpu.md say so.
 
 use std::sync::{Mutex, PoisonError};
 

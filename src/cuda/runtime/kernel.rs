@@ -48,6 +48,8 @@ pub(crate) enum Library {
     Permutations,
     /// Those, and that of the strategy in place, which no embedded kernel uses.
     InPlace,
+    /// Those that permute, and that of short arrays in place.
+    InBlock,
     /// The generators, and the kernels that fill.
     Fill,
 }

@@ -58,6 +58,9 @@ const LAYERS: &[&str] = &[
 /// not depend on it.
 const IN_PLACE: &str = include_str!("../../../gpu/shuffle/in_place.cuh");
 
+/// What follows them in a program that moves a short array in place.
+const IN_BLOCK: &str = include_str!("../../../gpu/shuffle/in_block.cuh");
+
 /// The name of the kernel in every program except a user's.
 pub(crate) const ENTRY: &str = "entry";
 
@@ -140,6 +143,7 @@ impl Program {
                 match kernel.library() {
                     Library::Permutations => self.bijection.permutations("", &own),
                     Library::InPlace => self.bijection.permutations(IN_PLACE, &own),
+                    Library::InBlock => self.bijection.permutations(IN_BLOCK, &own),
                     Library::Fill => fill(&own),
                 }
             }

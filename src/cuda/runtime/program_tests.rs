@@ -33,6 +33,7 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     let text = match kernels[0].library() {
         Library::Permutations => bijection.permutations("", &texts.concat()),
         Library::InPlace => bijection.permutations(IN_PLACE, &texts.concat()),
+        Library::InBlock => bijection.permutations(IN_BLOCK, &texts.concat()),
         Library::Fill => fill(&texts.concat()),
     };
     for target in targets(nvrtc) {
@@ -45,7 +46,8 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
 /// The text of a program that permutes by a bijection, without kernels.
 pub(crate) fn permutations(source: &DeviceSource) -> String {
     let (type_name, text) = (source.type_name().into(), source.text().into());
-    BijectionText { type_name, text, params: source.params().len() }.permutations(IN_PLACE, "")
+    let params = source.params().len();
+    BijectionText { type_name, text, params }.permutations(&[IN_PLACE, IN_BLOCK].concat(), "")
 }
 
 /// Compiles all kernels that some plans launch.

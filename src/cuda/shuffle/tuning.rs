@@ -239,6 +239,9 @@ pub(crate) const IN_PLACE_RESTS: u64 = 30;
 /// The most working memory, as a percentage of the array's.
 pub(crate) const IN_PLACE_PERCENT: u64 = 15;
 
+/// The one block that moves a short array in place.
+pub(crate) const IN_PLACE_SHORT: Shape = Shape { threads: 1024, slots: 4, blocks: 1 };
+
 /// Arrays of fewer bytes are copied, which takes no more memory than this.
 pub(crate) const IN_PLACE_LEAST_BYTES: u64 = 4 << 20;
 

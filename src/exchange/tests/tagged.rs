@@ -125,9 +125,12 @@ fn items_with_tags_go_where_they_go_without() {
         let [even, one, odd] = divisions(len, ranks);
         for (from, to) in [(&even, &even), (&odd, &even), (&even, &one), (&one, &odd)] {
             check_tagged(&Permutation::new(len, 42), from, to);
-            check_tagged(&Permutation::walk(len, 42), from, to);
-            let philox = VariablePhilox::<24>::from_seed(len, 42);
-            check_tagged(&Permutation::from_bijection(len, philox).unwrap(), from, to);
+            // Each item of these takes many evaluations.
+            if len < 100_000 && ranks > 1 {
+                check_tagged(&Permutation::walk(len, 42), from, to);
+                let philox = VariablePhilox::<24>::from_seed(len, 42);
+                check_tagged(&Permutation::from_bijection(len, philox).unwrap(), from, to);
+            }
         }
     }
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 /// What is looked at: the pages for users, and the first page.
 const PAGES: [&str; 2] = ["docs/", "README.md"];
 /// Pages whose figures are not between markers yet.
-const LATER: [&str; 4] =
-    ["docs/quality.md", "docs/proof.md", "docs/results/quality.md", "docs/results/fuzz.md"];
+const LATER: [&str; 2] = ["docs/quality.md", "docs/proof.md"];
 
 /// What makes a number before it a measurement.
 const UNITS: [&str; 23] = [

@@ -29,6 +29,11 @@ const CPU: &[(&str, &str)] = &[
     ("memcpy", "`memcpy`"),
 ];
 
+const CPU_LENGTHS: (&str, &[&str]) = (
+    "length",
+    &["2^8 + 1", "2^11 + 1", "2^14 + 1", "2^17 + 1", "2^20 + 1", "2^23 + 1", "2^26 + 1"],
+);
+
 const GPU: &[(&str, &str)] = &[
     ("length", "length"),
     ("Auto, default", "`Auto`, default"),
@@ -42,6 +47,9 @@ const GPU: &[(&str, &str)] = &[
     ("best of ours / thrust::shuffle_copy", "/ Thrust"),
     ("best of ours / torch x[randperm]", "/ PyTorch"),
 ];
+
+const GPU_LENGTHS: (&str, &[&str]) =
+    ("length", &["2^8 + 1", "2^14 + 1", "2^20 + 1", "2^23 + 1", "2^26 + 1", "2^29 + 1"]);
 
 const GROUP: &[(&str, &str)] = &[
     ("bytes an item", "bytes an item"),
@@ -58,8 +66,33 @@ const GROUP_ROWS: &[(&str, &[&str])] =
     &[("GPUs", &["2"]), ("items in all", &["134217730", "1073741826"])];
 
 const ALL: &[Short] = &[
-    Short { name: "short cpu 2", of: "table-3 two cores", number: 0, columns: CPU, rows: &[] },
-    Short { name: "short cpu 16", of: "table-3", number: 0, columns: CPU, rows: &[] },
+    Short {
+        name: "short calls",
+        of: "calls",
+        number: 0,
+        columns: &[
+            ("machine", "machine"),
+            ("length", "length"),
+            ("first call, M/s", "first call, M/s"),
+            ("later calls", "later calls"),
+            ("`Workspace`", "`Workspace`"),
+            ("`rip_shuffle`", "`rip_shuffle`"),
+            ("first call / `rip_shuffle`", "first call / `rip_shuffle`"),
+            ("later calls (2)", "later calls"),
+            ("`Workspace` (2)", "`Workspace`"),
+            ("peak beside the array, bytes an item", "peak beside the array, bytes an item"),
+            ("with a `Workspace`", "with a `Workspace`"),
+        ],
+        rows: &[("length", &["2^18 + 1", "2^20 + 1", "2^22 + 1", "2^26 + 1"])],
+    },
+    Short {
+        name: "short cpu 2",
+        of: "table-3 two cores",
+        number: 0,
+        columns: CPU,
+        rows: &[CPU_LENGTHS],
+    },
+    Short { name: "short cpu 16", of: "table-3", number: 0, columns: CPU, rows: &[CPU_LENGTHS] },
     Short {
         name: "short small",
         of: "small",
@@ -74,7 +107,10 @@ const ALL: &[Short] = &[
             ("std::shuffle, SplitMix64", "`std::shuffle`"),
             ("ours, `par_bijective_shuffle` / fastrand", "`par_bijective_shuffle` / `fastrand`"),
         ],
-        rows: &[],
+        rows: &[(
+            "length",
+            &["2^8 + 1", "2^10 + 1", "2^11 + 1", "2^13 + 1", "2^15 + 1", "2^16 + 1", "2^17 + 1"],
+        )],
     },
     Short {
         name: "short evaluations",
@@ -90,55 +126,17 @@ const ALL: &[Short] = &[
         ],
         rows: &[(
             "family",
-            &[
-                "`Standard` (`MulXorshift<10>`)",
-                "`GridFeistel<12>`",
-                "`VariablePhilox<24>`",
-                "`Lcg`",
-            ],
+            &["`Standard` (`MulXorshift<10>`)", "`GridFeistel<12>`", "`VariablePhilox<24>`"],
         )],
     },
-    Short { name: "short gpu", of: "gpu", number: 2, columns: GPU, rows: &[] },
-    Short { name: "short gpu, 4 bytes", of: "gpu", number: 0, columns: GPU, rows: &[] },
-    Short { name: "short second gpu", of: "second-gpu", number: 2, columns: GPU, rows: &[] },
+    Short { name: "short gpu", of: "gpu", number: 2, columns: GPU, rows: &[GPU_LENGTHS] },
+    Short { name: "short gpu, 4 bytes", of: "gpu", number: 0, columns: GPU, rows: &[GPU_LENGTHS] },
     Short {
-        name: "short gpu calls",
-        of: "gpu calls",
-        number: 0,
-        columns: &[
-            ("a call", "a call"),
-            ("timed", "timed"),
-            ("257", "257 items"),
-            ("2049", "2049"),
-            ("16385", "16,385"),
-            ("131073", "131,073"),
-        ],
-        rows: &[
-            ("a call", &["default stream, slices", "one stream, slices", "thrust::shuffle_copy"]),
-            ("timed", &["in a row", "in a graph"]),
-        ],
-    },
-    Short {
-        name: "short python gpu",
-        of: "python-gpu-small",
-        number: 0,
-        columns: &[
-            ("what", "what"),
-            ("ours", "ours, s"),
-            ("theirs", "PyTorch, s"),
-            ("theirs / ours", "PyTorch / ours"),
-        ],
-        rows: &[(
-            "what",
-            &[
-                "gpu-small: 1000 int64: shuffled to `out`, beside x[randperm], in a row",
-                "gpu-small: 1000 int64: shuffled in a graph, beside x[index], in a row",
-                "gpu-small: 1000 int64: randperm to `out`, in a row",
-                "gpu-small: 100000 int64: shuffled to `out`, beside x[randperm], in a row",
-                "gpu-small: 100000 int64: shuffled in a graph, beside x[index], in a row",
-                "gpu-small: 100000 int64: randperm to `out`, in a row",
-            ],
-        )],
+        name: "short second gpu",
+        of: "second-gpu",
+        number: 2,
+        columns: GPU,
+        rows: &[GPU_LENGTHS],
     },
     Short {
         name: "short affine cpu",
@@ -150,7 +148,6 @@ const ALL: &[Short] = &[
             ("part of a copy", "part of a copy"),
             ("G items/s", "G items/s"),
             ("over the naive loop", "over the naive loop"),
-            ("busy: part of a copy", "part of a copy, busy machine"),
         ],
         rows: &[("items", &["2^16", "2^20", "2^24", "2^28"])],
     },
@@ -195,7 +192,7 @@ const ALL: &[Short] = &[
             ("a shuffle in one process", "a shuffle in one process"),
             ("a copy", "a copy"),
         ],
-        rows: &[],
+        rows: &[("ranks", &["1", "2", "8", "256"])],
     },
     Short {
         name: "short mpi",
@@ -211,7 +208,7 @@ const ALL: &[Short] = &[
             ("one process, two threads, kept workspace", "one process, two threads"),
             ("in all / one process", "in all / one process"),
         ],
-        rows: &[],
+        rows: &[("items", &["2^24 + 1", "2^27 + 1"])],
     },
     Short {
         name: "short mpi weak scaling",
@@ -225,9 +222,8 @@ const ALL: &[Short] = &[
             ("bare MPI_Alltoallv", "bare `MPI_Alltoallv`, ms"),
             ("rate of each", "rate of each"),
         ],
-        rows: &[("ranks", &["1", "4", "16"])],
+        rows: &[("ranks", &["1", "16"])],
     },
-    Short { name: "short group", of: "gpu group", number: 0, columns: GROUP, rows: GROUP_ROWS },
     Short {
         name: "short fills",
         of: "gpu-rng",
@@ -241,64 +237,26 @@ const ALL: &[Short] = &[
             ("normal f64", "normal `f64`"),
             ("u32, of write only", "`u32`, of write only"),
         ],
-        rows: &[],
-    },
-    Short {
-        name: "short gpu indexes",
-        of: "gpu indexes",
-        number: 0,
-        columns: &[("", "what"), ("indexes", "indexes"), ("s", "s"), ("G/s", "G/s")],
-        rows: &[],
-    },
-    Short {
-        name: "short gpu cold",
-        of: "gpu cold",
-        number: 0,
-        columns: &[
-            ("kernels", "kernels"),
-            ("ms", "ms"),
-            ("ms after `Cuda::new`", "ms after `Cuda::new`"),
-            ("ms beyond driver", "ms beyond the driver's"),
-        ],
-        rows: &[],
-    },
-    Short {
-        name: "short group long",
-        of: "gpu group long",
-        number: 0,
-        columns: &[
-            ("items in all", "items of 8 bytes in all"),
-            ("", "way"),
-            ("ms", "ms"),
-            ("G items/s in all", "G items/s"),
-        ],
-        rows: &[],
-    },
-    Short {
-        name: "short group torch",
-        of: "gpu group torch",
-        number: 0,
-        columns: &[
-            ("items in all", "items of 8 bytes in all"),
-            ("", "way"),
-            ("ms", "ms"),
-            ("group, ms", "`CudaGroup`, ms"),
-            ("/ group", "/ `CudaGroup`"),
-        ],
-        rows: &[],
-    },
-    Short {
-        name: "short mpi memory",
-        of: "mpi memory",
-        number: 0,
-        columns: &[
-            ("items", "items"),
-            ("an array and its new order", "an array and its new order"),
-            ("with tags", "with tags"),
-            ("without tags", "without tags"),
-            ("without tags in 64 MiB", "without tags in 64 MiB"),
-        ],
-        rows: &[],
+        rows: &[(
+            "generator",
+            &[
+                "write only",
+                "Philox4x32-10",
+                "Philox4x32-7",
+                "Lcg64, 262144 streams",
+                "Mwc, 262144 streams",
+                "Xorwow, 262144 streams",
+                "XorShift1024Weyl, 32768 streams",
+                "LaggedFibonacci1279, 2048 streams",
+                "cuRAND PHILOX4_32_10",
+                "cuRAND PHILOX4_32_10, dynamic",
+                "cuRAND XORWOW",
+                "cuRAND XORWOW, dynamic",
+                "cuRAND MRG32K3A, dynamic",
+                "cuRAND MTGP32, dynamic",
+                "cuRAND MT19937",
+            ],
+        )],
     },
     Short {
         name: "short group h200",

@@ -42,14 +42,11 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
             found[at].1[place] = statistics;
         }
     }
-    let rows: Vec<Vec<String>> = found
-        .iter()
-        .map(|(name, all)| {
-            let cells =
-                all.iter().zip(BATTERIES).map(|(statistics, (_, _, of))| cell(statistics, of));
-            [format!("`{name}`")].into_iter().chain(cells).collect()
-        })
-        .collect();
+    let generators = found.iter().map(|(name, all)| {
+        let cells = all.iter().zip(BATTERIES).map(|(statistics, (_, _, of))| cell(statistics, of));
+        (format!("`{name}`"), cells.collect())
+    });
+    let rows = together(generators);
     let head = ["generator", "SmallCrush, 15 statistics", "Crush, 144", "BigCrush, 160"];
     computed.block("testu01 in short", table(&head, &rows));
     let (big, of) = (BATTERIES.len() - 1, BATTERIES[BATTERIES.len() - 1].2);
@@ -61,6 +58,18 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.text("BigCrush, statistics of the paper's rows", run.to_string());
     computed.text("BigCrush, all of them", (of * IN_THE_PAPER.len()).to_string());
     Ok(())
+}
+
+/// Rows of a name and cells. Those with the same cells are one row, with all of their names.
+fn together(rows: impl Iterator<Item = (String, Vec<String>)>) -> Vec<Vec<String>> {
+    let mut merged: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, cells) in rows {
+        match merged.iter_mut().find(|(_, known)| *known == cells) {
+            Some((names, _)) => *names += &format!(", {name}"),
+            None => merged.push((name, cells)),
+        }
+    }
+    merged.into_iter().map(|(names, cells)| [vec![names], cells].concat()).collect()
 }
 
 /// How many statistics failed, and how many were run if that is not all.
@@ -117,6 +126,13 @@ fn first_seed(text: &str, battery: &str) -> Result<Vec<(String, Statistics)>, St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn generators_with_the_same_results_are_one_row() {
+        let rows = [("a", "1"), ("b", "2"), ("c", "1")];
+        let rows = rows.map(|(name, cell)| (name.to_owned(), vec![cell.to_owned()]));
+        assert_eq!(together(rows.into_iter()), [["a, c", "1"], ["b", "2"]]);
+    }
 
     #[test]
     fn the_seed_with_most_statistics_counts_and_a_part_says_so() {

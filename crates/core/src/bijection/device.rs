@@ -35,7 +35,7 @@ use core::fmt::{self, Write as _};
 /// separately, such as the width. The parameters hold the rest, such as the key, so that one kernel
 /// serves every key. A struct whose size differs from that of the parameters does not compile, and
 /// a text that does not compile is [`GpuError::Compile`](crate::GpuError::Compile).
-/// docs/writing-a-bijection.md has a complete example.
+/// The example `gpu_bijection` of `bijective-shuffle` is a whole program.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source
 ///

@@ -32,7 +32,10 @@
 //! To undo a shuffle in which not every slot survives, the source of an item is the rank of its
 //! slot. The survivors are counted first, so that a stripe knows its first slot, and the lists have
 //! slots in place of ranks, whose order is the same.
+//!
+//! A short array is moved by one block of threads, which holds all of its items (`block.rs`).
 
+mod block;
 mod kernels;
 mod sizes;
 #[cfg(test)]
@@ -91,6 +94,9 @@ pub(in crate::cuda) fn plan<'a>(
     limits: &Limits,
 ) -> Result<Plan<'a>, Error> {
     let copied = copying(jobs, by, limits)?.or(copying(jobs, CudaStrategy::SinglePass, limits)?);
+    if let Some(short) = jobs.iter().map(block::plan).collect::<Option<Vec<_>>>() {
+        return Ok(short.into_iter().fold(Plan::new(), Plan::then).or(copied));
+    }
     let serves = |job: &Job| if job.trusted { Sizes::new(job, limits) } else { None };
     let Some(sizes) = jobs.iter().map(serves).collect::<Option<Vec<_>>>() else {
         return Ok(copied);
