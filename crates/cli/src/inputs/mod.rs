@@ -212,8 +212,8 @@ impl Inputs {
         }
     }
 
-    /// All of it, in which every line ends. A single file is mapped,
-    /// unless this is within another program.
+    /// All of it, in which every line ends. A single file is mapped, unless this is within another
+    /// program.
     pub(crate) fn take_lines(&mut self, progress: &Progress) -> Result<Text, Failure> {
         #[cfg(unix)]
         if let [part @ Part { content: Content::Path { .. }, end: b"", .. }] = self.parts.as_slice()
