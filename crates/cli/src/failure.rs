@@ -30,7 +30,7 @@ impl Failure {
 
     /// The number that the system has for this error, if it is one of the system.
     pub fn os_error(&self) -> Option<i32> {
-        // The standard library puts it at the end of what such an error says, and others quote that.
+        // The standard library has it at the end of such an error's text, which all others quote.
         let (_, rest) = self.why.rsplit_once("(os error ")?;
         rest.split_once(')')?.0.parse().ok()
     }
