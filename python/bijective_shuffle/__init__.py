@@ -9,12 +9,13 @@ values.
 >>> p.position(p[5])
 5
 
-`bijective_shuffle.cuda` is for arrays on a GPU. Adapters are in modules of their own, which import
+`bijective_shuffle.cuda` is for arrays on a GPU, and `bijective_shuffle.files` for files and folders,
+also for such as are larger than memory. Adapters are in modules of their own, which import
 their framework: `bijective_shuffle.torch`, `.grain`, `.streaming`, `.datasets`, `.megatron`, `.frames`, `.dask`,
-`.ray` and `.spark`.
+`.ray`, `.spark`, `.daft` and `.lance`.
 """
 
-from . import cuda
+from . import cuda, files
 from ._arrays import (
     choice,
     permutations,
@@ -64,6 +65,7 @@ __all__ = [
     "__version__",
     "choice",
     "cuda",
+    "files",
     "permutations",
     "permuted",
     "shuffle",

@@ -27,12 +27,15 @@ class Batches:
     """
 
     def __init__(self, source: Source, epoch: int, batch: SupportsIndex, rank: SupportsIndex,
-                 world: SupportsIndex, tail: str) -> None:
+                 world: SupportsIndex, tail: str, state: str | None = None) -> None:
         # Checks the arguments.
         checked = Sampler(1, 0, rank=rank, world=world, batch=batch, tail=tail)
         self._source, self._tail, self._fingerprint = source, tail, source.fingerprint
         self._rank, self._world, self._batch = checked.rank, checked.world, checked.batch
-        self._sampler = self._at(epoch)
+        # Of the one epoch that is needed.
+        self._sampler = self._at(epoch if state is None else epoch_of(state))
+        if state is not None:
+            self._sampler.resume(state)
 
     def _at(self, epoch: int) -> Sampler:
         """What goes from step to step of an epoch, and gives the first place of each: as many ranks
@@ -220,9 +223,10 @@ class Source:
         return self.items(self._epoch, n, places.astype(np.uint64))
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
-                world: SupportsIndex = 1, tail: str = "pad") -> Batches:
-        """The batches of a rank, from the beginning of this epoch on."""
-        return Batches(self, self._epoch, batch, rank, world, tail)
+                world: SupportsIndex = 1, tail: str = "pad", state: str | None = None) -> Batches:
+        """The batches of a rank, from the beginning of this epoch on, or from the place of a `state`
+        that was saved, for which no index of another epoch is built."""
+        return Batches(self, self._epoch, batch, rank, world, tail, state)
 
 
 class Weighted(Source):

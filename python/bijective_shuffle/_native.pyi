@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, SupportsIndex, final, overload
 
 import numpy as np
@@ -28,6 +28,7 @@ __all__ = [
     "permuted",
     "reorder",
     "restore",
+    "shuffle_files",
     "split_ids",
     "split_parts",
     "stream_buffered",
@@ -297,6 +298,9 @@ def reorder(permutation: Permutation, arrays: list[NDArray[Any]], undo: bool) ->
 def restore(
     n: int, seed: int | bytes, epoch: int, is_inverse: bool, kind: tuple[int, int, int]
 ) -> Permutation: ...
+def shuffle_files(
+    arguments: list[str], progress: Callable[[str, int, int | None], object] | None = None
+) -> str: ...
 def split_ids(
     shares: list[int], seed: SupportsIndex | bytes, epoch: SupportsIndex, ids: list[bytes]
 ) -> NDArray[np.uint32]: ...

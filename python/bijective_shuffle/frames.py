@@ -76,6 +76,8 @@ def _kind(frame: Any) -> str:
     name = type(frame).__module__.partition(".")[0].lstrip("_")
     classes = {
         "pandas": ("DataFrame", "Series"), "polars": ("DataFrame", "Series"),
+        # Untried: by what it has of pandas' methods.
+        "cudf": ("DataFrame", "Series"),
         "pyarrow": ("Table", "RecordBatch"), "duckdb": ("DuckDBPyRelation",),
     }
     for kind, names in classes.items():
@@ -113,6 +115,8 @@ def _column(frame: Any, column: Any) -> Any:
     if not isinstance(column, str):
         return column
     kind, values = _kind(frame), frame[column]
+    if kind == "cudf":
+        kind, values = "pyarrow", values.to_arrow()
     # Objects where values are missing: as an array of NumPy's numbers, integers would be rounded.
     if kind == "pandas":
         is_numpy = isinstance(values.dtype, np.dtype) or not values.isna().any()
@@ -135,7 +139,7 @@ def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     kind = _kind(frame)
     if kind == "duckdb":
         return _take_held(frame, rows)
-    if kind != "pandas" and len(frame.shape) == 2 and frame.shape[1] == 0:
+    if kind not in ("pandas", "cudf") and len(frame.shape) == 2 and frame.shape[1] == 0:
         # Rows without columns are all the same, and these libraries would lose them.
         return frame.slice(0, len(rows))
     if kind != "polars":

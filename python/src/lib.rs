@@ -16,6 +16,7 @@ mod counter;
 mod dtype;
 mod errors;
 mod evaluate;
+mod files;
 mod gpu;
 mod iter;
 mod key;
@@ -43,6 +44,8 @@ mod _native {
     use super::blocks::BlockShuffle;
     #[pymodule_export]
     use super::errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError};
+    #[pymodule_export]
+    use super::files::shuffle_files;
     #[pymodule_export]
     use super::gpu::{gpu, gpu_covers, gpu_indexes, gpu_reorder};
     #[pymodule_export]

@@ -83,6 +83,10 @@ impl Stop {
         Self(AtomicBool::new(false))
     }
 
+    fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -98,27 +102,36 @@ pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Stop) -> T + Send,
 ) -> PyResult<T> {
-    let (pool, stop) = (pool()?, Stop::never());
-    let waited = py.detach(|| {
+    let stop = Stop::never();
+    watched(py, || work(&stop), |py| py.check_signals().inspect_err(|_| stop.set()))
+}
+
+/// Does some work on this process's threads, while other threads of Python run and the calling one
+/// looks again and again. A look that ends in an error has to make the work end, too.
+///
+/// # Errors
+///
+/// That of a look; the work may have come to its end all the same.
+pub(crate) fn watched<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send,
+    mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> PyResult<T> {
+    let pool = pool()?;
+    let waited = py.detach(|| -> PyResult<_> {
         let (sender, receiver) = sync_channel(1);
         // It waits for the work, also after an error.
         pool.in_place_scope(|scope| {
-            let stop = &stop;
             scope.spawn(move |_| {
                 // The receiver may have gone after an error.
-                let _ = sender.send(work(stop));
+                let _ = sender.send(work());
             });
             loop {
                 match receiver.recv_timeout(LOOK) {
                     Ok(done) => return Ok(Some(done)),
                     // The work has panicked, which goes on where the scope ends.
                     Err(RecvTimeoutError::Disconnected) => return Ok(None),
-                    Err(RecvTimeoutError::Timeout) => {
-                        if let Err(raised) = Python::attach(|py| py.check_signals()) {
-                            stop.0.store(true, Ordering::Relaxed);
-                            return Err(raised);
-                        }
-                    }
+                    Err(RecvTimeoutError::Timeout) => Python::attach(&mut look)?,
                 }
             }
         })

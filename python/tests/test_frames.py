@@ -3,6 +3,8 @@ index and types."""
 
 import datetime
 import decimal
+import sys
+import types
 
 import bijective_shuffle as bs
 import numpy as np
@@ -214,3 +216,31 @@ def test_other_frames_are_refused():
     for other in ([1, 2], np.arange(3), {"a": [1]}):
         with pytest.raises(TypeError, match="pandas, Polars, pyarrow or DuckDB"):
             frames.shuffled(other, 42)
+
+
+def test_frames_of_cudf(monkeypatch):
+    """By a stand-in that has no more than what is used: where there is a GPU, cuDF has it."""
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+    class Series:
+        def __init__(self, values):
+            self._values, self.shape = values, getattr(values, "shape", (len(values),))
+
+        def take(self, rows):
+            return type(self)(self._values.take(rows))
+
+        def to_arrow(self):
+            return self._values
+
+    class DataFrame(Series):
+        def __getitem__(self, column):
+            return Series(self._values[column])
+
+    monkeypatch.setitem(sys.modules, "cudf", types.SimpleNamespace(DataFrame=DataFrame, Series=Series))
+    check(
+        lambda: DataFrame(pyarrow.table(COLUMNS)),
+        lambda frame: frame.to_arrow()["number"].to_pylist(),
+        lambda frame: frame.to_arrow().schema,
+    )
+    series = frames.shuffled(Series(pyarrow.array(range(N))), 42, 1)
+    assert series.to_arrow().to_pylist() == ORDER.tolist()

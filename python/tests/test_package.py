@@ -70,18 +70,19 @@ def test_everything_public_has_documentation():
 
 def test_examples_of_the_documentation():
     assert doctest.testmod(bs).failed == 0
-    for module in (bs._loaders, bs._nodes, bs._splits, bs._stream, bs._tokens):
+    for module in (bs.files, bs._loaders, bs._nodes, bs._splits, bs._stream, bs._tokens):
         tested = doctest.testmod(module)
-        assert tested.failed == 0 and tested.attempted > 0
+        assert tested.failed == 0 and tested.attempted > 0, module
 
 
 @pytest.mark.parametrize("name", ["python/README.md", "docs/python.md", "docs/loaders.md"])
-def test_examples_of_the_documents(name):
+def test_examples_of_the_documents(name, tmp_path, monkeypatch):
     text = (pathlib.Path(__file__).resolve().parents[2] / name).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
     # The others need a framework, or a GPU.
     blocks = [block for block in blocks if "torch" not in block]
     assert blocks
     namespace = {}
+    monkeypatch.chdir(tmp_path)
     for block in blocks:
         exec(compile(block, name, "exec"), namespace)

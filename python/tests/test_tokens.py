@@ -146,6 +146,27 @@ def test_states_are_resumed_by_others(kind):
         assert seen == collections.Counter(map(flat, make())), case
 
 
+def test_a_resumed_run_builds_one_index():
+    begun = []
+
+    class Counted(bs.Lengths):
+        def begin(self, epoch):
+            begun.append(epoch)
+            return super().begin(epoch)
+
+    source = Counted(np.arange(3000) % 300, 1000, 3, window=100)
+    batches = source.batches()
+    batches.set_epoch(5)
+    next(batches)
+    state, following = batches.state(), next(batches)
+    begun.clear()
+    resumed = source.batches(state=state)
+    assert begun == [5] and resumed.epoch == 5
+    assert [items.tolist() for items in next(resumed)] == [items.tolist() for items in following]
+    with pytest.raises(bs.ForeignStateError):
+        source.batches(state="")
+
+
 def test_epochs_of_batches_by_length_have_lengths_of_their_own():
     lengths = np.arange(3000) * 7919 % 300
     source = bs.Lengths(lengths, 1000, 3, window=100)

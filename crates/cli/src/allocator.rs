@@ -11,7 +11,8 @@ use crate::signals;
 ///
 /// Most of what allocates, here and in the crates that are used, has no way to fail: the standard
 /// library would say so in its own words, and abort.
-pub(crate) struct Allocator;
+#[derive(Debug)]
+pub struct Allocator;
 
 // SAFETY: all is done by `System`, whose results are passed on.
 unsafe impl GlobalAlloc for Allocator {

@@ -140,9 +140,9 @@ const NEEDS: [(&str, &str); 10] = [
 ];
 
 impl Arguments {
-    /// The command line, if it makes sense.
-    pub(crate) fn read() -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches()?;
+    /// The command line, which begins with the program's name, if it makes sense.
+    pub(crate) fn of(line: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(line)?;
         let arguments = Self::from_arg_matches(&matches)?;
         let is_given = |option: &str| {
             let id = option.replace('-', "_");
@@ -171,6 +171,22 @@ impl Arguments {
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
         }
         Ok(arguments)
+    }
+
+    /// Checks that neither standard input nor standard output is read or written.
+    pub(crate) fn check_for_host(&self) -> Result<(), Failure> {
+        #[cfg(feature = "datasets")]
+        let folder = self.sets.output_dir.is_some();
+        #[cfg(not(feature = "datasets"))]
+        let folder = false;
+        let is_read = !self.echo && self.input_range.is_none();
+        if is_read && (self.operands.is_empty() || self.operands.iter().any(|path| path == "-")) {
+            return Err(Failure::new("inputs", "there is none: name files or folders"));
+        }
+        if self.output().is_none() && !folder {
+            return Err(Failure::new("output", "there is none: name a file or a folder"));
+        }
+        Ok(())
     }
 
     /// The file that is written; none for standard output.

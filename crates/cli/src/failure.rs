@@ -5,9 +5,9 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
-/// What could not be done, or with what, and why. It is shown in one line.
+/// What could not be done, or with what, and why, in one line.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     what: String,
     why: String,
 }
@@ -18,16 +18,21 @@ impl Failure {
         Self { what: what.to_string(), why: why.to_string() }
     }
 
-    /// What could not be done, or with what.
-    #[cfg(feature = "datasets")]
-    pub(crate) fn what(&self) -> &str {
+    /// What could not be done, or with what: the name of a file, if it is one.
+    pub fn what(&self) -> &str {
         &self.what
     }
 
     /// Why.
-    #[cfg(feature = "datasets")]
-    pub(crate) fn why(&self) -> &str {
+    pub fn why(&self) -> &str {
         &self.why
+    }
+
+    /// The number that the system has for this error, if it is one of the system.
+    pub fn os_error(&self) -> Option<i32> {
+        // The standard library has it at the end of such an error's text, which all others quote.
+        let (_, rest) = self.why.rsplit_once("(os error ")?;
+        rest.split_once(')')?.0.parse().ok()
     }
 }
 
@@ -36,6 +41,8 @@ impl fmt::Display for Failure {
         write!(f, "{}: {}", self.what, self.why)
     }
 }
+
+impl std::error::Error for Failure {}
 
 /// Adds to an error what it was met with.
 pub(crate) trait Context<T> {
@@ -72,4 +79,26 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, 
 fn words(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::files::NamedError;
+
+    #[test]
+    fn errors_of_the_system_have_their_numbers() {
+        for number in [1, 2, 13, 28] {
+            let error = io::Error::from_raw_os_error(number);
+            assert_eq!(Failure::new("x", &error).os_error(), Some(number));
+            // As it is once a name was put to it, before it and behind it.
+            let named = NamedError::io("y", io::Error::other(format!("{error} at path \"z\"")));
+            assert_eq!(Failure::new("x", named).os_error(), Some(number));
+        }
+        for why in ["no number", "(os error x)", "(os error 1"] {
+            assert_eq!(Failure::new("x (os error 1)", why).os_error(), None);
+        }
+    }
 }

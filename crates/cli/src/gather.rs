@@ -129,7 +129,7 @@ fn write_blocks(
     let mut written = 0;
     for block in blocks {
         output.write_all(block)?;
-        progress.advance(block.len() as u64);
+        progress.advance(block.len() as u64)?;
         written += block.len() as u64;
     }
     Ok(written)

@@ -3,11 +3,42 @@
 //! [`files`] shuffles the lines or records of a file on two passes over the disk. With the feature
 //! `datasets`, which is a default, the module `dataset` does so with folders of compressed files,
 //! to shards. With the feature `tables`, the module of that name does so with the rows of Parquet
-//! and Arrow IPC files. [`formats`] knows files by their first bytes.
+//! and Arrow IPC files. [`formats`] knows files by their first bytes. [`program`] is the whole
+//! program, within another one.
+
+// The program's own modules name the library as other programs do.
+extern crate self as bijective_shuffle_cli;
 
 #[cfg(feature = "datasets")]
 pub mod dataset;
 pub mod files;
 pub mod formats;
+pub mod program;
 #[cfg(feature = "tables")]
 pub mod tables;
+
+mod allocator;
+mod arguments;
+mod arrays;
+mod failure;
+mod gather;
+mod generate;
+mod inputs;
+mod job;
+mod lines;
+mod memory;
+mod npy;
+mod output;
+mod progress;
+mod repeat;
+mod report;
+mod rows;
+mod run;
+mod selection;
+#[cfg(feature = "datasets")]
+mod sets;
+mod signals;
+mod streams;
+mod temporary;
+mod text;
+mod threads;

@@ -1,11 +1,14 @@
 //! [`Progress`]: a line on the terminal while work is long.
 
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use bijective_shuffle_cli::files::{Pass, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::program::Host;
 
 /// Work that is done sooner shows nothing, if nothing else is asked for.
 pub(crate) const DELAY: Duration = Duration::from_millis(500);
@@ -15,9 +18,10 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// A line on standard error that says what is being done, as long as this value lives.
 ///
-/// It is only shown on a terminal.
+/// It is only shown on a terminal. Within another program that one is told instead.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    host: Option<Arc<dyn Host>>,
 }
 
 impl Progress {
@@ -38,7 +42,17 @@ impl Progress {
                 }
             });
         }
-        Self { bar }
+        Self { bar, host: None }
+    }
+
+    /// Within another program.
+    pub(crate) fn for_host(host: Arc<dyn Host>) -> Self {
+        Self { bar: ProgressBar::hidden(), host: Some(host) }
+    }
+
+    /// Whether this is within another program.
+    pub(crate) fn has_host(&self) -> bool {
+        self.host.is_some()
     }
 
     /// A phase of which nothing can be counted begins.
@@ -57,12 +71,19 @@ impl Progress {
         self.begin(phase, template, total);
     }
 
-    /// This many more bytes are handled.
-    pub(crate) fn advance(&self, bytes: u64) {
+    /// This many more bytes are handled. An error of the program that this is within ends the run.
+    pub(crate) fn advance(&self, bytes: u64) -> io::Result<()> {
+        if let Some(host) = &self.host {
+            return host.advance(bytes);
+        }
         self.bar.inc(bytes);
+        Ok(())
     }
 
     fn begin(&self, phase: &'static str, template: &str, total: Option<u64>) {
+        if let Some(host) = &self.host {
+            return host.begin(phase, total);
+        }
         self.bar.reset();
         match total {
             Some(bytes) => self.bar.set_length(bytes),
@@ -85,8 +106,8 @@ impl Watch for Progress {
         self.start_bytes(phase, bytes);
     }
 
-    fn advance(&self, bytes: u64) {
-        self.bar.inc(bytes);
+    fn advance(&self, bytes: u64) -> io::Result<()> {
+        Self::advance(self, bytes)
     }
 }
 

@@ -95,7 +95,7 @@ pub(crate) fn numbers(
             block.push(delimiter);
         }
         output.write_all(&block)?;
-        progress.advance(block.len() as u64);
+        progress.advance(block.len() as u64)?;
         done.items += batch.len() as u64;
         done.bytes += block.len() as u64;
     }

@@ -9,6 +9,8 @@ use crate::selection::Selection;
 /// What was done: enough to repeat it, and to undo it.
 pub(crate) struct Report {
     pub(crate) selection: Selection,
+    /// The number of files, or of arguments.
+    pub(crate) inputs: usize,
     pub(crate) done: Done,
     pub(crate) elapsed: Duration,
     /// Whether it is for programs.
@@ -17,42 +19,52 @@ pub(crate) struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Done { items, bytes, ends_added, summary, .. } = &self.done;
+        if self.is_json {
+            return f.write_str(&self.to_json());
+        }
+        let Done { items, bytes, ends_added, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let seconds = self.elapsed.as_secs_f64();
-        if !self.is_json {
-            write!(
-                f,
-                "lines {items}, bytes {bytes}, seconds {seconds:.3}, backend {backend}, \
-                 seed {seed}, epoch {epoch}"
-            )?;
-            if *ends_added > 0 {
-                write!(f, ", line ends added {ends_added}")?;
-            }
-            #[cfg(feature = "datasets")]
-            if let Some(set) = &self.done.set {
-                write!(f, ", {set}")?;
-            }
-            return Ok(());
+        write!(
+            f,
+            "lines {items}, bytes {bytes}, seconds {seconds:.3}, backend {backend}, seed {seed}, \
+             epoch {epoch}"
+        )?;
+        if *ends_added > 0 {
+            write!(f, ", line ends added {ends_added}")?;
         }
+        #[cfg(feature = "datasets")]
+        if let Some(set) = &self.done.set {
+            write!(f, ", {set}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    /// An object of JSON.
+    pub(crate) fn to_json(&self) -> String {
+        let Done { items, bytes, ends_added, summary, .. } = &self.done;
+        let (backend, seed) = (self.selection.backend, self.selection.seed);
+        let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
+        let (seconds, inputs) = (self.elapsed.as_secs_f64(), self.inputs);
         let of = |number: fn(&bijective_shuffle_cli::files::Summary) -> u64| {
             summary.as_ref().map_or(0, number)
         };
         let (buckets, splits) = (of(|summary| summary.buckets), of(|summary| summary.splits));
         let temporary_bytes = of(|summary| summary.temporary_bytes);
         // Digits and letters need no escapes. A seed of 64 bits may be too large for a number.
-        write!(
-            f,
+        let json = format!(
             "{{\"lines\":{items},\"bytes\":{bytes},\"seconds\":{seconds:.6},\
              \"backend\":\"{backend}\",\"seed\":\"{seed}\",\"epoch\":{epoch},\
              \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes},\
-             \"line_ends_added\":{ends_added}"
-        )?;
+             \"line_ends_added\":{ends_added},\"inputs\":{inputs}"
+        );
         #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {
-            write!(f, ",{}", set.to_json())?;
+            return format!("{json},{}}}", set.to_json());
         }
-        f.write_str("}")
+        format!("{json}}}")
     }
 }

@@ -23,14 +23,24 @@ use crate::selection::{self, Head, Numbers};
 use crate::sets;
 use crate::{signals, threads};
 
-/// Does everything that is asked for, and leaves it to the caller to report how it went.
+/// Does everything that is asked for in a process of its own, and leaves it to the caller to report
+/// how it went.
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
-    let started = Instant::now();
     threads::start()?;
     signals::end_aborts();
-    selection::check_backend(arguments.backend()).context("cannot shuffle")?;
+    check_backend(arguments)?;
     signals::install().context("signals")?;
-    let progress = Progress::new(delay(arguments));
+    shuffle(arguments, Progress::new(delay(arguments)))
+}
+
+/// Checks that the order can be computed where it is to be.
+pub(crate) fn check_backend(arguments: &Arguments) -> Result<(), Failure> {
+    selection::check_backend(arguments.backend()).context("cannot shuffle")
+}
+
+/// Does everything that is asked for.
+pub(crate) fn shuffle(arguments: &Arguments, progress: Progress) -> Result<Report, Failure> {
+    let started = Instant::now();
     let temporary = arguments.temporary();
     let mut job = Job {
         selection: arguments.selection(),
@@ -42,13 +52,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
         #[cfg(feature = "datasets")]
         form: None,
     };
-    let done = all(arguments, &mut job)?;
+    let (inputs, done) = all(arguments, &mut job)?;
     let (elapsed, is_json, selection) = (started.elapsed(), arguments.stats, job.selection);
-    Ok(Report { selection, done, elapsed, is_json })
+    Ok(Report { selection, inputs, done, elapsed, is_json })
 }
 
-/// Everything to one output, or to several.
-fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
+/// Everything that is read to what is written. Returns the number of files, too.
+fn all(arguments: &Arguments, job: &mut Job) -> Result<(usize, Done), Failure> {
     #[cfg(feature = "datasets")]
     let files = {
         let is_read = !reads_nothing(arguments, job);
@@ -58,6 +68,12 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
     };
     #[cfg(not(feature = "datasets"))]
     let files = arguments.files();
+    // Standard input has no name.
+    Ok((files.len().max(1), to_outputs(&files, arguments, job)?))
+}
+
+/// The items of files to one output, or to several.
+fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
     if arguments.together {
         return together(arguments, job);
     }
@@ -67,13 +83,13 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
             return Err(Failure::new(file.display(), "an array is written to one file: give -o"));
         }
         if files.iter().any(|path| is_table(path)) {
-            return rows::to_folder(&files, folder, arguments, job);
+            return rows::to_folder(files, folder, arguments, job);
         }
-        return sets::to_folder(&files, folder, arguments, job);
+        return sets::to_folder(files, folder, arguments, job);
     }
-    check_name(&files, arguments)?;
+    check_name(files, arguments)?;
     let mut output = Output::open(arguments.output(), job.temporary.folder())?;
-    let done = single(&files, arguments, job, &mut output)?;
+    let done = single(files, arguments, job, &mut output)?;
     output.commit()?;
     Ok(done)
 }

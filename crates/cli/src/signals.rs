@@ -4,10 +4,16 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The files that are not complete.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Whether the process is this program's own.
+#[cfg(unix)]
+static IS_OWN: AtomicBool = AtomicBool::new(false);
 
 /// A file that is not complete. It is removed if a signal ends the program.
 #[derive(Debug)]
@@ -68,6 +74,7 @@ pub(crate) fn install() -> io::Result<()> {
         SIGXCPU,
     ];
 
+    IS_OWN.store(true, Ordering::Relaxed);
     // The standard library has a handler for it, to report the overflow of a stack. Called after
     // ours, that one would restore the default, and reading again would end the program at once.
     // SAFETY: the default is always valid, and nothing here needs the handler that is replaced.
@@ -81,7 +88,9 @@ pub(crate) fn install() -> io::Result<()> {
             let _none = remove_unfinished();
             if signal == SIGBUS {
                 // The thread that reads gets it again and again until the program has ended.
-                crate::say(format_args!("bshuf: an input was cut short while it was read"));
+                crate::program::say(format_args!(
+                    "bshuf: an input was cut short while it was read"
+                ));
                 std::process::exit(1);
             }
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -103,9 +112,13 @@ fn is_ignored(signal: libc::c_int) -> bool {
 }
 
 /// Ends the program by `SIGPIPE`, as if the signal had not been ignored, when nobody reads its
-/// output any more. Other outputs that are not complete are removed.
+/// output any more. Other outputs that are not complete are removed. Within another program this
+/// does nothing.
 #[cfg(unix)]
 pub(crate) fn end_by_broken_pipe() {
+    if !IS_OWN.load(Ordering::Relaxed) {
+        return;
+    }
     let _none = remove_unfinished();
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }

@@ -81,6 +81,7 @@ impl<S: Source + ?Sized> Source for &S {
 /// Four ranks stop after some steps, and three go on:
 ///
 /// ```
+/// use bijective_shuffle::SamplerBuilder;
 /// use bijective_shuffle_loaders::{Batches, Weighted};
 ///
 /// let draws = Weighted::new(&[1, 2, 3, 4], 42)?;
@@ -94,8 +95,8 @@ impl<S: Source + ?Sized> Source for &S {
 ///     state = Some(batches.state());
 /// }
 /// for rank in 0..3 {
-///     let mut batches = Batches::new(&draws, Some(1000), |sampler| sampler.rank(rank, 3).batch(16))?;
-///     batches.resume(&state.unwrap())?;
+///     let settings = |sampler: SamplerBuilder| sampler.rank(rank, 3).batch(16);
+///     let mut batches = Batches::from_state(&draws, Some(1000), &state.unwrap(), settings)?;
 ///     while batches.next_batch(&mut batch)? {
 ///         items.extend_from_slice(&batch);
 ///     }
@@ -131,10 +132,39 @@ impl<S: Source> Batches<S> {
         len: Option<u64>,
         settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
     ) -> Result<Self, Error> {
-        let places = source.begin(0, len)?;
+        Self::at(source, len, 0, settings)
+    }
+
+    /// Batches at the position of a state, as by [`resume`](Self::resume), for which no index of
+    /// another epoch is built.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new) and of [`resume`](Self::resume).
+    pub fn from_state(
+        source: S,
+        len: Option<u64>,
+        state: &SamplerState,
+        settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
+    ) -> Result<Self, Error> {
+        let mut batches = Self::at(source, len, state.epoch(), settings)?;
+        batches.sampler.resume(state)?;
+        Ok(batches)
+    }
+
+    /// Batches at the beginning of an epoch.
+    fn at(
+        source: S,
+        len: Option<u64>,
+        epoch: u64,
+        settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
+    ) -> Result<Self, Error> {
+        let places = source.begin(epoch, len)?;
         // The check of a sampler's state includes its seed.
         let builder = Sampler::builder(places, source.fingerprint()).sequential();
-        Ok(Self { sampler: settings(builder).build()?, source, len, places: Vec::new() })
+        let mut sampler = settings(builder).build()?;
+        sampler.set_epoch(epoch)?;
+        Ok(Self { sampler, source, len, places: Vec::new() })
     }
 
     /// A sampler for an epoch, at its beginning.

@@ -1,11 +1,12 @@
 //! The laws that the documentation promises.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bijective_shuffle::error::{LoaderError, SamplerError};
 use bijective_shuffle::{Error, Tail, rayon};
 use bijective_shuffle_loaders::{
-    Batches, Mixture, Source, Weighted, integer_weights, weighted_sample,
+    Batches, ItemLengths, Lengths, Mixture, Source, Weighted, integer_weights, weighted_sample,
 };
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -302,6 +303,45 @@ fn the_last_step_is_that_of_a_sampler() {
     }
 }
 
+/// Lengths that count how often they are looked at, which is once for each index that is built.
+struct Looked<'l>(&'l [u32], AtomicU64);
+
+impl ItemLengths for Looked<'_> {
+    fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn length(&self, item: u64) -> u64 {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0[item as usize].into()
+    }
+}
+
+#[test]
+fn a_resumed_run_builds_one_index() {
+    let lengths: Vec<u32> = (0..5000).map(|item| (word(item) % 100) as u32).collect();
+    let looked = Looked(&lengths, AtomicU64::new(0));
+    let source = Lengths::new(&looked, 1000, 100, 42).unwrap();
+    let looks = || looked.1.swap(0, Ordering::Relaxed) / 5000;
+    looks();
+    let mut batches = Batches::new(&source, None, |sampler| sampler).unwrap();
+    assert_eq!(looks(), 1);
+    batches.set_epoch(5).unwrap();
+    batches.next_batch(&mut Vec::new()).unwrap();
+    assert_eq!(looks(), 1);
+    let (state, mut next) = (batches.state(), Vec::new());
+    batches.next_batch(&mut next).unwrap();
+
+    // As in another process, which has no index yet.
+    let source = Lengths::new(&looked, 1000, 100, 42).unwrap();
+    looks();
+    let mut resumed = Batches::from_state(&source, None, &state, |sampler| sampler).unwrap();
+    let mut batch = Vec::new();
+    resumed.next_batch(&mut batch).unwrap();
+    assert_eq!((batch, resumed.sampler().epoch()), (next, 5));
+    assert_eq!(looks(), 1);
+}
+
 #[test]
 fn states_of_others_are_refused() {
     let weighted = |weights: &[u64], seed: u64, len| {
@@ -312,6 +352,9 @@ fn states_of_others_are_refused() {
     let state = own.state();
     assert!(weighted(&[1, 2, 3], 1, 10).resume(&state).is_ok());
     let foreign = Err(Error::Sampler(SamplerError::ForeignState));
+    let other = Weighted::new(&[1, 2, 4], 1).unwrap();
+    let resumed = Batches::from_state(other, Some(10), &state, |sampler| sampler);
+    assert_eq!(resumed.map(drop), foreign);
     assert_eq!(weighted(&[1, 2, 4], 1, 10).resume(&state), foreign);
     assert_eq!(weighted(&[1, 2, 3], 2, 10).resume(&state), foreign);
     assert_eq!(weighted(&[1, 2, 3], 1, 11).resume(&state), foreign);

@@ -9,7 +9,6 @@ use memchr::memchr_iter;
 use super::lines::Ends;
 use super::records::Splitter;
 use super::text::Text;
-use crate::files::Watch;
 use crate::files::items::FRAME;
 
 /// What was noticed of the inputs.
@@ -148,19 +147,5 @@ impl Read for Framed<'_> {
             filled += read;
         }
         Ok(filled)
-    }
-}
-
-/// A file whose reading is the progress.
-pub(super) struct Watched<'w, R> {
-    pub(super) reader: R,
-    pub(super) watch: &'w dyn Watch,
-}
-
-impl<R: Read> Read for Watched<'_, R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(bytes)?;
-        self.watch.advance(read as u64);
-        Ok(read)
     }
 }

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use super::codec::Compression;
 use super::input::Input;
 use super::lines::Ends;
-use super::reader::{Framed, Lines, Notes, Watched};
+use super::reader::{Framed, Lines, Notes};
 use super::records::{Form, Records};
 use super::samples::Names;
 use super::shards::{Shards, Sink, Writer, WrittenShard};
 use super::text::Text;
 use crate::files::items::FRAME;
+use crate::files::watch::Watched;
 use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
 };

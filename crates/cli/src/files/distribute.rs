@@ -1,5 +1,6 @@
 //! [`distribute`]: pass 1, items to their buckets.
 
+use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
@@ -95,6 +96,8 @@ enum Stop {
     /// There are other items than were counted.
     Changed,
     Order(Error),
+    /// The watch says so.
+    Told(io::Error),
 }
 
 impl From<Gone> for Stop {
@@ -212,7 +215,7 @@ pub(super) fn distribute(
         let distribute = || {
             for (part, chunk) in chunks {
                 keys.visit(part, &chunk, job.items, |key, item| distributor.push(key, item))?;
-                watch.advance(chunk.len() as u64);
+                watch.advance(chunk.len() as u64).map_err(Stop::Told)?;
                 used.give(chunk);
             }
             Ok(())
@@ -228,6 +231,7 @@ pub(super) fn distribute(
     let buckets = buckets.map_err(|stop| match stop {
         Stop::Gone | Stop::Changed => FilesError::Changed,
         Stop::Order(error) => FilesError::Order(error),
+        Stop::Told(error) => FilesError::Read(error),
     })?;
     let found = read.iter().zip(&keys.taken).map(|(end, &items)| {
         let End { is_terminated, bytes } = *end;

@@ -60,7 +60,7 @@ mod shuffle;
 mod store;
 #[cfg(test)]
 mod tests;
-mod watch;
+pub(crate) mod watch;
 
 pub use error::FilesError;
 pub use items::{Count, Items};

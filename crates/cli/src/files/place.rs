@@ -223,7 +223,7 @@ impl<'a, S: Store> Placer<'a, S> {
                 }
                 start = end;
             }
-            self.watch.advance(items.len() as u64);
+            self.watch.advance(items.len() as u64)?;
             if self.keeps(2 * items.capacity()) {
                 items.clear();
                 self.blocks.give(items);

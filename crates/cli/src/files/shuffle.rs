@@ -20,7 +20,7 @@ use super::place::Placer;
 use super::readers::Readers;
 use super::room::reserve;
 use super::store::Store;
-use super::watch::{Pass, Watch};
+use super::watch::{Pass, Watch, Watched};
 
 /// A shuffle of a file's items, with a bound on the memory it takes.
 ///
@@ -107,8 +107,8 @@ impl FileShuffle {
             }
             Items::Framed => {
                 watch.begin(Pass::Count, Some(bytes));
-                let visit = |_, chunk: &[u8]| watch.advance(chunk.len() as u64);
-                self.count_parts(&Single::new(source), 1, &visit)?[0]
+                let mut watched = Watched { reader: &mut *source, watch };
+                self.count_parts(&Single::new(&mut watched), 1, &|_, _| {})?[0]
             }
         };
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
@@ -319,7 +319,7 @@ fn count_lines(
             if let Some(&last) = chunk.last() {
                 count.is_terminated = last == delimiter;
             }
-            watch.advance(chunk.len() as u64);
+            watch.advance(chunk.len() as u64).map_err(FilesError::Read)?;
             let _ = used.send(chunk);
         }
         joined(reader)

@@ -205,18 +205,20 @@ impl Inputs {
         loop {
             let piece = reader.by_ref().take(PIECE).read_to_end(&mut text);
             let count = piece.map_err(|error| self.failure(&error))? as u64;
-            progress.advance(count);
+            progress.advance(count).map_err(|error| self.failure(&error))?;
             if count < PIECE {
                 return Ok(text);
             }
         }
     }
 
-    /// All of it, in which every line ends. A single file is mapped.
+    /// All of it, in which every line ends. A single file is mapped, unless this is within another
+    /// program.
     pub(crate) fn take_lines(&mut self, progress: &Progress) -> Result<Text, Failure> {
         #[cfg(unix)]
         if let [part @ Part { content: Content::Path { .. }, end: b"", .. }] = self.parts.as_slice()
             && part.bytes >= LEAST_MAPPED
+            && !progress.has_host()
         {
             return part.map().map_err(|error| self.failure(&error));
         }

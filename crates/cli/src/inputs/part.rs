@@ -291,7 +291,7 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     loop {
         let step = PIECE.min(*held + 1);
         let count = source.by_ref().take(step).read_to_end(&mut text)? as u64;
-        progress.advance(count);
+        progress.advance(count)?;
         if count < step {
             *held -= count;
             let bytes = text.len() as u64;
@@ -320,7 +320,7 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
         // Of what the text has grown to, only this is used from now on.
         text.shrink_to(1 << 20);
         let count = source.by_ref().take(1 << 20).read_to_end(&mut text)? as u64;
-        progress.advance(count);
+        progress.advance(count)?;
         if count == 0 {
             let bytes = file.bytes();
             let content = Content::Open { file: file.into_file(), modified: None };

@@ -144,7 +144,7 @@ impl TableShuffle {
                         (0..batch.num_rows()).map(|_| keys.next()).collect();
                     // There is no key if there are more rows than there should be.
                     distributor.push(batch, keys.ok_or(TableError::Changed)?)?;
-                    watch.advance(cost);
+                    watch.advance(cost).map_err(TableError::read)?;
                 }
                 Ok(())
             };
@@ -201,7 +201,7 @@ fn feed(
             for batch in batches {
                 let cost = cost(&batch);
                 writer.write(&batch)?;
-                watch.advance(cost);
+                watch.advance(cost).map_err(TableError::write)?;
                 bytes += cost;
             }
             Ok(())

@@ -1,0 +1,249 @@
+"""Shuffles of files and folders, also of such as are larger than memory: what the program `bshuf`
+does, with the same bytes for the same options.
+
+>>> import pathlib, tempfile
+>>> import bijective_shuffle as bs
+>>> folder = pathlib.Path(tempfile.mkdtemp())
+>>> _ = (folder / "names.txt").write_text("Ada\\nBob\\nCyd\\n")
+>>> report = bs.files.shuffle(folder / "names.txt", folder / "shuffled.txt", seed=42)
+>>> report.records, report.bytes
+(3, 12)
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, SupportsIndex, TypeAlias
+
+from . import _native
+from ._types import Seed
+
+__all__ = ["Report", "shuffle"]
+
+SeedValue: TypeAlias = "int | bytes"
+Name: TypeAlias = "str | os.PathLike[str]"
+Progress: TypeAlias = "Callable[[str, int, int | None], object]"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a shuffle of files has read and written: enough to repeat it, and to undo it."""
+
+    records: int
+    """The number of records that were written."""
+    bytes: int
+    """The number of bytes that were written."""
+    inputs: int
+    """The number of files that were read."""
+    shards: int
+    """The number of files that were written, and of those that were kept."""
+    shards_kept: int
+    """The number of those that a run before had written."""
+    seed: SeedValue
+    """The seed, which was drawn if none was given."""
+    epoch: int
+    """The epoch of the seed."""
+    ends_added: int
+    """The number of last records of inputs that had no end, and got one."""
+    folders_left_out: int
+    """The number of folders in archives, which belong to no record."""
+    temporary_bytes: int
+    """The number of bytes that did not fit memory."""
+    seconds: float
+    """How long it took."""
+
+
+def shuffle(
+    inputs: Name | Iterable[Name],
+    output: Name | None = None,
+    *,
+    output_dir: Name | None = None,
+    seed: Seed | None = None,
+    epoch: SupportsIndex | None = None,
+    undo: bool = False,
+    recursive: bool = False,
+    records: str | int | bytes | None = None,
+    delimiter: str = ",",
+    uneven: bool = False,
+    header_lines: int | None = None,
+    shards: int | None = None,
+    shard_bytes: int | str | None = None,
+    shard_records: int | None = None,
+    split: str | Mapping[str, float | str] | None = None,
+    compress: str | None = None,
+    resume: bool = False,
+    memory: int | str | None = None,
+    temp: Name | Iterable[Name] | None = None,
+    temp_compress: bool = False,
+    progress: bool | Progress | None = None,
+) -> Report:
+    """Writes the records of files, or of the files in folders, in the order that the seed chooses: to
+    the file `output`, or to a folder of shards, `output_dir`. Record `k` is record `p[k]` of
+    `Permutation(n, seed, epoch)`.
+
+    The options are those of `bshuf`, by its names.
+
+    | option | |
+    | --- | --- |
+    | `seed`, `epoch` | an integer or 32 bytes; drawn, and reported, if it is not given |
+    | `undo` | puts records back; a folder of shards has the seed in its index |
+    | `records` | `"csv"` with `delimiter` between fields, `"fastq"`, `"tar"` for the samples of archives, whose parts may differ if they are `uneven`; or a number of lines, or the bytes that end a record; lines, or what the inputs are, otherwise |
+    | `header_lines` | so many lines at the head of each input stand at the head of each output |
+    | `shards`, `shard_bytes`, `shard_records` | how many shards there are, or how large they are; as many as there are inputs otherwise |
+    | `split` | folders of shards, such as `{"train": 0.98, "valid": 1000, "test": "rest"}`: shares, numbers and the rest |
+    | `compress` | `"none"`, `"gzip"`, `"zstd"`, `"lz4"` or `"bzip2"`, perhaps with a level as in `"zstd:3"`; as the output's name or the inputs say otherwise |
+    | `resume` | goes on with a folder that another run has begun, also one of `bshuf` |
+    | `memory` | about how many bytes are used, or a text such as `"4G"`; three quarters of what is available otherwise |
+    | `temp`, `temp_compress` | the folders for what does not fit memory, and whether it is compressed there |
+
+    `progress` is called every 50 milliseconds, and in the end, with the phase, the number of bytes
+    that are done in it, and how many it has, or None. With True, `tqdm` shows it.
+
+    Other threads of Python run meanwhile. Ctrl-C, or an exception of `progress`, ends the shuffle: an
+    output stays as it was, and of a folder those shards are there that are whole, with which `resume`
+    goes on. Temporary files are removed.
+
+    Raises `OSError` with the system's number and the file's name where the system refuses something,
+    and `ValueError` if an input is not what it should be or options contradict each other.
+    """
+    line = [*_switches(undo=undo, recursive=recursive, resume=resume, temp_compress=temp_compress)]
+    line += _records(records, delimiter, uneven)
+    line += _options(
+        output=_name(output), output_dir=_name(output_dir), seed=_seed(seed),
+        epoch=None if epoch is None else operator.index(epoch), header_lines=header_lines,
+        shards=shards, shard_bytes=shard_bytes, shard_records=shard_records, split=_split(split),
+        compress=compress, memory=memory,
+    )
+    line += [f"--temp={name}" for name in ([] if temp is None else _names(temp))]
+    # A name that stands for standard input is that of a file here.
+    names = [os.path.join(os.curdir, name) if name == "-" else name for name in _names(inputs)]
+    if not names:
+        raise ValueError("no inputs are given: name files or folders")
+    if (output is None) == (output_dir is None):
+        raise ValueError("give either output, a file, or output_dir, a folder of shards")
+    shown = _Bar() if progress is True else None
+    told: Progress | None = shown or (None if isinstance(progress, bool) else progress)
+    try:
+        found = json.loads(_native.shuffle_files([*line, "--stats", "--", *names], told))
+    except ValueError as error:
+        raise ValueError(_in_python(str(error))) from None
+    finally:
+        if shown is not None:
+            shown.close()
+    seed_text = found["seed"]
+    return Report(
+        records=found["lines"], bytes=found["bytes"], inputs=found["inputs"],
+        shards=found.get("shards", 1), shards_kept=found.get("shards_kept", 0),
+        seed=bytes.fromhex(seed_text) if len(seed_text) == 64 else int(seed_text),
+        epoch=found["epoch"], ends_added=found["line_ends_added"],
+        folders_left_out=found.get("folders_left_out", 0),
+        temporary_bytes=found["temporary_bytes"], seconds=found["seconds"],
+    )
+
+
+def _options(**given: object) -> Iterable[str]:
+    for name, value in given.items():
+        if value is not None:
+            # With the value behind it, as it may begin with a hyphen.
+            yield f"--{name.replace('_', '-')}={value}"
+
+
+def _switches(**given: bool) -> Iterable[str]:
+    return (f"--{name.replace('_', '-')}" for name, is_given in given.items() if is_given)
+
+
+def _name(name: Name | None) -> str | None:
+    return None if name is None else os.fspath(name)
+
+
+def _names(names: Name | Iterable[Name]) -> list[str]:
+    if isinstance(names, (str, os.PathLike)):
+        return [os.fspath(names)]
+    return [os.fspath(name) for name in names]
+
+
+def _seed(seed: Seed | None) -> int | str | None:
+    if isinstance(seed, bytes):
+        if len(seed) != 32:
+            raise ValueError(f"a seed has 32 bytes, not {len(seed)}")
+        return seed.hex()
+    return None if seed is None else operator.index(seed)
+
+
+def _records(records: str | int | bytes | None, delimiter: str, uneven: bool) -> Iterable[str]:
+    if uneven and records not in (None, "tar"):
+        raise ValueError('uneven is about the samples of archives: give records="tar"')
+    if delimiter != "," and records != "csv":
+        raise ValueError('delimiter is about fields of CSV: give records="csv"')
+    if uneven:
+        yield "--uneven"
+    if isinstance(records, bytes):
+        yield "--separator=" + "".join(f"\\x{byte:02x}" for byte in records)
+    elif isinstance(records, str):
+        if records not in ("csv", "fastq", "tar"):
+            raise ValueError(f'records are "csv", "fastq" or "tar", not {records!r}')
+        yield f"--csv={delimiter}" if records == "csv" else f"--{records}"
+    elif records is not None:
+        yield f"--lines-per-record={operator.index(records)}"
+
+
+def _split(split: str | Mapping[str, float | str] | None) -> str | None:
+    if split is None or isinstance(split, str):
+        return split
+    for name in split:
+        if "," in name or "=" in name:
+            raise ValueError(f"{name!r} cannot be the name of a split")
+    return ",".join(f"{name}={_size(size)}" for name, size in split.items())
+
+
+def _size(size: float | str) -> str:
+    # As it is written, without an exponent and with a point: a share, and not a number.
+    if not isinstance(size, float):
+        return str(size)
+    text = format(Decimal(repr(size)), "f")
+    return text if "." in text else f"{text}.0"
+
+
+# What the program's messages call options that have another form here.
+_FORMS = {
+    "csv": 'records="csv"',
+    "fastq": 'records="fastq"',
+    "tar": 'records="tar"',
+    "lines-per-record": "records",
+    "separator": "records",
+}
+
+
+def _in_python(message: str) -> str:
+    """The message with the names that options have here."""
+    name = r"'?--([a-z][a-z0-9-]*)(?:[ =]?\[?=?<[^>]*>\]?)?'?"
+    return re.sub(name, lambda found: _FORMS.get(found[1], found[1].replace("-", "_")), message)
+
+
+class _Bar:
+    """Shows the progress by tqdm."""
+
+    def __init__(self) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            why = "progress=True shows the progress by tqdm: install it, or give a function"
+            raise ImportError(why) from None
+        self._bar: Any = tqdm(unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr)
+
+    def __call__(self, phase: str, done: int, total: int | None) -> None:
+        if self._bar.desc != f"{phase}: ":
+            self._bar.reset(total)
+            self._bar.set_description(phase, refresh=False)
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        self._bar.close()

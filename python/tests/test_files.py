@@ -1,0 +1,311 @@
+"""Files and folders: the bytes of `bshuf`, whole shards or nothing, and errors of Python's types."""
+
+import errno
+import gzip
+import io
+import json
+import multiprocessing
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+
+import bijective_shuffle as bs
+import pytest
+
+BSHUF = os.environ.get("BSHUF") or shutil.which("bshuf")
+needs_bshuf = pytest.mark.skipif(BSHUF is None, reason="BSHUF does not name the program bshuf")
+
+
+def contents(folder, but=()):
+    """The files in a folder by their names."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    return {name: content for name, content in found.items() if name not in but}
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    for name in ("lines", "csv", "fastq", "tar", "gz"):
+        (folder / name).mkdir(parents=True)
+    for part in range(3):
+        numbers = range(part * 1000, part * 1000 + 1000)
+        # The last line of each has no end.
+        (folder / "lines" / f"{part}.txt").write_text("\n".join(map(str, numbers)))
+        rows = "".join(f'{k};"{k}\n""{k * k}"""\n' for k in numbers)
+        (folder / "csv" / f"{part}.csv").write_text("n;square\n" + rows)
+        reads = "".join(f"@r{k}\n{'ACGT' * 5}\n+\n{'!' * 20}\n" for k in numbers)
+        (folder / "fastq" / f"{part}.fastq").write_text(reads)
+        with gzip.open(folder / "gz" / f"{part}.jsonl.gz", "wt") as file:
+            file.writelines(f'{{"n": {k}}}\n' for k in numbers)
+        with tarfile.open(folder / "tar" / f"{part}.tar", "w") as tar:
+            for k in numbers[:50]:
+                for end in ("txt", "cls"):
+                    member = tarfile.TarInfo(f"{k:05}.{end}")
+                    member.size = 5
+                    tar.addfile(member, io.BytesIO(f"{k:05}".encode()))
+    return folder
+
+
+# What Python is given, and what bshuf is.
+CASES = {
+    "lines": ("lines", {}, []),
+    "lines on disk": ("lines", {"memory": 2**20}, ["--memory", "1M"]),
+    "undone": ("lines", {"undo": True, "epoch": 3}, ["--undo", "--epoch", "3"]),
+    "csv": (
+        "csv",
+        {"records": "csv", "delimiter": ";", "header_lines": 1},
+        ["--csv=;", "--header-lines", "1"],
+    ),
+    "fastq": ("fastq", {"records": "fastq"}, ["--fastq"]),
+    "groups": ("fastq", {"records": 4}, ["--lines-per-record", "4"]),
+    "separator": ("fastq", {"records": b"!\n"}, ["--separator", r"!\n"]),
+    "tar": ("tar", {}, []),
+    "uneven tar": ("tar", {"records": "tar", "uneven": True}, ["--tar", "--uneven"]),
+    "gzip": ("gz", {}, []),
+    "gzip to zstd": ("gz", {"compress": "zstd:3"}, ["--compress", "zstd:3"]),
+    "gzip to lz4": ("gz", {"compress": "lz4"}, ["--compress", "lz4"]),
+}
+
+SHARDS = {
+    "as the inputs": ({}, []),
+    "count": ({"shards": 5}, ["--shards", "5"]),
+    "bytes": ({"shard_bytes": "1M"}, ["--shard-bytes", "1M"]),
+    "records": ({"shard_records": 70}, ["--shard-records", "70"]),
+    "split": (
+        {"split": {"train": 0.98, "valid": 1e-2, "rest": "rest"}, "shards": 2},
+        ["--split", "train=0.98,valid=0.01,rest=rest", "--shards", "2"],
+    ),
+}
+
+
+@needs_bshuf
+class TestTheProgram:
+    def run(self, *arguments):
+        done = subprocess.run([BSHUF, *map(str, arguments)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    @pytest.mark.parametrize("name", CASES)
+    def test_one_file(self, data, tmp_path, name):
+        kind, given, options = CASES[name]
+        report = bs.files.shuffle(data / kind, tmp_path / "ours", seed=42, **given)
+        self.run("--seed", 42, *options, "-o", tmp_path / "theirs", data / kind)
+        assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+        assert (report.inputs, report.shards) == (3, 1)
+        assert report.bytes == (tmp_path / "ours").stat().st_size
+
+    @pytest.mark.parametrize("shards", SHARDS)
+    @pytest.mark.parametrize("name", ["lines", "csv", "tar", "gzip", "gzip to zstd"])
+    def test_shards(self, data, tmp_path, name, shards):
+        kind, given, options = CASES[name]
+        seed = bytes(range(32))
+        report = bs.files.shuffle(
+            data / kind, output_dir=tmp_path / "ours", seed=seed, **given, **SHARDS[shards][0]
+        )
+        done = self.run("--seed", seed.hex(), "--stats", *options, *SHARDS[shards][1],
+                        "--output-dir", tmp_path / "theirs", data / kind)
+        assert contents(tmp_path / "ours") == contents(tmp_path / "theirs")
+        found = json.loads(done.stderr)
+        assert (report.records, report.bytes, report.inputs, report.shards) == (
+            found["lines"], found["bytes"], found["inputs"], found["shards"]
+        )
+        assert (report.seed, report.epoch) == (seed, 0)
+        # Either puts the other's back.
+        bs.files.shuffle(tmp_path / "theirs", tmp_path / "back", undo=True, compress="none")
+        self.run("--undo", "--compress", "none", "-o", tmp_path / "again", tmp_path / "ours")
+        assert (tmp_path / "back").read_bytes() == (tmp_path / "again").read_bytes()
+
+    @pytest.mark.parametrize("is_begun_here", [True, False])
+    def test_either_goes_on_with_the_others_run(self, data, tmp_path, is_begun_here):
+        whole, part = tmp_path / "whole", tmp_path / "part"
+        for folder in (whole, part):
+            if is_begun_here:
+                bs.files.shuffle(data / "lines", output_dir=folder, seed=1, shards=4)
+            else:
+                self.run("--seed", 1, "--shards", 4, "--output-dir", folder, data / "lines")
+        (part / "part-00002-of-00004.txt").write_bytes(b"broken")
+        if is_begun_here:
+            self.run("--resume", "--shards", 4, "--output-dir", part, data / "lines")
+        else:
+            report = bs.files.shuffle(data / "lines", output_dir=part, shards=4, resume=True)
+            assert (report.shards, report.shards_kept, report.seed) == (4, 2, 1)
+        assert contents(part) == contents(whole)
+
+
+def test_the_order_is_that_of_a_permutation(data, tmp_path):
+    bs.files.shuffle(data / "lines", tmp_path / "out", seed=42, epoch=3)
+    lines = (tmp_path / "out").read_text().split("\n")[:-1]
+    assert lines == [str(k) for k in bs.Permutation(3000, 42, 3)]
+
+
+def test_names_of_any_kind(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(data / "lines")
+    os.rename("0.txt", "-")
+    os.rename("1.txt", "--seed=1")
+    names = ["-", pathlib.Path("--seed=1"), "2.txt"]
+    report = bs.files.shuffle(names, "-out", seed=5)
+    assert (report.records, report.inputs) == (3000, 3)
+    assert pathlib.Path("-out").exists()
+
+
+def test_progress(data, tmp_path):
+    calls = []
+    bs.files.shuffle(data / "gz", tmp_path / "out", seed=1, progress=lambda *call: calls.append(call))
+    phase, done, total = calls[-1]
+    assert phase == "pass 2 of 2" and done == total == (tmp_path / "out").stat().st_size
+
+
+def test_an_error_of_progress_ends_it(data, tmp_path):
+    def fails(*_):
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        bs.files.shuffle(data / "gz", tmp_path / "out", seed=1, progress=fails)
+
+
+def long_lines(path):
+    """A file that takes some time to be shuffled in a MiB of memory."""
+    path.write_text("".join(f"{k:020}\n" for k in range(500_000)))
+
+
+def test_interrupted(tmp_path):
+    """An interrupt ends it soon, leaves whole shards, and a resumed run makes the same folder."""
+    long_lines(tmp_path / "long")
+    whole, part, temp = tmp_path / "whole", tmp_path / "part", tmp_path / "temp"
+    temp.mkdir()
+    options = {"seed": 1, "memory": "1M", "shards": 16, "compress": "gzip", "temp": temp}
+    bs.files.shuffle(tmp_path / "long", output_dir=whole, **options)
+
+    def interrupt(phase, done, total):
+        if phase == "pass 2 of 2" and done > total / 3:
+            # As a signal that comes while the shuffle runs, or, at the latest, when it is done.
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        bs.files.shuffle(tmp_path / "long", output_dir=part, progress=interrupt, **options)
+    expected = contents(whole)
+    before = contents(part, but=[".bshuf-journal", "index.json"])
+    assert before and all(expected[name] == before[name] for name in before)
+    assert not list(temp.iterdir())
+    with pytest.raises(ValueError, match="give resume to go on"):
+        bs.files.shuffle(tmp_path / "long", output_dir=part, **options)
+    report = bs.files.shuffle(tmp_path / "long", output_dir=part, resume=True, **options)
+    assert report.shards_kept == len(before)
+    assert contents(part) == expected
+
+
+def test_an_interrupted_output_stays_as_it_was(tmp_path):
+    long_lines(tmp_path / "long")
+    (tmp_path / "out").write_text("old")
+
+    def interrupt(phase, done, total):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        bs.files.shuffle(tmp_path / "long", tmp_path / "out", seed=1, memory="1M", temp=tmp_path,
+                         progress=interrupt)
+    assert contents(tmp_path, but=["long"]) == {"out": b"old"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_other_threads_run_meanwhile(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    def write():
+        with open(tmp_path / "pipe", "w") as pipe:
+            for k in range(100):
+                pipe.write(f"{k}\n")
+                pipe.flush()
+
+    # The shuffle waits for this thread, which needs the interpreter.
+    thread = threading.Thread(target=write)
+    thread.start()
+    report = bs.files.shuffle(tmp_path / "pipe", tmp_path / "out", seed=1)
+    thread.join()
+    assert report.records == 100
+
+
+def shuffled_in_a_child(folder):
+    bs.files.shuffle(folder / "data" / "gz", output_dir=folder / "child", seed=1, shards=2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_forked_child_shuffles_too(data, tmp_path):
+    bs.files.shuffle(data / "gz", output_dir=tmp_path / "parent", seed=1, shards=2)
+    child = multiprocessing.get_context("fork").Process(target=shuffled_in_a_child, args=[tmp_path])
+    child.start()
+    child.join(60)
+    alive = child.is_alive()
+    child.kill()
+    assert not alive and child.exitcode == 0
+    assert contents(tmp_path / "child") == contents(tmp_path / "parent")
+
+
+def test_errors_of_the_system(data, tmp_path):
+    with pytest.raises(FileNotFoundError) as raised:
+        bs.files.shuffle(tmp_path / "missing", tmp_path / "out")
+    assert raised.value.errno == errno.ENOENT
+    assert raised.value.filename == str(tmp_path / "missing")
+    assert "os error" not in str(raised.value)
+    with pytest.raises(FileNotFoundError) as raised:
+        bs.files.shuffle(data / "lines", tmp_path / "no" / "out")
+    assert raised.value.filename == str(tmp_path / "no" / "out")
+    with pytest.raises(OSError) as raised:
+        bs.files.shuffle(data / "lines", data)
+    assert raised.value.errno == errno.EISDIR
+    with pytest.raises(OSError) as raised:
+        bs.files.shuffle(data / "lines", output_dir=data / "lines" / "0.txt" / "out")
+    assert raised.value.errno == errno.ENOTDIR
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OSError) as raised:
+            bs.files.shuffle(data / "lines", "/dev/full")
+        assert raised.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize(
+    "given,said",
+    [
+        ({"records": "tar"}, 'is not a tar archive: shuffle it by itself, without records="tar"'),
+        ({"records": "csv", "header_lines": 9999}, "and no header of 9999"),
+        ({"records": "rows"}, "records are"),
+        ({"records": "fastq", "delimiter": ";"}, "delimiter is about"),
+        ({"records": "fastq", "uneven": True}, "uneven is about"),
+        ({"records": 0}, "invalid value '0' for records"),
+        ({"seed": -1}, "invalid value '-1' for seed"),
+        ({"seed": b"short"}, "a seed has 32 bytes, not 5"),
+        ({"memory": 5}, "for memory"),
+        ({"compress": "rar"}, "for compress"),
+        ({"undo": True}, "there is no index with a seed: give seed"),
+        ({"output_dir": "x"}, "give either output"),
+        ({"output": None}, "give either output"),
+        ({"output": None, "output_dir": "x", "shards": 2, "shard_bytes": 1 << 20},
+         "shards cannot be used with shard_bytes"),
+        ({"output": None, "output_dir": "x", "split": {"a": 0.5}}, "give one of them"),
+        ({"output": None, "output_dir": "x", "split": {"a,b": 0.5}}, "name of a split"),
+    ],
+)
+def test_options_that_make_no_sense(data, tmp_path, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=said) as raised:
+        bs.files.shuffle(data / "lines", **{"output": "out", **given})
+    assert "--" not in str(raised.value) and "\n" not in str(raised.value)
+    assert contents(tmp_path).keys() == {f"data/{name}" for name in contents(data)}
+
+
+def test_no_inputs(tmp_path):
+    with pytest.raises(ValueError, match="no inputs"):
+        bs.files.shuffle([], tmp_path / "out")
+
+
+def test_progress_by_tqdm(data, tmp_path, monkeypatch):
+    shown = io.StringIO()
+    tqdm = pytest.importorskip("tqdm")
+    monkeypatch.setattr(sys, "stderr", shown)
+    bs.files.shuffle(data / "lines", tmp_path / "out", seed=1, progress=True)
+    assert "writing" in shown.getvalue() and tqdm
