@@ -82,7 +82,7 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; [`ExchangeError::CensusDiffers`] if the bijection breaks its
+    /// As [`part`](Self::part), and [`ExchangeError::CensusDiffers`] if the bijection breaks its
     /// requirements and there are more or fewer survivors than items.
     pub fn new<B: Bijection>(p: &Permutation<B>) -> Result<Self, Error> {
         Self::from_parts(p, &Self::part(p, 0, 1)?)
@@ -94,8 +94,8 @@ impl Census {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], and [`ExchangeError::NoSuchRank`];
-    /// [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection has
-    /// a smaller domain.
+    /// [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection
+    /// has a smaller domain.
     pub fn part<B: Bijection>(
         p: &Permutation<B>,
         rank: usize,
@@ -123,7 +123,7 @@ impl Census {
     /// # Errors
     ///
     /// [`ExchangeError::CensusDiffers`] if they are not as many as the permutation has, or if they
-    /// do not add up to its length; [`Error::OutOfMemory`].
+    /// do not add up to its length; otherwise as [`part`](Self::part).
     pub fn from_parts<B: Bijection>(p: &Permutation<B>, counts: &[u64]) -> Result<Self, Error> {
         let runs = Runs::of(&Compaction::of(p)?);
         if counts.len() != runs.count {

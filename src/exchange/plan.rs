@@ -67,6 +67,8 @@ impl<'p> Exchange<'p> {
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
     /// * [`ExchangeError::RanksDiffer`] and [`ExchangeError::NoSuchRank`].
+    /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
+    ///   which is what is evaluated, has fewer points than the permutation.
     /// * [`ExchangeError::CensusDiffers`] if the census is not that of the permutation.
     /// * [`Error::OutOfMemory`].
     pub fn shuffle<B: Bijection>(

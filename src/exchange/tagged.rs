@@ -123,6 +123,8 @@ impl<'p> TaggedExchange<'p> {
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
     /// * [`ExchangeError::RanksDiffer`] and [`ExchangeError::NoSuchRank`].
+    /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
+    ///   which is what is evaluated, has fewer points than the permutation.
     /// * [`ExchangeError::CensusMissing`], and [`ExchangeError::CensusDiffers`] if it is not that
     ///   of the permutation.
     pub fn shuffle<B: Bijection>(

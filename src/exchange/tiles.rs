@@ -1,5 +1,5 @@
-//! [`Compaction`]: what ranks evaluate of a permutation, and evaluating runs of its slots, a tile at
-//! a time.
+//! [`Compaction`]: what ranks evaluate of a permutation; and evaluating runs of its slots, a tile
+//! at a time.
 
 use core::mem::MaybeUninit;
 

@@ -10,6 +10,7 @@ use super::{Permutation, SurvivorIndex};
 use crate::Error;
 use crate::Word;
 use crate::bijection::Inverse;
+use crate::bijection::hooks::EngineForm;
 use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
 use crate::engine::base::check::try_with_capacity;
 use crate::error::{Defect, GpuError, ViewError};
@@ -106,13 +107,14 @@ impl CudaWorkspace {
         if p.inverted {
             return Err(GpuError::NoSource.into());
         }
-        let source = p.bijection.device_source().ok_or(GpuError::NoSource)?;
-        let last = p.bijection.last();
+        let form = EngineForm::of(&p.bijection);
+        let source = form.device_source().ok_or(GpuError::NoSource)?;
+        let last = form.last();
         if p.slots().is_some() || (p.is_built_unasked() && p.is_listed_sooner(end)) {
             return self.write_listed(p, start..end, out);
         }
         if p.index().is_none() && start == 0 && end < p.len {
-            return self.head_without_index(p, source, out);
+            return self.head_without_index(p, source, last, out);
         }
         // The first slot that is evaluated, and the last; the survivors before, and up to the last.
         let (mut slots, mut bounds) = ([0, last], [0, p.len]);
@@ -131,8 +133,7 @@ impl CudaWorkspace {
             }
         }
         let part = Part { source, last, len: p.len, slots };
-        let is_counted = p.bijection.trusted().is_none();
-        let found = self.write_survivors(&part, start - bounds[0], is_counted, out)?;
+        let found = self.write_survivors(&part, start - bounds[0], !form.is_trusted(), out)?;
         let expected = bounds[1] - bounds[0];
         match found {
             Some(found) if found != expected => {
@@ -161,9 +162,10 @@ impl CudaWorkspace {
         &mut self,
         p: &Permutation<B>,
         source: DeviceSource,
+        last: u64,
         out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
-        let (last, count) = (p.bijection.last(), out.len() as f64);
+        let count = out.len() as f64;
         // Eight standard deviations above the mean, as a random permutation never has them.
         let survivors = count + 8.0 * count.sqrt() + 64.0;
         let mut slots = survivors / p.len as f64 * last as f64;
@@ -196,11 +198,12 @@ impl CudaWorkspace {
         if p.fills_domain() || p.index.get().is_some() {
             return Ok(());
         }
-        let Some(source) = p.bijection.device_source() else { return p.build_index() };
-        if p.is_sparse() || p.bijection.trusted().is_none() {
-            return p.build_index();
-        }
-        let (last, len) = (p.bijection.last(), p.len);
+        let form = EngineForm::of(&p.bijection);
+        let source = match form.device_source() {
+            Some(source) if form.is_trusted() && !p.is_sparse() => source,
+            _ => return p.build_index(),
+        };
+        let (last, len) = (form.last(), p.len);
         let per_block = SurvivorIndex::SLOTS_PER_BLOCK;
         let index = SurvivorIndex::from_counts(last, len, per_block, |block, counts| {
             let first = block * per_block;

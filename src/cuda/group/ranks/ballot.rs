@@ -26,8 +26,8 @@ fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
 ///
 /// # Errors
 ///
-/// [`IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) for a permutation that would panic, and
-/// [`Error::OutOfMemory`].
+/// [`IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) for a permutation that would panic,
+/// and [`Error::OutOfMemory`].
 pub(super) fn fingerprint(f: &dyn Bijection) -> Result<u64, Error> {
     let form = EngineForm::of(f);
     form.build_indexes(false)?;
