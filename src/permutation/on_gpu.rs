@@ -107,7 +107,7 @@ impl CudaWorkspace {
         if p.inverted {
             return Err(GpuError::NoSource.into());
         }
-        let form = EngineForm::of(&p.bijection);
+        let form = form(p);
         let source = form.device_source().ok_or(GpuError::NoSource)?;
         let last = form.last();
         if p.slots().is_some() || (p.is_built_unasked() && p.is_listed_sooner(end)) {
@@ -127,7 +127,8 @@ impl CudaWorkspace {
             let Some(first) = landmark(SurvivorIndex::before, start) else {
                 return self.write_listed(p, start..end, out);
             };
-            (slots[0], bounds[0]) = (first.slot, first.place);
+            // A map that is no bijection may have another domain by now.
+            (slots[0], bounds[0]) = (first.slot.min(last), first.place);
             if let Some(after) = landmark(SurvivorIndex::after, end - 1) {
                 (slots[1], bounds[1]) = (after.slot - 1, after.place);
             }
@@ -198,7 +199,7 @@ impl CudaWorkspace {
         if p.fills_domain() || p.index.get().is_some() {
             return Ok(());
         }
-        let form = EngineForm::of(&p.bijection);
+        let form = form(p);
         let source = match form.device_source() {
             Some(source) if form.is_trusted() && !p.is_sparse() => source,
             _ => return p.build_index(),
@@ -278,6 +279,15 @@ fn wrong_count(len: u64, survivors: u64) -> Error {
     // is reported.
     let actual = survivors.min(len.saturating_add(1));
     Error::NotABijection(Defect::Survivors { expected: len, actual })
+}
+
+/// What is evaluated of a permutation's bijection. A trusted form that has another domain is not:
+/// the permutation's index is of the slots of this one.
+fn form<B: Bijection>(p: &Permutation<B>) -> EngineForm<'_> {
+    match EngineForm::of(&p.bijection) {
+        form if form.last() == p.bijection.last() => form,
+        _ => EngineForm::Unchecked(&p.bijection),
+    }
 }
 
 /// The device text of a permutation whose length fills its bijection's domain.

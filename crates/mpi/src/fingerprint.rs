@@ -15,8 +15,8 @@ pub(crate) fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 /// A hash of a permutation's bijection and direction: its values at points all over the domain, and
-/// whether they are vouched for, which decides how items travel.
-/// Points at equal distances would have structure, as maps have.
+/// whether they are vouched for, which decides how items travel. Points at equal distances would
+/// have structure, as maps have.
 pub(crate) fn of_permutation<B: Bijection>(p: &Permutation<B>) -> u64 {
     let form = EngineForm::of(p.bijection());
     let last = form.last();

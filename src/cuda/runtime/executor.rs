@@ -230,12 +230,13 @@ impl Executor {
                 self.prepare(otherwise)
             }
             Err(Error::BackendUnavailable { .. }) => self.prepare(otherwise),
-            prepared => {
+            Ok(prepared) => {
                 if wanted.bytes >= self.refused {
                     self.refused = u64::MAX;
                 }
-                prepared
+                Ok(prepared)
             }
+            failed => failed,
         }
     }
 
