@@ -1,12 +1,13 @@
 //! [`Engine`]: one of the engines, chosen at run time.
 
+use crate::Bijection;
 use crate::Error;
 use crate::Word;
+use crate::bijection::hooks::EngineForm;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, passes, sealed};
 use crate::cuda::Cuda;
 use crate::engine::base::check::check_word;
-use crate::{Bijection, Trusted};
 
 /// One of the engines for slices in host memory.
 #[derive(Clone, Debug)]
@@ -128,10 +129,13 @@ impl Engine {
 /// Whether the GPU can be tried for moving `len` items. It is not for a bijection that is not
 /// trusted: the GPU would check the values of the device text, and the CPU those of the Rust code.
 fn suits(bijection: &dyn Bijection, len: usize) -> bool {
-    let has_source = |trusted: &Trusted| trusted.device_source().is_some();
+    let serves = |f: &dyn Bijection| {
+        let form = EngineForm::of(f);
+        form.is_trusted() && form.device_source().is_some()
+    };
     match passes::passes(bijection, len) {
-        Some(passes) => passes::in_order(&passes).all(|(pass, _)| has_source(pass)),
-        None => bijection.trusted().as_ref().is_some_and(has_source),
+        Some(passes) => passes::in_order(&passes).all(|(pass, _)| serves(pass)),
+        None => serves(bijection),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::tiles;
+use super::tiles::{self, Compaction};
 use crate::Bijection;
 use crate::Error;
 use crate::engine::base::check::try_with_capacity;
@@ -56,8 +56,8 @@ struct Runs {
 }
 
 impl Runs {
-    fn of<B: Bijection>(p: &Permutation<B>) -> Self {
-        let (len, last) = (p.len(), p.bijection().last());
+    fn of(p: &Compaction) -> Self {
+        let (len, last) = (p.len, p.form.last());
         let fits = |&bits: &u32| last >> bits < MOST_RUNS;
         let bits = (RUN_BITS..).find(fits).expect("all slots are a run");
         let is_dense = len == 0 || last == len - 1;
@@ -66,7 +66,7 @@ impl Runs {
     }
 
     /// The number of survivors in a run.
-    fn survivors<B: Bijection>(&self, p: &Permutation<B>, run: usize) -> u64 {
+    fn survivors(&self, p: &Compaction, run: usize) -> u64 {
         tiles::count(p, (run as u64) << self.bits, self.slots(run))
     }
 
@@ -82,7 +82,7 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; [`ExchangeError::CensusDiffers`] if the bijection breaks its
+    /// As [`part`](Self::part), and [`ExchangeError::CensusDiffers`] if the bijection breaks its
     /// requirements and there are more or fewer survivors than items.
     pub fn new<B: Bijection>(p: &Permutation<B>) -> Result<Self, Error> {
         Self::from_parts(p, &Self::part(p, 0, 1)?)
@@ -93,7 +93,9 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], and [`ExchangeError::NoSuchRank`].
+    /// [`Error::OutOfMemory`], and [`ExchangeError::NoSuchRank`];
+    /// [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection
+    /// has a smaller domain.
     pub fn part<B: Bijection>(
         p: &Permutation<B>,
         rank: usize,
@@ -102,6 +104,7 @@ impl Census {
         if rank >= ranks {
             return Err(ExchangeError::NoSuchRank { rank, ranks }.into());
         }
+        let p = &Compaction::of(p)?;
         let runs = Runs::of(p);
         let [first, end] = [rank, rank + 1].map(|rank| {
             // Below the number of runs, which fits.
@@ -120,9 +123,9 @@ impl Census {
     /// # Errors
     ///
     /// [`ExchangeError::CensusDiffers`] if they are not as many as the permutation has, or if they
-    /// do not add up to its length; [`Error::OutOfMemory`].
+    /// do not add up to its length; otherwise as [`part`](Self::part).
     pub fn from_parts<B: Bijection>(p: &Permutation<B>, counts: &[u64]) -> Result<Self, Error> {
-        let runs = Runs::of(p);
+        let runs = Runs::of(&Compaction::of(p)?);
         if counts.len() != runs.count {
             return Err(ExchangeError::CensusDiffers.into());
         }
@@ -142,7 +145,7 @@ impl Census {
     }
 
     /// Checks that this is a census of the permutation, as far as can be seen.
-    pub(super) fn check<B: Bijection>(&self, p: &Permutation<B>) -> Result<(), Error> {
+    pub(super) fn check(&self, p: &Compaction) -> Result<(), Error> {
         if self.runs == Runs::of(p) { Ok(()) } else { Err(ExchangeError::CensusDiffers.into()) }
     }
 
@@ -151,7 +154,7 @@ impl Census {
     /// # Errors
     ///
     /// [`ExchangeError::CensusDiffers`] if the bijection does not have the slots that were counted.
-    pub(super) fn slot<B: Bijection>(&self, p: &Permutation<B>, place: u64) -> Result<u64, Error> {
+    pub(super) fn slot(&self, p: &Compaction, place: u64) -> Result<u64, Error> {
         let Some(run) = self.before.partition_point(|&before| before <= place).checked_sub(1)
         else {
             return Ok(place);
@@ -159,7 +162,7 @@ impl Census {
         let mut left = (place - self.before[run]) as usize;
         let mut found = None;
         let first = (run as u64) << self.runs.bits;
-        tiles::for_each::<u64, B>(p, first, self.runs.slots(run), |first, slots, survivors| {
+        tiles::for_each::<u64>(p, first, self.runs.slots(run), |first, slots, survivors| {
             if found.is_none() {
                 match survivors.get(left) {
                     Some(&value) => found = Some((first, slots, value)),
@@ -168,7 +171,7 @@ impl Census {
             }
         });
         let (first, slots, value) = found.ok_or(ExchangeError::CensusDiffers)?;
-        let slot = p.bijection().inverse(value);
+        let slot = p.form.inverse(value);
         // A map that is no bijection may have any inverse.
         let is_there = slot.wrapping_sub(first) < slots;
         if is_there { Ok(slot) } else { Err(ExchangeError::CensusDiffers.into()) }

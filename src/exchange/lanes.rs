@@ -8,15 +8,13 @@ use rayon::prelude::*;
 use super::census::Census;
 use super::division::Owners;
 use super::rounds::Runs;
-use super::tiles;
-use crate::Bijection;
+use super::tiles::{self, Compaction};
 use crate::Error;
 use crate::Word;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::SharedPtr;
 use crate::engine::base::stream::prefetch_lines;
 use crate::error::ExchangeError;
-use crate::permutation::Permutation;
 
 /// The least number of slots in a piece.
 const PIECE_SLOTS: u64 = 1 << 16;
@@ -63,8 +61,8 @@ struct Piece {
 
 impl Lanes {
     /// The lanes of a rank's places in a division of all places, to runs of indexes.
-    pub(super) fn new<B: Bijection>(
-        p: &Permutation<B>,
+    pub(super) fn new(
+        p: &Compaction,
         census: &Census,
         places: Range<u64>,
         runs: &Runs,
@@ -89,9 +87,9 @@ impl Lanes {
             let first = first + u64::from(k) * step;
             let slots = (last - first).min(step - 1) + 1;
             let begins = if tiles::fit_u32(p) {
-                count_lanes::<u32, B>(p, first, slots, &owners, runs.bounds())
+                count_lanes::<u32>(p, first, slots, &owners, runs.bounds())
             } else {
-                count_lanes::<u64, B>(p, first, slots, &owners, runs.bounds())
+                count_lanes::<u64>(p, first, slots, &owners, runs.bounds())
             };
             // Until all are counted, these are the numbers of items.
             begins.map(|begins| Piece { first, slots, places: begins.iter().sum(), begins })
@@ -143,9 +141,9 @@ impl Lanes {
     /// # Panics
     ///
     /// If there are fewer or more places, or items in the buffer, than were counted.
-    pub(super) fn merge<T: Copy + Send + Sync, B: Bijection>(
+    pub(super) fn merge<T: Copy + Send + Sync>(
         &self,
-        p: &Permutation<B>,
+        p: &Compaction,
         buffer: &[T],
         places: &mut [T],
     ) -> Result<(), Error> {
@@ -172,9 +170,9 @@ impl Lanes {
     /// # Panics
     ///
     /// As `merge`.
-    pub(super) fn split<T: Copy + Send + Sync, B: Bijection>(
+    pub(super) fn split<T: Copy + Send + Sync>(
         &self,
-        p: &Permutation<B>,
+        p: &Compaction,
         places: &[T],
         buffer: &mut [T],
     ) -> Result<(), Error> {
@@ -205,17 +203,13 @@ impl Lanes {
     /// # Panics
     ///
     /// If there are fewer or more places than were counted.
-    pub(super) fn write_indexes<B: Bijection>(
-        &self,
-        p: &Permutation<B>,
-        out: &mut [u64],
-    ) -> Result<(), Error> {
+    pub(super) fn write_indexes(&self, p: &Compaction, out: &mut [u64]) -> Result<(), Error> {
         assert_eq!(out.len(), self.places());
         let cut = |places, count| <[u64]>::split_at_mut(places, count);
         self.for_each_piece(0..self.pieces.len(), out, &cut, &|number, places: &mut [u64]| {
             let Piece { first, slots, .. } = self.pieces[number];
             let mut written = 0;
-            tiles::for_each::<u64, B>(p, first, slots, |_, _, survivors| {
+            tiles::for_each::<u64>(p, first, slots, |_, _, survivors| {
                 let rest = places.get_mut(written..).unwrap_or_default();
                 rest.iter_mut().zip(survivors).for_each(|(place, &index)| *place = index);
                 written += survivors.len();
@@ -259,24 +253,19 @@ impl Lanes {
     ///
     /// [`ExchangeError::ItemsDiffer`] if the bijection no longer has the values that were counted.
     #[inline(always)]
-    fn visit<B: Bijection>(
-        &self,
-        p: &Permutation<B>,
-        number: usize,
-        visit: impl FnMut(usize),
-    ) -> Result<(), Error> {
+    fn visit(&self, p: &Compaction, number: usize, visit: impl FnMut(usize)) -> Result<(), Error> {
         if tiles::fit_u32(p) {
-            self.visit_with::<u32, B>(p, number, visit)
+            self.visit_with::<u32>(p, number, visit)
         } else {
-            self.visit_with::<u64, B>(p, number, visit)
+            self.visit_with::<u64>(p, number, visit)
         }
     }
 
     /// [`visit`](Self::visit), with values in words of type N.
     #[inline(always)]
-    fn visit_with<N: Word, B: Bijection>(
+    fn visit_with<N: Word>(
         &self,
-        p: &Permutation<B>,
+        p: &Compaction,
         number: usize,
         mut visit: impl FnMut(usize),
     ) -> Result<(), Error> {
@@ -289,7 +278,7 @@ impl Lanes {
         let ends = self.pieces.get(number + 1).map_or(&self.ends, |piece| &piece.begins);
         lanes.extend(piece.begins.iter().zip(ends).map(|(&next, &end)| Lane { next, end }));
         let mut visited = 0;
-        tiles::for_each::<N, B>(p, piece.first, piece.slots, |_, _, survivors| {
+        tiles::for_each::<N>(p, piece.first, piece.slots, |_, _, survivors| {
             for &value in survivors {
                 let lane = &mut lanes[owners.of(value.widen())];
                 if lane.next < lane.end {
@@ -313,8 +302,8 @@ struct Lane {
 
 /// How many of some slots' survivors belong to each run of indexes, of which `bounds` has the first
 /// of each and the number of all.
-fn count_lanes<N: Word, B: Bijection>(
-    p: &Permutation<B>,
+fn count_lanes<N: Word>(
+    p: &Compaction,
     first: u64,
     slots: u64,
     owners: &Owners,
@@ -324,7 +313,7 @@ fn count_lanes<N: Word, B: Bijection>(
     let mut counts = try_with_capacity(runs)?;
     counts.resize(runs, 0);
     if runs > FEW {
-        tiles::for_each::<N, B>(p, first, slots, |_, _, survivors| {
+        tiles::for_each::<N>(p, first, slots, |_, _, survivors| {
             for value in survivors {
                 counts[owners.of(value.widen())] += 1;
             }
@@ -332,7 +321,7 @@ fn count_lanes<N: Word, B: Bijection>(
         return Ok(counts);
     }
     // Comparisons take vectors, and finding an owner does not.
-    tiles::for_each::<N, B>(p, first, slots, |_, _, survivors| {
+    tiles::for_each::<N>(p, first, slots, |_, _, survivors| {
         let mut below = 0;
         for (count, &bound) in counts.iter_mut().zip(&bounds[1..]) {
             let is_below = |last: u64| {
@@ -351,11 +340,13 @@ fn count_lanes<N: Word, B: Bijection>(
 mod tests {
     use super::*;
     use crate::exchange::Division;
+    use crate::permutation::Permutation;
 
     #[test]
     fn words_of_either_width_give_the_same_lanes() {
         let p = Permutation::new(300_001, 1);
         let census = Census::new(&p).unwrap();
+        let p = Compaction::of(&p).unwrap();
         let indexes = Division::from_counts(&[0, 100_000, 0, 200_001, 0]).unwrap();
         let runs = Runs::new(&indexes, u64::MAX).unwrap();
         let lanes = Lanes::new(&p, &census, 1000..200_000, &runs).unwrap();
@@ -363,17 +354,17 @@ mod tests {
         let bounds = runs.bounds();
         assert!(lanes.pieces.len() > 2);
         // More runs than are compared with all values.
-        let more: Vec<u64> = bounds.iter().copied().chain([p.len(); FEW]).collect();
+        let more: Vec<u64> = bounds.iter().copied().chain([p.len; FEW]).collect();
         for (number, piece) in lanes.pieces.iter().enumerate() {
             let (first, slots) = (piece.first, piece.slots);
-            let narrow = count_lanes::<u32, _>(&p, first, slots, owners, bounds).unwrap();
-            let wide = count_lanes::<u64, _>(&p, first, slots, owners, bounds).unwrap();
-            let found = count_lanes::<u32, _>(&p, first, slots, owners, &more).unwrap();
+            let narrow = count_lanes::<u32>(&p, first, slots, owners, bounds).unwrap();
+            let wide = count_lanes::<u64>(&p, first, slots, owners, bounds).unwrap();
+            let found = count_lanes::<u32>(&p, first, slots, owners, &more).unwrap();
             assert_eq!((&narrow, &narrow[..]), (&wide, &found[..narrow.len()]));
             assert_eq!(narrow.iter().sum::<usize>(), piece.places);
             let [mut narrow, mut wide] = [Vec::new(), Vec::new()];
-            lanes.visit_with::<u32, _>(&p, number, |position| narrow.push(position)).unwrap();
-            lanes.visit_with::<u64, _>(&p, number, |position| wide.push(position)).unwrap();
+            lanes.visit_with::<u32>(&p, number, |position| narrow.push(position)).unwrap();
+            lanes.visit_with::<u64>(&p, number, |position| wide.push(position)).unwrap();
             assert_eq!(narrow, wide);
             assert_eq!(narrow.len(), piece.places);
         }

@@ -9,8 +9,10 @@ use super::division::{Division, Owners};
 use super::lanes::Lanes;
 use super::rounds::Runs;
 use super::shifted::Shifted;
+use super::tiles::Compaction;
 use crate::Bijection;
 use crate::Error;
+use crate::bijection::hooks::EngineForm;
 use crate::compact::Workspace;
 use crate::engine::base::check::try_with_capacity;
 use crate::error::ExchangeError;
@@ -40,8 +42,8 @@ const MOST_PIECES: u64 = 256;
 /// has 100 to 160 bytes for each rank and round, and 16 for each thread; and where ranks times
 /// rounds are many fewer than 2^20, also 8 bytes for each of up to 256 parts of the rank's places,
 /// at most 8 MiB.
-pub struct Exchange<'p, B> {
-    permutation: &'p Permutation<B>,
+pub struct Exchange<'p> {
+    compaction: Compaction<'p>,
     census: &'p Census,
     from: &'p Division,
     to: &'p Division,
@@ -53,7 +55,7 @@ pub struct Exchange<'p, B> {
     lanes: Lanes,
 }
 
-impl<'p, B: Bijection> Exchange<'p, B> {
+impl<'p> Exchange<'p> {
     /// The plan of a rank for a shuffle: item `p[k]` of the array moves to place `k`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards. If they differ,
@@ -65,9 +67,11 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
     /// * [`ExchangeError::RanksDiffer`] and [`ExchangeError::NoSuchRank`].
+    /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
+    ///   which is what is evaluated, has fewer points than the permutation.
     /// * [`ExchangeError::CensusDiffers`] if the census is not that of the permutation.
     /// * [`Error::OutOfMemory`].
-    pub fn shuffle(
+    pub fn shuffle<B: Bijection>(
         p: &'p Permutation<B>,
         census: &'p Census,
         from: &'p Division,
@@ -106,7 +110,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     /// assert_eq!([counts[0] + counts[1], counts[2] + counts[3]], [5, 2]);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn shuffle_in_rounds(
+    pub fn shuffle_in_rounds<B: Bijection>(
         p: &'p Permutation<B>,
         census: &'p Census,
         from: &'p Division,
@@ -125,7 +129,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle(
+    pub fn unshuffle<B: Bijection>(
         p: &'p Permutation<B>,
         census: &'p Census,
         from: &'p Division,
@@ -142,7 +146,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle_in_rounds(
+    pub fn unshuffle_in_rounds<B: Bijection>(
         p: &'p Permutation<B>,
         census: &'p Census,
         from: &'p Division,
@@ -153,7 +157,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         Self::new(p, census, [from, to], rank, most, p.is_inverted())
     }
 
-    fn new(
+    fn new<B: Bijection>(
         permutation: &'p Permutation<B>,
         census: &'p Census,
         [from, to]: [&'p Division; 2],
@@ -162,11 +166,12 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         to_slots: bool,
     ) -> Result<Self, Error> {
         check_divisions(permutation, from, to, rank)?;
-        census.check(permutation)?;
+        let compaction = Compaction::of(permutation)?;
+        census.check(&compaction)?;
         let (slots, indexes) = if to_slots { (to, from) } else { (from, to) };
         let runs = Runs::new(indexes, most)?;
-        let lanes = Lanes::new(permutation, census, slots.places(rank), &runs)?;
-        Ok(Self { permutation, census, from, to, rank, to_slots, runs, lanes })
+        let lanes = Lanes::new(&compaction, census, slots.places(rank), &runs)?;
+        Ok(Self { compaction, census, from, to, rank, to_slots, runs, lanes })
     }
 
     /// The rank whose plan this is.
@@ -188,11 +193,8 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     /// panics](crate::Trusted::panic_free). Then, once every rank has packed, nothing but a lack of
     /// memory can keep [`place`](Self::place) from putting everything where it belongs, and for a
     /// shuffle not even that; so what is received may take the place of the items.
-    ///
-    /// The exchange evaluates the bijection's own methods. One whose [trusted](Bijection::trusted)
-    /// form is another bijection than itself keeps no such promise.
     pub fn is_trusted(&self) -> bool {
-        self.permutation.bijection().trusted().is_some_and(|trusted| trusted.is_panic_free())
+        matches!(&self.compaction.form, EngineForm::Trusted(trusted) if trusted.is_panic_free())
     }
 
     /// The number of rounds, at least one. It is the same for all ranks.
@@ -230,7 +232,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     /// For each round, how many of the run's indexes belong to each rank where items are in the
     /// order of the slots.
     fn count(&self) -> Result<Vec<u64>, Error> {
-        let (p, slots) = (self.permutation, self.slots());
+        let (p, slots) = (&self.compaction, self.slots());
         let ranks = slots.ranks();
         let mut counts = try_with_capacity(ranks.saturating_mul(self.rounds()))?;
         counts.resize(ranks * self.rounds(), 0);
@@ -238,10 +240,10 @@ impl<'p, B: Bijection> Exchange<'p, B> {
             return Ok(counts);
         }
         let mut bounds = try_with_capacity(ranks + 1)?;
-        let last = p.bijection().last();
+        let last = p.form.last();
         for &place in slots.bounds() {
             // Behind the last place there may be slots, but no items.
-            let is_place = place < p.len();
+            let is_place = place < p.len;
             bounds.push(if is_place {
                 // A map that is no bijection may have another domain by now.
                 self.census.slot(p, place)?.min(last)
@@ -264,7 +266,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         owners: &Owners,
         counts: &mut [u64],
     ) -> Result<(), Error> {
-        let bijection = self.permutation.bijection();
+        let bijection = &self.compaction.form;
         let len = run.end - run.start;
         let step = (len / MOST_PIECES + 1).max(RUN as u64);
         let count = |k: u32| {
@@ -336,14 +338,14 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     pub fn write_indexes(&self, out: &mut [u64]) -> Result<(), Error> {
         let places = self.slots().places(self.rank);
         check(places.end - places.start, [out.len()])?;
-        self.lanes.write_indexes(self.permutation, out)
+        self.lanes.write_indexes(&self.compaction, out)
     }
 
     /// The rank's runs that are not empty: where each lies in the rank's items, and the bijection
     /// whose survivors are its items, numbered from 0.
-    fn own_runs(&self) -> impl Iterator<Item = (Range<usize>, Shifted<&'p B>)> + '_ {
+    fn own_runs(&self) -> impl Iterator<Item = (Range<usize>, Shifted<&dyn Bijection>)> + '_ {
         let first = self.index_places().start;
-        let bijection = self.permutation.bijection();
+        let bijection = &*self.compaction.form;
         self.runs.of_rank(self.rank).filter(|run| !run.is_empty()).map(move |run| {
             // There are as many items in memory.
             let items = (run.start - first) as usize..(run.end - first) as usize;
@@ -375,7 +377,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
                 workspace.shuffle_into(&own, &items[run.clone()], &mut out[run])
             })
         } else {
-            self.lanes.split(self.permutation, items, out)
+            self.lanes.split(&self.compaction, items, out)
         }
     }
 
@@ -413,7 +415,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         if self.to_slots {
             self.order_by_index(workspace, packed, items)
         } else {
-            self.lanes.merge(self.permutation, packed, items)
+            self.lanes.merge(&self.compaction, packed, items)
         }
     }
 
@@ -435,7 +437,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         let places = self.target_places();
         check(places.end - places.start, [received.len(), out.len()])?;
         if self.to_slots {
-            self.lanes.merge(self.permutation, received, out)
+            self.lanes.merge(&self.compaction, received, out)
         } else {
             self.order_by_index(workspace, received, out)
         }
@@ -487,7 +489,7 @@ pub(super) fn check<const N: usize>(expected: u64, actual: [usize; N]) -> Result
     }
 }
 
-impl<B> core::fmt::Debug for Exchange<'_, B> {
+impl core::fmt::Debug for Exchange<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { from, to, rank, .. } = self;
         f.debug_struct("Exchange").field("rank", rank).field("from", from).field("to", to).finish()

@@ -8,7 +8,9 @@ use super::delivery::Sorted;
 use super::division::Division;
 use super::plan::{check, check_divisions};
 use super::shifted::Shifted;
+use super::tiles::Compaction;
 use crate::Error;
+use crate::bijection::hooks::EngineForm;
 use crate::compact::{Key, Shape, Sizes, Workspace, bucket_count, fits, shape_of};
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
@@ -95,25 +97,23 @@ const FEWEST: u64 = 512;
 ///     }
 /// }
 /// assert_eq!(shards.concat(), p.apply(&items)?);
-/// # fn shard_len<B: Bijection>(plan: &TaggedExchange<B>) -> usize {
+/// # fn shard_len(plan: &TaggedExchange) -> usize {
 /// #     (plan.target_places().end - plan.target_places().start) as usize
 /// # }
 /// # Ok::<(), Error>(())
 /// ```
-pub struct TaggedExchange<'p, B> {
-    permutation: &'p Permutation<B>,
+pub struct TaggedExchange<'p> {
+    form: EngineForm<'p>,
     from: &'p Division,
     to: &'p Division,
     rank: usize,
     /// What decides an item's bucket.
     key: Key,
-    /// The last slot of the domain that the bijection had when the plan was made.
-    last_slot: u64,
     /// The last point that a bucket has, or `None` if there would be too many buckets.
     last: Option<u64>,
 }
 
-impl<'p, B: Bijection> TaggedExchange<'p, B> {
+impl<'p> TaggedExchange<'p> {
     /// The plan of a rank for a shuffle: item `p[k]` of the array moves to place `k`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards. The census is
@@ -123,9 +123,11 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
     /// * [`ExchangeError::RanksDiffer`] and [`ExchangeError::NoSuchRank`].
+    /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
+    ///   which is what is evaluated, has fewer points than the permutation.
     /// * [`ExchangeError::CensusMissing`], and [`ExchangeError::CensusDiffers`] if it is not that
     ///   of the permutation.
-    pub fn shuffle(
+    pub fn shuffle<B: Bijection>(
         p: &'p Permutation<B>,
         census: Option<&Census>,
         from: &'p Division,
@@ -144,7 +146,7 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle(
+    pub fn unshuffle<B: Bijection>(
         p: &'p Permutation<B>,
         census: Option<&Census>,
         from: &'p Division,
@@ -154,7 +156,7 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
         Self::new(p, census, from, to, rank, p.is_inverted())
     }
 
-    fn new(
+    fn new<B: Bijection>(
         permutation: &'p Permutation<B>,
         census: Option<&Census>,
         from: &'p Division,
@@ -163,13 +165,14 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
         to_slots: bool,
     ) -> Result<Self, Error> {
         check_divisions(permutation, from, to, rank)?;
-        let (len, last) = (permutation.len(), permutation.bijection().last());
+        let compaction = Compaction::of(permutation)?;
+        let (len, last) = (compaction.len, compaction.form.last());
         let points = if to_slots { last } else { len.saturating_sub(1) };
         // The tags are of 16 bits, of slots and indexes that fit 32.
         let narrow = last <= u64::from(u32::MAX);
         let serves = bucket_count(points).is_some_and(|buckets| {
             let fewest = FEWEST.saturating_mul(buckets as u64).saturating_mul(from.ranks() as u64);
-            narrow && len >= fewest && vouched(permutation, last).is_some()
+            narrow && len >= fewest && compaction.form.is_trusted()
         });
         let last_point = serves.then_some(points);
         let places = from.places(rank);
@@ -177,15 +180,15 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
             Key::Slot
         } else {
             let census = census.ok_or(ExchangeError::CensusMissing)?;
-            census.check(permutation)?;
-            let first = census.slot(permutation, places.start)?;
-            let last = census.slot(permutation, places.end - 1)?;
+            census.check(&compaction)?;
+            let first = census.slot(&compaction, places.start)?;
+            let last = census.slot(&compaction, places.end - 1)?;
             if last < first {
                 return Err(ExchangeError::CensusDiffers.into());
             }
             Key::Index { first, last, len }
         };
-        Ok(Self { permutation, from, to, rank, key, last_slot: last, last: last_point })
+        Ok(Self { form: compaction.form, from, to, rank, key, last: last_point })
     }
 
     /// Whether it serves items of a type. It is the same for all ranks.
@@ -278,8 +281,6 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
     ///
     /// * [`Error::LengthMismatch`] if there are not as many items as
     ///   [`source_places`](Self::source_places).
-    /// * [`ExchangeError::ItemsDiffer`] if the [trusted](Bijection::trusted) form of the bijection
-    ///   no longer has the domain that it had when the plan was made.
     /// * [`Error::OutOfMemory`].
     ///
     /// # Panics
@@ -294,9 +295,9 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
         check(places.end - places.start, [items.len()])?;
         assert!(fits::<T>(), "an item has between 1 and 64 bytes");
         let last = self.last.expect("another exchange serves this permutation");
-        // A bijection may vouch for this domain once, and then for another one or for none.
-        let trusted =
-            vouched(self.permutation, self.last_slot).ok_or(ExchangeError::ItemsDiffer)?;
+        let EngineForm::Trusted(trusted) = &self.form else {
+            unreachable!("it serves trusted bijections only")
+        };
         let shifted;
         let f = match self.key {
             Key::Slot => {
@@ -305,14 +306,14 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
                 shifted = Trusted::from_owned(Shifted::new(trusted, by));
                 &shifted
             }
-            Key::Index { .. } => &trusted,
+            Key::Index { .. } => trusted,
         };
         let outbox = workspace.sort_to_send(f, self.key, last, items)?;
         Ok(outbox.map(|outbox| Sorted::new(outbox, self.to, self.rank)))
     }
 }
 
-impl<B> fmt::Debug for TaggedExchange<'_, B> {
+impl fmt::Debug for TaggedExchange<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, rank, .. } = self;
         f.debug_struct("TaggedExchange")
@@ -321,10 +322,4 @@ impl<B> fmt::Debug for TaggedExchange<'_, B> {
             .field("to", to)
             .finish_non_exhaustive()
     }
-}
-
-/// The trusted form of a permutation's bijection, if its domain ends at `last`. The bijection's own
-/// `last` promises nothing of the trusted form's.
-fn vouched<B: Bijection>(permutation: &Permutation<B>, last: u64) -> Option<Trusted<'_>> {
-    permutation.bijection().trusted().filter(|trusted| trusted.last() == last)
 }

@@ -13,8 +13,8 @@ use crate::permutation::Permutation;
 use crate::{Bijection, FromSeed};
 
 /// Makes an exchange, and returns what each rank holds afterwards, one after the other.
-fn exchange<B: Bijection, T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(
-    plans: &[Exchange<B>],
+fn exchange<T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(
+    plans: &[Exchange],
     items: &[T],
 ) -> Result<Vec<T>, Error> {
     let mut workspace = Workspace::new();

@@ -10,6 +10,7 @@ use super::{Permutation, SurvivorIndex};
 use crate::Error;
 use crate::Word;
 use crate::bijection::Inverse;
+use crate::bijection::hooks::EngineForm;
 use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
 use crate::engine::base::check::try_with_capacity;
 use crate::error::{Defect, GpuError, ViewError};
@@ -106,13 +107,14 @@ impl CudaWorkspace {
         if p.inverted {
             return Err(GpuError::NoSource.into());
         }
-        let source = p.bijection.device_source().ok_or(GpuError::NoSource)?;
-        let last = p.bijection.last();
+        let form = form(p);
+        let source = form.device_source().ok_or(GpuError::NoSource)?;
+        let last = form.last();
         if p.slots().is_some() || (p.is_built_unasked() && p.is_listed_sooner(end)) {
             return self.write_listed(p, start..end, out);
         }
         if p.index().is_none() && start == 0 && end < p.len {
-            return self.head_without_index(p, source, out);
+            return self.head_without_index(p, source, last, out);
         }
         // The first slot that is evaluated, and the last; the survivors before, and up to the last.
         let (mut slots, mut bounds) = ([0, last], [0, p.len]);
@@ -125,14 +127,14 @@ impl CudaWorkspace {
             let Some(first) = landmark(SurvivorIndex::before, start) else {
                 return self.write_listed(p, start..end, out);
             };
-            (slots[0], bounds[0]) = (first.slot, first.place);
+            // A map that is no bijection may have another domain by now.
+            (slots[0], bounds[0]) = (first.slot.min(last), first.place);
             if let Some(after) = landmark(SurvivorIndex::after, end - 1) {
                 (slots[1], bounds[1]) = (after.slot - 1, after.place);
             }
         }
         let part = Part { source, last, len: p.len, slots };
-        let is_counted = p.bijection.trusted().is_none();
-        let found = self.write_survivors(&part, start - bounds[0], is_counted, out)?;
+        let found = self.write_survivors(&part, start - bounds[0], !form.is_trusted(), out)?;
         let expected = bounds[1] - bounds[0];
         match found {
             Some(found) if found != expected => {
@@ -161,9 +163,10 @@ impl CudaWorkspace {
         &mut self,
         p: &Permutation<B>,
         source: DeviceSource,
+        last: u64,
         out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
-        let (last, count) = (p.bijection.last(), out.len() as f64);
+        let count = out.len() as f64;
         // Eight standard deviations above the mean, as a random permutation never has them.
         let survivors = count + 8.0 * count.sqrt() + 64.0;
         let mut slots = survivors / p.len as f64 * last as f64;
@@ -196,11 +199,12 @@ impl CudaWorkspace {
         if p.fills_domain() || p.index.get().is_some() {
             return Ok(());
         }
-        let Some(source) = p.bijection.device_source() else { return p.build_index() };
-        if p.is_sparse() || p.bijection.trusted().is_none() {
-            return p.build_index();
-        }
-        let (last, len) = (p.bijection.last(), p.len);
+        let form = form(p);
+        let source = match form.device_source() {
+            Some(source) if form.is_trusted() && !p.is_sparse() => source,
+            _ => return p.build_index(),
+        };
+        let (last, len) = (form.last(), p.len);
         let per_block = SurvivorIndex::SLOTS_PER_BLOCK;
         let index = SurvivorIndex::from_counts(last, len, per_block, |block, counts| {
             let first = block * per_block;
@@ -275,6 +279,15 @@ fn wrong_count(len: u64, survivors: u64) -> Error {
     // is reported.
     let actual = survivors.min(len.saturating_add(1));
     Error::NotABijection(Defect::Survivors { expected: len, actual })
+}
+
+/// What is evaluated of a permutation's bijection. A trusted form that has another domain is not:
+/// the permutation's index is of the slots of this one.
+fn form<B: Bijection>(p: &Permutation<B>) -> EngineForm<'_> {
+    match EngineForm::of(&p.bijection) {
+        form if form.last() == p.bijection.last() => form,
+        _ => EngineForm::Unchecked(&p.bijection),
+    }
 }
 
 /// The device text of a permutation whose length fills its bijection's domain.

@@ -63,9 +63,9 @@ fn check<T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(
 }
 
 /// What all ranks hold after an exchange, of which the counts are those that each side knows alone.
-fn exchange<'p, T: Copy + Send + Sync, B: Bijection + 'p>(
+fn exchange<'p, T: Copy + Send + Sync>(
     items: &[T],
-    plan: impl Fn(usize) -> Exchange<'p, B>,
+    plan: impl Fn(usize) -> Exchange<'p>,
     ranks: usize,
 ) -> Result<Vec<T>, TestCaseError> {
     let mut workspace = Workspace::new();

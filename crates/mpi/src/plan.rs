@@ -57,9 +57,9 @@ pub struct Plan<'a, B> {
     pub(crate) workspace: &'a mut Workspace,
     pub(crate) columns: &'a mut Vec<Box<dyn Any>>,
     /// The exchanges that were asked for so far: to shuffle, and to undo it.
-    pub(crate) exchanges: [Option<Exchange<'a, B>>; 2],
-    /// The same, with tags.
-    pub(crate) tagged: [Option<TaggedExchange<'a, B>>; 2],
+    pub(crate) exchanges: [Option<Exchange<'a>>; 2],
+    /// The same, with tags, and whether they serve on all ranks.
+    pub(crate) tagged: [Option<(TaggedExchange<'a>, bool)>; 2],
     /// The most items of a round, for items of some size.
     pub(crate) round: Option<Round>,
     /// Known from the first exchange in these rounds on.

@@ -29,14 +29,14 @@ impl<'a, B: Bijection> Plan<'a, B> {
         if !self.has_tags || self.largest > self.limit {
             return Ok(false);
         }
-        let exchange = match self.tagged[direction as usize].take() {
-            Some(exchange) => exchange,
+        let (exchange, serve) = match self.tagged[direction as usize].take() {
+            Some(both) => both,
             None => self.tagged_exchange(direction)?,
         };
-        let mut serves = Serves { exchange: &exchange, all: true };
+        let mut serves = Serves { exchange: &exchange, all: serve };
         let Ok(()) = arrays.visit(&mut serves);
         if !serves.all || !self.has_memory_for(&exchange, arrays)? {
-            self.tagged[direction as usize] = Some(exchange);
+            self.tagged[direction as usize] = Some((exchange, serve));
             return Ok(false);
         }
         let chunks = self.chunks();
@@ -48,7 +48,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
             Err(Stop::Overflow) => false,
             Err(Stop::Error(error)) => return Err(error),
         };
-        self.tagged[direction as usize] = Some(exchange);
+        self.tagged[direction as usize] = Some((exchange, serve));
         // A permutation that is nothing like random is not tried again.
         self.has_tags = moved;
         Ok(moved)
@@ -57,7 +57,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
     /// Whether every rank's working memory for an exchange of these arrays keeps to the limit.
     fn has_memory_for(
         &self,
-        exchange: &TaggedExchange<'a, B>,
+        exchange: &TaggedExchange<'a>,
         arrays: &mut impl Arrays,
     ) -> Result<bool, MpiShuffleError> {
         let Some(limit) = self.memory else { return Ok(true) };
@@ -78,18 +78,24 @@ impl<'a, B: Bijection> Plan<'a, B> {
         }
     }
 
+    /// Makes an exchange with tags, and finds out whether they serve on all ranks: a bijection may
+    /// be trusted on some of them only.
     fn tagged_exchange(
         &mut self,
         direction: Direction,
-    ) -> Result<TaggedExchange<'a, B>, MpiShuffleError> {
+    ) -> Result<(TaggedExchange<'a>, bool), MpiShuffleError> {
         let to_slots = (direction == Direction::Shuffle) != self.p.is_inverted();
         let census = if to_slots { None } else { Some(self.census()?) };
         let Self { p, group, before, after, .. } = *self;
         let rank = group.rank();
-        group.agree(Step::Tags, || match direction {
+        let exchange = group.agree(Step::Tags, || match direction {
             Direction::Shuffle => TaggedExchange::shuffle(p, census, before, after, rank),
             Direction::Unshuffle => TaggedExchange::unshuffle(p, census, after, before, rank),
-        })
+        })?;
+        // Bytes are served wherever any items are.
+        let mut serve = [u64::from(exchange.serves::<u8>())];
+        group.reduce_min(&mut serve)?;
+        Ok((exchange, serve == [1]))
     }
 }
 
@@ -104,7 +110,7 @@ enum Chunks {
 
 impl Chunks {
     /// The number for items of a type, if all ranks' buckets have these shapes.
-    fn count<T>(self, exchange: &TaggedExchange<impl Bijection>, shapes: &[[u64; 2]]) -> usize {
+    fn count<T>(self, exchange: &TaggedExchange, shapes: &[[u64; 2]]) -> usize {
         match self {
             Self::Some(chunks) => chunks,
             Self::ForMemory(bytes) => exchange.chunks::<T>(shapes, bytes),
@@ -113,12 +119,12 @@ impl Chunks {
 }
 
 /// Finds out whether tags serve all arrays.
-struct Serves<'a, 'p, B> {
-    exchange: &'a TaggedExchange<'p, B>,
+struct Serves<'a, 'p> {
+    exchange: &'a TaggedExchange<'p>,
     all: bool,
 }
 
-impl<B: Bijection> Visit for Serves<'_, '_, B> {
+impl Visit for Serves<'_, '_> {
     type Error = Infallible;
 
     fn visit<T: Pod + Send + Sync>(&mut self, _: usize, _: &mut Vec<T>) -> Result<(), Infallible> {
@@ -128,14 +134,14 @@ impl<B: Bijection> Visit for Serves<'_, '_, B> {
 }
 
 /// Finds out how much working memory the largest array takes on this rank.
-struct Needs<'a, 'p, B> {
-    exchange: &'a TaggedExchange<'p, B>,
+struct Needs<'a, 'p> {
+    exchange: &'a TaggedExchange<'p>,
     group: &'a Group,
     chunks: Chunks,
     most: u64,
 }
 
-impl<B: Bijection> Visit for Needs<'_, '_, B> {
+impl Visit for Needs<'_, '_> {
     type Error = MpiShuffleError;
 
     fn visit<T: Pod + Send + Sync>(
@@ -167,8 +173,8 @@ impl From<MpiShuffleError> for Stop {
 }
 
 /// Moves each array to a buffer. The array itself stays as it is.
-struct Shuffle<'a, 'p, B> {
-    exchange: &'a TaggedExchange<'p, B>,
+struct Shuffle<'a, 'p> {
+    exchange: &'a TaggedExchange<'p>,
     group: &'a Group,
     chunks: Chunks,
     workspace: &'a mut Workspace,
@@ -176,7 +182,7 @@ struct Shuffle<'a, 'p, B> {
     times: &'a mut Times,
 }
 
-impl<B: Bijection> Visit for Shuffle<'_, '_, B> {
+impl Visit for Shuffle<'_, '_> {
     type Error = Stop;
 
     fn visit<T: Pod + Send + Sync>(

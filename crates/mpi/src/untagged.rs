@@ -6,7 +6,9 @@
 //! of memory to undo a shuffle can bring about, all of them are sent back.
 
 use core::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use bijective_shuffle::bijection::hooks::EngineForm;
 use bijective_shuffle::exchange::{Exchange, items_of_round};
 use bijective_shuffle::{Bijection, Error, Workspace};
 use bytemuck::Pod;
@@ -71,17 +73,19 @@ impl<B: Bijection> Plan<'_, B> {
         let mut deliver = Deliver { group, columns, counts: counts_of, lengths, limit, replaces };
         arrays.visit(&mut deliver)?;
         times.exchange = clock.lap();
-        let placed = group.agree(Step::Place, || {
+        let place = || {
             let length = lengths[1];
             arrays.visit(&mut Place { exchange, workspace, columns, length, replaces })
-        });
-        if placed.is_err() && replaces {
+        };
+        // A rank that panics takes part in what the others do next, before it goes on panicking.
+        let placed = catch_unwind(AssertUnwindSafe(|| group.agree(Step::Place, place)));
+        if !matches!(placed, Ok(Ok(()))) && replaces {
             arrays.visit(&mut Return { group, columns, counts: counts_of, lengths, limit })?;
             group.agree(Step::Restore, || {
                 arrays.visit(&mut Restore { exchange, workspace, columns, length: lengths[0] })
             })?;
         }
-        placed?;
+        placed.unwrap_or_else(|panic| resume_unwind(panic))?;
         let Ok(()) = arrays.visit(&mut Commit { columns });
         times.place = clock.lap();
         Ok(())
@@ -114,7 +118,7 @@ impl<B: Bijection> Plan<'_, B> {
         let memory = self.memory.unwrap_or(Spread::DEFAULT_MEMORY);
         let mine = self.group.agree(Step::Rounds, || {
             // Otherwise every round would evaluate the whole domain.
-            let is_trusted = self.p.bijection().trusted().is_some();
+            let is_trusted = EngineForm::of(self.p.bijection()).is_trusted();
             Ok(if is_trusted { items_of_round(memory, item as usize) } else { u64::MAX })
         })?;
         // Their numbers of threads may differ.
@@ -205,8 +209,8 @@ impl Known {
 }
 
 /// Packs each array for sending, and makes room for what will be received.
-struct Pack<'a, 'p, B> {
-    exchange: &'a Exchange<'p, B>,
+struct Pack<'a, 'p> {
+    exchange: &'a Exchange<'p>,
     workspace: &'a mut Workspace,
     columns: &'a mut Vec<Box<dyn Any>>,
     /// The numbers of items sent and received.
@@ -215,7 +219,7 @@ struct Pack<'a, 'p, B> {
     replaces: bool,
 }
 
-impl<B: Bijection> Visit for Pack<'_, '_, B> {
+impl Visit for Pack<'_, '_> {
     type Error = Error;
 
     fn visit<T: Pod + Send + Sync>(
@@ -271,8 +275,8 @@ impl Visit for Deliver<'_> {
 }
 
 /// Puts each array's received items at their places, in a buffer.
-struct Place<'a, 'p, B> {
-    exchange: &'a Exchange<'p, B>,
+struct Place<'a, 'p> {
+    exchange: &'a Exchange<'p>,
     workspace: &'a mut Workspace,
     columns: &'a mut Vec<Box<dyn Any>>,
     /// The number of items received.
@@ -281,7 +285,7 @@ struct Place<'a, 'p, B> {
     replaces: bool,
 }
 
-impl<B: Bijection> Visit for Place<'_, '_, B> {
+impl Visit for Place<'_, '_> {
     type Error = Error;
 
     fn visit<T: Pod + Send + Sync>(
@@ -326,15 +330,15 @@ impl Visit for Return<'_> {
 }
 
 /// Puts each array's items, which have been sent back, where they were.
-struct Restore<'a, 'p, B> {
-    exchange: &'a Exchange<'p, B>,
+struct Restore<'a, 'p> {
+    exchange: &'a Exchange<'p>,
     workspace: &'a mut Workspace,
     columns: &'a mut Vec<Box<dyn Any>>,
     /// The number of items.
     length: u64,
 }
 
-impl<B: Bijection> Visit for Restore<'_, '_, B> {
+impl Visit for Restore<'_, '_> {
     type Error = Error;
 
     fn visit<T: Pod + Send + Sync>(

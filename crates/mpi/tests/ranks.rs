@@ -19,7 +19,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A test that all ranks run together.
 type Test = fn(&SimpleCommunicator);
 
-const TESTS: [(&str, Test); 21] = [
+const TESTS: [(&str, Test); 23] = [
     ("every family, length and division gives the permutation", orders::every_order),
     ("the inverse of a permutation", orders::inverses),
     ("a permutation that is not random", orders::counters),
@@ -33,9 +33,11 @@ const TESTS: [(&str, Test); 21] = [
     ("the free functions", orders::free_functions),
     ("a part of the processes, in another order", orders::other_communicators),
     ("ranks that disagree", disagreements::of_arguments),
+    ("ranks that trust and that do not", disagreements::of_trust),
     ("ranks that call different functions", disagreements::of_calls),
     ("a rank with a wrong array", failures::wrong_arrays),
     ("a bijection that lies or panics", failures::hostile_bijections),
+    ("a bijection that panics late", failures::a_late_panic),
     ("two items of one slot", failures::two_items_of_a_slot),
     ("arrays and permutations of other lengths", failures::other_lengths),
     ("memory keeps to its limit", memory::limits),

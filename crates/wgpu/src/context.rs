@@ -13,8 +13,8 @@ pub(crate) struct Context {
     pub(crate) queue: wgpu::Queue,
     pub(crate) limits: wgpu::Limits,
     pub(crate) tuning: Tuning,
-    /// By their texts, which are all that they depend on.
-    kernels: Mutex<HashMap<String, wgpu::ComputePipeline>>,
+    /// By their texts: those that stay fully checked, and those of the crate.
+    kernels: Mutex<[HashMap<String, wgpu::ComputePipeline>; 2]>,
     /// Why the device was lost, once it is.
     lost: Arc<Mutex<Option<String>>>,
 }
@@ -101,6 +101,7 @@ impl Context {
     /// The compiled form of a text. Those of users stay fully checked.
     fn kernel(&self, text: &str, is_own: bool) -> Result<wgpu::ComputePipeline, WgpuError> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernels = &mut kernels[usize::from(is_own)];
         if let Some(kernel) = kernels.get(text) {
             return Ok(kernel.clone());
         }
@@ -218,4 +219,22 @@ pub(crate) struct Params<'a> {
     /// What kernels of the partitioned strategy need beside.
     pub(crate) sizes: [u32; 4],
     pub(crate) keys: &'a [[u32; 4]],
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::shader;
+    use crate::tests::gpu;
+
+    /// A bijection that is not trusted may have the text of one that is.
+    #[test]
+    fn a_text_of_the_crate_is_another_kernel_as_a_users() {
+        let Some(gpu) = gpu() else { return };
+        let context = gpu.context();
+        let text = shader::check(&context.tuning);
+        let kernel = |is_own| context.kernel(&text, is_own).expect("it compiles");
+        assert!(kernel(true) != kernel(false));
+        assert!(kernel(true) == kernel(true));
+        assert!(kernel(false) == kernel(false));
+    }
 }

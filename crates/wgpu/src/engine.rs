@@ -166,8 +166,8 @@ impl Wgpu {
             return Ok(());
         }
         let source = bijection.as_wgsl()?;
-        let mut workspace = self.workspace();
-        let indexes = self.checked_indexes(&mut workspace, Job::new(&source, len), Move::Gather)?;
+        let job = Job::new(&source, len)?;
+        let indexes = self.checked_indexes(&mut self.workspace(), job, Move::Gather)?;
         self.read(&indexes, bytes_of(len, 4), |bytes| {
             let (words, _) = bytes.as_chunks();
             for (out, &word) in out.iter_mut().zip(words) {
@@ -185,7 +185,7 @@ impl Wgpu {
     pub fn verify(&self, source: &WgslSource, len: u64) -> Result<(), WgpuError> {
         let len = checked_length(source, len)?;
         if len > 0 {
-            let job = Job::new(source, len);
+            let job = Job::new(source, len)?;
             self.checked_indexes(&mut self.workspace(), job, Move::Gather)?;
         }
         Ok(())
@@ -202,7 +202,7 @@ impl Wgpu {
             return Ok(());
         }
         let source = bijection.as_wgsl()?;
-        let job = Job::new(&source, len);
+        let job = Job::new(&source, len)?;
         let item_bytes = u32::try_from(size_of::<T>()).unwrap_or(u32::MAX);
         let bytes = bytes_of(len, item_bytes);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
@@ -220,7 +220,7 @@ impl Wgpu {
         match indexes {
             None => workspace.record_items(&mut encoder, job, what, item_bytes, source, target)?,
             Some(indexes) => {
-                let indexes = whole_of(&indexes, 0);
+                let indexes = whole_of(&indexes, bytes_of(len, 4));
                 workspace.record_take(&mut encoder, len, item_bytes, indexes, source, target)?;
             }
         }

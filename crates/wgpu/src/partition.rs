@@ -57,7 +57,6 @@ impl Partitioning {
     /// The sizes for a job; `None` if another strategy is faster, or this one does not apply.
     pub(crate) fn new(context: &Context, job: Job<'_>, what: Move, units: Units) -> Option<Self> {
         let (source, tuning) = (job.source(), &context.tuning);
-        let is_back = what == Move::Scatter;
         let bytes = u64::from(job.len()) * u64::from(4 * units.words);
         // With fewer than one item for every eight points most of the evaluations would be in vain.
         let is_sparse = job.len() <= source.last() / 8;
@@ -65,8 +64,7 @@ impl Partitioning {
             return None;
         }
         let shape = tuning.shape(source.last());
-        let last = if is_back { job.len() - 1 } else { source.last() };
-        let plan = Self::with(&shape, &context.limits, what, units, job.len(), last)?;
+        let plan = Self::with(&shape, &context.limits, what, units, job.len(), source.last())?;
         let limits = &context.limits;
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let fits = |words: u32| {
@@ -79,7 +77,7 @@ impl Partitioning {
         fits(units.words).then_some(Self { is_paired, ..plan })
     }
 
-    /// The sizes for `len` items whose keys are at most `last`.
+    /// The sizes for `len` items of a domain that ends at `last`.
     fn with(
         shape: &Shape,
         limits: &wgpu::Limits,
@@ -89,6 +87,8 @@ impl Partitioning {
         last: u32,
     ) -> Option<Self> {
         let threads = shape.threads.min(limits.max_compute_invocations_per_workgroup);
+        // A power of two consists of whole rows and subgroups, over which kernels add up.
+        let threads = 1 << threads.min(limits.max_compute_workgroup_size_x).checked_ilog2()?;
         // Words of the workgroup's memory, without those of a sum over the workgroup.
         let words = (limits.max_compute_workgroup_storage_size / 4).saturating_sub(2 * threads);
         // A record of a pass is a key and an item, and a bin has three words. Where there are gaps,
@@ -97,9 +97,16 @@ impl Partitioning {
             |fixed: u32, record: u32| words.saturating_sub(fixed * threads) / threads / record;
         let records = shape.records.min(each(3, 1 + units.words));
         let room = shape.room.min(each(2, units.words));
-        if records == 0 {
+        let pass = Tile { threads, each: records };
+        // Where not every slot survives, the first pass of an un-shuffle goes through the slots.
+        // It counts them in words, the last tile's missing ones too.
+        let is_back = what == Move::Scatter;
+        let counted = if is_back && last != len - 1 { u64::from(last) + 1 } else { len.into() };
+        if records == 0 || counted.next_multiple_of(pass.len().into()) > 1 << 32 {
             return None;
         }
+        // The keys are slots or, on the way back, indexes.
+        let last = if is_back { len - 1 } else { last };
         let points = u64::from(last) + 1;
         let is_dense = u64::from(len) == points;
         let capacity = |bits: u32| {
@@ -127,7 +134,7 @@ impl Partitioning {
         };
         // As many records for each thread as the fullest bucket has.
         let room = if is_dense { (1_u32 << bucket_bits).div_ceil(threads) } else { room };
-        let [pass, room] = [records, room].map(|each| Tile { threads, each });
+        let room = Tile { threads, each: room };
         Some(Self { what, units, is_dense, is_paired: false, pass, room, first, second })
     }
 
@@ -317,12 +324,18 @@ mod tests {
     #[test]
     fn sizes_fit_every_device() {
         let portable = wgpu::Limits::default();
+        let narrow =
+            wgpu::Limits { max_compute_invocations_per_workgroup: 1024, ..portable.clone() };
         let large = wgpu::Limits {
-            max_compute_invocations_per_workgroup: 1024,
+            max_compute_workgroup_size_x: 1024,
             max_compute_workgroup_storage_size: 48 << 10,
-            ..portable.clone()
+            ..narrow.clone()
         };
-        for (limits, words) in [(&portable, 1), (&large, 1), (&large, 2), (&large, 4)] {
+        // No power of two, and more threads than fit a row.
+        let odd = wgpu::Limits { max_compute_invocations_per_workgroup: 500, ..portable.clone() };
+        let devices =
+            [(&portable, 1), (&odd, 1), (&narrow, 1), (&large, 1), (&large, 2), (&large, 4)];
+        for (limits, words) in devices {
             for width in 10..29 {
                 for len in [1_u32 << width, (1 << width) + 1, (1 << width) + (1 << (width - 1))] {
                     let last = len.next_power_of_two() - 1;
@@ -343,6 +356,8 @@ mod tests {
                         1 << (first.shift - second.shift) <= pass.threads
                     }));
                     assert!(pass.threads <= limits.max_compute_invocations_per_workgroup);
+                    assert!(pass.threads <= limits.max_compute_workgroup_size_x);
+                    assert!(pass.threads.is_power_of_two() && room.threads == pass.threads);
                     let most = limits.max_compute_workgroup_storage_size / 4;
                     let pass_words = pass.len() * (1 + words) + 3 * pass.threads;
                     assert!(pass_words + 2 * pass.threads <= most, "{plan:?}");
@@ -358,5 +373,38 @@ mod tests {
             .unwrap();
         assert_eq!(plan.first, Level { shift: 19, buckets: 128, capacity: 1 << 19 });
         assert_eq!(plan.second, Some(Level { shift: 12, buckets: 1 << 14, capacity: 1 << 12 }));
+    }
+
+    /// Slots are numbered in words, those of the last tile too that the domain does not have.
+    #[test]
+    fn slots_of_a_pass_can_be_numbered() {
+        let limits = wgpu::Limits {
+            max_compute_invocations_per_workgroup: 1024,
+            max_compute_workgroup_size_x: 1024,
+            max_compute_workgroup_storage_size: 32 << 10,
+            ..Default::default()
+        };
+        // A tile of 2560 slots does not divide 2^32.
+        let standard = Tuning::STANDARD.shape(u32::MAX);
+        let powers = Shape { records: 4, ..standard };
+        for (shape, last, is_planned) in [
+            (standard, u32::MAX, false),
+            (standard, u32::MAX - 1535, false),
+            (standard, u32::MAX - 1536, true),
+            (powers, u32::MAX, true),
+        ] {
+            let with =
+                |what| Partitioning::with(&shape, &limits, what, Units::WORD, (1 << 29) + 1, last);
+            let back = with(Move::Scatter);
+            assert_eq!(back.is_some(), is_planned);
+            let end =
+                back.map(|plan| (u64::from(last) + 1).next_multiple_of(plan.pass.len().into()));
+            assert!(end.is_none_or(|end| end <= 1 << 32));
+            // A shuffle goes through the items, of which there are fewer.
+            assert_eq!(
+                with(Move::Gather).map(|plan| plan.pass.len()),
+                Some(512 * shape.records.min(5))
+            );
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bijective_shuffle::Bijection;
-use bijective_shuffle::bijection::hooks::Hooked;
+use bijective_shuffle::bijection::hooks::{EngineForm, Hooked};
 
 use crate::error::WgpuError;
 use crate::families;
@@ -90,14 +90,14 @@ impl WgslSource {
     /// # Ok::<(), bijective_shuffle_wgpu::WgpuError>(())
     /// ```
     pub fn from_bijection(bijection: &dyn Bijection) -> Result<Self, WgpuError> {
-        let bijection = bijection.uncompacted().unwrap_or(bijection);
-        let wide = bijection.last();
+        let form = EngineForm::of(bijection.uncompacted().unwrap_or(bijection));
+        let wide = form.last();
         let last = u32::try_from(wide).map_err(|_| WgpuError::DomainTooWide { last: wide })?;
-        let source = bijection.device_source().ok_or(WgpuError::NoText { type_name: None })?;
+        let source = form.device_source().ok_or(WgpuError::NoText { type_name: None })?;
         let Some((text, keys)) = families::translate(&source) else {
             return Err(WgpuError::NoText { type_name: Some(source.type_name().into()) });
         };
-        Ok(Self { last, text, keys, is_trusted: bijection.trusted().is_some() })
+        Ok(Self { last, text, keys, is_trusted: form.is_trusted() })
     }
 
     /// The last point of the domain.

@@ -80,8 +80,14 @@ pub(crate) struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub(crate) fn new(source: &'a WgslSource, len: u32) -> Self {
-        Self { source, len }
+    /// `len` items, at least one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`checked_length`]. What a source is had from may have said that it has more points
+    /// than the source has.
+    pub(crate) fn new(source: &'a WgslSource, len: u32) -> Result<Self, WgpuError> {
+        Ok(Self { source, len: checked_length(source, len.into())? })
     }
 
     pub(crate) fn source(self) -> &'a WgslSource {
@@ -220,8 +226,9 @@ impl WgpuWorkspace {
             return Ok(());
         }
         let source = bijection.as_wgsl()?;
+        let job = Job::new(&source, len)?;
         let into = self.array(into, bytes_of(len, 4))?;
-        self.record_move(encoder, Job::new(&source, len), Move::Indexes, Units::WORD, None, into)
+        self.record_move(encoder, job, Move::Indexes, Units::WORD, None, into)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public methods with a direction")]
@@ -244,9 +251,9 @@ impl WgpuWorkspace {
             return Err(WgpuError::Buffer { fault });
         }
         let source = bijection.as_wgsl()?;
-        let bytes = bytes_of(len, item_bytes);
+        let (job, bytes) = (Job::new(&source, len)?, bytes_of(len, item_bytes));
         let (from, into) = (self.array(from, bytes)?, self.array(into, bytes)?);
-        self.record_items(encoder, Job::new(&source, len), what, item_bytes, from, into)
+        self.record_items(encoder, job, what, item_bytes, from, into)
     }
 
     fn move_in_place(
@@ -263,6 +270,7 @@ impl WgpuWorkspace {
         }
         let source = bijection.as_wgsl()?;
         // Everything is checked before anything is recorded.
+        let job = Job::new(&source, len)?;
         for &(slice, item_bytes) in arrays {
             self.array(slice, bytes_of(len, item_bytes))?;
             if !slice.buffer().usage().contains(BufferUsages::COPY_SRC | BufferUsages::COPY_DST) {
@@ -282,7 +290,7 @@ impl WgpuWorkspace {
                 Ok(())
             })?;
             let from = whole_of(&copy, bytes);
-            self.record_items(encoder, Job::new(&source, len), what, item_bytes, from, array)?;
+            self.record_items(encoder, job, what, item_bytes, from, array)?;
         }
         Ok(())
     }
@@ -324,7 +332,9 @@ impl WgpuWorkspace {
             return self.record_move(encoder, job, what, units, Some(from), into);
         }
         let indexes = self.record_indexes(encoder, job, what)?;
-        self.record_take(encoder, job.len, item_bytes, whole_of(&indexes, 0), from, into)
+        // The buffer may have grown for a longer array.
+        let indexes = whole_of(&indexes, bytes_of(job.len, 4));
+        self.record_take(encoder, job.len, item_bytes, indexes, from, into)
     }
 
     /// Records into working memory where each place's item comes from.
@@ -611,7 +621,7 @@ fn part_of<'b>(
     BufferBinding { buffer: array.buffer, offset, size }
 }
 
-/// The first bytes of a buffer; all of it for 0.
+/// The first bytes of a buffer, at least one.
 pub(crate) fn whole_of(buffer: &wgpu::Buffer, bytes: u64) -> BufferBinding<'_> {
     BufferBinding { buffer, offset: 0, size: wgpu::BufferSize::new(bytes.next_multiple_of(4)) }
 }

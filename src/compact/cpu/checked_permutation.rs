@@ -8,7 +8,7 @@ use super::survivors::{Values, is_short};
 use super::tuning;
 use crate::Error;
 use crate::Word;
-use crate::bijection::hooks::Hooked;
+use crate::bijection::hooks::{EngineForm, Hooked};
 use crate::compact::Direction;
 use crate::engine::base::check::{check_length, try_with_capacity};
 use crate::engine::base::memory::Buffer;
@@ -39,14 +39,15 @@ impl<'a> CheckedPermutation<'a> {
     ///
     /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`].
     pub(super) fn new(bijection: &'a dyn Bijection, len: usize) -> Result<Self, Error> {
-        let bijection = uncompacted(bijection, len)?;
-        let indices = match bijection.trusted() {
-            Some(trusted) => {
+        let indices = match EngineForm::of(uncompacted(bijection, len)?) {
+            EngineForm::Trusted(trusted) => {
                 check_length(len as u64, trusted.last())?;
                 Indices::Evaluated(trusted)
             }
-            None if fits_u32(len) => Indices::Narrow(checked_indices(bijection, len)?),
-            None => Indices::Wide(checked_indices(bijection, len)?),
+            EngineForm::Unchecked(bijection) if fits_u32(len) => {
+                Indices::Narrow(checked_indices(bijection, len)?)
+            }
+            EngineForm::Unchecked(bijection) => Indices::Wide(checked_indices(bijection, len)?),
         };
         Ok(Self { len, indices })
     }

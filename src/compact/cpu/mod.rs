@@ -54,6 +54,7 @@ use super::{Compactor, Direction, cloned, passes, sealed};
 use crate::Bijection;
 use crate::Error;
 use crate::Word;
+use crate::bijection::hooks::EngineForm;
 use crate::engine::base::check::{check_length, check_word, try_with_capacity};
 use crate::engine::base::parallel;
 
@@ -134,7 +135,7 @@ impl Compactor for Cpu {
         let far = tuning::is_far::<T>(items.len());
         let is_vouched = || passes::passes(bijection, items.len()).is_some();
         let bijection = uncompacted(bijection, items.len())?;
-        if far && (is_vouched() || bijection.trusted().is_some()) {
+        if far && (is_vouched() || EngineForm::of(bijection).is_trusted()) {
             let mut copy = cloned(items)?;
             self.shuffle(bijection, &mut copy)?;
             return Ok(copy);
@@ -150,9 +151,9 @@ impl Compactor for Cpu {
 /// Writes the permutation, not by passes.
 fn indices_at_once<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     let bijection = uncompacted(bijection, out.len())?;
-    match bijection.trusted() {
-        Some(trusted) => direct::fill_trusted(&trusted, out),
-        None => direct::fill_checked(bijection, out),
+    match EngineForm::of(bijection) {
+        EngineForm::Trusted(trusted) => direct::fill_trusted(&trusted, out),
+        EngineForm::Unchecked(bijection) => direct::fill_checked(bijection, out),
     }
 }
 

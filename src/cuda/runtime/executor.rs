@@ -17,7 +17,7 @@ use super::device::Device;
 use super::kernel::{BijectionUse, Instance};
 use super::kernels;
 use super::launch::{Division, LoadedKernel};
-use super::memory::Memory;
+use super::memory::{Memory, is_captured, seems_free};
 use super::plan::{
     Address, ArgumentBytes, CheckWritten, Evaluated, Grid, Ground, Launch, Plan, Step,
 };
@@ -49,6 +49,9 @@ pub(crate) struct Executor {
     kernels: Vec<Ready>,
     tile_states: Memory,
     scratch: Memory,
+    /// The least working memory that a plan with an alternative could not get, so that its next
+    /// call does not free what the alternative has, to ask for it in vain. [`u64::MAX`] if none.
+    refused: u64,
 }
 
 impl Executor {
@@ -65,6 +68,7 @@ impl Executor {
             kernels: Vec::new(),
             tile_states: Memory::new(),
             scratch: Memory::new(),
+            refused: u64::MAX,
         }
     }
 
@@ -206,15 +210,41 @@ impl Executor {
     }
 
     /// Compiles and allocates all that a plan needs or, if there is not enough memory, or no
-    /// compiler for a kernel that needs one, all that its alternative needs.
+    /// compiler for a kernel that needs one, all that its alternative needs. What one call has
+    /// allocated, the next one with the same plan finds.
     fn prepare<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
-        match (self.prepare_one(plan), &plan.otherwise) {
-            (
-                Err(Error::Gpu(GpuError::OutOfMemory) | Error::BackendUnavailable { .. }),
-                Some(otherwise),
-            ) => self.prepare(otherwise),
-            (prepared, _) => prepared,
+        let Some(otherwise) = &plan.otherwise else { return self.prepare_one(plan) };
+        let wanted = Wanted { bytes: plan.memory(), lacking: self.lacking_for(plan) };
+        let context = self.stream.context();
+        let goes_without = wanted.is_passed_over(
+            self.refused,
+            || is_captured(&self.stream),
+            |bytes| seems_free(context, bytes),
+        )?;
+        if goes_without {
+            return self.prepare(otherwise);
         }
+        match self.prepare_one(plan) {
+            Err(Error::Gpu(GpuError::OutOfMemory)) => {
+                self.refused = self.refused.min(wanted.bytes);
+                self.prepare(otherwise)
+            }
+            Err(Error::BackendUnavailable { .. }) => self.prepare(otherwise),
+            Ok(prepared) => {
+                if wanted.bytes >= self.refused {
+                    self.refused = u64::MAX;
+                }
+                Ok(prepared)
+            }
+            failed => failed,
+        }
+    }
+
+    /// How many bytes more than it has the device must have free for a plan.
+    fn lacking_for(&self, plan: &Plan<'_>) -> u64 {
+        let states = if plan.tiles > 0 { tile_state_bytes(plan.tiles) } else { 0 };
+        let lacking = states.saturating_sub(self.tile_states.bytes() as u64);
+        lacking.saturating_add(self.lacking(plan.memory()))
     }
 
     fn prepare_one<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
@@ -260,7 +290,7 @@ impl Executor {
         let number = self.ready(&Evaluated::Nothing, &kernel.erase())?;
         // Before there is memory, which a failure after that would leave uninitialised.
         self.kernels[number].ask(kernels::THREADS, 0)?;
-        let bytes = TILE_STATES_HEADER + u64::from(tiles) * 8;
+        let bytes = tile_state_bytes(tiles);
         let (states, new) = self.tile_states.room_between(&self.home, &self.stream, bytes)?;
         if new {
             let arguments = move |_: &Ground| kernels::NewTileStates { states, capacity: tiles };
@@ -359,6 +389,34 @@ impl Ready {
     }
 }
 
+/// The bytes of the memory for a look-back over so many tiles.
+fn tile_state_bytes(tiles: u32) -> u64 {
+    TILE_STATES_HEADER + u64::from(tiles) * 8
+}
+
+/// The memory of a plan that has an alternative.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// All of the plan's working memory.
+    bytes: u64,
+    /// What the device must have free for it.
+    lacking: u64,
+}
+
+impl Wanted {
+    /// Whether the alternative is taken at once: in a capture, which cannot allocate, or if so much
+    /// was `refused` before and does not seem to be free now.
+    fn is_passed_over(
+        self,
+        refused: u64,
+        is_captured: impl FnOnce() -> Result<bool, Error>,
+        seems_free: impl FnOnce(u64) -> bool,
+    ) -> Result<bool, Error> {
+        let was_refused = self.bytes >= refused;
+        Ok(self.lacking > 0 && (was_refused && !seems_free(self.lacking) || is_captured()?))
+    }
+}
+
 /// The steps of a plan or of its alternative, with all that they need.
 struct Prepared<'p, 'a> {
     steps: Vec<PreparedStep<'p, 'a>>,
@@ -378,5 +436,39 @@ impl std::fmt::Debug for Executor {
             .field("device", &self.device)
             .field("bytes", &self.bytes())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a call does with its memory, if so much was refused before: whether it takes the
+    /// alternative at once.
+    #[test]
+    fn memory_that_was_refused_is_asked_for_again_only_if_it_seems_free() {
+        let passes = |lacking, refused, is_captured, free| {
+            let wanted = Wanted { bytes: 100, lacking };
+            wanted.is_passed_over(refused, || Ok(is_captured), |bytes| bytes <= free)
+        };
+        // What it has it does not ask for.
+        for refused in [50, u64::MAX] {
+            for is_captured in [false, true] {
+                assert_eq!(passes(0, refused, is_captured, 0), Ok(false));
+            }
+        }
+        // The first time it asks, whatever seems to be free, and a capture never.
+        assert_eq!(passes(60, u64::MAX, false, 0), Ok(false));
+        assert_eq!(passes(60, u64::MAX, true, 1000), Ok(true));
+        // As much or less was refused before.
+        for refused in [1, 100] {
+            assert_eq!(passes(60, refused, false, 59), Ok(true));
+            assert_eq!(passes(60, refused, false, 60), Ok(false));
+        }
+        // More was refused, which says nothing of this.
+        assert_eq!(passes(60, 101, false, 0), Ok(false));
+        let error = Error::Gpu(GpuError::Captured);
+        let asked = Wanted { bytes: 100, lacking: 1 };
+        assert_eq!(asked.is_passed_over(u64::MAX, || Err(error.clone()), |_| true), Err(error));
     }
 }

@@ -53,17 +53,20 @@ pub(crate) fn seems_free(context: &CudaContext, bytes: u64) -> bool {
     context.mem_get_info().map_or(true, |(free, _)| bytes <= free as u64)
 }
 
+/// Whether what is put in a stream is captured in a graph.
+pub(super) fn is_captured(stream: &CudaStream) -> Result<bool, Error> {
+    let status = stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
+    Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+}
+
 /// Refuses to allocate memory in a capture: it would belong to the graph, and exist only while that
 /// runs.
 fn check_not_captured(stream: &CudaStream) -> Result<(), Error> {
-    let status = stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
-    match status {
-        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(()),
-        _ => Err(Error::Gpu(GpuError::Driver {
-            code: CAPTURE_UNSUPPORTED,
-            during: "reserve memory in a capture",
-        })),
+    if is_captured(stream)? {
+        let during = "reserve memory in a capture";
+        return Err(GpuError::Driver { code: CAPTURE_UNSUPPORTED, during }.into());
     }
+    Ok(())
 }
 
 /// Device memory that is used in the order of one stream, aligned to 256 bytes. In a group the

@@ -2,6 +2,7 @@
 
 use super::movement::Movement;
 use crate::Error;
+use crate::bijection::hooks::EngineForm;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::base::check::check_length;
@@ -44,16 +45,12 @@ impl Job {
     /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::error::GpuError::NoSource),
     /// [`GpuError::Params`](crate::error::GpuError::Params).
     pub(crate) fn new(f: &dyn Bijection, len: u64, movement: Movement) -> Result<Self, Error> {
-        // Only the trusted form is vouched for, so only that form is used from here on.
-        let vouched = f.trusted();
-        let (last, source) = match &vouched {
-            Some(f) => (f.last(), f.device_source()),
-            None => (f.last(), f.device_source()),
-        };
+        let form = EngineForm::of(f);
+        let last = form.last();
         check_length(len, last)?;
-        let source = source.ok_or(Error::Gpu(GpuError::NoSource))?;
+        let source = form.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
         check_params(&source)?;
-        Ok(Self { source, last, len, trusted: vouched.is_some(), movement })
+        Ok(Self { source, last, len, trusted: form.is_trusted(), movement })
     }
 
     /// The same permutation, whose indexes are written.

@@ -4,17 +4,19 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 
-use super::divisions;
+use super::{divisions, exchange};
 use crate::Error;
 use crate::bijection::{Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
 use crate::error::ExchangeError;
-use crate::exchange::{Blocks, Census, Delivery, Division, Message, Room, Sorted, TaggedExchange};
+use crate::exchange::{
+    Blocks, Census, Delivery, Division, Exchange, Message, Room, Sorted, TaggedExchange,
+};
 use crate::permutation::Permutation;
 use crate::{Bijection, FromSeed, Trusted, TrustedBijection};
 
 /// The threads of a rank: the ranks have different numbers of them.
-fn threads_of<B: Bijection>(plan: &TaggedExchange<B>) -> rayon::ThreadPool {
+fn threads_of(plan: &TaggedExchange) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(plan.rank() % 3 + 1).build().unwrap()
 }
 
@@ -37,8 +39,8 @@ fn messages<T: Copy + Send + Sync>(deliveries: &mut [Delivery<T>], step: usize) 
 
 /// Makes a tagged exchange, and returns what each rank holds afterwards, one after the other.
 /// `None` if a rank's buckets overflow.
-fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
-    plans: &[TaggedExchange<B>],
+fn tagged<T: Copy + Send + Sync + Default>(
+    plans: &[TaggedExchange],
     items: &[T],
     chunks: usize,
 ) -> Result<Option<Vec<T>>, Error> {
@@ -58,7 +60,7 @@ fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
         totals.iter_mut().zip(sorted.counts()).for_each(|(total, count)| *total += count);
     }
     let shapes: Vec<_> = sorted.iter().map(Sorted::shape).collect();
-    let bytes = |plan: &TaggedExchange<B>| {
+    let bytes = |plan: &TaggedExchange| {
         threads_of(plan).install(|| plan.working_bytes::<T>(&shapes, chunks))
     };
     let bytes: Vec<u64> = plans.iter().map(bytes).collect();
@@ -66,7 +68,7 @@ fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
         threads_of(plan).install(|| sorted.deliver(&totals, &shapes, chunks))
     });
     let mut deliveries = deliveries.collect::<Result<Vec<_>, _>>()?;
-    let held = |plan: &TaggedExchange<B>| plan.target_places().end - plan.target_places().start;
+    let held = |plan: &TaggedExchange| plan.target_places().end - plan.target_places().start;
     let mut shards: Vec<_> =
         plans.iter().map(|plan| vec![T::default(); held(plan) as usize]).collect();
     for step in 0..deliveries[0].steps() {
@@ -270,29 +272,85 @@ impl Bijection for Changing {
     }
 }
 
-/// A larger domain has slots beyond the last bucket, and a smaller one has none for some items.
+/// A plan asks for the trusted form once, and has the domain and the values from that alone.
 #[test]
-fn another_domain_than_the_plans_is_an_error() {
-    let (len, items) = (200_000, vec![1_u32; 200_000]);
+fn a_plan_keeps_the_form_that_it_was_made_with() {
+    let (len, items) = (200_000, (0..200_000).collect::<Vec<u32>>());
     let all = Division::even(len, 1);
+    let own = Permutation::from_bijection(len, Changing::new(18, None, 1)).unwrap();
+    let census = Census::new(&own).unwrap();
     let mut workspace = Workspace::new();
     for later in [Some(20), Some(17), None] {
+        let of = |asked| Permutation::from_bijection(len, Changing::new(18, later, asked)).unwrap();
         for is_back in [false, true] {
-            let p = Permutation::from_bijection(len, Changing::new(18, later, 0)).unwrap();
-            let census = Census::new(&p).unwrap();
             let new = if is_back { TaggedExchange::unshuffle } else { TaggedExchange::shuffle };
+            let p = of(0);
             let plan = new(&p, Some(&census), &all, &all, 0).unwrap();
             assert!(plan.serves::<u32>());
-            let refused = plan.sort(&mut workspace, &items).map(drop).unwrap_err();
-            assert_eq!(refused, ExchangeError::ItemsDiffer.into(), "{later:?}, back {is_back}");
+            assert!(plan.sort(&mut workspace, &items).unwrap().is_some());
+            let p = of(0);
+            let new = if is_back { Exchange::unshuffle } else { Exchange::shuffle };
+            let plan = new(&p, &census, &all, &all, 0).unwrap();
+            assert!(plan.is_trusted());
+            let expected = if is_back { own.unapply(&items) } else { own.apply(&items) };
+            assert_eq!(exchange(&[plan], &items).unwrap(), expected.unwrap());
         }
-        // If the domain is another one from the start, there are no buckets for it.
-        let p = Permutation::from_bijection(len, Changing::new(18, later, 1)).unwrap();
-        assert!(!TaggedExchange::shuffle(&p, None, &all, &all, 0).unwrap().serves::<u32>());
+        // If it is another one from the start, its domain is the one that counts.
+        let p = of(1);
+        let plan = TaggedExchange::shuffle(&p, None, &all, &all, 0);
+        match later {
+            Some(17) => {
+                let error = Error::LengthExceedsDomain { len, last: (1 << 17) - 1 };
+                assert_eq!(plan.unwrap_err(), error);
+                assert_eq!(Census::new(&p).unwrap_err(), error);
+            }
+            _ => assert_eq!(plan.unwrap().serves::<u32>(), later.is_some()),
+        }
     }
-    let p = Permutation::from_bijection(len, Changing::new(18, Some(18), 0)).unwrap();
-    let plan = TaggedExchange::shuffle(&p, None, &all, &all, 0).unwrap();
-    assert!(plan.sort(&mut workspace, &items).unwrap().is_some());
+}
+
+/// What a bijection's own methods do does not matter, if another one is its trusted form: these do
+/// not even return.
+#[test]
+fn only_the_trusted_form_is_evaluated() {
+    struct Silent(MulXorshift<10>);
+
+    impl Bijection for Silent {
+        fn last(&self) -> u64 {
+            self.0.last()
+        }
+
+        fn forward(&self, _: u64) -> u64 {
+            panic!("the trusted form is there")
+        }
+
+        fn inverse(&self, _: u64) -> u64 {
+            panic!("the trusted form is there")
+        }
+
+        fn trusted(&self) -> Option<Trusted<'_>> {
+            self.0.trusted()
+        }
+    }
+
+    let items: Vec<u32> = (0..3000).collect();
+    let inner = || MulXorshift::<10>::from_seed(3000, 42);
+    let p = Permutation::from_bijection(3000, Silent(inner())).unwrap();
+    let expected = Permutation::from_bijection(3000, inner()).unwrap().apply(&items).unwrap();
+    let (census, division) = (Census::new(&p).unwrap(), Division::even(3000, 3));
+    for most in [u64::MAX, 200] {
+        let plan = |rank| {
+            Exchange::shuffle_in_rounds(&p, &census, &division, &division, rank, most).unwrap()
+        };
+        let plans: Vec<_> = (0..3).map(plan).collect();
+        assert!(plans.iter().all(Exchange::is_trusted));
+        assert_eq!(exchange(&plans, &items).unwrap(), expected);
+        let plan = |rank| {
+            Exchange::unshuffle_in_rounds(&p, &census, &division, &division, rank, most).unwrap()
+        };
+        let plans: Vec<_> = (0..3).map(plan).collect();
+        assert_eq!(exchange(&plans, &expected).unwrap(), items);
+    }
 }
 
 /// Ranks whose bijections differ in two slots send two items of one slot. The rank that receives
@@ -391,7 +449,7 @@ fn two_items_of_a_slot_are_found_in_their_chunk() {
 }
 
 /// The shapes of all ranks' buckets of items of 8 bytes.
-fn shapes(plans: &[TaggedExchange<impl Bijection>]) -> Vec<[u64; 2]> {
+fn shapes(plans: &[TaggedExchange]) -> Vec<[u64; 2]> {
     plans.iter().map(|plan| plan.shape::<u64>().unwrap()).collect()
 }
 

@@ -1,5 +1,7 @@
 //! Ranks whose arguments do not belong together get the same error, and nothing moves.
 
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use bijective_shuffle::prelude::*;
 use bijective_shuffle_mpi::{Difference, MpiShuffleError, Spread};
 use mpi::topology::{Communicator, SimpleCommunicator};
@@ -60,6 +62,7 @@ pub(crate) fn of_arguments(world: &SimpleCommunicator) {
         assert_eq!(array, items);
 
         // Messages.
+        drop(plan);
         let mut spread = spread.with_message_limit(if differs { 7 } else { 8 });
         let result = spread.plan(&p).unwrap().shuffle(&mut array);
         assert_eq!(result, Err(MpiShuffleError::Disagreement(MessageLimits)));
@@ -88,6 +91,62 @@ pub(crate) fn of_arguments(world: &SimpleCommunicator) {
         let result = spread.plan(&p).unwrap().shuffle(&mut array);
         assert_eq!(result, Err(MpiShuffleError::Disagreement(Chunks)));
         assert_eq!(array, items);
+    }
+}
+
+/// The default family, trusted or not, and from some time on.
+struct Perhaps {
+    inner: Standard,
+    /// How often it still vouches.
+    times: AtomicU64,
+}
+
+impl Bijection for Perhaps {
+    fn last(&self) -> u64 {
+        self.inner.last()
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        self.inner.forward(slot)
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        self.inner.inverse(index)
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        let left = self.times.load(Relaxed);
+        self.times.store(left.saturating_sub(1), Relaxed);
+        if left > 0 { self.inner.trusted() } else { None }
+    }
+}
+
+/// A bijection that is vouched for on one rank only is not the same on all, and one for which
+/// nobody vouches any more later on travels without tags on all ranks.
+pub(crate) fn of_trust(world: &SimpleCommunicator) {
+    const LEN: u64 = 1 << 18;
+    for differs in differs(world) {
+        for memory in [None, Some(64 << 20)] {
+            let mut spread = Spread::new(world, LEN as usize).unwrap();
+            if let Some(bytes) = memory {
+                spread = spread.with_memory_limit(bytes);
+            }
+            let of = |times| {
+                let (inner, times) = (Standard::from_seed(spread.len(), 42), AtomicU64::new(times));
+                Permutation::from_bijection(spread.len(), Perhaps { inner, times }).unwrap()
+            };
+            let (never, once) = (of(if differs { u64::MAX } else { 0 }), of(1));
+            let once = if differs { once } else { of(u64::MAX) };
+            let error = spread.plan(&never).map(drop).unwrap_err();
+            assert_eq!(error, MpiShuffleError::Disagreement(Difference::Permutations));
+            let first = LEN * world.rank() as u64;
+            let items: Vec<u64> = (first..first + LEN).collect();
+            let mut array = items.clone();
+            let mut plan = spread.plan(&once).unwrap();
+            plan.shuffle(&mut array).unwrap();
+            plan.unshuffle(&mut array).unwrap();
+            assert_eq!(array, items);
+        }
     }
 }
 

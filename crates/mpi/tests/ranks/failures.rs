@@ -1,6 +1,7 @@
 //! Where one rank fails, all ranks get the same error, and nothing has moved.
 
 use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
 use bijective_shuffle::prelude::*;
@@ -111,6 +112,89 @@ pub(crate) fn hostile_bijections(world: &SimpleCommunicator) {
                 assert_eq!(array, before);
             }
         }
+    }
+}
+
+/// A bijection that panics when one of its slots is evaluated for the given time.
+struct Fuse {
+    inner: VariablePhilox<24>,
+    slot: u64,
+    calls: AtomicU64,
+    /// The call that panics; 0 if none does.
+    last: AtomicU64,
+    /// Whether the trusted form is the inner bijection, and not this one.
+    is_apart: bool,
+}
+
+impl Bijection for Fuse {
+    fn last(&self) -> u64 {
+        self.inner.last()
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        if slot == self.slot {
+            let call = self.calls.fetch_add(1, Relaxed) + 1;
+            assert!(call != self.last.load(Relaxed), "{PANIC}");
+        }
+        self.inner.forward(slot)
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        self.inner.inverse(index)
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        let trusted = if self.is_apart { self.inner.trusted()? } else { Trusted::new(self) };
+        Some(trusted.panic_free())
+    }
+}
+
+// SAFETY: the values are those of the inner bijection, where there are any. That it is free of
+// panics is a lie, which is what is tested.
+unsafe impl TrustedBijection for Fuse {}
+
+/// What has arrived has replaced the items already when a rank's bijection panics for the first
+/// time. If it is not even the one that is vouched for, it is not asked.
+pub(crate) fn a_late_panic(world: &SimpleCommunicator) {
+    const LEN: u64 = 4096;
+    for is_apart in [true, false] {
+        let inner = VariablePhilox::<24>::from_seed(LEN, 42);
+        let (calls, last) = (AtomicU64::new(0), AtomicU64::new(0));
+        // The first slot is evaluated by rank 0 when it places what has arrived.
+        let fuse = Fuse { inner, slot: 0, calls, last, is_apart };
+        let p = Permutation::from_bijection(LEN, fuse).unwrap();
+        let mut spread = spread(world, [SHAPES[0]; 2], LEN).with_tags(false);
+        let before = items::<u64>(spread.before().places(spread.rank()));
+        let mut array = before.clone();
+        let mut plan = spread.plan(&p).unwrap();
+        plan.shuffle(&mut array).unwrap();
+        let shuffled = array.clone();
+        plan.unshuffle(&mut array).unwrap();
+        // How often the slot is evaluated in a shuffle, for the last time to place.
+        let calls = || p.bijection().calls.swap(0, Relaxed);
+        calls();
+        plan.shuffle(&mut array).unwrap();
+        let evaluations = calls();
+        plan.unshuffle(&mut array).unwrap();
+        calls();
+        if world.rank() == 0 {
+            assert_eq!(evaluations == 0, is_apart);
+            p.bijection().last.store(evaluations, Relaxed);
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| plan.shuffle(&mut array)));
+        if is_apart {
+            outcome.unwrap().unwrap();
+            assert_eq!(array, shuffled);
+            continue;
+        }
+        match outcome {
+            Err(_) => assert_eq!(world.rank(), 0),
+            Ok(result) => {
+                let (rank, message) = failure(result);
+                assert!(rank == 0 && message.contains(PANIC), "{rank}: {message}");
+            }
+        }
+        assert_eq!(array, before);
     }
 }
 

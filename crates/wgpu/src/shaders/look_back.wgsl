@@ -30,7 +30,9 @@ fn bs_post(t: u32, tile: u32, all: u32) {
   }
 }
 
-fn bs_finish(tile: u32, survivors: u32) {
+// 2^32 survivors are more than a word can hold.
+fn bs_finish(tile: u32, before: u32, all: u32) {
+  let survivors = select(before + all, 0xffffffffu, before + all < before);
   if (tile == bs_params.tiles - 1u) { atomicStore(&bs_state[2], survivors); }
 }
 

@@ -1,5 +1,8 @@
-// The value at a slot, or a number above all indexes if there is no such slot.
-fn bs_value(slot: u32) -> u32 { return select(0xffffffffu, forward(slot), slot <= bs_params.last); }
+// The value at a slot, or a number above all indexes if there is no such slot, for which a text need
+// not have a value, nor end.
+fn bs_value(slot: u32) -> u32 {
+  return select(0xffffffffu, forward(min(slot, bs_params.last)), slot <= bs_params.last);
+}
 
 // The survivors of a tile among a thread's slots.
 fn bs_count(t: u32, tile: u32) -> u32 {

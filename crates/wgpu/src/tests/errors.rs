@@ -72,6 +72,19 @@ fn limits_of_a_device() {
     let mut bytes = [7_u8; 20_000];
     let error = gpu.shuffle(&Standard::from_seed(20_000, 1), &mut bytes).unwrap_err();
     assert!(matches!(error, WgpuError::Limit { asked: 80_000, most: 65_536, .. }), "{error:?}");
+    // A workspace that has met such an array serves shorter ones.
+    let mut workspace = gpu.workspace();
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+    let [from, into] =
+        [0, 1].map(|_| gpu.context().buffer("bytes", 20_000, usage).expect("within the limits"));
+    let mut shuffle = |encoder: &mut _, len| {
+        let f = Standard::from_seed(len, 1);
+        workspace.shuffle_into(encoder, &f, len, 1, from.slice(..), into.slice(..))
+    };
+    let encoder = || gpu.device().create_command_encoder(&Default::default());
+    let error = shuffle(&mut encoder(), 20_000).unwrap_err();
+    assert!(matches!(error, WgpuError::Limit { asked: 80_000, most: 65_536, .. }), "{error:?}");
+    shuffle(&mut encoder(), 100).expect("within the limits");
     // An item that does not fit a binding.
     let mut large = [[7_u32; 1 << 14]; 2];
     let error = gpu.shuffle(&Standard::from_seed(2, 1), &mut large).unwrap_err();

@@ -239,6 +239,21 @@ fn arrays_may_be_partitioned() {
     }
 }
 
+/// A device may allow more threads than may stand in one row, and a number of them that is neither
+/// whole rows nor whole subgroups.
+#[test]
+fn threads_fit_every_limit() {
+    let Some(gpu) = gpu() else { return };
+    let wide = errors::device(|limits| limits.max_compute_invocations_per_workgroup = 1024);
+    let wide = wide.tuned(partitioning(Shape { threads: 512, ..SHAPE }));
+    agrees(&wide, "wide workgroups", &Standard::from_seed(10_000, 42), 10_000);
+    for subgroups in [false, true] {
+        let tuning = partitioning(Shape { threads: 200, ..SMALL });
+        let gpu = gpu.tuned(Tuning { subgroups, ..tuning });
+        agrees(&gpu, "odd workgroups", &Standard::from_seed(10_000, 42), 10_000);
+    }
+}
+
 #[test]
 fn all_families_and_items_may_be_partitioned() {
     let Some(gpu) = gpu() else { return };

@@ -17,7 +17,7 @@ use bijective_shuffle::{Bijection, FromSeed, affine::Affine};
 use crate::Wgpu;
 
 /// The GPU of this machine.
-fn gpu() -> Option<&'static Wgpu> {
+pub(crate) fn gpu() -> Option<&'static Wgpu> {
     static GPU: OnceLock<Option<Wgpu>> = OnceLock::new();
     let gpu = GPU.get_or_init(|| match Wgpu::new() {
         Ok(gpu) => {

@@ -1,12 +1,15 @@
 //! A program's own buffers, and bijections in WGSL of a user.
 
+use std::borrow::Cow;
+
+use bijective_shuffle::bijection::{Lcg, MulXorshift, Standard};
 use bijective_shuffle::error::Defect;
-use bijective_shuffle::{Compactor, Cpu, Error, FromSeed, bijection::Standard};
+use bijective_shuffle::{Bijection, Compactor, Cpu, DeviceSource, Error, FromSeed, Trusted};
 use wgpu::BufferUsages;
 use wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 
 use super::gpu;
-use crate::{WgpuError, WgslSource};
+use crate::{AsWgsl, WgpuError, WgslSource};
 
 const ALL: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
@@ -145,10 +148,119 @@ fn liars_lose_nothing() {
     let twice = "fn forward(slot: u32) -> u32 { return select(slot, 7u, slot == 8u); }";
     assert_eq!(defect(9999, twice, 10_000), Defect::Repeats { index: 7, slots: None });
     assert_eq!(defect(9999, twice, 5000), Defect::Repeats { index: 7, slots: None });
+    // More survivors than a word can count, which takes lavapipe some minutes.
+    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some() {
+        let verified = gpu.verify(&WgslSource::new(u32::MAX, constant, []), 70_000);
+        assert_eq!(verified, Err(Error::NotABijection(survivors(70_000, 70_001)).into()));
+    }
     // It writes where it is not to write, and it never ends; the GPU sees to both.
     let harm = "var<workgroup> x: array<u32, 4>;\n\
                 fn forward(slot: u32) -> u32 { x[slot] = 1u; return x[slot + param(900u)] * 5u; }";
     assert!(matches!(defect(9999, harm, 5000), Defect::Survivors { .. } | Defect::Repeats { .. }));
+}
+
+/// One that has another bijection vouch for it, and the text of a third.
+struct Borrower {
+    vouched: MulXorshift<10>,
+    text: Lcg,
+}
+
+impl Bijection for Borrower {
+    fn last(&self) -> u64 {
+        1023
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        self.vouched.trusted()
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        self.text.device_source()
+    }
+}
+
+/// Only the form that is vouched for is evaluated, with its own text and its own domain.
+#[test]
+fn nobody_vouches_for_the_text_of_another() {
+    let Some(gpu) = gpu() else { return };
+    let text = Lcg::new(9, 5, 3).expect("512 points");
+    let f = Borrower { vouched: MulXorshift::from_seed(1024, 1), text };
+    for len in [1024_usize, 1000] {
+        let items: Vec<u32> = (5..5 + len as u32).collect();
+        let mut moved = items.clone();
+        gpu.shuffle(&f, &mut moved).expect("another vouches for it");
+        assert_eq!(moved, Cpu.shuffled(&f.vouched, &items).expect("valid"));
+        gpu.unshuffle(&f, &mut moved).expect("another vouches for it");
+        assert_eq!(moved, items);
+        let [mut indexes, mut expected] = [0, 1].map(|_| vec![0_u32; len]);
+        gpu.write_indexes(&f, &mut indexes).expect("another vouches for it");
+        Cpu.write_indexes(&f.vouched, &mut expected).expect("valid");
+        assert_eq!(indexes, expected);
+    }
+    let text = Lcg::new(10, 5, 3).expect("1024 points");
+    refuses(gpu, &Borrower { vouched: MulXorshift::from_seed(512, 1), text }, 1024, 511);
+}
+
+/// One that claims more points than its source has.
+struct Longer(WgslSource);
+
+impl AsWgsl for Longer {
+    fn last_point(&self) -> u64 {
+        1 << 20
+    }
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError> {
+        Ok(Cow::Borrowed(&self.0))
+    }
+}
+
+/// The domain that counts is the one that is evaluated.
+#[test]
+fn a_length_beyond_the_source_is_refused() {
+    let Some(gpu) = gpu() else { return };
+    let source = WgslSource::of(&Standard::from_seed(1000, 1)).expect("the default family");
+    refuses(gpu, &Longer(source), 5000, 1023);
+}
+
+/// Checks that every way refuses so many items, and leaves them as they are.
+fn refuses(gpu: &crate::Wgpu, f: &impl AsWgsl, len: usize, last: u64) {
+    let expected = WgpuError::from(Error::LengthExceedsDomain { len: len as u64, last });
+    let items: Vec<u32> = (5..5 + len as u32).collect();
+    let mut moved = items.clone();
+    assert_eq!(gpu.shuffle(f, &mut moved), Err(expected.clone()));
+    assert_eq!(gpu.unshuffle(f, &mut moved), Err(expected.clone()));
+    assert_eq!(gpu.write_indexes(f, &mut moved), Err(expected.clone()));
+    assert_eq!(moved, items);
+    let device = gpu.device();
+    let [from, into] = [0, 1].map(|_| buffer(device, bytemuck::cast_slice(&items)));
+    let (mut workspace, count) = (gpu.workspace(), len as u64);
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let result = workspace.shuffle_into(&mut encoder, f, count, 4, from.slice(..), into.slice(..));
+    assert_eq!(result, Err(expected.clone()));
+    let result = workspace.unshuffle(&mut encoder, f, count, &[(from.slice(..), 4)]);
+    assert_eq!(result, Err(expected.clone()));
+    let result = workspace.write_indexes(&mut encoder, f, count, into.slice(..));
+    assert_eq!(result, Err(expected));
+}
+
+/// A walk along the cycles of a larger map may never end from a slot that is not in its domain.
+#[test]
+fn a_text_is_called_for_slots_of_its_domain_only() {
+    let Some(gpu) = gpu() else { return };
+    // It counts the other calls where kernels count tiles, of which there is only one.
+    let text = "fn forward(slot: u32) -> u32 {\n\
+                if (slot > param(0u)) { atomicAdd(&bs_state[1], 1u); } return param(0u) - slot; }";
+    let source = WgslSource::new(9, text, [9]);
+    let mut workspace = gpu.workspace();
+    let into = buffer(gpu.device(), &[0; 20]);
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    workspace.write_indexes(&mut encoder, &source, 5, into.slice(..)).expect("it is short");
+    gpu.queue().submit([encoder.finish()]);
+    assert_eq!(words(gpu, &into), [4, 3, 2, 1, 0]);
+    assert_eq!(words(gpu, workspace.last_state().expect("there was a call"))[1..3], [0, 5]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! [`Ballot`]: what ranks tell each other before a call moves anything.
 
 use crate::bijection::Standard;
+use crate::bijection::hooks::{EngineForm, Hooked};
 use crate::compact::{By, Direction, Order};
 use crate::cuda::runtime::device::Limits;
 use crate::error::ExchangeError;
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, Error, FromSeed};
 
 /// The numbers of a ballot.
 const WORDS: usize = 14;
@@ -23,9 +24,14 @@ fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
 /// A hash of what the items are moved by. How many there are is not known yet, so that a seed has
 /// the hash of the bijection of the greatest length that is drawn from it, but not that of the same
 /// bijection where it is given itself: other lengths have other bijections.
-pub(super) fn fingerprint(order: Order<'_>) -> u64 {
+///
+/// # Errors
+///
+/// [`IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) for a permutation that would panic,
+/// and [`Error::OutOfMemory`].
+pub(super) fn fingerprint(order: Order<'_>) -> Result<u64, Error> {
     match order.0 {
-        By::Seed(seed) => !of_bijection(&Standard::from_seed(u64::MAX, seed)),
+        By::Seed(seed) => Ok(!of_bijection(&Standard::from_seed(u64::MAX, seed))?),
         By::Bijection(f) => of_bijection(f),
     }
 }
@@ -33,21 +39,22 @@ pub(super) fn fingerprint(order: Order<'_>) -> u64 {
 /// A hash of a bijection: its values at points all over the domain, what runs on a device, and
 /// whether it is trusted. So another seed is another hash. Points at equal distances would have
 /// structure, as maps have.
-fn of_bijection(f: &dyn Bijection) -> u64 {
-    let last = f.last();
+fn of_bijection(f: &dyn Bijection) -> Result<u64, Error> {
+    let form = EngineForm::of(f);
+    form.build_indexes(false)?;
+    let last = form.last();
     let point = |k: u64| {
         let mixed = (k + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         ((u128::from(mixed ^ mixed >> 32) * (u128::from(last) + 1)) >> 64) as u64
     };
-    let values = (0..POINTS).map(|k| f.forward(point(k)));
-    let vouched = f.trusted();
-    let source = vouched.as_ref().map_or_else(|| f.device_source(), |f| f.device_source());
+    let values = (0..POINTS).map(|k| form.forward(point(k)));
+    let source = form.device_source();
     let bytes = source.iter().flat_map(|source| {
         let text = source.type_name().bytes().chain(source.text().bytes());
         text.map(u64::from).chain(source.params().iter().copied().map(u64::from))
     });
-    hash([last, vouched.is_some().into()].into_iter().chain(values).chain(bytes))
+    Ok(hash([last, form.is_trusted().into()].into_iter().chain(values).chain(bytes)))
 }
 
 /// A hash of the crate's version.
@@ -171,6 +178,8 @@ mod tests {
     use super::*;
     use crate::Seed;
     use crate::affine::{Affine, BitMatrix};
+    use crate::error::ViewError;
+    use crate::permutation::Permutation;
 
     fn ballot(rank: u64) -> Ballot {
         Ballot {
@@ -198,23 +207,32 @@ mod tests {
             let rows = (0..24).map(|row| 1_u64 << ((row + by) % 24)).collect::<Vec<_>>();
             Affine::<u64>::new(&BitMatrix::from_rows(&rows).unwrap(), 0).unwrap()
         };
-        let all: Vec<_> = [6, 12, 18].map(|by| fingerprint((&rotation(by)).into())).into();
+        let all: Vec<_> = [6, 12, 18].map(|by| fingerprint((&rotation(by)).into()).unwrap()).into();
         assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
-        assert_eq!(fingerprint((&rotation(6)).into()), all[0]);
+        assert_eq!(fingerprint((&rotation(6)).into()), Ok(all[0]));
     }
 
     #[test]
     fn another_seed_or_its_bijection_is_another_order() {
         let seeds = [Seed::new(42), Seed::new(43), Seed::new(42).with_epoch(1)];
-        let mut all: Vec<u64> = seeds.map(|seed| fingerprint(seed.into())).into();
+        let mut all: Vec<u64> = seeds.map(|seed| fingerprint(seed.into()).unwrap()).into();
         all.extend([1, 257, 1 << 40, u64::MAX].map(|len| {
             let f = Standard::from_seed(len, 42);
-            fingerprint((&f).into())
+            fingerprint((&f).into()).unwrap()
         }));
-        assert_eq!(fingerprint(42.into()), all[0]);
+        assert_eq!(fingerprint(42.into()), Ok(all[0]));
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len(), 7);
+    }
+
+    #[test]
+    fn a_permutation_without_its_index_is_refused() {
+        let p = Permutation::new((1 << 33) + 1, 1);
+        let last = p.bijection().last();
+        assert_eq!(fingerprint((&p).into()), Err(ViewError::IndexNotBuilt { last }.into()));
+        assert!(fingerprint(p.bijection().into()).is_ok());
+        assert!(fingerprint((&Permutation::new(99, 1)).into()).is_ok());
     }
 
     #[test]

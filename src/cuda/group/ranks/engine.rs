@@ -1,5 +1,6 @@
 //! [`CudaExchange`]: one rank's engine.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -376,13 +377,23 @@ impl CudaExchange {
         // What went wrong after the last call had returned.
         self.ranks.check()?;
         let limits = self.executor.device.limits;
-        let ballot = given.as_ref().ok().map(|given| {
+        // A bijection that panics must not do so before the other ranks are told.
+        let mut panic = None;
+        let given = given.and_then(|given| {
+            let hash = catch_unwind(AssertUnwindSafe(|| fingerprint(order)));
+            let hash = hash.unwrap_or_else(|payload| {
+                panic = Some(payload);
+                Err(ExchangeError::RankFailed { rank: self.rank() }.into())
+            });
+            Ok((given, hash?))
+        });
+        let ballot = given.as_ref().ok().map(|(given, hash)| {
             let unit = |address, len| Shards::new([(address, len)], given.item).unit().bytes();
             let [from, to] = given.lens;
             Ballot {
                 version: version(),
                 direction: given.direction,
-                bijection: fingerprint(order),
+                bijection: *hash,
                 strategy: self.strategy as u64,
                 item: given.item as u64,
                 unit: unit(given.source, from).min(unit(given.out, to)) as u64,
@@ -393,7 +404,10 @@ impl CudaExchange {
         // Ballots go by a stream of their own, since the other may be captured, which is an error.
         let words = Ballot::words(ballot.as_ref());
         let words = self.words.gather(&self.ranks, self.lanes.messages(), &words);
-        let given = given?;
+        if let Some(payload) = panic {
+            resume_unwind(payload);
+        }
+        let (given, _) = given?;
         let ballots = Ballot::read_all(&words?)?;
         let lens = |side: usize| ballots.iter().map(move |ballot| ballot.lens[side] as usize);
         let (expected, actual) = (total(lens(0), order)?, total(lens(1), order)?);

@@ -55,15 +55,21 @@ impl CudaExchange {
         let gathered = unsafe { self.exchange(&sends, &receives) };
         // A plan may make the host wait for its stream, and nobody is to wait for a lost rank.
         let gathered = gathered.and_then(|()| self.ranks.wait(&self.stream));
-        gathered.map_err(|error| self.give_up(error))?;
-        // SAFETY: as above, this rank's items go to their places among those of all.
-        unsafe { copy_bytes(&self.stream, from, at(source, &own), own_bytes) }?;
-        let plan = jobs.plan(CudaStrategy::Auto, &self.executor.device.limits)?;
-        // SAFETY: both halves of the memory have room for all items, and belong to this stream.
-        unsafe { self.executor.execute(&plan) }?;
-        let own = call.out.places(rank);
-        // SAFETY: all items are in their new order, and the caller vouches for this rank's run.
-        unsafe { copy_bytes(&self.stream, at(out, &own), call.given.out, bytes(own)) }
+        let moved = gathered.and_then(|()| {
+            // SAFETY: as above, this rank's items go to their places among those of all.
+            unsafe { copy_bytes(&self.stream, from, at(source, &own), own_bytes) }?;
+            let plan = jobs.plan(CudaStrategy::Auto, &self.executor.device.limits)?;
+            // SAFETY: both halves of the memory have room for all items, and belong to this stream.
+            unsafe { self.executor.execute(&plan) }?;
+            let own = call.out.places(rank);
+            // SAFETY: all items are in their new order, and the caller vouches for this rank's run.
+            unsafe { copy_bytes(&self.stream, at(out, &own), call.given.out, bytes(own)) }
+        });
+        moved.map_err(|error| match error {
+            // All ranks find that, in the same values.
+            Error::NotABijection(_) => error,
+            error => self.give_up(error),
+        })
     }
 
     /// The addresses of room for two whole arrays.
