@@ -15,10 +15,10 @@ pub trait Distribution: Sized + Send + Sync + 'static {
     /// The type of the numbers.
     type Number: Bits;
 
-    /// The number of words in a group, at most [`MOST_WORDS`].
+    /// The number of words in a group, at most `MOST_WORDS`.
     const WORDS: usize;
 
-    /// The number of numbers in a group, at most [`MOST_NUMBERS`].
+    /// The number of numbers in a group, at most `MOST_NUMBERS`.
     const NUMBERS: usize;
 
     /// Whether the numbers are their words as they lie in memory, in order.
