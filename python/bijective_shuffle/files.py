@@ -28,7 +28,7 @@ from ._types import Seed
 __all__ = ["Report", "shuffle"]
 
 SeedValue: TypeAlias = "int | bytes"
-Name: TypeAlias = "str | os.PathLike[str]"
+Name: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 Progress: TypeAlias = "Callable[[str, int, int | None], object]"
 
 
@@ -108,7 +108,8 @@ def shuffle(
 
     Other threads of Python run meanwhile. Ctrl-C, or an exception of `progress`, ends the shuffle: an
     output stays as it was, and of a folder those shards are there that are whole, with which `resume`
-    goes on. Temporary files are removed.
+    goes on. Temporary files are removed. What comes once an output takes its place is raised behind
+    that, as is what `progress` raises in the end.
 
     Raises `OSError` with the system's number and the file's name where the system refuses something,
     and `ValueError` if an input is not what it should be or options contradict each other.
@@ -130,9 +131,22 @@ def shuffle(
         raise ValueError("give either output, a file, or output_dir, a folder of shards")
     shown = _Bar() if progress is True else None
     told: Progress | None = shown or (None if isinstance(progress, bool) else progress)
+    raised: list[BaseException] = []
+
+    def tell(phase: str, done: int, total: int | None) -> None:
+        assert told is not None
+        try:
+            told(phase, done, total)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    call = None if told is None else tell
     try:
-        found = json.loads(_native.shuffle_files([*line, "--stats", "--", *names], told))
+        found = json.loads(_native.shuffle_files([*line, "--stats", "--", *names], call))
     except ValueError as error:
+        if any(error is one for one in raised):
+            raise
         raise ValueError(_in_python(str(error))) from None
     finally:
         if shown is not None:
@@ -160,13 +174,13 @@ def _switches(**given: bool) -> Iterable[str]:
 
 
 def _name(name: Name | None) -> str | None:
-    return None if name is None else os.fspath(name)
+    return None if name is None else os.fsdecode(name)
 
 
 def _names(names: Name | Iterable[Name]) -> list[str]:
-    if isinstance(names, (str, os.PathLike)):
-        return [os.fspath(names)]
-    return [os.fspath(name) for name in names]
+    if isinstance(names, (str, bytes, os.PathLike)):
+        return [os.fsdecode(names)]
+    return [os.fsdecode(name) for name in names]
 
 
 def _seed(seed: Seed | None) -> int | str | None:
@@ -207,7 +221,7 @@ def _size(size: float | str) -> str:
     # As it is written, without an exponent and with a point: a share, and not a number.
     if not isinstance(size, float):
         return str(size)
-    text = format(Decimal(repr(size)), "f")
+    text = format(Decimal(repr(float(size))), "f")
     return text if "." in text else f"{text}.0"
 
 
@@ -223,7 +237,7 @@ _FORMS = {
 
 def _in_python(message: str) -> str:
     """The message with the names that options have here."""
-    name = r"'?--([a-z][a-z0-9-]*)(?:[ =]?\[?=?<[^>]*>\]?)?'?"
+    name = r"(?<![\w./-])'?--([a-z][a-z0-9-]*)(?:[ =]?\[?=?<[^>]*>\]?)?'?"
     return re.sub(name, lambda found: _FORMS.get(found[1], found[1].replace("-", "_")), message)
 
 
@@ -236,10 +250,13 @@ class _Bar:
         except ImportError:
             why = "progress=True shows the progress by tqdm: install it, or give a function"
             raise ImportError(why) from None
+        self._phase = ""
         self._bar: Any = tqdm(unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr)
 
     def __call__(self, phase: str, done: int, total: int | None) -> None:
-        if self._bar.desc != f"{phase}: ":
+        # Of a bar that is switched off there is nothing to ask.
+        if phase != self._phase:
+            self._phase = phase
             self._bar.reset(total)
             self._bar.set_description(phase, refresh=False)
         self._bar.total = total

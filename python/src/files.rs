@@ -15,7 +15,7 @@ mod enabled {
     use pyo3::exceptions::{PyOSError, PyValueError};
 
     use super::*;
-    use crate::threads::watched;
+    use crate::threads::watched_apart;
 
     /// How far a run is, and whether it is to end.
     #[derive(Default)]
@@ -63,7 +63,7 @@ mod enabled {
             let goes_on = py.check_signals().and_then(|()| run.tell(py, progress));
             goes_on.inspect_err(|_| run.is_stopped.store(true, Ordering::Relaxed))
         };
-        let done = watched(py, || program::run(arguments, host), look)?;
+        let done = watched_apart(py, || program::run(arguments, host), look)?;
         let report = done.map_err(|failure| exception(&failure))?;
         run.tell(py, progress)?;
         Ok(report)

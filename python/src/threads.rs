@@ -115,9 +115,34 @@ pub(crate) fn interruptible<T: Send>(
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send,
+    look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> PyResult<T> {
+    watched_on(pool()?, py, work, look)
+}
+
+/// [`watched`] on threads of its own, as many as this process has, for work that waits for disks:
+/// it would keep others from a thread for as long as it takes.
+///
+/// # Errors
+///
+/// As [`watched`], and if there are no such threads.
+#[cfg(feature = "files")]
+pub(crate) fn watched_apart<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send,
+    look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> PyResult<T> {
+    let own = ThreadPoolBuilder::new().num_threads(thread_count()?).build();
+    let failed = |error| PyRuntimeError::new_err(format!("threads cannot be started: {error}"));
+    watched_on(&own.map_err(failed)?, py, work, look)
+}
+
+fn watched_on<T: Send>(
+    pool: &ThreadPool,
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send,
     mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
 ) -> PyResult<T> {
-    let pool = pool()?;
     let waited = py.detach(|| -> PyResult<_> {
         let (sender, receiver) = sync_channel(1);
         // It waits for the work, also after an error.

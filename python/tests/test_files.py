@@ -309,3 +309,37 @@ def test_progress_by_tqdm(data, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stderr", shown)
     bs.files.shuffle(data / "lines", tmp_path / "out", seed=1, progress=True)
     assert "writing" in shown.getvalue() and tqdm
+
+
+def test_what_progress_raises_comes_back_as_it_is(tmp_path):
+    class Stop(ValueError):
+        pass
+
+    def stop(phase, done, total):
+        raise Stop("--shards")
+
+    (tmp_path / "x").write_text("a\nb\n")
+    with pytest.raises(Stop, match="^--shards$"):
+        bs.files.shuffle(tmp_path / "x", tmp_path / "y", seed=1, progress=stop)
+
+
+def test_names_may_be_bytes(tmp_path):
+    (tmp_path / "x").write_text("a\nb\n")
+    names = [bytes(tmp_path / name) for name in ("x", "y")]
+    assert bs.files.shuffle(names[0], names[1], seed=1).records == 2
+    assert sorted((tmp_path / "y").read_text()) == ["\n", "\n", "a", "b"]
+
+
+def test_a_bar_may_be_switched_off(tmp_path, monkeypatch):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    (tmp_path / "x").write_text("a\nb\n")
+    assert bs.files.shuffle(tmp_path / "x", tmp_path / "y", seed=1, progress=True).records == 2
+
+
+def test_names_are_not_taken_for_options(tmp_path):
+    folder = tmp_path / "run--old-2"
+    folder.mkdir()
+    (folder / "x").write_bytes(b"\x1f\x8b damaged")
+    with pytest.raises((ValueError, OSError), match="run--old-2"):
+        bs.files.shuffle(folder / "x", tmp_path / "y", seed=1, records="csv")

@@ -202,8 +202,11 @@ impl Job<'_> {
         let found = order.len();
         move_records(&order, &mut text, record).context("cannot shuffle")?;
         self.progress.start_bytes("writing", Some(text.len() as u64));
-        let written = output.write_all(&text).and_then(|()| output.flush());
-        written.map_err(|error| output.failure(&error))?;
+        let written = text.chunks(1 << 20).try_for_each(|piece| {
+            self.progress.advance(piece.len() as u64)?;
+            output.write_all(piece)
+        });
+        written.and_then(|()| output.flush()).map_err(|error| output.failure(&error))?;
         Ok(Done { found, items: found, bytes: text.len() as u64, ..Done::default() })
     }
 

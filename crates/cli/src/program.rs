@@ -221,6 +221,7 @@ mod tests {
             ("--seed 1 -o @OUT @in/0.csv @in/1.csv", false),
             ("--seed 1 --memory 1M --temp @in -o @OUT @in/0.csv @in/1.csv", false),
             ("--seed 1 --record 1 -n 1000 -o @OUT @in/0.csv @in/1.csv", false),
+            ("--seed 1 --record 1 -o @OUT @in/0.csv @in/1.csv", false),
             ("--seed 1 --csv --header-lines 1 -o @OUT --compress zstd @in", false),
             ("--seed 1 --memory 1M --temp @in --output-dir @OUT --shards 3 @in", true),
             (
@@ -230,6 +231,41 @@ mod tests {
             ),
         ] {
             ends_anywhere(line, is_resumed);
+        }
+    }
+
+    /// What the run was told last: the bytes of an advance, or none that a phase begins.
+    #[derive(Default)]
+    struct Last(std::sync::Mutex<Option<u64>>);
+
+    impl Host for Last {
+        fn begin(&self, _: &'static str, _: Option<u64>) {
+            *self.0.lock().unwrap() = None;
+        }
+
+        fn advance(&self, bytes: u64) -> io::Result<()> {
+            *self.0.lock().unwrap() = Some(bytes);
+            Ok(())
+        }
+    }
+
+    /// So that whoever ends it knows that the outputs are as they were.
+    #[test]
+    fn a_run_may_be_ended_until_an_output_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("x"), "a\nb\nc\n").unwrap();
+        fs::write(folder.path().join("y"), "d\ne\nf\n").unwrap();
+        fs::create_dir(folder.path().join("z")).unwrap();
+        for line in [
+            "--seed 1 -o @out @x",
+            "--seed 1 --record 2 -o @out @x",
+            "--seed 1 --record 2 -n 2 -o @x @x",
+            "--seed 1 --together -o @z @x @y",
+        ] {
+            let host = Arc::new(Last::default());
+            let line = line.replace('@', &format!("{}/", folder.path().display()));
+            run(line.split(' ').map(OsString::from), host.clone()).unwrap();
+            assert_eq!(*host.0.lock().unwrap(), Some(0), "{line}");
         }
     }
 

@@ -90,6 +90,7 @@ fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result
     check_name(files, arguments)?;
     let mut output = Output::open(arguments.output(), job.temporary.folder())?;
     let done = single(files, arguments, job, &mut output)?;
+    goes_on(job)?;
     output.commit()?;
     Ok(done)
 }
@@ -264,6 +265,12 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         sum.bytes += done.bytes;
         sum.summary = done.summary.or(sum.summary);
     }
+    goes_on(job)?;
     outputs.into_iter().try_for_each(Output::commit)?;
     Ok(sum)
+}
+
+/// The last place at which a run may be ended from outside with the outputs as they were.
+fn goes_on(job: &Job) -> Result<(), Failure> {
+    job.progress.advance(0).context("output")
 }

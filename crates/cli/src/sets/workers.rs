@@ -221,6 +221,22 @@ impl Worker<'_> {
         Ok(Some(count))
     }
 
+    /// Refuses a folder in which a run has another number of workers: its shards have other names
+    /// perhaps, and would stay.
+    fn check_others(&self, work: &Path) -> Result<(), Failure> {
+        let end = format!("-of-{:05}.json", self.world);
+        for entry in fs::read_dir(work).context(work.display())? {
+            let name = entry.context(work.display())?.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("count-") && name.ends_with(".json") && !name.ends_with(&end) {
+                let why = "was written by a run with another number of workers: go on with that, \
+                           or name another folder";
+                return Err(Failure::new(work.join(&*name).display(), why));
+            }
+        }
+        Ok(())
+    }
+
     fn count(&self) -> Result<Done, Failure> {
         let work = self.folder.join(WORKERS);
         fs::create_dir_all(self.folder).context(self.folder.display())?;
@@ -232,6 +248,7 @@ impl Worker<'_> {
             return Err(Failure::new(self.folder.display(), "is not empty: name a folder that is"));
         }
         fs::create_dir_all(&work).context(work.display())?;
+        self.check_others(&work)?;
         let share = self.share();
         let set = &self.opened.set;
         let known = self.counted(self.rank)?;

@@ -209,6 +209,8 @@ fn workers_say_what_they_lack() {
     }
     let two = complaint(&folder, &options, "0/2", "distribute");
     assert!(two.ends_with("of 2 workers these have not finished --stage count: 0, 1"), "{two}");
+    let two = complaint(&folder, &options, "0/2", "count");
+    assert!(two.contains("was written by a run with another number of workers"), "{two}");
     let many = complaint(&folder, &options, "0/99", "collect");
     assert!(many.ends_with(": 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 89 more"), "{many}");
     // A run of one worker does not get among them.
