@@ -36,7 +36,7 @@ def daft_shuffle(df: daft.DataFrame, seed: int | bytes, epoch: int = 0) -> daft.
     starts = np.cumsum(rows, dtype=np.uint64)
     order = Permutation.walk(int(starts[-1]), seed, epoch)
 
-    @daft.func.batch(return_dtype=daft.DataType.uint64())  # type: ignore[misc, unused-ignore]
+    @daft.func.batch(return_dtype=daft.DataType.uint64())  # type: ignore[misc, untyped-decorator, unused-ignore]
     def place(names: daft.Series) -> daft.Series:
         of = np.asarray(names.to_arrow())
         numbers = starts[of >> _BITS] + (of & np.uint64((1 << _BITS) - 1))

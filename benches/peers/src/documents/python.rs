@@ -6,8 +6,10 @@ use crate::sheet::Sheet;
 /// The file with the rows, which `python/benches/shows.py` writes.
 pub(super) const FILE: &str = "python";
 
-/// Short calls on a GPU, and what they took before they ran in the caller's stream.
-const SHORT_CALLS: [&str; 2] = ["python-gpu-small", "python-gpu-small-before"];
+/// Short calls on a GPU, what they took before they ran in the caller's stream, and what they take
+/// where short arrays are moved within their own memory.
+const SHORT_CALLS: [&str; 3] =
+    ["python-gpu-small", "python-gpu-small-before", "python-gpu-small-in-place"];
 
 const COLUMNS: [&str; 4] = ["what", "ours", "theirs", "theirs / ours"];
 
