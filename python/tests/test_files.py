@@ -340,6 +340,6 @@ def test_a_bar_may_be_switched_off(tmp_path, monkeypatch):
 def test_names_are_not_taken_for_options(tmp_path):
     folder = tmp_path / "run--old-2"
     folder.mkdir()
-    (folder / "x").write_bytes(b"\x1f\x8b damaged")
+    (folder / "x").write_bytes(b"\x1f\x8b\x08 damaged")
     with pytest.raises((ValueError, OSError), match="run--old-2"):
         bs.files.shuffle(folder / "x", tmp_path / "y", seed=1, records="csv")
