@@ -259,7 +259,7 @@ mod tests {
         for line in [
             "--seed 1 -o @out @x",
             "--seed 1 --record 2 -o @out @x",
-            "--seed 1 --record 2 -n 2 -o @x @x",
+            "--seed 1 --record 2 -n 2 -o @out @x",
             "--seed 1 --together -o @z @x @y",
         ] {
             let host = Arc::new(Last::default());
