@@ -376,3 +376,7 @@ def on_gpus():
 
 if __name__ == "__main__":
     globals()[f"run_{sys.argv[1]}"](Run(int(sys.argv[2]), sys.argv[3]))
+    # The threads of a group that its framework leaves behind may end the process, if another rank
+    # is gone first: "terminate called without an active exception".
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
