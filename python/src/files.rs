@@ -35,7 +35,7 @@ mod enabled {
 
         fn advance(&self, bytes: u64) -> io::Result<()> {
             if self.is_stopped.load(Ordering::Relaxed) {
-                // Whoever has stopped it knows why.
+                // The reason is kept by the code that stopped the run.
                 return Err(io::ErrorKind::Other.into());
             }
             self.done.fetch_add(bytes, Ordering::Relaxed);

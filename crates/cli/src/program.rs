@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    /// So that whoever ends it knows that the outputs are as they were.
+    /// If a host ends the run, it can then rely on the outputs being as they were.
     #[test]
     fn a_run_may_be_ended_until_an_output_takes_its_place() {
         let folder = tempfile::tempdir().unwrap();

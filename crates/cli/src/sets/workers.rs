@@ -117,7 +117,7 @@ impl Worker<'_> {
             let why = "has shards of a run with other inputs or other options: name another folder";
             return Err(Failure::new(self.folder.display(), why));
         }
-        // Whoever wrote it may have been interrupted then.
+        // The worker that wrote it may have been interrupted before it removed these files.
         self.remove()?;
         let shards = index.shards.len() as u64;
         let set = Some(SetDone { shards, kept: shards, ..self.opened.read() });

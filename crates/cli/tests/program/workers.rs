@@ -321,7 +321,7 @@ fn what_was_damaged_is_said_or_done_again() {
     assert_eq!(statistic(&outcome.stderr, "shards"), 3);
     done("1/2", "collect");
     check_same(&folder, "one", "out");
-    // Whoever wrote the index was interrupted before all was removed.
+    // The worker that wrote the index was interrupted before it had removed everything.
     fs::create_dir(folder.path("out/.bshuf-workers")).unwrap();
     folder.write(&work(bundle), &whole);
     done("1/2", "collect");

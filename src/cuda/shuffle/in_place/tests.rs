@@ -154,8 +154,8 @@ fn short_arrays_are_moved_by_one_block() {
     }
 }
 
-/// One launch and no memory, with a copy for whoever has no compiler; longer arrays, rows and
-/// bijections that are not trusted are copied.
+/// They take one launch and no memory, and there is a copying plan for machines without a compiler.
+/// Longer arrays, rows and bijections that are not trusted are copied.
 #[test]
 fn only_short_arrays_of_words_are_moved_by_one_block() {
     let tile = tuning::IN_PLACE_SHORT.tile();
