@@ -43,8 +43,8 @@ def shuffle(
 ) -> None:
     """Shuffles an array in place along its first axis, as `bijective_shuffle.shuffle` does. It
     takes memory for one copy from the array's library, or from the driver if that is neither
-    PyTorch nor CuPy or `stream` is given; `shuffled(.., out=..)` takes none. Up to 4096 rows of 1,
-    2, 4, 8 or 16 bytes are moved without a copy.
+    PyTorch nor CuPy or `stream` is given; `shuffled(.., out=..)` takes none. Neither do tensors of
+    PyTorch with up to 4096 rows of 1, 2, 4, 8 or 16 bytes.
 
     Raises `ArrayError` for an array that is read-only, or not in C order without `contiguous`.
     """

@@ -239,7 +239,8 @@ pub(crate) const IN_PLACE_RESTS: u64 = 30;
 /// The most working memory, as a percentage of the array's.
 pub(crate) const IN_PLACE_PERCENT: u64 = 15;
 
-/// The one block that moves a short array in place.
+/// The one block that moves a short array in place. On an H100, from Python and with a wait after
+/// each call, 1000 items take 22.9 us, and 24.6 us into another array. Larger tiles were not tried.
 pub(crate) const IN_PLACE_SHORT: Shape = Shape { threads: 1024, slots: 4, blocks: 1 };
 
 /// Arrays of fewer bytes are copied, which takes no more memory than this.
