@@ -36,9 +36,13 @@ create_exception!(
      for: use `Permutation.walk`, which needs none, or call `build_index` first."
 );
 
-/// The exception for an error of the library.
-pub(crate) fn exception(error: Error) -> PyErr {
+/// The exception for an error of the library, or of its loaders.
+pub(crate) fn exception(error: impl Into<bijective_shuffle_loaders::Error>) -> PyErr {
+    let error = error.into();
     let text = error.to_string();
+    let bijective_shuffle_loaders::Error::Shuffle(error) = error else {
+        return PyValueError::new_err(text);
+    };
     match error {
         Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
             PyMemoryError::new_err(text)

@@ -1,8 +1,7 @@
 //! [`Weights`] and [`Sets`]: what the classes `Weighted` and `Mixture` of the package stand on, and
 //! [`weighted_sample`].
 
-use bijective_shuffle::error::LoaderError;
-use bijective_shuffle_loaders::{Mixture, Source, Weighted, integer_weights};
+use bijective_shuffle_loaders::{Error, Mixture, Source, Weighted, integer_weights};
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -59,7 +58,7 @@ impl Weights {
             (pairs.to_vec(), rest.len())
         };
         if rest > 0 {
-            return Err(exception(LoaderError::NotATable.into()));
+            return Err(exception(Error::NotATable));
         }
         Ok(Self { inner: Weighted::from_table(pairs, seed).map_err(exception)? })
     }

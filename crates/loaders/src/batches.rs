@@ -1,6 +1,8 @@
 //! [`Batches`]: what a rank takes in each step.
 
-use bijective_shuffle::{Error, Sampler, SamplerBuilder, SamplerState, Tail};
+use bijective_shuffle::{Sampler, SamplerBuilder, SamplerState, Tail};
+
+use crate::Error;
 
 /// What [`Batches`] deal out, such as [`Weighted`](crate::Weighted) and
 /// [`Packed`](crate::Packed): an item for each place of each epoch.
@@ -19,11 +21,9 @@ pub trait Source {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with
-    /// [`LoaderError::PositionTooLarge`](bijective_shuffle::error::LoaderError::PositionTooLarge)
-    /// for [`Mixture`](crate::Mixture), and with
-    /// [`LoaderError::EpochLength`](bijective_shuffle::error::LoaderError::EpochLength) for sources
-    /// whose epochs have a number of places of their own; and the errors of building an index.
+    /// [`Error::PositionTooLarge`] for [`Mixture`](crate::Mixture), [`Error::EpochLength`] for
+    /// sources whose epochs have a number of places of their own, and the errors of building an
+    /// index.
     fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error>;
 
     /// Appends the items at some places of an epoch of `len` places, each below `len`. What is in
@@ -108,7 +108,7 @@ impl<S: Source + ?Sized> Source for &S {
 /// items.sort();
 /// expected.sort();
 /// assert_eq!(items, expected);
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Batches<S> {
@@ -189,8 +189,8 @@ impl<S: Source> Batches<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], and those of [`Source::items`]. The step is then not taken, and the
-    /// vector is empty.
+    /// [`Error::Shuffle`] if there is too little memory, and those of [`Source::items`]. The step
+    /// is then not taken, and the vector is empty.
     pub fn next_batch(&mut self, batch: &mut Vec<S::Item>) -> Result<bool, Error> {
         batch.clear();
         let mut ahead = self.sampler.clone();
@@ -198,7 +198,7 @@ impl<S: Source> Batches<S> {
         self.deal();
         let bytes = (self.places.len() as u64).saturating_mul(size_of::<S::Item>() as u64);
         let reserved = batch.try_reserve(self.places.len());
-        reserved.map_err(|_| Error::OutOfMemory { bytes })?;
+        reserved.map_err(|_| bijective_shuffle::Error::OutOfMemory { bytes })?;
         let (epoch, len) = (self.sampler.epoch(), self.sampler.len());
         self.source.items(epoch, len, &mut self.places, batch).inspect_err(|_| batch.clear())?;
         self.sampler = ahead;
@@ -254,7 +254,7 @@ impl<S: Source> Batches<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::Sampler`] with
+    /// [`Error::Shuffle`] with
     /// [`SamplerError::ForeignState`](bijective_shuffle::error::SamplerError::ForeignState) if the
     /// state comes from elsewhere, or has been changed, and those of [`Source::begin`]. After an
     /// error nothing has changed.

@@ -4,9 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bijective_shuffle::bijection::{CycleWalk, Standard};
-use bijective_shuffle::error::LoaderError;
-use bijective_shuffle::{Error, FromSeed, KeyDomain, Seed};
+use bijective_shuffle::{FromSeed, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel, saved};
+
+use crate::Error;
 
 /// The order of `Permutation::walk`.
 pub(crate) type Walk = CycleWalk<Standard>;
@@ -26,7 +27,7 @@ pub(crate) fn below(word: u64, count: u64) -> u64 {
 /// memory, or a number of items and a function.
 ///
 /// They have to stay as they are. If one changes, sequences and batches are wrong, or
-/// [`LoaderError::LengthsChanged`] says so.
+/// [`Error::LengthsChanged`] says so.
 pub trait ItemLengths: Sync {
     /// The number of items.
     fn count(&self) -> u64;
@@ -121,7 +122,7 @@ pub(crate) fn survey(lengths: &impl ItemLengths) -> Result<Survey, Error> {
     });
     let all = surveys.into_iter().reduce(Survey::with);
     let all = all.unwrap_or(Survey { total: 0, longest: 0, longest_item: 0 });
-    if all.total < 1 << 63 { Ok(all) } else { Err(LoaderError::TotalLength.into()) }
+    if all.total < 1 << 63 { Ok(all) } else { Err(Error::TotalLength) }
 }
 
 impl Survey {
@@ -207,7 +208,7 @@ impl<T> Clone for PerEpoch<T> {
 /// Checks a number of places that was given for an epoch with a number of its own.
 pub(crate) fn own_places(asked: Option<u64>, has: u64) -> Result<u64, Error> {
     match asked {
-        Some(asked) if asked != has => Err(LoaderError::EpochLength { asked, has }.into()),
+        Some(asked) if asked != has => Err(Error::EpochLength { asked, has }),
         _ => Ok(has),
     }
 }

@@ -3,10 +3,11 @@
 use core::fmt;
 use std::sync::Arc;
 
-use bijective_shuffle::error::{LoaderError, SamplerError};
-use bijective_shuffle::{Bijection, Error, Seed};
+use bijective_shuffle::error::SamplerError;
+use bijective_shuffle::{Bijection, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
 
+use crate::Error;
 use crate::batches::Source;
 use crate::items::{self, ItemLengths, PerEpoch, Survey, Walk, own_places};
 
@@ -53,7 +54,7 @@ const MOST: usize = 1 << 16;
 ///     // ..
 /// #   assert!(!items.is_empty());
 /// }
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Lengths<L> {
@@ -87,9 +88,9 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::WindowSize`], [`LoaderError::ItemTooLong`], for the
-    /// longest item, or [`LoaderError::TotalLength`]; [`Error::Sampler`] with
-    /// [`SamplerError::NoItems`]; [`Error::OutOfMemory`].
+    /// [`Error::WindowSize`], [`Error::ItemTooLong`], for the longest item, or
+    /// [`Error::TotalLength`]; [`Error::Shuffle`] with [`SamplerError::NoItems`], or if there is
+    /// too little memory.
     pub fn new(
         lengths: L,
         max_tokens: u64,
@@ -97,7 +98,7 @@ impl<L: ItemLengths> Lengths<L> {
         seed: impl Into<Seed>,
     ) -> Result<Self, Error> {
         if !(1..=MOST).contains(&window) {
-            return Err(LoaderError::WindowSize { size: window as u64, most: MOST as u64 }.into());
+            return Err(Error::WindowSize { size: window as u64, most: MOST as u64 });
         }
         if lengths.count() == 0 {
             return Err(SamplerError::NoItems.into());
@@ -107,7 +108,7 @@ impl<L: ItemLengths> Lengths<L> {
         let Survey { total, longest, longest_item } = items::survey(&lengths)?;
         if longest > max_tokens || max_tokens == 0 {
             let (item, length) = (longest_item, longest);
-            return Err(LoaderError::ItemTooLong { item, length, most: max_tokens }.into());
+            return Err(Error::ItemTooLong { item, length, most: max_tokens });
         }
         let seed = seed.into();
         Ok(Self { lengths, seed, max_tokens, window, total, index: PerEpoch::new() })
@@ -129,8 +130,8 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the epoch's index cannot be built, and [`Error::Loader`] with
-    /// [`LoaderError::LengthsChanged`] if lengths are found to have changed.
+    /// [`Error::Shuffle`] if there is too little memory for the epoch's index, and
+    /// [`Error::LengthsChanged`] if lengths are found to have changed.
     pub fn batch_count(&self) -> Result<u64, Error> {
         Ok(self.index(self.seed.epoch())?.len())
     }
@@ -171,7 +172,7 @@ impl<L: ItemLengths> Lengths<L> {
     }
 
     fn build_index(&self, seed: Seed) -> Result<Index, Error> {
-        let out_of_memory = |bytes| Error::OutOfMemory { bytes };
+        let out_of_memory = |bytes| bijective_shuffle::Error::OutOfMemory { bytes };
         let count = usize::try_from(self.lengths.count()).map_err(|_| out_of_memory(u64::MAX))?;
         let items = items::order(count as u64, seed, NUMBERS[0]);
         let mut sorted = check::try_with_capacity(count)?;
@@ -203,7 +204,7 @@ impl<L: ItemLengths> Lengths<L> {
         items.forward_run(first, &mut keys);
         for (key, place) in keys.iter_mut().zip(0_u64..) {
             let short = self.max_tokens.checked_sub(self.lengths.length(*key));
-            *key = short.ok_or(LoaderError::LengthsChanged)? << 16 | place;
+            *key = short.ok_or(Error::LengthsChanged)? << 16 | place;
         }
         keys.sort_unstable();
         let (mut lasts, mut padded, mut next) = (Vec::new(), 0_u64, 0);

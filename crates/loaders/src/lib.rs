@@ -33,10 +33,11 @@
 //! for (set, item) in batch {
 //!     assert!(item < batches.source().lengths()[set]);
 //! }
-//! # Ok::<(), bijective_shuffle::Error>(())
+//! # Ok::<(), bijective_shuffle_loaders::Error>(())
 //! ```
 
 mod batches;
+mod error;
 mod items;
 mod lengths;
 mod mixture;
@@ -50,6 +51,7 @@ mod weighted;
 mod weights;
 
 pub use batches::{Batches, Source};
+pub use error::Error;
 pub use items::ItemLengths;
 pub use lengths::Lengths;
 pub use mixture::Mixture;

@@ -4,10 +4,10 @@ use core::fmt;
 use core::ops::Range;
 use core::str::FromStr;
 
-use bijective_shuffle::error::LoaderError;
-use bijective_shuffle::{Bijection, Error, FromSeed, KeyDomain, Seed};
+use bijective_shuffle::{Bijection, FromSeed, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::saved;
 
+use crate::Error;
 use crate::batches::Source;
 use crate::items::Walk;
 
@@ -54,7 +54,7 @@ const NUMBER: u32 = 2;
 ///     }
 /// }
 /// assert_eq!(counts, [15, 10, 5]);
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Mixture {
@@ -84,8 +84,7 @@ impl Mixture {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::SetCount`], [`LoaderError::NoWeight`],
-    /// [`LoaderError::TotalWeight`] or [`LoaderError::EmptySet`].
+    /// [`Error::SetCount`], [`Error::NoWeight`], [`Error::TotalWeight`] or [`Error::EmptySet`].
     pub fn new(lengths: &[u64], weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let seed = seed.into();
         let child = seed.child(KeyDomain::Loader(NUMBER));
@@ -103,8 +102,8 @@ impl Mixture {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::ChangeTooEarly`] if a later change was made before,
-    /// and otherwise as [`new`](Self::new). After an error the mixture is unchanged.
+    /// [`Error::ChangeTooEarly`] if a later change was made before, and otherwise as
+    /// [`new`](Self::new). After an error the mixture is unchanged.
     ///
     /// # Examples
     ///
@@ -116,12 +115,12 @@ impl Mixture {
     /// let sets: Vec<usize> = (996..1004).map(|position| mixture.get(position).0).collect();
     /// assert_eq!(sets[..4].iter().filter(|&&set| set == 2).count(), 0);
     /// assert_eq!(sets[4..].iter().filter(|&&set| set == 2).count(), 2);
-    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// # Ok::<(), bijective_shuffle_loaders::Error>(())
     /// ```
     pub fn change(&mut self, from: u64, weights: &[u64], added: &[u64]) -> Result<(), Error> {
         let last = self.last_stretch();
         if from < last.from {
-            return Err(LoaderError::ChangeTooEarly { from, last: last.from }.into());
+            return Err(Error::ChangeTooEarly { from, last: last.from });
         }
         let lengths = [&self.lengths, added].concat();
         let mut taken = last.taken.clone();
@@ -165,7 +164,7 @@ impl Mixture {
     ///
     /// // Ten of the first set come in four quotas of 3 + 1 positions; four of the second in four.
     /// assert_eq!(Mixture::new(&[10, 4], &[3, 1], 42)?.pass(), Some(16));
-    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// # Ok::<(), bijective_shuffle_loaders::Error>(())
     /// ```
     pub fn pass(&self) -> Option<u64> {
         let Stretch { sums, quota, .. } = self.last_stretch();
@@ -221,19 +220,19 @@ impl Stretch {
     fn new(from: u64, lengths: &[u64], weights: &[u64], taken: Vec<u64>) -> Result<Self, Error> {
         let (sets, given) = (lengths.len() as u64, weights.len() as u64);
         if sets != given {
-            return Err(LoaderError::SetCount { sets, weights: given }.into());
+            return Err(Error::SetCount { sets, weights: given });
         }
         let mut sums = vec![0_u64];
         let mut common = 0;
         for (set, (&weight, &len)) in weights.iter().zip(lengths).enumerate() {
             if weight > 0 && len == 0 {
-                return Err(LoaderError::EmptySet { set: set as u64 }.into());
+                return Err(Error::EmptySet { set: set as u64 });
             }
-            let sum = sums[set].checked_add(weight).ok_or(LoaderError::TotalWeight)?;
+            let sum = sums[set].checked_add(weight).ok_or(Error::TotalWeight)?;
             sums.push(sum);
             common = greatest_common_divisor(common, weight);
         }
-        let quota = sums[lengths.len()].checked_div(common).ok_or(LoaderError::NoWeight)?;
+        let quota = sums[lengths.len()].checked_div(common).ok_or(Error::NoWeight)?;
         Ok(Self { from, sums, taken, quota })
     }
 
@@ -306,7 +305,7 @@ impl Source for Mixture {
     fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error> {
         let len = places.or(self.pass()).unwrap_or(u64::MAX);
         let end = epoch.checked_add(1).and_then(|epochs| epochs.checked_mul(len));
-        end.map(|_| len).ok_or(LoaderError::PositionTooLarge { epoch, len }.into())
+        end.map(|_| len).ok_or(Error::PositionTooLarge { epoch, len })
     }
 
     fn items(
@@ -345,10 +344,10 @@ impl FromStr for Mixture {
     ///
     /// # Errors
     ///
-    /// [`LoaderError::NotAMixture`] or the error of the seed's text, and the errors of
-    /// [`new`](Self::new) and [`change`](Self::change).
+    /// [`Error::NotAMixture`] or the error of the seed's text, and the errors of [`new`](Self::new)
+    /// and [`change`](Self::change).
     fn from_str(text: &str) -> Result<Self, Error> {
-        let not_a_mixture = || Error::Loader(LoaderError::NotAMixture);
+        let not_a_mixture = || Error::NotAMixture;
         let mut parts = text.split(' ');
         let seed: Seed = parts.next().unwrap_or_default().parse()?;
         let mut lists = parts.map(|part| numbers(part).ok_or_else(not_a_mixture));

@@ -1,8 +1,8 @@
 //! [`NodeBlocks`]: which blocks of a data set each node reads, mostly those that it had.
 
-use bijective_shuffle::error::LoaderError;
-use bijective_shuffle::{Bijection, Error, KeyDomain, Seed, Tail};
+use bijective_shuffle::{Bijection, KeyDomain, Seed, Tail};
 
+use crate::Error;
 use crate::items::{self, Walk};
 
 /// The numbers of orders of a node and of all nodes, among what this package draws.
@@ -27,7 +27,7 @@ const ALL: u32 = 10;
 /// let (first, second) = (blocks.of_node(0, 3, 8)?, blocks.of_node(1, 3, 8)?);
 /// let both = first.iter().filter(|&block| second.contains(block)).count();
 /// assert!(first.len() == 125 && both >= 100);
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct NodeBlocks {
@@ -52,14 +52,13 @@ impl NodeBlocks {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::Nodes`] if there is no block, and with
-    /// [`LoaderError::KeptShare`].
+    /// [`Error::Nodes`] if there is no block, and [`Error::KeptShare`].
     pub fn new(blocks: u64, kept: f64, seed: impl Into<Seed>) -> Result<Self, Error> {
         if blocks == 0 {
-            return Err(LoaderError::Nodes { blocks, nodes: 1 }.into());
+            return Err(Error::Nodes { blocks, nodes: 1 });
         }
         if !(0.0..=1.0).contains(&kept) {
-            return Err(LoaderError::KeptShare.into());
+            return Err(Error::KeptShare);
         }
         Ok(Self { blocks, kept, seed: seed.into() })
     }
@@ -68,8 +67,8 @@ impl NodeBlocks {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::Nodes`] unless there is a node, and a block for each;
-    /// [`Error::View`] with [`ViewError::NoSuchShard`] if the node is not below their number.
+    /// [`Error::Nodes`] unless there is a node, and a block for each; [`Error::Shuffle`] with
+    /// [`ViewError::NoSuchShard`] if the node is not below their number.
     ///
     /// [`ViewError::NoSuchShard`]: bijective_shuffle::error::ViewError::NoSuchShard
     pub fn of_node(&self, epoch: u64, node: u64, nodes: u64) -> Result<Vec<u64>, Error> {
@@ -102,7 +101,7 @@ impl NodeBlocks {
     /// }
     /// read.sort();
     /// assert!(read.into_iter().eq(0..100));
-    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// # Ok::<(), bijective_shuffle_loaders::Error>(())
     /// ```
     pub fn after(
         &self,
@@ -113,7 +112,7 @@ impl NodeBlocks {
     ) -> Result<Vec<u64>, Error> {
         for &nodes in runs.iter().map(|(nodes, _)| nodes).chain([&nodes]) {
             if nodes == 0 || nodes > self.blocks {
-                return Err(LoaderError::Nodes { blocks: self.blocks, nodes }.into());
+                return Err(Error::Nodes { blocks: self.blocks, nodes });
             }
         }
         if node >= nodes {

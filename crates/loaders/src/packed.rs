@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use bijective_shuffle::error::LoaderError;
-use bijective_shuffle::{Bijection, Error, Seed};
+use bijective_shuffle::{Bijection, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
 
+use crate::Error;
 use crate::batches::Source;
 use crate::items::{self, ItemLengths, PerEpoch, Walk, own_places};
 
@@ -63,7 +63,7 @@ pub struct Piece {
 ///     sequence.iter().map(|piece| piece.to - piece.from).sum()
 /// };
 /// assert!(batch.iter().all(|sequence| tokens(sequence) == 128));
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Packed<L> {
@@ -89,8 +89,8 @@ impl<L: ItemLengths> Packed<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::SequenceLength`], [`LoaderError::TotalLength`] or
-    /// [`LoaderError::NoSequence`]; [`Error::OutOfMemory`].
+    /// [`Error::SequenceLength`], [`Error::TotalLength`] or [`Error::NoSequence`];
+    /// [`Error::Shuffle`] if there is too little memory.
     pub fn new(
         lengths: L,
         length: u64,
@@ -98,11 +98,11 @@ impl<L: ItemLengths> Packed<L> {
         seed: impl Into<Seed>,
     ) -> Result<Self, Error> {
         if !(1..=1 << 32).contains(&length) || overlap > length {
-            return Err(LoaderError::SequenceLength { length, overlap }.into());
+            return Err(Error::SequenceLength { length, overlap });
         }
         let total = items::survey(&lengths)?.total;
         if total < length + overlap {
-            return Err(LoaderError::NoSequence { total, needed: length + overlap }.into());
+            return Err(Error::NoSequence { total, needed: length + overlap });
         }
         Ok(Self { lengths, seed: seed.into(), total, length, overlap, index: PerEpoch::new() })
     }
@@ -139,8 +139,8 @@ impl<L: ItemLengths> Packed<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the epoch's index cannot be built, and [`Error::Loader`] with
-    /// [`LoaderError::LengthsChanged`] if lengths are found to have changed.
+    /// [`Error::Shuffle`] if there is too little memory for the epoch's index, and
+    /// [`Error::LengthsChanged`] if lengths are found to have changed.
     ///
     /// # Panics
     ///
@@ -188,7 +188,7 @@ impl<L: ItemLengths> Packed<L> {
         if sums[runs] == self.total {
             Ok(Index { documents, sequences, sums })
         } else {
-            Err(LoaderError::LengthsChanged.into())
+            Err(Error::LengthsChanged)
         }
     }
 
@@ -219,7 +219,7 @@ impl<L: ItemLengths> Packed<L> {
             run += 1;
             // Within a run a change shows only in what lies behind the run.
             if at > index.sums[run] || at < end && at < index.sums[run] {
-                return Err(LoaderError::LengthsChanged.into());
+                return Err(Error::LengthsChanged);
             }
         }
         Ok(pieces)

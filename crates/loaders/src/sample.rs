@@ -1,10 +1,11 @@
 //! [`weighted_sample`]: draws without replacement.
 
-use bijective_shuffle::error::LoaderError;
 use bijective_shuffle::rayon;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
-use bijective_shuffle::{Error, KeyDomain, Seed};
+use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
+
+use crate::Error;
 
 /// The number of draws without replacement, among what this package draws.
 const NUMBER: u32 = 1;
@@ -31,8 +32,7 @@ const LEAST: usize = 1 << 15;
 ///
 /// # Errors
 ///
-/// [`Error::Loader`] with [`LoaderError::SampleTooLarge`] if fewer items have a weight above 0;
-/// [`Error::OutOfMemory`].
+/// [`Error::SampleTooLarge`] if fewer items have a weight above 0; [`Error::OutOfMemory`].
 ///
 /// # Examples
 ///
@@ -43,7 +43,7 @@ const LEAST: usize = 1 << 15;
 /// let three = weighted_sample(&weights, 3, 42)?;
 /// assert!(!three.contains(&1));
 /// assert_eq!(weighted_sample(&weights, 2, 42)?, three[..2]);
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 pub fn weighted_sample(
     weights: &[u64],
@@ -74,7 +74,7 @@ pub fn weighted_sample(
         }
     }
     if (count as u64) > available {
-        return Err(LoaderError::SampleTooLarge { count: count as u64, available }.into());
+        return Err(Error::SampleTooLarge { count: count as u64, available });
     }
     all.keys.sort_unstable();
     let mut items = check::try_with_capacity(count)?;
@@ -136,7 +136,9 @@ impl Smallest {
             // It grows by half or more, up to twice the sample.
             let more = self.keys.len().max(64).min(self.count.saturating_mul(2));
             let bytes = (self.keys.len() + more).saturating_mul(size_of::<Key>()) as u64;
-            self.keys.try_reserve_exact(more).map_err(|_| Error::OutOfMemory { bytes })?;
+            self.keys
+                .try_reserve_exact(more)
+                .map_err(|_| bijective_shuffle::Error::OutOfMemory { bytes })?;
         }
         self.keys.push(key);
         if self.keys.len() >= self.count.saturating_mul(2) {

@@ -1,9 +1,9 @@
 //! [`Splits`]: training, validation and test sets that do not move when data are appended.
 
-use bijective_shuffle::error::LoaderError;
-use bijective_shuffle::{Bijection, Error, KeyDomain, Seed};
+use bijective_shuffle::{Bijection, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
+use crate::Error;
 use crate::items::{self, below};
 
 /// The number of splits, among what this package draws.
@@ -38,7 +38,7 @@ const TASK: u64 = 1 << 14;
 /// splits.fill(0, 0, &mut parts);
 /// assert_eq!([0, 1, 2].map(|part| parts.iter().filter(|&&p| p == part).count()), [800, 100, 100]);
 /// assert_eq!(splits.part(0, 777), parts[777]);
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Splits {
@@ -52,18 +52,18 @@ impl Splits {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::Shares`] if there are no shares or more than 2^16, if
-    /// all are 0, or if the quota is above 2^20.
+    /// [`Error::Shares`] if there are no shares or more than 2^16, if all are 0, or if the quota is
+    /// above 2^20.
     pub fn new(shares: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let common = shares.iter().copied().fold(0, crate::mixture::greatest_common_divisor);
         let mut ends = Vec::new();
         let mut sum = 0_u64;
         for share in shares.iter().take(1 << 16) {
-            sum = sum.saturating_add(share.checked_div(common).ok_or(LoaderError::Shares)?);
+            sum = sum.saturating_add(share.checked_div(common).ok_or(Error::Shares)?);
             ends.push(sum);
         }
         if ends.len() < shares.len() || !(1..=MOST).contains(&sum) {
-            return Err(LoaderError::Shares.into());
+            return Err(Error::Shares);
         }
         Ok(Self { child: seed.into().child(KeyDomain::Loader(NUMBER)), ends })
     }

@@ -3,12 +3,13 @@
 use core::fmt;
 use core::str::FromStr;
 
-use bijective_shuffle::error::{LoaderError, SamplerError};
+use bijective_shuffle::error::SamplerError;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
-use bijective_shuffle::{Error, KeyDomain, Seed};
+use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::check::try_with_capacity;
 use bijective_shuffle_core::engine::base::saved;
 
+use crate::Error;
 use crate::items::below;
 
 /// The number of streams, among what this package draws.
@@ -36,12 +37,12 @@ impl StreamOrder {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::WindowSize`] unless the size is from 1 to 2^48.
+    /// [`Error::WindowSize`] unless the size is from 1 to 2^48.
     pub fn new(size: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
         if (1..=MOST).contains(&size) {
             Ok(Self { size, seed: seed.into() })
         } else {
-            Err(LoaderError::WindowSize { size, most: MOST }.into())
+            Err(Error::WindowSize { size, most: MOST })
         }
     }
 
@@ -93,8 +94,8 @@ impl StreamOrder {
     ///
     /// # Errors
     ///
-    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if the state is of another size or
-    /// seed, or has been changed; [`Error::OutOfMemory`].
+    /// [`Error::Shuffle`] with [`SamplerError::ForeignState`] if the state is of another size or
+    /// seed, or has been changed; [`Error::Shuffle`] if there is too little memory.
     pub fn buffered(&self, state: &StreamState) -> Result<Vec<u64>, Error> {
         self.check(state)?;
         let StreamState { emitted, taken, .. } = *state;
@@ -102,7 +103,8 @@ impl StreamOrder {
         let streamed = if taken == 0 { 0 } else { emitted.min(taken.saturating_sub(self.size)) };
         let places = self.size.min(taken);
         let bytes = places.saturating_mul(8);
-        let places = usize::try_from(places).map_err(|_| Error::OutOfMemory { bytes })?;
+        let places =
+            usize::try_from(places).map_err(|_| bijective_shuffle::Error::OutOfMemory { bytes })?;
         let mut held = try_with_capacity(places)?;
         held.resize(places, u64::MAX);
         let (mut missing, mut end, mut slots) = (places, streamed, [0; WORDS]);
@@ -166,7 +168,7 @@ impl StreamOrder {
 /// let mut items: Vec<u32> = first.into_iter().chain(rest).collect();
 /// items.sort();
 /// assert!(items.into_iter().eq(0..10_000));
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 pub struct StreamShuffle<I: Iterator> {
     source: I,
@@ -199,8 +201,8 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// Those of [`StreamOrder::buffered`], and [`Error::Loader`] with [`LoaderError::StreamItem`]
-    /// if the iterator begins behind an item that was in the buffer, or ends before it.
+    /// Those of [`StreamOrder::buffered`], and [`Error::StreamItem`] if the iterator begins behind
+    /// an item that was in the buffer, or ends before it.
     pub fn resume(
         mut source: I,
         from: u64,
@@ -213,16 +215,16 @@ impl<I: Iterator> StreamShuffle<I> {
         places.resize_with(held.len(), || None);
         let mut at = from;
         for (position, place) in held {
-            let skipped = position.checked_sub(at).ok_or(LoaderError::StreamItem { position })?;
+            let skipped = position.checked_sub(at).ok_or(Error::StreamItem { position })?;
             at = position + 1;
             let item = usize::try_from(skipped).ok().and_then(|skipped| source.nth(skipped));
-            places[place] = Some(item.ok_or(LoaderError::StreamItem { position })?);
+            places[place] = Some(item.ok_or(Error::StreamItem { position })?);
         }
         let next = state.taken.checked_sub(at);
-        let skipped = next.ok_or(LoaderError::StreamItem { position: state.taken })?;
+        let skipped = next.ok_or(Error::StreamItem { position: state.taken })?;
         if let Some(last) = skipped.checked_sub(1) {
             let last = usize::try_from(last).unwrap_or(usize::MAX);
-            source.nth(last).ok_or(LoaderError::StreamItem { position: state.taken - 1 })?;
+            source.nth(last).ok_or(Error::StreamItem { position: state.taken - 1 })?;
         }
         Self::restore(source, order, state, places.into_iter().flatten().collect())
     }
@@ -232,7 +234,7 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if the state is of another size or
+    /// [`Error::Shuffle`] with [`SamplerError::ForeignState`] if the state is of another size or
     /// seed, or has been changed, or there are more or fewer items.
     pub fn restore(
         source: I,
@@ -369,7 +371,7 @@ impl FromStr for StreamState {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let words = saved::read(text).ok_or(Error::Sampler(SamplerError::BadState))?;
+        let words = saved::read(text).ok_or(SamplerError::BadState)?;
         let [size, epoch, emitted, taken, check] = words;
         Ok(Self { size, epoch, emitted, taken, check })
     }

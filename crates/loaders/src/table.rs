@@ -16,9 +16,9 @@
 //! * a heavy item `j` fills gaps until their sum `D` is at least `E(j)`. Its own column then keeps
 //!   `T + E(j) - D` of it, and the next heavy item is its alias.
 
-use bijective_shuffle::Error;
-use bijective_shuffle::error::LoaderError;
 use bijective_shuffle_core::engine::base::{check, parallel};
+
+use crate::Error;
 
 /// An entry of a table. The first one has the total weight and the number of items. Each other is a
 /// column: the part that its own item fills, and the item that fills the rest.
@@ -177,8 +177,7 @@ impl<A: Fn(usize) -> Option<u128>, B: Fn(&Before) -> u128> Cursor<A, B> {
 ///
 /// # Errors
 ///
-/// [`LoaderError::NoWeight`] if it is 0, and [`LoaderError::TotalWeight`] if it does not fit 64
-/// bits.
+/// [`Error::NoWeight`] if it is 0, and [`Error::TotalWeight`] if it does not fit 64 bits.
 pub(crate) fn total(weights: &[u64]) -> Result<u64, Error> {
     let mut sums = check::try_with_capacity(weights.len().div_ceil(CHUNK))?;
     sums.resize(weights.len().div_ceil(CHUNK), 0_u128);
@@ -188,9 +187,9 @@ pub(crate) fn total(weights: &[u64]) -> Result<u64, Error> {
     });
     let sum: u128 = sums.into_iter().sum();
     match u64::try_from(sum) {
-        Ok(0) => Err(LoaderError::NoWeight.into()),
+        Ok(0) => Err(Error::NoWeight),
         Ok(total) => Ok(total),
-        Err(_) => Err(LoaderError::TotalWeight.into()),
+        Err(_) => Err(Error::TotalWeight),
     }
 }
 
@@ -198,7 +197,7 @@ pub(crate) fn total(weights: &[u64]) -> Result<u64, Error> {
 ///
 /// # Errors
 ///
-/// Those of [`total`], and [`Error::OutOfMemory`].
+/// Those of [`total`], and [`Error::Shuffle`] if there is too little memory.
 pub(crate) fn build(weights: &[u64]) -> Result<Vec<Entry>, Error> {
     let total = total(weights)?;
     let plan = Plan::new(weights, total)?;
@@ -212,13 +211,9 @@ pub(crate) fn build(weights: &[u64]) -> Result<Vec<Entry>, Error> {
 /// Checks that draws from a table find an item, whatever it was made from.
 pub(crate) fn verify(table: &[Entry]) -> Result<(), Error> {
     let Some((&[total, items], columns)) = table.split_first() else {
-        return Err(LoaderError::NotATable.into());
+        return Err(Error::NotATable);
     };
     let is_column = |&[kept, alias]: &Entry| kept <= total && alias < items;
     let has_size = total > 0 && items > 0 && items == columns.len() as u64;
-    if has_size && columns.iter().all(is_column) {
-        Ok(())
-    } else {
-        Err(LoaderError::NotATable.into())
-    }
+    if has_size && columns.iter().all(is_column) { Ok(()) } else { Err(Error::NotATable) }
 }

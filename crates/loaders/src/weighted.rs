@@ -3,11 +3,12 @@
 use core::fmt;
 
 use bijective_shuffle::rng::Philox4x32Rng;
-use bijective_shuffle::{Error, KeyDomain, Seed};
+use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::philox4x32::lanes::{Counters, LOW, encrypt};
 use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
+use crate::Error;
 use crate::batches::Source;
 use crate::table::{self, Entry};
 
@@ -48,7 +49,7 @@ const TASK: usize = 1 << 14;
 /// assert!((74_000..76_000).contains(&thirds));
 /// assert!(!items.contains(&1));
 /// assert_eq!(items[777], draws.get(777));
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Weighted<T = Vec<[u64; 2]>> {
@@ -72,11 +73,8 @@ impl Weighted {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::NoWeight`] if no weight is above 0, or with
-    /// [`LoaderError::TotalWeight`] if their sum does not fit 64 bits; [`Error::OutOfMemory`].
-    ///
-    /// [`LoaderError::NoWeight`]: bijective_shuffle::error::LoaderError::NoWeight
-    /// [`LoaderError::TotalWeight`]: bijective_shuffle::error::LoaderError::TotalWeight
+    /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeight`] if their sum does not
+    /// fit 64 bits; [`Error::Shuffle`] if there is too little memory.
     pub fn new(weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let table = table::build(weights)?;
         Ok(Self::of(table, seed.into()))
@@ -90,9 +88,7 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Loader`] with [`LoaderError::NotATable`] if a draw from it could find no item.
-    ///
-    /// [`LoaderError::NotATable`]: bijective_shuffle::error::LoaderError::NotATable
+    /// [`Error::NotATable`] if a draw from it could find no item.
     ///
     /// # Examples
     ///
@@ -102,7 +98,7 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
     /// let first = Weighted::new(&[5, 6, 7], 42)?;
     /// let second = Weighted::from_table(first.table(), 42)?;
     /// assert_eq!(first.get(1_000_000_000_000), second.get(1_000_000_000_000));
-    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// # Ok::<(), bijective_shuffle_loaders::Error>(())
     /// ```
     pub fn from_table(table: T, seed: impl Into<Seed>) -> Result<Self, Error> {
         table::verify(table.as_ref())?;

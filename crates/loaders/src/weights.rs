@@ -1,8 +1,8 @@
 //! [`integer_weights`]: floating-point weights as whole numbers.
 
-use bijective_shuffle::Error;
-use bijective_shuffle::error::LoaderError;
 use bijective_shuffle_core::engine::base::{check, parallel};
+
+use crate::Error;
 
 /// The weights as whole numbers, by a rule that is exact: the same on every machine.
 ///
@@ -16,7 +16,7 @@ use bijective_shuffle_core::engine::base::{check, parallel};
 ///
 /// # Errors
 ///
-/// [`LoaderError::NotAWeight`] names the first weight that is negative, infinite or NaN;
+/// [`Error::NotAWeight`] names the first weight that is negative, infinite or NaN;
 /// [`Error::OutOfMemory`].
 ///
 /// # Examples
@@ -26,7 +26,7 @@ use bijective_shuffle_core::engine::base::{check, parallel};
 ///
 /// let weights = integer_weights(&[0.5, 0.0, 1.5, 1e-300])?;
 /// assert_eq!(weights, [1 << 59, 0, 3 << 59, 1]);
-/// # Ok::<(), bijective_shuffle::Error>(())
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     const CHUNK: usize = 1 << 14;
@@ -37,7 +37,7 @@ pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     parallel::each_chunk(&mut each_largest, 1, |chunk, largest| {
         for (index, &weight) in (chunk * CHUNK..).zip(&weights[chunk * CHUNK..]).take(CHUNK) {
             largest[0] = match largest[0] {
-                Ok(_) if !is_weight(weight) => Err(LoaderError::NotAWeight { index: index as u64 }),
+                Ok(_) if !is_weight(weight) => Err(index as u64),
                 Ok(largest) => Ok(f64::max(largest, weight)),
                 bad => bad,
             };
@@ -45,7 +45,7 @@ pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     });
     let mut largest = 0.0;
     for of_chunk in each_largest {
-        largest = f64::max(largest, of_chunk?);
+        largest = f64::max(largest, of_chunk.map_err(|index| Error::NotAWeight { index })?);
     }
     let count_bits = weights.len().next_power_of_two().trailing_zeros() as i32;
     let (mantissa, exponent) = parts(largest);

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bijective_shuffle::error::{LoaderError, SamplerError};
-use bijective_shuffle::{Error, Tail, rayon};
+use bijective_shuffle::error::SamplerError;
+use bijective_shuffle::{Tail, rayon};
 use bijective_shuffle_loaders::{
-    Batches, ItemLengths, Lengths, Mixture, Source, Weighted, integer_weights, weighted_sample,
+    Batches, Error, ItemLengths, Lengths, Mixture, Source, Weighted, integer_weights,
+    weighted_sample,
 };
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -351,7 +352,7 @@ fn states_of_others_are_refused() {
     own.next_batch(&mut Vec::new()).unwrap();
     let state = own.state();
     assert!(weighted(&[1, 2, 3], 1, 10).resume(&state).is_ok());
-    let foreign = Err(Error::Sampler(SamplerError::ForeignState));
+    let foreign = Err(Error::from(SamplerError::ForeignState));
     let other = Weighted::new(&[1, 2, 4], 1).unwrap();
     let resumed = Batches::from_state(other, Some(10), &state, |sampler| sampler);
     assert_eq!(resumed.map(drop), foreign);
@@ -375,38 +376,38 @@ fn states_of_others_are_refused() {
 #[test]
 fn bad_input_is_named() {
     let weighted = |weights: &[u64]| Weighted::new(weights, 1).err();
-    assert_eq!(weighted(&[]), Some(LoaderError::NoWeight.into()));
-    assert_eq!(weighted(&[0, 0]), Some(LoaderError::NoWeight.into()));
-    assert_eq!(weighted(&[u64::MAX, 1]), Some(LoaderError::TotalWeight.into()));
+    assert_eq!(weighted(&[]), Some(Error::NoWeight));
+    assert_eq!(weighted(&[0, 0]), Some(Error::NoWeight));
+    assert_eq!(weighted(&[u64::MAX, 1]), Some(Error::TotalWeight));
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let error = integer_weights(&[1.0, bad]).unwrap_err();
-        assert_eq!(error, LoaderError::NotAWeight { index: 1 }.into());
+        assert_eq!(error, Error::NotAWeight { index: 1 });
     }
     assert_eq!(integer_weights(&[0.0, -0.0]), Ok(vec![0, 0]));
     assert_eq!(
         weighted_sample(&[1, 0, 1], 3, 1),
-        Err(LoaderError::SampleTooLarge { count: 3, available: 2 }.into())
+        Err(Error::SampleTooLarge { count: 3, available: 2 })
     );
     let table = Weighted::new(&[1, 2], 1).unwrap().table().to_vec();
     for place in 0..3 {
         let mut altered = table.clone();
         altered[place][1] = 9;
         let error = Weighted::from_table(altered, 1).unwrap_err();
-        assert_eq!(error, LoaderError::NotATable.into());
+        assert_eq!(error, Error::NotATable);
     }
     assert!(Weighted::from_table(Vec::new(), 1).is_err());
 
     let mixture = |lengths: &[u64], weights: &[u64]| Mixture::new(lengths, weights, 1).err();
-    assert_eq!(mixture(&[1], &[1, 1]), Some(LoaderError::SetCount { sets: 1, weights: 2 }.into()));
-    assert_eq!(mixture(&[1, 0], &[1, 1]), Some(LoaderError::EmptySet { set: 1 }.into()));
+    assert_eq!(mixture(&[1], &[1, 1]), Some(Error::SetCount { sets: 1, weights: 2 }));
+    assert_eq!(mixture(&[1, 0], &[1, 1]), Some(Error::EmptySet { set: 1 }));
     assert_eq!(mixture(&[1, 0], &[1, 0]), None);
-    assert_eq!(mixture(&[], &[]), Some(LoaderError::NoWeight.into()));
+    assert_eq!(mixture(&[], &[]), Some(Error::NoWeight));
     let mut mixture = Mixture::new(&[5], &[1], 1).unwrap();
     mixture.change(10, &[1, 1], &[3]).unwrap();
     let error = mixture.change(9, &[1, 2], &[]).unwrap_err();
-    assert_eq!(error, LoaderError::ChangeTooEarly { from: 9, last: 10 }.into());
+    assert_eq!(error, Error::ChangeTooEarly { from: 9, last: 10 });
     let mut batches = Batches::new(mixture, Some(1 << 40), |sampler| sampler).unwrap();
     let error = batches.set_epoch(1 << 24).unwrap_err();
-    assert_eq!(error, LoaderError::PositionTooLarge { epoch: 1 << 24, len: 1 << 40 }.into());
+    assert_eq!(error, Error::PositionTooLarge { epoch: 1 << 24, len: 1 << 40 });
     assert_eq!(batches.sampler().epoch(), 0);
 }

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use bijective_shuffle::error::{LoaderError, SamplerError};
+use bijective_shuffle::error::SamplerError;
 use bijective_shuffle::rayon::{self, prelude::*};
-use bijective_shuffle::{Error, KeyDomain, Permutation, SamplerBuilder, Seed, Tail};
+use bijective_shuffle::{KeyDomain, Permutation, SamplerBuilder, Seed, Tail};
 use bijective_shuffle_loaders::{
-    Batches, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, Splits, StreamOrder,
+    Batches, Error, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, Splits, StreamOrder,
     StreamShuffle, StreamState, Weighted,
 };
 
@@ -128,7 +128,7 @@ fn packed_documents_are_those_of_a_list_of_tokens() {
             Ok(packed) => packed,
             Err(error) => {
                 let (total, needed) = (lengths.iter().sum::<u32>().into(), length + overlap);
-                assert_eq!(error, LoaderError::NoSequence { total, needed }.into());
+                assert_eq!(error, Error::NoSequence { total, needed });
                 assert!(total < needed);
                 continue;
             }
@@ -270,7 +270,7 @@ fn lengths_that_change_are_noticed() {
     let packed = Packed::new(&lengths, 60, 0, 1).unwrap();
     let batches = Lengths::new(&lengths, 64, 100, 1).unwrap();
     length.store(99, Ordering::Relaxed);
-    let changed = Error::Loader(LoaderError::LengthsChanged);
+    let changed = Error::LengthsChanged;
     assert_eq!(packed.get(0), Err(changed.clone()));
     assert_eq!(batches.get(0), Err(changed.clone()));
     // A step that fails is not taken.
@@ -346,7 +346,7 @@ fn states_of_other_streams_are_refused() {
     let mut stream = StreamShuffle::new(0..1000, order);
     assert_eq!(stream.by_ref().take(500).count(), 500);
     let state = stream.state();
-    let foreign = Error::Sampler(SamplerError::ForeignState);
+    let foreign = Error::from(SamplerError::ForeignState);
     for other in [
         StreamOrder::new(11, 3).unwrap(),
         StreamOrder::new(10, 4).unwrap(),
@@ -362,9 +362,9 @@ fn states_of_other_streams_are_refused() {
     let held = order.buffered(&state).unwrap();
     let (first, last) = (*held.iter().min().unwrap(), *held.iter().max().unwrap());
     let late = StreamShuffle::resume(first + 1..1000, first + 1, order, &state).unwrap_err();
-    assert_eq!(late, LoaderError::StreamItem { position: first }.into());
+    assert_eq!(late, Error::StreamItem { position: first });
     let short = StreamShuffle::resume(0..last, 0, order, &state).unwrap_err();
-    assert_eq!(short, LoaderError::StreamItem { position: last }.into());
+    assert_eq!(short, Error::StreamItem { position: last });
     let altered = state.to_string().replacen("-1f4-", "-1f5-", 1);
     assert_ne!(altered, state.to_string());
     assert_eq!(order.buffered(&altered.parse().unwrap()), Err(foreign));
@@ -409,7 +409,7 @@ fn splits_are_exact_and_do_not_move() {
         let splits = match Splits::new(&shares, case) {
             Ok(splits) => splits,
             Err(error) => {
-                assert_eq!(error, LoaderError::Shares.into());
+                assert_eq!(error, Error::Shares);
                 assert_eq!(shares.iter().sum::<u64>(), 0);
                 continue;
             }
@@ -503,7 +503,7 @@ fn blocks_are_kept_and_come_once() {
         assert!(blocks.of_node(0, node, nodes).is_err());
     }
     let share = NodeBlocks::new(10, f64::NAN, 1).unwrap_err();
-    assert_eq!(share, LoaderError::KeptShare.into());
+    assert_eq!(share, Error::KeptShare);
     assert!(NodeBlocks::new(0, 0.5, 1).is_err());
 }
 
@@ -511,29 +511,29 @@ fn blocks_are_kept_and_come_once() {
 fn bad_input_is_named() {
     let packed = |lengths: &[u32], length, overlap| Packed::new(lengths, length, overlap, 1).err();
     for (length, overlap) in [(0, 0), (4, 5), (1 << 33, 0)] {
-        let error = LoaderError::SequenceLength { length, overlap }.into();
+        let error = Error::SequenceLength { length, overlap };
         assert_eq!(packed(&[100], length, overlap), Some(error));
     }
-    let error = LoaderError::NoSequence { total: 7, needed: 9 }.into();
+    let error = Error::NoSequence { total: 7, needed: 9 };
     assert_eq!(packed(&[3, 4], 8, 1), Some(error));
-    let error = LoaderError::NoSequence { total: 0, needed: 1 }.into();
+    let error = Error::NoSequence { total: 0, needed: 1 };
     assert_eq!(packed(&[], 1, 0), Some(error));
     let huge = Packed::new((4, |_| 1 << 61), 8, 0, 1).unwrap_err();
-    assert_eq!(huge, LoaderError::TotalLength.into());
+    assert_eq!(huge, Error::TotalLength);
 
     let lengths = |lengths: &[u32], most, window| Lengths::new(lengths, most, window, 1).err();
     for window in [0, 65_537] {
-        let error = LoaderError::WindowSize { size: window as u64, most: 65_536 }.into();
+        let error = Error::WindowSize { size: window as u64, most: 65_536 };
         assert_eq!(lengths(&[1], 8, window), Some(error));
     }
-    let error = LoaderError::ItemTooLong { item: 1, length: 9, most: 8 }.into();
+    let error = Error::ItemTooLong { item: 1, length: 9, most: 8 };
     assert_eq!(lengths(&[1, 9, 9], 8, 10), Some(error));
     assert_eq!(lengths(&[], 8, 10), Some(SamplerError::NoItems.into()));
     assert_eq!(lengths(&[0, 0], u64::MAX, 10), None);
 
     let batches = Lengths::new(vec![1_u32; 100], 10, 100, 1).unwrap();
     let error = Batches::new(&batches, Some(11), |sampler| sampler).unwrap_err();
-    assert_eq!(error, LoaderError::EpochLength { asked: 11, has: 10 }.into());
+    assert_eq!(error, Error::EpochLength { asked: 11, has: 10 });
     let other = Lengths::new(vec![1_u32; 100], 11, 100, 1).unwrap();
     let state = Batches::new(&batches, Some(10), |sampler| sampler).unwrap().state();
     let error = Batches::new(&other, None, |sampler| sampler).unwrap().resume(&state);

@@ -10,7 +10,6 @@ mod generator;
 #[cfg(feature = "engine")]
 mod gpu;
 #[cfg(feature = "engine")]
-mod loader;
 #[cfg(feature = "engine")]
 mod matrix;
 #[cfg(feature = "engine")]
@@ -31,8 +30,6 @@ pub use exchange::ExchangeError;
 pub use generator::GeneratorError;
 #[cfg(feature = "engine")]
 pub use gpu::GpuError;
-#[cfg(feature = "engine")]
-pub use loader::LoaderError;
 #[cfg(feature = "engine")]
 pub use matrix::MatrixError;
 #[cfg(feature = "engine")]
@@ -117,9 +114,6 @@ pub enum Error {
     /// A `Sampler` cannot be constructed, or cannot continue from a state.
     #[cfg(feature = "engine")]
     Sampler(SamplerError),
-    /// Draws by weights, or a mixture of sets, are not possible.
-    #[cfg(feature = "engine")]
-    Loader(LoaderError),
     /// An exchange between ranks cannot be planned.
     #[cfg(feature = "engine")]
     Exchange(ExchangeError),
@@ -175,8 +169,6 @@ impl fmt::Display for Error {
             #[cfg(feature = "engine")]
             Self::Sampler(error) => error.fmt(f),
             #[cfg(feature = "engine")]
-            Self::Loader(error) => error.fmt(f),
-            #[cfg(feature = "engine")]
             Self::Exchange(error) => error.fmt(f),
             #[cfg(feature = "engine")]
             Self::Gpu(error) => error.fmt(f),
@@ -214,8 +206,6 @@ from! {
     Saved(SavedError);
     #[cfg(feature = "engine")]
     Sampler(SamplerError);
-    #[cfg(feature = "engine")]
-    Loader(LoaderError);
     #[cfg(feature = "engine")]
     Exchange(ExchangeError);
     #[cfg(feature = "engine")]

@@ -1,11 +1,11 @@
-//! [`LoaderError`]: why what training loops draw is not possible.
+//! [`Error`]: why what training loops draw is not possible.
 
 use core::fmt;
 
-/// Why something of the package `bijective-shuffle-loaders` cannot be constructed or asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why something of this package cannot be constructed or asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LoaderError {
+pub enum Error {
     /// No weight is above 0, so nothing can be drawn.
     NoWeight,
     /// The weights add up to 2^64 or more.
@@ -109,9 +109,11 @@ pub enum LoaderError {
         /// The number of positions in an epoch.
         len: u64,
     },
+    /// The library refuses what is asked of it, or there is too little memory.
+    Shuffle(bijective_shuffle::Error),
 }
 
-impl fmt::Display for LoaderError {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoWeight => f.write_str("at least one weight must be above 0"),
@@ -201,6 +203,15 @@ impl fmt::Display for LoaderError {
                 "epoch {epoch} of {len} positions ends behind position 2^64 - 1, the last there \
                  is: use a smaller epoch"
             ),
+            Self::Shuffle(error) => error.fmt(f),
         }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl<E: Into<bijective_shuffle::Error>> From<E> for Error {
+    fn from(error: E) -> Self {
+        Self::Shuffle(error.into())
     }
 }
