@@ -285,11 +285,9 @@ mod tests {
     #[test]
     fn the_pair_that_the_chain_names_finds_few_rounds_out() {
         // docs/quality.md had three rounds as enough at 34 bits, by pairs chosen by hand.
-        for bits in [24, 34] {
-            for found in found(family("MulXorshift"), bits, EFFORT, Seed::new(1)) {
-                let few = found.rounds == 3;
-                assert_eq!(found.p_value < SIGNIFICANCE, few, "{bits} bits: {found:?}");
-            }
+        for found in found(family("MulXorshift"), 34, EFFORT, Seed::new(1)) {
+            let few = found.rounds == 3;
+            assert_eq!(found.p_value < SIGNIFICANCE, few, "{found:?}");
         }
     }
 
