@@ -40,7 +40,7 @@ use Table::{HostSlices, Indexes, Items};
 
 /// All contenders. Ours are those that are ranked: shuffles on the GPU by a family that passes the
 /// report in `docs/quality.md`, which are `Standard` and `VariablePhilox<24>`. Not an LCG, which
-/// does not pass; not the way back, which is another task than that of the peers; and nothing that
+/// does not pass; not the way back nor in place, which are other tasks than that of the peers; and nothing that
 /// the CPU does or that goes over the link.
 const CONTENDERS: &[(&str, Side, Table)] = &[
     ("SinglePass, Philox-24", Ours, Items),
@@ -56,6 +56,10 @@ const CONTENDERS: &[(&str, Side, Table)] = &[
     ("Auto, default", Ours, Items),
     ("back, SinglePass, default", Unranked, Items),
     ("back, Partitioned, default", Unranked, Items),
+    ("in place, Philox-24", Unranked, Items),
+    ("in place, default", Unranked, Items),
+    ("back, in place, Philox-24", Unranked, Items),
+    ("back, in place, default", Unranked, Items),
     ("host slice, GPU, default", Unranked, HostSlices),
     ("host slice, CPU, default", Unranked, HostSlices),
     ("indices, Philox-24", Ours, Indexes),

@@ -196,6 +196,38 @@ impl Bench<'_> {
                 &mut out,
             )?;
         }
+        self.in_place("in place, Philox-24", &philox, &source, &mut out)?;
+        self.in_place("in place, default", &default, &source, &mut out)?;
+        Ok(())
+    }
+
+    /// Within an array's own memory, there and back.
+    fn in_place<T: Numbered>(
+        &self,
+        name: &str,
+        f: &dyn Bijection,
+        source: &CudaSlice<T>,
+        items: &mut CudaSlice<T>,
+    ) -> Result<(), Box<dyn Error>> {
+        let back = format!("back, {name}");
+        let mut workspace = CudaWorkspace::new(self.cuda);
+        if self.wants(name) && self.measure::<T>(name, || workspace.shuffle(f, items))? {
+            self.cuda.stream().memcpy_dtod(source, items)?;
+            workspace.shuffle(f, items)?;
+            self.compare(f, items, name)?;
+            println!(
+                "# {name}, {} items of {} bytes: {} bytes beside them",
+                self.len,
+                T::BYTES,
+                workspace.bytes()
+            );
+        }
+        if self.wants(&back) && self.measure::<T>(&back, || workspace.unshuffle(f, items))? {
+            self.cuda.stream().memcpy_dtod(source, items)?;
+            workspace.shuffle(f, items)?;
+            workspace.unshuffle(f, items)?;
+            self.compare_with(items, &back, |k| k)?;
+        }
         Ok(())
     }
 
