@@ -18,7 +18,7 @@
 
 use bijective_shuffle::Error;
 use bijective_shuffle::error::LoaderError;
-use bijective_shuffle_core::engine::base::{check, parallel};
+use bijective_shuffle_core::engine::base::{check, memory, parallel};
 
 /// An entry of a table. The first one has the total weight and the number of items. Each other is a
 /// column: the part that its own item fills, and the item that fills the rest.
@@ -202,7 +202,7 @@ pub(crate) fn total(weights: &[u64]) -> Result<u64, Error> {
 pub(crate) fn build(weights: &[u64]) -> Result<Vec<Entry>, Error> {
     let total = total(weights)?;
     let plan = Plan::new(weights, total)?;
-    let mut table = check::try_with_capacity(weights.len() + 1)?;
+    let mut table = memory::try_in_huge_pages(weights.len() + 1)?;
     table.resize(weights.len() + 1, [0; 2]);
     table[0] = [total, weights.len() as u64];
     parallel::each_chunk(&mut table[1..], CHUNK, |chunk, columns| plan.fill(chunk, columns));
