@@ -9,7 +9,7 @@ It works as shows.py beside it does.
 
 from __future__ import annotations
 
-from shows import CASES, case, least, main, peak
+from shows import CASES, case, least, main, memory
 
 CASES.clear()
 
@@ -64,8 +64,10 @@ def lengths(scale):
 
     n = 10**8 // scale
     items = (1 + np.random.default_rng(1).gamma(2, 300, n)).astype(np.uint32)
-    before = peak()
+    before = memory()
     made = bs.Lengths(items, 65_536, 1)
+    made.n
+    held = memory() - before
 
     def theirs():
         order = np.random.default_rng(1).permutation(n)[: n // 8192 * 8192].reshape(-1, 8192)
@@ -73,8 +75,7 @@ def lengths(scale):
 
     ours, sorted_ = least(lambda: bs.Lengths(items, 65_536, 1).n, theirs, rounds=1)
     yield "the index", ours, sorted_
-    made.n
-    yield "memory, in bytes an item", (peak() - before) / n, None
+    yield "memory, in bytes an item", held / n, None
     yield "waste", made.waste, None
 
 
@@ -102,10 +103,10 @@ def packed(scale):
 
     n = 10**9 // scale
     items = (np.random.default_rng(1).integers(1, 2**12, n, dtype=np.uint32) ** 2) >> 12
-    before = peak()
+    before = memory()
     made = bs.Packed(items, 4096, 1, overlap=1)
     yield "the index", least(made.build, rounds=1)[0], None
-    yield "memory, in bytes a document", (peak() - before) / n, None
+    yield "memory, in bytes a document", (memory() - before) / n, None
     first = least(lambda: made.batches(32, rank=5, world=64).next_batch(), rounds=20)[0]
     yield "a rank's first batch after it", first, None
 

@@ -492,8 +492,8 @@ def main(results="python.csv"):
     if arguments.quick:
         return
     with arguments.out.open("w", newline="") as file:
-        # Those of python.csv are of several runs.
-        own = [] if arguments.out.name == "python.csv" else sys.argv[1:]
+        # With rows that stay, those of the file are of several runs.
+        own = [] if kept else sys.argv[1:]
         script = pathlib.Path(sys.argv[0]).name
         file.write("# $ " + " ".join([f"python python/benches/{script}", *own]) + "\n")
         writer = csv.writer(file, lineterminator="\n")

@@ -19,10 +19,16 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from ._arrays import shuffle_together
 from ._loaders import count, weighted_sample
 from ._native import Permutation
 from ._splits import Splits
 from ._types import Seed
+
+# Types of Polars whose columns NumPy sees as numbers of the same type.
+_PLAIN = {
+    *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)), "Float32", "Float64",
+}
 
 __all__ = ["sample", "shuffled", "split"]
 
@@ -32,6 +38,8 @@ def shuffled(frame: Any, seed: Seed, epoch: SupportsIndex = 0) -> Any:
     epoch)`."""
     frame = _held(frame)
     n = _rows(frame)
+    if _kind(frame) == "polars" and n:
+        return _shuffled_of_polars(frame, seed, epoch)
     return _take(frame, Permutation(n, seed, epoch).to_numpy() if n else np.empty(0, np.int64))
 
 
@@ -150,6 +158,28 @@ def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     if isinstance(frame, polars.Series):
         return frame.gather(indexes)
     return frame.select(polars.all().gather(indexes))
+
+
+def _shuffled_of_polars(frame: Any, seed: Seed, epoch: SupportsIndex) -> Any:
+    """The same as by `_take`. Columns of plain numbers are moved together, each row at once, which
+    takes half as long as to gather one column after another."""
+    polars = sys.modules["polars"]
+    if isinstance(frame, polars.Series):
+        return _shuffled_of_polars(frame.to_frame(), seed, epoch).to_series()
+    plain = {
+        column.name: column.to_numpy(writable=True)
+        for column in frame.get_columns()
+        if str(column.dtype) in _PLAIN and not column.null_count()
+    }
+    moved = {}
+    if len(plain) < frame.shape[1] or not plain:
+        others = _take(frame.drop(list(plain)), Permutation(len(frame), seed, epoch).to_numpy())
+        if not plain:
+            return others
+        moved = {column.name: column for column in others.get_columns()}
+    shuffle_together(*plain.values(), seed=seed, epoch=epoch)
+    moved |= {name: polars.Series(name, values) for name, values in plain.items()}
+    return frame.select([moved[name] for name in frame.columns])
 
 
 def _take_held(frame: Any, rows: np.ndarray[Any, Any]) -> Any:

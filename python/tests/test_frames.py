@@ -107,6 +107,19 @@ def test_polars():
     # Rows without columns.
     assert frames.sample(pl.DataFrame(height=5), 3, 42).shape == (3, 0)
     assert frames.shuffled(pl.DataFrame(height=5), 42).shape == (5, 0)
+    # Columns that are moved in place have types, names and chunks of all kinds. The frame stays.
+    kinds = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64, pl.Int128,
+             pl.Float32, pl.Float64, pl.Boolean, pl.Duration, pl.Decimal(10, 2)]
+    numbers = pl.DataFrame({"k": range(N)}, schema={"k": pl.Int64})
+    numbers = numbers.select([(pl.col("k") % 100).cast(kind).alias(f"{kind}") for kind in kinds], none=None,
+                             nan=pl.when(pl.col("k") % 3 == 0).then(float("nan")).otherwise(pl.col("k")))
+    numbers = pl.concat([numbers[:300], numbers[300:]], rechunk=False)
+    for some in (numbers, numbers[:1], numbers.select("Int8"), numbers.select("Int8", "Float64"), numbers[1:40]):
+        before, rows = some.clone(), bs.Permutation(len(some), 42, 1).to_numpy()
+        shuffled = frames.shuffled(some, 42, 1)
+        assert shuffled.equals(some[rows]) and shuffled.schema == some.schema and some.equals(before)
+    moved = frames.shuffled(numbers["Int16"], 42, 1)
+    assert moved.name == "Int16" and moved.equals(numbers["Int16"][ORDER])
     with pytest.raises(TypeError, match="collect it first"):
         frames.shuffled(frame.lazy(), 42)
 

@@ -1,9 +1,11 @@
 //! [`Packed`]: documents one after another, cut into sequences of the same length.
 
 use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use bijective_shuffle::{Bijection, Seed};
-use bijective_shuffle_core::engine::base::{check, parallel};
+use bijective_shuffle_core::engine::base::stream::prefetch_lines_to_write;
+use bijective_shuffle_core::engine::base::{memory, parallel};
 
 use crate::Error;
 use crate::batches::Source;
@@ -16,8 +18,11 @@ const NUMBERS: [u32; 2] = [3, 4];
 /// How many documents have one sum: so the sums of 64 bits take an eighth of a byte a document.
 const RUN: usize = 64;
 
-/// How many runs a thread adds up at a time.
-const RUNS: usize = 16;
+/// How many documents a thread evaluates at a time.
+const BLOCK: usize = 4096;
+
+/// How many documents ahead sums are prefetched.
+const AHEAD: usize = 64;
 
 /// A part of a document: its tokens from `from` up to, and without, `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -168,28 +173,54 @@ impl<L: ItemLengths> Packed<L> {
         let documents = items::order(count, seed, NUMBERS[0]);
         let sequences = items::order(self.len(), seed, NUMBERS[1]);
         let runs = usize::try_from(count.div_ceil(RUN as u64)).unwrap_or(usize::MAX - 1);
-        let mut sums = check::try_with_capacity(runs + 1)?;
-        sums.resize(runs + 1, 0);
-        parallel::each_chunk(&mut sums[..runs], RUNS, |chunk, sums| {
-            let mut items = [0; RUN * RUNS];
-            let first = (chunk * RUN * RUNS) as u64;
-            let items = &mut items[..(count - first).min((RUN * RUNS) as u64) as usize];
-            documents.forward_run(first, items);
-            for (sum, run) in sums.iter_mut().zip(items.chunks(RUN)) {
-                let lengths = run.iter().map(|&document| self.lengths.length(document));
-                *sum = lengths.fold(0, u64::saturating_add);
-            }
+        let mut sums = memory::try_in_huge_pages(runs + 1)?;
+        sums.resize_with(runs + 1, AtomicU64::default);
+        let total = AtomicU64::new(0);
+        parallel::each(count.div_ceil(BLOCK as u64) as usize, &|block| {
+            let first = (block * BLOCK) as u64;
+            let mut places = [0; BLOCK];
+            let places = &mut places[..(count - first).min(BLOCK as u64) as usize];
+            documents.inverse_run(first, places);
+            let added = self.add_lengths(first, places, &sums);
+            let add = |total: u64| Some(total.saturating_add(added));
+            let _ = total.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
         });
-        let mut before = 0_u64;
+        // If this is so, no sum of a run has gone beyond 64 bits either.
+        if total.into_inner() != self.total {
+            return Err(Error::LengthsChanged);
+        }
+        let mut sums: Vec<u64> = sums.into_iter().map(AtomicU64::into_inner).collect();
+        let mut before = 0;
         for sum in &mut sums {
-            before = before.saturating_add(core::mem::replace(sum, before));
+            before += core::mem::replace(sum, before);
         }
-        // All sums are right if the last one is.
-        if sums[runs] == self.total {
-            Ok(Index { documents, sequences, sums })
-        } else {
-            Err(Error::LengthsChanged)
+        Ok(Index { documents, sequences, sums })
+    }
+
+    /// Adds the lengths of consecutive documents to the sums of the runs in which their places are,
+    /// and returns the sum of them, or `u64::MAX` if it is larger.
+    ///
+    /// The lengths are read in their own order, which suits a file that is larger than memory, and
+    /// the sums that they are added to are a 32nd of their size. With 10^9 documents, on two cores
+    /// of an EPYC, an index took 8.1 seconds: 22 where the lengths were gathered run by run, with
+    /// or without prefetches, and 12.5 where all sums of a block were prefetched at its start.
+    fn add_lengths(&self, first: u64, places: &[u64], sums: &[AtomicU64]) -> u64 {
+        let sum_of = |place: u64| (place / RUN as u64) as usize;
+        let prefetch = |&place: &u64| {
+            prefetch_lines_to_write(sums.as_ptr().wrapping_add(sum_of(place)).cast(), 1);
+        };
+        let mut ahead = places.iter();
+        ahead.by_ref().take(AHEAD).for_each(prefetch);
+        let mut added = 0_u64;
+        for (&place, document) in places.iter().zip(first..) {
+            if let Some(place) = ahead.next() {
+                prefetch(place);
+            }
+            let length = self.lengths.length(document);
+            sums[sum_of(place)].fetch_add(length, Ordering::Relaxed);
+            added = added.saturating_add(length);
         }
+        added
     }
 
     /// The pieces of the sequence at a place, which is below the number of sequences.

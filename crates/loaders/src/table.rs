@@ -16,7 +16,7 @@
 //! * a heavy item `j` fills gaps until their sum `D` is at least `E(j)`. Its own column then keeps
 //!   `T + E(j) - D` of it, and the next heavy item is its alias.
 
-use bijective_shuffle_core::engine::base::{check, parallel};
+use bijective_shuffle_core::engine::base::{check, memory, parallel};
 
 use crate::Error;
 
@@ -201,10 +201,19 @@ pub(crate) fn total(weights: &[u64]) -> Result<u64, Error> {
 pub(crate) fn build(weights: &[u64]) -> Result<Vec<Entry>, Error> {
     let total = total(weights)?;
     let plan = Plan::new(weights, total)?;
-    let mut table = check::try_with_capacity(weights.len() + 1)?;
-    table.resize(weights.len() + 1, [0; 2]);
-    table[0] = [total, weights.len() as u64];
-    parallel::each_chunk(&mut table[1..], CHUNK, |chunk, columns| plan.fill(chunk, columns));
+    let len = weights.len() + 1;
+    let mut table = memory::try_in_huge_pages(len)?;
+    table.push([total, weights.len() as u64]);
+    // Fresh pages take as long as what is written into them, so each thread asks for its own.
+    parallel::each_chunk(&mut table.spare_capacity_mut()[..len - 1], CHUNK, |chunk, columns| {
+        for column in &mut *columns {
+            column.write([0; 2]);
+        }
+        // SAFETY: all of them have just been written.
+        plan.fill(chunk, unsafe { memory::assume_init_mut(columns) });
+    });
+    // SAFETY: there was room for that many, and each chunk has written its own.
+    unsafe { table.set_len(len) };
     Ok(table)
 }
 

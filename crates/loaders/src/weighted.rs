@@ -6,6 +6,7 @@ use bijective_shuffle::rng::Philox4x32Rng;
 use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::philox4x32::lanes::{Counters, LOW, encrypt};
 use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
+use bijective_shuffle_core::engine::base::stream::prefetch_lines;
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
 use crate::Error;
@@ -17,6 +18,12 @@ const NUMBER: u32 = 0;
 
 /// How many positions are drawn side by side.
 const LANES: usize = 16;
+
+/// How many positions' columns are on their way from memory before the first is looked at.
+const BLOCK: usize = 128;
+
+/// The column of a draw that is made again. No table has so many.
+const REJECTED: usize = usize::MAX;
 
 /// How many positions a thread draws at a time.
 const TASK: usize = 1 << 14;
@@ -195,35 +202,43 @@ impl Law {
         loop {
             let [stream_low, stream_high] = halves(stream);
             let block = philox.block([low, high, stream_low, stream_high]).map(u64::from);
-            if let Some(item) = self.item(columns, block) {
+            if let Some(item) = item(columns, self.choose(block)) {
                 return item;
             }
             stream += 1;
         }
     }
 
-    /// The item that a block of four words draws, unless a word would make it too likely.
+    /// The column that a block of four words chooses, and the part of it. The column is
+    /// [`REJECTED`] if a word would make it too likely.
     #[inline(always)]
-    fn item(&self, columns: &[Entry], block: [u64; 4]) -> Option<u64> {
+    fn choose(&self, block: [u64; 4]) -> (usize, u64) {
         let words = [block[1] << 32 | block[0] & LOW, block[3] << 32 | block[2] & LOW];
         let products: [u128; 2] =
             core::array::from_fn(|k| u128::from(words[k]) * u128::from(self.ranges[k]));
-        let is_rejected = (0..2).any(|k| (products[k] as u64) < self.rejected[k]);
+        let is_rejected =
+            (products[0] as u64) < self.rejected[0] || (products[1] as u64) < self.rejected[1];
         let [column, part] = products.map(|product| (product >> 64) as u64);
-        let [own, alias] = columns[column as usize];
-        let item = if part < own { column } else { alias };
-        (!is_rejected).then_some(item)
+        (if is_rejected { REJECTED } else { column as usize }, part)
     }
 
     fn replace(&self, columns: &[Entry], positions: &mut [u64]) {
         let level = SimdLevel::current();
-        for positions in positions.chunks_mut(LANES) {
+        for positions in positions.chunks_mut(BLOCK) {
             level.run(Draws { law: self, columns, positions });
         }
     }
 }
 
-/// Replaces up to [`LANES`] positions by their items.
+/// The item of a column's part, or none for [`REJECTED`].
+#[inline(always)]
+fn item(columns: &[Entry], (column, part): (usize, u64)) -> Option<u64> {
+    let &[own, alias] = columns.get(column)?;
+    // Either is about as likely, so a branch would be mispredicted.
+    Some(core::hint::select_unpredictable(part < own, column as u64, alias))
+}
+
+/// Replaces up to [`BLOCK`] positions by their items.
 struct Draws<'a> {
     law: &'a Law,
     columns: &'a [Entry],
@@ -235,14 +250,20 @@ impl SimdKernel for Draws<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let mut x: Counters<LANES> = [[0; LANES]; 4];
-        for (lane, &position) in self.positions.iter().enumerate() {
-            (x[0][lane], x[1][lane]) = (position, position >> 32);
+        let mut chosen = [(0, 0); BLOCK];
+        for (positions, chosen) in self.positions.chunks(LANES).zip(chosen.chunks_mut(LANES)) {
+            let mut x: Counters<LANES> = [[0; LANES]; 4];
+            for (lane, &position) in positions.iter().enumerate() {
+                (x[0][lane], x[1][lane]) = (position, position >> 32);
+            }
+            encrypt(self.law.key, &mut x);
+            for (lane, chosen) in chosen.iter_mut().enumerate() {
+                *chosen = self.law.choose(core::array::from_fn(|word| x[word][lane]));
+                prefetch_lines(self.columns.as_ptr().wrapping_add(chosen.0).cast(), 1);
+            }
         }
-        encrypt(self.law.key, &mut x);
-        for (lane, position) in self.positions.iter_mut().enumerate() {
-            let block = core::array::from_fn(|word| x[word][lane]);
-            *position = match self.law.item(self.columns, block) {
+        for (position, chosen) in self.positions.iter_mut().zip(chosen) {
+            *position = match item(self.columns, chosen) {
                 Some(item) => item,
                 None => self.law.draw(self.columns, *position, 1),
             };

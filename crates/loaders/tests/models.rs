@@ -266,13 +266,20 @@ fn two_epochs_keep_their_indexes() {
 fn lengths_that_change_are_noticed() {
     use std::sync::atomic::{AtomicU64, Ordering};
     let length = AtomicU64::new(10);
-    let lengths = (1000, |item| if item == 700 { length.load(Ordering::Relaxed) } else { 10 });
+    let lengths = (1000, |item| match (item, length.load(Ordering::Relaxed)) {
+        (700, length) => length,
+        // The sum is the old one and 2^64.
+        (701, u64::MAX) => 21,
+        _ => 10,
+    });
     let packed = Packed::new(&lengths, 60, 0, 1).unwrap();
     let batches = Lengths::new(&lengths, 64, 100, 1).unwrap();
     length.store(99, Ordering::Relaxed);
     let changed = Error::LengthsChanged;
     assert_eq!(packed.get(0), Err(changed.clone()));
     assert_eq!(batches.get(0), Err(changed.clone()));
+    length.store(u64::MAX, Ordering::Relaxed);
+    assert_eq!(packed.get(0), Err(changed.clone()));
     // A step that fails is not taken.
     length.store(10, Ordering::Relaxed);
     let mut dealt = Batches::new(&packed, None, |sampler| sampler.batch(166)).unwrap();

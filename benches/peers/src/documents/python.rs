@@ -6,6 +6,9 @@ use crate::sheet::Sheet;
 /// The file with the rows, which `python/benches/shows.py` writes.
 pub(super) const FILE: &str = "python";
 
+/// What training loops draw, by `python/benches/loaders.py`.
+const LOADERS: &str = "python-loaders";
+
 /// Short calls on a GPU, what they took before they ran in the caller's stream, and what they take
 /// where short arrays are moved within their own memory.
 const SHORT_CALLS: [&str; 3] =
@@ -20,7 +23,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let in_short = in_short(&sheet).map_err(failed)?;
     computed.block("python", conditions_of(&sheet) + &table(&COLUMNS, &rows));
     computed.block("python in short", in_short);
-    for file in SHORT_CALLS {
+    for file in SHORT_CALLS.into_iter().chain([LOADERS]) {
         let sheet = results.sheet(file)?;
         let rows = self::rows(&sheet).map_err(|why| format!("{file}.csv: {why}"))?;
         computed.block(file, conditions_of(&sheet) + &table(&COLUMNS, &rows));

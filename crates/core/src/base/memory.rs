@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc, dealloc};
 
+use crate::base::check;
 use crate::base::stream::LINE;
 use crate::error::Error;
 
@@ -124,16 +125,12 @@ impl Block {
         Some(block)
     }
 
-    /// If the system ignores it, everything still works, only more slowly: a page's first access
-    /// takes its time, and random accesses to many small pages cost a TLB miss each.
     #[cfg(target_os = "linux")]
     fn ask_for_huge_pages(&self) {
-        let whole = self.layout.size() / HUGE_PAGE * HUGE_PAGE;
-        // Miri has no pages.
-        if self.layout.align() >= HUGE_PAGE && whole > 0 && !cfg!(miri) {
-            // SAFETY: these pages are within the block, and the advice changes no contents.
-            let _ =
-                unsafe { libc::madvise(self.start.as_ptr().cast(), whole, libc::MADV_HUGEPAGE) };
+        // Otherwise few of the bytes are a huge page's.
+        if self.layout.align() >= HUGE_PAGE {
+            // SAFETY: the block owns these bytes.
+            unsafe { ask_for_huge_pages(self.start.as_ptr(), self.layout.size()) };
         }
     }
 }
@@ -142,6 +139,42 @@ impl Drop for Block {
     fn drop(&mut self) {
         // SAFETY: the block came from this allocator with this layout, and nobody uses it any more.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// An empty vector with room for `len` items, in huge pages where it has any.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub fn try_in_huge_pages<T>(len: usize) -> Result<Vec<T>, Error> {
+    let mut vec: Vec<T> = check::try_with_capacity(len)?;
+    #[cfg(target_os = "linux")]
+    {
+        let room = vec.spare_capacity_mut();
+        // SAFETY: the vector owns these bytes.
+        unsafe { ask_for_huge_pages(room.as_mut_ptr().cast(), size_of_val(room)) };
+    }
+    Ok(vec)
+}
+
+/// Asks that the whole huge pages among some bytes be huge pages. If the system ignores it,
+/// everything still works, only more slowly: a page's first access takes its time, and random
+/// accesses to many small pages cost a TLB miss each.
+///
+/// # Safety
+///
+/// The bytes are one allocation's, or a part of one.
+#[cfg(target_os = "linux")]
+unsafe fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
+    let before = start.align_offset(HUGE_PAGE);
+    let whole = bytes.saturating_sub(before) / HUGE_PAGE * HUGE_PAGE;
+    // Miri has no pages.
+    if whole > 0 && !cfg!(miri) {
+        // SAFETY: the caller promises that these pages are within an allocation, and the advice
+        // changes no contents.
+        let _ =
+            unsafe { libc::madvise(start.wrapping_add(before).cast(), whole, libc::MADV_HUGEPAGE) };
     }
 }
 
