@@ -24,6 +24,7 @@ use crate::arguments::Arguments;
 use crate::failure::{Context, Failure};
 use crate::inputs::{Inputs, Opening};
 use crate::job::{Done, Job};
+use crate::memory::Memory;
 use crate::output::Output;
 use crate::selection::Selection;
 
@@ -392,6 +393,7 @@ fn index(
 }
 
 fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {
+    Memory::give_back(job.memory);
     let known = job.form.as_ref();
     let asked = arguments.sets.records(arguments.delimiter());
     let records = match asked.or(known.map(|form| form.records().clone())) {
