@@ -18,9 +18,9 @@ use super::room::{filled, reserve};
 use super::shuffle::Summary;
 use super::watch::{Pass, Watch};
 
-/// How many bytes of items a thread puts in order at a time: enough that a system call costs
-/// nothing beside it.
-const BLOCK: usize = 1 << 20;
+/// How many bytes of items a thread puts in order at a time: enough that threads which wait for
+/// each other, as those that write a block and hash it, do so seldom.
+const BLOCK: usize = 4 << 20;
 
 /// How many blocks of a round there are for each thread, so that threads that are faster, or not
 /// writing, can do more.
