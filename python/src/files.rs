@@ -69,8 +69,8 @@ mod enabled {
         Ok(report)
     }
 
-    /// A `MemoryError`, or an `OSError` of the class that belongs to the system's number, if there is
-    /// one.
+    /// A `MemoryError`, or an `OSError` of the class that belongs to the system's number, if there
+    /// is one.
     fn exception(failure: &Failure) -> PyErr {
         if failure.is_out_of_memory() {
             return PyMemoryError::new_err(failure.to_string());

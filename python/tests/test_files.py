@@ -326,6 +326,26 @@ def test_a_full_disk_has_its_number(tmp_path):
     assert done.stdout.decode().startswith(f"OSError {errno.ENOSPC} "), done
 
 
+# Shuffles a file where few addresses are left, and says what that raises.
+SHORT = """
+import resource, sys
+import bijective_shuffle as bs
+mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + 600 * 2**20, -1))
+try:
+    bs.files.shuffle(sys.argv[1], sys.argv[1] + ".out", seed=1, records="csv", memory="4G")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="addresses are limited on Linux")
+def test_want_of_memory_is_a_memory_error(tmp_path):
+    (tmp_path / "in").write_bytes(b"a\n" * 20_000_000)
+    done = subprocess.run([sys.executable, "-c", SHORT, tmp_path / "in"], capture_output=True)
+    assert done.stdout.startswith(b"MemoryError "), done
+
+
 def test_no_inputs(tmp_path):
     with pytest.raises(ValueError, match="no inputs"):
         bs.files.shuffle([], tmp_path / "out")

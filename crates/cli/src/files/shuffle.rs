@@ -115,9 +115,9 @@ impl FileShuffle {
         Ok(count)
     }
 
-    /// Counts the items of a number of parts, which are read side by side. `take` gets the number of
-    /// a part, counted from 0, and whole items of it, in their order. What it returns is memory for
-    /// others, which may be the same, or none.
+    /// Counts the items of a number of parts, which are read side by side. `take` gets the number
+    /// of a part, counted from 0, and whole items of it, in their order. What it returns is memory
+    /// for others, which may be the same, or none.
     ///
     /// # Errors
     ///

@@ -580,7 +580,7 @@ fn little_memory_is_enough_for_all_threads() {
         folder.write(&format!("in/{number}.zst"), compressed(2, &text));
     }
     let records = 8 * 400_000 * 24;
-    let enough = ((8 * text.len() + records) / 5 * 8 >> 20) + 8;
+    let enough = (8 * text.len() + records) / 5 * 8 / (1 << 20) + 8;
     for (memory, most, is_in_memory) in [(16, 20, false), (enough, enough + 4, true)] {
         let mut command = Command::new(program());
         let memory = format!("{memory}M");
