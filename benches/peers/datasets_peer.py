@@ -1,16 +1,18 @@
 """Times `bshuf` on data sets beside what people use instead: whole folders, compressed, to shards.
 
-    python3 benches/peers/datasets_peer.py target/release/bshuf FOLDER [SIZE_MIB] [FILES] [ROUNDS]
+    python3 benches/peers/datasets_peer.py [--csv FILE] BSHUF FOLDER [SIZE_MIB] [FILES] [ROUNDS] [SAMPLES]
 
 Needs zstd, shuf and split; polars and duckdb take part if they can be imported. FOLDER gets the
 data and the outputs, about six times SIZE. Each contender runs once in each round, in turn, and the
 table has the medians of seconds and of processor time, the most memory that a process took, and both
-times beside ours. On a machine that does other work too, only processor time means anything. Outputs
+times beside ours. With --csv the medians of seconds are written as the rows of benches/results. On a machine that does other work too, only processor time means anything. Outputs
 of zstd are checked in the first round: they have all lines.
 """
 
+import datetime
 import os
 import pathlib
+import platform
 import random
 import resource
 import shutil
@@ -22,13 +24,16 @@ import time
 import zlib
 from io import BytesIO
 
-PROGRAM = pathlib.Path(sys.argv[1]).resolve()
-FOLDER = pathlib.Path(sys.argv[2]).resolve()
-SIZE, FILES, ROUNDS = [
-    int(sys.argv[at]) if len(sys.argv) > at else default
-    for at, default in [(3, 256), (4, 16), (5, 3)]
+ARGUMENTS = sys.argv[1:]
+CSV = pathlib.Path(ARGUMENTS[1]).resolve() if ARGUMENTS[0] == "--csv" else None
+if CSV:
+    del ARGUMENTS[:2]
+PROGRAM = pathlib.Path(ARGUMENTS[0]).resolve()
+FOLDER = pathlib.Path(ARGUMENTS[1]).resolve()
+SIZE, FILES, ROUNDS, SAMPLES = [
+    int(ARGUMENTS[at]) if len(ARGUMENTS) > at else default
+    for at, default in [(2, 256), (3, 16), (4, 3), (5, 100_000)]
 ]
-SAMPLES = SIZE * 25
 
 POLARS = """
 import glob, polars
@@ -100,35 +105,47 @@ def sums(command):
 
 def main():
     lines = make()
+    written = []
     whole = sums("cat plain/*")
     assert whole[0] == lines
     memory, threads = SIZE // 4, os.cpu_count()
     ours = f"{PROGRAM} -q --seed 1 --memory {memory}M"
     sets = {
-        "bshuf, shards of zstd": f"{ours} --output-dir out/x --shards {FILES} in",
-        "zstdcat | zstd, the codec alone": f"zstd -dcq in/*.zst | zstd -q -3 -T{threads} -o out/x.zst",
-        "zstdcat | shuf | split | zstd": "zstd -dcq in/*.zst | shuf | split -C 16M "
+        "bshuf, limited": f"{ours} --output-dir out/x --shards {FILES} in",
+        "bshuf": f"{PROGRAM} -q --seed 1 --memory {4 * SIZE}M --output-dir out/x --shards {FILES} in",
+        "the codec alone": f"zstd -dcq in/*.zst | zstd -q -3 -T{threads} -o out/x.zst",
+        "shuf in a pipe": "zstd -dcq in/*.zst | shuf | split -C 16M "
         "--filter='zstd -q -3 -o $FILE.zst' - out/part",
     }
-    for name, text in [("duckdb", DUCKDB % memory), ("polars", POLARS)]:
+    # In less memory DuckDB fails; Polars has no limit, and reads and writes lines as they are.
+    plain = {
+        "bshuf": f"{PROGRAM} -q --seed 1 --memory {4 * SIZE}M --output-dir out/x plain",
+        "bshuf, limited": f"{ours} --output-dir out/x plain",
+    }
+    for name, text, into in [("duckdb", DUCKDB % (2 * SIZE), sets), ("polars", POLARS, plain)]:
         found = subprocess.run([sys.executable, "-c", f"import {name}"], stderr=subprocess.DEVNULL)
         if found.returncode == 0:
             # Beside a script of its own name a module would not be found.
             script = FOLDER / f"run_{name}.py"
             script.write_text(text)
-            sets[name] = f"{sys.executable} {script}"
+            into[name] = f"{sys.executable} {script}"
     archives = {
-        "bshuf, 16 archives": f"{ours} --output-dir out/x --shards 16 samples.tar",
-        "cat, twice": "cat samples.tar >out/a && cat samples.tar >out/b",
+        "bshuf, limited": f"{ours} --output-dir out/x --shards 16 samples.tar",
+        "bshuf": f"{PROGRAM} -q --seed 1 --memory {4 * SIZE}M --output-dir out/x --shards 16 samples.tar",
+        "two cats": "cat samples.tar >out/a && cat samples.tar >out/b",
     }
     print(f"{SIZE} MiB in {FILES} files, {lines} lines, {SAMPLES} samples, {memory} MiB, "
           f"{threads} cores, {ROUNDS} rounds")
-    for contenders in [sets, archives]:
+    for item, size, contenders in [
+        ("lines of JSON, zstd", SIZE << 20, sets),
+        ("lines of JSON", SIZE << 20, plain),
+        ("samples of tar", (FOLDER / "samples.tar").stat().st_size, archives),
+    ]:
         rows = {name: [] for name in contenders}
         for round_ in range(ROUNDS):
             for name, command in contenders.items():
                 rows[name].append(run(command))
-                if round_ == 0 and contenders is not archives and "zstd" in name:
+                if round_ == 0 and contenders is sets and "zstd" in command:
                     assert sums("find out -name '*.zst' | xargs zstd -dcq") == whole, name
         first = None
         for name, row in rows.items():
@@ -137,8 +154,38 @@ def main():
                 continue
             seconds, work = [statistics.median(one[at] for one in row) for at in (0, 1)]
             first = first or (seconds, work)
-            print(f"| {name} | {seconds:.2f} s | {work:.2f} s | {max(one[2] for one in row)} MiB "
+            peak = max(one[2] for one in row)
+            limit = memory << 20 if name.endswith("limited") else "all"
+            written.append(f'"{name}",{size},"{item}",{limit},shards,{ROUNDS},{seconds:.3f},{peak}')
+            print(f"| {name} | {seconds:.2f} s | {work:.2f} s | {peak} MiB "
                   f"| {seconds / first[0]:.2f} | {work / first[1]:.2f} |")
+    if CSV:
+        write(written)
+
+
+def write(rows):
+    """The rows, with where they are from."""
+    told = lambda *line: subprocess.run(line, capture_output=True, text=True).stdout.strip()
+    processor = next(line.split(": ")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line)
+    machine = f"{processor}, {os.cpu_count()} logical cores"
+    origin = f'{datetime.date.today()},{told("git", "rev-parse", "--short=7", "HEAD")},"{machine}"'
+    kind = told("stat", "-f", "-c", "%T", FOLDER)
+    comments = [
+        f"$ python3 benches/peers/datasets_peer.py --csv benches/results/{CSV.name} target/release/bshuf "
+        f"FOLDER {SIZE} {FILES} {ROUNDS} {SAMPLES}",
+        f"processor: {processor}",
+        f"threads: {os.cpu_count()} on {os.cpu_count()} logical cores",
+        f"each number: the median of {ROUNDS} processes, which take turns",
+        f"inputs and outputs: {FILES} files, {SAMPLES} samples, on {kind}",
+        f"{told('shuf', '--version').splitlines()[0]}; {told('zstd', '--version').strip('* ')}",
+        f"python {platform.python_version()}, " + ", ".join(
+            f"{name} {told(sys.executable, '-c', f'import {name}; print({name}.__version__)')}"
+            for name in ("polars", "duckdb")
+        ),
+    ]
+    head = "date,revision,machine,name,bytes,item,memory,output,samples,seconds,peak_mib"
+    text = [f"# {line}" for line in comments] + [head] + [f"{origin},{row}" for row in rows]
+    CSV.write_text("\n".join(text) + "\n")
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ def shuffle(
     that, as is what `progress` raises in the end.
 
     Raises `OSError` with the system's number and the file's name where the system refuses something,
-    and `ValueError` if an input is not what it should be or options contradict each other.
+    such as room on a disk, `MemoryError` if there is not the memory, and `ValueError` if an input is not what it should be or options contradict each other.
     """
     line = [*_switches(undo=undo, recursive=recursive, resume=resume, temp_compress=temp_compress)]
     line += _records(records, delimiter, uneven)

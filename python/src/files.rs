@@ -12,7 +12,7 @@ mod enabled {
     use std::sync::{Arc, Mutex, PoisonError};
 
     use bijective_shuffle_cli::program::{self, Failure, Host};
-    use pyo3::exceptions::{PyOSError, PyValueError};
+    use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 
     use super::*;
     use crate::threads::watched_apart;
@@ -69,8 +69,12 @@ mod enabled {
         Ok(report)
     }
 
-    /// An `OSError` of the class that belongs to the system's number, if there is one.
+    /// A `MemoryError`, or an `OSError` of the class that belongs to the system's number, if there
+    /// is one.
     fn exception(failure: &Failure) -> PyErr {
+        if failure.is_out_of_memory() {
+            return PyMemoryError::new_err(failure.to_string());
+        }
         let (what, why) = (failure.what().to_owned(), failure.why());
         let Some(number) = failure.os_error() else {
             return PyValueError::new_err(failure.to_string());

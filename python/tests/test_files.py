@@ -298,6 +298,54 @@ def test_options_that_make_no_sense(data, tmp_path, monkeypatch, given, said):
     assert contents(tmp_path).keys() == {f"data/{name}" for name in contents(data)}
 
 
+# Shuffles a file with its temporary data on a small disk, and says what that raises.
+FULL = """
+import os, sys
+import bijective_shuffle as bs
+inputs, output, disk = (os.path.join(sys.argv[1], name) for name in ("in", "out", "disk"))
+try:
+    bs.files.shuffle(inputs, output, seed=1, temp=disk, memory=2**20)
+except Exception as error:
+    print(type(error).__name__, getattr(error, "errno", None), error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="small disks are mounted on Linux")
+def test_a_full_disk_has_its_number(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "in").write_bytes(b"0123456789abcde\n" * 2_000_000)
+    script = 'mount -t tmpfs -o size=8M none "$1" && shift && exec "$@"'
+    start = ["unshare", "--mount", "--map-root-user", "sh", "-c", script, "sh", tmp_path / "disk"]
+    try:
+        can_mount = subprocess.run([*start, "true"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        can_mount = False
+    if not can_mount:
+        pytest.skip("no disk can be mounted")
+    done = subprocess.run([*start, sys.executable, "-c", FULL, tmp_path], capture_output=True)
+    assert done.stdout.decode().startswith(f"OSError {errno.ENOSPC} "), done
+
+
+# Shuffles a file where few addresses are left, and says what that raises.
+SHORT = """
+import resource, sys
+import bijective_shuffle as bs
+mapped = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (mapped + 600 * 2**20, -1))
+try:
+    bs.files.shuffle(sys.argv[1], sys.argv[1] + ".out", seed=1, records="csv", memory="4G")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="addresses are limited on Linux")
+def test_want_of_memory_is_a_memory_error(tmp_path):
+    (tmp_path / "in").write_bytes(b"a\n" * 20_000_000)
+    done = subprocess.run([sys.executable, "-c", SHORT, tmp_path / "in"], capture_output=True)
+    assert done.stdout.startswith(b"MemoryError "), done
+
+
 def test_no_inputs(tmp_path):
     with pytest.raises(ValueError, match="no inputs"):
         bs.files.shuffle([], tmp_path / "out")

@@ -34,6 +34,14 @@ impl Failure {
         let (_, rest) = self.why.rsplit_once("(os error ")?;
         rest.split_once(')')?.0.parse().ok()
     }
+
+    /// Whether there was not the memory for it.
+    pub fn is_out_of_memory(&self) -> bool {
+        // What the shuffle, the standard library and the system say of it, at the end as above.
+        ["working memory could not be allocated", "out of memory", "(os error 12)"]
+            .iter()
+            .any(|end| self.why.ends_with(end))
+    }
 }
 
 impl fmt::Display for Failure {
@@ -86,7 +94,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::files::NamedError;
+    use crate::files::{FilesError, NamedError};
 
     #[test]
     fn errors_of_the_system_have_their_numbers() {
@@ -97,6 +105,19 @@ mod tests {
             let named = NamedError::io("y", io::Error::other(format!("{error} at path \"z\"")));
             assert_eq!(Failure::new("x", named).os_error(), Some(number));
         }
+        for error in [
+            FilesError::Order(bijective_shuffle::Error::OutOfMemory { bytes: 7 }),
+            FilesError::Read(NamedError::io(
+                "y",
+                Vec::<u8>::new()
+                    .try_reserve(usize::MAX / 2 + 1)
+                    .map_err(io::Error::from)
+                    .unwrap_err(),
+            )),
+        ] {
+            assert!(Failure::new("x", &error).is_out_of_memory(), "{error}");
+        }
+        assert!(!Failure::new("out of memory", "out of memory or not").is_out_of_memory());
         for why in ["no number", "(os error x)", "(os error 1"] {
             assert_eq!(Failure::new("x (os error 1)", why).os_error(), None);
         }

@@ -6,6 +6,9 @@ use crate::sheet::Sheet;
 /// How the names of the files begin: one for each kind of input and amount of memory.
 const FILES: &str = "files-";
 
+/// The file of data sets.
+const SETS: &str = "files-sets";
+
 /// How the name of what all others are compared with begins.
 pub(super) const OURS: &str = "bshuf";
 
@@ -46,6 +49,15 @@ fn in_short(results: &Results) -> Result<String, String> {
     let [to_file, to_nothing] = [NEW, NOTHING].map(|output| {
         of("files-peak", output, LIMITED, "peak_mib").and_then(|peak| number(peak, 0))
     });
+    let of_set = |item: &str, name, other| -> Result<String, String> {
+        let mut sheet = results.sheet(SETS)?;
+        let column = sheet.column("item")?;
+        sheet.rows.retain(|row| row[column] == item);
+        let seconds = |name| cell(&sheet, "shards", name, "seconds");
+        let ratio = seconds(name).and_then(|seconds_of| number(seconds_of / seconds(other)?, 2));
+        ratio.map_err(|why| format!("{SETS}.csv: {why}"))
+    };
+    let [lines, samples] = ["lines of JSON, zstd", "samples of tar"];
     let rows = [
         [
             "lines of 1 GiB in memory, to a file; to /dev/null: `shuf` / ours",
@@ -78,6 +90,31 @@ fn in_short(results: &Results) -> Result<String, String> {
             "Parquet of 2 GiB in 512 MiB: ours / pyarrow's reading and writing",
             "2 or less",
             &over("files-table", NEW, LIMITED, "pyarrow, read and write")?,
+        ],
+        [
+            "a folder of compressed lines to shards, in a quarter of their size: ours / the codec alone",
+            "1.5 or less",
+            &of_set(lines, LIMITED, "the codec alone")?,
+        ],
+        [
+            "the same: `shuf` in a pipe / ours",
+            "3 or more",
+            &of_set(lines, "shuf in a pipe", LIMITED)?,
+        ],
+        [
+            "the same: DuckDB, in eight times the memory / ours",
+            "2 or more",
+            &of_set(lines, "duckdb", LIMITED)?,
+        ],
+        [
+            "a folder of lines to shards, in memory: Polars, which writes one file / ours",
+            "2 or more",
+            &of_set("lines of JSON", "polars", OURS)?,
+        ],
+        [
+            "100 000 samples of tar to 16 archives, in memory: ours / two runs of `cat`",
+            "2.5 or less",
+            &of_set(samples, OURS, "two cats")?,
         ],
     ];
     Ok(table(&["", "aimed at", "measured"], &rows.map(|row| row.map(str::to_owned))))

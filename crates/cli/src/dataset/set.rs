@@ -1,20 +1,21 @@
 //! [`Dataset`]: inputs joined, and their records in another order.
 
 use std::collections::BTreeMap;
-use std::io::{self, Cursor, ErrorKind, Read};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::io::{self, ErrorKind, Read};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
 use super::codec::Compression;
 use super::input::Input;
+use super::kept::{Keep, Kept};
 use super::lines::Ends;
 use super::reader::{Framed, Lines, Notes};
 use super::records::{Form, Records};
 use super::samples::Names;
 use super::shards::{Shards, Sink, Writer, WrittenShard};
 use super::text::Text;
+use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
 use crate::files::watch::Watched;
 use crate::files::{
@@ -51,7 +52,7 @@ pub(super) struct Described<'i> {
 pub struct Counted {
     pub(super) counts: Vec<Count>,
     /// The inputs that fit memory, as a shuffle reads them.
-    pub(super) kept: Vec<Option<Vec<u8>>>,
+    pub(super) kept: Kept,
     pub(super) ends_added: u64,
     pub(super) left_out: u64,
     /// The parts of samples, if all have the same.
@@ -102,7 +103,7 @@ impl Counted {
             parts => Some(parts.as_array()?.iter().map(part).collect::<Option<_>>()?),
         };
         let is_of_inputs = counts.len() == inputs;
-        is_of_inputs.then_some(Self { counts, kept: Vec::new(), ends_added, left_out, parts })
+        is_of_inputs.then_some(Self { counts, kept: Kept::default(), ends_added, left_out, parts })
     }
 }
 
@@ -182,14 +183,19 @@ impl<'i> Dataset<'i> {
         }
     }
 
-    /// What is kept of the inputs, and what is held of the store, take a quarter each.
+    /// What is kept of the inputs and held of the store takes the other half.
     pub(super) fn shuffler(&self) -> FileShuffle {
         FileShuffle::new(self.items(), self.memory / 2)
     }
 
-    /// How much of the store should be held in memory.
-    pub fn held(&self) -> usize {
-        self.memory / 4
+    /// How much of the store should be held in memory, beside what is kept of the inputs.
+    pub fn held(&self, counted: &Counted) -> usize {
+        (self.memory / 2).saturating_sub(counted.kept.bytes() + self.input_bytes())
+    }
+
+    /// How many bytes of the inputs are in memory anyway.
+    fn input_bytes(&self) -> usize {
+        self.inputs.iter().map(|one| one.input.held()).sum()
     }
 
     /// Counts the records of all inputs, which are read side by side.
@@ -198,9 +204,8 @@ impl<'i> Dataset<'i> {
     ///
     /// Those of [`FileShuffle::count_parts`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
-        let held: usize = self.inputs.iter().map(|one| one.input.held()).sum();
         let all: Vec<usize> = (0..self.inputs.len()).collect();
-        self.count_some(&all, (self.memory / 4).saturating_sub(held), watch)
+        self.count_some(&all, (self.memory / 2).saturating_sub(self.input_bytes()), watch)
     }
 
     /// Counts the records of these inputs, and keeps as many of them as fit so much memory.
@@ -213,9 +218,15 @@ impl<'i> Dataset<'i> {
         let size = |&input: &usize| self.inputs[input].input.bytes();
         watch.begin(Pass::Count, Some(inputs.iter().map(size).sum()));
         let notes = Notes::default();
-        let reading = Reading { set: self, inputs: Some(inputs), kept: &[], notes: &notes, watch };
+        let reading = Reading {
+            set: self,
+            inputs: Some(inputs),
+            kept: &Kept::default(),
+            notes: &notes,
+            watch,
+        };
         let keep = Keep::new(inputs.iter().map(size), memory);
-        let visit = |part, chunk: &[u8]| keep.push(part, chunk);
+        let visit = |part, chunk| keep.push(part, chunk);
         let counts = self.shuffler().count_parts(&reading, inputs.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
         let text = |part: &Vec<u8>| part.escape_ascii().to_string();
@@ -247,15 +258,28 @@ impl<'i> Dataset<'i> {
     ) -> Result<Written, FilesError> {
         let places = order.places();
         assert_eq!(shards.records(), places.end - places.start, "a shard for each record");
+        let mut writer = self.writer((shards, compression, sink));
+        if let Some(texts) = self.in_memory(counted) {
+            let summary = self.shuffler().gather(order, &texts, &mut writer, watch)?;
+            let shards = writer.finish().map_err(FilesError::Write)?;
+            return Ok(Written { shards, summary: Some(summary) });
+        }
         let notes = Notes::default();
         // What is read again is what the progress of the pass is counted in.
-        let (inputs, kept) = (None, counted.kept.as_slice());
+        let (inputs, kept) = (None, &counted.kept);
         let reading = Reading { set: self, inputs, kept, notes: &notes, watch: &() };
-        let mut writer = self.writer((shards, compression, sink));
         let parts = (&reading as &dyn Parts, counted.counts.as_slice());
         let summary = self.shuffler().run_parts(order, parts, store, &mut writer, watch)?;
         let shards = writer.finish().map_err(FilesError::Write)?;
         Ok(Written { shards, summary: Some(summary) })
+    }
+
+    /// All records, if they fit memory with what it takes to put them in order.
+    fn in_memory<'c>(&self, counted: &'c Counted) -> Option<Vec<&'c [u8]>> {
+        let places = usize::try_from(counted.records()).ok()?.checked_mul(PER_ITEM)?;
+        let all = counted.kept.bytes().checked_add(self.input_bytes())?.checked_add(places)?;
+        // A quarter is for what is compressed, and an eighth for the records on their way to it.
+        (all <= self.memory / 8 * 5).then(|| counted.kept.whole(self.inputs.len()))?
     }
 
     pub(super) fn writer<'s, S: Sink>(
@@ -367,15 +391,15 @@ pub(super) struct Reading<'d> {
     pub(super) set: &'d Dataset<'d>,
     /// Which of the inputs; all if it is not said.
     pub(super) inputs: Option<&'d [usize]>,
-    pub(super) kept: &'d [Option<Vec<u8>>],
+    pub(super) kept: &'d Kept,
     pub(super) notes: &'d Notes,
     pub(super) watch: &'d dyn Watch,
 }
 
 impl Parts for Reading<'_> {
     fn open(&self, part: usize) -> io::Result<Box<dyn Read + Send + '_>> {
-        if let Some(Some(kept)) = self.kept.get(part) {
-            return Ok(Box::new(Cursor::new(kept)));
+        if let Some(kept) = self.kept.reader(part) {
+            return Ok(kept);
         }
         let number = self.inputs.map_or(part, |inputs| inputs[part]);
         let input = &*self.set.inputs[number].input;
@@ -405,44 +429,5 @@ impl Read for Named<'_> {
             ErrorKind::Interrupted => error,
             _ => named(self.input, error),
         })
-    }
-}
-
-/// Keeps what is read of inputs, of each all or nothing, as long as there is memory for it.
-struct Keep {
-    texts: Vec<Mutex<Option<Vec<u8>>>>,
-    left: AtomicUsize,
-}
-
-impl Keep {
-    /// Inputs of these sizes. One that is larger than the memory as it is, encoded or not, is not
-    /// kept at all.
-    fn new(sizes: impl Iterator<Item = u64>, memory: usize) -> Self {
-        let fits = |size| size <= memory as u64;
-        let texts = sizes.map(|size| Mutex::new(fits(size).then(Vec::new))).collect();
-        Self { texts, left: AtomicUsize::new(memory) }
-    }
-
-    /// More of an input is read.
-    fn push(&self, input: usize, chunk: &[u8]) {
-        let mut kept = self.texts[input].lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(text) = kept.as_mut() else { return };
-        // What a text has room for counts, and not what it has.
-        let needed = text.len() + chunk.len();
-        let room = if needed > text.capacity() { needed.max(2 * text.capacity()) } else { 0 };
-        let more = room.saturating_sub(text.capacity());
-        let take = |left: usize| left.checked_sub(more);
-        let is_taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
-        if is_taken && (more == 0 || text.try_reserve_exact(room - text.len()).is_ok()) {
-            text.extend_from_slice(chunk);
-            return;
-        }
-        self.left.fetch_add(text.capacity(), Ordering::Relaxed);
-        *kept = None;
-    }
-
-    fn finish(self) -> Vec<Option<Vec<u8>>> {
-        let texts = self.texts.into_iter();
-        texts.map(|text| text.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 }

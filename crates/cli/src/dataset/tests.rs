@@ -12,7 +12,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::files::{FilesError, NamedError, Order};
+use crate::files::{FilesError, NamedError, Order, Summary};
 
 /// A file in memory.
 #[derive(Clone, PartialEq)]
@@ -64,6 +64,11 @@ struct Run<'w> {
 
 impl Run<'_> {
     fn run(&self, files: &[Held]) -> Result<(Vec<Held>, Counted), FilesError> {
+        let (found, counted, _) = self.written(files)?;
+        Ok((found, counted))
+    }
+
+    fn written(&self, files: &[Held]) -> Result<(Vec<Held>, Counted, Summary), FilesError> {
         let inputs = files.iter().map(|file| Box::new(file.clone()) as Box<dyn Input>).collect();
         let set = Dataset::open(inputs, &self.form, self.memory)?;
         let counted = set.count(&())?;
@@ -72,13 +77,14 @@ impl Run<'_> {
         let shards = Shards::even("part", "", places.end - places.start, self.shards);
         let folders = [std::env::temp_dir()];
         let is_compressed = self.memory % 2 == 1;
-        let mut store = Temporary::in_folders(&folders, is_compressed, set.held()).unwrap();
+        let mut store = Temporary::in_folders(&folders, is_compressed, set.held(&counted)).unwrap();
         let mut sink = Files::default();
         let target = (&shards, self.compression, &mut sink);
         let written = set.shuffle((&counted, &order), &mut store, target, &())?;
         assert_eq!(written.shards.len() as u64, self.shards);
-        assert_eq!(written.summary.unwrap().items, shards.records());
-        Ok((sink.0, counted))
+        let summary = written.summary.unwrap();
+        assert_eq!(summary.items, shards.records());
+        Ok((sink.0, counted, summary))
     }
 }
 
@@ -277,6 +283,50 @@ fn check(case: u64) {
 fn random_sets_are_shuffled_and_put_back() {
     let long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
     (0..if long { 10_000 } else { 60 }).for_each(check);
+}
+
+/// Records that fit memory do not wait in a store, and come out as they do otherwise.
+#[test]
+fn memory_makes_no_difference() {
+    for case in 0..8 {
+        let mut rng = StdRng::seed_from_u64(case);
+        let records = any_records(&mut rng);
+        let file = |number: usize| {
+            let own = (0..3000).map(|k| record(&mut rng, &records, number * 10_000 + k));
+            let text = [&own.collect::<Vec<_>>().concat()[..], records.trailer()].concat();
+            file(&mut rng, format!("input {number}"), &text)
+        };
+        let files: Vec<_> = (0..3).map(file).collect();
+        let shuffled = |len| Order::shuffle(len, case);
+        let part = |len| Order::unshuffle(len, case).range(len / 3..len / 2).unwrap();
+        let way: Way = if case % 2 == 0 { &shuffled } else { &part };
+        let run = |memory| {
+            let (form, compression) = (Form::new(records.clone()), Codec::Lz4.into());
+            Run { form, memory, way, shards: 5, compression }.written(&files).unwrap()
+        };
+        let (passes, _, by_passes) = run(1 << 19);
+        assert!(by_passes.buckets > 0 && by_passes.temporary_bytes > 0, "{records}");
+        let (memory, _, in_memory) = run(1 << 28);
+        assert_eq!((in_memory.buckets, in_memory.temporary_bytes), (0, 0), "{records}");
+        assert_eq!((in_memory.items, in_memory.bytes), (by_passes.items, by_passes.bytes));
+        assert!(memory == passes, "{case} {records}");
+    }
+}
+
+/// A few records are many times as long as the others.
+#[test]
+fn long_records_in_memory_are_written_in_small_rounds() {
+    let lines: Vec<Vec<u8>> = (0..60_u8)
+        .map(|k| [vec![k % 10 + b'a'; if k % 7 == 0 { 200_000 } else { 3 }], vec![b'\n']].concat())
+        .collect();
+    let way = |len| Order::shuffle(len, 5);
+    let compression = Codec::Plain.into();
+    let run = Run { form: Form::lines(), memory: 1 << 22, way: &way, shards: 3, compression };
+    let (found, _, summary) = run.written(&[Held("f".to_owned(), lines.concat())]).unwrap();
+    let order = way(60).indexes::<u64>().unwrap();
+    let expected: Vec<u8> = order.into_iter().flat_map(|k| lines[k as usize].clone()).collect();
+    assert!(found.into_iter().flat_map(|file| file.1).eq(expected));
+    assert_eq!(summary.buckets, 0);
 }
 
 /// What is said of a file that cannot be shuffled.

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::Compression;
 use super::bundle::{Bundle, NewBundle};
+use super::kept::Kept;
 use super::reader::Notes;
 use super::set::{Counted, Dataset, Reading, Written};
 use super::shards::{Shards, Sink};
@@ -117,7 +118,7 @@ impl Dataset<'_> {
             }
         }
         let parts = first.map(|(parts, _)| parts);
-        Ok(Counted { counts, kept: Vec::new(), ends_added, left_out, parts })
+        Ok(Counted { counts, kept: Kept::default(), ends_added, left_out, parts })
     }
 
     /// The range of keys, and how all workers divide it.
@@ -147,7 +148,8 @@ impl Dataset<'_> {
         let counts: Vec<_> = inputs.iter().map(|&input| all[input]).collect();
         let notes = Notes::default();
         let inputs = Some(inputs);
-        let reading = Reading { set: self, inputs, kept: &[], notes: &notes, watch: &() };
+        let kept = &Kept::default();
+        let reading = Reading { set: self, inputs, kept, notes: &notes, watch: &() };
         let source = Source { parts: &reading, counts: &counts, items };
         let mut bundle = NewBundle::new(path, is_compressed).map_err(FilesError::Temporary)?;
         let shuffler = self.shuffler();

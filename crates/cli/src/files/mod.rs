@@ -49,9 +49,12 @@ pub(crate) mod budget;
 mod chunks;
 pub(crate) mod distribute;
 mod error;
+#[cfg(feature = "datasets")]
+pub(crate) mod gather;
 pub(crate) mod items;
 pub(crate) mod keys;
 mod order;
+mod ordered;
 mod parts;
 mod place;
 mod readers;

@@ -13,6 +13,7 @@ use super::budget::bucket_cost;
 use super::distribute::Job;
 use super::error::FilesError;
 use super::items::Items;
+use super::ordered::Ordered;
 use super::parts::Pieces;
 use super::room::{reserve, resize};
 use super::store::Store;
@@ -42,13 +43,6 @@ pub(super) struct Placer<'a, S> {
 struct Desk {
     stored: Vec<u8>,
     offsets: Vec<u32>,
-}
-
-/// Items in their order.
-struct Ordered {
-    items: Vec<u8>,
-    /// Pieces of the output, and where the items of each end here.
-    pieces: Vec<(usize, usize)>,
 }
 
 /// Memory for reuse. An allocator that is given back large pieces in another order than that in
@@ -189,25 +183,15 @@ impl<'a, S: Store> Placer<'a, S> {
         if items != bucket.items {
             return Err(garbled());
         }
-        let mut ordered = Ordered { items: self.blocks.take(), pieces: Vec::new() };
-        reserve(&mut ordered.items, bucket.item_bytes() as usize)?;
+        let mut block = self.blocks.take();
+        reserve(&mut block, bucket.item_bytes() as usize)?;
         let unwritten = self.job.items.unwritten();
-        // The pieces that end at or before the place have all their items.
-        let mut piece = ends.partition_point(|&end| end <= place);
-        let mut left = ends.get(piece).map_or(0, |end| end - place);
-        for &offset in offsets.iter().filter(|&&offset| offset != NONE) {
-            while left == 0 {
-                ordered.pieces.push((piece, ordered.items.len()));
-                let end = *ends.get(piece).ok_or_else(garbled)?;
-                piece += 1;
-                left = ends.get(piece).ok_or_else(garbled)? - end;
-            }
-            left -= 1;
+        let found = offsets.iter().filter(|&&offset| offset != NONE).map(|&offset| {
             let rest = &stored[offset as usize..];
             let length = self.job.items.first(rest).ok_or_else(garbled)?;
-            ordered.items.extend_from_slice(&rest[unwritten..length]);
-        }
-        ordered.pieces.push((piece, ordered.items.len()));
+            Ok(&rest[unwritten..length])
+        });
+        let ordered = Ordered::new(found, block, (place, ends), garbled)?;
         if self.keeps(desk.stored.capacity() + 4 * desk.offsets.capacity()) {
             self.desks.give(desk);
         }
@@ -215,14 +199,9 @@ impl<'a, S: Store> Placer<'a, S> {
     }
 
     fn write_all(&self, blocks: Vec<Ordered>, output: &mut dyn Pieces) -> io::Result<()> {
-        for Ordered { mut items, pieces } in blocks {
-            let mut start = 0;
-            for (piece, end) in pieces {
-                if end > start {
-                    output.write(piece, &items[start..end])?;
-                }
-                start = end;
-            }
+        for ordered in blocks {
+            ordered.write(output)?;
+            let mut items = ordered.items;
             self.watch.advance(items.len() as u64)?;
             if self.keeps(2 * items.capacity()) {
                 items.clear();

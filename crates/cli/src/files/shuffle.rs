@@ -108,15 +108,16 @@ impl FileShuffle {
             Items::Framed => {
                 watch.begin(Pass::Count, Some(bytes));
                 let mut watched = Watched { reader: &mut *source, watch };
-                self.count_parts(&Single::new(&mut watched), 1, &|_, _| {})?[0]
+                self.count_parts(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0]
             }
         };
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
         Ok(count)
     }
 
-    /// Counts the items of a number of parts, which are read side by side. `visit` sees the number
-    /// of a part, counted from 0, and whole items of it, in their order.
+    /// Counts the items of a number of parts, which are read side by side. `take` gets the number
+    /// of a part, counted from 0, and whole items of it, in their order. What it returns is memory
+    /// for others, which may be the same, or none.
     ///
     /// # Errors
     ///
@@ -125,15 +126,14 @@ impl FileShuffle {
         &self,
         parts: &dyn Parts,
         count: usize,
-        visit: &(dyn Fn(usize, &[u8]) + Sync),
+        take: &(dyn Fn(usize, Vec<u8>) -> Vec<u8> + Sync),
     ) -> Result<Vec<Count>, FilesError> {
         let readers = Readers::new(self.job(), parts, count);
         let read = || {
             let mut counts = vec![0; count];
             let ends = readers.read(|part, chunk| {
                 counts[part] += self.items.count(&chunk);
-                visit(part, &chunk);
-                Some(chunk)
+                Some(take(part, chunk))
             });
             (counts, ends)
         };
@@ -228,6 +228,23 @@ impl FileShuffle {
         Ok(Summary { temporary_bytes: store.bytes() - before, ..summary })
     }
 
+    /// Writes items that are in memory in another order, or as many of them as the order has, and
+    /// keeps nothing in a store. `texts` have whole items, one after the other.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn gather(
+        &self,
+        order: &Order,
+        texts: &[&[u8]],
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> Result<Summary, FilesError> {
+        let held = super::gather::Held::new(self.items, texts)?;
+        if order.len() != held.len() {
+            return Err(FilesError::LengthMismatch { items: held.len(), order: order.len() });
+        }
+        held.write(order, self.budget, output, watch)
+    }
+
     /// The range of keys that the order has, of items with so many bytes in all, and how it is
     /// divided.
     pub(crate) fn split(
@@ -274,7 +291,8 @@ impl FileShuffle {
         let summary = self.summary(&buckets);
         watch.begin(Pass::Place, Some(summary.bytes));
         let mut placer = Placer::new(self.job(), store, watch);
-        placer.write(buckets, output)?;
+        // On a thread of the pool: another one would be woken several times a round.
+        rayon::scope(|_| placer.write(buckets, output))?;
         Ok(Summary { splits: placer.splits(), ..summary })
     }
 

@@ -115,7 +115,7 @@ impl TemporaryFile {
             let reserve = RESERVE.min(all / 16);
             let left = free.saturating_sub(reserve);
             if bytes > left {
-                let why = format!("is full: {} MiB are kept free", reserve >> 20);
+                let why = format!("{} MiB are kept free: {}", reserve >> 20, full());
                 let folder = self.folder.display();
                 return Err(io::Error::new(ErrorKind::StorageFull, format!("{folder}: {why}")));
             }
@@ -124,6 +124,14 @@ impl TemporaryFile {
         self.granted -= bytes;
         Ok(())
     }
+}
+
+/// What the system would say before long.
+fn full() -> io::Error {
+    #[cfg(unix)]
+    return rustix::io::Errno::NOSPC.into();
+    #[cfg(not(unix))]
+    ErrorKind::StorageFull.into()
 }
 
 /// How many bytes are free where a file is, and how many there are, if that is known.

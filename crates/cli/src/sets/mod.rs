@@ -24,6 +24,7 @@ use crate::arguments::Arguments;
 use crate::failure::{Context, Failure};
 use crate::inputs::{Inputs, Opening};
 use crate::job::{Done, Job};
+use crate::memory::Memory;
 use crate::output::Output;
 use crate::selection::Selection;
 
@@ -44,6 +45,8 @@ pub(crate) struct SetDone {
     pub(crate) shards: u64,
     /// How many of them were there.
     pub(crate) kept: u64,
+    /// Whether all records were in memory until they were written.
+    pub(crate) is_in_memory: bool,
     /// The folders in archives, which belong to no record and are left out.
     pub(crate) left_out: u64,
 }
@@ -51,12 +54,12 @@ pub(crate) struct SetDone {
 impl SetDone {
     /// The fields of an object of JSON. None of the texts needs an escape.
     pub(crate) fn to_json(&self) -> String {
-        let Self { records, shards, kept, left_out, .. } = self;
+        let Self { records, shards, kept, is_in_memory, left_out, .. } = self;
         let codecs: Vec<_> =
             self.codecs.iter().map(|(codec, count)| format!("\"{codec}\":{count}")).collect();
         format!(
             "\"codecs\":{{{}}},\"records\":\"{records}\",\"shards\":{shards},\
-             \"shards_kept\":{kept},\"folders_left_out\":{left_out}",
+             \"shards_kept\":{kept},\"in_memory\":{is_in_memory},\"folders_left_out\":{left_out}",
             codecs.join(",")
         )
     }
@@ -64,7 +67,7 @@ impl SetDone {
 
 impl fmt::Display for SetDone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { codecs, records, shards, kept, left_out } = self;
+        let Self { codecs, records, shards, kept, is_in_memory, left_out } = self;
         let inputs: u64 = codecs.values().sum();
         write!(f, "inputs {inputs}")?;
         for (codec, count) in codecs.iter().filter(|(codec, _)| **codec != Codec::Plain) {
@@ -73,6 +76,9 @@ impl fmt::Display for SetDone {
         write!(f, ", records {records}, outputs {shards}")?;
         if *kept > 0 {
             write!(f, " ({kept} kept)")?;
+        }
+        if *is_in_memory {
+            write!(f, ", in memory")?;
         }
         if *left_out > 0 {
             write!(f, ", folders in archives left out {left_out}")?;
@@ -387,6 +393,7 @@ fn index(
 }
 
 fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {
+    Memory::give_back(job.memory);
     let known = job.form.as_ref();
     let asked = arguments.sets.records(arguments.delimiter());
     let records = match asked.or(known.map(|form| form.records().clone())) {
@@ -443,7 +450,7 @@ impl Opened<'_> {
         what: (&Counted, &Order),
         target: (&Shards, Compression, &mut S),
     ) -> Result<Written, FilesError> {
-        let store = job.temporary.store_behind(self.set.held());
+        let store = job.temporary.store_behind(self.set.held(what.0));
         let mut store = store.map_err(FilesError::Temporary)?;
         self.set.shuffle(what, &mut store, target, job.progress)
     }
@@ -459,6 +466,7 @@ impl Opened<'_> {
             set: Some(SetDone {
                 shards: all().count() as u64,
                 kept: kept.len() as u64,
+                is_in_memory: written.summary.is_some_and(|summary| summary.buckets == 0),
                 left_out: counted.left_out(),
                 ..self.read()
             }),

@@ -164,7 +164,8 @@ fn endless_inputs_leave_room_on_the_disk() {
     let outcome =
         folder.finish(&mut on_disk(&[&[program().as_os_str()], &options[..]].concat()), b"");
     assert_eq!((outcome.code, outcome.stdout.as_slice()), (1, &b""[..]));
-    let expected = "bshuf: standard input: temporary file: disk: is full: 2 MiB are kept free";
+    let expected = "bshuf: standard input: temporary file: disk: 2 MiB are kept free: No space left \
+                    on device (os error 28)";
     assert_eq!(one_line(&outcome.stderr), expected);
 }
 

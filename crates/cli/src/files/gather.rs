@@ -1,0 +1,249 @@
+//! [`Held`]: items in memory to the output, without a store.
+
+use std::io;
+use std::mem;
+use std::ops::Range;
+
+use bijective_shuffle::Word;
+use rayon::prelude::*;
+
+use super::budget::Budget;
+use super::error::FilesError;
+use super::items::Items;
+use super::order::Order;
+use super::ordered::Ordered;
+use super::parts::Pieces;
+use super::place::Spare;
+use super::room::{filled, reserve};
+use super::shuffle::Summary;
+use super::watch::{Pass, Watch};
+
+/// How many bytes of items a thread puts in order at a time: enough that threads which wait for
+/// each other, as those that write a block and hash it, do so seldom.
+const BLOCK: usize = 4 << 20;
+
+/// How many blocks of a round there are for each thread, so that threads that are faster, or not
+/// writing, can do more.
+const BLOCKS_PER_THREAD: usize = 2;
+
+/// How much memory an item takes beside its bytes: where it is, and its number in an order.
+pub(crate) const PER_ITEM: usize = size_of::<&[u8]>() + size_of::<u64>();
+
+/// Items in memory.
+pub(super) struct Held<'t> {
+    items: Vec<&'t [u8]>,
+    bytes: u64,
+}
+
+impl<'t> Held<'t> {
+    /// Finds the items of texts, which have whole ones.
+    pub(super) fn new(items: Items, texts: &[&'t [u8]]) -> Result<Self, FilesError> {
+        let counts: Vec<_> = texts.par_iter().map(|text| items.count(text) as usize).collect();
+        let mut found: Vec<&[u8]> = filled(counts.iter().sum(), &[][..])?;
+        let mut rest = found.as_mut_slice();
+        let mut places = Vec::new();
+        for count in counts {
+            let (own, others) = mem::take(&mut rest).split_at_mut(count);
+            places.push(own);
+            rest = others;
+        }
+        let unwritten = items.unwritten();
+        let bytes = texts.par_iter().zip(places).map(|(text, places)| {
+            let (mut rest, mut bytes) = (*text, 0);
+            for place in places {
+                let (item, others) = rest.split_at(items.first(rest).unwrap_or(rest.len()));
+                *place = &item[unwritten..];
+                bytes += place.len() as u64;
+                rest = others;
+            }
+            bytes
+        });
+        let bytes = bytes.sum();
+        Ok(Self { items: found, bytes })
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        self.items.len() as u64
+    }
+
+    /// Writes the items of an order, which is one of so many.
+    pub(super) fn write(
+        &self,
+        order: &Order,
+        budget: Budget,
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> Result<Summary, FilesError> {
+        // It takes less memory where it can.
+        if u32::try_from(order.len()).is_ok() {
+            self.write_indexes::<u32>(order, budget, output, watch)
+        } else {
+            self.write_indexes::<u64>(order, budget, output, watch)
+        }
+    }
+
+    fn write_indexes<W: Word>(
+        &self,
+        order: &Order,
+        budget: Budget,
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> Result<Summary, FilesError> {
+        let order = order.indexes::<W>()?;
+        let mean = self.bytes / self.len().max(1);
+        let expected = u128::from(mean) * order.len() as u128;
+        watch.begin(Pass::Place, u64::try_from(expected).ok());
+        let gatherer = Gatherer {
+            items: &self.items,
+            order: &order,
+            ends: output.ends().to_vec(),
+            most: budget.longest_item(),
+            spare: Spare::default(),
+        };
+        // On a thread of the pool: another one would be woken several times a round.
+        let bytes = rayon::scope(|_| gatherer.write(mean as usize, output, watch))?;
+        let items = order.len() as u64;
+        Ok(Summary { items, bytes, buckets: 0, splits: 0, temporary_bytes: 0 })
+    }
+}
+
+/// Brings items to their places.
+struct Gatherer<'h, W> {
+    items: &'h [&'h [u8]],
+    order: &'h [W],
+    /// Where the pieces of the output end.
+    ends: Vec<u64>,
+    /// How many bytes the items of a round may have, unless it is a single item.
+    most: usize,
+    spare: Spare<Vec<u8>>,
+}
+
+impl<W: Word> Gatherer<'_, W> {
+    /// Writes all items, and returns how many bytes they have. While those of one round are
+    /// written, those of the next are put in order.
+    fn write(
+        &self,
+        mean: usize,
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> Result<u64, FilesError> {
+        let each = (self.most / (BLOCKS_PER_THREAD * rayon::current_num_threads())).min(BLOCK);
+        let block = (each / mean.max(1)).max(1);
+        let (mut full, mut next, mut bytes) = (Vec::new(), 0, 0);
+        loop {
+            let round = self.round(next, block);
+            if round.is_empty() && full.is_empty() {
+                return Ok(bytes);
+            }
+            next = round.last().map_or(next, |(places, _)| places.end);
+            bytes += round.iter().map(|&(_, bytes)| bytes as u64).sum::<u64>();
+            let (written, ordered): (_, Result<Vec<_>, _>) = rayon::join(
+                || self.write_all(mem::take(&mut full), output, watch),
+                || {
+                    round
+                        .into_par_iter()
+                        .with_max_len(1)
+                        .map(|block| self.in_order(block))
+                        .collect()
+                },
+            );
+            written.map_err(FilesError::Write)?;
+            full = ordered?;
+        }
+    }
+
+    /// The next blocks of so many items, from a place on, with the number of bytes of each: as many
+    /// as may be in memory.
+    fn round(&self, next: usize, block: usize) -> Vec<(Range<usize>, usize)> {
+        let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
+        let sized = |number: usize| {
+            let place = |number: usize| (next + number * block).min(self.order.len());
+            let places = place(number)..place(number + 1);
+            let bytes = self.order[places.clone()].iter().map(|&item| self.item(item).len());
+            (places, bytes.sum())
+        };
+        let mut round: Vec<(_, usize)> = (0..blocks).into_par_iter().map(sized).collect();
+        round.retain(|(places, _)| !places.is_empty());
+        let mut sum = 0;
+        let fits = round.iter().take_while(|(_, bytes)| {
+            sum += bytes;
+            sum <= self.most
+        });
+        match fits.count() {
+            // Where items are unusually long there are fewer of them in a block.
+            0 if block > 1 && !round.is_empty() => self.round(next, block / 2),
+            fits => {
+                round.truncate(fits.max(1));
+                round
+            }
+        }
+    }
+
+    fn item(&self, item: W) -> &[u8] {
+        self.items[item.widen() as usize]
+    }
+
+    /// A block of items in their order.
+    fn in_order(&self, (places, bytes): (Range<usize>, usize)) -> Result<Ordered, FilesError> {
+        let mut memory = self.spare.take();
+        reserve(&mut memory, bytes)?;
+        let place = (places.start as u64, self.ends.as_slice());
+        let items = self.order[places].iter().map(|&item| Ok(self.item(item)));
+        Ordered::new(items, memory, place, || FilesError::Changed)
+    }
+
+    fn write_all(
+        &self,
+        blocks: Vec<Ordered>,
+        output: &mut dyn Pieces,
+        watch: &dyn Watch,
+    ) -> io::Result<()> {
+        for ordered in blocks {
+            ordered.write(output)?;
+            let mut items = ordered.items;
+            watch.advance(items.len() as u64)?;
+            // What an unusually long block took is not kept.
+            if items.capacity() <= 2 * BLOCK {
+                items.clear();
+                self.spare.give(items);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_fit_memory_or_are_one_item() {
+        let long = [7; 1000];
+        for lengths in [vec![10; 500], vec![0; 50], vec![900, 1000, 1, 1000, 2, 3, 1000, 0], vec![]]
+        {
+            let items: Vec<_> = lengths.iter().map(|&length| &long[..length]).collect();
+            let order: Vec<u32> = (0..items.len() as u32).rev().collect();
+            let (ends, spare) = (vec![items.len() as u64], Spare::default());
+            let gatherer = Gatherer { items: &items, order: &order, ends, most: 950, spare };
+            for block in [1, 3, 1 << 20] {
+                let mut next = 0;
+                while next < items.len() {
+                    let round = gatherer.round(next, block);
+                    let bytes: usize = round.iter().map(|(_, bytes)| bytes).sum();
+                    for (places, bytes) in &round {
+                        let own = items.iter().rev().skip(places.start).take(places.len());
+                        assert_eq!(
+                            (places.start, own.map(|item| item.len()).sum()),
+                            (next, *bytes)
+                        );
+                        next = places.end;
+                    }
+                    let is_one = matches!(&round[..], [(places, _)] if places.len() == 1);
+                    assert!(!round.is_empty() && (bytes <= 950 || is_one), "{lengths:?} {block}");
+                }
+                assert!(gatherer.round(next, block).is_empty());
+            }
+        }
+    }
+}
