@@ -32,6 +32,7 @@ mod context;
 mod engine;
 mod error;
 mod families;
+mod fill;
 mod partition;
 mod shader;
 mod source;
