@@ -2,7 +2,8 @@
 //! Vulkan, Metal, Direct3D 12 or WebGPU, those of AMD, Apple, ARM, Intel, NVIDIA and others. The
 //! results are the same as those of the crate [`bijective_shuffle`] on the CPU and through CUDA.
 //!
-//! * [`WgpuWorkspace`] records shuffles of a program's own buffers in its own encoder.
+//! * [`WgpuWorkspace`] records shuffles of a program's own buffers, and fills with random numbers,
+//!   in its own encoder.
 //! * [`Wgpu`] shuffles items in host memory.
 //! * [`WgslSource`] is a bijection in WGSL: of a family of the library, or your own.
 //!
@@ -32,6 +33,7 @@ mod context;
 mod engine;
 mod error;
 mod families;
+mod fill;
 mod partition;
 mod shader;
 mod source;

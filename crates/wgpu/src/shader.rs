@@ -353,6 +353,35 @@ pub(crate) fn invert(tuning: &Tuning) -> String {
     simple(include_str!("shaders/invert.wgsl"), tuning)
 }
 
+/// What a fill makes of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    U32,
+    F32,
+    NormalF32,
+}
+
+impl Numbers {
+    /// The words that numbers are drawn from together, which make as many numbers.
+    pub(crate) fn group(self) -> u64 {
+        if self == Self::NormalF32 { 2 } else { 1 }
+    }
+}
+
+/// The kernel that fills with a stream of Philox4x32.
+pub(crate) fn fill(numbers: Numbers, rounds: usize) -> String {
+    let mut text = header(0, Tile { threads: THREADS, each: 4 });
+    text += include_str!("shaders/fill.wgsl");
+    text += match numbers {
+        Numbers::U32 => include_str!("shaders/numbers_u32.wgsl"),
+        Numbers::F32 => include_str!("shaders/numbers_f32.wgsl"),
+        Numbers::NormalF32 => include_str!("shaders/numbers_normal_f32.wgsl"),
+    };
+    let rounds = vec!["x = bs_round(x, key);"; rounds];
+    let rounds = rounds.join(" key += vec2(0x9E3779B9u, 0xBB67AE85u);\n");
+    expanded(&text.replace("$rounds", &rounds), 4, false, false)
+}
+
 fn simple(text: &str, tuning: &Tuning) -> String {
     expanded(&(header(0, tuning.tile()) + text), tuning.items, false, false)
 }

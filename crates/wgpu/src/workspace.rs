@@ -296,7 +296,7 @@ impl WgpuWorkspace {
     }
 
     /// Checks an array of so many bytes.
-    fn array<'b>(
+    pub(crate) fn array<'b>(
         &self,
         slice: BufferSlice<'b>,
         bytes: u64,
@@ -611,7 +611,7 @@ fn tiles_of(job: Job<'_>, tile: Tile, units: Units) -> Result<u32, WgpuError> {
 }
 
 /// The items of an array from the first on, as many as the second says.
-fn part_of<'b>(
+pub(crate) fn part_of<'b>(
     array: &BufferBinding<'b>,
     (first, count): (u64, u64),
     item_bytes: u64,

@@ -2,6 +2,7 @@
 //! say so and pass, unless `BIJECTIVE_SHUFFLE_REQUIRE_WGPU=1` is set.
 
 mod errors;
+mod fill;
 mod laws;
 mod own;
 mod shaders;

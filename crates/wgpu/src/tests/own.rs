@@ -221,7 +221,8 @@ impl AsWgsl for Longer {
 #[test]
 fn a_length_beyond_the_source_is_refused() {
     let Some(gpu) = gpu() else { return };
-    let source = WgslSource::from_bijection(&Standard::from_seed(1000, 1)).expect("the default family");
+    let source =
+        WgslSource::from_bijection(&Standard::from_seed(1000, 1)).expect("the default family");
     refuses(gpu, &Longer(source), 5000, 1023);
 }
 

@@ -5,7 +5,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::families;
 use crate::WgslSource;
-use crate::shader::{self, Move, Records, Status, Tile, Tuning, Units};
+use crate::shader::{self, Move, Numbers, Records, Status, Tile, Tuning, Units};
 
 /// Parses and validates a text, and writes it in each language. All kernels have one entry point.
 fn translate(name: &str, text: &str) {
@@ -59,6 +59,9 @@ fn every_text_is_valid_for_every_back_end() {
     }
     translate("check", &shader::check(tuning));
     translate("invert", &shader::invert(tuning));
+    for numbers in [Numbers::U32, Numbers::F32, Numbers::NormalF32] {
+        translate("fill", &shader::fill(numbers, 10));
+    }
 }
 
 const TILE: Tile = Tile { threads: 256, each: 8 };
