@@ -64,13 +64,14 @@ def shuffled(
 ) -> Any:
     """A copy of an array, or of what NumPy can make one of, shuffled as by `shuffle`. It is written
     to `out`, if that is given: an array of the same shape and type, in the host's memory perhaps
-    `a` itself. An array on a GPU gives a copy there.
+    `a` itself. An array on a GPU gives a copy there; everything else gives an array of NumPy.
     """
     if _is_on_gpu(a):
         _check_first_axis(axis)
         return cuda.shuffled(a, seed, epoch, out=out)
     if _is_masked(a):
         raise TypeError(_MASKED)
+    _check_no_frame(a)
     if out is None:
         out = np.array(a, order="C", copy=True)
     else:
@@ -155,6 +156,14 @@ def permutations(
     """A matrix of `count` independent permutations of `n` items, of which row `r` is
     `Permutation(n, seed, epoch=r)`."""
     return _native.write_permutations(count, n, seed, dtype)
+
+
+def _check_no_frame(a: Any) -> None:
+    """Refuses what would become an array without its columns' names and types."""
+    if type(a).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") and hasattr(a, "columns"):
+        raise TypeError(
+            f"an array has no columns of a {type(a).__name__}: use bijective_shuffle.frames.shuffled"
+        )
 
 
 _MASKED = "a masked array is two arrays: use shuffle_together(a.data, np.ma.getmaskarray(a), ..)"

@@ -3,8 +3,10 @@ batches of either, and of other sources, that each rank takes."""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -293,8 +295,36 @@ def _restored(table: Any, seed: Seed, epoch: int, n: int) -> Weighted:
     return Weighted.from_table(table, seed, epoch, n=n)
 
 
+def whole(numbers: Sequence[Any], what: str) -> list[int]:
+    """Shares or weights as integers without a common divisor. A decimal number is the one that its
+    text says, or, if their sum is above 2^20 then, the simplest fraction within 10^-12 of each."""
+    try:
+        exact = [Fraction(number) if isinstance(number, (int, Fraction)) else Fraction(str(number))
+                 for number in numbers]
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"{what} are numbers from 0 on, not {list(numbers)}") from None
+    if any(number < 0 for number in exact):
+        raise ValueError(f"{what} are numbers from 0 on, not {list(numbers)}")
+    parts = _without_divisor(exact)
+    if sum(parts) > 2**20:
+        near = [number.limit_denominator(2**20) for number in exact]
+        if all(abs(one - other) <= Fraction(1, 10**12) for one, other in zip(near, exact)):
+            parts = _without_divisor(near)
+    if sum(parts) >= 2**63:
+        raise ValueError(f"{what} have too many digits: round them")
+    return parts
+
+
+def _without_divisor(fractions: list[Fraction]) -> list[int]:
+    scale = math.lcm(*(number.denominator for number in fractions))
+    integers = [int(number * scale) for number in fractions]
+    common = math.gcd(*integers) or 1
+    return [number // common for number in integers]
+
+
 class Mixture(Source):
-    """Sets in fixed shares: each place holds a set, and an item of that set.
+    """Sets in fixed shares: each place holds a set, and an item of that set. Weights are integers, or
+    decimal numbers such as `[0.7, 0.3]`, which are `[7, 3]`.
 
     Any run of as many positions as the weights add up to, divided by their greatest common divisor,
     holds each set exactly as often as its weight says. Each set goes through a shuffled order of its
@@ -313,10 +343,10 @@ class Mixture(Source):
     [300, 200, 100]
     """
 
-    def __init__(self, lengths: Sequence[SupportsIndex], weights: Sequence[SupportsIndex],
-                 seed: Seed, epoch: SupportsIndex = 0, *, n: SupportsIndex | None = None) -> None:
+    def __init__(self, lengths: Sequence[SupportsIndex], weights: Sequence[Any], seed: Seed,
+                 epoch: SupportsIndex = 0, *, n: SupportsIndex | None = None) -> None:
         self._changes: list[tuple[int, list[int], list[int]]] = []
-        self._lengths, self._weights = _counts(lengths), _counts(weights)
+        self._lengths, self._weights = _counts(lengths), _set_weights(weights)
         self._begin(_native.Sets(self._lengths, self._weights, seed), seed, epoch, n)
 
     def _begin(self, inner: _native.Sets, seed: Seed, epoch: SupportsIndex,
@@ -328,13 +358,13 @@ class Mixture(Source):
         self._n = _length(places)
         inner.check_epoch(self._epoch, places)
 
-    def changed(self, start: SupportsIndex, weights: Sequence[SupportsIndex],
+    def changed(self, start: SupportsIndex, weights: Sequence[Any],
                 added: Sequence[SupportsIndex] = ()) -> Mixture:
         """This mixture with other weights from position `start` on, and with more sets, of the
         lengths `added`, behind the others. Every set goes on in its order. `n` and the epoch stay as
         they are, and a state of `batches` fits a mixture with the same changes only."""
         new = Mixture.__new__(Mixture)
-        change = (count(start), _counts(added), _counts(weights))
+        change = (count(start), _counts(added), _set_weights(weights))
         new._changes = [*self._changes, change]
         new._lengths, new._weights = self._lengths, self._weights
         new._begin(self._inner.changed(*change), self._seed, self._epoch, self._n)
@@ -412,6 +442,13 @@ def _weights(weights: Any) -> np.ndarray[Any, Any]:
     if array.size and array.min() < 0:
         raise ValueError("weights are not negative")
     return np.require(array, np.uint64, ["C", "A"])
+
+
+def _set_weights(numbers: Sequence[Any]) -> list[int]:
+    """Integers as they are, since a state knows them."""
+    if all(hasattr(number, "__index__") for number in numbers):
+        return _counts(numbers)
+    return whole(numbers, "weights")
 
 
 def _counts(numbers: Sequence[SupportsIndex]) -> list[int]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from . import _native
-from ._loaders import count
+from ._loaders import count, whole
 from ._types import Seed
 
 
@@ -21,7 +19,8 @@ class Splits:
     Shares are integers, decimal numbers, or a dictionary with a name for each. Let the quota be their
     sum, as integers without a common divisor. Of each quota of items, one after another, a random
     order says which are in which part. So each part has its exact share; only the last quota may be
-    cut off.
+    cut off. A share is the number that its digits say; if the quota were above 2^20 then, it is the
+    simplest fraction within 10^-12, so `[0.8, 1 - 0.8]` is `[4, 1]`.
 
     `labels` gives each label its share of every part. `groups` keeps the items of a group together,
     and shares out groups. `ids` looks at the ids alone, so items may come in any order; shares are
@@ -39,7 +38,13 @@ class Splits:
     def __init__(self, shares: Sequence[Any] | dict[str, Any], seed: Seed,
                  epoch: SupportsIndex = 0) -> None:
         self._names = list(shares) if isinstance(shares, dict) else None
-        self._shares = _whole(list(shares.values()) if isinstance(shares, dict) else shares)
+        given = list(shares.values()) if isinstance(shares, dict) else list(shares)
+        self._shares = whole(given, "shares")
+        if sum(self._shares) > 2**20:
+            raise ValueError(
+                f"the shares {given} are {sum(self._shares)} parts without a common divisor, and at "
+                "most 2^20 can be shared out exactly: round them, or give whole numbers, as in [8, 2]"
+            )
         self._seed, self._epoch = seed, count(epoch)
         # Checks the arguments.
         _native.split_parts(self._shares, seed, self._epoch, 0, 0)
@@ -134,24 +139,6 @@ class Folds:
     def __repr__(self) -> str:
         by = "" if self.by is None else f", by={self.by!r}"
         return f"Folds({self.n_splits}, seed={self.seed!r}, epoch={self.epoch}{by})"
-
-
-def _whole(shares: Sequence[Any]) -> list[int]:
-    """Shares as integers. A decimal number is the one that its text says."""
-    try:
-        exact = [Fraction(share) if isinstance(share, (int, Fraction)) else Fraction(str(share))
-                 for share in shares]
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"shares are numbers from 0 on, not {list(shares)}") from None
-    if any(share < 0 for share in exact):
-        raise ValueError(f"shares are numbers from 0 on, not {list(shares)}")
-    scale = math.lcm(*(share.denominator for share in exact)) if exact else 1
-    whole = [int(share * scale) for share in exact]
-    common = math.gcd(*whole) or 1
-    whole = [share // common for share in whole]
-    if sum(whole) >= 2**63:
-        raise ValueError("shares have too many digits: round them")
-    return whole
 
 
 def _codes(values: Any) -> np.ndarray[Any, np.dtype[np.int64]]:

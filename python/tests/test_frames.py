@@ -225,6 +225,12 @@ def test_a_connection_of_duckdb_that_reads_no_arrays(setting):
     assert shuffled["k"].to_pylist() == bs.Permutation(10, 1).to_numpy().tolist()
 
 
+def test_frames_are_no_arrays():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match="frames.shuffled"):
+        bs.shuffled(pandas.DataFrame(COLUMNS), 1)
+
+
 def test_other_frames_are_refused():
     for other in ([1, 2], np.arange(3), {"a": [1]}):
         with pytest.raises(TypeError, match="pandas, Polars, pyarrow or DuckDB"):

@@ -228,3 +228,16 @@ def test_what_is_wrong_is_said():
     state = bs.Weighted([1, 2], 1).batches().state()
     with pytest.raises(bs.ForeignStateError):
         bs.Weighted([1, 3], 1).batches().resume(state)
+
+
+def test_a_mixture_takes_decimal_weights():
+    whole, decimal = bs.Mixture([100, 50], [7, 3], 1), bs.Mixture([100, 50], [0.7, 1 - 0.7], 1)
+    assert decimal[:200][0].tolist() == whole[:200][0].tolist()
+    assert decimal.fingerprint == whole.fingerprint
+    later = whole.changed(1000, [1, 3]), whole.changed(1000, [0.25, 0.75])
+    assert later[0].fingerprint == later[1].fingerprint
+    # Integers stay as they are, since states know them.
+    assert bs.Mixture([100, 50], [70, 30], 1).fingerprint != whole.fingerprint
+    for weights in [[0.5, -0.5], [0.5, float("nan")], ["a", 1]]:
+        with pytest.raises(ValueError, match="weights are numbers"):
+            bs.Mixture([100, 50], weights, 1)

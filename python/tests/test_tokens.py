@@ -432,6 +432,21 @@ def test_what_is_wrong_is_said():
         bs.StreamShuffle([], 0, 1)
 
 
+def test_shares_that_are_computed_are_the_simple_ones_that_are_meant():
+    for computed, meant in [
+        ([0.8, 1 - 0.8], [8, 2]),
+        ([0.7, 0.2, 1 - 0.7 - 0.2], [7, 2, 1]),
+        ([1 / 6, 5 / 6], [1, 5]),
+        (np.array([2, 5, 7]) / 14, [2, 5, 7]),
+        ([1 / 3] * 3, [1, 1, 1]),
+        ([0.333, 0.667], [333, 667]),
+    ]:
+        expected = bs.Splits(meant, 5).parts(3000)
+        assert (bs.Splits(computed, 5).parts(3000) == expected).all(), computed
+    with pytest.raises(ValueError, match="round them"):
+        bs.Splits([0.123456789, 0.876543211], 5)
+
+
 def test_folds_are_a_splitter_of_scikit_learn():
     model_selection = pytest.importorskip("sklearn.model_selection", reason="scikit-learn is not installed")
     from sklearn.linear_model import LinearRegression

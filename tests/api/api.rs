@@ -9,8 +9,8 @@
 //! that implements it; derived and automatic implementations are left out. An item is listed once:
 //! the prelude's are there by their names alone, and an implementation only where it comes first.
 //!
-//! What follows cudarc's and NVIDIA's versions is listed apart, in `cuda.txt`: the module `cuda`, and
-//! what errors say of a GPU and its libraries.
+//! What follows cudarc's and NVIDIA's versions is listed apart, in `cuda.txt`: the module `cuda`,
+//! and what errors say of a GPU and its libraries.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

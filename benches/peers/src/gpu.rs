@@ -40,8 +40,8 @@ use Table::{HostSlices, Indexes, Items};
 
 /// All contenders. Ours are those that are ranked: shuffles on the GPU by a family that passes the
 /// report in `docs/quality.md`, which are `Standard` and `VariablePhilox<24>`. Not an LCG, which
-/// does not pass; not the way back nor in place, which are other tasks than that of the peers; and nothing that
-/// the CPU does or that goes over the link.
+/// does not pass; not the way back nor in place, which are other tasks than that of the peers; and
+/// nothing that the CPU does or that goes over the link.
 const CONTENDERS: &[(&str, Side, Table)] = &[
     ("SinglePass, Philox-24", Ours, Items),
     ("SinglePass, default", Ours, Items),

@@ -29,6 +29,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu cold", cold);
     computed.block("gpu beside a gather", beside_a_gather(&measured, &earlier)?);
     computed.block("gpu beside others", beside_others(&measured)?);
+    computed.block("gpu in place", in_place(results)?);
     let gather = measured.speed(GATHER, "8", Power(29).items()) / 1e9;
     computed.figure("gpu gather, G/s", gather, 1)?;
     let at = Above(29);
@@ -38,6 +39,41 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         .map(|family| over_gather(&measured, &format!("Partitioned, {family}"), "8", at));
     computed.text("gpu partitioned, 2^29 + 1 over gather", range(partitioned, 1)?);
     Ok(())
+}
+
+/// Shuffles within an array's own memory beside those into another array, in billions of items a
+/// second.
+fn in_place(results: &Results) -> Result<String, Box<dyn Error>> {
+    const NAMES: [&str; 4] =
+        ["in place, default", "back, in place, default", "Auto, default", "in place, Philox-24"];
+    let measured = results.measured(&["gpu-in-place"])?;
+    let mut rows = Vec::new();
+    for item_bytes in ["8", "4"] {
+        for at in [20, 23, 26, 29].into_iter().flat_map(|w| [Power(w), Above(w)]) {
+            let speeds = NAMES.map(|name| measured.speed(name, item_bytes, at.items()));
+            let [there, _, into_another, _] = speeds;
+            let length = match at {
+                Power(w) => format!("2^{w}"),
+                Above(w) => format!("2^{w} + 1"),
+            };
+            let mut row = vec![item_bytes.to_owned(), length];
+            for speed in speeds {
+                row.push(number(speed / 1e9, 2)?);
+            }
+            row.push(number(there / into_another, 2)?);
+            rows.push(row);
+        }
+    }
+    let head = [
+        "bytes an item",
+        "length",
+        "in place",
+        "undone",
+        "into another array",
+        "in place, cipher",
+        "in place / into another",
+    ];
+    Ok(conditions_of(&results.sheet("gpu-in-place")?) + &table(&head, &rows))
 }
 
 /// Table 2 and figure 12, if a second GPU was measured.

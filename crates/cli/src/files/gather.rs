@@ -92,7 +92,7 @@ impl<'t> Held<'t> {
     ) -> Result<Summary, FilesError> {
         let order = order.indexes::<W>()?;
         let mean = self.bytes / self.len().max(1);
-        let expected = u128::from(mean) * order.len() as u128;
+        let expected = u128::from(self.bytes) * order.len() as u128 / u128::from(self.len().max(1));
         watch.begin(Pass::Place, u64::try_from(expected).ok());
         let gatherer = Gatherer {
             items: &self.items,
