@@ -62,21 +62,33 @@ fn arrays_are_shuffled_in_place_and_back() {
     let _alone = MEMORY.lock();
     let Some(cuda) = cuda() else { return };
     let hash = |k: u64| k.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let lens = [1_usize << 20, (1 << 20) + 1, 3_000_001, (1 << 22) - 1, (1 << 23) + 12_345];
+    // In items of 8 bytes; of others as many as have those bytes.
+    let lens = [1_usize << 24, (1 << 24) + 1, 20_000_001];
     for len in if common::short() { &lens[1..2] } else { &lens[..] } {
-        let len = *len;
-        let f = Standard::from_seed(len as u64, 11);
+        let order = |item: usize| {
+            let len = len * 8 / item;
+            (len, Standard::from_seed(len as u64, 11))
+        };
+        let most = len * 8 / 100 * 15 + (1 << 16);
         // A whole number of blocks from an aligned address on, and neither.
         for first in [256, 3] {
-            let most = |item: usize| (len * item / 100 * 15).max(4 << 20);
-            assert!(there_and_back(&cuda, &f, len, hash, first) <= most(8) + (1 << 16), "{len}");
-            let narrow = there_and_back(&cuda, &f, len, |k| hash(k) as u32, first);
-            assert!(narrow <= most(4) + (1 << 16), "{len}");
+            let (len, f) = order(8);
+            assert!(there_and_back(&cuda, &f, len, hash, first) <= most, "{len}");
+            let (len, f) = order(4);
+            assert!(there_and_back(&cuda, &f, len, |k| hash(k) as u32, first) <= most, "{len}");
         }
+        let (len, f) = order(16);
         there_and_back(&cuda, &f, len, |k| [hash(k), k], 5);
+        let (len, f) = order(2);
         there_and_back(&cuda, &f, len, |k| hash(k) as u16, 1);
-        there_and_back(&cuda, &f, len, |k| hash(k) as u8, 77);
+        let (len, f) = order(12);
         there_and_back(&cuda, &f, len, |k| [hash(k) as u32, k as u32, 7], 2);
+    }
+    // Arrays that are copied, among them bytes, which few sizes serve.
+    for len in [5000, (1 << 20) + 1, (1 << 24) - 1] {
+        let f = Standard::from_seed(len as u64, 11);
+        assert!(there_and_back(&cuda, &f, len, hash, 3) <= len * 8 + (1 << 16), "{len}");
+        there_and_back(&cuda, &f, len, |k| hash(k) as u8, 77);
     }
 }
 
@@ -85,14 +97,14 @@ fn arrays_are_shuffled_in_place_and_back() {
 fn bijections_of_all_sorts_are_served() {
     let _alone = MEMORY.lock();
     let Some(cuda) = cuda() else { return };
-    let len = 1_300_000_usize;
-    let sparse = Standard::from_seed(1 << 26, 5);
+    let len = 17_000_000_usize;
+    let sparse = Standard::from_seed(1 << 30, 5);
     let p = [1, 2].map(|seed| Permutation::new(len as u64, seed));
     let all: [&dyn Bijection; 8] = [
-        &Lcg::new(21, 1, 0).unwrap(),
-        &Lcg::new(23, 1, 0).unwrap(),
-        &Lcg::new(23, 1, 5_000_000).unwrap(),
-        &Lcg::new(21, 5, 77).unwrap(),
+        &Lcg::new(25, 1, 0).unwrap(),
+        &Lcg::new(27, 1, 0).unwrap(),
+        &Lcg::new(27, 1, 65_000_000).unwrap(),
+        &Lcg::new(25, 5, 77).unwrap(),
         &GridFeistel::<24>::from_seed(len as u64, 3),
         &CycleWalk::new(VariablePhilox::<24>::from_seed(len as u64, 4), len as u64).unwrap(),
         &sparse,
@@ -102,7 +114,7 @@ fn bijections_of_all_sorts_are_served() {
         there_and_back(&cuda, f, len, |k| k, 0);
     }
     // The last list has 2^26 slots, and all that survive are among the first.
-    there_and_back(&cuda, &Lcg::new(27, 1, 0).unwrap(), 17_000_000, |k| k, 0);
+    there_and_back(&cuda, &Lcg::new(27, 1, 0).unwrap(), len + 5, |k| k, 0);
 }
 
 /// 64 GiB and a little more on a GPU of 80 GB, and as much of a smaller one: there and back, looked
