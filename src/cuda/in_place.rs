@@ -21,12 +21,12 @@ impl CudaWorkspace {
     /// Up to 4096 items of 1, 2, 4, 8 or 16 bytes take one launch and no working memory, if the
     /// bijection is [trusted](crate::TrustedBijection) and has at most 4096 points.
     ///
-    /// Arrays of 128 MiB and more are moved with so little memory if NVRTC is there, on a GPU with at least
-    /// 163 KiB of shared memory for a block, such as an A100, H100 or H200. The bijection has to be
-    /// trusted, with fewer than eight points for each item. There may be up to 2^32 items of 4, 8
-    /// or 16 bytes, or 2^33 of 8 bytes where every slot survives. Most arrays of items of 1 and 2
-    /// bytes are served too. In all other cases the items are copied to working memory in their new
-    /// order, and back, so that it takes as much memory as the array.
+    /// Arrays of 128 MiB and more are moved with so little memory if NVRTC is there, on a GPU with
+    /// at least 163 KiB of shared memory for a block, such as an A100, H100 or H200. The bijection
+    /// has to be trusted, with fewer than eight points for each item. There may be up to 2^32 items
+    /// of 4, 8 or 16 bytes, or 2^33 of 8 bytes where every slot survives. Most arrays of items of 1
+    /// and 2 bytes are served too. In all other cases the items are copied to working memory in
+    /// their new order, and back, so that it takes as much memory as the array.
     /// [`reserve_in_place`](Self::reserve_in_place) returns what it takes.
     ///
     /// # Errors
