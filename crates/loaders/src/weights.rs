@@ -17,7 +17,7 @@ use crate::Error;
 /// # Errors
 ///
 /// [`Error::NotAWeight`] names the first weight that is negative, infinite or NaN;
-/// [`Error::OutOfMemory`].
+/// [`Error::Shuffle`] if there is too little memory.
 ///
 /// # Examples
 ///

@@ -93,7 +93,11 @@ pub(in crate::cuda) fn plan<'a>(
     by: CudaStrategy,
     limits: &Limits,
 ) -> Result<Plan<'a>, Error> {
-    let copied = copying(jobs, by, limits)?.or(copying(jobs, CudaStrategy::SinglePass, limits)?);
+    // The single pass takes the least memory.
+    let least = CudaStrategy::SinglePass;
+    let is_short = jobs.iter().all(sizes::is_short);
+    let chosen = if by == CudaStrategy::Auto && is_short { least } else { by };
+    let copied = copying(jobs, chosen, limits)?.or(copying(jobs, least, limits)?);
     if let Some(short) = jobs.iter().map(block::plan).collect::<Option<Vec<_>>>() {
         return Ok(short.into_iter().fold(Plan::new(), Plan::then).or(copied));
     }

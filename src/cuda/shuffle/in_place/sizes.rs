@@ -74,13 +74,19 @@ pub(super) struct Layout {
     pub(super) bytes: u64,
 }
 
+/// Whether a job moves words of so few bytes that a copy of them is no loss.
+pub(super) fn is_short(job: &Job) -> bool {
+    let bytes = job.movement.word().map(|(_, word)| job.len * word.bytes() as u64);
+    bytes.is_some_and(|bytes| bytes < tuning::IN_PLACE_LEAST_BYTES)
+}
+
 impl Sizes {
     /// The sizes for a job; `None` if the strategy does not apply, or takes too much memory.
     pub(super) fn new(job: &Job, limits: &Limits) -> Option<Self> {
         let (_, word) = job.movement.word()?;
         let (direction, last, len) = (job.movement.direction(), job.last, job.len);
         let item = word.bytes();
-        if last >= MOST_POINTS || (len * item as u64) < tuning::IN_PLACE_LEAST_BYTES {
+        if last >= MOST_POINTS || is_short(job) {
             return None;
         }
         let index = WordType::for_indexes(last);
