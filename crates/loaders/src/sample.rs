@@ -32,8 +32,8 @@ const LEAST: usize = 1 << 15;
 ///
 /// # Errors
 ///
-/// [`Error::SampleTooLarge`] if fewer items have a weight above 0; [`Error::Shuffle`] if there is too
-/// little memory.
+/// [`Error::SampleTooLarge`] if fewer items have a weight above 0; [`Error::Shuffle`] if there is
+/// too little memory.
 ///
 /// # Examples
 ///
