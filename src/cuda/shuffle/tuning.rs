@@ -243,9 +243,9 @@ pub(crate) const IN_PLACE_PERCENT: u64 = 15;
 /// each call, 1000 items take 22.9 us, and 24.6 us into another array. Larger tiles were not tried.
 pub(crate) const IN_PLACE_SHORT: Shape = Shape { threads: 1024, slots: 4, blocks: 1 };
 
-/// Arrays of fewer bytes are copied, which takes no more memory than this. On an H200 moving 2^20
-/// items of 8 bytes within their memory takes 1.6 ms and into another array 0.011; 2^23 items take
-/// 1.8 and 0.15, and 2^26 items 4.5 and 1.2 (benches/results/gpu-in-place.csv).
+/// Arrays of fewer bytes are copied, which takes no more memory than this. On an H200 2^20 items of
+/// 8 bytes took 1.6 ms within their memory and take 0.019 by a copy; 2^23 items took 1.8 and take
+/// 0.18. 2^26 items take 4.5 ms, and into another array 1.2.
 pub(crate) const IN_PLACE_LEAST_BYTES: u64 = 128 << 20;
 
 /// The most points of a domain for each item.
