@@ -148,12 +148,12 @@ impl Drop for Block {
 ///
 /// [`Error::OutOfMemory`].
 pub fn try_in_huge_pages<T>(len: usize) -> Result<Vec<T>, Error> {
-    let mut vec: Vec<T> = check::try_with_capacity(len)?;
+    let vec: Vec<T> = check::try_with_capacity(len)?;
     #[cfg(target_os = "linux")]
     {
-        let room = vec.spare_capacity_mut();
+        let bytes = vec.capacity() * size_of::<T>();
         // SAFETY: the vector owns these bytes.
-        unsafe { ask_for_huge_pages(room.as_mut_ptr().cast(), size_of_val(room)) };
+        unsafe { ask_for_huge_pages(vec.as_ptr().cast_mut().cast(), bytes) };
     }
     Ok(vec)
 }
