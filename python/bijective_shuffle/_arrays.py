@@ -277,6 +277,7 @@ def _reorder(arrays: list[Any], seed: Seed, epoch: SupportsIndex, undo: bool) ->
 def _check(a: Any) -> None:
     """Refuses what cannot be shuffled in place."""
     if not isinstance(a, np.ndarray):
+        _check_no_frame(a)
         raise TypeError(
             f"an array is shuffled in place, not {type(a).__name__}: use shuffled(..) for a copy"
         )

@@ -227,8 +227,9 @@ def test_a_connection_of_duckdb_that_reads_no_arrays(setting):
 
 def test_frames_are_no_arrays():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(TypeError, match="frames.shuffled"):
-        bs.shuffled(pandas.DataFrame(COLUMNS), 1)
+    for shuffle in (bs.shuffle, bs.shuffled):
+        with pytest.raises(TypeError, match="frames.shuffled"):
+            shuffle(pandas.DataFrame(COLUMNS), 1)
 
 
 def test_other_frames_are_refused():

@@ -215,12 +215,6 @@ impl Bench<'_> {
             self.cuda.stream().memcpy_dtod(source, items)?;
             workspace.shuffle(f, items)?;
             self.compare(f, items, name)?;
-            println!(
-                "# {name}, {} items of {} bytes: {} bytes beside them",
-                self.len,
-                T::BYTES,
-                workspace.bytes()
-            );
         }
         if self.wants(&back) && self.measure::<T>(&back, || workspace.unshuffle(f, items))? {
             self.cuda.stream().memcpy_dtod(source, items)?;

@@ -10,7 +10,6 @@ mod generator;
 #[cfg(feature = "engine")]
 mod gpu;
 #[cfg(feature = "engine")]
-#[cfg(feature = "engine")]
 mod matrix;
 #[cfg(feature = "engine")]
 mod rows;
