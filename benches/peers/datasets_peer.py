@@ -2,11 +2,13 @@
 
     python3 benches/peers/datasets_peer.py [--csv FILE] BSHUF FOLDER [SIZE_MIB] [FILES] [ROUNDS] [SAMPLES]
 
-Needs zstd, shuf and split; polars and duckdb take part if they can be imported. FOLDER gets the
-data and the outputs, about six times SIZE. Each contender runs once in each round, in turn, and the
-table has the medians of seconds and of processor time, the most memory that a process took, and both
-times beside ours. With --csv the medians of seconds are written as the rows of benches/results. On a machine that does other work too, only processor time means anything. Outputs
-of zstd are checked in the first round: they have all lines.
+Needs zstd, shuf and split; polars, duckdb and pyarrow take part if they can be imported, and pyarrow
+needs BSHUF to be built with the feature `tables`. FOLDER gets the data and the outputs, about six
+times SIZE. Each contender runs once in each round, in turn, and the table has the medians of
+seconds and of processor time, the most memory that a process took, and both times beside ours. With
+--csv the medians of seconds are written as the rows of benches/results. On a machine that does
+other work too, only processor time means anything. Outputs of zstd and of Parquet are checked in
+the first round: they have all lines and all rows.
 """
 
 import datetime
@@ -49,6 +51,16 @@ duckdb.sql("COPY (SELECT * FROM read_json('in/*.zst', format='newline_delimited'
 """
 
 
+# Parquet files, a row group at a time.
+ARROW = f"{sys.executable} {pathlib.Path(__file__).resolve().with_name('parquet_peer.py')}"
+
+
+def has(module):
+    """Whether Python has this module."""
+    command = [sys.executable, "-c", f"import {module}"]
+    return subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
+
+
 def make():
     """JSON lines of 100 to 900 bytes in compressed files, and an archive of samples."""
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -74,7 +86,23 @@ def make():
                 header = tarfile.TarInfo(f"{number:08}.{part}")
                 header.size = len(data)
                 tar.addfile(header, BytesIO(data))
+    if has("pyarrow"):
+        (FOLDER / "tables").mkdir()
+        for file in range(FILES):
+            size = str((SIZE << 20) // FILES)
+            make_one = [*ARROW.split(), "make", FOLDER / f"tables/{file:03}.parquet", size]
+            subprocess.run(make_one, check=True)
     return lines
+
+
+def table_sums(folder):
+    """The number of rows of Parquet files, and a sum that does not depend on their order."""
+    sums = []
+    for path in sorted((FOLDER / folder).rglob("*.parquet")):
+        told = subprocess.run([*ARROW.split(), "check", path], capture_output=True, check=True)
+        sums.append([int(number) for number in told.stdout.split()])
+    rows, checks = zip(*sums)
+    return sum(rows), sum(checks) % 2**64
 
 
 def run(command):
@@ -123,8 +151,7 @@ def main():
         "bshuf, limited": f"{ours} --output-dir out/x plain",
     }
     for name, text, into in [("duckdb", DUCKDB % (2 * SIZE), sets), ("polars", POLARS, plain)]:
-        found = subprocess.run([sys.executable, "-c", f"import {name}"], stderr=subprocess.DEVNULL)
-        if found.returncode == 0:
+        if has(name):
             # Beside a script of its own name a module would not be found.
             script = FOLDER / f"run_{name}.py"
             script.write_text(text)
@@ -134,12 +161,19 @@ def main():
         "bshuf": f"{PROGRAM} -q --seed 1 --memory {4 * SIZE}M --output-dir out/x --shards 16 samples.tar",
         "two cats": "cat samples.tar >out/a && cat samples.tar >out/b",
     }
+    tables = {
+        "bshuf, limited": f"{ours} --output-dir out/x tables",
+        "bshuf": f"{PROGRAM} -q --seed 1 --memory {4 * SIZE}M --output-dir out/x tables",
+        "pyarrow, read and write": f"{ARROW} copy-all tables out",
+    } if has("pyarrow") else {}
+    rows_before = table_sums("tables") if tables else None
     print(f"{SIZE} MiB in {FILES} files, {lines} lines, {SAMPLES} samples, {memory} MiB, "
           f"{threads} cores, {ROUNDS} rounds")
     for item, size, contenders in [
         ("lines of JSON, zstd", SIZE << 20, sets),
         ("lines of JSON", SIZE << 20, plain),
         ("samples of tar", (FOLDER / "samples.tar").stat().st_size, archives),
+        ("rows of Parquet", SIZE << 20, tables),
     ]:
         rows = {name: [] for name in contenders}
         for round_ in range(ROUNDS):
@@ -147,6 +181,8 @@ def main():
                 rows[name].append(run(command))
                 if round_ == 0 and contenders is sets and "zstd" in command:
                     assert sums("find out -name '*.zst' | xargs zstd -dcq") == whole, name
+                if round_ == 0 and contenders is tables:
+                    assert table_sums("out") == rows_before, name
         first = None
         for name, row in rows.items():
             if None in row:
@@ -180,7 +216,7 @@ def write(rows):
         f"{told('shuf', '--version').splitlines()[0]}; {told('zstd', '--version').strip('* ')}",
         f"python {platform.python_version()}, " + ", ".join(
             f"{name} {told(sys.executable, '-c', f'import {name}; print({name}.__version__)')}"
-            for name in ("polars", "duckdb")
+            for name in ("polars", "duckdb", "pyarrow")
         ),
     ]
     head = "date,revision,machine,name,bytes,item,memory,output,samples,seconds,peak_mib"

@@ -1,5 +1,6 @@
-"""Parquet files for `peers files --table`, by pyarrow: makes, copies, shuffles and checks them."""
+"""Parquet files for `peers files --table` and data sets: makes, copies, shuffles and checks them."""
 
+import pathlib
 import sys
 
 import numpy
@@ -43,6 +44,12 @@ def copy(source, target):
             writer.write_table(file.read_row_group(group), row_group_size=GROUP)
 
 
+def copy_all(sources, targets):
+    """Reads and writes all files of a folder."""
+    for source in sorted(pathlib.Path(sources).iterdir()):
+        copy(source, pathlib.Path(targets, source.name))
+
+
 def take(source, target):
     """Shuffles in memory, as scripts do."""
     table = pyarrow.parquet.read_table(source)
@@ -76,4 +83,4 @@ if __name__ == "__main__":
     elif work == "make":
         make(paths[0], int(paths[1]))
     else:
-        {"copy": copy, "take": take, "check": check}[work](*paths)
+        {"copy": copy, "copy-all": copy_all, "take": take, "check": check}[work](*paths)

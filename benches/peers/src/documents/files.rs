@@ -27,6 +27,31 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     }
     computed.block("files", tables.join("\n"));
     computed.block("files in short", in_short(results)?);
+    of_sets(results, computed)
+}
+
+/// How many times as long one program takes for a data set as another.
+fn set_ratio(results: &Results, item: &str, name: &str, other: &str) -> Result<f64, String> {
+    let mut sheet = results.sheet(SETS)?;
+    let column = sheet.column("item")?;
+    sheet.rows.retain(|row| row[column] == item);
+    let seconds = |name| {
+        cell(&sheet, "shards", name, "seconds").map_err(|why| format!("{SETS}.csv: {why}"))
+    };
+    Ok(seconds(name)? / seconds(other)?)
+}
+
+/// Compressed lines: what the codec leaves to gain.
+fn of_sets(results: &Results, computed: &mut Computed) -> Result<(), String> {
+    let ratio = |name, other| set_ratio(results, "lines of JSON, zstd", name, other);
+    for (figure, name, other) in [
+        ("the codec over the pipe", "the codec alone", "shuf in a pipe"),
+        ("the pipe over the codec", "shuf in a pipe", "the codec alone"),
+        ("the pipe over ours in memory", "shuf in a pipe", OURS),
+        ("DuckDB over ours in memory", "duckdb", OURS),
+    ] {
+        computed.figure(&format!("sets, {figure}"), ratio(name, other)?, 2)?;
+    }
     Ok(())
 }
 
@@ -49,14 +74,7 @@ fn in_short(results: &Results) -> Result<String, String> {
     let [to_file, to_nothing] = [NEW, NOTHING].map(|output| {
         of("files-peak", output, LIMITED, "peak_mib").and_then(|peak| number(peak, 0))
     });
-    let of_set = |item: &str, name, other| -> Result<String, String> {
-        let mut sheet = results.sheet(SETS)?;
-        let column = sheet.column("item")?;
-        sheet.rows.retain(|row| row[column] == item);
-        let seconds = |name| cell(&sheet, "shards", name, "seconds");
-        let ratio = seconds(name).and_then(|seconds_of| number(seconds_of / seconds(other)?, 2));
-        ratio.map_err(|why| format!("{SETS}.csv: {why}"))
-    };
+    let of_set = |item, name, other| number(set_ratio(results, item, name, other)?, 2);
     let [lines, samples] = ["lines of JSON, zstd", "samples of tar"];
     let rows = [
         [
@@ -110,6 +128,11 @@ fn in_short(results: &Results) -> Result<String, String> {
             "a folder of lines to shards, in memory: Polars, which writes one file / ours",
             "2 or more",
             &of_set("lines of JSON", "polars", OURS)?,
+        ],
+        [
+            "a folder of Parquet to a folder, in a quarter of its size: ours / pyarrow's reading and writing",
+            "1.5 or less",
+            &of_set("rows of Parquet", LIMITED, "pyarrow, read and write")?,
         ],
         [
             "100 000 samples of tar to 16 archives, in memory: ours / two runs of `cat`",

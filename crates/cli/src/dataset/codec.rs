@@ -10,22 +10,37 @@ use flate2::write::GzEncoder;
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
 use zstd::zstd_safe::CParameter;
 
+use super::side_by_side::SideBySide;
 use crate::formats::Codec::{self, Bzip2, Gzip, Lz4, Plain, Zstd};
 
 /// How much of a compressed file is read at a time.
 const BUFFER: usize = 256 << 10;
 
 impl Codec {
-    /// What is in a file of this codec. One that is cut short, or has anything but what the codec
-    /// wrote, is an error.
+    /// What is in a file of this codec, which so many threads decode. One that is cut short, or has
+    /// anything but what the codec wrote, is an error.
     pub(super) fn decoder<'r>(
+        self,
+        file: impl Read + Send + 'r,
+        threads: usize,
+    ) -> io::Result<Box<dyn Read + Send + 'r>> {
+        let decoder = match threads {
+            // It is read in large pieces anyway.
+            _ if self == Plain => return Ok(Box::new(file)),
+            0 | 1 => self.one_decoder(file)?,
+            _ => Box::new(SideBySide::new(self, file, threads)),
+        };
+        Ok(Box::new(Decoded { codec: self, decoder }))
+    }
+
+    /// What is in a file of this codec, by one thread. Its errors are the decoder's.
+    pub(super) fn one_decoder<'r>(
         self,
         file: impl Read + Send + 'r,
     ) -> io::Result<Box<dyn Read + Send + 'r>> {
         let buffered = |file| BufReader::with_capacity(BUFFER, file);
-        let decoder: Box<dyn Read + Send + 'r> = match self {
-            // It is read in large pieces anyway.
-            Plain => return Ok(Box::new(file)),
+        Ok(match self {
+            Plain => Box::new(file),
             Gzip => Box::new(MultiGzDecoder::new(buffered(file))),
             Zstd => Box::new(zstd::Decoder::with_buffer(buffered(file))?),
             Lz4 => {
@@ -33,8 +48,7 @@ impl Codec {
                 Box::new(Lz4Frames { decoder: Some(FrameDecoder::new(file)) })
             }
             Bzip2 => Box::new(MultiBzDecoder::new(buffered(file))),
-        };
-        Ok(Box::new(Decoded { codec: self, decoder }))
+        })
     }
 }
 
@@ -215,7 +229,7 @@ mod tests {
 
     fn decoded(codec: Codec, file: &[u8]) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        codec.decoder(file)?.read_to_end(&mut text)?;
+        codec.decoder(file, 1)?.read_to_end(&mut text)?;
         Ok(text)
     }
 

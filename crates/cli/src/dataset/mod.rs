@@ -109,6 +109,7 @@ mod records;
 mod samples;
 mod set;
 mod shards;
+mod side_by_side;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -295,7 +295,9 @@ impl<'i> Dataset<'i> {
         Described { input, codec }: &'a Described<'i>,
         watch: &'a dyn Watch,
     ) -> io::Result<Text<'a>> {
-        let mut text = Text::new(decoded(&**input, *codec, watch)?);
+        // Inputs are read side by side. If they are few, each has threads for itself.
+        let threads = rayon::current_num_threads() / self.inputs.len();
+        let mut text = Text::new(decoded(&**input, *codec, threads, watch)?);
         text.read_more()?;
         let start = &text.rest()[..text.rest().len().min(LONGEST_MARK)];
         self.form.check_start(start).map_err(|why| match codec {
@@ -356,7 +358,7 @@ impl<'i> Dataset<'i> {
 pub fn start_of(input: &dyn Input) -> Result<Vec<u8>, FilesError> {
     let start = undecoded_start(input).and_then(|start| match Codec::of_start(&start) {
         Codec::Plain => Ok(start),
-        codec => first_bytes(decoded(input, codec, &())?),
+        codec => first_bytes(decoded(input, codec, 1, &())?),
     });
     start.map_err(|error| FilesError::Read(named(input, error)))
 }
@@ -371,14 +373,15 @@ fn first_bytes(file: impl Read) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// An input, decoded.
+/// An input, decoded by so many threads.
 fn decoded<'a>(
     input: &'a dyn Input,
     codec: Codec,
+    threads: usize,
     watch: &'a dyn Watch,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
     let file = Watched { reader: input.open()?, watch };
-    codec.decoder(file)
+    codec.decoder(file, threads)
 }
 
 /// The error of an input that is not what it should be.

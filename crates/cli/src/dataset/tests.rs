@@ -90,7 +90,7 @@ impl Run<'_> {
 
 fn decoded(file: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
-    Codec::of_start(file).decoder(file).unwrap().read_to_end(&mut text).unwrap();
+    Codec::of_start(file).decoder(file, 1).unwrap().read_to_end(&mut text).unwrap();
     text
 }
 
