@@ -299,7 +299,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Copies from each device to each, of as many bytes as a shuffle exchanges, all at once.
+    /// Copies from each device to each, of as many bytes as a shuffle exchanges, each device's one after
+    /// the other.
     fn bare_exchange<T: Number>(
         &self,
         streams: &[Arc<CudaStream>],
@@ -311,14 +312,19 @@ impl Bench<'_> {
             return Ok(());
         }
         let part = self.each / streams.len();
-        // From each member to each, its part, where it lies and where it goes.
+        // From each member to each, its part, where it lies and where it goes. A member sends to the
+        // one behind it first, so that no two send to the same, and keeps its own part meanwhile.
         let mut copies = Vec::new();
         for (from, stream) in streams.iter().enumerate() {
-            for (to, target) in streams.iter().enumerate() {
+            let sends = stream.context().new_stream()?;
+            for step in 0..streams.len() {
+                let to = (from + step) % streams.len();
+                let target = &streams[to];
                 let read = source[from].slice(to * part..(to + 1) * part).device_ptr(stream).0;
                 let mut place = out[to].slice_mut(from * part..(from + 1) * part);
                 let written = place.device_ptr_mut(target).0;
-                copies.push((stream.context().new_stream()?, target.context(), read, written));
+                let by = if step == 0 { stream.context().new_stream()? } else { sends.clone() };
+                copies.push((by, target.context(), read, written));
             }
         }
         let all = || streams.iter().try_for_each(|stream| stream.synchronize());

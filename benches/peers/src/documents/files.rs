@@ -35,9 +35,8 @@ fn set_ratio(results: &Results, item: &str, name: &str, other: &str) -> Result<f
     let mut sheet = results.sheet(SETS)?;
     let column = sheet.column("item")?;
     sheet.rows.retain(|row| row[column] == item);
-    let seconds = |name| {
-        cell(&sheet, "shards", name, "seconds").map_err(|why| format!("{SETS}.csv: {why}"))
-    };
+    let seconds =
+        |name| cell(&sheet, "shards", name, "seconds").map_err(|why| format!("{SETS}.csv: {why}"));
     Ok(seconds(name)? / seconds(other)?)
 }
 
