@@ -36,6 +36,8 @@ struct Member {
     met: CudaEvent,
     /// The last piece is in its outbox.
     filled: CudaEvent,
+    /// The last copies to one member have been made.
+    sent: CudaEvent,
     /// The last piece, and the one before, have been copied to the others.
     delivered: [CudaEvent; 2],
     /// The last piece has been sorted.
@@ -207,22 +209,47 @@ impl Members {
     /// # Safety
     ///
     /// As [`launch`](Self::launch).
-    unsafe fn deliver(&mut self, piece: &Piece<'_>, number: usize) -> Result<(), Error> {
+    unsafe fn deliver<'p>(&mut self, piece: &'p Piece<'_>, number: usize) -> Result<(), Error> {
         if piece.deliveries.iter().all(|deliveries| deliveries.is_empty()) {
             return Ok(());
         }
-        for (sender, deliveries) in self.all.iter().zip(&piece.deliveries) {
+        for sender in &self.all {
             wait(&sender.copying, &sender.filled)?;
             for receiver in self.all.iter().filter(|_| number >= 2) {
                 // What was in the inbox before has been sorted.
                 wait(&sender.copying, &receiver.sorted)?;
             }
-            for delivery in deliveries {
-                // SAFETY: the caller vouches for both addresses. The outbox has been filled, and
-                // nothing in the inbox is needed any more, as this stream has waited for.
-                unsafe { copy(delivery, &sender.copying) }?;
+        }
+        let each_receiver = |deliveries: &'p Vec<Delivery>| {
+            let of_one = |one: &Delivery, next: &Delivery| one.receiver == next.receiver;
+            deliveries.chunk_by(of_one).collect::<Vec<_>>()
+        };
+        let deliveries: Vec<_> = piece.deliveries.iter().map(each_receiver).collect();
+        for turn in 0..deliveries.iter().map(Vec::len).max().unwrap_or(0) {
+            if self.all.len() > 2 {
+                self.meet_sending()?;
             }
-            record(&sender.delivered[number % 2], &sender.copying)?;
+            for (sender, deliveries) in self.all.iter().zip(&deliveries) {
+                for delivery in deliveries.get(turn).copied().unwrap_or_default() {
+                    // SAFETY: the caller vouches for both addresses. The outbox has been filled,
+                    // and nothing in the inbox is needed any more, as this stream has waited for.
+                    unsafe { copy(delivery, &sender.copying) }?;
+                }
+            }
+        }
+        self.all
+            .iter()
+            .try_for_each(|sender| record(&sender.delivered[number % 2], &sender.copying))
+    }
+
+    /// Makes all members send to the next one at the same time, so that no two send to the same:
+    /// four H200s with 2^29 items of 8 bytes each take 18.5 ms then, and 19.2 to 20.7 without.
+    fn meet_sending(&self) -> Result<(), Error> {
+        for sender in &self.all {
+            record(&sender.sent, &sender.copying)?;
+        }
+        for sender in &self.all {
+            self.all.iter().try_for_each(|other| wait(&sender.copying, &other.sent))?;
         }
         Ok(())
     }
@@ -302,6 +329,7 @@ impl Member {
             copying,
             met: event()?,
             filled: event()?,
+            sent: event()?,
             delivered: [event()?, event()?],
             sorted: event()?,
             stream,

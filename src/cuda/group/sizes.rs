@@ -149,20 +149,28 @@ impl Sizes {
         let points = last + 1;
         let density = len as f64 / points as f64;
         let dense = len == points;
-        let bucket_bits = most_bucket_bits(limits, item, density, dense)?.min(key_bits - 2);
-        // Buckets are larger than is best, if they fit, where there would be too many.
-        let most_above = tuning::MOST_FIRST_BITS + of_one::PASS_BITS;
-        let bucket_bits = bucket_bits.max(key_bits.saturating_sub(most_above));
-        if bucket_bits > u16::BITS {
-            return None;
-        }
-        let (first_bits, second_bits) = pass_bits(key_bits - bucket_bits);
-        // That is at most 16 + 9 bits, so a key below the bucket fits 32.
+        let best_bits = most_bucket_bits(limits, item, density, dense)?.min(key_bits - 2);
+        let capacity = |bits: u32| {
+            let capacity = capacity(density * (1_u64 << bits) as f64, 1 << bits);
+            let place = place_shared(item, capacity, dense) + place_fixed(bits, dense) + PLACES;
+            (place <= limits.shared_per_block).then_some(capacity)
+        };
+        // Buckets are larger than is best where there would be too many. If those are too large,
+        // the second pass sorts by a bit more than is best.
+        let second_bits = [of_one::PASS_BITS, of_one::PASS_BITS + 1].into_iter();
+        let (bucket_bits, most_second_bits, capacity) = second_bits
+            .map(|bits| {
+                (best_bits.max(key_bits.saturating_sub(tuning::MOST_FIRST_BITS + bits)), bits)
+            })
+            .filter(|&(bucket_bits, _)| bucket_bits <= u16::BITS)
+            .find_map(|(bucket_bits, bits)| Some((bucket_bits, bits, capacity(bucket_bits)?)))?;
+        let (first_bits, second_bits) = pass_bits(key_bits - bucket_bits, most_second_bits);
+        // That is at most 16 + 10 bits, so a key below the bucket fits 32.
         let shift = bucket_bits + second_bits;
         let slot = WordType::for_indexes(last.max(last_slot));
         let mut first = First::new(limits, item, slot, first_bits, shift)?;
         let second = Pass {
-            records: Partition::records(limits, item)?,
+            records: Partition::records(limits, item, second_bits)?,
             bits: second_bits,
             key: WordType::U16,
         };
@@ -178,8 +186,6 @@ impl Sizes {
         let runs: Vec<u64> = ends.windows(2).map(|run| run[1] - run[0]).collect();
         // Of the points that a member goes through, as many have an item as of all of them.
         let share = len as f64 / ends.last().map_or(1, |&end| end.max(1)) as f64;
-        let capacity = capacity(density * (1_u64 << bucket_bits) as f64, 1 << bucket_bits);
-        let place = place_shared(item, capacity, dense) + place_fixed(bucket_bits, dense) + PLACES;
         let mut sizes = Self {
             word,
             slot,
@@ -201,7 +207,7 @@ impl Sizes {
             1 => 1,
             _ => (sizes.longest_run() / tuning::PIECE_ITEMS).clamp(1, tuning::MOST_ROOMS),
         });
-        (place <= limits.shared_per_block).then_some(sizes)
+        Some(sizes)
     }
 
     /// The same with smaller pieces, for which there has to be half as much room; `None` if they
@@ -361,12 +367,12 @@ impl Sizes {
 }
 
 /// The bits by which the two passes sort, at least 2 together. Each sorts by at least one, the
-/// second by no more than [`of_one::PASS_BITS`], and the first by the rest.
-fn pass_bits(all: u32) -> (u32, u32) {
+/// second by so many at most, and the first by the rest.
+fn pass_bits(all: u32, most_second: u32) -> (u32, u32) {
     let second = match all.saturating_sub(of_one::SECOND_PASS_BITS) {
         0 => all - 1,
         first if first <= of_one::PASS_BITS => of_one::SECOND_PASS_BITS,
-        _ => of_one::PASS_BITS,
+        _ => most_second,
     };
     (all - second, second)
 }
@@ -427,8 +433,9 @@ pub(super) mod tests {
     fn passes_sort_by_eight_bits_where_they_can() {
         let expected = [(2, 1, 1), (8, 1, 7), (9, 1, 8), (16, 8, 8), (17, 9, 8), (18, 9, 9)];
         for (all, first, second) in expected.into_iter().chain([(20, 11, 9)]) {
-            assert_eq!(pass_bits(all), (first, second), "{all} bits");
+            assert_eq!(pass_bits(all, of_one::PASS_BITS), (first, second), "{all} bits");
         }
+        assert_eq!(pass_bits(21, of_one::PASS_BITS + 1), (11, 10));
     }
 
     #[test]
@@ -446,6 +453,9 @@ pub(super) mod tests {
         let len = (1 << 33) + 2;
         assert_eq!(bucket_bits(len, (1 << 34) - 1, (1 << 34) - 1), Some(14));
         assert_eq!(bucket_bits(len, len - 1, (1 << 34) - 1), Some(14));
+        // Buckets of 15 bits would be too large, so the second pass sorts by ten bits.
+        let len = (1 << 34) + 4;
+        assert_eq!(bucket_bits(len, len - 1, (1 << 35) - 1), Some(14));
         // Those would not fit shared memory, or 16 bits.
         assert_eq!(bucket_bits(1 << 36, (1 << 36) - 1, (1 << 36) - 1), None);
         assert_eq!(bucket_bits(1 << 38, (1 << 38) - 1, (1 << 38) - 1), None);

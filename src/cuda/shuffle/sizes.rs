@@ -94,7 +94,7 @@ impl Partition {
         if bits.0 > tuning::PASS_BITS || bits.1 > tuning::PASS_BITS {
             return None;
         }
-        let records = Self::records(limits, item)?;
+        let records = Self::records(limits, item, tuning::PASS_BITS)?;
         let level = |bits, shift: u32, key| {
             let buckets = (u64::from(last) >> shift) + 1;
             let capacity = capacity(density * (1_u64 << shift) as f64, 1 << shift);
@@ -113,13 +113,11 @@ impl Partition {
             .then_some(partition)
     }
 
-    /// The number of records that a thread of a pass can hold: two blocks should fit on a
-    /// multiprocessor, and one must.
-    pub(crate) fn records(limits: &Limits, item: usize) -> Option<u32> {
+    /// The number of records that a thread can hold of a pass that sorts by so many bits: two blocks
+    /// should fit on a multiprocessor, and one must.
+    pub(crate) fn records(limits: &Limits, item: usize, bits: u32) -> Option<u32> {
         let room = pass_room(limits, tuning::PASS_BLOCKS);
-        (1..=tuning::PASS_RECORDS)
-            .rev()
-            .find(|&records| pass_shared(item, records, tuning::PASS_BITS) <= room)
+        (1..=tuning::PASS_RECORDS).rev().find(|&records| pass_shared(item, records, bits) <= room)
     }
 
     /// The same sort, whose first pass goes through slots, each of which survives with a
