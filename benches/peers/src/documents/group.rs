@@ -16,6 +16,9 @@ const TORCH: &str = "gpu-group-torch";
 /// The rows of other GPUs than those of `gpu-group`.
 const H200: &str = "gpu-group-h200";
 
+/// The rows of four of those.
+const FOUR: &str = "gpu-group-four";
+
 /// The rows of an array that no GPU of the group could hold alone.
 const LONG: &str = "gpu-group-long";
 
@@ -30,6 +33,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu group", beside_one(&sheet)?);
     let h200 = results.sheet(H200)?;
     computed.block("gpu group h200", beside_one(&h200)?);
+    computed.block("gpu group four", beside_one(&results.sheet(FOUR)?)?);
     computed.block("gpu group long", by_themselves(&results.sheet(LONG)?, 0)?);
     computed.block("gpu group tried", by_themselves(&results.sheet(TRIED)?, 2)?);
     computed.block("gpu group stores", beside_one(&results.sheet(STORES)?)?);

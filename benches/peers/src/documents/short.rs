@@ -265,6 +265,13 @@ const ALL: &[Short] = &[
         columns: GROUP,
         rows: GROUP_ROWS,
     },
+    Short {
+        name: "short group four",
+        of: "gpu group four",
+        number: 0,
+        columns: GROUP,
+        rows: &[("items in all", &["268435460", "2147483652"])],
+    },
 ];
 
 /// Adds the short tables.
