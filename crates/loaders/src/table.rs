@@ -16,7 +16,8 @@
 //! * a heavy item `j` fills gaps until their sum `D` is at least `E(j)`. Its own column then keeps
 //!   `T + E(j) - D` of it, and the next heavy item is its alias.
 
-use std::sync::OnceLock;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use bijective_shuffle_core::engine::base::{check, memory, parallel};
 
@@ -141,16 +142,21 @@ impl<'a> Plan<'a> {
         self.filled(weight).checked_sub(u128::from(self.room))
     }
 
-    /// Makes some chunks of the columns.
-    fn fill(&self, chunks: core::ops::Range<usize>, columns: &mut [Entry]) -> Result<(), Error> {
+    /// Writes all of some columns, of chunks from a number on, or returns `None`, if weights are found to have changed.
+    fn fill(&self, first_chunk: usize, columns: &mut [MaybeUninit<Entry>]) -> Option<()> {
         let mut buffer = [0; CHUNK];
         let mut heavy_items = Cursor::new(|weight| self.surplus(weight), |before| before.surpluses);
         let mut light_items = Cursor::new(|weight| self.gap(weight), |before| before.gaps);
-        for (chunk, columns) in chunks.zip(columns.chunks_mut(CHUNK)) {
+        for (chunk, columns) in (first_chunk..).zip(columns.chunks_mut(CHUNK)) {
+            for column in &mut *columns {
+                column.write([0; 2]);
+            }
+            // SAFETY: all of them have just been written.
+            let columns = unsafe { memory::assume_init_mut(columns) };
             let first = chunk * CHUNK;
             let Before { mut gaps, mut surpluses, .. } = self.before[chunk];
             let mut last_heavy = None;
-            for (item, &weight) in (first..).zip(self.weights.read(chunk, &mut buffer)?) {
+            for (item, &weight) in (first..).zip(self.weights.read(chunk, &mut buffer).ok()?) {
                 if let Some(gap) = self.gap(weight) {
                     let (alias, _) = heavy_items.seek(self, |sum| sum > gaps)?;
                     // It is below the room, which 64 bits hold.
@@ -167,7 +173,7 @@ impl<'a> Plan<'a> {
                 // The last gap was begun with some of this surplus or one before, and is at most as
                 // large as the room.
                 let kept = (u128::from(self.room) + surpluses).checked_sub(filled);
-                columns[item - first] = [kept.ok_or(Error::WeightsChanged)? as u64, item as u64];
+                columns[item - first] = [kept? as u64, item as u64];
                 if let Some(last) = last_heavy.replace(item) {
                     columns[last - first][1] = item as u64;
                 }
@@ -179,7 +185,7 @@ impl<'a> Plan<'a> {
                 columns[last - first][1] = self.before[chunk + 1].next_heavy as u64;
             }
         }
-        Ok(())
+        Some(())
     }
 }
 
@@ -187,52 +193,58 @@ impl<'a> Plan<'a> {
 struct Cursor<A, B> {
     amount: A,
     sum_before: B,
-    item: usize,
-    sum: u128,
+    /// The item that was found last, and the sum with it.
+    found: (usize, u128),
+    /// The item behind that one.
+    next: usize,
     /// The chunk whose weights are in the buffer.
-    chunk: Option<usize>,
+    chunk: usize,
     buffer: [u64; CHUNK],
 }
 
 impl<A: Fn(u64) -> Option<u128>, B: Fn(&Before) -> u128> Cursor<A, B> {
     fn new(amount: A, sum_before: B) -> Self {
-        Self { amount, sum_before, item: 0, sum: 0, chunk: None, buffer: [0; CHUNK] }
+        let (found, next, chunk) = ((0, 0), 0, usize::MAX);
+        Self { amount, sum_before, found, next, chunk, buffer: [0; CHUNK] }
     }
 
     /// The first item with which the sum has reached something, and that sum. What it is to reach
-    /// never becomes less from call to call, and the sum of all items reaches it, unless weights
-    /// change.
-    fn seek(
-        &mut self,
-        plan: &Plan<'_>,
-        reached: impl Fn(u128) -> bool,
-    ) -> Result<(usize, u128), Error> {
-        let ends = &plan.before[1..];
-        let mut chunk = self.item / CHUNK;
-        if !reached((self.sum_before)(&ends[chunk])) {
-            let behind = &ends[chunk..];
+    /// is more than 0, it never becomes less from call to call, and the sum of all items reaches
+    /// it, unless weights have changed.
+    #[inline]
+    fn seek(&mut self, plan: &Plan<'_>, reached: impl Fn(u128) -> bool) -> Option<(usize, u128)> {
+        if !reached(self.found.1) {
+            self.go_on(plan, reached)?;
+        }
+        Some(self.found)
+    }
+
+    #[inline(never)]
+    fn go_on(&mut self, plan: &Plan<'_>, reached: impl Fn(u128) -> bool) -> Option<()> {
+        let (ends, mut sum) = (&plan.before[1..], self.found.1);
+        let mut chunk = self.next / CHUNK;
+        let behind = ends.get(chunk..)?;
+        if !reached((self.sum_before)(behind.first()?)) {
             chunk += behind.partition_point(|end| !reached((self.sum_before)(end)));
-            if chunk == ends.len() {
-                return Err(Error::WeightsChanged);
-            }
-            (self.item, self.sum) = (chunk * CHUNK, (self.sum_before)(&plan.before[chunk]));
+            ends.get(chunk)?;
+            (self.next, sum) = (chunk * CHUNK, (self.sum_before)(&plan.before[chunk]));
         }
-        if self.chunk != Some(chunk) {
-            self.chunk = None;
-            plan.weights.read(chunk, &mut self.buffer)?;
-            self.chunk = Some(chunk);
+        if self.chunk != chunk {
+            plan.weights.read(chunk, &mut self.buffer).ok()?;
+            self.chunk = chunk;
         }
-        for item in self.item..plan.weights.items(chunk).end {
-            self.item = item;
-            if let Some(amount) = (self.amount)(self.buffer[item % CHUNK]) {
-                if reached(self.sum + amount) {
-                    return Ok((item, self.sum + amount));
+        let left = &self.buffer[self.next % CHUNK..plan.weights.items(chunk).len()];
+        for (item, &weight) in (self.next..).zip(left) {
+            if let Some(amount) = (self.amount)(weight) {
+                sum += amount;
+                if reached(sum) {
+                    (self.found, self.next) = ((item, sum), item + 1);
+                    return Some(());
                 }
-                self.sum += amount;
             }
         }
         // The chunk does not have what it had when it was added up.
-        Err(Error::WeightsChanged)
+        None
     }
 }
 
@@ -259,23 +271,20 @@ pub(crate) fn build(weights: &dyn ItemWeights) -> Result<Vec<Entry>, Error> {
     let len = weights.len + 1;
     let mut table = memory::try_in_huge_pages(len)?;
     table.push([total, weights.len as u64]);
-    let failed = OnceLock::new();
+    let has_changed = AtomicBool::new(false);
     // Fresh pages take as long as what is written into them, so each thread asks for its own.
     let columns = &mut table.spare_capacity_mut()[..len - 1];
     parallel::each_chunk(columns, TASK * CHUNK, |task, columns| {
-        for column in &mut *columns {
-            column.write([0; 2]);
-        }
-        let first = task * TASK;
-        let chunks = first..first + columns.len().div_ceil(CHUNK);
-        // SAFETY: all of them have just been written.
-        if let Err(error) = plan.fill(chunks, unsafe { memory::assume_init_mut(columns) }) {
-            failed.get_or_init(|| error);
+        if plan.fill(task * TASK, columns).is_none() {
+            has_changed.store(true, Ordering::Relaxed);
         }
     });
+    if has_changed.into_inner() {
+        return Err(Error::WeightsChanged);
+    }
     // SAFETY: there was room for that many, and each task has written its own.
     unsafe { table.set_len(len) };
-    failed.into_inner().map_or(Ok(table), Err)
+    Ok(table)
 }
 
 /// Checks that draws from a table find an item, whatever it was made from.

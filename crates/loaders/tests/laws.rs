@@ -32,6 +32,7 @@ impl ItemWeights for Changing {
 
     fn read(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
         let time = self.reads.fetch_add(1, Ordering::Relaxed).saturating_sub(self.steady);
+        assert!(first + out.len() as u64 <= self.count);
         for (item, out) in (first..).zip(out) {
             *out = (self.weight)(item, time);
             if *out == u64::MAX {
@@ -249,7 +250,7 @@ fn samples_follow_the_law_and_do_not_depend_on_threads() {
     let mut counts = BTreeMap::new();
     const SAMPLES: u64 = 40_000;
     for seed in 0..SAMPLES {
-        let items = weighted_sample(&weights, 2, seed).unwrap();
+        let items = weighted_sample(weights, 2, seed).unwrap();
         *counts.entry([items[0], items[1]]).or_insert(0_u64) += 1;
     }
     let (mut seen, mut expected) = (Vec::new(), Vec::new());
