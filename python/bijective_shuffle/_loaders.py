@@ -236,8 +236,9 @@ class Weighted(Source):
     of their sum, independently of all other places.
 
     Weights are integers from 0 on, whose sum is below 2^64, or floating-point numbers, which become
-    integers by a rule that is the same on every machine. An epoch has `n` places, by default as
-    many as there are weights. `[..]` gives the items at a place, a slice, or places in an array;
+    integers by a rule that is the same on every machine. An array of int32, uint32, int64 or uint64
+    without gaps is read where it is, without the GIL, and must not change meanwhile; others are
+    converted to a copy first. An epoch has `n` places, by default as many as there are weights. `[..]` gives the items at a place, a slice, or places in an array;
     `batches` deals places out to ranks. If the weights change between epochs, make another one of
     the same seed.
 
@@ -429,7 +430,8 @@ def weighted_sample(weights: Any, k: SupportsIndex, seed: Seed,
 
 
 def _weights(weights: Any) -> np.ndarray[Any, Any]:
-    """Weights as an array of uint64 or float64."""
+    """Weights as an array of integers of 32 or 64 bits, which is not copied if it is one already, or
+    of float64."""
     array = np.asarray(weights)
     if array.ndim != 1:
         raise TypeError(f"weights have one axis, not {array.ndim}")
@@ -439,9 +441,9 @@ def _weights(weights: Any) -> np.ndarray[Any, Any]:
         return np.require(array, np.float64, ["C", "A"])
     if array.dtype == object or array.dtype.kind not in "biu" and array.size:
         raise TypeError(f"weights are integers or floating-point numbers, not {array.dtype}")
-    if array.size and array.min() < 0:
-        raise ValueError("weights are not negative")
-    return np.require(array, np.uint64, ["C", "A"])
+    # Negative ones are found where they are read, on all cores.
+    kind = "i" if array.dtype.kind == "i" else "u"
+    return np.require(array, f"{kind}{8 if array.dtype.itemsize == 8 else 4}", ["C", "A"])
 
 
 def _set_weights(numbers: Sequence[Any]) -> list[int]:
