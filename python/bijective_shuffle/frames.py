@@ -68,7 +68,7 @@ def sample(frame: Any, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *
     `weights`, an array or the name of a column, each next row is drawn with a probability in
     proportion to its weight among those that are left."""
     frame = _held(frame)
-    n, many = _rows(frame), count(k)
+    n, many = _rows(frame), count(k, "k")
     if weights is not None:
         values = _column(frame, weights)
         if len(values) != n:

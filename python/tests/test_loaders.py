@@ -95,12 +95,13 @@ def test_weights_of_all_integers(dtype):
                 call()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of the memory is in /proc")
 def test_integer_weights_are_not_copied():
     code = """
-import resource, numpy as np, bijective_shuffle as bs
+import numpy as np, bijective_shuffle as bs
 def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    (line,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
 weights = np.arange(1, 10**7)
 bs.Weighted(weights[:10**5], 1)
 before = peak()
@@ -287,6 +288,25 @@ def test_what_is_wrong_is_said():
     state = bs.Weighted([1, 2], 1).batches().state()
     with pytest.raises(bs.ForeignStateError):
         bs.Weighted([1, 3], 1).batches().resume(state)
+
+
+def test_a_number_that_is_wrong_has_a_name():
+    wrong = {
+        "epoch": [lambda: bs.Weighted([1], 1, -1), lambda: bs.Mixture([1], [1], 1, -1), lambda: bs.Packed([1], 1, 1, -1),
+                  lambda: bs.Lengths([1], 1, 1, -1), lambda: bs.StreamShuffle([], 1, 1, -1), lambda: bs.Splits([1], 1, -1),
+                  lambda: bs.Folds(2, 1, epoch=2**64)],
+        "a seed": [lambda: bs.Weighted([1], -1), lambda: bs.Mixture([1], [1], -1), lambda: bs.Packed([1], 1, -1)],
+        "a length": [lambda: bs.Mixture([-1], [1], 1), lambda: bs.Mixture([1], [1], 1).changed(1, [1, 1], [-1])],
+        "a weight": [lambda: bs.Mixture([1], [-1], 1)],
+        "start": [lambda: bs.Mixture([1], [1], 1).changed(-1, [1])],
+        "window": [lambda: bs.Lengths([1], 1, 1, window=-1)], "max_tokens": [lambda: bs.Lengths([1], -1, 1)],
+        "overlap": [lambda: bs.Packed([1], 1, 1, overlap=-1)], "size": [lambda: bs.StreamShuffle([], -1, 1)],
+        "n": [lambda: bs.Splits([1], 1).indexes(-1)], "blocks": [lambda: bs.NodeBlocks(-1, 0.5, 1)],
+    }
+    for name, calls in wrong.items():
+        for call in calls:
+            with pytest.raises(ValueError, match=f"^{name} is an integer from 0 "):
+                call()
 
 
 def test_a_mixture_takes_decimal_weights():
