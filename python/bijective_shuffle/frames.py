@@ -24,6 +24,10 @@ from ._native import Permutation, reorder_copies
 from ._splits import Splits
 from ._types import Seed
 
+# Fewer rows are taken as fast by the libraries themselves: 10 columns of 10^5 rows in a third of the
+# time, and of 10^6 in about the same.
+_LEAST = 1 << 20
+
 # Types of Polars whose columns NumPy sees as numbers of the same type.
 _PLAIN = {
     *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)), "Float32", "Float64",
@@ -40,6 +44,8 @@ def shuffled(frame: Any, seed: Seed, epoch: SupportsIndex = 0) -> Any:
     if not n:
         return _take(frame, np.empty(0, np.int64))
     order = Permutation(n, seed, epoch)
+    if n < _LEAST:
+        return _take(frame, order.to_numpy())
     if _kind(frame) == "polars":
         return _shuffled_of_polars(frame, order)
     # What is derived from a frame may have a constructor of its own.
@@ -221,7 +227,7 @@ def _is_plain(values: np.ndarray[Any, Any]) -> bool:
 def _copies(arrays: list[np.ndarray[Any, Any]], order: Permutation) -> list[np.ndarray[Any, Any]]:
     """Copies of arrays in an order. Their memory is fresh, and first written by the threads that
     put the items there."""
-    copies = [np.zeros(array.shape, array.dtype) for array in arrays]
+    copies = [np.empty(array.shape, array.dtype) for array in arrays]
     reorder_copies(order, arrays, copies)
     return copies
 

@@ -27,6 +27,12 @@ COLUMNS = {
 }
 
 
+@pytest.fixture(autouse=True, params=["as few rows", "as many rows"])
+def as_many(request, monkeypatch):
+    """Each test goes both ways."""
+    monkeypatch.setattr(frames, "_LEAST", {"as few rows": 2**20, "as many rows": 1}[request.param])
+
+
 def check(make, numbers, schema):
     """`make` makes a frame, `numbers` gives its column of that name, and `schema` its types."""
     frame = make()
