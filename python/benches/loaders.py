@@ -4,12 +4,16 @@ Polars, and writes the rows of benches/results/python-loaders.csv.
 
     python python/benches/loaders.py [--quick] [--only CASE..] [--out FILE]
 
-It works as shows.py beside it does.
+It works as shows.py beside it does. The cases in Rust are the medians of benches/loaders.rs.
 """
 
 from __future__ import annotations
 
-from shows import CASES, case, least, main, memory
+import os
+import re
+import subprocess
+
+from shows import CASES, ROOT, case, least, main, memory
 
 CASES.clear()
 
@@ -24,10 +28,12 @@ def weighted(scale):
 
     n, few = 10**8 // scale, (2**24 - 1) // scale
     weights = 1 + 2**40 // np.arange(1, n + 1)
-    yield "the table", least(lambda: bs.Weighted(weights, 1), rounds=1)[0], None
+    # The system has to find memory for it first.
+    yield "the table, the first time", least(lambda: bs.Weighted(weights, 1), rounds=1)[0], None
+    yield "the table", least(lambda: bs.Weighted(weights, 1), rounds=5)[0], None
     draws = bs.Weighted(weights, 1, n=few)
     sampler = WeightedRandomSampler(torch.from_numpy(weights[:few]).double(), few)
-    ours, theirs = least(lambda: draws[:], lambda: torch.multinomial(sampler.weights, few, True), rounds=2)
+    ours, theirs = least(lambda: draws[:], lambda: torch.multinomial(sampler.weights, few, True), rounds=5)
     yield "each of 2^24 draws", ours / few, theirs / few
 
 
@@ -173,7 +179,7 @@ def frame_of_pandas(scale):
 
     frame = pd.DataFrame(columns(scale))
     yield "shuffled", *least(lambda: frames.shuffled(frame, 1), lambda: frame.sample(frac=1, random_state=1),
-                             rounds=3)
+                             rounds=5)
 
 
 @case("polars")
@@ -184,7 +190,80 @@ def frame_of_polars(scale):
 
     frame = pl.DataFrame(columns(scale))
     yield "shuffled", *least(lambda: frames.shuffled(frame, 1),
-                             lambda: frame.sample(fraction=1, shuffle=True, seed=1), rounds=3)
+                             lambda: frame.sample(fraction=1, shuffle=True, seed=1), rounds=5)
+
+
+def medians(names, scale, samples=7):
+    """The medians of benches/loaders.rs, in seconds, by name and argument."""
+    command = ["cargo", "bench", "-q", "--bench", "loaders", "--", "--sample-count", str(samples), *names]
+    environment = os.environ | {"LOADERS_LEN": str(10**8 // scale)}
+    run = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    units = {"s": 1, "ms": 1e-3, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9}
+    found, group = {}, ""
+    for line in run.stdout.split("\n"):
+        match = re.match("(\N{BOX DRAWINGS LIGHT VERTICAL}  |   )?[^ ]\N{BOX DRAWINGS LIGHT HORIZONTAL} (\\w+) +(.*)", line)
+        if match is None:
+            continue
+        cells = [cell.split() for cell in match[3].split("\N{BOX DRAWINGS LIGHT VERTICAL}")]
+        if not match[1]:
+            group = match[2]
+        if len(cells) > 2 and len(cells[2]) == 2:
+            number, unit = cells[2]
+            found[f"{group} {match[2]}" if match[1] else group] = float(number) * units[unit]
+    return found
+
+
+@case()
+def weighted_in_rust(scale):
+    """The same without Python: 10^8 weights."""
+    found = medians(["weighted", "weights", "draws"], scale)
+    yield "the table", found["weighted_build"], None
+    yield "floats to whole numbers", found["weights_from_floats"], None
+    yield "each of 2^22 draws, one thread", found["weighted_draws 1"] / 2**22, None
+    yield "each of 2^22 draws, all threads", found["weighted_draws 0"] / 2**22, None
+    yield "100,000 draws without replacement", found["draws_without_replacement 100000"], None
+
+
+@case()
+def mixture_in_rust(scale):
+    """Positions of 100 sets, and a resume behind 10^12."""
+    found = medians(["mixture"], scale)
+    yield "each look-up", found["mixture_get"], None
+    yield "a batch of 1,024", found["mixture_batch"], None
+    yield "resumed behind 10^12, and a batch", found["mixture_resume"], None
+
+
+@case()
+def lengths_in_rust(scale):
+    """10^8 lengths."""
+    found = medians(["lengths"], scale)
+    for window in (1024, 8192, 65_536):
+        yield f"the index, windows of {window:,}", found[f"lengths_build {window}"], None
+    yield "each batch", found["lengths_get"], None
+
+
+@case()
+def packed_in_rust(scale):
+    """10^9 documents."""
+    found = medians(["packed_first"], scale)
+    yield "a rank's first batch after the index", found["packed_first_batch"], None
+
+
+@case()
+def packed_index_in_rust(scale):
+    """The index of 10^9 documents."""
+    yield "the sum of all lengths and the index", medians(["packed_build"], scale, 3)["packed_build"], None
+
+
+@case()
+def others_in_rust(scale):
+    """Streams of numbers through a buffer of 65,536, beside a plain one; splits; and blocks of nodes."""
+    found = medians(["stream", "split", "blocks"], scale)
+    items = 2**22
+    yield "each item of a stream, beside a plain buffer", found["stream"] / items, found["stream_plain"] / items
+    yield "a stream resumed", found["stream_resume"], None
+    yield "each item's part of a split", found["split_parts"] / (10**8 // scale), None
+    yield "10^6 blocks of a node", found["blocks_of_a_node"], None
 
 
 if __name__ == "__main__":

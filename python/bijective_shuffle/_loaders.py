@@ -236,8 +236,9 @@ class Weighted(Source):
     of their sum, independently of all other places.
 
     Weights are integers from 0 on, whose sum is below 2^64, or floating-point numbers, which become
-    integers by a rule that is the same on every machine. An epoch has `n` places, by default as
-    many as there are weights. `[..]` gives the items at a place, a slice, or places in an array;
+    integers by a rule that is the same on every machine. An array of int32, uint32, int64 or uint64
+    without gaps is read where it is, without the GIL, and must not change meanwhile; others are
+    converted to a copy first. An epoch has `n` places, by default as many as there are weights. `[..]` gives the items at a place, a slice, or places in an array;
     `batches` deals places out to ranks. If the weights change between epochs, make another one of
     the same seed.
 
@@ -256,7 +257,7 @@ class Weighted(Source):
     def _begin(self, inner: _native.Weights, seed: Seed, epoch: SupportsIndex,
                n: SupportsIndex | None) -> None:
         self._inner, self._seed = inner, seed
-        self._epoch = count(epoch)
+        self._epoch = count(epoch, "epoch")
         self._n = _length(inner.n if n is None else operator.index(n))
 
     @classmethod
@@ -346,12 +347,12 @@ class Mixture(Source):
     def __init__(self, lengths: Sequence[SupportsIndex], weights: Sequence[Any], seed: Seed,
                  epoch: SupportsIndex = 0, *, n: SupportsIndex | None = None) -> None:
         self._changes: list[tuple[int, list[int], list[int]]] = []
-        self._lengths, self._weights = _counts(lengths), _set_weights(weights)
+        self._lengths, self._weights = _counts(lengths, "a length"), _set_weights(weights)
         self._begin(_native.Sets(self._lengths, self._weights, seed), seed, epoch, n)
 
     def _begin(self, inner: _native.Sets, seed: Seed, epoch: SupportsIndex,
                n: SupportsIndex | None) -> None:
-        self._inner, self._seed, self._epoch = inner, seed, count(epoch)
+        self._inner, self._seed, self._epoch = inner, seed, count(epoch, "epoch")
         places = inner.one_pass if n is None else operator.index(n)
         if places is None:
             raise ValueError("a whole pass of these sets has more than 2^64 places: give n")
@@ -364,7 +365,7 @@ class Mixture(Source):
         lengths `added`, behind the others. Every set goes on in its order. `n` and the epoch stay as
         they are, and a state of `batches` fits a mixture with the same changes only."""
         new = Mixture.__new__(Mixture)
-        change = (count(start), _counts(added), _set_weights(weights))
+        change = (count(start, "start"), _counts(added, "a length"), _set_weights(weights))
         new._changes = [*self._changes, change]
         new._lengths, new._weights = self._lengths, self._weights
         new._begin(self._inner.changed(*change), self._seed, self._epoch, self._n)
@@ -429,7 +430,8 @@ def weighted_sample(weights: Any, k: SupportsIndex, seed: Seed,
 
 
 def _weights(weights: Any) -> np.ndarray[Any, Any]:
-    """Weights as an array of uint64 or float64."""
+    """Weights as an array of integers of 32 or 64 bits, which is not copied if it is one already, or
+    of float64."""
     array = np.asarray(weights)
     if array.ndim != 1:
         raise TypeError(f"weights have one axis, not {array.ndim}")
@@ -439,27 +441,27 @@ def _weights(weights: Any) -> np.ndarray[Any, Any]:
         return np.require(array, np.float64, ["C", "A"])
     if array.dtype == object or array.dtype.kind not in "biu" and array.size:
         raise TypeError(f"weights are integers or floating-point numbers, not {array.dtype}")
-    if array.size and array.min() < 0:
-        raise ValueError("weights are not negative")
-    return np.require(array, np.uint64, ["C", "A"])
+    # Negative ones are found where they are read, on all cores.
+    kind = "i" if array.dtype.kind == "i" else "u"
+    return np.require(array, f"{kind}{8 if array.dtype.itemsize == 8 else 4}", ["C", "A"])
 
 
 def _set_weights(numbers: Sequence[Any]) -> list[int]:
     """Integers as they are, since a state knows them."""
     if all(hasattr(number, "__index__") for number in numbers):
-        return _counts(numbers)
+        return _counts(numbers, "a weight")
     return whole(numbers, "weights")
 
 
-def _counts(numbers: Sequence[SupportsIndex]) -> list[int]:
-    return [count(number) for number in numbers]
+def _counts(numbers: Sequence[SupportsIndex], what: str) -> list[int]:
+    return [count(number, what) for number in numbers]
 
 
-def count(number: SupportsIndex) -> int:
-    """An integer of 64 bits."""
+def count(number: SupportsIndex, what: str) -> int:
+    """An integer of 64 bits; `what` it is stands in an error."""
     value = operator.index(number)
     if not 0 <= value < 2**64:
-        raise ValueError(f"expected an integer from 0 to 2^64 - 1, not {value}")
+        raise ValueError(f"{what} is an integer from 0 to 2^64 - 1, not {value}")
     return value
 
 

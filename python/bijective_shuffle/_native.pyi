@@ -27,6 +27,7 @@ __all__ = [
     "node_blocks",
     "permuted",
     "reorder",
+    "reorder_copies",
     "restore",
     "shuffle_files",
     "split_ids",
@@ -295,6 +296,9 @@ def node_blocks(
 ) -> NDArray[np.uint64]: ...
 def permuted(matrix: NDArray[Any], seed: SupportsIndex | bytes, undo: bool) -> bool: ...
 def reorder(permutation: Permutation, arrays: list[NDArray[Any]], undo: bool) -> None: ...
+def reorder_copies(
+    permutation: Permutation, sources: list[NDArray[Any]], outs: list[NDArray[Any]]
+) -> None: ...
 def restore(
     n: int, seed: int | bytes, epoch: int, is_inverse: bool, kind: tuple[int, int, int]
 ) -> Permutation: ...

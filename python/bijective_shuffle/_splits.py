@@ -45,7 +45,7 @@ class Splits:
                 f"the shares {given} are {sum(self._shares)} parts without a common divisor, and at "
                 "most 2^20 can be shared out exactly: round them, or give whole numbers, as in [8, 2]"
             )
-        self._seed, self._epoch = seed, count(epoch)
+        self._seed, self._epoch = seed, count(epoch, "epoch")
         # Checks the arguments.
         _native.split_parts(self._shares, seed, self._epoch, 0, 0)
 
@@ -56,7 +56,7 @@ class Splits:
         given = [values for values in (labels, groups, ids) if values is not None]
         if len(given) > 1 or n is None and not given:
             raise TypeError("give the number of items, and at most one of labels, groups and ids")
-        size = len(given[0]) if n is None else count(n)
+        size = len(given[0]) if n is None else count(n, "n")
         if given and size != len(given[0]):
             raise ValueError(f"{size} items have {len(given[0])} labels, groups or ids")
         if ids is not None:
@@ -110,7 +110,7 @@ class Folds:
 
     def __init__(self, n_splits: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
                  by: str | None = None) -> None:
-        self.n_splits, self.seed, self.epoch, self.by = count(n_splits), seed, count(epoch), by
+        self.n_splits, self.seed, self.epoch, self.by = count(n_splits, "n_splits"), seed, count(epoch, "epoch"), by
         if self.n_splits < 2:
             raise ValueError(f"a cross-validation has 2 folds or more, not {self.n_splits}")
         if by not in (None, "labels", "groups"):

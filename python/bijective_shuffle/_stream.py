@@ -46,13 +46,13 @@ class StreamShuffle:
 
     def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]], size: SupportsIndex,
                  seed: Seed, epoch: SupportsIndex = 0) -> None:
-        self._source, self._size, self._seed = source, count(size), seed
+        self._source, self._size, self._seed = source, count(size, "size"), seed
         # Checks the arguments.
         _native.stream_slots(self._size, seed, 0, 0, 0)
         self._is_used = False
         # Where the next iteration begins: an epoch, a number of steps, and how many items were
         # taken of the input, if that is known.
-        self._next: tuple[int, int, int | None] = (count(epoch), 0, 0)
+        self._next: tuple[int, int, int | None] = (count(epoch, "epoch"), 0, 0)
         self._last: _Steps | None = None
 
     @property
@@ -68,7 +68,7 @@ class StreamShuffle:
     def set_epoch(self, epoch: SupportsIndex) -> None:
         """Chooses the epoch of the iterations that begin from now on. That of a state which was
         loaded keeps the state's place."""
-        epoch = count(epoch)
+        epoch = count(epoch, "epoch")
         if epoch != self._next[0]:
             self._next = (epoch, 0, 0)
         self._last = None
@@ -78,7 +78,7 @@ class StreamShuffle:
         fewer, at its end. Save a state when it has begun: before that nothing knows whether the input
         is so long."""
         # Before the first item, the state is that of a stream which has not begun.
-        emitted = count(emitted)
+        emitted = count(emitted, "emitted")
         self._next, self._last = (self.epoch, emitted, None if emitted else 0), None
 
     def state_dict(self) -> dict[str, str]:

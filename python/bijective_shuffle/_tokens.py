@@ -34,8 +34,8 @@ class Packed(Source):
 
     def __init__(self, lengths: Any, length: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
                  overlap: SupportsIndex = 0) -> None:
-        self._lengths, self._seed, self._epoch = _lengths(lengths), seed, count(epoch)
-        self._length, self._overlap = count(length), count(overlap)
+        self._lengths, self._seed, self._epoch = _lengths(lengths), seed, count(epoch, "epoch")
+        self._length, self._overlap = count(length, "length"), count(overlap, "overlap")
         self._inner = _native.Documents(self._lengths, self._length, self._overlap, seed)
         self._n = self._inner.n
 
@@ -97,8 +97,8 @@ class Lengths(Source):
 
     def __init__(self, lengths: Any, max_tokens: SupportsIndex, seed: Seed,
                  epoch: SupportsIndex = 0, *, window: SupportsIndex = 8192) -> None:
-        self._lengths, self._seed, self._epoch = _lengths(lengths), seed, count(epoch)
-        self._max_tokens, self._window = count(max_tokens), count(window)
+        self._lengths, self._seed, self._epoch = _lengths(lengths), seed, count(epoch, "epoch")
+        self._max_tokens, self._window = count(max_tokens, "max_tokens"), count(window, "window")
         self._inner = _native.ByLength(self._lengths, self._max_tokens, self._window, seed)
 
     @property

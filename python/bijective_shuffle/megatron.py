@@ -35,7 +35,7 @@ class PackedDataset(Dataset[dict[str, torch.Tensor]]):
         if self._documents is not None:
             lengths = lengths[self._documents]
         self._data, self.packed = data, Packed(lengths, length, seed, overlap=1)
-        self._samples = len(self.packed) if samples is None else count(samples)
+        self._samples = len(self.packed) if samples is None else count(samples, "samples")
 
     def __len__(self) -> int:
         return self._samples

@@ -39,6 +39,7 @@ Loaders that Accelerate has prepared deal out the items of all ranks; leave out 
 
 from __future__ import annotations
 
+import inspect
 import numbers
 import operator
 from collections.abc import Iterator, Sized
@@ -276,6 +277,9 @@ class ShuffleBatchSampler(_Shuffles, TorchSampler[list[int]]):
         self.batch_size, self._tail = batch_size, tail
         self.drop_last = tail == "drop"
         self._begin_order(data, seed, rank, world, shuffle, blocks)
+
+    # That of `__new__`, which takes what Lightning gives, would hide it.
+    __signature__ = inspect.Signature(list(inspect.signature(__init__).parameters.values())[1:])
 
     @property
     def sampler(self) -> ShuffleBatchSampler:

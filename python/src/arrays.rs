@@ -5,10 +5,10 @@
 //! while the GIL is held: no other thread sees an array in which one of them is there twice, and
 //! nobody counts references, since afterwards each is there once as before.
 
-use bijective_shuffle::{Permutations, Rows};
+use bijective_shuffle::{Permutations, Rows, Workspace};
 use numpy::{
-    BorrowError, Element, IxDyn, PyArray, PyArrayDescrMethods, PyArrayMethods, PyReadwriteArray,
-    PyUntypedArray, PyUntypedArrayMethods,
+    BorrowError, Element, IxDyn, PyArray, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray,
+    PyReadwriteArray, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
@@ -115,6 +115,20 @@ impl Memory {
         unsafe { core::slice::from_raw_parts_mut(self.start.cast(), count) }
     }
 
+    /// The same to read.
+    ///
+    /// # Safety
+    ///
+    /// As of [`items`](Self::items), where others may read as well.
+    unsafe fn shared_items<'a, T>(self) -> &'a [T] {
+        if self.bytes == 0 {
+            return &[];
+        }
+        let count = self.bytes / size_of::<T>();
+        // SAFETY: as in `items`.
+        unsafe { core::slice::from_raw_parts(self.start.cast(), count) }
+    }
+
     fn is_aligned<T>(self) -> bool {
         (self.start as usize).is_multiple_of(align_of::<T>())
     }
@@ -166,6 +180,85 @@ pub(crate) fn reorder<'py>(
     let moved = if has_objects { attached(work)? } else { detached(py, work)? };
     drop(borrowed);
     moved.map_err(exception)
+}
+
+/// Copies the rows of arrays, in the order of a permutation of their length, to other arrays of the
+/// same sizes. Rows have the size of an integer, of up to 16 bytes, and hold no objects.
+///
+/// Nothing but the copy is written: that of a large array takes half the time of copying it as it
+/// is and moving the copy.
+#[pyfunction]
+pub(crate) fn reorder_copies<'py>(
+    py: Python<'py>,
+    permutation: &Bound<'py, Permutation>,
+    sources: Vec<Bound<'py, PyUntypedArray>>,
+    outs: Vec<Bound<'py, PyUntypedArray>>,
+) -> PyResult<()> {
+    let order = &permutation.get().order;
+    let written = outs.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
+    // Where a source and an output share memory, this fails.
+    let read = sources.iter().map(Source::new).collect::<PyResult<Vec<_>>>()?;
+    let mut pairs = Vec::new();
+    for (source, out) in read.iter().zip(&written) {
+        let (from, to) = (source.memory, out.memory());
+        let is_item = with_item!(from, to.width, Item => to.is_aligned::<Item>(), else false);
+        if out.rows as u64 != order.len() || (from.bytes, from.width) != (to.bytes, to.width) {
+            let (rows, len) = (out.rows, order.len());
+            return Err(ArrayError::new_err(format!(
+                "a copy of {rows} rows was given for {len}: lengths and sizes must be equal"
+            )));
+        }
+        if to.bytes > 0 && (!is_item || out.has_objects) {
+            return Err(PyTypeError::new_err("rows that are copied are aligned plain numbers"));
+        }
+        pairs.push((from, to));
+    }
+    if read.len() != written.len() {
+        return Err(ArrayError::new_err("there is not one copy for each array"));
+    }
+    let work = move || {
+        let mut workspace = Workspace::new();
+        pairs.into_iter().filter(|(_, to)| to.bytes > 0).try_for_each(|(from, to)| {
+            with_item!(to, to.width, Item => {
+                // SAFETY: `read` keeps the array where it is, nobody else knows that it is read,
+                // the alignment was checked, and any bytes are an item.
+                let source = unsafe { from.shared_items::<Item>() };
+                // SAFETY: as above, of `written`, which shares memory with no other array.
+                let out = unsafe { to.items::<Item>() };
+                order.reorder_into(&mut workspace, source, out)
+            }, else Ok(()))
+        })
+    };
+    let copied = detached(py, work)?;
+    drop((read, written));
+    copied.map_err(exception)
+}
+
+/// An array that is read, for as long as this is kept.
+struct Source<'py> {
+    memory: Memory,
+    /// Keeps other calls of this package, and other extensions in Rust, from writing to the array.
+    _borrowed: PyReadonlyArray<'py, u8, IxDyn>,
+    /// Keeps everybody from freeing or moving the memory.
+    _pin: Pin,
+}
+
+impl<'py> Source<'py> {
+    /// Borrows an array in C order with at least one axis.
+    fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+        // Before the array is looked at: a buffer may be exported by code of Python.
+        let pin = Pin::new(array)?;
+        if array.ndim() == 0 || !array.is_c_contiguous() {
+            return Err(ArrayError::new_err("an array that is copied is in C order"));
+        }
+        let bytes = as_bytes(array);
+        let borrowed = bytes
+            .try_readonly()
+            .map_err(|_| ArrayError::new_err("the array is being used by another thread"))?;
+        let width = array.shape()[1..].iter().product::<usize>() * array.dtype().itemsize();
+        let memory = Memory { start: bytes.data(), bytes: array.shape()[0] * width, width };
+        Ok(Self { memory, _borrowed: borrowed, _pin: pin })
+    }
 }
 
 /// Checks that no two arrays, which are in C order, share memory.

@@ -26,6 +26,7 @@ mod permutation;
 mod pin;
 mod places;
 mod sampler;
+mod shared;
 mod streams;
 mod threads;
 mod tokens;
@@ -39,7 +40,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
-    use super::arrays::{permuted, reorder, write_permutations};
+    use super::arrays::{permuted, reorder, reorder_copies, write_permutations};
     #[pymodule_export]
     use super::blocks::BlockShuffle;
     #[pymodule_export]

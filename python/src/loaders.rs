@@ -1,7 +1,7 @@
 //! [`Weights`] and [`Sets`]: what the classes `Weighted` and `Mixture` of the package stand on, and
 //! [`weighted_sample`].
 
-use bijective_shuffle_loaders::{Error, Mixture, Source, Weighted, integer_weights};
+use bijective_shuffle_loaders::{Error, ItemWeights, Mixture, Source, Weighted, integer_weights};
 use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -9,18 +9,28 @@ use pyo3::prelude::*;
 use crate::errors::exception;
 use crate::evaluate::FEW;
 use crate::key::{Key, unsigned};
+use crate::shared::Shared;
 use crate::threads::detached;
 
-/// Reads weights: an array of uint64, or of float64, which become whole numbers.
-fn weights_of(py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
-    if let Ok(array) = weights.extract::<PyReadonlyArray1<'_, u64>>() {
-        return numbers_of(&array);
+/// Weights in an array of NumPy: integers of 32 or 64 bits are read where they are, and float64
+/// becomes whole numbers.
+fn weights_of(py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<Box<dyn ItemWeights + Send>> {
+    macro_rules! integers {
+        ($($number:ty)+) => {$(
+            if let Ok(array) = weights.cast::<PyArray1<$number>>() {
+                return Ok(Box::new(Shared::new(array, "weights")?));
+            }
+        )+};
     }
-    if let Ok(array) = weights.extract::<PyReadonlyArray1<'_, f64>>() {
-        let floats = numbers_of(&array)?;
-        return detached(py, move || integer_weights(&floats))?.map_err(exception);
+    integers!(u64 i64 u32 i32);
+    if let Ok(array) = weights.cast::<PyArray1<f64>>() {
+        let floats = Shared::new(array, "weights")?;
+        let whole = || floats.copied::<1>().and_then(|own| integer_weights(own.as_flattened()));
+        return Ok(Box::new(detached(py, whole)?.map_err(exception)?));
     }
-    Err(PyTypeError::new_err("weights are an array of uint64 or float64 with one axis"))
+    Err(PyTypeError::new_err(
+        "weights are an array of int32, uint32, int64, uint64 or float64 with one axis",
+    ))
 }
 
 /// The numbers of an array, with any strides.
@@ -44,23 +54,24 @@ impl Weights {
     fn new(py: Python<'_>, weights: &Bound<'_, PyAny>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
         let seed = Key::new(seed, 0)?.seed();
         let weights = weights_of(py, weights)?;
-        let inner = detached(py, move || Weighted::new(&weights, seed))?.map_err(exception)?;
+        let inner = detached(py, || Weighted::new(&*weights, seed))?.map_err(exception)?;
         Ok(Self { inner })
     }
 
     /// The draws of a table that `table` gave. The table is copied.
     #[staticmethod]
-    fn from_table(table: PyReadonlyArray1<'_, u64>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn from_table(
+        py: Python<'_>,
+        table: &Bound<'_, PyArray1<u64>>,
+        seed: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
         let seed = Key::new(seed, 0)?.seed();
-        let (pairs, rest) = {
-            let numbers = numbers_of(&table)?;
-            let (pairs, rest) = numbers.as_chunks::<2>();
-            (pairs.to_vec(), rest.len())
-        };
-        if rest > 0 {
+        let table = Shared::new(table, "the numbers of a table")?;
+        if table.count() % 2 > 0 {
             return Err(exception(Error::NotATable));
         }
-        Ok(Self { inner: Weighted::from_table(pairs, seed).map_err(exception)? })
+        let copy = || table.copied().and_then(|pairs| Weighted::from_table(pairs, seed));
+        Ok(Self { inner: detached(py, copy)?.map_err(exception)? })
     }
 
     /// The table, one entry after another.
@@ -200,8 +211,7 @@ pub(crate) fn weighted_sample<'py>(
     let weights = weights_of(py, weights)?;
     // No slice has more items than a `usize` counts; then more are asked for than there are.
     let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let items =
-        detached(py, move || bijective_shuffle_loaders::weighted_sample(&weights, count, seed))?
-            .map_err(exception)?;
+    let sample = || bijective_shuffle_loaders::weighted_sample(&*weights, count, seed);
+    let items = detached(py, sample)?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, items))
 }

@@ -2,7 +2,9 @@
 
 use bijective_shuffle::bijection::{BlockShuffle, Standard};
 use bijective_shuffle::iter::IntoIter;
-use bijective_shuffle::{Backend, Bijection, Error, Permutation, Rows, SurvivorIndex, Walk, Word};
+use bijective_shuffle::{
+    Backend, Bijection, Error, Permutation, Rows, SurvivorIndex, Walk, Word, Workspace,
+};
 
 use crate::key::Key;
 use crate::places::Run;
@@ -214,6 +216,19 @@ impl Order {
         each_kind!(self, p => match way {
             Way::Apply => p.apply_in_place(items),
             Way::Undo => p.unapply_in_place(items),
+        })
+    }
+
+    /// Copies the items of a slice in their new order to another of the same length.
+    pub(crate) fn reorder_into<T: Copy + Send + Sync>(
+        &self,
+        workspace: &mut Workspace,
+        source: &[T],
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        each_kind!(self, p => match p.is_inverted() {
+            false => workspace.shuffle_into(p.bijection(), source, out),
+            true => workspace.unshuffle_into(p.bijection(), source, out),
         })
     }
 

@@ -2,61 +2,20 @@
 
 use std::sync::Arc;
 
-use bijective_shuffle_loaders::{ItemLengths, Lengths, Packed, Source};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use bijective_shuffle_loaders::{Lengths, Packed, Source};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors::exception;
 use crate::key::{Key, unsigned};
-use crate::pin::Pin;
+use crate::shared::Shared;
 use crate::threads::detached;
-
-/// Lengths in an array of NumPy, perhaps a file that is mapped into memory, which are not copied.
-struct Shared {
-    first: *const u32,
-    count: usize,
-    _pin: Pin,
-}
-
-// SAFETY: the memory is only read, and the pin, which is references to Python objects, may be sent
-// and shared.
-unsafe impl Send for Shared {}
-// SAFETY: `length` alone looks at the memory, with an argument for reads from any thread; nothing
-// looks at the pin before it is dropped.
-unsafe impl Sync for Shared {}
-
-impl Shared {
-    fn new(array: &Bound<'_, PyArray1<u32>>) -> PyResult<Self> {
-        // Before the address is read: a buffer may be exported by code of Python.
-        let pin = Pin::new(array.as_untyped())?;
-        if !array.is_contiguous() || !array.data().is_aligned() {
-            return Err(PyTypeError::new_err("lengths are a contiguous and aligned array"));
-        }
-        Ok(Self { first: array.data(), count: array.len(), _pin: pin })
-    }
-}
-
-impl ItemLengths for Shared {
-    fn count(&self) -> u64 {
-        self.count as u64
-    }
-
-    fn length(&self, item: u64) -> u64 {
-        assert!(item < self.count as u64, "there is no item {item}");
-        // SAFETY: the item is within the array, by the check above.
-        let length = unsafe { self.first.add(item as usize) };
-        // SAFETY: the pin keeps the memory where it is. Python code may write to it meanwhile. A
-        // volatile read then gives some number of 32 bits, each of which is a length; the classes
-        // in Rust allow for lengths that change.
-        u64::from(unsafe { length.read_volatile() })
-    }
-}
 
 /// Documents that are packed into sequences, of all epochs.
 #[pyclass(module = "bijective_shuffle", frozen)]
 pub(crate) struct Documents {
-    inner: Packed<Arc<Shared>>,
+    inner: Packed<Arc<Shared<u32>>>,
 }
 
 #[pymethods]
@@ -69,7 +28,7 @@ impl Documents {
         #[pyo3(from_py_with = unsigned)] overlap: u64,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths)?);
+        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths, "lengths")?);
         let made = detached(py, move || Packed::new(Arc::new(lengths), length, overlap, seed))?;
         Ok(Self { inner: made.map_err(exception)? })
     }
@@ -124,7 +83,7 @@ impl Documents {
 /// Batches of items of similar lengths, of all epochs.
 #[pyclass(module = "bijective_shuffle", frozen)]
 pub(crate) struct ByLength {
-    inner: Lengths<Arc<Shared>>,
+    inner: Lengths<Arc<Shared<u32>>>,
 }
 
 #[pymethods]
@@ -137,7 +96,7 @@ impl ByLength {
         #[pyo3(from_py_with = unsigned)] window: u64,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths)?);
+        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths, "lengths")?);
         // A window that no `usize` counts is too large as well.
         let window = usize::try_from(window).unwrap_or(usize::MAX);
         let made = detached(py, move || Lengths::new(Arc::new(lengths), max_tokens, window, seed))?;

@@ -406,3 +406,35 @@ def test_batches():
         bs.permutations(5, 5, 1, dtype="int8")
     with pytest.raises(MemoryError):
         bs.Permutation.walk(2**60, 1).to_numpy()
+
+
+def test_copies_in_an_order_are_checked():
+    order = bs.Permutation(1000, 42)
+    rows = order.to_numpy()
+    for dtype in ("u1", "i2", "f4", "f8", "c16"):
+        source = np.arange(1000).astype(dtype)
+        source.flags.writeable = False
+        out = np.zeros(1000, dtype)
+        bs._native.reorder_copies(order, [source, source], [out, np.zeros(1000, dtype)])
+        assert np.array_equal(out, source[rows])
+        bs._native.reorder_copies(order.inverse(), [out.copy()], [out])
+        assert np.array_equal(out, source)
+    whole = np.arange(1000)
+    moved = np.frombuffer(b"x" + whole.tobytes(), np.int64, offset=1)
+    wrong = [
+        ([whole], []), ([whole], [whole]), ([whole], [np.zeros(999, np.int64)]), ([whole[:999]], [np.zeros(1000)]),
+        ([whole], [np.zeros(1000, np.int32)]), ([whole[::2]], [np.zeros(500)]), ([moved], [np.zeros(1000, np.int64)]),
+        ([whole.astype(object)], [np.zeros(1000, object)]), ([whole], [np.zeros(2000, np.int64)[::2]]),
+        ([whole, whole], [whole.copy(), np.broadcast_to(whole, (1000,))]),
+        ([np.zeros(1000, "S3")], [np.zeros(1000, "S3")]), ([np.array(3)], [np.array(3)]),
+        ([np.zeros((1000, 3))], [np.zeros((1000, 3))]),
+    ]
+    for sources, outs in wrong:
+        before = [out.copy() for out in outs]
+        with pytest.raises((bs.ArrayError, TypeError)):
+            bs._native.reorder_copies(order, sources, outs)
+        assert all(np.array_equal(out, old) for out, old in zip(outs, before))
+    bs._native.reorder_copies(bs.Permutation(0, 1), [np.zeros(0)], [np.zeros(0)])
+    one = np.zeros(1000, np.int64)
+    with pytest.raises(bs.ArrayError):
+        bs._native.reorder_copies(order, [whole, whole], [one, one])

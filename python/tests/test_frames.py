@@ -27,6 +27,12 @@ COLUMNS = {
 }
 
 
+@pytest.fixture(autouse=True, params=["as few rows", "as many rows"])
+def as_many(request, monkeypatch):
+    """Each test goes both ways."""
+    monkeypatch.setattr(frames, "_LEAST", {"as few rows": 2**20, "as many rows": 1}[request.param])
+
+
 def check(make, numbers, schema):
     """`make` makes a frame, `numbers` gives its column of that name, and `schema` its types."""
     frame = make()
@@ -93,6 +99,36 @@ def test_pandas():
     assert frames.shuffled(frame[[]], 42).shape == (N, 0)
 
 
+def test_many_columns_of_pandas():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    n = 50_000
+    kinds = ["i1", "u2", "i4", "i8", "f2", "f4", "f8", "c8", "c16", "?", "M8[s]", "m8[ns]"]
+    frame = pd.DataFrame({kind: (np.arange(n) % 100).astype(kind) for kind in kinds})
+    frame["text"] = pd.Series([f"row {k}" for k in range(n)], dtype=object)
+    frame["str"] = frame["text"].astype("str")
+    frame["category"] = pd.Categorical(np.arange(n) % 3)
+    frame["zoned"] = pd.date_range("2000", periods=n, freq="s", tz="Europe/Oslo")
+    frame.insert(3, "maybe", pd.array([None, 1] * (n // 2), dtype="Int64"))
+    frame.attrs["made"] = "here"
+    rows = bs.Permutation(n, 42, 1).to_numpy()
+    # One block, of which a column has gaps; one of which none has; and an index with names that come twice.
+    matrix = pd.DataFrame(np.arange(3 * n).reshape(n, 3), columns=["a", "a", "b"],
+                          index=pd.Index(np.arange(n) // 2, name="half"))
+    for given in (frame, frame[["i8"]], frame[["text", "i8"]], frame[["str"]], matrix, matrix.T.copy().T,
+                  frame.set_index("i4"), frame.set_index(["text", "i8"]), frame[::2].iloc[::-1]):
+        before, order = given.copy(), bs.Permutation(len(given), 42, 1).to_numpy()
+        shuffled = frames.shuffled(given, 42, 1)
+        pd.testing.assert_frame_equal(shuffled, given.iloc[order], check_flags=True)
+        assert type(shuffled.index) is type(given.iloc[order].index) and shuffled.attrs == given.attrs
+        # What is written to it changes nothing else.
+        shuffled.iloc[:, 0] = shuffled.iloc[::-1, 0].to_numpy()
+        shuffled.iloc[:, -1] = shuffled.iloc[::-1, -1].to_numpy()
+        pd.testing.assert_frame_equal(given, before)
+    assert frames.shuffled(frame, 42, 1)["i8"].tolist() == (rows % 100).tolist()
+    flagged = matrix[["b"]].set_flags(allows_duplicate_labels=True)
+    assert frames.shuffled(flagged, 1).flags == flagged.flags
+
+
 def test_polars():
     pl = pytest.importorskip("polars", reason="Polars is not installed")
 
@@ -118,6 +154,13 @@ def test_polars():
         before, rows = some.clone(), bs.Permutation(len(some), 42, 1).to_numpy()
         shuffled = frames.shuffled(some, 42, 1)
         assert shuffled.equals(some[rows]) and shuffled.schema == some.schema and some.equals(before)
+    start = datetime.datetime(2000, 1, 1)
+    times = pl.DataFrame({"moment": [start + datetime.timedelta(hours=k) for k in range(N)]}).with_columns(
+        zoned=pl.col("moment").dt.replace_time_zone("Europe/Oslo", ambiguous="earliest", non_existent="null"),
+        fine=pl.col("moment").dt.cast_time_unit("ns"), day=pl.col("moment").dt.date(),
+        time=pl.col("moment").dt.time(), span=pl.col("moment") - start)
+    shuffled = frames.shuffled(times, 42, 1)
+    assert shuffled.equals(times[ORDER]) and shuffled.schema == times.schema
     moved = frames.shuffled(numbers["Int16"], 42, 1)
     assert moved.name == "Int16" and moved.equals(numbers["Int16"][ORDER])
     with pytest.raises(TypeError, match="collect it first"):

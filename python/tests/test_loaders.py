@@ -1,11 +1,13 @@
 """Draws by weights, and mixtures of sets: the values that Rust gives, dealt out to any ranks."""
 
 import collections
+import itertools
 import json
 import pathlib
 import pickle
 import subprocess
 import sys
+import threading
 
 import bijective_shuffle as bs
 import numpy as np
@@ -75,6 +77,64 @@ def test_numbers_that_are_not_aligned(dtype):
         with pytest.raises(TypeError, match="aligned"):
             call()
     assert draws.items(0, 8, np.arange(8, dtype=np.uint64)[::-2]).tolist() == draws[::-2].tolist()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u2", "?"])
+def test_weights_of_all_integers(dtype):
+    whole = np.arange(20_000) % (2 if dtype == "?" else 100)
+    weights = whole.astype(dtype)
+    expected = bs.Weighted(whole.astype(np.uint64), 1)
+    strided = np.repeat(weights, 2)[::2]
+    for given in (weights, strided, weights[::-1][::-1], weights.tolist()):
+        assert np.array_equal(bs.Weighted(given, 1).table(), expected.table())
+        assert bs.weighted_sample(given, 5, 1).tolist() == bs.weighted_sample(whole, 5, 1).tolist()
+    if np.issubdtype(weights.dtype, np.signedinteger):
+        weights[[12_345, 12_346]] = -1, -128
+        for call in (lambda: bs.Weighted(weights, 1), lambda: bs.weighted_sample(weights, 5, 1)):
+            with pytest.raises(ValueError, match="weight 12345 is negative"):
+                call()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of the memory is in /proc")
+def test_integer_weights_are_not_copied():
+    code = """
+import numpy as np, bijective_shuffle as bs
+def peak():
+    (line,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
+weights = np.arange(1, 10**7)
+bs.Weighted(weights[:10**5], 1)
+before = peak()
+draws = bs.Weighted(weights, 1)
+print((peak() - before) / len(weights))
+"""
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    # The table has 16 bytes an item.
+    assert 15 < float(run.stdout) < 20
+
+
+def test_weights_that_change_meanwhile():
+    weights, done = np.ones(300_000, np.int64), threading.Event()
+
+    def change():
+        for number in itertools.cycle([1, 1000, 0, -1, 7]):
+            weights[::3] = number
+            if done.is_set():
+                break
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    try:
+        for _ in range(30):
+            try:
+                items = bs.Weighted(weights, 1, n=1000)[:]
+            except ValueError as error:
+                assert "not what it was" in str(error) or "is negative" in str(error)
+            else:
+                assert items.max() < len(weights)
+    finally:
+        done.set()
+        changing.join()
 
 
 def test_floating_point_weights_become_the_same_integers():
@@ -228,6 +288,25 @@ def test_what_is_wrong_is_said():
     state = bs.Weighted([1, 2], 1).batches().state()
     with pytest.raises(bs.ForeignStateError):
         bs.Weighted([1, 3], 1).batches().resume(state)
+
+
+def test_a_number_that_is_wrong_has_a_name():
+    wrong = {
+        "epoch": [lambda: bs.Weighted([1], 1, -1), lambda: bs.Mixture([1], [1], 1, -1), lambda: bs.Packed([1], 1, 1, -1),
+                  lambda: bs.Lengths([1], 1, 1, -1), lambda: bs.StreamShuffle([], 1, 1, -1), lambda: bs.Splits([1], 1, -1),
+                  lambda: bs.Folds(2, 1, epoch=2**64)],
+        "a seed": [lambda: bs.Weighted([1], -1), lambda: bs.Mixture([1], [1], -1), lambda: bs.Packed([1], 1, -1)],
+        "a length": [lambda: bs.Mixture([-1], [1], 1), lambda: bs.Mixture([1], [1], 1).changed(1, [1, 1], [-1])],
+        "a weight": [lambda: bs.Mixture([1], [-1], 1)],
+        "start": [lambda: bs.Mixture([1], [1], 1).changed(-1, [1])],
+        "window": [lambda: bs.Lengths([1], 1, 1, window=-1)], "max_tokens": [lambda: bs.Lengths([1], -1, 1)],
+        "overlap": [lambda: bs.Packed([1], 1, 1, overlap=-1)], "size": [lambda: bs.StreamShuffle([], -1, 1)],
+        "n": [lambda: bs.Splits([1], 1).indexes(-1)], "blocks": [lambda: bs.NodeBlocks(-1, 0.5, 1)],
+    }
+    for name, calls in wrong.items():
+        for call in calls:
+            with pytest.raises(ValueError, match=f"^{name} is an integer from 0 "):
+                call()
 
 
 def test_a_mixture_takes_decimal_weights():

@@ -1,5 +1,6 @@
 """The samplers in the loaders of PyTorch and torchdata."""
 
+import inspect
 import itertools
 import json
 
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-from bijective_shuffle.torch import BlockDataset, ShuffleBatchSampler, ShuffleSampler  # noqa: E402
+from bijective_shuffle.torch import (  # noqa: E402
+    BlockDataset, NodeDataset, ShuffleBatchSampler, ShuffleSampler, SourceBatchSampler, StreamDataset,
+)
 from torch.utils.data import DataLoader, Dataset  # noqa: E402
 from torch.utils.data.distributed import DistributedSampler  # noqa: E402
 
@@ -322,3 +325,9 @@ def test_ranks_are_those_of_the_process_group(monkeypatch):
         monkeypatch.setattr(torch.distributed, name, lambda value=value: value, raising=False)
     assert list(ShuffleSampler(100, seed=1)) == list(ShuffleSampler(100, seed=1, rank=2, world=5))
     assert list(ShuffleSampler(100, seed=1)) != list(ShuffleSampler(100, seed=1, rank=0, world=1))
+
+
+def test_signatures_are_those_of_the_arguments():
+    for kind in (ShuffleSampler, ShuffleBatchSampler, SourceBatchSampler, StreamDataset, NodeDataset):
+        names = list(inspect.signature(kind).parameters)
+        assert names == list(inspect.signature(kind.__init__).parameters)[1:] and len(names) > 2

@@ -15,6 +15,8 @@ pub enum Error {
         /// Its place among the weights.
         index: u64,
     },
+    /// A weight is not what it was when it was first read.
+    WeightsChanged,
     /// More items are to be drawn without replacement than have a weight above 0.
     SampleTooLarge {
         /// The number of items asked for.
@@ -124,6 +126,10 @@ impl fmt::Display for Error {
             Self::NotAWeight { index } => write!(
                 f,
                 "weight {index} is negative, infinite or NaN: weights are finite numbers from 0 on"
+            ),
+            Self::WeightsChanged => f.write_str(
+                "a weight is not what it was when it was first read: let the weights stay as they \
+                 are until the table is built",
             ),
             Self::SampleTooLarge { count, available } => write!(
                 f,

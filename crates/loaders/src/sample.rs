@@ -1,11 +1,13 @@
 //! [`weighted_sample`]: draws without replacement.
 
+use core::ops::Range;
+
 use bijective_shuffle::rayon;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
 
-use crate::Error;
+use crate::{Error, ItemWeights};
 
 /// The number of draws without replacement, among what this package draws.
 const NUMBER: u32 = 1;
@@ -14,7 +16,7 @@ const NUMBER: u32 = 1;
 const CHUNK: usize = 1 << 12;
 
 /// How many items are worth a thread.
-const LEAST: usize = 1 << 15;
+const LEAST: u64 = 1 << 15;
 
 /// Draws `count` items without replacement, by weights: each next one with a probability in
 /// proportion to its weight among those that are left. They are in the order in which they are
@@ -32,8 +34,8 @@ const LEAST: usize = 1 << 15;
 ///
 /// # Errors
 ///
-/// [`Error::SampleTooLarge`] if fewer items have a weight above 0; [`Error::Shuffle`] if there is
-/// too little memory.
+/// [`Error::SampleTooLarge`] if fewer items have a weight above 0; that of [`ItemWeights::read`];
+/// [`Error::Shuffle`] if there is too little memory.
 ///
 /// # Examples
 ///
@@ -47,27 +49,26 @@ const LEAST: usize = 1 << 15;
 /// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 pub fn weighted_sample(
-    weights: &[u64],
+    weights: impl ItemWeights,
     count: usize,
     seed: impl Into<Seed>,
 ) -> Result<Vec<u64>, Error> {
     let child = seed.into().child(KeyDomain::Loader(NUMBER));
-    let threads = rayon::current_num_threads().min(weights.len().div_ceil(LEAST)).max(1);
-    let size = weights.len().div_ceil(threads).max(1);
-    let mut parts: Vec<_> = weights
-        .chunks(size)
-        .zip((0..).step_by(size))
-        .map(|(weights, first)| (weights, first, Ok(Smallest::of(count))))
-        .collect();
-    parallel::each_mut(&mut parts, |_, (weights, first, smallest)| {
+    let len = weights.count();
+    let threads = (rayon::current_num_threads() as u64).min(len.div_ceil(LEAST)).max(1);
+    let size = len.div_ceil(threads).max(1);
+    let mut parts: Vec<_> = (0..threads).map(|_| Ok(Smallest::of(count))).collect();
+    parallel::each_mut(&mut parts, |part, smallest| {
+        let first = part as u64 * size;
+        let items = first.min(len)..len.min(first + size);
         if let Ok(kept) = smallest
-            && let Err(error) = kept.take(weights, *first, child)
+            && let Err(error) = kept.take(&weights, items, child)
         {
             *smallest = Err(error);
         }
     });
     let (mut all, mut available) = (Smallest::of(count), 0);
-    for (_, _, part) in parts {
+    for part in parts {
         let part = part?;
         available += part.seen;
         for key in part.keys {
@@ -106,17 +107,24 @@ impl Smallest {
         Self { count, keys: Vec::new(), bound: None, seen: 0 }
     }
 
-    /// Takes the keys of some items, from a number on.
-    fn take(&mut self, weights: &[u64], first: usize, child: Seed) -> Result<(), Error> {
+    /// Takes the keys of some items.
+    fn take(
+        &mut self,
+        weights: &dyn ItemWeights,
+        items: Range<u64>,
+        child: Seed,
+    ) -> Result<(), Error> {
         let mut rng = Philox4x32Rng::new(child, 0);
         // A number takes two words.
-        rng.set_position(2 * first as u128);
-        let mut numbers = [0.0; CHUNK];
-        let mut item = first as u64;
-        for weights in weights.chunks(CHUNK) {
-            let numbers = &mut numbers[..weights.len()];
+        rng.set_position(2 * u128::from(items.start));
+        let (mut numbers, mut weights_read) = ([0.0; CHUNK], [0; CHUNK]);
+        let mut item = items.start;
+        while item < items.end {
+            let len = usize::try_from(items.end - item).map_or(CHUNK, |left| left.min(CHUNK));
+            let (numbers, own) = (&mut numbers[..len], &mut weights_read[..len]);
+            weights.read(item, own)?;
             rng.fill_exponential_f64(numbers);
-            for (&weight, &number) in weights.iter().zip(&*numbers) {
+            for (&weight, &number) in own.iter().zip(&*numbers) {
                 if weight > 0 {
                     self.seen += 1;
                     // From 2^-116 on, or 0: never subnormal.

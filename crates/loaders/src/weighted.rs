@@ -9,9 +9,9 @@ use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
 use bijective_shuffle_core::engine::base::stream::prefetch_lines;
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
-use crate::Error;
 use crate::batches::Source;
 use crate::table::{self, Entry};
+use crate::{Error, ItemWeights};
 
 /// The number of draws by weights, among what this package draws.
 const NUMBER: u32 = 0;
@@ -81,9 +81,10 @@ impl Weighted {
     /// # Errors
     ///
     /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeight`] if their sum does not
-    /// fit 64 bits; [`Error::Shuffle`] if there is too little memory.
-    pub fn new(weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
-        let table = table::build(weights)?;
+    /// fit 64 bits; that of [`ItemWeights::read`], or [`Error::WeightsChanged`] if weights are found
+    /// to have changed; [`Error::Shuffle`] if there is too little memory.
+    pub fn new(weights: impl ItemWeights, seed: impl Into<Seed>) -> Result<Self, Error> {
+        let table = table::build(&weights)?;
         Ok(Self::of(table, seed.into()))
     }
 }

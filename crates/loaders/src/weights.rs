@@ -1,8 +1,69 @@
-//! [`integer_weights`]: floating-point weights as whole numbers.
+//! [`ItemWeights`]: where weights are read from, and [`integer_weights`]: floating-point weights as
+//! whole numbers.
 
-use bijective_shuffle_core::engine::base::{check, parallel};
+use core::mem::MaybeUninit;
+
+use bijective_shuffle_core::engine::base::{check, memory, parallel};
 
 use crate::Error;
+
+/// The weights of items: a slice, a vector, an array, or memory that others may write to.
+///
+/// They are read more than once, a run of items at a time, and have to stay as they are meanwhile.
+/// If one changes, the draws are by some other weights, or [`Error::WeightsChanged`] says so.
+pub trait ItemWeights: Sync {
+    /// The number of items.
+    fn count(&self) -> u64;
+
+    /// Writes the weights of consecutive items, from `first` on, to `out`. All of them are below
+    /// [`count`](Self::count).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAWeight`] for the first of them that is none.
+    fn read(&self, first: u64, out: &mut [u64]) -> Result<(), Error>;
+}
+
+impl ItemWeights for [u64] {
+    fn count(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
+        out.copy_from_slice(&self[first as usize..][..out.len()]);
+        Ok(())
+    }
+}
+
+impl ItemWeights for Vec<u64> {
+    fn count(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
+        self[..].read(first, out)
+    }
+}
+
+impl<const N: usize> ItemWeights for [u64; N] {
+    fn count(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
+        self[..].read(first, out)
+    }
+}
+
+impl<T: ItemWeights + ?Sized> ItemWeights for &T {
+    fn count(&self) -> u64 {
+        (**self).count()
+    }
+
+    fn read(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
+        (**self).read(first, out)
+    }
+}
 
 /// The weights as whole numbers, by a rule that is exact: the same on every machine.
 ///
@@ -52,15 +113,22 @@ pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     // The number of bits before the point, less those that there shall be.
     let width = 64 - mantissa.leading_zeros() as i32;
     let shift = 63 - count_bits - (exponent + width);
-    let mut out = check::try_with_capacity(weights.len())?;
-    out.resize(weights.len(), 0);
-    parallel::each_chunk(&mut out, CHUNK, |chunk, out| {
+    let whole = |weight| {
+        let (mantissa, exponent) = parts(weight);
+        let rounded = shifted(mantissa, exponent + shift);
+        if mantissa == 0 { 0 } else { rounded.max(1) }
+    };
+    let len = weights.len();
+    let mut out = memory::try_in_huge_pages(len)?;
+    // Fresh pages take as long as what is written into them, so each thread asks for its own.
+    let places: &mut [MaybeUninit<u64>] = &mut out.spare_capacity_mut()[..len];
+    parallel::each_chunk(places, CHUNK, |chunk, out| {
         for (out, &weight) in out.iter_mut().zip(&weights[chunk * CHUNK..]) {
-            let (mantissa, exponent) = parts(weight);
-            let rounded = shifted(mantissa, exponent + shift);
-            *out = if mantissa == 0 { 0 } else { rounded.max(1) };
+            out.write(whole(weight));
         }
     });
+    // SAFETY: there was room for that many, and each chunk has written its own.
+    unsafe { out.set_len(len) };
     Ok(out)
 }
 

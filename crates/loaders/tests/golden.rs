@@ -58,7 +58,7 @@ fn whole_weights() {
 fn tables() {
     let vectors = vectors();
     for entry in entries(&vectors, "tables") {
-        let draws = Weighted::new(&weights(&vectors, entry), 0).unwrap();
+        let draws = Weighted::new(weights(&vectors, entry), 0).unwrap();
         let head: Vec<_> = entry["head"].as_array().unwrap().iter().map(numbers).collect();
         assert!(draws.table().iter().zip(&head).all(|(entry, head)| entry[..] == head[..]));
         let words = draws.table().iter().copied().flatten();
@@ -70,7 +70,7 @@ fn tables() {
 fn draws() {
     let vectors = vectors();
     for entry in entries(&vectors, "draws") {
-        let draws = Weighted::new(&weights(&vectors, entry), seed(entry)).unwrap();
+        let draws = Weighted::new(weights(&vectors, entry), seed(entry)).unwrap();
         let (mut positions, items) = (numbers(&entry["positions"]), numbers(&entry["items"]));
         assert!(positions.iter().zip(&items).all(|(&p, &item)| draws.get(p) == item));
         draws.replace(&mut positions);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bijective_shuffle::error::SamplerError;
 use bijective_shuffle::{Tail, rayon};
 use bijective_shuffle_loaders::{
-    Batches, Error, ItemLengths, Lengths, Mixture, Source, Weighted, integer_weights,
+    Batches, Error, ItemLengths, ItemWeights, Lengths, Mixture, Source, Weighted, integer_weights,
     weighted_sample,
 };
 use proptest::prelude::*;
@@ -15,6 +15,61 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 fn word(k: u64) -> u64 {
     let x = (k ^ 0x5DEE_CE66).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 11
+}
+
+/// Weights that are others each time after the first `steady` times that a run of them is read.
+struct Changing {
+    count: u64,
+    steady: u64,
+    reads: AtomicU64,
+    weight: fn(u64, u64) -> u64,
+}
+
+impl ItemWeights for Changing {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn read(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
+        let time = self.reads.fetch_add(1, Ordering::Relaxed).saturating_sub(self.steady);
+        assert!(first + out.len() as u64 <= self.count);
+        for (item, out) in (first..).zip(out) {
+            *out = (self.weight)(item, time);
+            if *out == u64::MAX {
+                return Err(Error::NotAWeight { index: item });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn weights_that_change_are_noticed_or_give_a_table() {
+    let shapes: [fn(u64, u64) -> u64; 5] = [
+        |item, time| word(item + time) % 1000,
+        |item, time| if time == 0 { 1 + word(item) % 3 } else { 0 },
+        |item, time| if time == 0 { word(item) % 3 } else { 1 << 40 },
+        |item, time| if item % 4096 == time % 2 { 1 << 40 } else { time % 3 },
+        |item, time| if time > 0 && item == 50_000 { u64::MAX } else { 1 },
+    ];
+    let count = 70_000_u64;
+    let (chunks, mut noticed) = (count.div_ceil(4096), 0);
+    for weight in shapes {
+        for steady in (0..4 * chunks).step_by(5) {
+            let weights = Changing { count, steady, reads: AtomicU64::new(0), weight };
+            match Weighted::new(&weights, 1) {
+                Ok(draws) => {
+                    Weighted::from_table(draws.table().to_vec(), 1).unwrap();
+                }
+                Err(Error::NotAWeight { index }) => assert_eq!(index, 50_000),
+                Err(error) => {
+                    noticed += u64::from(error == Error::WeightsChanged);
+                    assert!(matches!(error, Error::WeightsChanged | Error::NoWeight), "{error}");
+                }
+            }
+        }
+    }
+    assert!(noticed > 10, "{noticed}");
 }
 
 /// What all columns together give each item.
@@ -40,7 +95,8 @@ fn assert_exact(weights: &[u64]) {
 
 #[test]
 fn tables_are_exact_over_many_chunks() {
-    const LEN: u64 = 30_000;
+    // Of several tasks, each of several chunks.
+    const LEN: u64 = 70_000;
     let shapes: [fn(u64) -> u64; 8] = [
         |k| word(k) % 1000,
         |k| u64::from(k >= LEN / 2),
@@ -176,12 +232,12 @@ fn counts_of_draws_are_within_the_bounds_of_the_law() {
 
 #[test]
 fn epochs_and_seeds_have_draws_of_their_own() {
-    let draws = Weighted::new(&[1; 1000], 7).unwrap();
+    let draws = Weighted::new([1; 1000], 7).unwrap();
     let first = |draws: &Weighted| (0..8).map(|position| draws.get(position)).collect::<Vec<_>>();
     let other_epoch = draws.clone().with_epoch(1);
     assert_ne!(first(&draws), first(&other_epoch));
     assert_eq!(first(&draws), first(&other_epoch.with_epoch(0)));
-    assert_ne!(first(&draws), first(&Weighted::new(&[1; 1000], 8).unwrap()));
+    assert_ne!(first(&draws), first(&Weighted::new([1; 1000], 8).unwrap()));
     // A table with any pointer to it.
     let shared = Weighted::from_table(draws.table(), 7).unwrap();
     assert!((0..100).all(|position| shared.get(position) == draws.get(position)));
@@ -194,7 +250,7 @@ fn samples_follow_the_law_and_do_not_depend_on_threads() {
     let mut counts = BTreeMap::new();
     const SAMPLES: u64 = 40_000;
     for seed in 0..SAMPLES {
-        let items = weighted_sample(&weights, 2, seed).unwrap();
+        let items = weighted_sample(weights, 2, seed).unwrap();
         *counts.entry([items[0], items[1]]).or_insert(0_u64) += 1;
     }
     let (mut seen, mut expected) = (Vec::new(), Vec::new());
@@ -271,7 +327,7 @@ fn batches_of_each_rank_have_the_shares_of_the_whole() {
 
 #[test]
 fn the_last_step_is_that_of_a_sampler() {
-    let draws = Weighted::new(&[1; 1000], 3).unwrap();
+    let draws = Weighted::new([1; 1000], 3).unwrap();
     for (len, world, size, tail) in [
         (110, 3, 8, Tail::Pad),
         (110, 3, 8, Tail::Short),
@@ -353,7 +409,7 @@ fn states_of_others_are_refused() {
     let state = own.state();
     assert!(weighted(&[1, 2, 3], 1, 10).resume(&state).is_ok());
     let foreign = Err(Error::from(SamplerError::ForeignState));
-    let other = Weighted::new(&[1, 2, 4], 1).unwrap();
+    let other = Weighted::new([1, 2, 4], 1).unwrap();
     let resumed = Batches::from_state(other, Some(10), &state, |sampler| sampler);
     assert_eq!(resumed.map(drop), foreign);
     assert_eq!(weighted(&[1, 2, 4], 1, 10).resume(&state), foreign);
@@ -379,16 +435,22 @@ fn bad_input_is_named() {
     assert_eq!(weighted(&[]), Some(Error::NoWeight));
     assert_eq!(weighted(&[0, 0]), Some(Error::NoWeight));
     assert_eq!(weighted(&[u64::MAX, 1]), Some(Error::TotalWeight));
+    // Of several that are none, the first, also where several threads look.
+    let weight = |item, _| if [20_000, 20_001, 60_000].contains(&item) { u64::MAX } else { 1 };
+    let bad = Changing { count: 70_000, steady: 0, reads: AtomicU64::new(0), weight };
+    let error = Some(Error::NotAWeight { index: 20_000 });
+    assert_eq!(Weighted::new(&bad, 1).err(), error);
+    assert_eq!(weighted_sample(&bad, 3, 1).err(), error);
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         let error = integer_weights(&[1.0, bad]).unwrap_err();
         assert_eq!(error, Error::NotAWeight { index: 1 });
     }
     assert_eq!(integer_weights(&[0.0, -0.0]), Ok(vec![0, 0]));
     assert_eq!(
-        weighted_sample(&[1, 0, 1], 3, 1),
+        weighted_sample([1, 0, 1], 3, 1),
         Err(Error::SampleTooLarge { count: 3, available: 2 })
     );
-    let table = Weighted::new(&[1, 2], 1).unwrap().table().to_vec();
+    let table = Weighted::new([1, 2], 1).unwrap().table().to_vec();
     for place in 0..3 {
         let mut altered = table.clone();
         altered[place][1] = 9;

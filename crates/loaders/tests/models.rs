@@ -76,7 +76,7 @@ fn resume_at_random<S: Source<Item: Ord + Clone + core::fmt::Debug>>(
 
 #[test]
 fn draws_and_mixtures_are_resumed() {
-    let draws = Weighted::new(&[1, 2, 0, 3, 4, 500], 3).unwrap();
+    let draws = Weighted::new([1, 2, 0, 3, 4, 500], 3).unwrap();
     let mut mixture = Mixture::new(&[300, 20], &[5, 2], 3).unwrap();
     mixture.change(150, &[1, 1, 2], &[33]).unwrap();
     for case in 0..cases() {
