@@ -222,17 +222,27 @@ impl PerLevel {
     }
 }
 
+/// Runs a kernel with the instructions of every machine, as a function of its own.
+#[inline(never)]
+pub fn run_portable<K: SimdKernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+/// Runs a kernel with AVX2, as a function of its own.
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
+pub fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
     // SAFETY: this function has the target features that the kernel's method requires, and its
     // caller has ensured that the machine has them.
     unsafe { kernel.run_avx2() }
 }
 
+/// Runs a kernel with AVX-512, as a function of its own.
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
+pub fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
     // SAFETY: this function has the target features that the kernel's method requires, and its
     // caller has ensured that the machine has them.
     unsafe { kernel.run_avx512() }
