@@ -39,6 +39,11 @@ enum Kind {
 pub trait SimdKernel {
     type Output;
 
+    /// Whether AVX-512 serves the kernel better than AVX2. Where it does not, as where items are
+    /// copied one by one, no more code is compiled for that level.
+    #[cfg(target_arch = "x86_64")]
+    const USES_AVX512: bool = true;
+
     /// Whether [`run_vbmi2`](Self::run_vbmi2) is other code than [`run_avx512`](Self::run_avx512).
     /// Where it is not, no more code is compiled for that level.
     #[cfg(target_arch = "x86_64")]
@@ -102,7 +107,8 @@ impl SimdLevel {
     pub fn all() -> impl Iterator<Item = Self> {
         let portable = [Kind::Portable];
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        let avx512 = is_x86_feature_detected!("avx512f")
+        let avx512 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
@@ -182,6 +188,10 @@ impl SimdLevel {
             // the other features of `run_avx2`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { run_avx2(kernel) },
+            // SAFETY: the other kinds are only constructed after the machine was found to have those
+            // features as well.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 | Kind::Vbmi2 if !K::USES_AVX512 => unsafe { run_avx2(kernel) },
             // SAFETY: `Kind::Vbmi2` is only constructed after the machine was found to have all
             // features of `run_vbmi2`.
             #[cfg(target_arch = "x86_64")]
