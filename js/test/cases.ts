@@ -450,7 +450,7 @@ function refusals(): void {
   refused(() => shuffle(new DataView(new ArrayBuffer(8)) as unknown as Uint8Array, 1), "neither");
   refused(() => shuffle([1, 2], 2n ** 64n), "seed");
   refused(() => sample(5, 6, 1), "6 of 5");
-  refused(() => sample([1, 2, 3], -1, 1), "-1 of 3");
+  refused(() => sample([1, 2, 3], -1, 1), "is -1");
   const options = { length: 10, seed: 1 };
   refused(() => new Sampler({ ...options, length: 0 }), "length");
   refused(() => new Sampler({ ...options, rank: 1 }), "rank 1");
