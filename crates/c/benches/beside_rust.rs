@@ -113,8 +113,8 @@ fn main() {
     let long = 1_usize << bits;
     let is_wanted = |case: &str| case.contains(&*only);
     for len in [long, long / 2 + 1] {
-        shuffles::<u64>(&libraries, len, 7, &is_wanted);
-        shuffles::<u32>(&libraries, len, 7, &is_wanted);
+        shuffles::<u64>(&libraries, len, 31, &is_wanted);
+        shuffles::<u32>(&libraries, len, 31, &is_wanted);
     }
     shuffles::<u64>(&libraries, 100_000, 301, &is_wanted);
     orders(&libraries, long / 4, &is_wanted);

@@ -188,8 +188,8 @@ impl SimdLevel {
             // the other features of `run_avx2`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { run_avx2(kernel) },
-            // SAFETY: the other kinds are only constructed after the machine was found to have those
-            // features as well.
+            // SAFETY: these kinds are only constructed after the machine was found to have the
+            // features of `run_avx2` too.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 | Kind::Vbmi2 if !K::USES_AVX512 => unsafe { run_avx2(kernel) },
             // SAFETY: `Kind::Vbmi2` is only constructed after the machine was found to have all
