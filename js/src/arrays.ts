@@ -3,6 +3,7 @@
 // The module gives indexes, and JavaScript moves the items: so nothing is copied into the module's
 // memory, and any array will do. Items of long typed arrays go through buckets that fit the caches.
 
+import { said } from "./given.ts";
 import { type Options, type Seed, writeSeed } from "./seed.ts";
 import { ROOM, narrowBuffer, wasm } from "./wasm.ts";
 
@@ -65,8 +66,8 @@ function reorder(
   options: Options | undefined,
   isUndo: boolean,
 ): void {
-  if (!Array.isArray(array) && !(ArrayBuffer.isView(array) && !(array instanceof DataView))) {
-    throw new TypeError("what is to be shuffled is neither an array nor a typed array");
+  if (!Array.isArray(array) && !isTyped(array)) {
+    throw new TypeError(`${said(array)} is to be shuffled: it is neither an array nor a typed array`);
   }
   const { length } = array;
   if (length > 2 ** 32) {
@@ -86,6 +87,11 @@ function reorder(
   } finally {
     wasm.order_free(order);
   }
+}
+
+/** Whether a value is a typed array. */
+export function isTyped(value: unknown): value is TypedArray {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
 
 /** The same memory as an array that moves any bits unchanged. */

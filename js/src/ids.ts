@@ -1,8 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Ids that do not show their order.
 
+import { named, said, string } from "./given.ts";
 import { Permutation } from "./permutation.ts";
-import { type Options, type Seed } from "./seed.ts";
+import { type Options, key as checkKey } from "./seed.ts";
 
 /** Digits without letters that are taken for others. */
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -19,29 +20,28 @@ export class Ids {
   readonly #digits: number;
   readonly #bits: number;
 
-  /** Take 32 random bytes as the key, and keep them. */
-  constructor(key: Seed, options?: Options & { readonly bits?: 32 | 53 }) {
-    const bits = options?.bits ?? 53;
+  /**
+   * Take 32 random bytes as the key, `crypto.getRandomValues(new Uint8Array(32))`, and keep them.
+   * A number is refused: whoever tries all that people choose would find it.
+   */
+  constructor(key: Uint8Array, options?: Options & { readonly bits?: 32 | 53 }) {
+    const { bits = 53, epoch = 0 } = named(options, ["bits", "epoch"], "a map of ids");
     if (bits !== 32 && bits !== 53) {
-      throw new RangeError(`ids of ${String(bits)} bits were asked for: they have 32 or 53`);
+      throw new RangeError(`ids of ${said(bits)} bits were asked for: they have 32 or 53`);
     }
     this.#bits = bits;
-    this.#map = Permutation.walk<number>(2 ** bits, key, options);
+    this.#map = Permutation.walk<number>(2 ** bits, checkKey(key, "the key of ids"), { epoch });
     this.#digits = Math.ceil(bits / 5);
   }
 
   /** The id of a number. */
   encode(number: number): number {
-    const id = this.#map.at(number);
-    if (id === undefined || number < 0) throw this.#outside(number);
-    return id;
+    return this.#map.at(this.#inside(number))!;
   }
 
   /** The number of an id. */
   decode(id: number): number {
-    const number = this.#map.positionOf(id);
-    if (number === undefined) throw this.#outside(id);
-    return number;
+    return this.#map.positionOf(this.#inside(id))!;
   }
 
   /** The id of a number, as 7 or 11 digits and small letters. */
@@ -57,7 +57,7 @@ export class Ids {
   /** The number of an id's text. Every other text is a RangeError. */
   fromText(text: string): number {
     let id = 0;
-    for (const letter of text) {
+    for (const letter of string(text, "the text of an id")) {
       const digit = DIGITS.indexOf(letter);
       if (digit < 0) throw new RangeError(`"${text}" is no id: it has the letter "${letter}"`);
       id = id * 32 + digit;
@@ -81,7 +81,11 @@ export class Ids {
     this.free();
   }
 
-  #outside(number: number): RangeError {
-    return new RangeError(`${number} is not an integer from 0 to 2^${this.#bits} - 1`);
+  #inside(number: number): number {
+    if (typeof number !== "number") {
+      throw new TypeError(`${said(number)} was given: a number has to be`);
+    }
+    if (Number.isInteger(number) && number >= 0 && number < 2 ** this.#bits) return number;
+    throw new RangeError(`${number} is not an integer from 0 to 2^${this.#bits} - 1`);
   }
 }

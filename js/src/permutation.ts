@@ -1,7 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Permutations with random access.
 
-import { type Options, type Seed, word, writeSeed } from "./seed.ts";
+import { type TypedArray, isTyped } from "./arrays.ts";
+import { integer, numeric, said, word } from "./given.ts";
+import { type Options, type Seed, writeSeed } from "./seed.ts";
 import { Handle, ROOM, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
 
 /** The items of a permutation: BigInts if its length is one, and otherwise numbers. */
@@ -76,7 +78,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
       this.#checkIndex();
       return wasm.order_look_up(this.#order.address, from, 0) as Item<N>;
     }
-    if (typeof place === "number" && !Number.isInteger(place)) {
+    if (typeof numeric(place, "the place") === "number" && !Number.isInteger(place)) {
       if (!Number.isFinite(place)) return undefined;
       throw new RangeError(`${place} is no place: it is no integer`);
     }
@@ -89,7 +91,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   /** The place of an item: `at(positionOf(item)) === item`; `undefined` if there is no such item. */
   positionOf(item: number | bigint): Item<N> | undefined {
     const { length } = this.#parts;
-    if (typeof item === "number" && !Number.isInteger(item)) return undefined;
+    if (typeof numeric(item, "the item") === "number" && !Number.isInteger(item)) return undefined;
     if (typeof item === "number" && typeof length === "number") {
       if (!(item >= 0 && item < length)) return undefined;
       this.#checkIndex();
@@ -148,14 +150,15 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     return this.places(0n, this.#length);
   }
 
-  /** The items at a run of places. */
-  places(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+  /** The items from place `from` up to, but not including, `to`, which are computed one by one. */
+  places(from: number | bigint, to: number | bigint): Generator<Item<N>, void, undefined> {
+    const [first, end] = run(from, to, this.#length);
     const { isWalk, isInverse } = this.#parts;
-    return from > 0n || isWalk || isInverse ? this.#run(from, to) : this.#head(to);
+    return first > 0n || isWalk || isInverse ? this.#indexed(first, end) : this.#head(end);
   }
 
   /** The items at a run of places, by an index if the order is a shuffle's. */
-  *#run(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+  *#indexed(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
     if (from < to) this.#checkIndex();
     for (let first = from; first < to; ) {
       const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));
@@ -192,7 +195,8 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 
   #bound(place: number | bigint): bigint {
-    const whole = typeof place === "bigint" ? place : wholePlace(place);
+    const given = numeric(place, "a bound of a slice");
+    const whole = typeof given === "bigint" ? given : wholePlace(given);
     const from = whole < 0n ? whole + this.#length : whole;
     return from < 0n ? 0n : from > this.#length ? this.#length : from;
   }
@@ -210,6 +214,13 @@ export class Permutation<N extends number | bigint = number> implements Iterable
 /** A place that is a number, rounded towards 0. NaN is 0, and infinity is beyond any length. */
 function wholePlace(place: number): bigint {
   return BigInt(Math.max(-(2 ** 64), Math.min(2 ** 64, Math.trunc(place) || 0)));
+}
+
+/** Checks a run of places below a length. */
+function run(from: number | bigint, to: number | bigint, length: bigint): [bigint, bigint] {
+  const [first, end] = [word(from, "the first place"), word(to, "the end")];
+  if (first <= end && end <= length) return [first, end];
+  throw new RangeError(`there are no places from ${from} to ${to} among ${length}`);
 }
 
 function make<N extends number | bigint>(
@@ -239,8 +250,12 @@ export class Places<N extends number | bigint = number> implements Iterable<Item
   readonly #to: bigint;
 
   /** Use {@link Permutation.shard}. */
-  constructor(of: Permutation<N>, from: bigint, to: bigint) {
-    [this.#of, this.#from, this.#to] = [of, from, to];
+  constructor(of: Permutation<N>, from: number | bigint, to: number | bigint) {
+    if (!(of instanceof Permutation)) {
+      throw new TypeError(`places of ${said(of)} were asked for: they are those of a Permutation`);
+    }
+    this.#of = of;
+    [this.#from, this.#to] = run(from, to, BigInt(of.length));
   }
 
   /** The first place. */
@@ -268,7 +283,7 @@ export class Places<N extends number | bigint = number> implements Iterable<Item
 }
 
 /**
- * Draws `count` different numbers below `length`, or items of an array, in random order: the first
+ * Draws `count` different numbers below `length`, or items of an array of any kind, in random order: the first
  * ones of `new Permutation(length, seed, options)`, which are those of a shuffled array. It takes
  * time and memory for `count` items, whatever the length is.
  */
@@ -279,15 +294,24 @@ export function sample<N extends number | bigint>(
   options?: Options,
 ): Item<N>[];
 export function sample<T>(items: readonly T[], count: number, seed: Seed, options?: Options): T[];
-export function sample<T>(
-  from: number | bigint | readonly T[],
+export function sample<A extends TypedArray>(
+  items: A,
   count: number,
   seed: Seed,
   options?: Options,
-): Item<number | bigint>[] | T[] {
+): A[number][];
+export function sample<T>(
+  from: number | bigint | readonly T[] | TypedArray,
+  count: number,
+  seed: Seed,
+  options?: Options,
+): (number | bigint | T)[] {
   const isLength = typeof from === "number" || typeof from === "bigint";
+  if (!isLength && !Array.isArray(from) && !isTyped(from)) {
+    throw new TypeError(`${said(from)} was given to draw from: it has to be a length or an array`);
+  }
   const length = isLength ? from : from.length;
-  if (!(Number.isInteger(count) && count >= 0 && count <= length)) {
+  if (!(integer(count, 0, "the number of items to draw") <= length)) {
     throw new RangeError(`${count} of ${length} items were asked for: there are not so many`);
   }
   const order = new Permutation(length, seed, options);

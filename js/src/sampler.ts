@@ -1,7 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The order of samples for training, over ranks, with a state.
 
-import { type Seed, word, writeSeed } from "./seed.ts";
+import { integer, named, said, string, word } from "./given.ts";
+import { type Seed, writeSeed } from "./seed.ts";
 import { Handle, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
 
 /** What happens in the last step of an epoch if fewer items are left than a step takes. */
@@ -9,7 +10,7 @@ export type Tail = "pad" | "short" | "fill" | "drop";
 
 const TAILS: readonly Tail[] = ["pad", "short", "fill", "drop"];
 
-const OPTIONS = new Set(["length", "seed", "rank", "ranks", "batch", "tail", "order"]);
+const OPTIONS = ["length", "seed", "rank", "ranks", "batch", "tail", "order"];
 
 /** What a {@link Sampler} deals out, and to whom. */
 export interface SamplerOptions {
@@ -34,24 +35,23 @@ export class Sampler implements Iterable<number[]> {
   readonly #batch: number;
 
   constructor(options: SamplerOptions) {
-    for (const name of Object.keys(options)) {
-      if (!OPTIONS.has(name)) throw new TypeError(`a sampler has no option "${name}"`);
-    }
-    const { length, seed, rank = 0, ranks = 1, batch = 1, tail = "pad", order = "shuffled" } = options;
-    const { block, window } = typeof order === "string" ? { block: 0, window: 0 } : order;
-    const blocks = typeof order === "string" ? {} : { block, window };
+    const { length, seed, rank = 0, ranks = 1, batch = 1, tail = "pad", order = "shuffled" } =
+      named(options, OPTIONS, "a sampler");
+    const isOfBlocks = typeof order !== "string";
+    const { block, window } = isOfBlocks
+      ? named(order, ["block", "window"], "an order")
+      : { block: 0, window: 0 };
+    const blocks = isOfBlocks ? { block, window } : {};
     const counts = { length, "number of ranks": ranks, batch, ...blocks };
-    for (const [name, count] of Object.entries(counts)) {
-      if (!(Number.isInteger(count) && count >= 1)) {
-        throw new RangeError(`the ${name} is ${count}: it has to be an integer of at least 1`);
-      }
-    }
-    if (!(Number.isInteger(rank) && rank >= 0 && rank < ranks)) {
+    for (const [name, count] of Object.entries(counts)) integer(count, 1, `the ${name}`);
+    if (integer(rank, 0, "the rank") >= ranks) {
       throw new RangeError(`there is no rank ${rank} among ${ranks}: ranks are counted from 0`);
     }
-    const isOrder = typeof order === "object" || order === "shuffled" || order === "sequential";
-    if (!TAILS.includes(tail) || !isOrder) {
-      throw new RangeError(`there is no tail ${tail}, or no order ${String(order)}`);
+    if (!TAILS.includes(tail)) {
+      throw new RangeError(`there is no tail ${said(tail)}: there are ${TAILS.join(", ")}`);
+    }
+    if (!isOfBlocks && order !== "shuffled" && order !== "sequential") {
+      throw new RangeError(`there is no order ${said(order)}: there are shuffled, sequential and blocks`);
     }
     if (batch > 2 ** 28) {
       throw new RangeError(`a batch of ${batch} items was asked for: it has at most 2^28`);
@@ -60,7 +60,7 @@ export class Sampler implements Iterable<number[]> {
     const wide = numbers.map(([name, number]) => word(number, `the ${name}`));
     const isKey = writeSeed(seed, undefined);
     wideBuffer().set(wide, 5);
-    const kind = typeof order === "object" ? 1 : order === "shuffled" ? 0 : 2;
+    const kind = isOfBlocks ? 1 : order === "shuffled" ? 0 : 2;
     const sampler = wasm.sampler(isKey, TAILS.indexOf(tail), kind);
     if (sampler === 0) {
       throw new RangeError(`${ranks} ranks with batches of ${batch} take 2^64 items or more`);
@@ -126,7 +126,7 @@ export class Sampler implements Iterable<number[]> {
 
   /** Continues where the sampler was whose state this is. */
   resume(state: string): void {
-    const characters = Array.from(state, (character) => character.codePointAt(0)!);
+    const characters = Array.from(string(state, "the state"), (character) => character.codePointAt(0)!);
     if (characters.length <= 100) {
       narrowBuffer().set(characters);
       if (wasm.sampler_resume(this.#sampler.address, characters.length)) return;

@@ -1,7 +1,7 @@
 // What is checked in Node and in a browser: the vectors of the specification, random cases against
 // the reference, and what is refused.
 
-import { Ids, Permutation, Sampler, type Seed, type Tail, sample, shuffle, unshuffle } from "bijective-shuffle";
+import { Ids, Permutation, Places, Sampler, type Seed, type Tail, sample, shuffle, unshuffle } from "bijective-shuffle";
 
 import { blockShuffle, order as orderOf, walk as walkOf } from "../reference/src/orders.ts";
 import { digest, parseSeed, seedOf } from "../reference/src/words.ts";
@@ -276,7 +276,163 @@ function ids(): void {
     refused(() => map.fromText("0"), "no id");
     refused(() => map.fromText("z".repeat(Math.ceil(bits / 5))), "no id");
   }
-  refused(() => new Ids(1, { bits: 40 as 32 }), "32 or 53");
+  refused(() => new Ids(key, { bits: 40 as 32 }), "32 or 53");
+}
+
+/** A call, the kind of its error, and a word of the text. */
+type Refusal = readonly [call: () => unknown, kind: typeof TypeError | typeof RangeError, word: string];
+
+/** What every entry does with arguments of wrong types and values: nothing is converted. */
+function wrongArguments(): void {
+  const any = <T>(value: unknown): T => value as T;
+  const p = new Permutation(8, 1);
+  const wide = Permutation.walk(8n, 1);
+  const map = new Ids(new Uint8Array(32));
+  const options = { length: 10, seed: 1 };
+  const s = new Sampler(options);
+  // What no seed is, for every entry that takes one.
+  const seeds: readonly (readonly [unknown, Refusal[1], string])[] = [
+    ["42", TypeError, '"42"'],
+    [undefined, TypeError, "undefined"],
+    [null, TypeError, "null"],
+    [true, TypeError, "true"],
+    [{}, TypeError, "Object"],
+    [[1, 2], TypeError, "Array"],
+    [Symbol("seed"), TypeError, "symbol"],
+    [new ArrayBuffer(32), TypeError, "ArrayBuffer"],
+    [new Uint32Array(8), TypeError, "32 bytes"],
+    [new DataView(new ArrayBuffer(32)), TypeError, "32 bytes"],
+    [new Uint8Array(31), RangeError, "31 bytes"],
+    [NaN, RangeError, "NaN"],
+    [Infinity, RangeError, "Infinity"],
+    [1.5, RangeError, "1.5"],
+    [-1, RangeError, "-1"],
+    [-1n, RangeError, "-1"],
+    [2 ** 53 + 2, RangeError, "9007199254740994"],
+    [2n ** 64n, RangeError, "18446744073709551616"],
+  ];
+  const takeSeeds: readonly ((seed: Seed) => unknown)[] = [
+    (seed) => shuffle([1, 2], seed),
+    (seed) => unshuffle([1, 2], seed),
+    (seed) => new Permutation(5, seed),
+    (seed) => Permutation.walk(5, seed),
+    (seed) => sample(5, 2, seed),
+    (seed) => new Sampler({ length: 5, seed }),
+  ];
+  const rows: Refusal[] = seeds.flatMap(([seed, kind, word]) =>
+    takeSeeds.map((take): Refusal => [() => take(any(seed)), kind, word]),
+  );
+  // A map of ids takes a key of 32 bytes and nothing else.
+  for (const [seed, kind, word] of seeds) {
+    const isKey = kind === RangeError && typeof seed === "object";
+    rows.push([() => new Ids(any(seed)), isKey ? RangeError : TypeError, isKey ? word : "32 bytes"]);
+  }
+  rows.push([() => new Ids(any(42)), TypeError, "32 bytes"], [() => new Ids(any(42n)), TypeError, "42n"]);
+  // Options are known, and an epoch is a number.
+  const takeOptions: readonly ((options: { epoch?: number }) => unknown)[] = [
+    (of) => shuffle([1, 2], 1, of),
+    (of) => unshuffle([1, 2], 1, of),
+    (of) => new Permutation(5, 1, of),
+    (of) => Permutation.walk(5, 1, of),
+    (of) => sample(5, 2, 1, of),
+    (of) => new Ids(new Uint8Array(32), of),
+  ];
+  for (const take of takeOptions) {
+    rows.push(
+      [() => take(any(3)), TypeError, "the options"],
+      [() => take(any(null)), TypeError, "null"],
+      [() => take(any({ epochs: 3 })), TypeError, '"epochs"'],
+      [() => take(any({ epoch: "3" })), TypeError, "epoch"],
+      [() => take({ epoch: -1 }), RangeError, "epoch"],
+      [() => take({ epoch: 0.5 }), RangeError, "epoch"],
+      [() => take({ epoch: NaN }), RangeError, "epoch"],
+    );
+  }
+  // Lengths, places and items: texts, truths and what is missing.
+  for (const value of ["3", "", null, undefined, true, {}, [3]]) {
+    const given = any<number>(value);
+    rows.push(
+      [() => new Permutation(given, 1), TypeError, "length"],
+      [() => Permutation.walk(given, 1), TypeError, "length"],
+      [() => p.at(given), TypeError, "place"],
+      [() => wide.at(given), TypeError, "place"],
+      [() => p.positionOf(given), TypeError, "item"],
+      [() => wide.positionOf(given), TypeError, "item"],
+      [() => p.shard(given, 2), TypeError, "rank"],
+      [() => p.shard(0, given), TypeError, "ranks"],
+      [() => p.places(given, 8), TypeError, "place"],
+      [() => p.places(0, given), TypeError, "end"],
+      [() => map.encode(given), TypeError, "number"],
+      [() => map.decode(given), TypeError, "number"],
+      [() => map.toText(given), TypeError, "number"],
+      [() => sample(5, given, 1), TypeError, "number of items"],
+      [() => s.setEpoch(given), TypeError, "epoch"],
+    );
+    if (value === undefined) continue;
+    rows.push(
+      [() => p.slice(given), TypeError, "slice"],
+      [() => p.slice(0, given), TypeError, "slice"],
+      [() => new Sampler({ ...options, batch: given }), TypeError, "batch"],
+      [() => new Sampler({ ...options, rank: given }), TypeError, "rank"],
+      [() => new Sampler({ ...options, ranks: given }), TypeError, "number of ranks"],
+      [() => new Sampler({ ...options, length: given }), TypeError, "length"],
+      [() => new Sampler({ ...options, tail: any(value) }), RangeError, "tail"],
+    );
+  }
+  for (const value of [-1, 0.5, NaN, Infinity]) {
+    rows.push(
+      [() => new Permutation(value, 1), RangeError, "length"],
+      [() => p.shard(value, 2), RangeError, "rank"],
+      [() => p.places(value, 8), RangeError, "place"],
+      [() => p.places(0, value), RangeError, "end"],
+      [() => new Places(p, value, 8), RangeError, "place"],
+      [() => map.encode(value), RangeError, "2^53"],
+      [() => map.decode(value), RangeError, "2^53"],
+      [() => sample(5, value, 1), RangeError, "number of items"],
+      [() => s.setEpoch(value), RangeError, "epoch"],
+      [() => new Sampler({ ...options, batch: value }), RangeError, "batch"],
+      [() => new Sampler({ ...options, rank: value }), RangeError, "rank"],
+      [() => new Sampler({ ...options, ranks: value }), RangeError, "number of ranks"],
+    );
+  }
+  // What is shuffled, drawn from, divided and resumed.
+  for (const value of ["abc", 5n, { length: 3 }, null, undefined, new Set([1]), new ArrayBuffer(8)]) {
+    rows.push([() => shuffle(any<number[]>(value), 1), TypeError, "neither"]);
+    if (value !== 5n) rows.push([() => sample(any<number[]>(value), 1, 1), TypeError, "draw from"]);
+    rows.push([() => new Places(any<Permutation>(value), 0, 1), TypeError, "Permutation"]);
+  }
+  rows.push(
+    [() => p.places(3, 2), RangeError, "from 3 to 2"],
+    [() => p.places(0n, 9n), RangeError, "from 0 to 9"],
+    [() => sample(5, any(2n), 1), TypeError, "2n"],
+    [() => sample([1, 2], 3, 1), RangeError, "3 of 2"],
+    [() => map.encode(any(5n)), TypeError, "5n"],
+    [() => map.fromText(any(5)), TypeError, "text"],
+    [() => s.resume(any(5)), TypeError, "state"],
+    [() => s.resume(any(undefined)), TypeError, "state"],
+    [() => new Sampler(any(undefined)), TypeError, "length"],
+    [() => new Sampler(any(null)), TypeError, "options"],
+    [() => new Sampler({ ...options, order: any(null) }), TypeError, "order"],
+    [() => new Sampler({ ...options, order: any(5) }), TypeError, "order"],
+    [() => new Sampler({ ...options, order: any("random") }), RangeError, '"random"'],
+    [() => new Sampler({ ...options, order: any({ block: 3 }) }), TypeError, "window"],
+    [() => new Sampler({ ...options, order: any({ block: 3, window: 1, of: 2 }) }), TypeError, '"of"'],
+  );
+  for (const [call, kind, word] of rows) {
+    checks += 1;
+    let said = "nothing was refused";
+    try {
+      call();
+    } catch (error) {
+      if (error instanceof kind && error.message.includes(word)) continue;
+      said = String(error);
+    }
+    throw new Error(`${String(call)} is to be refused by a ${kind.name} with ${word}: ${said}`);
+  }
+  // All of them still work.
+  equal([p.slice(), map.decode(map.encode(9)), s.steps], [[...p], 9, 10]);
+  equal([...p.places(2, 5n)], p.slice(2, 5));
+  equal(sample(Float64Array.of(7, 8, 9), 3, 1).sort(), [7, 8, 9]);
 }
 
 function refusals(): void {
@@ -294,7 +450,7 @@ function refusals(): void {
   refused(() => shuffle(new DataView(new ArrayBuffer(8)) as unknown as Uint8Array, 1), "neither");
   refused(() => shuffle([1, 2], 2n ** 64n), "seed");
   refused(() => sample(5, 6, 1), "6 of 5");
-  refused(() => sample([1, 2, 3], -1, 1), "-1 of 3");
+  refused(() => sample([1, 2, 3], -1, 1), "is -1");
   const options = { length: 10, seed: 1 };
   refused(() => new Sampler({ ...options, length: 0 }), "length");
   refused(() => new Sampler({ ...options, rank: 1 }), "rank 1");
@@ -361,7 +517,7 @@ function memoryIsGivenBack(inUse: () => number): void {
     q[Symbol.dispose ?? "free"]();
   });
   loop((k) => new Sampler({ length: 300, seed: k }).free());
-  loop((k) => new Ids(k).free());
+  loop((k) => new Ids(new Uint8Array(32).fill(k)).free());
   // Iterators that are left early, and those that are dropped.
   const long = new Permutation(1e6, 1);
   loop(() => {
@@ -375,7 +531,7 @@ function memoryIsGivenBack(inUse: () => number): void {
   equal(inverses.every((q) => q.at(5) === inverses[0]!.at(5)), true);
   equal(inUse() - before < 2 ** 20, true);
 
-  const [s, map] = [new Sampler({ length: 9, seed: 1 }), new Ids(1)];
+  const [s, map] = [new Sampler({ length: 9, seed: 1 }), new Ids(new Uint8Array(32))];
   const [left, inverse] = [long[Symbol.iterator](), long.inverse()];
   left.next();
   for (const each of [long, long, s, map]) each.free();
@@ -433,5 +589,6 @@ export function check(
   memoryIsGivenBack(() => objects?.size ?? memory.buffer.byteLength);
   slices();
   refusals();
+  wrongArguments();
   return checks;
 }

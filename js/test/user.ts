@@ -23,6 +23,8 @@ const id: string = new Ids(new Uint8Array(32), { bits: 32 }).toText(1001);
 
 // @ts-expect-error A seed is no text.
 const refused = () => shuffle([1, 2], "42");
+// @ts-expect-error A map of ids takes a key, and no seed.
+const guessed = () => new Ids(42);
 const list: readonly number[] = [1, 2];
 // @ts-expect-error What is readonly cannot be shuffled in place.
 const frozen = () => shuffle(list, 42);
@@ -30,7 +32,7 @@ const frozen = () => shuffle(list, 42);
 const texts = [items, number, batches, places.length, drawn.length, id.length, floats.length];
 const said = JSON.stringify(texts);
 const expected = "[[4,0,6,9,1,7,5,3,8,2],4,[[4,9],[5,2]],5,2,7,9]";
-if (said !== expected || back !== 10n ** 15n - 1n || typeof refused === typeof frozen === false) {
+if (said !== expected || back !== 10n ** 15n - 1n || [refused, guessed, frozen].length !== 3) {
   throw new Error(`${said} should be ${expected}`);
 }
 

@@ -39,6 +39,11 @@ enum Kind {
 pub trait SimdKernel {
     type Output;
 
+    /// Whether AVX-512 serves the kernel better than AVX2. Where it does not, as where items are
+    /// copied one by one, no more code is compiled for that level.
+    #[cfg(target_arch = "x86_64")]
+    const USES_AVX512: bool = true;
+
     /// Whether [`run_vbmi2`](Self::run_vbmi2) is other code than [`run_avx512`](Self::run_avx512).
     /// Where it is not, no more code is compiled for that level.
     #[cfg(target_arch = "x86_64")]
@@ -102,7 +107,8 @@ impl SimdLevel {
     pub fn all() -> impl Iterator<Item = Self> {
         let portable = [Kind::Portable];
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
-        let avx512 = is_x86_feature_detected!("avx512f")
+        let avx512 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
@@ -182,6 +188,10 @@ impl SimdLevel {
             // the other features of `run_avx2`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { run_avx2(kernel) },
+            // SAFETY: these kinds are only constructed after the machine was found to have the
+            // features of `run_avx2` too.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 | Kind::Vbmi2 if !K::USES_AVX512 => unsafe { run_avx2(kernel) },
             // SAFETY: `Kind::Vbmi2` is only constructed after the machine was found to have all
             // features of `run_vbmi2`.
             #[cfg(target_arch = "x86_64")]
@@ -222,17 +232,27 @@ impl PerLevel {
     }
 }
 
+/// Runs a kernel with the instructions of every machine, as a function of its own.
+#[inline(never)]
+pub fn run_portable<K: SimdKernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+/// Runs a kernel with AVX2, as a function of its own.
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
+pub fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
     // SAFETY: this function has the target features that the kernel's method requires, and its
     // caller has ensured that the machine has them.
     unsafe { kernel.run_avx2() }
 }
 
+/// Runs a kernel with AVX-512, as a function of its own.
 #[cfg(target_arch = "x86_64")]
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
+pub fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
     // SAFETY: this function has the target features that the kernel's method requires, and its
     // caller has ensured that the machine has them.
     unsafe { kernel.run_avx512() }

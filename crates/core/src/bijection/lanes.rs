@@ -6,7 +6,7 @@
 
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub};
 
-use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::base::simd::{self, SimdKernel, SimdLevel};
 use crate::word::Index;
 
 /// How many points are evaluated together: eight vectors of AVX-512 with 16-bit lanes. That is
@@ -64,7 +64,8 @@ pub trait Lanes {
     where
         Self: Sized,
     {
-        Run { lanes: self, first, out }.evaluate::<true>();
+        // SAFETY: the caller promises the same features.
+        unsafe { Run { lanes: self, first, out }.by_avx512() };
     }
 
     /// Replaces points with their values, like [`run_avx512`](Self::run_avx512).
@@ -78,7 +79,8 @@ pub trait Lanes {
     where
         Self: Sized,
     {
-        Each { lanes: self, values }.evaluate::<true>();
+        // SAFETY: the caller promises the same features.
+        unsafe { Each { lanes: self, values }.by_avx512() };
     }
 
     /// The value at one point.
@@ -137,6 +139,29 @@ pub fn each_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, values: &mut [M]
     level.run(Each { lanes, values });
 }
 
+/// A block of points that are to be replaced with their values. It runs as a function of its own,
+/// which is most of an evaluator's code and serves words of every width, both [`Run`] and [`Each`].
+struct Block<'a, L: Lanes> {
+    lanes: &'a L,
+    points: &'a mut [L::Point; BLOCK],
+}
+
+impl<L: Lanes> SimdKernel for Block<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.lanes.evaluate::<false>(self.points);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        self.lanes.evaluate::<true>(self.points);
+    }
+}
+
+/// The values at consecutive points are to be written.
 pub struct Run<'a, L: Lanes, M> {
     pub lanes: &'a L,
     pub first: L::Point,
@@ -148,7 +173,14 @@ impl<L: Lanes, M: Index> SimdKernel for Run<'_, L, M> {
 
     #[inline(always)]
     fn run(self) {
-        self.evaluate::<false>();
+        self.by(|block| simd::run_portable(block));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx2(self) {
+        // SAFETY: the caller promises the same features.
+        self.by(|block| unsafe { simd::run_avx2(block) });
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -160,41 +192,44 @@ impl<L: Lanes, M: Index> SimdKernel for Run<'_, L, M> {
 }
 
 impl<L: Lanes, M: Index> Run<'_, L, M> {
+    /// What [`Lanes::run_avx512`] does by default.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn evaluate<const LARGE: bool>(self) {
+    pub unsafe fn by_avx512(self) {
+        // SAFETY: the caller promises the features.
+        self.by(|block| unsafe { simd::run_avx512(block) });
+    }
+
+    /// Writes the values, evaluating blocks by a function.
+    #[inline(always)]
+    fn by(self, evaluate: impl Fn(Block<'_, L>)) {
         let Self { lanes, mut first, out } = self;
         let mut points = [L::Point::ZERO; BLOCK];
-        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
-        for block in blocks {
-            count_from(first, &mut points);
-            lanes.evaluate::<LARGE>(&mut points);
-            for (value, point) in block.iter_mut().zip(&points) {
+        for values in out.chunks_mut(BLOCK) {
+            if values.len() < FEW {
+                for (value, k) in values.iter_mut().zip(0..) {
+                    let point = first.further(L::Point::truncate(k));
+                    *value = M::truncate(lanes.evaluate_one(point).extend());
+                }
+                return;
+            }
+            for (point, k) in points.iter_mut().zip(0..) {
+                *point = first.further(L::Point::truncate(k));
+            }
+            evaluate(Block { lanes, points: &mut points });
+            for (value, point) in values.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }
             first = first.further(L::Point::truncate(BLOCK as u64));
         }
-        if rest.len() < FEW {
-            for (value, k) in rest.iter_mut().zip(0..) {
-                *value =
-                    M::truncate(lanes.evaluate_one(first.further(L::Point::truncate(k))).extend());
-            }
-        } else {
-            count_from(first, &mut points);
-            lanes.evaluate::<LARGE>(&mut points);
-            for (value, point) in rest.iter_mut().zip(&points) {
-                *value = M::truncate(point.extend());
-            }
-        }
     }
 }
 
-#[inline(always)]
-fn count_from<P: Index>(first: P, points: &mut [P; BLOCK]) {
-    for (point, k) in points.iter_mut().zip(0..) {
-        *point = first.further(P::truncate(k));
-    }
-}
-
+/// Points are to be replaced with their values.
 pub struct Each<'a, L, M> {
     pub lanes: &'a L,
     pub values: &'a mut [M],
@@ -205,7 +240,14 @@ impl<L: Lanes, M: Index> SimdKernel for Each<'_, L, M> {
 
     #[inline(always)]
     fn run(self) {
-        self.evaluate::<false>();
+        self.by(|block| simd::run_portable(block));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx2(self) {
+        // SAFETY: the caller promises the same features.
+        self.by(|block| unsafe { simd::run_avx2(block) });
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -217,31 +259,36 @@ impl<L: Lanes, M: Index> SimdKernel for Each<'_, L, M> {
 }
 
 impl<L: Lanes, M: Index> Each<'_, L, M> {
+    /// What [`Lanes::each_avx512`] does by default.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn evaluate<const LARGE: bool>(self) {
+    pub unsafe fn by_avx512(self) {
+        // SAFETY: the caller promises the features.
+        self.by(|block| unsafe { simd::run_avx512(block) });
+    }
+
+    /// Replaces the points, evaluating blocks by a function.
+    #[inline(always)]
+    fn by(self, evaluate: impl Fn(Block<'_, L>)) {
         let Self { lanes, values } = self;
         let mut points = [L::Point::ZERO; BLOCK];
-        let (blocks, rest) = values.as_chunks_mut::<BLOCK>();
-        for block in blocks {
-            for (point, value) in points.iter_mut().zip(&*block) {
+        for values in values.chunks_mut(BLOCK) {
+            if values.len() < FEW {
+                for value in values {
+                    let point = L::Point::truncate(value.extend());
+                    *value = M::truncate(lanes.evaluate_one(point).extend());
+                }
+                return;
+            }
+            for (point, value) in points.iter_mut().zip(&*values) {
                 *point = L::Point::truncate(value.extend());
             }
-            lanes.evaluate::<LARGE>(&mut points);
-            for (value, point) in block.iter_mut().zip(&points) {
-                *value = M::truncate(point.extend());
-            }
-        }
-        if rest.len() < FEW {
-            for value in rest {
-                *value =
-                    M::truncate(lanes.evaluate_one(L::Point::truncate(value.extend())).extend());
-            }
-        } else {
-            for (point, value) in points.iter_mut().zip(&*rest) {
-                *point = L::Point::truncate(value.extend());
-            }
-            lanes.evaluate::<LARGE>(&mut points);
-            for (value, point) in rest.iter_mut().zip(&points) {
+            evaluate(Block { lanes, points: &mut points });
+            for (value, point) in values.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }
         }

@@ -307,6 +307,9 @@ impl<'c, 'a, T, L: LowBits> Run<'c, 'a, T, L> {
 impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
     type Output = ();
 
+    #[cfg(target_arch = "x86_64")]
+    const USES_AVX512: bool = false;
+
     #[inline(always)]
     fn run(self) {
         let collector = self.0;

@@ -123,6 +123,9 @@ struct OrderBucket<'a, 'e, T, L: LowBits> {
 impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
     type Output = ();
 
+    #[cfg(target_arch = "x86_64")]
+    const USES_AVX512: bool = false;
+
     #[inline(always)]
     fn run(self) {
         let Self { items, order, taken, stage } = self;

@@ -58,6 +58,9 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
     /// items have one slot.
     type Output = bool;
 
+    #[cfg(target_arch = "x86_64")]
+    const USES_AVX512: bool = false;
+
     #[inline(always)]
     fn run(self) -> bool {
         let Self { parts, bucket, buckets, order, taken, cells, stage } = self;

@@ -59,7 +59,7 @@ macro_rules! vectored {
         impl Vectored for $word {
             const POINTS: usize = VECTORS * $lanes;
 
-            #[inline]
+            #[inline(never)]
             #[target_feature(enable = "avx512f,avx512bw")]
             unsafe fn evaluate<const INVERSE: bool>(
                 rounds: &[Round<Self>],

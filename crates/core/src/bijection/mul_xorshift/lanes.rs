@@ -97,7 +97,8 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         use crate::bijection::lanes::{FEW, Run};
 
         if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
-            return Run { lanes: self, first, out }.evaluate::<true>();
+            // SAFETY: the caller promises the same features.
+            return unsafe { Run { lanes: self, first, out }.by_avx512() };
         }
         // SAFETY: an index of the size of L is an L.
         let out =
@@ -126,7 +127,8 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         use crate::bijection::lanes::Each;
 
         if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
-            return Each { lanes: self, values }.evaluate::<true>();
+            // SAFETY: the caller promises the same features.
+            return unsafe { Each { lanes: self, values }.by_avx512() };
         }
         let (blocks, rest) = values.split_at_mut(values.len() / L::POINTS * L::POINTS);
         // SAFETY: an index of the size of L is an L.
@@ -136,7 +138,8 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         let rounds = uncounted(&self.rounds);
         // SAFETY: the caller promises more features.
         unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, of_blocks) };
-        Each { lanes: self, values: rest }.evaluate::<true>();
+        // SAFETY: the caller promises the same features.
+        unsafe { Each { lanes: self, values: rest }.by_avx512() };
     }
 
     #[inline(always)]

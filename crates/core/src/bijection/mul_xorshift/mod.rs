@@ -17,22 +17,31 @@ use crate::seed::{BLOCKS, Seed, Words};
 use crate::word::{Index, Word};
 
 impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
+    /// Evaluates in the narrowest lanes that hold the domain. The words hold it too, so there is no
+    /// code for words that are narrower than the lanes.
     fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
         let first = first.widen();
-        match self.bits {
-            ..=16 => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
-            17..=32 => run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), first, out),
-            33.. => run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), first, out),
+        match (self.bits, size_of::<M>()) {
+            (..=16, _) => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
+            (17..=32, 4..) => run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), first, out),
+            (33.., 8..) => run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), first, out),
+            _ => too_narrow(),
         }
     }
 
     fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
-        match self.bits {
-            ..=16 => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
-            17..=32 => each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values),
-            33.. => each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values),
+        match (self.bits, size_of::<M>()) {
+            (..=16, _) => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
+            (17..=32, 4..) => each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values),
+            (33.., 8..) => each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values),
+            _ => too_narrow(),
         }
     }
+}
+
+#[cold]
+fn too_narrow() -> ! {
+    unreachable!("values are asked for in words that do not hold the domain")
 }
 
 impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
