@@ -125,7 +125,7 @@ function inBrowser(program, path, more = []) {
       response.setHeader("content-type", TYPES[extname(pathname) || ".html"] ?? "application/json");
       response.end(answer?.() ?? readFileSync(file));
     });
-    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 120_000);
+    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 300_000);
     let ended = false;
     const end = (then) => {
       if (ended) return;
@@ -157,9 +157,17 @@ if (process.argv.includes("--no-browser") || program === undefined) {
 } else {
   console.log(`${program}: ${await inBrowser(program, "/")}`);
   console.log(`${program} without WebAssembly: ${await inBrowser(program, "/plain")}`);
-  console.log(`${program} with a GPU: ${await inBrowser(program, "/gpu", WITH_GPU)}`);
+  const gpu = await inBrowser(program, "/gpu", WITH_GPU);
+  console.log(`${program} with a GPU: ${gpu}`);
   if (existsSync(join(root, "dist/page/index.html"))) {
-    console.log(`the page: ${await inBrowser(program, "/page")}`);
-    console.log(`the page with a GPU: ${await inBrowser(program, "/page", WITH_GPU)}`);
+    const page = await inBrowser(program, "/page", ["--disable-features=WebGPU"]);
+    console.log(`the page: ${page}`);
+    if (gpu.startsWith("passed")) {
+      const onGpu = await inBrowser(program, "/page", WITH_GPU);
+      console.log(`the page with a GPU: ${onGpu}`);
+      if (page.replace("without a GPU", "on a GPU") !== onGpu) {
+        throw new Error("the cloud is to be the same on the GPU");
+      }
+    }
   }
 }
