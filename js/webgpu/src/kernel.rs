@@ -40,8 +40,7 @@ impl Kernel {
                 if len < 1 << 30 { (Status::Narrow, 1) } else { (Status::Wide, 3) };
             let what = if is_undo { Move::Scatter } else { Move::Gather };
             let tile = tuning.slots(last);
-            let text =
-                shader::survivors(&source, what, status, false, false, units, tile, &tuning);
+            let text = shader::survivors(&source, what, status, false, false, units, tile, &tuning);
             (text, tile, Some(words))
         };
         let groups = last / tile.len() + 1;
