@@ -1,6 +1,6 @@
-// Builds the package: dist/bijective_shuffle.wasm by Cargo, dist/*.js by TypeScript, dist/plain.js of
-// the reference, the vectors, and the page of one file, dist/page/index.html. `node build.mjs
-// --no-page` leaves the page out.
+// Builds the package: dist/bijective_shuffle.wasm and dist/bijective_shuffle_webgpu.wasm by Cargo,
+// dist/*.js by TypeScript, dist/plain.js of the reference, the vectors, and the page of one file,
+// dist/page/index.html. `node build.mjs --no-page` leaves the page out.
 
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -14,8 +14,11 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const run = (command, args, env = {}) =>
   execFileSync(command, args, { cwd: here, stdio: "inherit", env: { ...process.env, ...env } });
 
-/** At most so many bytes, compressed. */
-const MOST = 60_000;
+/** The modules: the package, the file, and the most bytes that it may have, compressed. */
+const MODULES = [
+  ["bijective-shuffle-js", "bijective_shuffle.wasm", 60_000],
+  ["bijective-shuffle-js-webgpu", "bijective_shuffle_webgpu.wasm", 60_000],
+];
 
 const dist = join(here, "dist");
 rmSync(dist, { recursive: true, force: true });
@@ -32,27 +35,31 @@ const settings = {
   'profile.release.package."*".opt-level': '"s"',
   "profile.release.package.bijective-shuffle.opt-level": '"s"',
   "profile.release.package.bijective-shuffle-core.opt-level": '"s"',
+  "profile.release.package.bijective-shuffle-js-webgpu.opt-level": '"s"',
 };
 const target = "wasm32-unknown-unknown";
 const folder = process.env.CARGO_TARGET_DIR ?? join(here, "..", "target");
 run(
   "cargo",
-  ["build", "--locked", "--quiet", "--release", "--target", target, "--package", "bijective-shuffle-js"].concat(
+  ["build", "--locked", "--quiet", "--release", "--target", target].concat(
+    MODULES.flatMap(([name]) => ["--package", name]),
     Object.entries(settings).flatMap(([key, value]) => ["--config", `${key}=${value}`]),
   ),
   { RUSTFLAGS: "-Ctarget-feature=+simd128", CARGO_TARGET_DIR: join(folder, "js") },
 );
-const wasm = join(dist, "bijective_shuffle.wasm");
-copyFileSync(join(folder, "js", target, "release", "bijective_shuffle_js.wasm"), wasm);
-const size = gzipSync(readFileSync(wasm), { level: 9 }).length;
-console.log(`${statSync(wasm).size} bytes of WebAssembly, ${size} compressed`);
-if (size > MOST) throw new Error(`the module takes ${size} bytes, more than ${MOST}`);
+for (const [name, file, most] of MODULES) {
+  const wasm = join(dist, file);
+  copyFileSync(join(folder, "js", target, "release", `${name.replaceAll("-", "_")}.wasm`), wasm);
+  const size = gzipSync(readFileSync(wasm), { level: 9 }).length;
+  console.log(`${file}: ${statSync(wasm).size} bytes, ${size} compressed`);
+  if (size > most) throw new Error(`${file} takes ${size} bytes, more than ${most}`);
+}
 
 run("npx", ["tsc"]);
 // TypeScript changes the names of imported files in the code, and not in the types.
 for (const name of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
   const types = readFileSync(join(dist, name), "utf8");
-  writeFileSync(join(dist, name), types.replaceAll(/(from "\.\/\w+)\.ts"/g, '$1.js"'));
+  writeFileSync(join(dist, name), types.replaceAll(/((from|import) "\.\/\w+)\.ts"/g, '$1.js"'));
 }
 const together = { absWorkingDir: here, bundle: true, format: "esm", target: "es2022" };
 run("npx", ["tsc", "-p", "plain"]);

@@ -1,12 +1,16 @@
 // The page: what it shows is computed by the package that it has within itself.
 
 import code from "../dist/bijective_shuffle.wasm";
+import kernels from "../dist/bijective_shuffle_webgpu.wasm";
 import vectors from "../../crates/vectors/data/06-compaction.json";
 
+import { startKernels } from "../src/gpu.ts";
 import { Permutation, shuffle, unshuffle } from "../src/library.ts";
 import { start } from "../src/wasm.ts";
+import { moveCloud } from "./cloud.ts";
 
 await start(code);
+await startKernels(kernels);
 
 function element<E extends HTMLElement>(id: string): E {
   return document.getElementById(id) as E;
@@ -45,6 +49,22 @@ function movePixels(move: (pixels: Uint32Array, seed: bigint) => void, done: str
 
 element("shuffle").addEventListener("click", () => movePixels(shuffle, "shuffled"));
 element("unshuffle").addEventListener("click", () => movePixels(unshuffle, "put back"));
+
+const buttons = ["cloud-shuffle", "cloud-unshuffle"].map((id) => element<HTMLButtonElement>(id));
+
+for (const button of buttons) {
+  button.addEventListener("click", async () => {
+    for (const each of buttons) each.disabled = true;
+    say("cloud-says", "..");
+    try {
+      const isUndo = button.id === "cloud-unshuffle";
+      say("cloud-says", await moveCloud(element("cloud"), field("seed"), isUndo));
+    } catch (error) {
+      say("cloud-says", (error as Error).message);
+    }
+    for (const each of buttons) each.disabled = false;
+  });
+}
 
 function lookUp(): void {
   try {

@@ -38,7 +38,24 @@ try {
 
   const rows = [...at("digests").rows].map((row) => row.cells[3].textContent);
   assert(rows.length > 10 && rows.every((cell) => cell === "the same"), `digests: ${rows}`);
-  await say(`passed: picture, places and ${rows.length} digests`);
+
+  // The cloud, shuffled and put back.
+  const cloud = at("cloud").getContext("2d");
+  const clouds = [];
+  const said = [];
+  at("seed").value = "42";
+  for (const id of ["shuffle", "unshuffle"]) {
+    at(`cloud-${id}`).click();
+    while (at("cloud-says").textContent === "..") await new Promise((then) => setTimeout(then, 20));
+    said.push(at("cloud-says").textContent);
+    const { data } = cloud.getImageData(0, 0, at("cloud").width, at("cloud").height);
+    clouds.push(data.reduce((hash, x) => Math.imul(hash ^ x, 16777619) >>> 0, 2166136261));
+  }
+  assert(said[0].startsWith("10,000,000 points shuffled"), said[0]);
+  assert(said[1].startsWith("10,000,000 points put back"), said[1]);
+  assert(clouds[0] !== clouds[1], "the cloud is shuffled");
+  const engine = said[0].includes("on the GPU") ? "on a GPU" : "without a GPU";
+  await say(`passed: picture, places, ${rows.length} digests, cloud ${clouds} ${engine}`);
 } catch (error) {
   await say(`failed: ${error.stack}`);
 }

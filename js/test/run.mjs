@@ -1,6 +1,6 @@
 // Compiles the tests, and runs them in Node and, where there is Chromium, in a browser without a
-// window, each with WebAssembly and without; then the page. `node test/run.mjs --no-browser` leaves
-// the browser out.
+// window, each with WebAssembly and without; then those of a GPU, and the page without and with
+// one. `node test/run.mjs --no-browser` leaves the browser out.
 
 import { execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
@@ -37,8 +37,12 @@ execFileSync(process.execPath, [fileURLToPath(import.meta.url), "--plain"], { st
 
 const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".html": "text/html" };
 
-const TEST = `<!doctype html><meta charset="utf-8">
-<script type="importmap">{"imports": {"bijective-shuffle": "/dist/index.js"}}</script>
+const IMPORTS = `<!doctype html><meta charset="utf-8"><script type="importmap">{"imports": {
+  "bijective-shuffle": "/dist/index.js",
+  "bijective-shuffle/webgpu": "/dist/webgpu.js"
+}}</script>`;
+
+const TEST = `${IMPORTS}
 <script type="module">
 const say = (text) => fetch("/result", { method: "POST", body: text });
 try {
@@ -51,6 +55,21 @@ try {
   await say("failed: " + error.stack);
 }
 </script>`;
+
+const TEST_OF_GPU = `${IMPORTS}
+<script type="module">
+const say = (text) => fetch("/result", { method: "POST", body: text });
+try {
+  const { check } = await import("/test/build/test/gpu.js");
+  const checks = await check();
+  await say(checks === undefined ? "skipped: it has no GPU" : "passed " + checks + " checks");
+} catch (error) {
+  await say("failed: " + error.stack);
+}
+</script>`;
+
+/** A GPU that is the CPU, with SwiftShader. */
+const WITH_GPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
 
 /** The page, used as a reader would. */
 const page = () => `${readFileSync(join(root, "dist/page/index.html"), "utf8")}
@@ -72,7 +91,7 @@ function remove(folder) {
 }
 
 /** Opens a path in the browser, and gives what the page there says. */
-function inBrowser(program, path) {
+function inBrowser(program, path, more = []) {
   return new Promise((resolve, reject) => {
     const profile = mkdtempSync(join(tmpdir(), "browser-"));
     let browser;
@@ -83,7 +102,7 @@ function inBrowser(program, path) {
         request.on("data", (part) => (body += part));
         request.on("end", () => {
           response.end();
-          end(() => (body.startsWith("passed") ? resolve(body) : reject(new Error(body))));
+          end(() => (/^(passed|skipped)/.test(body) ? resolve(body) : reject(new Error(body))));
         });
         return;
       }
@@ -91,6 +110,7 @@ function inBrowser(program, path) {
       const answer = {
         "/": () => TEST,
         "/plain": () => TEST,
+        "/gpu": () => TEST_OF_GPU,
         "/page": page,
         "/vectors": () => JSON.stringify(chapters()),
       }[pathname];
@@ -105,7 +125,7 @@ function inBrowser(program, path) {
       response.setHeader("content-type", TYPES[extname(pathname) || ".html"] ?? "application/json");
       response.end(answer?.() ?? readFileSync(file));
     });
-    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 120_000);
+    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 300_000);
     let ended = false;
     const end = (then) => {
       if (ended) return;
@@ -122,7 +142,8 @@ function inBrowser(program, path) {
     server.listen(0, "localhost", () => {
       const address = `http://localhost:${server.address().port}${path}`;
       const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
-      browser = spawn(program, [...flags, `--user-data-dir=${profile}`, address], { stdio: "ignore" });
+      const all = [...flags, ...more, `--user-data-dir=${profile}`, address];
+      browser = spawn(program, all, { stdio: "ignore" });
       browser.once("exit", () => end(() => reject(new Error("the browser has ended"))));
     });
   });
@@ -136,7 +157,17 @@ if (process.argv.includes("--no-browser") || program === undefined) {
 } else {
   console.log(`${program}: ${await inBrowser(program, "/")}`);
   console.log(`${program} without WebAssembly: ${await inBrowser(program, "/plain")}`);
+  const gpu = await inBrowser(program, "/gpu", WITH_GPU);
+  console.log(`${program} with a GPU: ${gpu}`);
   if (existsSync(join(root, "dist/page/index.html"))) {
-    console.log(`the page: ${await inBrowser(program, "/page")}`);
+    const page = await inBrowser(program, "/page", ["--disable-features=WebGPU"]);
+    console.log(`the page: ${page}`);
+    if (gpu.startsWith("passed")) {
+      const onGpu = await inBrowser(program, "/page", WITH_GPU);
+      console.log(`the page with a GPU: ${onGpu}`);
+      if (page.replace("without a GPU", "on a GPU") !== onGpu) {
+        throw new Error("the cloud is to be the same on the GPU");
+      }
+    }
   }
 }

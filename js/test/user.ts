@@ -2,6 +2,7 @@
 // and without.
 
 import { Ids, type Item, Permutation, Sampler, sample, shuffle, unshuffle } from "bijective-shuffle";
+import { WebGpuError, WebGpuShuffler } from "bijective-shuffle/webgpu";
 import vectors from "bijective-shuffle/vectors/07-walk.json" with { type: "json" };
 
 const words: string[] = shuffle(["zero", "one", "two", "three"], 42);
@@ -46,5 +47,16 @@ for (const { length, seed, places, items: expected } of vectors.cases.places) {
   passed++;
 }
 if (passed === 0) throw new Error("there are no vectors");
+
+// Node has no GPU, and says so; a program with one compiles.
+const onGpu = (device: GPUDevice, buffer: GPUBuffer, encoder: GPUCommandEncoder): void => {
+  const gpu = new WebGpuShuffler(device);
+  gpu.shuffle(buffer, 1000, 16, 42n, { epoch: 3, encoder });
+  gpu.unshuffle(buffer, 1000, 16, 42);
+};
+const none = await WebGpuShuffler.open().catch((error: unknown) => error);
+if (!(none instanceof WebGpuError && none.reason === "no-gpu") || typeof onGpu !== "function") {
+  throw new Error(`${none} should say that there is no GPU`);
+}
 const engine = "WebAssembly" in globalThis ? "WebAssembly" : "plain JavaScript";
 console.log(`a user's program has the right values by ${engine}`);

@@ -257,22 +257,39 @@ impl Wgpu {
         })?;
         let len = u64::from(job.len());
         let survivors = if job.is_whole() { len - u64::from(words[4]) } else { words[2].into() };
-        let defect = match (survivors, words[3]) {
-            (survivors, _) if survivors != len => {
-                Defect::Survivors { expected: len, actual: survivors.min(len + 1) }
-            }
-            (_, 0) => {
-                if what == Move::Scatter {
-                    let mut encoder = self.device().create_command_encoder(&Default::default());
-                    let inverse = workspace.record_inverse(&mut encoder, job.len(), &indexes)?;
-                    self.submit(encoder)?;
-                    return Ok(inverse);
-                }
-                return Ok(indexes);
-            }
-            (_, index) => Defect::Repeats { index: u64::from(index) - 1, slots: None },
-        };
-        Err(Error::NotABijection(defect).into())
+        if survivors != len {
+            let actual = survivors.min(len + 1);
+            return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }).into());
+        }
+        if words[3] != 0 {
+            return Err(self.repeated(&indexes, job.len()));
+        }
+        if what == Move::Gather {
+            return Ok(indexes);
+        }
+        let mut encoder = self.device().create_command_encoder(&Default::default());
+        let inverse = workspace.record_inverse(&mut encoder, job.len(), &indexes)?;
+        self.submit(encoder)?;
+        Ok(inverse)
+    }
+
+    /// The error for indexes of which one comes again: the first that does, as on the CPU. The GPU
+    /// finds them in any order.
+    fn repeated(&self, indexes: &wgpu::Buffer, len: u32) -> WgpuError {
+        let mut seen = vec![0_u32; len.div_ceil(32) as usize];
+        let mut first = 0;
+        let read = self.read(indexes, bytes_of(len, 4), |bytes| {
+            let (words, _) = bytes.as_chunks();
+            let again = words.iter().map(|&word| u32::from_ne_bytes(word)).find(|index| {
+                let (word, bit) = (&mut seen[*index as usize / 32], 1 << (index % 32));
+                let is_again = *word & bit != 0;
+                *word |= bit;
+                is_again
+            });
+            first = again.unwrap_or(0);
+        });
+        let defect = Defect::Repeats { index: first.into(), slots: None };
+        read.map_or_else(|error| error, |()| Error::NotABijection(defect).into())
     }
 
     /// Copies bytes to a buffer, whose size is rounded up to whole words.

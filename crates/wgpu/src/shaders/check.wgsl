@@ -1,6 +1,6 @@
 // The check of a bijection that nobody vouches for: every index comes once. `bs_seen` has a bit for
-// each, all zero before. Of the indexes that come again
-// one is kept, plus 1, in word 3 of the state; word 4 counts those that are too large.
+// each, all zero before. Word 3 of the state is set if an index comes again; word 4 counts those
+// that are too large.
 @group(0) @binding(2) var<storage, read_write> bs_seen: array<atomic<u32>>;
 @group(0) @binding(3) var<storage, read_write> bs_state: array<atomic<u32>>;
 @group(0) @binding(4) var<storage, read> bs_indexes: array<u32>;
@@ -18,7 +18,7 @@ fn main($entry) {
       if (index >= bs_params.len) {
         atomicAdd(&bs_state[4], 1u);
       } else if ((atomicOr(&bs_seen[index / 32u], bit) & bit) != 0u) {
-        atomicMax(&bs_state[3], index + 1u);
+        atomicStore(&bs_state[3], 1u);
       }
     }
   }

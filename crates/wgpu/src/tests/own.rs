@@ -148,6 +148,9 @@ fn liars_lose_nothing() {
     let twice = "fn forward(slot: u32) -> u32 { return select(slot, 7u, slot == 8u); }";
     assert_eq!(defect(9999, twice, 10_000), Defect::Repeats { index: 7, slots: None });
     assert_eq!(defect(9999, twice, 5000), Defect::Repeats { index: 7, slots: None });
+    // Of many that come again, the first that does.
+    let halves = "fn forward(slot: u32) -> u32 { return slot / 2u; }";
+    assert_eq!(defect(9999, halves, 10_000), Defect::Repeats { index: 0, slots: None });
     // More survivors than a word can count, which takes lavapipe some minutes.
     if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some() {
         let verified = gpu.verify(&WgslSource::new(u32::MAX, constant, []), 70_000);
