@@ -24,8 +24,8 @@ from ._native import Permutation, reorder_copies
 from ._splits import Splits
 from ._types import Seed
 
-# Fewer rows are taken as fast by the libraries themselves: 10 columns of 10^5 rows in a third of the
-# time, and of 10^6 in about the same.
+# Fewer rows are taken as fast by the libraries themselves: 10 columns of 10^5 rows in a third of
+# the time, and of 10^6 in about the same.
 _LEAST = 1 << 20
 
 # Types of Polars whose columns NumPy sees as numbers of the same type.

@@ -111,7 +111,7 @@ def test_many_columns_of_pandas():
     frame.insert(3, "maybe", pd.array([None, 1] * (n // 2), dtype="Int64"))
     frame.attrs["made"] = "here"
     rows = bs.Permutation(n, 42, 1).to_numpy()
-    # One block, of which a column has gaps; one of which none has; and an index with names that come twice.
+    # One block, whose columns have gaps, or have none; and an index with names that come twice.
     matrix = pd.DataFrame(np.arange(3 * n).reshape(n, 3), columns=["a", "a", "b"],
                           index=pd.Index(np.arange(n) // 2, name="half"))
     for given in (frame, frame[["i8"]], frame[["text", "i8"]], frame[["str"]], matrix, matrix.T.copy().T,

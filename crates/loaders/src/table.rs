@@ -142,7 +142,8 @@ impl<'a> Plan<'a> {
         self.filled(weight).checked_sub(u128::from(self.room))
     }
 
-    /// Writes all of some columns, of chunks from a number on, or returns `None`, if weights are found to have changed.
+    /// Writes all of some columns, of chunks from a number on, or returns `None`, if weights are
+    /// found to have changed.
     fn fill(&self, first_chunk: usize, columns: &mut [MaybeUninit<Entry>]) -> Option<()> {
         let mut buffer = [0; CHUNK];
         let mut heavy_items = Cursor::new(|weight| self.surplus(weight), |before| before.surpluses);

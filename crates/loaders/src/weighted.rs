@@ -81,8 +81,8 @@ impl Weighted {
     /// # Errors
     ///
     /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeight`] if their sum does not
-    /// fit 64 bits; that of [`ItemWeights::read`], or [`Error::WeightsChanged`] if weights are found
-    /// to have changed; [`Error::Shuffle`] if there is too little memory.
+    /// fit 64 bits; that of [`ItemWeights::read`], or [`Error::WeightsChanged`] if weights are
+    /// found to have changed; [`Error::Shuffle`] if there is too little memory.
     pub fn new(weights: impl ItemWeights, seed: impl Into<Seed>) -> Result<Self, Error> {
         let table = table::build(&weights)?;
         Ok(Self::of(table, seed.into()))
