@@ -299,8 +299,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Copies from each device to each, of as many bytes as a shuffle exchanges, each device's one after
-    /// the other.
+    /// Copies from each device to each, of as many bytes as a shuffle exchanges, those of a device
+    /// one after the other.
     fn bare_exchange<T: Number>(
         &self,
         streams: &[Arc<CudaStream>],
@@ -312,8 +312,8 @@ impl Bench<'_> {
             return Ok(());
         }
         let part = self.each / streams.len();
-        // From each member to each, its part, where it lies and where it goes. A member sends to the
-        // one behind it first, so that no two send to the same, and keeps its own part meanwhile.
+        // From each member to each, its part, where it lies and where it goes. A member sends to
+        // the one behind it first, so that no two send to the same, and keeps its own meanwhile.
         let mut copies = Vec::new();
         for (from, stream) in streams.iter().enumerate() {
             let sends = stream.context().new_stream()?;

@@ -113,8 +113,8 @@ impl Partition {
             .then_some(partition)
     }
 
-    /// The number of records that a thread can hold of a pass that sorts by so many bits: two blocks
-    /// should fit on a multiprocessor, and one must.
+    /// The number of records that a thread can hold in a pass that sorts by so many bits: two
+    /// blocks should fit on a multiprocessor, and one must.
     pub(crate) fn records(limits: &Limits, item: usize, bits: u32) -> Option<u32> {
         let room = pass_room(limits, tuning::PASS_BLOCKS);
         (1..=tuning::PASS_RECORDS).rev().find(|&records| pass_shared(item, records, bits) <= room)
