@@ -43,7 +43,7 @@ fn weights_from_floats(bencher: Bencher) {
 /// Draws in bulk on one thread, and on all.
 #[divan::bench(args = [1, 0])]
 fn weighted_draws(bencher: Bencher, threads: usize) {
-    let draws = Weighted::new(&weights(), 1).expect("it is valid");
+    let draws = Weighted::new(weights(), 1).expect("it is valid");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let mut items = vec![0; 1 << 22];
     bencher
