@@ -3,7 +3,8 @@
 // The kernels are those of crates/wgpu. A second module writes their texts and their parameters,
 // and what is here records them.
 
-import { type Options, type Seed, word, writeSeed } from "./seed.ts";
+import { integer, named } from "./given.ts";
+import { type Options, type Seed, writeSeed } from "./seed.ts";
 import { wideBuffer } from "./wasm.ts";
 
 /** The functions of js/webgpu/src/lib.rs. */
@@ -161,13 +162,14 @@ export class WebGpuShuffler {
     options: GpuOptions | undefined,
     isUndo: boolean,
   ): void {
-    this.#check(buffer, length, itemBytes, options?.into);
-    const isKey = writeSeed(seed, options);
+    const given = named(options, ["epoch", "into", "encoder"], "a shuffle on a GPU");
+    this.#check(buffer, length, itemBytes, given.into);
+    const isKey = writeSeed(seed, given.epoch === undefined ? undefined : { epoch: given.epoch });
     if (length === 0) return;
     const { device } = this;
     const kernel = kernelOf(length, itemBytes, isUndo, isKey);
-    const encoder = options?.encoder ?? device.createCommandEncoder();
-    let [from, into] = [buffer, options?.into];
+    const encoder = given.encoder ?? device.createCommandEncoder();
+    let [from, into] = [buffer, given.into];
     const size = length * itemBytes;
     if (into === undefined) {
       this.#copy = this.#grown(this.#copy, size);
@@ -175,7 +177,7 @@ export class WebGpuShuffler {
       [from, into] = [this.#copy, buffer];
     }
     this.#record(encoder, kernel, from, into, size);
-    if (options?.encoder === undefined) device.queue.submit([encoder.finish()]);
+    if (given.encoder === undefined) device.queue.submit([encoder.finish()]);
   }
 
   /** Checks everything but the seed. */
@@ -183,10 +185,10 @@ export class WebGpuShuffler {
     if (this.#lost !== undefined) {
       throw new WebGpuError("lost", `the GPU's device is lost (${this.#lost}): open another`);
     }
-    if (word(length, "the length") > MOST_ITEMS) {
+    if (integer(length, 0, "the length") > MOST_ITEMS) {
       throw new RangeError(`${length} items were given: a GPU shuffles at most ${MOST_ITEMS}`);
     }
-    if (!(itemBytes > 0 && itemBytes % 4 === 0 && itemBytes <= MOST_BYTES)) {
+    if (integer(itemBytes, 1, "the size of an item") % 4 !== 0 || itemBytes > MOST_BYTES) {
       throw new RangeError(
         `items of ${itemBytes} bytes were given: on a GPU they have a multiple of 4, at most ${MOST_BYTES}`,
       );

@@ -107,8 +107,13 @@ function refusals(gpu: WebGpuShuffler): void {
   refused(() => gpu.shuffle(buffer, 2 ** 32, 4, 1), RangeError, "at most 4294967295");
   refused(() => gpu.shuffle(buffer, 2 ** 32 - 1, 2 ** 20, 1), RangeError, "the device binds");
   for (const itemBytes of [0, 2, 6, -4, 2 ** 21, NaN]) {
-    refused(() => gpu.shuffle(buffer, 10, itemBytes, 1), RangeError, `items of ${itemBytes} bytes`);
+    refused(() => gpu.shuffle(buffer, 10, itemBytes, 1), RangeError, `${itemBytes}`);
   }
+  const wrong = "4" as unknown as number;
+  refused(() => gpu.shuffle(buffer, wrong, 4, 1), TypeError, "the length is");
+  refused(() => gpu.shuffle(buffer, 10, wrong, 1), TypeError, "the size of an item is");
+  const unknown = { epochs: 1 } as object;
+  refused(() => gpu.shuffle(buffer, 10, 4, 1, unknown), TypeError, 'no option "epochs"');
   refused(() => gpu.shuffle(buffer, 103, 4, 1), RangeError, "a buffer of 408 bytes");
   refused(() => gpu.unshuffle(buffer, 100, 4, 1, { into: other }), RangeError, "a buffer of 208");
   refused(() => gpu.shuffle(buffer, 10, 4, 1, { into: buffer }), TypeError, "their own buffer");
