@@ -248,10 +248,10 @@ fn fills(libraries: &[Functions], len: usize, is_wanted: &dyn Fn(&str) -> bool) 
             ways.push(Box::new(move || {
                 let start = out.borrow_mut().as_mut_ptr();
                 let status = if is_normal {
-                    // SAFETY: there is room for so many numbers.
+                    // SAFETY: there is room for so many numbers, and the streams exist.
                     unsafe { (library.normal)(made, start, len, 0.0, 1.0) }
                 } else {
-                    // SAFETY: as above.
+                    // SAFETY: there is room for so many numbers, and the streams exist.
                     unsafe { (library.fill)(made, start, len) }
                 };
                 assert_eq!(status, 0);

@@ -2,6 +2,7 @@
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cudarc::driver::{CudaStream, result, sys};
 
@@ -9,9 +10,13 @@ use crate::Error;
 use crate::cuda::nccl::Communicator;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::stream::{failed, finish};
+use crate::error::GpuError;
 
 /// The most numbers that are gathered at a time.
 const MOST: usize = 16;
+
+/// The bytes of a rank's numbers, and of the mark behind them.
+const BYTES: u64 = 8 * (MOST as u64 + 1);
 
 /// Device memory for the numbers of one rank, and then for those of all ranks. It is there before
 /// the ranks join, so that a rank without memory can say so.
@@ -19,6 +24,8 @@ const MOST: usize = 16;
 pub(super) struct Words {
     memory: Memory,
     own: u64,
+    /// How often numbers were gathered, which is the same for all ranks.
+    turns: AtomicU64,
 }
 
 impl Words {
@@ -30,9 +37,9 @@ impl Words {
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(super) fn new(stream: &Arc<CudaStream>, ranks: usize) -> Result<Self, Error> {
         let mut memory = Memory::new();
-        let (own, _) = memory.room(stream, (8 * MOST * (ranks + 1)) as u64)?;
+        let (own, _) = memory.room(stream, BYTES * (ranks as u64 + 1))?;
         finish(stream).map_err(|error| failed(error, "allocate memory"))?;
-        Ok(Self { memory, own })
+        Ok(Self { memory, own, turns: AtomicU64::new(0) })
     }
 
     /// The bytes of device memory that it holds.
@@ -56,14 +63,15 @@ impl Words {
         bind(stream)?;
         // The driver may read the words until the stream has finished. Where that does not come,
         // nobody may free them: they are left behind.
-        let own = ManuallyDrop::new(own.to_vec());
-        // SAFETY: the memory has room for `MOST` words, and nothing else uses it, since the host
+        let mark = self.mark();
+        let own = ManuallyDrop::new([own, &[mark]].concat());
+        // SAFETY: the memory has room for `MOST` words and a mark, and nothing else uses it, since the host
         // has waited for all that was gathered before. The host's words are freed only when the
         // stream has finished.
         unsafe { result::memcpy_htod_async(self.own, &own, stream.cu_stream()) }
             .map_err(|error| failed(error, "write to the device"))?;
         // SAFETY: the words have just been written.
-        let words = unsafe { self.gather_written(ranks, stream, own.len()) }?;
+        let words = unsafe { self.gather_written(ranks, stream, own.len(), mark) }?;
         drop(ManuallyDrop::into_inner(own));
         Ok(words)
     }
@@ -95,11 +103,25 @@ impl Words {
                 .result()
                 .map_err(|error| failed(error, "copy on the device"))?;
         }
+        let mark = self.mark();
+        // SAFETY: the memory has room for a mark behind `MOST` words.
+        unsafe { set_word(stream, self.own + 8 * own.len() as u64, mark) }?;
         // SAFETY: the words have just been written.
-        unsafe { self.gather_written(ranks, stream, own.len()) }
+        unsafe { self.gather_written(ranks, stream, own.len() + 1, mark) }
     }
 
-    /// Gathers as many words as have been written. If it succeeds, the stream has finished.
+    /// What stands behind the numbers of every rank this time, and did not before.
+    fn mark(&self) -> u64 {
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(turn + 1)
+    }
+
+    /// Gathers as many words as have been written, the mark among them. If it succeeds, the stream
+    /// has finished.
+    ///
+    /// Where one of several ranks is gone, and another one no longer waits for it, NCCL ends what
+    /// the others gather without an error, and without having written all of it. Then the marks
+    /// tell.
     ///
     /// # Safety
     ///
@@ -109,8 +131,9 @@ impl Words {
         ranks: &Communicator,
         stream: &CudaStream,
         number: usize,
+        mark: u64,
     ) -> Result<Vec<Vec<u64>>, Error> {
-        let (all, bytes) = (self.own + 8 * MOST as u64, 8 * number as u64);
+        let (all, bytes) = (self.own + BYTES, 8 * number as u64);
         // SAFETY: this rank's words are there, as the caller promises. Behind them is room for
         // those of all ranks, and nothing else uses it.
         unsafe { ranks.all_gather(stream, self.own, all, bytes) }?;
@@ -124,7 +147,17 @@ impl Words {
             .map_err(|error| failed(error, "read from the device"))?;
         ranks.wait(stream)?;
         let words = ManuallyDrop::into_inner(words);
-        Ok(words.chunks(number.max(1)).map(<[u64]>::to_vec).collect())
+        let of_ranks = words.chunks(number).map(<[u64]>::split_last);
+        let numbers = of_ranks.map(|of_rank| match of_rank {
+            Some((&last, numbers)) if last == mark => Some(numbers.to_vec()),
+            _ => None,
+        });
+        numbers.collect::<Option<_>>().ok_or_else(|| {
+            let during = "gather from all ranks";
+            let lost = Error::from(GpuError::PeerLost { rank: ranks.rank(), during });
+            ranks.fail(lost.clone());
+            lost
+        })
     }
 }
 
