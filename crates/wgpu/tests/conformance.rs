@@ -12,6 +12,8 @@
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
+#[path = "../src/tests/gpu.rs"]
+mod gpu;
 #[macro_use]
 #[path = "../../../tests/conformance/items.rs"]
 mod items;
@@ -39,7 +41,6 @@ mod under_test;
 
 use std::borrow::Cow;
 use std::iter;
-use std::sync::OnceLock;
 
 use bijective_shuffle::bijection::hooks::Hooked as _;
 use bijective_shuffle::{Bijection, Error, Word};
@@ -48,6 +49,7 @@ use bijective_shuffle_wgpu::wgpu::{self, BufferSlice, BufferUsages, CommandEncod
 use bijective_shuffle_wgpu::{AsWgsl, Wgpu, WgpuError, WgpuWorkspace, WgslSource};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
+use crate::gpu::gpu;
 use crate::items::{Items, Table};
 use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 
@@ -55,21 +57,6 @@ back_ends! {
     host: gpu().map(Host);
     own_text: gpu().map(OwnText);
     workspace: gpu().map(|gpu| Device { gpu, workspace: gpu.workspace() });
-}
-
-/// The GPU of this machine.
-fn gpu() -> Option<&'static Wgpu> {
-    static GPU: OnceLock<Option<Wgpu>> = OnceLock::new();
-    let gpu = GPU.get_or_init(|| match Wgpu::new() {
-        Ok(gpu) => Some(gpu),
-        Err(error) => {
-            let is_required = std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_WGPU").is_some();
-            assert!(!is_required, "{error}");
-            println!("skipped: {error}");
-            None
-        }
-    });
-    gpu.as_ref()
 }
 
 /// What the library's engines return. No law asks for more than a GPU has.

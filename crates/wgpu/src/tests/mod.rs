@@ -3,37 +3,19 @@
 
 mod errors;
 mod fill;
+mod gpu;
 mod laws;
 mod own;
 mod shaders;
 mod speed;
-
-use std::sync::OnceLock;
 
 use bijective_shuffle::bijection::{
     Compose, CycleWalk, Inverse, Lcg, MulXorshift, RandomSign, Table, VariablePhilox,
 };
 use bijective_shuffle::{Bijection, FromSeed, affine::Affine};
 
+pub(crate) use self::gpu::gpu;
 use crate::Wgpu;
-
-/// The GPU of this machine.
-pub(crate) fn gpu() -> Option<&'static Wgpu> {
-    static GPU: OnceLock<Option<Wgpu>> = OnceLock::new();
-    let gpu = GPU.get_or_init(|| match Wgpu::new() {
-        Ok(gpu) => {
-            println!("{:?}", gpu.device().adapter_info());
-            Some(gpu)
-        }
-        Err(error) => {
-            let is_required = std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_WGPU").is_some();
-            assert!(!is_required, "{error}");
-            println!("skipped: {error}");
-            None
-        }
-    });
-    gpu.as_ref()
-}
 
 /// One bijection of every family that has a text, with at least so many points.
 fn families(len: u64) -> Vec<(&'static str, Box<dyn Bijection>)> {
