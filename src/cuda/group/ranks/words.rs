@@ -65,9 +65,9 @@ impl Words {
         // nobody may free them: they are left behind.
         let mark = self.mark();
         let own = ManuallyDrop::new([own, &[mark]].concat());
-        // SAFETY: the memory has room for `MOST` words and a mark, and nothing else uses it, since the host
-        // has waited for all that was gathered before. The host's words are freed only when the
-        // stream has finished.
+        // SAFETY: the memory has room for `MOST` words and a mark, and nothing else uses it, since
+        // the host has waited for all that was gathered before. The host's words are freed only
+        // when the stream has finished.
         unsafe { result::memcpy_htod_async(self.own, &own, stream.cu_stream()) }
             .map_err(|error| failed(error, "write to the device"))?;
         // SAFETY: the words have just been written.
