@@ -238,9 +238,9 @@ class Weighted(Source):
     Weights are integers from 0 on, whose sum is below 2^64, or floating-point numbers, which become
     integers by a rule that is the same on every machine. An array of int32, uint32, int64 or uint64
     without gaps is read where it is, without the GIL, and must not change meanwhile; others are
-    converted to a copy first. An epoch has `n` places, by default as many as there are weights. `[..]` gives the items at a place, a slice, or places in an array;
-    `batches` deals places out to ranks. If the weights change between epochs, make another one of
-    the same seed.
+    converted to a copy first. An epoch has `n` places, by default as many as there are weights.
+    `[..]` gives the items at a place, a slice, or places in an array; `batches` deals places out to
+    ranks. If the weights change between epochs, make another one of the same seed.
 
     >>> import bijective_shuffle as bs
     >>> draws = bs.Weighted([1, 0, 3], seed=42, n=10**6)

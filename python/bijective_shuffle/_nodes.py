@@ -41,7 +41,10 @@ class NodeBlocks:
               nodes: SupportsIndex) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The blocks that are left to a node, in order, after others have read some: `runs` has pairs
         of a number of nodes, and the number of blocks that each of them has read."""
-        given = [(count(many, "a number of nodes"), count(read, "a number of blocks")) for many, read in runs]
+        given = [
+            (count(many, "a number of nodes"), count(read, "a number of blocks"))
+            for many, read in runs
+        ]
         return _native.node_blocks(self._blocks, self._kept, self._seed, epoch, given, node,
                                    nodes).view(np.int64)
 

@@ -110,7 +110,8 @@ class Folds:
 
     def __init__(self, n_splits: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
                  by: str | None = None) -> None:
-        self.n_splits, self.seed, self.epoch, self.by = count(n_splits, "n_splits"), seed, count(epoch, "epoch"), by
+        self.n_splits, self.epoch = count(n_splits, "n_splits"), count(epoch, "epoch")
+        self.seed, self.by = seed, by
         if self.n_splits < 2:
             raise ValueError(f"a cross-validation has 2 folds or more, not {self.n_splits}")
         if by not in (None, "labels", "groups"):
