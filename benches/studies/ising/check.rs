@@ -78,6 +78,7 @@ mod tests {
     use crate::simulation::energy_of;
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "takes long where it is not optimised")]
     fn good_generators_give_the_exact_values() {
         small_lattice(Engine::Cpu, Method::Philox10, 1).unwrap();
         small_lattice(Engine::Cpu, Method::Philox7, 2).unwrap();

@@ -103,6 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "takes long where it is not optimised")]
     fn the_rounds_in_use_mix_every_bit_and_two_do_not() {
         for Mapped { family, rounds, in_use, draw } in MAPPED {
             let slots = 20_000;

@@ -175,6 +175,7 @@ mod tests {
     /// products of two of the 160 bits at every other word, 2 (160 161 / 2), a bit at two words of
     /// four, 2 160 more, and a constant of period 8.
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "takes long where it is not optimised")]
     fn xorwow_has_a_third_bit_of_low_complexity() {
         for seed in [1, 2] {
             assert_eq!(
@@ -186,6 +187,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "takes long where it is not optimised")]
     fn the_mersenne_twister_is_linear() {
         for (test, _) in TESTS {
             assert_eq!(seen("mt19937/sequence", 1, test).complexity().unwrap(), 19_937);
@@ -195,6 +197,7 @@ mod tests {
     /// All streams add the same number to their lanes: the lowest two bits stay linear, and the
     /// third if it is even.
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "takes long where it is not optimised")]
     fn warps_are_linear_together_where_an_even_number_is_added() {
         let linear = |complexity: usize| complexity.abs_diff(32 * 1024) <= 1;
         let mut parities = [0; 2];

@@ -61,6 +61,7 @@ fn transitions_are_those_counted_over_all_pairs() {
 
 /// Every key of two rounds on 5 bits, by the bijection itself.
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes long where it is not optimised")]
 fn distances_are_those_of_all_keys() {
     const BITS: u32 = 5;
     let points = 1_usize << BITS;
