@@ -13,10 +13,11 @@ use numpy::{
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 
+use crate::argument;
 use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
 use crate::evaluate::{Number, zeros};
-use crate::key::{Key, unsigned};
+use crate::key::Key;
 use crate::order::{Order, Way};
 use crate::permutation::Permutation;
 use crate::pin::Pin;
@@ -341,8 +342,8 @@ pub(crate) fn permuted<'py>(
 #[pyfunction]
 pub(crate) fn write_permutations<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = unsigned)] count: u64,
-    #[pyo3(from_py_with = unsigned)] n: u64,
+    #[pyo3(from_py_with = argument::count)] count: u64,
+    #[pyo3(from_py_with = argument::n)] n: u64,
     seed: &Bound<'py, PyAny>,
     dtype: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {

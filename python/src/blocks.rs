@@ -4,9 +4,10 @@ use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::argument;
 use crate::dtype::IndexType;
 use crate::evaluate::{CHUNK, FEW};
-use crate::key::{Key, unsigned};
+use crate::key::Key;
 use crate::order::Kind;
 use crate::permutation::Permutation;
 use crate::places::{Places, Run};
@@ -41,11 +42,11 @@ impl BlockShuffle {
     #[pyo3(signature = (n, block, window, seed, epoch=0))]
     fn new(
         py: Python<'_>,
-        #[pyo3(from_py_with = unsigned)] n: u64,
-        #[pyo3(from_py_with = unsigned)] block: u64,
-        #[pyo3(from_py_with = unsigned)] window: u64,
+        #[pyo3(from_py_with = argument::n)] n: u64,
+        #[pyo3(from_py_with = argument::block)] block: u64,
+        #[pyo3(from_py_with = argument::window)] window: u64,
         seed: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
         let key = Key::new(seed, epoch)?;
         if n == 0 {
@@ -92,7 +93,7 @@ impl BlockShuffle {
     }
 
     /// The first item of a block, and the one behind its last.
-    fn items_of(&self, #[pyo3(from_py_with = unsigned)] block: u64) -> PyResult<(u64, u64)> {
+    fn items_of(&self, #[pyo3(from_py_with = argument::block)] block: u64) -> PyResult<(u64, u64)> {
         let items = self.blocks().items_of(block);
         if items.is_empty() {
             let text = format!("there is no block {block}");
@@ -105,7 +106,7 @@ impl BlockShuffle {
     fn blocks_of<'py>(
         &self,
         py: Python<'py>,
-        #[pyo3(from_py_with = unsigned)] window: u64,
+        #[pyo3(from_py_with = argument::window)] window: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
         let found = self.blocks().window(window).ok_or_else(|| no_window(window))?;
         let blocks = found.blocks();
@@ -134,7 +135,7 @@ impl BlockShuffle {
     fn window_items(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = unsigned)] window: u64,
+        #[pyo3(from_py_with = argument::window)] window: u64,
     ) -> PyResult<Places> {
         let slots = self.blocks().window(window).ok_or_else(|| no_window(window))?.slots();
         let run = Run { start: slots.start, step: 1, count: slots.end - slots.start };

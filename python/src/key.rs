@@ -1,10 +1,11 @@
-//! [`Key`]: a seed as Python gives it, with its epoch; and [`unsigned`], which reads arguments that
-//! are integers.
+//! [`Key`]: a seed as Python gives it, with its epoch.
 
 use bijective_shuffle::Seed;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use crate::argument;
 
 /// The two numbers that choose a permutation, as they were given.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,7 +30,7 @@ impl Key {
             })?;
             Number::Long(bytes)
         } else {
-            Number::Short(read(seed, "a seed is", " or 32 bytes")?)
+            Number::Short(argument::read(seed, "a seed is", " or 32 bytes")?)
         };
         Ok(Self { number, epoch })
     }
@@ -59,33 +60,4 @@ impl Key {
             epoch => format!("seed={seed}, epoch={epoch}"),
         })
     }
-}
-
-/// Reads an argument that is an integer from 0 up to 2^64 - 1, also one of NumPy. Python itself
-/// raises `OverflowError` for a negative one, which does not say what is wrong.
-pub(crate) fn unsigned(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    read(value, "expected", "")
-}
-
-/// Reads two such integers, if they are there.
-pub(crate) fn unsigned_pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    let (first, second): (Bound<'_, PyAny>, Bound<'_, PyAny>) = value.extract()?;
-    Ok(Some((unsigned(&first)?, unsigned(&second)?)))
-}
-
-fn read(value: &Bound<'_, PyAny>, what: &str, alternative: &str) -> PyResult<u64> {
-    value.extract::<u64>().map_err(|error| {
-        if error.is_instance_of::<PyTypeError>(value.py()) {
-            let given = value.get_type();
-            let given = given.name().map_or_else(|_| "that".into(), |name| name.to_string());
-            PyTypeError::new_err(format!("{what} an integer{alternative}, not {given}"))
-        } else {
-            PyValueError::new_err(format!(
-                "{what} an integer from 0 to 2^64 - 1{alternative}, not {value}"
-            ))
-        }
-    })
 }

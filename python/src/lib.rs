@@ -10,6 +10,7 @@
 //! share it. And every call that may take long is [`threads::interruptible`], unless it moves items
 //! in place.
 
+mod argument;
 mod arrays;
 mod blocks;
 mod counter;

@@ -6,9 +6,10 @@ use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use crate::argument;
 use crate::errors::exception;
 use crate::evaluate::FEW;
-use crate::key::{Key, unsigned};
+use crate::key::Key;
 use crate::shared::Shared;
 use crate::threads::detached;
 
@@ -94,8 +95,8 @@ impl Weights {
     /// The item at a position of an epoch.
     fn item(
         &self,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
-        #[pyo3(from_py_with = unsigned)] position: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+        #[pyo3(from_py_with = argument::position)] position: u64,
     ) -> PyResult<u64> {
         let mut item = Vec::new();
         self.inner.items(epoch, 0, &mut [position], &mut item).map_err(exception)?;
@@ -106,7 +107,7 @@ impl Weights {
     fn items<'py>(
         &self,
         py: Python<'py>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
         places: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut places = numbers_of(&places)?;
@@ -138,7 +139,7 @@ impl Sets {
     /// Other weights, and more sets, from a position on.
     fn changed(
         &self,
-        #[pyo3(from_py_with = unsigned)] start: u64,
+        #[pyo3(from_py_with = argument::start)] start: u64,
         added: Vec<u64>,
         weights: Vec<u64>,
     ) -> PyResult<Self> {
@@ -168,14 +169,14 @@ impl Sets {
     /// Checks that there are positions for an epoch.
     fn check_epoch(
         &self,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
-        #[pyo3(from_py_with = unsigned)] n: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+        #[pyo3(from_py_with = argument::n)] n: u64,
     ) -> PyResult<()> {
         self.inner.begin(epoch, Some(n)).map(|_| ()).map_err(exception)
     }
 
     /// The set and the item at a position.
-    fn item(&self, #[pyo3(from_py_with = unsigned)] position: u64) -> (usize, u64) {
+    fn item(&self, #[pyo3(from_py_with = argument::position)] position: u64) -> (usize, u64) {
         self.inner.get(position)
     }
 
@@ -203,9 +204,9 @@ impl Sets {
 pub(crate) fn weighted_sample<'py>(
     py: Python<'py>,
     weights: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = unsigned)] count: u64,
+    #[pyo3(from_py_with = argument::count)] count: u64,
     seed: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = unsigned)] epoch: u64,
+    #[pyo3(from_py_with = argument::epoch)] epoch: u64,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let seed = Key::new(seed, epoch)?.seed();
     let weights = weights_of(py, weights)?;

@@ -7,11 +7,12 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PySlice};
 
+use crate::argument;
 use crate::dtype::IndexType;
 use crate::errors::exception;
 use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
-use crate::key::{Key, unsigned};
+use crate::key::Key;
 use crate::order::{Kind, Lookup, Order};
 use crate::places::{Places, Run, as_array, length};
 use crate::threads::interruptible;
@@ -180,9 +181,9 @@ impl Permutation {
     #[new]
     #[pyo3(signature = (n, seed, epoch=0))]
     fn new(
-        #[pyo3(from_py_with = unsigned)] n: u64,
+        #[pyo3(from_py_with = argument::n)] n: u64,
         seed: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
         Self::make(Kind::Compacted, n, Key::new(seed, epoch)?)
     }
@@ -192,9 +193,9 @@ impl Permutation {
     #[staticmethod]
     #[pyo3(signature = (n, seed, epoch=0))]
     fn walk(
-        #[pyo3(from_py_with = unsigned)] n: u64,
+        #[pyo3(from_py_with = argument::n)] n: u64,
         seed: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
         Self::make(Kind::Walk, n, Key::new(seed, epoch)?)
     }
@@ -263,8 +264,8 @@ impl Permutation {
     /// `n * (rank + 1) // world`.
     fn shard(
         slf: &Bound<'_, Self>,
-        #[pyo3(from_py_with = unsigned)] rank: u64,
-        #[pyo3(from_py_with = unsigned)] world: u64,
+        #[pyo3(from_py_with = argument::rank)] rank: u64,
+        #[pyo3(from_py_with = argument::world)] world: u64,
     ) -> PyResult<Places> {
         Self::check_share(rank, world)?;
         let of = slf.clone().unbind();
@@ -278,8 +279,8 @@ impl Permutation {
     /// The places `rank`, `rank + world`, `rank + 2 * world` and so on.
     fn shard_strided(
         slf: &Bound<'_, Self>,
-        #[pyo3(from_py_with = unsigned)] rank: u64,
-        #[pyo3(from_py_with = unsigned)] world: u64,
+        #[pyo3(from_py_with = argument::rank)] rank: u64,
+        #[pyo3(from_py_with = argument::world)] world: u64,
     ) -> PyResult<Places> {
         Self::check_share(rank, world)?;
         let of = slf.clone().unbind();
@@ -292,7 +293,7 @@ impl Permutation {
     }
 
     /// The first `count` places, or all if there are fewer.
-    fn head(slf: &Bound<'_, Self>, #[pyo3(from_py_with = unsigned)] count: u64) -> Places {
+    fn head(slf: &Bound<'_, Self>, #[pyo3(from_py_with = argument::count)] count: u64) -> Places {
         let count = count.min(slf.get().order.len());
         Places { of: slf.clone().unbind(), run: Run::first(count) }
     }
@@ -301,7 +302,7 @@ impl Permutation {
     #[pyo3(signature = (size, dtype=None))]
     fn chunks(
         slf: &Bound<'_, Self>,
-        #[pyo3(from_py_with = unsigned)] size: u64,
+        #[pyo3(from_py_with = argument::size)] size: u64,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Chunks> {
         Chunks::new(slf.py(), slf.as_unbound(), slf.get().all(), size, dtype)

@@ -4,10 +4,10 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
+use crate::argument;
 use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
-use crate::key::unsigned;
 use crate::permutation::Permutation;
 
 /// Places at equal distances: `start`, `start + step` and so on.
@@ -153,7 +153,7 @@ impl Places {
     fn chunks(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = unsigned)] size: u64,
+        #[pyo3(from_py_with = argument::size)] size: u64,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Chunks> {
         Chunks::new(py, &self.of, self.run, size, dtype)

@@ -6,9 +6,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::argument;
 use crate::errors::exception;
 use crate::evaluate::FEW;
-use crate::key::{Key, unsigned, unsigned_pair};
+use crate::key::Key;
 use crate::places::length;
 use crate::threads::interruptible;
 use crate::turns::Turns;
@@ -87,13 +88,13 @@ impl Sampler {
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a constructor in Python")]
     fn new(
-        #[pyo3(from_py_with = unsigned)] n: u64,
+        #[pyo3(from_py_with = argument::n)] n: u64,
         seed: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = unsigned)] rank: u64,
-        #[pyo3(from_py_with = unsigned)] world: u64,
-        #[pyo3(from_py_with = unsigned)] batch: u64,
+        #[pyo3(from_py_with = argument::rank)] rank: u64,
+        #[pyo3(from_py_with = argument::world)] world: u64,
+        #[pyo3(from_py_with = argument::batch)] batch: u64,
         tail: &str,
-        #[pyo3(from_py_with = unsigned_pair)] blocks: Option<(u64, u64)>,
+        #[pyo3(from_py_with = argument::pair)] blocks: Option<(u64, u64)>,
         sequential: bool,
     ) -> PyResult<Self> {
         let key = Key::new(seed, 0)?;
@@ -180,7 +181,7 @@ impl Sampler {
     fn set_epoch(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<()> {
         self.go(py, |inner| inner.set_epoch(epoch))
     }

@@ -4,8 +4,9 @@ use bijective_shuffle_loaders::{NodeBlocks, Splits, StreamOrder, StreamState};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
+use crate::argument;
 use crate::errors::exception;
-use crate::key::{Key, unsigned};
+use crate::key::Key;
 use crate::threads::detached;
 
 /// Which places of a stream's buffer the steps from `first` on take: at most `count`, and at most
@@ -14,10 +15,10 @@ use crate::threads::detached;
 #[pyo3(signature = (size, seed, epoch, first, count, left=None))]
 pub(crate) fn stream_slots<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = unsigned)] size: u64,
+    #[pyo3(from_py_with = argument::size)] size: u64,
     seed: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = unsigned)] epoch: u64,
-    #[pyo3(from_py_with = unsigned)] first: u64,
+    #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+    #[pyo3(from_py_with = argument::first)] first: u64,
     count: usize,
     left: Option<u64>,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
@@ -31,11 +32,11 @@ pub(crate) fn stream_slots<'py>(
 /// The state of a stream after `emitted` steps, for which `taken` items were taken of the input.
 #[pyfunction]
 pub(crate) fn stream_state(
-    #[pyo3(from_py_with = unsigned)] size: u64,
+    #[pyo3(from_py_with = argument::size)] size: u64,
     seed: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = unsigned)] epoch: u64,
-    #[pyo3(from_py_with = unsigned)] emitted: u64,
-    #[pyo3(from_py_with = unsigned)] taken: u64,
+    #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+    #[pyo3(from_py_with = argument::emitted)] emitted: u64,
+    #[pyo3(from_py_with = argument::taken)] taken: u64,
 ) -> PyResult<String> {
     let order = StreamOrder::new(size, Key::new(seed, epoch)?.seed()).map_err(exception)?;
     Ok(StreamState::new(&order, emitted, taken).to_string())
@@ -63,8 +64,8 @@ pub(crate) fn split_parts<'py>(
     py: Python<'py>,
     shares: Vec<u64>,
     seed: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = unsigned)] epoch: u64,
-    #[pyo3(from_py_with = unsigned)] stratum: u64,
+    #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+    #[pyo3(from_py_with = argument::stratum)] stratum: u64,
     count: usize,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
@@ -79,7 +80,7 @@ pub(crate) fn split_ids<'py>(
     py: Python<'py>,
     shares: Vec<u64>,
     seed: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = unsigned)] epoch: u64,
+    #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ids: Vec<Vec<u8>>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
@@ -91,13 +92,13 @@ pub(crate) fn split_ids<'py>(
 #[expect(clippy::too_many_arguments, reason = "one function stands for a class")]
 pub(crate) fn node_blocks<'py>(
     py: Python<'py>,
-    #[pyo3(from_py_with = unsigned)] blocks: u64,
+    #[pyo3(from_py_with = argument::blocks)] blocks: u64,
     kept: f64,
     seed: &Bound<'py, PyAny>,
-    #[pyo3(from_py_with = unsigned)] epoch: u64,
+    #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     runs: Vec<(u64, u64)>,
-    #[pyo3(from_py_with = unsigned)] node: u64,
-    #[pyo3(from_py_with = unsigned)] nodes: u64,
+    #[pyo3(from_py_with = argument::node)] node: u64,
+    #[pyo3(from_py_with = argument::nodes)] nodes: u64,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let own = NodeBlocks::new(blocks, kept, Key::new(seed, epoch)?.seed()).map_err(exception)?;
     let list = detached(py, || own.after(epoch, &runs, node, nodes))?.map_err(exception)?;

@@ -7,8 +7,9 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::argument;
 use crate::errors::exception;
-use crate::key::{Key, unsigned};
+use crate::key::Key;
 use crate::shared::Shared;
 use crate::threads::detached;
 
@@ -24,8 +25,8 @@ impl Documents {
     fn new(
         py: Python<'_>,
         lengths: &Bound<'_, PyArray1<u32>>,
-        #[pyo3(from_py_with = unsigned)] length: u64,
-        #[pyo3(from_py_with = unsigned)] overlap: u64,
+        #[pyo3(from_py_with = argument::length)] length: u64,
+        #[pyo3(from_py_with = argument::overlap)] overlap: u64,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths, "lengths")?);
@@ -52,7 +53,11 @@ impl Documents {
     }
 
     /// Builds the index of an epoch.
-    fn build(&self, py: Python<'_>, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<()> {
+    fn build(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+    ) -> PyResult<()> {
         detached(py, || self.inner.clone().with_epoch(epoch).build())?.map_err(exception)
     }
 
@@ -60,7 +65,7 @@ impl Documents {
     fn items<'py>(
         &self,
         py: Python<'py>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
         places: Vec<u64>,
     ) -> PyResult<Vec<Bound<'py, PyArray2<u64>>>> {
         if let Some(place) = places.iter().find(|&&place| place >= self.inner.len()) {
@@ -92,8 +97,8 @@ impl ByLength {
     fn new(
         py: Python<'_>,
         lengths: &Bound<'_, PyArray1<u32>>,
-        #[pyo3(from_py_with = unsigned)] max_tokens: u64,
-        #[pyo3(from_py_with = unsigned)] window: u64,
+        #[pyo3(from_py_with = argument::max_tokens)] max_tokens: u64,
+        #[pyo3(from_py_with = argument::window)] window: u64,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths, "lengths")?);
@@ -110,7 +115,11 @@ impl ByLength {
     }
 
     /// Builds the index of an epoch, and returns the number of its batches.
-    fn begin(&self, py: Python<'_>, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<u64> {
+    fn begin(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+    ) -> PyResult<u64> {
         detached(py, || self.inner.begin(epoch, None))?.map_err(exception)
     }
 
@@ -118,7 +127,7 @@ impl ByLength {
     fn tokens(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<(u64, u64)> {
         detached(py, || self.inner.clone().with_epoch(epoch).tokens())?.map_err(exception)
     }
@@ -127,7 +136,7 @@ impl ByLength {
     fn items<'py>(
         &self,
         py: Python<'py>,
-        #[pyo3(from_py_with = unsigned)] epoch: u64,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
         places: Vec<u64>,
     ) -> PyResult<Vec<Bound<'py, PyArray1<u64>>>> {
         let mut places = places;

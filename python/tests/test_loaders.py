@@ -292,7 +292,9 @@ def test_what_is_wrong_is_said():
 
 def test_a_number_that_is_wrong_has_a_name():
     wrong = {
-        "epoch": [lambda: bs.Weighted([1], 1, -1), lambda: bs.Mixture([1], [1], 1, -1), lambda: bs.Packed([1], 1, 1, -1),
+        "rank": [lambda: bs.Sampler(5, 1, rank=-1)], "world": [lambda: bs.Sampler(5, 1, world=-1)],
+        "epoch": [lambda: bs.Permutation(5, 1, -1), lambda: bs.Permutation.walk(5, 1, -1),
+                  lambda: bs.Weighted([1], 1, -1), lambda: bs.Mixture([1], [1], 1, -1), lambda: bs.Packed([1], 1, 1, -1),
                   lambda: bs.Lengths([1], 1, 1, -1), lambda: bs.StreamShuffle([], 1, 1, -1), lambda: bs.Splits([1], 1, -1),
                   lambda: bs.Folds(2, 1, epoch=2**64)],
         "a seed": [lambda: bs.Weighted([1], -1), lambda: bs.Mixture([1], [1], -1), lambda: bs.Packed([1], 1, -1)],
