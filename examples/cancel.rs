@@ -4,10 +4,11 @@
 //! cargo run --release --example cancel
 //! ```
 //!
-//! A shuffle that moves items cannot stop in the middle: the slice would be neither in its old order
-//! nor in its new one. But a bijection that is not trusted is evaluated as a whole before anything
-//! moves, which takes 4 or 8 bytes an item, and whatever unwinds then leaves every item where it
-//! was. So a bijection that unwinds when a flag is set makes a shuffle that can be cancelled.
+//! A shuffle that moves items cannot stop in the middle: the slice would be neither in its old
+//! order nor in its new one. But a bijection that is not trusted is evaluated as a whole before
+//! anything moves, which takes 4 or 8 bytes an item, and whatever unwinds then leaves every item
+//! where it was. So a bijection that unwinds when a flag is set makes a shuffle that can be
+//! cancelled.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

@@ -68,7 +68,7 @@ pub mod gpu {}
 #[doc = include_str!("../docs/writing-a-bijection.md")]
 pub mod writing_a_bijection {}
 
-/// Splits, grids, ids, decks, random numbers, asynchronous code, stopping, threads, other languages.
+/// Splits, grids, ids, decks, random numbers, asynchronous code, stopping, threads, no `std`.
 ///
 /// [resume]: mod@crate::guide::resume
 /// [files]: mod@crate::guide::files#records-of-a-fixed-size
