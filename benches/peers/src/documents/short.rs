@@ -102,13 +102,9 @@ const ALL: &[Short] = &[
             ("32", "32 bits"),
             ("64", "64 bits"),
         ],
-        rows: &[(
-            "family",
-            &["`Standard` (`MulXorshift<10>`)", "`GridFeistel<12>`", "`VariablePhilox<24>`"],
-        )],
+        rows: &[("family", &["`Standard` (`MulXorshift<10>`)", "`VariablePhilox<24>`"])],
     },
     Short { name: "short gpu", of: "gpu", number: 2, columns: GPU, rows: &[GPU_LENGTHS] },
-    Short { name: "short gpu, 4 bytes", of: "gpu", number: 0, columns: GPU, rows: &[GPU_LENGTHS] },
     Short {
         name: "short gpu in place",
         of: "gpu in place",
@@ -167,20 +163,6 @@ const ALL: &[Short] = &[
             ("in all / one process", "in all / one process"),
         ],
         rows: &[("items", &["2^24 + 1", "2^27 + 1"])],
-    },
-    Short {
-        name: "short mpi weak scaling",
-        of: "mpi weak scaling",
-        number: 0,
-        columns: &[
-            ("ranks", "ranks"),
-            ("items", "items"),
-            ("way", "way"),
-            ("in all", "in all, ms"),
-            ("bare MPI_Alltoallv", "bare `MPI_Alltoallv`, ms"),
-            ("rate of each", "rate of each"),
-        ],
-        rows: &[("ranks", &["1", "16"])],
     },
     Short {
         name: "short loaders",
