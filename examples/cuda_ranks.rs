@@ -6,8 +6,24 @@
 //! ```
 //!
 //! The launcher sets `RANK`, `WORLD_SIZE` and `LOCAL_RANK`, as `torchrun` does, and `ID_FILE`, a
-//! path that all hosts see. Without a launcher there is one rank. Without a GPU or NCCL the program
-//! says what is missing.
+//! path that all hosts see. Each launch needs a new file. Without a launcher there is one rank.
+//! Without a GPU or NCCL the program says what is missing.
+//!
+//! | launcher | command for four ranks on one host |
+//! | --- | --- |
+//! | PyTorch | `ID_FILE=$PWD/id.$$ torchrun --no-python --nproc-per-node 4 program` |
+//! | Open MPI | `ID_FILE=$PWD/id.$$ mpirun -n 4 -x ID_FILE wrapper program` |
+//! | Slurm | `ID_FILE=$PWD/id.$$ srun -n 4 wrapper program` |
+//!
+//! Here `wrapper` is a script that translates the launcher's variables. This one is for Open MPI;
+//! for Slurm they are `SLURM_PROCID`, `SLURM_NTASKS` and `SLURM_LOCALID`. Where the launcher shows
+//! each rank only its own GPU, `LOCAL_RANK` is 0 for all.
+//!
+//! ```sh
+//! #!/bin/sh
+//! RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE \
+//!     LOCAL_RANK=$OMPI_COMM_WORLD_LOCAL_RANK exec "$@"
+//! ```
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -68,9 +68,10 @@ pub mod gpu {}
 #[doc = include_str!("../docs/writing-a-bijection.md")]
 pub mod writing_a_bijection {}
 
-/// Splits, grids, ids, decks, asynchronous code, stopping, threads, and other languages.
+/// Splits, grids, ids, decks, random numbers, asynchronous code, stopping, threads, no `std`.
 ///
-/// [resume]: mod@crate::guide::resume
+/// [resume]: mod@crate::guide::resume#save-and-resume-an-iterator
+/// [rows]: mod@crate::guide::resume#many-small-orders
 /// [files]: mod@crate::guide::files#records-of-a-fixed-size
 /// [frames]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/loaders.md
 /// [splits]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/loaders.md

@@ -54,6 +54,7 @@ use crate::engine::base::check::check_word;
 /// slice in a second stream after a call of ours, cudarc forgets our call, and a write in a third
 /// stream, in which the slice was not made, does not wait for it. Have that stream
 /// [wait](cudarc::driver::CudaStream::join) for the call's before it writes.
+/// The same holds for `CudaSlice::write` where two threads write the two views of `split_at_mut`.
 ///
 /// # Memory
 ///

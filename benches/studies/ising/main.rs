@@ -2,7 +2,7 @@
 //! and specific heat are known exactly on finite lattices, so a generator that is not random enough
 //! is off. After Manssen, Weigel, Hartmann, *Random number generators for massively parallel
 //! simulations on GPU* (Eur. Phys. J. Special Topics 210, 2012; \[RNG\]), table 1; what came of it
-//! is in docs/results/ising.md.
+//! is in docs/results/rng.md.
 //!
 //! ```console
 //! cargo run --release -p bijective-shuffle-studies --bin ising

@@ -1,4 +1,4 @@
-//! The sizes of the CPU's tiles, with the measurements that chose them (docs/results/affine.md).
+//! The sizes of the CPU's tiles, with the measurements that chose them (benches/notes/affine.md).
 
 /// The size of a run in bytes, if a tile of such runs is not too large. Bit reversal of 2^26 items
 /// of 8 bytes, with 256, 512 and 1024 bytes: 1.5 to 1.8, 2.0 and, with a tile of 128 KiB, 0.5 G/s.

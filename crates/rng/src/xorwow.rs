@@ -13,8 +13,8 @@ use bijective_shuffle_core::{KeyDomain, Seed};
 /// The period is 2^192 - 2^32. It is cuRAND's default generator. In [Manssen et al., 2012] it
 /// passes SmallCrush and Crush and fails one to three tests of BigCrush (table 2). Here it fails
 /// one test of Crush, of the linear complexity of a low bit, which is 26,085
-/// (docs/results/testu01.md). A simulation of the Ising model with many streams of it gives an
-/// energy that is off by 7.4 standard errors (docs/results/ising.md), as in the paper.
+/// (docs/results/rng.md). A simulation of the Ising model with many streams of it gives an
+/// energy that is off by 7.4 standard errors (docs/results/rng.md), as in the paper.
 ///
 /// Streams of [`new`](Generator::new) start at random places of the sequence: `s` streams of `n`
 /// words overlap with a probability of about `s^2 n / 2^192`. cuRAND instead places its streams

@@ -2,7 +2,7 @@
 //!
 //! Unless it says otherwise, a figure is millions of items a second, for items of 8 bytes and a
 //! length one above a power of two, on two cores of an AMD EPYC with AVX-512 (caches of 48 KiB, 1
-//! MiB and, shared, 32 MiB). The commands and more figures are in `docs/results/cpu.md`.
+//! MiB and, shared, 32 MiB). The commands and more figures are in `benches/notes/cpu.md`.
 
 use crate::engine::base::machine;
 
@@ -151,10 +151,10 @@ pub(crate) const MOST_STEPS: usize = 64;
 /// of all buckets than [`MOST_BUCKET_SHARES`].
 ///
 /// Nanoseconds an item of 8 bytes and thread for a whole call, with one share and with these: on
-/// two cores of an EPYC that are far from each other (docs/results/cpu.md) 9.5 and 6.4 at 2^22 + 1,
-/// 10.2 and 7.2 at 2^24 + 1, 9.9 and 7.5 at 2^26 + 1, 10.4 and 9.3 at 2^27 + 1; while they are near
-/// 6.4 and 5.8, 6.6 and 6.3, and 7.1 and 6.9. On 16 cores of an Intel Xeon 18.4 and 15.8 at
-/// 2^22 + 1, 18.3 and 17.7 at 2^24 + 1, 18.0 and 18.4 at 2^26 + 1.
+/// two cores of an EPYC that are far from each other 9.5 and 6.4 at 2^22 + 1, 10.2 and 7.2 at
+/// 2^24 + 1, 9.9 and 7.5 at 2^26 + 1, 10.4 and 9.3 at 2^27 + 1; while they are near 6.4 and 5.8,
+/// 6.6 and 6.3, and 7.1 and 6.9. On 16 cores of an Intel Xeon 18.4 and 15.8 at 2^22 + 1, 18.3 and
+/// 17.7 at 2^24 + 1, 18.0 and 18.4 at 2^26 + 1.
 pub(crate) fn bucket_shares(buckets: usize, threads: usize) -> usize {
     (MOST_BUCKET_SHARES / buckets.max(1)).clamp(1, threads.max(1))
 }

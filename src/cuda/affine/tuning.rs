@@ -2,7 +2,7 @@
 //!
 //! Unless it says otherwise, a figure is a speed as a fraction of `cudaMemcpy`'s, on an NVIDIA H200
 //! with CUDA 13.0 and arrays of 4 GiB: the least and the greatest for bit reversal, two random BPC
-//! and two random BMMC maps, in one run. docs/results/affine.md has the table.
+//! and two random BMMC maps, in one run. benches/notes/affine.md has the table.
 
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::word_type::WordType;

@@ -1,7 +1,7 @@
 //! The sizes and thresholds of shuffles on the GPU, with the measurements that chose them.
 //!
 //! Unless it says otherwise, a figure was measured on an NVIDIA H200 with CUDA 13.0, items of 8
-//! bytes and `VariablePhilox` with 24 rounds; docs/results/gpu.md has the tables.
+//! bytes and `VariablePhilox` with 24 rounds; benches/notes/gpu.md has the tables.
 
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::kernels::THREADS;
@@ -38,7 +38,7 @@ const ITEMS: &[(u64, Shape)] = &[
 
 /// Shapes for tiles that add up the counts of all tiles before them, by the least last slot. Of 128
 /// to 1024 threads with 1 to 16 slots none is faster by more than 2 percent, except for 2 slots
-/// below 2^15, which are by up to 6, and are not embedded. docs/results/gpu.md compares this with
+/// below 2^15, which are by up to 6, and are not embedded. benches/notes/gpu.md compares this with
 /// the look-back.
 const AT_ONCE: &[(u64, Shape)] = &[
     (1 << 20, Shape { threads: THREADS, slots: 16, blocks: 4 }),

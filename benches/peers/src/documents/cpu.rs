@@ -315,9 +315,6 @@ fn figures(files: &Files, computed: &mut Computed) -> Result<(), String> {
         let [default, cipher] =
             [STANDARD, CIPHER].map(|family| files.evaluated(family, instructions));
         let (default, cipher) = (default?, cipher?);
-        let digits = if instructions == "SSE2" { 2 } else { 1 };
-        computed.figure(&format!("default evaluations {instructions}, G"), default, digits)?;
-        computed.figure(&format!("cipher evaluations {instructions}, G"), cipher, digits)?;
         computed.figure(&format!("default over cipher {instructions}"), default / cipher, 1)?;
     }
     Ok(())

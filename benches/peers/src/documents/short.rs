@@ -29,10 +29,8 @@ const CPU: &[(&str, &str)] = &[
     ("memcpy", "`memcpy`"),
 ];
 
-const CPU_LENGTHS: (&str, &[&str]) = (
-    "length",
-    &["2^8 + 1", "2^11 + 1", "2^14 + 1", "2^17 + 1", "2^20 + 1", "2^23 + 1", "2^26 + 1"],
-);
+const CPU_LENGTHS: (&str, &[&str]) =
+    ("length", &["2^8 + 1", "2^14 + 1", "2^20 + 1", "2^23 + 1", "2^26 + 1"]);
 
 const GPU: &[(&str, &str)] = &[
     ("length", "length"),
@@ -49,10 +47,9 @@ const GPU: &[(&str, &str)] = &[
 ];
 
 const GPU_LENGTHS: (&str, &[&str]) =
-    ("length", &["2^8 + 1", "2^14 + 1", "2^20 + 1", "2^23 + 1", "2^26 + 1", "2^29 + 1"]);
+    ("length", &["2^8 + 1", "2^14 + 1", "2^20 + 1", "2^26 + 1", "2^29 + 1"]);
 
 const GROUP: &[(&str, &str)] = &[
-    ("bytes an item", "bytes an item"),
     ("items in all", "items in all"),
     ("way", "way"),
     ("one GPU with its share alone, ms", "one GPU with its share alone, ms"),
@@ -63,7 +60,7 @@ const GROUP: &[(&str, &str)] = &[
     ("ranks by NCCL, ms", "`CudaExchange`, ms"),
 ];
 const GROUP_ROWS: &[(&str, &[&str])] =
-    &[("GPUs", &["2"]), ("items in all", &["134217730", "1073741826"])];
+    &[("GPUs", &["2"]), ("bytes an item", &["8"]), ("items in all", &["134217730", "1073741826"])];
 
 const ALL: &[Short] = &[
     Short {
@@ -83,7 +80,7 @@ const ALL: &[Short] = &[
             ("peak beside the array, bytes an item", "peak beside the array, bytes an item"),
             ("with a `Workspace`", "with a `Workspace`"),
         ],
-        rows: &[("length", &["2^18 + 1", "2^20 + 1", "2^22 + 1", "2^26 + 1"])],
+        rows: &[("length", &["2^18 + 1", "2^22 + 1", "2^26 + 1"])],
     },
     Short {
         name: "short cpu 2",
@@ -93,25 +90,6 @@ const ALL: &[Short] = &[
         rows: &[CPU_LENGTHS],
     },
     Short { name: "short cpu 16", of: "table-3", number: 0, columns: CPU, rows: &[CPU_LENGTHS] },
-    Short {
-        name: "short small",
-        of: "small",
-        number: 0,
-        columns: &[
-            ("length", "length"),
-            ("ours, default, key given", "key given"),
-            ("ours, `par_bijective_shuffle`", "`par_bijective_shuffle`"),
-            ("rand", "`rand`"),
-            ("fastrand", "`fastrand`"),
-            ("rip_shuffle, sequential", "`rip_shuffle`"),
-            ("std::shuffle, SplitMix64", "`std::shuffle`"),
-            ("ours, `par_bijective_shuffle` / fastrand", "`par_bijective_shuffle` / `fastrand`"),
-        ],
-        rows: &[(
-            "length",
-            &["2^8 + 1", "2^10 + 1", "2^11 + 1", "2^13 + 1", "2^15 + 1", "2^16 + 1", "2^17 + 1"],
-        )],
-    },
     Short {
         name: "short evaluations",
         of: "evaluations",
@@ -124,19 +102,22 @@ const ALL: &[Short] = &[
             ("32", "32 bits"),
             ("64", "64 bits"),
         ],
-        rows: &[(
-            "family",
-            &["`Standard` (`MulXorshift<10>`)", "`GridFeistel<12>`", "`VariablePhilox<24>`"],
-        )],
+        rows: &[("family", &["`Standard` (`MulXorshift<10>`)", "`VariablePhilox<24>`"])],
     },
     Short { name: "short gpu", of: "gpu", number: 2, columns: GPU, rows: &[GPU_LENGTHS] },
-    Short { name: "short gpu, 4 bytes", of: "gpu", number: 0, columns: GPU, rows: &[GPU_LENGTHS] },
     Short {
-        name: "short second gpu",
-        of: "second-gpu",
-        number: 2,
-        columns: GPU,
-        rows: &[GPU_LENGTHS],
+        name: "short gpu in place",
+        of: "gpu in place",
+        number: 0,
+        columns: &[
+            ("bytes an item", "bytes an item"),
+            ("length", "length"),
+            ("in place", "in place"),
+            ("undone", "undone"),
+            ("into another array", "into another array"),
+            ("in place / into another", "in place / into another"),
+        ],
+        rows: &[("length", &["2^20 + 1", "2^23 + 1", "2^26 + 1", "2^29 + 1"])],
     },
     Short {
         name: "short affine cpu",
@@ -149,7 +130,7 @@ const ALL: &[Short] = &[
             ("G items/s", "G items/s"),
             ("over the naive loop", "over the naive loop"),
         ],
-        rows: &[("items", &["2^16", "2^20", "2^24", "2^28"])],
+        rows: &[("items", &["2^20", "2^28"])],
     },
     Short {
         name: "short affine gpu",
@@ -162,37 +143,10 @@ const ALL: &[Short] = &[
             ("random BMMC", "random BMMC"),
             ("item by item, BMMC", "item by item, BMMC"),
         ],
-        rows: &[],
-    },
-    Short {
-        name: "short ising",
-        of: "ising",
-        number: 0,
-        columns: &[
-            ("generator", "generator"),
-            ("deviation", "e, k = 1"),
-            ("deviation (2)", "C_V, k = 1"),
-            ("deviation (3)", "e, k = 100"),
-            ("deviation (4)", "C_V, k = 100"),
-            ("\\[RNG\\], 10^7 sweeps: deviation of e", "\\[RNG\\]: e, k = 1"),
-            ("of C_V", "\\[RNG\\]: C_V"),
-        ],
-        rows: &[],
-    },
-    Short {
-        name: "short exchange",
-        of: "exchange",
-        number: 0,
-        columns: &[
-            ("ranks", "ranks"),
-            ("census", "census"),
-            ("plan", "plan"),
-            ("pack", "pack"),
-            ("place", "place"),
-            ("a shuffle in one process", "a shuffle in one process"),
-            ("a copy", "a copy"),
-        ],
-        rows: &[("ranks", &["1", "2", "8", "256"])],
+        rows: &[(
+            "items",
+            &["1 byte, 2^32", "4 bytes, 2^30", "8 bytes, 2^29", "16 bytes, 2^28", "12 bytes, 2^28"],
+        )],
     },
     Short {
         name: "short mpi",
@@ -211,18 +165,28 @@ const ALL: &[Short] = &[
         rows: &[("items", &["2^24 + 1", "2^27 + 1"])],
     },
     Short {
-        name: "short mpi weak scaling",
-        of: "mpi weak scaling",
+        name: "short loaders",
+        of: "python-loaders",
         number: 0,
         columns: &[
-            ("ranks", "ranks"),
-            ("items", "items"),
-            ("way", "way"),
-            ("in all", "in all, ms"),
-            ("bare MPI_Alltoallv", "bare `MPI_Alltoallv`, ms"),
-            ("rate of each", "rate of each"),
+            ("what", "what"),
+            ("ours", "ours"),
+            ("theirs", "theirs"),
+            ("theirs / ours", "theirs / ours"),
         ],
-        rows: &[("ranks", &["1", "16"])],
+        rows: &[(
+            "what",
+            &[
+                "packed-by-megatron: an epoch",
+                "lengths-of-transformers: an epoch",
+                "lengths: the index",
+                "stream: each item",
+                "frame-of-pandas: shuffled",
+                "frame-of-polars: shuffled",
+                "weighted: each of 2^24 draws",
+                "others-in-rust: each item of a stream, beside a plain buffer",
+            ],
+        )],
     },
     Short {
         name: "short fills",
@@ -242,18 +206,13 @@ const ALL: &[Short] = &[
             &[
                 "write only",
                 "Philox4x32-10",
-                "Philox4x32-7",
                 "Lcg64, 262144 streams",
-                "Mwc, 262144 streams",
                 "Xorwow, 262144 streams",
                 "XorShift1024Weyl, 32768 streams",
-                "LaggedFibonacci1279, 2048 streams",
                 "cuRAND PHILOX4_32_10",
                 "cuRAND PHILOX4_32_10, dynamic",
-                "cuRAND XORWOW",
                 "cuRAND XORWOW, dynamic",
                 "cuRAND MRG32K3A, dynamic",
-                "cuRAND MTGP32, dynamic",
                 "cuRAND MT19937",
             ],
         )],
@@ -270,7 +229,7 @@ const ALL: &[Short] = &[
         of: "gpu group four",
         number: 0,
         columns: GROUP,
-        rows: &[("items in all", &["268435460", "2147483652"])],
+        rows: &[("bytes an item", &["8"]), ("items in all", &["268435460", "2147483652"])],
     },
 ];
 

@@ -1,4 +1,4 @@
-//! `docs/results/testu01.md`: how many statistics of each battery were run, and failed. The tables
+//! `docs/results/rng.md`: how many statistics of each battery were run, and failed. The tables
 //! beside the paper's, with every statistic that did not pass, are made by `benches/testu01`.
 
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@
 //!
 //! A vector crate such as `wide` picks its instructions at compile time, and users compile for the
 //! oldest machine. With SSE2 its vectors are faster than the loops in some families and slower in
-//! others (`benches/wide`, `docs/results/cpu.md`), and where there is AVX-512 the loops are several
-//! times as fast as with SSE2. Intrinsics are used only where compilers do not find the
+//! others (`benches/wide`, `benches/notes/cpu.md`), and where there is AVX-512 the loops are
+//! several times as fast as with SSE2. Intrinsics are used only where compilers do not find the
 //! instruction: to pack survivors, to mark them, to list marked slots, to close gaps between items,
 //! and for the default family with AVX-512.
 

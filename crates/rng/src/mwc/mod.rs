@@ -21,13 +21,13 @@ use bijective_shuffle_core::{KeyDomain, Seed};
 /// then lie on two cycles of `(p - 1) / 2 = 2^31 a - 1` words; the order is no larger because 2^32
 /// is a square. ([Manssen et al., 2012], section 3, says `2^32 a - 2`, which is twice that.) It
 /// fails a test of SmallCrush and 29 of the statistics of Crush (table 2 there;
-/// docs/results/testu01.md has the crate's own results).
+/// docs/results/rng.md has the crate's own results).
 ///
 /// [`new`](Generator::new) uses the largest multiplier, as the paper does. With `a = 2^32 - d`, the
 /// sum `d x_n - x_(n-1) + x_(n+1)` is small modulo 2^32, and `d` is 178 there. Where that matters,
 /// use a multiplier that is not near 2^32, through [`from_multiplier`](Self::from_multiplier). With
 /// 3036999759 no test of SmallCrush fails and two statistics of Crush do (25 with 4294967118), and
-/// the simulation of docs/results/ising.md that 4294967118 gets wrong has the exact energy.
+/// the simulation of docs/results/rng.md that 4294967118 gets wrong has the exact energy.
 ///
 /// Streams of [`new`](Generator::new) have the same multiplier and random starts: `s` streams of
 /// `n` words overlap with a probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream

@@ -27,7 +27,7 @@ const WORDS: usize = 32;
 /// `(2^1024 - 1) 2^32` steps.
 ///
 /// In the paper it passes SmallCrush, Crush and BigCrush of TestU01, by lanes and by warps. Here
-/// (docs/results/testu01.md) it does so by warps, which take all 32 lanes of a stream in turn; by
+/// (docs/results/rng.md) it does so by warps, which take all 32 lanes of a stream in turn; by
 /// lanes SmallCrush and Crush were run, and nothing fails. Taking a block of each of many streams
 /// in turn is different: whether it passes Crush's test of linear complexity depends on the seed.
 /// All streams of a seed add the same number to their lanes. So the lowest two bits of their words
