@@ -15,8 +15,9 @@ use pyo3::prelude::*;
 
 use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
-use crate::evaluate::{Number, zeros};
+use crate::evaluate::zeros;
 use crate::key::{Key, unsigned};
+use crate::numbers::Number;
 use crate::order::{Order, Way};
 use crate::permutation::Permutation;
 use crate::pin::Pin;

@@ -5,11 +5,12 @@ use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::dtype::IndexType;
-use crate::evaluate::{CHUNK, FEW};
 use crate::key::{Key, unsigned};
+use crate::numbers::{CHUNK, FEW};
 use crate::order::Kind;
 use crate::permutation::Permutation;
-use crate::places::{Places, Run};
+use crate::places::Places;
+use crate::run::Run;
 use crate::threads::{Stop, interruptible};
 
 /// An order for data in blocks: blocks in random order, each read once and whole, and the items of

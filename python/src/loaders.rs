@@ -7,8 +7,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::errors::exception;
-use crate::evaluate::FEW;
 use crate::key::{Key, unsigned};
+use crate::numbers::FEW;
 use crate::shared::Shared;
 use crate::threads::detached;
 

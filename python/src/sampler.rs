@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::exception;
-use crate::evaluate::FEW;
 use crate::key::{Key, unsigned, unsigned_pair};
-use crate::places::length;
+use crate::numbers::FEW;
+use crate::run::length;
 use crate::threads::interruptible;
 use crate::turns::Turns;
 
