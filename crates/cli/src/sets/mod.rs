@@ -22,11 +22,12 @@ use crate::inputs::{Inputs, Opening};
 use crate::job::Job;
 use crate::output::Output;
 
-pub(crate) use folder::ShardFolder;
+pub(crate) use folder_run::FolderRun;
+#[cfg(feature = "tables")]
+pub(crate) use {folder::ShardFolder, folder_run::asked, plan::Plan};
+
 use folder_run::seed_of;
-pub(crate) use folder_run::{FolderRun, asked};
 use opened::{count, explain, open, said};
-pub(crate) use plan::Plan;
 
 /// The files that are read, with those of folders in place of them. They may also be listed in a
 /// file.
