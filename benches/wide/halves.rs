@@ -3,10 +3,9 @@
 use std::array;
 
 use bijective_shuffle::Word;
-use wide::bytemuck::cast;
 use wide::{u16x8, u32x4, u64x2};
 
-use crate::vector::Vector;
+use crate::vector::{Vector, product_32};
 
 /// Lanes that hold half of a point, and of which two are multiplied.
 pub(crate) trait Halves: Vector {
@@ -88,15 +87,4 @@ impl Halves for u64x2 {
     fn cleaned(self, mask: Self) -> Self {
         self & mask
     }
-}
-
-/// The product of the low halves of 64-bit lanes: one instruction with SSE2.
-///
-/// `wide` has it with both operands in 32-bit lanes, and orders the products. Their order is undone
-/// here, and the compiler removes both.
-#[inline(always)]
-pub(crate) fn product_32(a: u64x2, b: u64x2) -> u64x2 {
-    let products = cast::<_, u32x4>(a).widening_mul(cast(b));
-    let [first, second]: [u64x2; 2] = cast(products);
-    first.unpack_lo(second)
 }

@@ -7,8 +7,6 @@ use bijective_shuffle::Word;
 use wide::bytemuck::cast;
 use wide::{i16x8, u16x8, u32x4, u32x8, u64x2, u64x4};
 
-use crate::halves::product_32;
-
 /// Unsigned lanes that wrap around, and what a multiplier is prepared to.
 pub(crate) trait Vector:
     Copy
@@ -191,4 +189,15 @@ impl Vector for Limbs32 {
         let cross = product_32(self.0 >> 32, low) + product_32(self.0, high);
         Self(product_32(self.0, low) + (cross << 32))
     }
+}
+
+/// The product of the low halves of 64-bit lanes: one instruction with SSE2.
+///
+/// `wide` has it with both operands in 32-bit lanes, and orders the products. Their order is undone
+/// here, and the compiler removes both.
+#[inline(always)]
+pub(crate) fn product_32(a: u64x2, b: u64x2) -> u64x2 {
+    let products = cast::<_, u32x4>(a).widening_mul(cast(b));
+    let [first, second]: [u64x2; 2] = cast(products);
+    first.unpack_lo(second)
 }

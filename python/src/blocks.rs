@@ -6,11 +6,12 @@ use pyo3::prelude::*;
 
 use crate::argument;
 use crate::dtype::IndexType;
-use crate::evaluate::{CHUNK, FEW};
 use crate::key::Key;
+use crate::numbers::{CHUNK, FEW};
 use crate::order::Kind;
 use crate::permutation::Permutation;
-use crate::places::{Places, Run};
+use crate::places::Places;
+use crate::run::Run;
 use crate::threads::{Stop, interruptible};
 
 /// An order for data in blocks: blocks in random order, each read once and whole, and the items of

@@ -7,9 +7,9 @@ use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::iter::IntoIter;
 use pyo3::prelude::*;
 
-use crate::evaluate::{CHUNK, FEW, Number};
+use crate::numbers::{CHUNK, FEW, Number};
 use crate::order::Order;
-use crate::places::Run;
+use crate::run::Run;
 use crate::threads::{Stop, interruptible};
 
 /// An iterator over a permutation, and the place that it has come to.

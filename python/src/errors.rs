@@ -65,3 +65,14 @@ pub(crate) fn exception(error: impl Into<bijective_shuffle_loaders::Error>) -> P
         _ => PyValueError::new_err(text),
     }
 }
+
+/// The exception for an error of CUDA's driver.
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+pub(crate) fn failed(error: bijective_shuffle::cuda::cudarc::driver::DriverError) -> PyErr {
+    use bijective_shuffle::cuda::cudarc::driver::sys::CUresult;
+
+    if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        return PyMemoryError::new_err("the GPU has not enough free memory");
+    }
+    PyRuntimeError::new_err(format!("the CUDA driver failed: {error}"))
+}

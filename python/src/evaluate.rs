@@ -3,69 +3,18 @@
 
 use bijective_shuffle::Error;
 use bijective_shuffle::rayon::prelude::*;
-use numpy::{Element, PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyMemoryError;
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::counter::Counter;
 use crate::dtype::IndexType;
 use crate::errors::exception;
+use crate::numbers::{CHUNK, FEW, Number};
 use crate::order::{Lookup, Order};
-use crate::places::Run;
+use crate::run::Run;
 use crate::threads::{Stop, detached, interruptible};
-
-/// The most values that the calling thread writes alone: waking others takes longer.
-pub(crate) const FEW: usize = 1 << 13;
-
-/// The number of values that a thread writes at a time: they fit its L1 cache.
-pub(crate) const CHUNK: usize = 1 << 11;
-
-/// The integers that values are returned in.
-pub(crate) trait Number: Element + Copy + Send + Sync {
-    /// Writes all of a permutation's values, by the engine.
-    fn write_all(order: &Order, out: &mut [Self]) -> Result<(), Error>;
-
-    /// The words themselves, if they are words of 64 bits.
-    fn as_words(out: &mut [Self]) -> Option<&mut [u64]>;
-
-    /// The number, which fits.
-    fn of(value: u64) -> Self;
-}
-
-macro_rules! numbers {
-    ($($number:ty, $word:ty, $as_words:expr;)*) => {$(
-        impl Number for $number {
-            fn write_all(order: &Order, out: &mut [Self]) -> Result<(), Error> {
-                let len = out.len();
-                // SAFETY: a signed integer has the size and alignment of the unsigned one, and any
-                // bits are a value of either.
-                let words = unsafe { core::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<$word>(), len) };
-                order.write_all(words)
-            }
-
-            fn as_words(out: &mut [Self]) -> Option<&mut [u64]> {
-                let as_words: fn(&mut [Self]) -> Option<&mut [u64]> = $as_words;
-                as_words(out)
-            }
-
-            fn of(value: u64) -> Self {
-                value as Self
-            }
-        }
-    )*};
-}
-
-numbers! {
-    i32, u32, |_| None;
-    u32, u32, |_| None;
-    i64, u64, |out| {
-        let len = out.len();
-        // SAFETY: both integers have 64 bits and the same alignment, and any bits are a value of
-        // either.
-        Some(unsafe { core::slice::from_raw_parts_mut(out.as_mut_ptr().cast(), len) })
-    };
-    u64, u64, |out| Some(out);
-}
 
 /// The values at some places as an array of integers, of a type that they fit.
 pub(crate) fn array<'py>(
@@ -79,6 +28,28 @@ pub(crate) fn array<'py>(
         IndexType::UInt32 => written(py, run.count, |out: &mut [u32]| write(py, order, run, out)),
         IndexType::Int64 => written(py, run.count, |out: &mut [i64]| write(py, order, run, out)),
         IndexType::UInt64 => written(py, run.count, |out: &mut [u64]| write(py, order, run, out)),
+    }
+}
+
+/// What `__array__` returns, for a new array.
+pub(crate) fn as_array<'py>(
+    py: Python<'py>,
+    array: Bound<'py, PyAny>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    copy: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if copy == Some(false) {
+        return Err(PyValueError::new_err(
+            "a permutation is not stored, so its array is always a copy",
+        ));
+    }
+    match dtype {
+        None => Ok(array),
+        Some(dtype) => {
+            let keywords = PyDict::new(py);
+            keywords.set_item("copy", false)?;
+            array.call_method("astype", (dtype,), Some(&keywords))
+        }
     }
 }
 

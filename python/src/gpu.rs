@@ -23,106 +23,68 @@ mod graph;
 
 #[path = "gpu/dlpack.rs"]
 mod dlpack;
+#[path = "gpu/memory.rs"]
+mod memory;
 #[path = "gpu/range.rs"]
 mod range;
 
 pub(crate) use range::gpu_covers;
 
-/// An array in device memory, in C order.
-#[derive(Clone, Copy)]
-struct DeviceMemory {
-    address: u64,
-    /// The number of rows: items along the first axis.
-    rows: usize,
-    /// The bytes of a row.
-    width: usize,
-}
+use dlpack::Taken;
+use memory::{Described, DeviceMemory, NOT_IN_ORDER, is_c_order};
 
-impl DeviceMemory {
-    fn bytes(self) -> usize {
-        self.rows * self.width
-    }
-}
-
-const NOT_IN_ORDER: &str = "an array on a GPU is shuffled in C order: `contiguous=True` of \
-                            bijective_shuffle.cuda shuffles a copy and copies it back";
-
-/// What the interface of an array says.
-struct Described {
-    memory: DeviceMemory,
-    /// The type of its items, as in `__array_interface__`.
-    typestr: String,
-    is_read_only: bool,
-    /// The number of its GPU, if it says so.
-    device: Option<usize>,
-    /// Keeps a tensor of DLPack until its work has been given to the GPU.
-    taken: Option<dlpack::Taken>,
-}
-
-impl Described {
-    /// What `bijective_shuffle.cuda` has found out about an array: the dictionary of its interface,
-    /// which takes some libraries long to make, or its address, its rows, their bytes and the type
-    /// of its items; or an array that is to be asked.
-    fn of(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Self> {
-        if let Ok(known) = array.cast::<PyTuple>() {
-            let (address, rows, width, typestr) = known.extract()?;
-            let memory = DeviceMemory { address, rows, width };
-            return Ok(Self { memory, typestr, is_read_only: false, device: None, taken: None });
-        }
-        if let Ok(interface) = array.cast::<PyDict>() {
-            return Self::by_interface(interface);
-        }
-        match array.getattr_opt("__cuda_array_interface__")? {
-            Some(interface) => Self::by_interface(&interface.cast_into::<PyDict>()?),
-            None => dlpack::describe(array, stream),
-        }
-    }
-
-    fn by_interface(interface: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let part = |name: &str| {
-            let missing = || ArrayError::new_err(format!("the array's interface has no {name}"));
-            interface.get_item(name)?.ok_or_else(missing)
-        };
-        let shape: Vec<usize> = part("shape")?.extract()?;
-        let (address, is_read_only): (u64, bool) = part("data")?.extract()?;
-        let typestr: String = part("typestr")?.extract()?;
-        let item = item_bytes(&typestr)?;
-        let Some((&rows, axes)) = shape.split_first() else {
-            return Err(ArrayError::new_err("an array without an axis has no rows to shuffle"));
-        };
-        let too_large = || ArrayError::new_err("the array's interface has an impossible shape");
-        let width = axes.iter().try_fold(item, |width, &len| width.checked_mul(len));
-        let width = width.ok_or_else(too_large)?;
-        rows.checked_mul(width).ok_or_else(too_large)?;
-        if let Some(strides) = interface.get_item("strides")?.filter(|strides| !strides.is_none()) {
-            let strides: Vec<isize> = strides.cast_into::<PyTuple>()?.extract()?;
-            if !is_c_order(&shape, &strides, item) {
-                return Err(ArrayError::new_err(NOT_IN_ORDER));
-            }
-        }
+/// What `bijective_shuffle.cuda` has found out about an array: the dictionary of its interface,
+/// which takes some libraries long to make, or its address, its rows, their bytes and the type
+/// of its items; or an array that is to be asked. With it comes the tensor of an array by DLPack,
+/// which is to be kept until its work has been given to the GPU.
+fn described(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<(Described, Option<Taken>)> {
+    if let Ok(known) = array.cast::<PyTuple>() {
+        let (address, rows, width, typestr) = known.extract()?;
         let memory = DeviceMemory { address, rows, width };
-        Ok(Self { memory, typestr, is_read_only, device: None, taken: None })
+        return Ok((Described { memory, typestr, is_read_only: false, device: None }, None));
     }
+    if let Ok(interface) = array.cast::<PyDict>() {
+        return Ok((by_interface(interface)?, None));
+    }
+    match array.getattr_opt("__cuda_array_interface__")? {
+        Some(interface) => Ok((by_interface(&interface.cast_into::<PyDict>()?)?, None)),
+        None => dlpack::describe(array, stream).map(|(array, taken)| (array, Some(taken))),
+    }
+}
 
-    /// The same for an array that is written to.
-    fn written(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Self> {
-        let described = Self::of(array, stream)?;
-        if described.is_read_only {
-            return Err(ArrayError::new_err("the array is read-only"));
+fn by_interface(interface: &Bound<'_, PyDict>) -> PyResult<Described> {
+    let part = |name: &str| {
+        let missing = || ArrayError::new_err(format!("the array's interface has no {name}"));
+        interface.get_item(name)?.ok_or_else(missing)
+    };
+    let shape: Vec<usize> = part("shape")?.extract()?;
+    let (address, is_read_only): (u64, bool) = part("data")?.extract()?;
+    let typestr: String = part("typestr")?.extract()?;
+    let item = item_bytes(&typestr)?;
+    let Some((&rows, axes)) = shape.split_first() else {
+        return Err(ArrayError::new_err("an array without an axis has no rows to shuffle"));
+    };
+    let too_large = || ArrayError::new_err("the array's interface has an impossible shape");
+    let width = axes.iter().try_fold(item, |width, &len| width.checked_mul(len));
+    let width = width.ok_or_else(too_large)?;
+    rows.checked_mul(width).ok_or_else(too_large)?;
+    if let Some(strides) = interface.get_item("strides")?.filter(|strides| !strides.is_none()) {
+        let strides: Vec<isize> = strides.cast_into::<PyTuple>()?.extract()?;
+        if !is_c_order(&shape, &strides, item) {
+            return Err(ArrayError::new_err(NOT_IN_ORDER));
         }
-        Ok(described)
     }
+    let memory = DeviceMemory { address, rows, width };
+    Ok(Described { memory, typestr, is_read_only, device: None })
+}
 
-    /// Checks that the array is on the GPU whose stream was given.
-    fn check_device(&self, device: usize) -> PyResult<()> {
-        match self.device {
-            Some(own) if own != device => {
-                let text = format!("the array is on GPU {own}, not on GPU {device}");
-                Err(ArrayError::new_err(text))
-            }
-            _ => Ok(()),
-        }
+/// [`described`], for an array that is written to.
+fn written(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<(Described, Option<Taken>)> {
+    let (described, taken) = described(array, stream)?;
+    if described.is_read_only {
+        return Err(ArrayError::new_err("the array is read-only"));
     }
+    Ok((described, taken))
 }
 
 /// The size of an item, from a text such as `<f4`.
@@ -133,19 +95,6 @@ fn item_bytes(typestr: &str) -> PyResult<usize> {
         return Err(unknown());
     }
     size.parse().map_err(|_| unknown())
-}
-
-fn is_c_order(shape: &[usize], strides: &[isize], item: usize) -> bool {
-    if shape.contains(&0) {
-        return true;
-    }
-    let mut expected = item;
-    shape.len() == strides.len()
-        && shape.iter().zip(strides).rev().all(|(&len, &stride)| {
-            let fits = len == 1 || stride == expected as isize;
-            expected *= len;
-            fits
-        })
 }
 
 /// The name of a GPU that can be used, or `GpuUnavailableError`, which says what is missing.
@@ -176,12 +125,9 @@ pub(crate) fn gpu_reorder<'py>(
     back: bool,
 ) -> PyResult<()> {
     let order = &permutation.get().order;
-    let from = if back || out.is_none() {
-        Described::written(source, stream)?
-    } else {
-        Described::of(source, stream)?
-    };
-    let to = out.map(|out| Described::written(out, stream)).transpose()?;
+    let describe = if back || out.is_none() { written } else { described };
+    let (from, source_taken) = describe(source, stream)?;
+    let (to, out_taken) = out.map(|out| written(out, stream)).transpose()?.unzip();
     for array in to.iter().chain([&from]) {
         array.check_device(device)?;
     }
@@ -206,7 +152,7 @@ pub(crate) fn gpu_reorder<'py>(
     let done = py.detach(|| device::reorder(order, source, out, back, (device, stream), undo));
     // With the GIL, which their owner's code may need. The memory is in use until the caller's
     // stream has come to the end of this work.
-    drop((from.taken, to.and_then(|to| to.taken)));
+    drop((source_taken, out_taken));
     done
 }
 
@@ -221,9 +167,9 @@ pub(crate) fn gpu_indexes<'py>(
     stream: u64,
 ) -> PyResult<()> {
     let order = &permutation.get().order;
-    let described = Described::written(out, stream)?;
+    let (described, taken) = written(out, stream)?;
     described.check_device(device)?;
-    let Described { memory, typestr, taken, .. } = described;
+    let Described { memory, typestr, .. } = described;
     let (bits, max) = match typestr.as_str() {
         "<i4" => (32, i32::MAX as u64),
         "<u4" => (32, u64::from(u32::MAX)),

@@ -7,7 +7,7 @@ use crate::counter::Counter;
 use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::permutation::Permutation;
-use crate::places::{Run, length};
+use crate::run::{Run, length};
 use crate::threads::Stop;
 use crate::turns::Turns;
 
@@ -141,7 +141,7 @@ impl Indexes {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let left = self.turns.at_once(py, |values| values.left())?;
-        Ok(format!("<Indexes of {}: {left} left>", self.of.get().__repr__(py)?))
+        Ok(format!("<Indexes of {}: {left} left>", self.of.get().text(py)?))
     }
 }
 
@@ -203,6 +203,6 @@ impl Chunks {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (left, size) = (self.left(py)?, self.size);
-        Ok(format!("<Chunks of {}: {left} left, of {size} indexes>", self.of.get().__repr__(py)?))
+        Ok(format!("<Chunks of {}: {left} left, of {size} indexes>", self.of.get().text(py)?))
     }
 }

@@ -22,10 +22,13 @@ mod gpu;
 mod iter;
 mod key;
 mod loaders;
+mod methods;
+mod numbers;
 mod order;
 mod permutation;
 mod pin;
 mod places;
+mod run;
 mod sampler;
 mod shared;
 mod streams;
@@ -55,7 +58,9 @@ mod _native {
     #[pymodule_export]
     use super::loaders::{Sets, Weights, weighted_sample};
     #[pymodule_export]
-    use super::permutation::{Permutation, restore};
+    use super::methods::restore;
+    #[pymodule_export]
+    use super::permutation::Permutation;
     #[pymodule_export]
     use super::places::Places;
     #[pymodule_export]

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 
 use crate::argument;
 use crate::errors::exception;
-use crate::evaluate::FEW;
 use crate::key::Key;
+use crate::numbers::FEW;
 use crate::shared::Shared;
 use crate::threads::detached;
 

@@ -7,7 +7,7 @@ use bijective_shuffle::{
 };
 
 use crate::key::Key;
-use crate::places::Run;
+use crate::run::Run;
 use crate::threads::Stop;
 
 /// A permutation. Its items are moved on the CPU: arrays of NumPy are in host memory, and a process

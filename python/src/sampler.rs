@@ -8,9 +8,9 @@ use pyo3::types::PyDict;
 
 use crate::argument;
 use crate::errors::exception;
-use crate::evaluate::FEW;
 use crate::key::Key;
-use crate::places::length;
+use crate::numbers::FEW;
+use crate::run::length;
 use crate::threads::interruptible;
 use crate::turns::Turns;
 

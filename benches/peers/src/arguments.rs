@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::cold::ItemType;
 use crate::contender::Choice;
-use crate::gpu_cold::Kernels;
-use crate::gpu_indexes::Way;
+use crate::item::ItemType;
 use crate::measure::Effort;
 use crate::pages::Pages;
 
@@ -75,6 +73,19 @@ pub(crate) enum Command {
     Documents(Documents),
     /// Run everything once at small lengths, check the results, and print nothing
     Test,
+}
+
+/// Where the kernels come from.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum Kernels {
+    /// There are none: what the driver takes to open the device and to copy
+    Driver,
+    /// Embedded machine code
+    Machine,
+    /// Embedded PTX, translated by the driver
+    Ptx,
+    /// The run-time compiler
+    Compiler,
 }
 
 #[derive(Args)]
@@ -188,6 +199,15 @@ pub(crate) struct GpuPieces {
     /// How indexes beyond the length are left out
     #[arg(long, value_enum, value_delimiter = ',', default_value = "compacted,walked")]
     pub(crate) ways: Vec<Way>,
+}
+
+/// How indexes beyond the length are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    /// Each is mapped again until it is an index.
+    Walked,
+    /// They are left out, and a count of them says where each piece begins.
+    Compacted,
 }
 
 #[derive(Args)]

@@ -16,102 +16,16 @@ use clap::ValueEnum;
 
 pub(crate) use self::rows::Rows;
 use self::rows::{Conditions, Row};
-use self::sample::Sample;
+use self::sample::{CALLS, Sample, contenders};
 use crate::arguments::{ColdCalls, ColdSample, Common};
 use crate::contender::Choice;
+use crate::item::ItemType;
 use crate::machine::{self, Origin};
 use crate::pages::{self, Pages};
 use crate::standings::length;
-use crate::{ours, peers};
-
-/// The calls of a sample: the first one, and those that show what it costs more.
-const CALLS: usize = 5;
 
 /// Tells rayon how many threads the pool is to have that the first call starts.
 const THREADS: &str = "RAYON_NUM_THREADS";
-
-/// A shuffle in place by a seed.
-type Shuffle<T> = dyn FnMut(&mut [T], u64);
-
-/// A shuffle with its name.
-pub(crate) struct Contender<T> {
-    name: &'static str,
-    shuffle: Box<Shuffle<T>>,
-}
-
-impl<T> Contender<T> {
-    pub(crate) fn new(name: &'static str, shuffle: impl FnMut(&mut [T], u64) + 'static) -> Self {
-        Self { name, shuffle: Box::new(shuffle) }
-    }
-}
-
-/// All that there are.
-fn contenders<T: Send + Sync + 'static>() -> Vec<Contender<T>> {
-    let mut all = ours::cold();
-    all.extend(peers::cold());
-    all
-}
-
-/// The types of the items that are shuffled.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
-pub(crate) enum ItemType {
-    /// 1 byte
-    #[value(name = "u8", alias = "1")]
-    U8,
-    /// 4 bytes
-    #[value(name = "u32", alias = "4")]
-    U32,
-    /// 8 bytes
-    #[value(name = "u64", alias = "8")]
-    U64,
-    /// 16 bytes: two `u64`
-    #[value(name = "16")]
-    Bytes16,
-    /// 24 bytes, and a block of memory with the text
-    #[value(name = "string", alias = "24")]
-    String,
-    /// 64 bytes: eight `u64`
-    #[value(name = "64")]
-    Bytes64,
-}
-
-impl ItemType {
-    /// As in Rust.
-    fn name(self) -> &'static str {
-        match self {
-            Self::U8 => "u8",
-            Self::U32 => "u32",
-            Self::U64 => "u64",
-            Self::Bytes16 => "[u64; 2]",
-            Self::String => "String",
-            Self::Bytes64 => "[u64; 8]",
-        }
-    }
-
-    fn bytes(self) -> usize {
-        match self {
-            Self::U8 => size_of::<u8>(),
-            Self::U32 => size_of::<u32>(),
-            Self::U64 => size_of::<u64>(),
-            Self::Bytes16 => size_of::<[u64; 2]>(),
-            Self::String => size_of::<String>(),
-            Self::Bytes64 => size_of::<[u64; 8]>(),
-        }
-    }
-
-    /// Takes a sample in this process.
-    fn sample(self, contender: &str, len: usize, seeds: &[u64]) -> Result<Sample, String> {
-        let take = match self {
-            Self::U8 => sample::take::<u8>,
-            Self::U32 => sample::take::<u32>,
-            Self::U64 => sample::take::<u64>,
-            Self::Bytes16 => sample::take::<[u64; 2]>,
-            Self::String => sample::take::<String>,
-            Self::Bytes64 => sample::take::<[u64; 8]>,
-        };
-        take(contender, len, seeds)
-    }
-}
 
 /// What is measured.
 pub(crate) struct Plan<'a> {
@@ -268,7 +182,7 @@ pub(crate) fn sample(arguments: &ColdSample, common: &Common) -> Result<(), Box<
     let first = common.effort().seed;
     let seeds: Vec<u64> =
         (0..arguments.calls as u64).map(|call| first.wrapping_add(call)).collect();
-    println!("{}", arguments.item.sample(&arguments.contender, arguments.len, &seeds)?);
+    println!("{}", sample::of(arguments.item, &arguments.contender, arguments.len, &seeds)?);
     Ok(())
 }
 
@@ -280,11 +194,11 @@ mod tests {
     fn every_contender_shuffles_items_of_every_type() {
         for &item in ItemType::value_variants() {
             for contender in contenders::<u64>() {
-                let sample = item.sample(contender.name, 1000, &[1, 2, 3]).unwrap();
+                let sample = sample::of(item, contender.name, 1000, &[1, 2, 3]).unwrap();
                 assert_eq!(sample.calls.len(), 3);
                 assert_eq!(sample.to_string().parse::<Sample>(), Ok(sample));
             }
-            assert!(item.sample("ours", 1000, &[1]).is_err());
+            assert!(sample::of(item, "ours", 1000, &[1]).is_err());
         }
     }
 

@@ -65,6 +65,21 @@ impl<T> Contender<T> {
     }
 }
 
+/// What a [`Seeded`] does.
+type Shuffle<T> = dyn FnMut(&mut [T], u64);
+
+/// A shuffle in place by a seed, with its name: what is measured from the first call on.
+pub(crate) struct Seeded<T> {
+    pub(crate) name: &'static str,
+    pub(crate) shuffle: Box<Shuffle<T>>,
+}
+
+impl<T> Seeded<T> {
+    pub(crate) fn new(name: &'static str, shuffle: impl FnMut(&mut [T], u64) + 'static) -> Self {
+        Self { name, shuffle: Box::new(shuffle) }
+    }
+}
+
 /// Which contenders take part.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Choice<'a> {

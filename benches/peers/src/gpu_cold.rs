@@ -12,7 +12,7 @@ use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 use clap::ValueEnum;
 
-use crate::arguments::Common;
+use crate::arguments::{Common, Kernels};
 use crate::machine::{self, Origin};
 use crate::measure::median;
 
@@ -21,19 +21,6 @@ const LEN: usize = 1 << 20;
 
 /// The columns after the origin.
 pub(crate) const COLUMNS: [&str; 4] = ["kernels", "ms", "ms after `Cuda::new`", "ms beyond driver"];
-
-/// Where the kernels come from.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
-pub(crate) enum Kernels {
-    /// There are none: what the driver takes to open the device and to copy
-    Driver,
-    /// Embedded machine code
-    Machine,
-    /// Embedded PTX, translated by the driver
-    Ptx,
-    /// The run-time compiler
-    Compiler,
-}
 
 impl Kernels {
     /// As rows have it.

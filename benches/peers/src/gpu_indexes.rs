@@ -10,9 +10,8 @@ use bijective_shuffle::cuda::cudarc::driver::{
 };
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use clap::ValueEnum;
 
-use crate::arguments::GpuPieces;
+use crate::arguments::{GpuPieces, Way};
 use crate::gpu_views::compare;
 use crate::machine::{self, Origin};
 
@@ -43,15 +42,6 @@ extern "C" __global__ void sum(const ulonglong2* pairs, uint64_t count, unsigned
 const SUM_THREADS: u32 = 256;
 /// As many as the multiprocessors of an H200 hold at the same time.
 const SUM_BLOCKS: u32 = 132 * 8;
-
-/// How indexes beyond the length are left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
-    /// Each is mapped again until it is an index.
-    Walked,
-    /// They are left out, and a count of them says where each piece begins.
-    Compacted,
-}
 
 /// Measures each way once, and prints rows.
 pub(crate) fn run(of: &GpuPieces) -> Result<(), Box<dyn Error>> {

@@ -6,48 +6,21 @@ mod sweep;
 use std::error::Error;
 
 use bijective_shuffle::cuda::Cuda;
-use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaViewMut};
 
 use crate::arguments::{Common, GpuNumbers};
 use crate::curand;
-use crate::gpu_time;
 use crate::machine::{self, Origin};
 use crate::measure::median;
 
+use contenders::{Contender, Number};
 pub(crate) use sweep::run as sweep;
 
-/// How long the calls between two events take, at least.
-const MEASURED_SECONDS: f64 = 3e-3;
-/// The most calls between two events.
-const MOST_CALLS: usize = 1000;
 /// How many numbers at the beginning and at the end have their mean and variance looked at.
 const LOOKED_AT: usize = 1 << 16;
 
 /// What a contender answers.
 type Done = Result<(), Box<dyn Error>>;
-
-/// A number of device memory.
-pub(crate) trait Number:
-    DeviceRepr + Copy + Default + PartialEq + core::fmt::Debug + Into<f64>
-{
-}
-
-impl Number for u32 {}
-impl Number for f32 {}
-impl Number for f64 {}
-
-/// What fills an array.
-type Fill<'a, N> = dyn FnMut(&mut CudaViewMut<'_, N>) -> Done + 'a;
-
-/// Something that fills an array.
-pub(crate) struct Contender<'a, N> {
-    pub(crate) name: String,
-    pub(crate) fill: Box<Fill<'a, N>>,
-    /// What the first call shall write at the beginning, if that is known.
-    pub(crate) expected: Vec<N>,
-    /// The mean and the variance of its numbers, if it draws any.
-    pub(crate) moments: Option<(f64, f64)>,
-}
 
 /// Measures everything, and prints rows.
 pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Done {
@@ -98,7 +71,7 @@ impl Bench<'_> {
         let mut times = vec![Vec::new(); contenders.len()];
         for _ in 0..self.repeats {
             for (contender, times) in contenders.iter_mut().zip(&mut times) {
-                times.push(time(self.cuda.stream(), contender, &mut out)?);
+                times.push(contender.time(self.cuda.stream(), &mut out)?);
             }
         }
         for (contender, times) in contenders.iter().zip(times) {
@@ -150,16 +123,4 @@ fn zeros<'a, N>(out: &'a mut CudaViewMut<'_, N>) -> Result<CudaViewMut<'a, u8>, 
     // whatever is written there is a number again: integers and floating-point numbers have no
     // invalid bits.
     Ok(unsafe { out.transmute_mut::<u8>(bytes) }.ok_or("too short")?)
-}
-
-/// The time of a call in seconds, by events around several.
-pub(crate) fn time<N>(
-    stream: &CudaStream,
-    contender: &mut Contender<'_, N>,
-    out: &mut CudaViewMut<'_, N>,
-) -> Result<f64, Box<dyn Error>> {
-    // One sample, since contenders take turns.
-    gpu_time::of_calls(1, (MEASURED_SECONDS, MOST_CALLS), |calls| {
-        gpu_time::by_events(stream, calls, || (contender.fill)(out))
-    })
 }

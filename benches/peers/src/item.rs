@@ -1,4 +1,6 @@
-//! [`Numbered`] and [`Item`]: what is shuffled, and how a loss would be seen.
+//! [`Numbered`], [`Item`] and [`ItemType`]: what is shuffled, and how a loss would be seen.
+
+use clap::ValueEnum;
 
 /// A type of items that can be numbered and told apart.
 pub(crate) trait Numbered: Send + Sync + 'static {
@@ -59,6 +61,54 @@ fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// The types of the items that are shuffled.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum ItemType {
+    /// 1 byte
+    #[value(name = "u8", alias = "1")]
+    U8,
+    /// 4 bytes
+    #[value(name = "u32", alias = "4")]
+    U32,
+    /// 8 bytes
+    #[value(name = "u64", alias = "8")]
+    U64,
+    /// 16 bytes: two `u64`
+    #[value(name = "16")]
+    Bytes16,
+    /// 24 bytes, and a block of memory with the text
+    #[value(name = "string", alias = "24")]
+    String,
+    /// 64 bytes: eight `u64`
+    #[value(name = "64")]
+    Bytes64,
+}
+
+impl ItemType {
+    /// As in Rust.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::Bytes16 => "[u64; 2]",
+            Self::String => "String",
+            Self::Bytes64 => "[u64; 8]",
+        }
+    }
+
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::U8 => size_of::<u8>(),
+            Self::U32 => size_of::<u32>(),
+            Self::U64 => size_of::<u64>(),
+            Self::Bytes16 => size_of::<[u64; 2]>(),
+            Self::String => size_of::<String>(),
+            Self::Bytes64 => size_of::<[u64; 8]>(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 
 use crate::arena::Arena;
-use crate::cold;
-use crate::contender::{Contender, Runner, Side};
+use crate::contender::{Contender, Runner, Seeded, Side};
 use crate::item::Item;
 
 /// `VariablePhilox` with a given key, on short lengths.
@@ -87,12 +86,12 @@ pub(crate) fn small<T: Item>() -> Vec<Contender<T>> {
 }
 
 /// What is measured from the first call on: all of it draws the key in each call.
-pub(crate) fn cold<T: Send + 'static>() -> Vec<cold::Contender<T>> {
+pub(crate) fn cold<T: Send + 'static>() -> Vec<Seeded<T>> {
     let whole_call = |items: &mut [T], seed| items.par_bijective_shuffle(seed);
-    let mut all = vec![cold::Contender::new(WHOLE_CALL, whole_call)];
+    let mut all = vec![Seeded::new(WHOLE_CALL, whole_call)];
     all.extend(KEPT.iter().map(|&(strategy, name)| {
         let mut workspace = Workspace::new().with_strategy(strategy);
-        cold::Contender::new(name, move |items, seed| {
+        Seeded::new(name, move |items, seed| {
             workspace.shuffle(seed, items).expect("enough memory, and threads");
         })
     }));

@@ -8,8 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use rip_shuffle::{RipShuffleParallel, RipShuffleSequential};
 
 use crate::arena::Arena;
-use crate::cold;
-use crate::contender::{Contender, Runner, Side};
+use crate::contender::{Contender, Runner, Seeded, Side};
 use crate::item::Item;
 
 pub(crate) const RAND: &str = "rand";
@@ -32,14 +31,14 @@ pub(crate) fn rip_parallel<T: Item>() -> Contender<T> {
 }
 
 /// What is measured from the first call on, each with a generator that is seeded in each call.
-pub(crate) fn cold<T: Send + Sync + 'static>() -> Vec<cold::Contender<T>> {
+pub(crate) fn cold<T: Send + Sync + 'static>() -> Vec<Seeded<T>> {
     vec![
-        cold::Contender::new(RIP_PARALLEL, |items, seed| items.par_shuffle(&mut pcg(seed))),
-        cold::Contender::new(RIP_SEQUENTIAL, |items, seed| items.seq_shuffle(&mut pcg(seed))),
-        cold::Contender::new(RAND, |items, seed| {
+        Seeded::new(RIP_PARALLEL, |items, seed| items.par_shuffle(&mut pcg(seed))),
+        Seeded::new(RIP_SEQUENTIAL, |items, seed| items.seq_shuffle(&mut pcg(seed))),
+        Seeded::new(RAND, |items, seed| {
             items.shuffle(&mut SmallRng::seed_from_u64(seed));
         }),
-        cold::Contender::new(FASTRAND, |items, seed| {
+        Seeded::new(FASTRAND, |items, seed| {
             fastrand::Rng::with_seed(seed).shuffle(items);
         }),
     ]

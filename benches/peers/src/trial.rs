@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use crate::arguments::{Amount, Common, Share};
-use crate::cold::{self, ItemType};
+use crate::cold;
 use crate::contender::Choice;
+use crate::item::ItemType;
 use crate::measure::Effort;
 use crate::pages::Pages;
 use crate::{exchange, files, indexes, sizes, small, table3};

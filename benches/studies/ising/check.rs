@@ -2,7 +2,7 @@
 
 use bijective_shuffle::rng::Mwc;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::geometry::Geometry;
 use crate::methods::{Engine, Method};
 use crate::run::{Findings, Length, measure};

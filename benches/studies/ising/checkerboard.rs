@@ -4,7 +4,7 @@
 use bijective_shuffle::rayon::prelude::*;
 use bijective_shuffle::rng::{Fill, Streams};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::geometry::{Geometry, Neighbours};
 use crate::metropolis::Metropolis;
 use crate::simulation::{Setup, Simulation};

@@ -9,7 +9,7 @@
 //! updated by the same streams of random numbers, one after the other. Nothing of this depends on
 //! the machine, so a seed gives one history of the lattice on every CPU and GPU.
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A square lattice, cut into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use bijective_shuffle::cuda::cudarc::driver::{
 use bijective_shuffle::cuda::{Cuda, CudaStreams};
 use bijective_shuffle::rng::Streams;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::simulation::{Setup, Simulation};
 use crate::words::TileWords;
 

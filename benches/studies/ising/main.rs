@@ -15,6 +15,7 @@
 mod check;
 mod checkerboard;
 mod exact;
+mod failure;
 mod geometry;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod gpu;
@@ -28,20 +29,17 @@ mod statistics;
 mod table;
 mod words;
 
-use std::error::Error;
 use std::path::PathBuf;
 
 use bijective_shuffle::rng::Mwc;
 use clap::{Args, Parser, Subcommand};
 
 use crate::exact::Exact;
+use crate::failure::Failure;
 use crate::geometry::Geometry;
 use crate::methods::{Engine, Method};
 use crate::run::{Findings, Length};
 use crate::simulation::Setup;
-
-/// What goes wrong is said to the user, and nobody tells one thing from another.
-type Failure = Box<dyn Error + Send + Sync>;
 
 /// Simulates the two-dimensional Ising ferromagnet, and compares with the exact solution.
 #[derive(Debug, Parser)]

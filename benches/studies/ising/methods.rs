@@ -6,8 +6,8 @@ use bijective_shuffle::rng::{
     XorShift1024Weyl, Xorwow,
 };
 
-use crate::Failure;
 use crate::checkerboard::Checkerboard;
+use crate::failure::Failure;
 use crate::sequential::Sequential;
 use crate::simulation::{Setup, Simulation};
 use crate::words::TileWords;

@@ -7,8 +7,8 @@ use std::path::Path;
 use bijective_shuffle::rng::Mwc;
 use plotters::prelude::*;
 
-use crate::Failure;
 use crate::exact::{CRITICAL, Exact};
+use crate::failure::Failure;
 use crate::geometry::Geometry;
 use crate::methods::{Engine, Method};
 use crate::run::{Length, energies};

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::Failure;
 use crate::exact::Exact;
+use crate::failure::Failure;
 use crate::simulation::{Setup, Simulation};
 use crate::statistics::Observables;
 

@@ -4,7 +4,7 @@
 use bijective_shuffle::rand_core::Rng;
 use bijective_shuffle::rng::{Buffered, Fill, Generator, Streams};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::metropolis::Metropolis;
 use crate::simulation::{Setup, Simulation};
 

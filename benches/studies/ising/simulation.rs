@@ -1,6 +1,6 @@
 //! What all ways to simulate the lattice have in common.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::geometry::Geometry;
 use crate::metropolis::Metropolis;
 

@@ -1,7 +1,7 @@
 //! Energy and specific heat from a series of measurements, with errors that allow for its
 //! correlations.
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// A value and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]

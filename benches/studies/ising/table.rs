@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::methods::{Engine, Method, Published};
 use crate::run::{self, Findings, Length, measure};
 use crate::simulation::Setup;

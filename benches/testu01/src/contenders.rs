@@ -10,10 +10,7 @@ use bijective_shuffle::rng::{
 use rand_mt::Mt;
 
 use crate::curand;
-use crate::source::Source;
-
-/// A generator's words, or why there are none.
-pub(crate) type Started = Result<Box<dyn Source>, Box<dyn Error>>;
+use crate::source::{Source, Started};
 
 type Start = fn(u64) -> Started;
 

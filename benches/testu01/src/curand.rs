@@ -9,8 +9,7 @@ use cudarc::curand::sys::{self, curandRngType_t as Kind};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtrMut};
 
 use crate::arguments::Curand;
-use crate::contenders::Started;
-use crate::source::Source;
+use crate::source::{Source, Started};
 
 /// The generators that the batteries have, by their orders in the list of contenders.
 const KINDS: [(&str, Kind); 3] = [

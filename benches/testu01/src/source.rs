@@ -1,5 +1,6 @@
 //! [`Source`]: where words come from; [`Feed`]: hands them out one by one.
 
+use std::error::Error;
 use std::fmt;
 
 /// A generator in some order: a sequence of words without end.
@@ -10,6 +11,9 @@ pub(crate) trait Source {
     /// Fills with the next words; as many as a multiple of [`Source::row`].
     fn fill(&mut self, out: &mut [u32]);
 }
+
+/// A source that was started, or why there is none.
+pub(crate) type Started = Result<Box<dyn Source>, Box<dyn Error>>;
 
 /// How many words are made at once, at least: 64 KiB, which stay in the second cache.
 const BUFFER: usize = 1 << 14;

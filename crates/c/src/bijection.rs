@@ -5,7 +5,6 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use crate::memory;
-use crate::order::not_a_bijection;
 use crate::status::Failure;
 
 /// A bijection of your own: it maps the points 0 to `last`, each to another of them.
@@ -95,7 +94,7 @@ impl Custom {
     /// an item. No item has moved yet: the library evaluates all that it moves items by beforehand.
     fn point(&self, value: u64) -> u64 {
         if value > self.0.given.last {
-            resume_unwind(Box::new(not_a_bijection()));
+            resume_unwind(Box::new(Failure::not_a_bijection()));
         }
         value
     }

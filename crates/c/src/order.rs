@@ -5,7 +5,7 @@ use library::prelude::*;
 use library::{Permutation, Rows, Walk, Word};
 
 use crate::bijection::Custom;
-use crate::status::{BS_ERROR_NOT_A_BIJECTION, BS_ERROR_RANGE, Failure};
+use crate::status::{BS_ERROR_RANGE, Failure};
 use crate::threads::FEW;
 
 /// A permutation of any kind.
@@ -114,7 +114,7 @@ impl Order {
             Lookup::Item => p.try_get(number),
             Lookup::Place => p.try_position(number),
         })?;
-        found.filter(|&found| found < len).ok_or_else(not_a_bijection)
+        found.filter(|&found| found < len).ok_or_else(Failure::not_a_bijection)
     }
 
     pub(crate) fn build_index(&self) -> Result<(), Failure> {
@@ -174,15 +174,9 @@ fn write_range<B: Bijection>(
 ) -> Result<(), Failure> {
     let mut items = p.range(first..first + out.len() as u64)?;
     for item in out {
-        *item = items.next().filter(|&item| item < p.len()).ok_or_else(not_a_bijection)?;
+        *item = items.next().filter(|&item| item < p.len()).ok_or_else(Failure::not_a_bijection)?;
     }
     Ok(())
-}
-
-pub(crate) fn not_a_bijection() -> Failure {
-    let text = "the functions are no bijection: they map a point out of their domain, or two points \
-                to one";
-    Failure::new(BS_ERROR_NOT_A_BIJECTION, text)
 }
 
 /// Shuffles an array by a seed, or undoes that.

@@ -62,6 +62,13 @@ impl Failure {
         ))
     }
 
+    /// The functions of a caller's bijection are wrong.
+    pub(crate) fn not_a_bijection() -> Self {
+        let text = "the functions are no bijection: they map a point out of their domain, or two \
+                    points to one";
+        Self::new(BS_ERROR_NOT_A_BIJECTION, text)
+    }
+
     pub(crate) fn argument(text: impl Into<String>) -> Self {
         Self::new(BS_ERROR_ARGUMENT, text)
     }

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::arguments::Arguments;
+use crate::done::Done;
 use crate::failure::{Context, Failure};
 use crate::inputs::Inputs;
-use crate::job::{Done, Job};
+use crate::job::Job;
 use crate::npy::Npy;
 use crate::output::Output;
 

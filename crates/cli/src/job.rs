@@ -3,8 +3,9 @@
 use std::io::{Cursor, Read, Seek, Write};
 
 use bijective_shuffle::{Permutation, Rows, Word, Workspace};
-use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order, Summary};
+use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order};
 
+use crate::done::Done;
 use crate::failure::{Context, Failure};
 use crate::gather::{Divided, Echoed, Records, write_items};
 use crate::inputs::{CHANGED, Inputs, too_long};
@@ -29,24 +30,6 @@ pub(crate) struct Job<'a> {
     /// What the records are, as far as the indexes of the folders say it.
     #[cfg(feature = "datasets")]
     pub(crate) form: Option<bijective_shuffle_cli::dataset::Form>,
-}
-
-/// What was done.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Done {
-    /// The number of items that there were.
-    pub(crate) found: u64,
-    /// The number of items that were written.
-    pub(crate) items: u64,
-    /// The number of bytes that were written.
-    pub(crate) bytes: u64,
-    /// The number of last lines of inputs that had no end, and got one.
-    pub(crate) ends_added: u64,
-    /// How, if the items did not fit memory.
-    pub(crate) summary: Option<Summary>,
-    /// What was read and written, if it was a data set.
-    #[cfg(feature = "datasets")]
-    pub(crate) set: Option<crate::sets::SetDone>,
 }
 
 /// What an item takes in memory, besides its bytes, in words: where it is, its number in the order,

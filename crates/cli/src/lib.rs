@@ -20,6 +20,7 @@ pub mod tables;
 mod allocator;
 mod arguments;
 mod arrays;
+mod done;
 mod failure;
 mod gather;
 mod generate;

@@ -1,7 +1,6 @@
 //! The program `bshuf`, and the same within another program.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,25 +8,13 @@ use std::sync::Arc;
 use crate::arguments::Arguments;
 use crate::failure::{self, Context};
 use crate::progress::Progress;
-use crate::{generate, run as runs, streams};
+use crate::streams::{self, say};
+use crate::{generate, run as runs};
 
 #[doc(hidden)]
 pub use crate::allocator::Allocator;
 pub use crate::failure::Failure;
-
-/// A program that `bshuf` runs within: it is told how far the run is, and may end it.
-pub trait Host: Send + Sync {
-    /// A phase begins, such as `pass 1 of 2`, over this number of bytes if it is known.
-    fn begin(&self, phase: &'static str, bytes: Option<u64>);
-
-    /// This many more bytes of the phase are done. Any thread may say so.
-    ///
-    /// # Errors
-    ///
-    /// One ends the run, which then leaves what it leaves after any other error: shards that are
-    /// whole, and outputs as they were.
-    fn advance(&self, bytes: u64) -> io::Result<()>;
-}
+pub use crate::progress::Host;
 
 /// Does what `bshuf` does with these arguments, which do not begin with its name, and returns the
 /// report that it writes with `--stats`, a JSON object.
@@ -127,11 +114,6 @@ fn written(write: impl FnOnce(&mut io::Stdout) -> io::Result<()>) -> ExitCode {
 fn fail(failure: &Failure) -> ExitCode {
     say(format_args!("bshuf: {failure}"));
     ExitCode::FAILURE
-}
-
-/// Writes a line to standard error. Should that fail there is nobody left to tell.
-pub(crate) fn say(line: fmt::Arguments) {
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 #[cfg(all(test, feature = "datasets"))]

@@ -1,4 +1,4 @@
-//! [`Progress`]: a line on the terminal while work is long.
+//! [`Progress`]: a line on the terminal while work is long, or what a [`Host`] is told.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -8,13 +8,25 @@ use std::time::Duration;
 use bijective_shuffle_cli::files::{Pass, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::program::Host;
-
 /// Work that is done sooner shows nothing, if nothing else is asked for.
 pub(crate) const DELAY: Duration = Duration::from_millis(500);
 
 /// The time from one drawing of the line to the next.
 const TICK: Duration = Duration::from_millis(100);
+
+/// A program that `bshuf` runs within: it is told how far the run is, and may end it.
+pub trait Host: Send + Sync {
+    /// A phase begins, such as `pass 1 of 2`, over this number of bytes if it is known.
+    fn begin(&self, phase: &'static str, bytes: Option<u64>);
+
+    /// This many more bytes of the phase are done. Any thread may say so.
+    ///
+    /// # Errors
+    ///
+    /// One ends the run, which then leaves what it leaves after any other error: shards that are
+    /// whole, and outputs as they were.
+    fn advance(&self, bytes: u64) -> io::Result<()>;
+}
 
 /// A line on standard error that says what is being done, as long as this value lives.
 ///

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use bijective_shuffle::Seed;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 
+use crate::done::Done;
 use crate::failure::Failure;
 use crate::gather::{Divided, write_items};
-use crate::job::Done;
 use crate::output::Output;
 use crate::progress::Progress;
 

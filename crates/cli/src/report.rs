@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::job::Done;
+use crate::done::Done;
 use crate::selection::Selection;
 
 /// What was done: enough to repeat it, and to undo it.

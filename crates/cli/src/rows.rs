@@ -3,8 +3,9 @@
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
+use crate::done::Done;
 use crate::failure::Failure;
-use crate::job::{Done, Job};
+use crate::job::Job;
 use crate::output::Output;
 
 /// What is to be done with the rows of some files.
@@ -100,9 +101,10 @@ mod enabled {
     };
 
     use super::{Format, Rows};
+    use crate::done::Done;
     use crate::failure::{Context, Failure};
     use crate::inputs::CHANGED;
-    use crate::job::{Done, Job};
+    use crate::job::Job;
     use crate::memory::Memory;
     use crate::output::Output;
 
@@ -314,9 +316,10 @@ mod shards {
     use super::enabled::{Opened, explain, open, write_order};
     use super::{Format, Rows};
     use crate::arguments::Arguments;
+    use crate::done::Done;
     use crate::failure::Failure;
     use crate::inputs::stamp;
-    use crate::job::{Done, Job};
+    use crate::job::Job;
     use crate::memory::Memory;
     use crate::output::Output;
     use crate::sets::{self, FolderRun, Plan, ShardFolder};

@@ -9,10 +9,11 @@ use bijective_shuffle_cli::formats::Codec;
 
 use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
+use crate::done::Done;
 use crate::failure::{Context, Failure};
 use crate::gather::Echoed;
 use crate::inputs::{Inputs, Opening};
-use crate::job::{Done, Job};
+use crate::job::Job;
 use crate::output::Output;
 use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};

@@ -88,7 +88,7 @@ pub(crate) fn install() -> io::Result<()> {
             let _none = remove_unfinished();
             if signal == SIGBUS {
                 // The thread that reads gets it again and again until the program has ended.
-                crate::program::say(format_args!(
+                crate::streams::say(format_args!(
                     "bshuf: an input was cut short while it was read"
                 ));
                 std::process::exit(1);

@@ -1,9 +1,15 @@
-//! Whether standard input and output were open when the program started.
+//! Standard streams: whether input and output were open when the program started, and [`say`].
 //!
 //! The standard library opens `/dev/null` in place of a stream that is closed, before `main`. What
 //! is written then goes nowhere, and what is read is empty, without an error.
 
-use std::io;
+use std::fmt;
+use std::io::{self, Write};
+
+/// Writes a line to standard error. Should that fail there is nobody left to tell.
+pub(crate) fn say(line: fmt::Arguments) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
 
 /// Checks that there is a standard input.
 pub(crate) fn check_input() -> io::Result<()> {

@@ -17,9 +17,9 @@ use bijective_shuffle::rayon;
 use mpi::ffi;
 use rayon::Yield;
 
+use crate::buffers::make_room;
 use crate::error::MpiShuffleError;
 use crate::group::{Group, ItemType, check};
-use crate::plan::make_room;
 
 /// How long MPI is left alone while there is work. A chunk of a few MiB takes a millisecond or more
 /// to be placed, and the calls take processor time from that where all cores are busy.

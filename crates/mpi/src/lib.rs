@@ -2,11 +2,13 @@
 
 mod agreement;
 mod arrays;
+mod buffers;
 mod error;
 mod fingerprint;
 mod group;
 mod in_flight;
 mod plan;
+mod shuffle;
 mod spread;
 mod tagged;
 mod times;

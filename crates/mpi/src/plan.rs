@@ -1,22 +1,18 @@
 //! [`Plan`]: one permutation of a spread array.
 
 use core::any::Any;
-use core::convert::Infallible;
 use core::fmt;
-use std::time::{Duration, Instant};
 
 use bijective_shuffle::exchange::{Census, Division, Exchange, TaggedExchange};
-use bijective_shuffle::{Bijection, Error, Permutation, Workspace};
-use bytemuck::{Pod, Zeroable};
+use bijective_shuffle::{Bijection, Permutation, Workspace};
 
 use crate::agreement::{Ballot, Step};
-use crate::arrays::{Arrays, Visit};
+use crate::buffers::fit;
 use crate::error::{Difference, MpiShuffleError};
 use crate::fingerprint;
 use crate::group::Group;
 use crate::spread::Spread;
-use crate::times::Times;
-use crate::untagged::{Counts, Round};
+use crate::times::{Clock, Times};
 
 /// What a permutation has each rank of a [`Spread`] send to each other. It serves any number of
 /// shuffles, of any arrays, in both directions.
@@ -80,24 +76,47 @@ pub(crate) enum Direction {
     Unshuffle,
 }
 
-/// The buffers of one array.
-pub(crate) struct Column<T> {
-    /// What is sent, and then what has been received, at its places.
-    pub(crate) packed: Vec<T>,
-    /// What has been received, as it arrived, if that is not where the items were.
-    pub(crate) received: Vec<T>,
+/// How large the rounds are in which items travel without tags.
+#[derive(Clone, Copy)]
+pub(crate) struct Round {
+    /// The size of the largest items for which that was found out.
+    pub(crate) item: u64,
+    pub(crate) most: u64,
 }
 
-impl<'a, B: Bijection> Plan<'a, B> {
-    /// The plan of a permutation; see [`Spread::plan`].
-    pub(crate) fn new(
-        spread: &'a mut Spread,
+/// How many items a rank exchanges with each rank, round after round.
+pub(crate) struct Counts {
+    /// Of those that it holds before a shuffle.
+    pub(crate) before: Vec<u64>,
+    /// Of those that it holds after it.
+    pub(crate) after: Vec<u64>,
+    /// Whether all ranks' bijections are trusted, so that what is received may take the place of
+    /// what was sent.
+    pub(crate) are_trusted: bool,
+}
+
+impl Spread {
+    /// What this permutation of the whole array has each rank send to each other.
+    ///
+    /// Where items travel [without tags](Self::with_tags), and for undoing a shuffle, the survivors
+    /// of its domain are counted when that is first needed. It takes one evaluation for each point
+    /// of the domain, divided among the ranks; none for permutations that fill their domain, such
+    /// as [`Permutation::walk`].
+    ///
+    /// # Errors
+    ///
+    /// [`MpiShuffleError::Disagreement`] if the ranks have different permutations,
+    /// [`MpiShuffleError::LengthMismatch`] if it is not as long as the array,
+    /// [`MpiShuffleError::RankFailed`] if there is no memory or the bijection breaks its
+    /// requirements, and [`MpiShuffleError::Mpi`].
+    pub fn plan<'a, B: Bijection>(
+        &'a mut self,
         p: &'a Permutation<B>,
-    ) -> Result<Self, MpiShuffleError> {
-        agree_on(spread, p)?;
-        let Spread { group, before, after, largest, limit, memory, has_tags, chunks, .. } = spread;
-        let Spread { census, workspace, columns, .. } = spread;
-        Ok(Self {
+    ) -> Result<Plan<'a, B>, MpiShuffleError> {
+        agree_on(self, p)?;
+        let Spread { group, before, after, largest, limit, memory, has_tags, chunks, .. } = self;
+        let Spread { census, workspace, columns, .. } = self;
+        Ok(Plan {
             p,
             group,
             before,
@@ -117,108 +136,12 @@ impl<'a, B: Bijection> Plan<'a, B> {
             times: Times::default(),
         })
     }
+}
 
-    /// Shuffles an array: place `k` of the whole array receives item `p[k]`. The vector has the
-    /// items that this rank holds; afterwards it has those that it then holds.
-    ///
-    /// # Errors
-    ///
-    /// [`MpiShuffleError::Disagreement`] if the ranks do not all shuffle items of one size with one
-    /// message limit, [`MpiShuffleError::RankFailed`] if a rank has an array of the wrong length or
-    /// no memory, or if the bijection breaks its requirements, and [`MpiShuffleError::Mpi`]. The
-    /// items are then where they were.
-    pub fn shuffle<T: Pod + Send + Sync>(
-        &mut self,
-        items: &mut Vec<T>,
-    ) -> Result<(), MpiShuffleError> {
-        self.shuffle_together((items,))
-    }
-
-    /// Undoes [`shuffle`](Self::shuffle): item `k` of the whole array moves to place `p[k]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle<T: Pod + Send + Sync>(
-        &mut self,
-        items: &mut Vec<T>,
-    ) -> Result<(), MpiShuffleError> {
-        self.unshuffle_together((items,))
-    }
-
-    /// [`shuffle`](Self::shuffle)s several arrays alike, given as a tuple of `&mut Vec`.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle); no array has moved without the others.
-    pub fn shuffle_together(&mut self, arrays: impl Arrays) -> Result<(), MpiShuffleError> {
-        self.run(Direction::Shuffle, arrays)
-    }
-
-    /// Undoes [`shuffle_together`](Self::shuffle_together).
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_together`](Self::shuffle_together).
-    pub fn unshuffle_together(&mut self, arrays: impl Arrays) -> Result<(), MpiShuffleError> {
-        self.run(Direction::Unshuffle, arrays)
-    }
-
-    /// Which items come to this rank's places in a [`shuffle`](Self::shuffle): `p[k]` for each
-    /// place `k` that it [then](Spread::after) holds.
-    ///
-    /// Each rank evaluates its own slots, and no items are exchanged. For an
-    /// [inverted](Permutation::is_inverted) permutation the numbers of all items are shuffled.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn write_indexes(&mut self) -> Result<Vec<u64>, MpiShuffleError> {
-        if !self.p.is_inverted() {
-            return self.slot_indexes();
-        }
-        let places = self.before.places(self.group.rank());
-        let mut numbers = self.group.agree(Step::Indexes, || {
-            let mut numbers = Vec::new();
-            fit(&mut numbers, places.end - places.start)?;
-            numbers.iter_mut().zip(places).for_each(|(number, place)| *number = place);
-            Ok(numbers)
-        })?;
-        self.shuffle(&mut numbers)?;
-        Ok(numbers)
-    }
-
+impl<'a, B: Bijection> Plan<'a, B> {
     /// Where the time went on this rank.
     pub fn times(&self) -> Times {
         self.times
-    }
-
-    /// Moves arrays.
-    fn run(
-        &mut self,
-        direction: Direction,
-        mut arrays: impl Arrays,
-    ) -> Result<(), MpiShuffleError> {
-        self.group.agree(self.ballot(direction, &arrays), || Ok(()))?;
-        if self.run_tagged(direction, &mut arrays)? {
-            let Ok(()) = arrays.visit(&mut Commit { columns: self.columns });
-            return Ok(());
-        }
-        self.run_untagged(direction, &mut arrays)
-    }
-
-    /// What the ranks have to agree on before they move arrays.
-    fn ballot(&self, direction: Direction, arrays: &impl Arrays) -> Ballot {
-        let step = [Step::Shuffle, Step::Unshuffle][direction as usize];
-        let numbers = [
-            (Difference::Arrays, fingerprint::hash(arrays.sizes())),
-            (Difference::MessageLimits, self.limit),
-            // No limit is not the same as that of any number of bytes.
-            (Difference::MemoryLimits, fingerprint::hash(self.memory)),
-            (Difference::Tags, self.has_tags.into()),
-            (Difference::Chunks, fingerprint::hash(self.chunks)),
-        ];
-        Ballot { step, numbers }
     }
 
     /// The census, which is taken the first time that it is needed.
@@ -277,80 +200,5 @@ impl<B: Bijection> fmt::Debug for Plan<'_, B> {
             .field("after", &self.after)
             .field("times", &self.times)
             .finish_non_exhaustive()
-    }
-}
-
-/// Gives each array its new items, and keeps the memory of the old ones as a buffer.
-pub(crate) struct Commit<'a> {
-    pub(crate) columns: &'a mut Vec<Box<dyn Any>>,
-}
-
-impl Visit for Commit<'_> {
-    type Error = Infallible;
-
-    fn visit<T: Pod + Send + Sync>(
-        &mut self,
-        number: usize,
-        items: &mut Vec<T>,
-    ) -> Result<(), Infallible> {
-        core::mem::swap(items, &mut column(self.columns, number).packed);
-        Ok(())
-    }
-}
-
-/// The buffers of the array of a number. Those of items of another type are dropped.
-pub(crate) fn column<T: Pod>(columns: &mut Vec<Box<dyn Any>>, number: usize) -> &mut Column<T> {
-    let empty = || Box::new(Column::<T> { packed: Vec::new(), received: Vec::new() });
-    if columns.len() <= number {
-        columns.resize_with(number + 1, || empty());
-    }
-    if !columns[number].is::<Column<T>>() {
-        columns[number] = empty();
-    }
-    columns[number].downcast_mut().expect("it has this type")
-}
-
-/// Gives a buffer a length; what it holds does not matter.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`].
-pub(crate) fn fit<T: Zeroable + Clone>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
-    let length = make_room(buffer, length)?;
-    buffer.resize(length, T::zeroed());
-    Ok(())
-}
-
-/// Makes room in a buffer for as many items, which then need no more memory. Returns their number.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`].
-pub(crate) fn make_room<T>(buffer: &mut Vec<T>, length: u64) -> Result<usize, Error> {
-    let bytes = length.saturating_mul(size_of::<T>() as u64);
-    let no_memory = || Error::OutOfMemory { bytes };
-    let length = usize::try_from(length).map_err(|_| no_memory())?;
-    let missing = length.saturating_sub(buffer.len());
-    buffer.try_reserve_exact(missing).map_err(|_| no_memory())?;
-    Ok(length)
-}
-
-/// Checks that an array has as many items as it should.
-pub(crate) fn check_length(expected: u64, actual: u64) -> Result<(), Error> {
-    if expected == actual { Ok(()) } else { Err(Error::LengthMismatch { expected, actual }) }
-}
-
-/// Measures one part of a job after the other.
-pub(crate) struct Clock(Instant);
-
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    /// The time since the start or the last lap.
-    pub(crate) fn lap(&mut self) -> Duration {
-        let before = core::mem::replace(&mut self.0, Instant::now());
-        self.0 - before
     }
 }

@@ -3,15 +3,15 @@
 use core::any::Any;
 use core::fmt;
 
+use bijective_shuffle::Workspace;
 use bijective_shuffle::exchange::{Census, Division};
-use bijective_shuffle::{Bijection, Permutation, Workspace};
 use mpi::topology::Communicator;
 
 use crate::agreement::{Ballot, Step};
+use crate::buffers::check_length;
 use crate::error::{Difference, MpiShuffleError};
 use crate::fingerprint;
 use crate::group::{Group, MOST_ITEMS};
-use crate::plan::Plan;
 
 /// How an array is divided among the ranks of a communicator, with what is kept from one shuffle to
 /// the next: a duplicate of the communicator, and memory.
@@ -96,7 +96,7 @@ impl Spread {
                 Division::from_counts(&counts)
             };
             let (before, after) = (division(0)?, division(1)?);
-            crate::plan::check_length(before.len(), after.len())?;
+            check_length(before.len(), after.len())?;
             Ok([before, after])
         })?;
         Ok(Self {
@@ -169,26 +169,6 @@ impl Spread {
     #[must_use]
     pub fn with_chunks(self, chunks: usize) -> Self {
         Self { chunks: Some(chunks.max(1) as u64), ..self }
-    }
-
-    /// What this permutation of the whole array has each rank send to each other.
-    ///
-    /// Where items travel [without tags](Self::with_tags), and for undoing a shuffle, the survivors
-    /// of its domain are counted when that is first needed. It takes one evaluation for each point
-    /// of the domain, divided among the ranks; none for permutations that fill their domain, such
-    /// as [`Permutation::walk`].
-    ///
-    /// # Errors
-    ///
-    /// [`MpiShuffleError::Disagreement`] if the ranks have different permutations,
-    /// [`MpiShuffleError::LengthMismatch`] if it is not as long as the array,
-    /// [`MpiShuffleError::RankFailed`] if there is no memory or the bijection breaks its
-    /// requirements, and [`MpiShuffleError::Mpi`].
-    pub fn plan<'a, B: Bijection>(
-        &'a mut self,
-        p: &'a Permutation<B>,
-    ) -> Result<Plan<'a, B>, MpiShuffleError> {
-        Plan::new(self, p)
     }
 
     /// The number of items of all ranks.

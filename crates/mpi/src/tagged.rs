@@ -11,11 +11,12 @@ use bytemuck::Pod;
 
 use crate::agreement::Step;
 use crate::arrays::{Arrays, Visit};
+use crate::buffers::{Column, check_length, column, fit};
 use crate::error::MpiShuffleError;
 use crate::group::Group;
 use crate::in_flight::Requests;
-use crate::plan::{Clock, Column, Direction, Plan, check_length, column, fit};
-use crate::times::Times;
+use crate::plan::{Direction, Plan};
+use crate::times::{Clock, Times};
 
 impl<'a, B: Bijection> Plan<'a, B> {
     /// Moves arrays with tags, each to the first buffer of its column. Returns `false` if tags do

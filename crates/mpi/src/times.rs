@@ -1,6 +1,6 @@
 //! [`Times`]: where the time went.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where the time of a [`Plan`](crate::Plan) went on this rank: of its making, and of the last
 /// shuffle. Each includes the wait until all ranks were so far.
@@ -17,4 +17,19 @@ pub struct Times {
     pub exchange: Duration,
     /// Putting the received items at their places; with tags, while others were on their way.
     pub place: Duration,
+}
+
+/// Measures one part of a job after the other.
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// The time since the start or the last lap.
+    pub(crate) fn lap(&mut self) -> Duration {
+        let before = core::mem::replace(&mut self.0, Instant::now());
+        self.0 - before
+    }
 }

@@ -15,29 +15,12 @@ use bytemuck::Pod;
 
 use crate::agreement::Step;
 use crate::arrays::{Arrays, Visit};
+use crate::buffers::{Column, Commit, check_length, column, fit, make_room};
 use crate::error::MpiShuffleError;
 use crate::group::Group;
-use crate::plan::{Clock, Column, Commit, Direction, Plan, check_length, column, fit, make_room};
+use crate::plan::{Counts, Direction, Plan, Round};
 use crate::spread::Spread;
-
-/// How large the rounds are in which items travel without tags.
-#[derive(Clone, Copy)]
-pub(crate) struct Round {
-    /// The size of the largest items for which that was found out.
-    item: u64,
-    most: u64,
-}
-
-/// How many items a rank exchanges with each rank, round after round.
-pub(crate) struct Counts {
-    /// Of those that it holds before a shuffle.
-    before: Vec<u64>,
-    /// Of those that it holds after it.
-    after: Vec<u64>,
-    /// Whether all ranks' bijections are trusted, so that what is received may take the place of
-    /// what was sent.
-    are_trusted: bool,
-}
+use crate::times::Clock;
 
 impl<B: Bijection> Plan<'_, B> {
     /// Moves arrays without tags. The ranks have agreed on the direction and the sizes of items.

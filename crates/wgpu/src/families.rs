@@ -11,10 +11,9 @@ use core::fmt::Write as _;
 
 use bijective_shuffle::DeviceSource;
 
-use crate::source::Text;
-
-/// The text and the keys of a bijection, or `None` if there is no text for it.
-pub(crate) fn translate(source: &DeviceSource) -> Option<(Text, Vec<[u32; 4]>)> {
+/// The texts of a bijection and of its inverse, which both define `forward`, and their keys; `None`
+/// if there is no text for it.
+pub(crate) fn translate(source: &DeviceSource) -> Option<([String; 2], Vec<[u32; 4]>)> {
     let words = source.params().chunks_exact(4);
     let words: Vec<u32> =
         words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
@@ -28,7 +27,7 @@ pub(crate) fn translate(source: &DeviceSource) -> Option<(Text, Vec<[u32; 4]>)> 
     let text = |direction| {
         format!("{}fn forward(x: u32) -> u32 {{ return bs_{direction}{root}(x); }}\n", writer.text)
     };
-    Some((Text::Family { forward: text("f"), inverse: text("i") }, writer.keys))
+    Some(([text("f"), text("i")], writer.keys))
 }
 
 /// Writes the functions `bs_f0`, `bs_i0`, `bs_f1`, .. of the parts of a bijection.

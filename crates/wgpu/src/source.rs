@@ -94,9 +94,10 @@ impl WgslSource {
         let wide = form.last();
         let last = u32::try_from(wide).map_err(|_| WgpuError::DomainTooWide { last: wide })?;
         let source = form.device_source().ok_or(WgpuError::NoText { type_name: None })?;
-        let Some((text, keys)) = families::translate(&source) else {
+        let Some(([forward, inverse], keys)) = families::translate(&source) else {
             return Err(WgpuError::NoText { type_name: Some(source.type_name().into()) });
         };
+        let text = Text::Family { forward, inverse };
         Ok(Self { last, text, keys, is_trusted: form.is_trusted() })
     }
 

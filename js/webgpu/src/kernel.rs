@@ -29,8 +29,8 @@ impl Kernel {
         let tuning = Tuning { subgroups: false, ..Tuning::STANDARD };
         let bijection = Standard::from_seed(len.into(), seed);
         let last = u32::try_from(bijection.last()).ok()?;
-        let (text, keys) = families::translate(&bijection.device_source()?)?;
-        let source = WgslSource { text, keys };
+        let ([forward, inverse], keys) = families::translate(&bijection.device_source()?)?;
+        let source = WgslSource { forward, inverse, keys };
         let units = Units::of(item_bytes)?;
         let (text, tile, words) = if at_end == last {
             let text = shader::whole(&source, Move::Gather, is_undo, false, units, &tuning);

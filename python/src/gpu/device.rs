@@ -7,16 +7,17 @@ use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bijective_shuffle::cuda::cudarc::driver::{
-    CudaEvent, CudaStream, DevicePtr, DeviceRepr, DriverError, result, sys,
+    CudaEvent, CudaStream, DevicePtr, DeviceRepr, result, sys,
 };
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::{Bijection, Error, Word};
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use super::graph;
+use super::memory::DeviceMemory;
 use super::range::{Allocation, covers};
-use super::{DeviceMemory, graph};
-use crate::errors::{ArrayError, exception};
+use crate::errors::{ArrayError, exception, failed};
 use crate::order::Order;
 
 /// The GPUs that this process has used.
@@ -356,12 +357,4 @@ unsafe fn write<N: Word + DeviceRepr>(
     let written = workspace.write_indexes(bijection, &mut *words);
     ManuallyDrop::into_inner(words).leak();
     written
-}
-
-/// The exception for an error of the driver.
-pub(super) fn failed(error: DriverError) -> PyErr {
-    if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-        return PyMemoryError::new_err("the GPU has not enough free memory");
-    }
-    PyRuntimeError::new_err(format!("the CUDA driver failed: {error}"))
 }

@@ -12,7 +12,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use super::{Described, DeviceMemory, NOT_IN_ORDER, is_c_order};
+use super::memory::{Described, DeviceMemory, NOT_IN_ORDER, is_c_order};
 use crate::errors::ArrayError;
 
 #[repr(C)]
@@ -179,8 +179,9 @@ fn take(
     Ok(Some(pointer))
 }
 
-/// What DLPack says of an array on a GPU.
-pub(super) fn describe(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Described> {
+/// What DLPack says of an array on a GPU, and the tensor, which is to be kept until its work has
+/// been given to the GPU.
+pub(super) fn describe(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<(Described, Taken)> {
     // Asked first, since an array elsewhere has no streams.
     let (kind, _): (i32, i32) = array.call_method0("__dlpack_device__")?.extract()?;
     check_device(kind)?;
@@ -218,7 +219,7 @@ pub(super) fn describe(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Descri
     let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(impossible)?;
     let memory = DeviceMemory { address, rows: shape[0], width };
     let (device, is_read_only) = (usize::try_from(tensor.device.number).ok(), taken.is_read_only());
-    Ok(Described { memory, typestr, is_read_only, device, taken: Some(taken) })
+    Ok((Described { memory, typestr, is_read_only, device }, taken))
 }
 
 fn check_device(kind: i32) -> PyResult<()> {

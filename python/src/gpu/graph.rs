@@ -16,8 +16,7 @@ use bijective_shuffle::cuda::cudarc::driver::{CudaStream, DriverError, result, s
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use pyo3::prelude::*;
 
-use super::device::failed;
-use crate::errors::exception;
+use crate::errors::{exception, failed};
 
 /// A workspace for one call, shared with the graph.
 pub(super) struct Kept(Arc<Mutex<CudaWorkspace>>);

@@ -3,7 +3,7 @@
 use bijective_shuffle::cuda::Cuda;
 use pyo3::prelude::*;
 
-use super::DeviceMemory;
+use super::memory::DeviceMemory;
 use crate::errors::exception;
 use crate::order::Order;
 

@@ -1,7 +1,7 @@
 //! [`Rows`]: what a first call costs, as a table and as CSV.
 
-use super::ItemType;
-use super::sample::{Call, Sample};
+use super::sample::{CALLS, Call, Sample};
+use crate::item::ItemType;
 use crate::machine::Origin;
 use crate::measure::median;
 use crate::peers::RIP_PARALLEL;
@@ -176,7 +176,7 @@ impl Rows {
 
     /// The table, with how many times as fast as parallel `rip_shuffle` each contender is.
     pub(crate) fn markdown(&self) -> String {
-        let later = format!("calls 2 to {}", super::CALLS);
+        let later = format!("calls 2 to {}", CALLS);
         let head = [
             "items".to_owned(),
             "length".to_owned(),

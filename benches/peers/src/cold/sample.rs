@@ -6,7 +6,12 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use super::meters::{self, Peak};
-use crate::item::Numbered;
+use crate::contender::Seeded;
+use crate::item::{ItemType, Numbered};
+use crate::{ours, peers};
+
+/// The calls of a sample: the first one, and those that show what it costs more.
+pub(super) const CALLS: usize = 5;
 
 /// The first calls in a process.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,7 +30,14 @@ pub(super) struct Call {
     pub(super) faults: Option<u64>,
 }
 
-/// Makes items, and shuffles them once with each seed.
+/// All contenders.
+pub(super) fn contenders<T: Send + Sync + 'static>() -> Vec<Seeded<T>> {
+    let mut all = ours::cold();
+    all.extend(peers::cold());
+    all
+}
+
+/// Takes a sample in this process.
 ///
 /// # Errors
 ///
@@ -34,8 +46,26 @@ pub(super) struct Call {
 /// # Panics
 ///
 /// If it loses an item, or leaves all of them where they are.
-pub(super) fn take<T: Numbered>(name: &str, len: usize, seeds: &[u64]) -> Result<Sample, String> {
-    let mut all = super::contenders::<T>().into_iter();
+pub(super) fn of(
+    item: ItemType,
+    contender: &str,
+    len: usize,
+    seeds: &[u64],
+) -> Result<Sample, String> {
+    let take = match item {
+        ItemType::U8 => take::<u8>,
+        ItemType::U32 => take::<u32>,
+        ItemType::U64 => take::<u64>,
+        ItemType::Bytes16 => take::<[u64; 2]>,
+        ItemType::String => take::<String>,
+        ItemType::Bytes64 => take::<[u64; 8]>,
+    };
+    take(contender, len, seeds)
+}
+
+/// Makes items, and shuffles them once with each seed.
+fn take<T: Numbered>(name: &str, len: usize, seeds: &[u64]) -> Result<Sample, String> {
+    let mut all = contenders::<T>().into_iter();
     let found = all.find(|contender| contender.name == name);
     let mut contender = found.ok_or_else(|| format!("there is no contender `{name}`"))?;
     drop(all);

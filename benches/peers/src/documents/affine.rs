@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, NOTES, Results, number, table};
+use super::computed::{Computed, NOTES};
+use super::markdown::{NOT_MEASURED, number, table, verbatim};
+use super::results::Results;
 use crate::affine_figures;
 use crate::affine_rows::AffineRows;
 use crate::sheet::Sheet;
@@ -25,7 +27,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let best = *WITHOUT_COUNTS.last().expect("three");
     let ratio = over_two_passes(&gpu, ("4 bytes", "2^30"), best)?;
     computed.figure("affine BMMC, 2^30, over two passes at their best", ratio, 1)?;
-    computed.block("affine cpu", super::ising::verbatim(&results.sheet("affine-cpu")?));
+    computed.block("affine cpu", verbatim(&results.sheet("affine-cpu")?));
     let mut figures = NOT_MEASURED.to_owned();
     if let Some(sheet) = results.sheet_if_any("affine-gpu-figures")? {
         let rows = AffineRows::new(&sheet)?;
@@ -35,8 +37,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     }
     computed.block("affine figures", figures);
     let profile = results.sheet_if_any("affine-gpu-profile")?;
-    let profile =
-        profile.map_or_else(|| NOT_MEASURED.into(), |sheet| super::ising::verbatim(&sheet));
+    let profile = profile.map_or_else(|| NOT_MEASURED.into(), |sheet| verbatim(&sheet));
     computed.block("affine gpu profile", profile);
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
-use super::{Computed, Results, conditions_of, table};
+use super::computed::Computed;
+use super::markdown::{self, conditions_of, table};
+use super::results::Results;
 use crate::measure::median;
 use crate::sheet::Sheet;
 
@@ -19,7 +21,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     });
     computed.block("gpu between", conditions_of(&sheet) + &table(&head, &rows.collect::<Vec<_>>()));
     let widths = results.sheet("gpu-widths")?;
-    computed.block("gpu widths", conditions_of(&widths) + &super::ising::rows(&widths));
+    computed.block("gpu widths", conditions_of(&widths) + &markdown::rows(&widths));
     computed.block("gpu few tiles", by_name(&results.sheet("gpu-few-tiles")?)?);
     computed.block("gpu calls between", by_name(&results.sheet("gpu-calls-between")?)?);
     computed.block("gpu calls", calls(&results.sheet("gpu-calls")?)?);

@@ -3,7 +3,9 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, conditions_of, number, range};
+use super::computed::Computed;
+use super::markdown::{self, NOT_MEASURED, conditions_of, number, range};
+use super::results::Results;
 use crate::cold::Rows;
 use crate::ours::WHOLE_CALL;
 use crate::peers::RIP_PARALLEL;
@@ -134,7 +136,7 @@ fn calls(machines: &Machines) -> Result<String, String> {
         "with a `Workspace`",
     ];
     let all = machines.iter().map(|(machine, calls, _)| (*machine, calls));
-    Ok(origins(all) + &super::table(&head, &rows))
+    Ok(origins(all) + &markdown::table(&head, &rows))
 }
 
 /// Later calls on items of other types.
@@ -159,7 +161,7 @@ fn by_item(machines: &Machines) -> Result<String, String> {
     }
     let head = ["machine", "items", "ours, M/s", "`rip_shuffle`", "ours / `rip_shuffle`"];
     let all = machines.iter().filter_map(|(machine, _, items)| Some((*machine, items.as_ref()?)));
-    Ok(origins(all) + &super::table(&head, &rows))
+    Ok(origins(all) + &markdown::table(&head, &rows))
 }
 
 fn cell(value: f64, digits: usize) -> String {

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, NOTES, Results, conditions, number, numbers, range, table};
+use super::computed::{Computed, NOTES};
+use super::markdown::{NOT_MEASURED, conditions, number, numbers, range, table, verbatim};
+use super::results::Results;
 use crate::contender::Label;
 use crate::ours::{DEFAULT, DEFAULT_GIVEN, PHILOX, PHILOX_GIVEN, WHOLE_CALL};
 use crate::peers::{FASTRAND, RAND, RIP_PARALLEL};
@@ -45,9 +47,9 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("beyond", by_pages(&files.huge, &files.small_pages)?);
     let strategies = by_pages(&files.sixteen_huge, &files.sixteen_small_pages)?;
     computed.block("sixteen strategies", strategies);
-    computed.block("curand init", super::ising::verbatim(&results.sheet("curand-init")?));
+    computed.block("curand init", verbatim(&results.sheet("curand-init")?));
     computed.block("sizes", by_size(&files.sizes)?);
-    computed.block("evaluations", super::ising::verbatim(&files.evaluations));
+    computed.block("evaluations", verbatim(&files.evaluations));
     computed.block("cpu in short", in_short(&files)?);
     figures(&files, computed)?;
     Ok(())

@@ -2,7 +2,9 @@
 
 use bijective_shuffle::exchange::items_of_round;
 
-use super::{Computed, NOT_MEASURED, Results, conditions_of, number, range, table};
+use super::computed::Computed;
+use super::markdown::{self, NOT_MEASURED, conditions_of, number, range, table};
+use super::results::Results;
 use crate::exchange::COLUMNS;
 use crate::sheet::Sheet;
 
@@ -50,7 +52,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("cluster", cluster(&scaling)?);
     computed.block("indexes", indexes(results.sheet_if_any("indexes")?.as_ref())?);
     let memory = results.sheet_if_any("mpi-memory")?;
-    let as_they_are = |sheet: &Sheet| conditions_of(sheet) + &super::ising::rows(sheet);
+    let as_they_are = |sheet: &Sheet| conditions_of(sheet) + &markdown::rows(sheet);
     computed.block("mpi memory", memory.as_ref().map_or(NOT_MEASURED.into(), as_they_are));
     let weak = results.sheet_if_any("mpi-weak")?;
     computed.block("mpi weak scaling", mpi_weak_scaling(weak.as_ref())?);

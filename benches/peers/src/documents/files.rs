@@ -1,6 +1,8 @@
 //! Programs that shuffle files, in `docs/results/lines.md`.
 
-use super::{Computed, Results, conditions_of, number, table};
+use super::computed::Computed;
+use super::markdown::{conditions_of, number, table};
+use super::results::Results;
 use crate::sheet::Sheet;
 
 /// How the names of the files begin: one for each kind of input and amount of memory.

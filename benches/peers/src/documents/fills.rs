@@ -1,6 +1,8 @@
 //! `docs/results/rng.md`.
 
-use super::{Computed, Results, conditions, number, range, table};
+use super::computed::Computed;
+use super::markdown::{conditions, number, range, table};
+use super::results::Results;
 use crate::rows::Measured;
 
 const KINDS: [&str; 5] = ["u32", "f32", "normal f32", "f64", "normal f64"];

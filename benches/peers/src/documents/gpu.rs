@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, NOTES, Results, conditions_of, number, numbers, range, table};
+use super::computed::{Computed, NOTES};
+use super::markdown::{self, NOT_MEASURED, conditions_of, number, numbers, range, table};
+use super::results::Results;
 use crate::gpu;
 use crate::rows::{Length, Measured};
 use crate::sheet::Sheet;
@@ -90,7 +92,7 @@ fn second(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Erro
 
 /// What a file of first calls says about itself, and its rows.
 fn first_call(sheet: &Sheet) -> String {
-    conditions_of(sheet) + &super::ising::rows(sheet)
+    conditions_of(sheet) + &markdown::rows(sheet)
 }
 
 fn over_gather(measured: &Measured, name: &str, item_bytes: &str, at: Length) -> f64 {

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, conditions_of, number, table};
+use super::computed::Computed;
+use super::markdown::{NOT_MEASURED, conditions_of, number, table};
+use super::results::Results;
 use crate::sheet::Sheet;
 
 const ALONE: &str = "one GPU, Partitioned, default";

@@ -1,10 +1,9 @@
-//! `benches/notes/ising.md`, and tables that are printed as they are.
+//! `benches/notes/ising.md`.
 
-use super::{Computed, Results, table};
-use crate::sheet::{ORIGIN, Sheet};
-
-/// From so many standard errors on a deviation is in bold.
-const BOLD: f64 = 4.0;
+use super::computed::Computed;
+use super::markdown::verbatim;
+use super::results::Results;
+use crate::sheet::ORIGIN;
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
     let main = results.sheet("ising")?;
@@ -57,29 +56,4 @@ fn longest_of_one_core(results: &Results, computed: &mut Computed) -> Result<(),
     computed.text("ising sparing C_V from the paper", format!("{from_paper:.1}"));
     computed.text("ising sparing C_V from exact", row[heat + 1].trim_start_matches('+').into());
     Ok(())
-}
-
-/// All columns but the origin's, with great deviations in bold.
-pub(super) fn verbatim(sheet: &Sheet) -> String {
-    let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
-    origins.collect::<String>() + "\n" + &rows(sheet)
-}
-
-/// The same without where the rows come from.
-pub(super) fn rows(sheet: &Sheet) -> String {
-    let head: Vec<&str> = sheet.head.iter().skip(ORIGIN.len()).map(String::as_str).collect();
-    let rows = sheet.rows.iter().map(|row| {
-        let cells = row.iter().skip(ORIGIN.len()).zip(&head);
-        let cells = cells.map(|(cell, head)| match cell.parse::<f64>() {
-            Ok(value) if is_deviation(head) && value.abs() >= BOLD => format!("**{cell}**"),
-            _ => cell.clone(),
-        });
-        cells.collect::<Vec<_>>()
-    });
-    table(&head, &rows.collect::<Vec<_>>())
-}
-
-/// Whether a column has deviations of ours.
-fn is_deviation(head: &str) -> bool {
-    head == "deviation" || head == "C_V, deviation"
 }

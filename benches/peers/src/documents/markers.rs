@@ -5,7 +5,8 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Computed, NOTES, prose, short};
+use super::computed::{Computed, NOTES};
+use super::{prose, short};
 
 /// The folders with documents, and the one that lies by itself.
 const FOLDERS: [&str; 3] = ["docs", "docs/results", NOTES];

@@ -5,6 +5,7 @@
 mod affine;
 mod between;
 mod cold;
+mod computed;
 mod cpu;
 mod exchange;
 mod files;
@@ -12,6 +13,7 @@ mod fills;
 mod gpu;
 mod group;
 mod ising;
+mod markdown;
 mod markers;
 mod pieces;
 mod plot;
@@ -19,28 +21,19 @@ mod prose;
 mod python;
 mod quality;
 mod redesign;
+mod results;
 mod rng;
 mod short;
 mod summary;
 mod testu01;
 mod wide;
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::error::Error;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::rows::{Measured, Source};
-use crate::sheet::Sheet;
-
-/// Where the rows are, below the repository's root.
-const RESULTS: &str = "benches/results";
-/// Where the documents are that have drawings.
-const DOCS: &str = "docs";
-/// Where the complete tables are, and what was tried.
-const NOTES: &str = "benches/notes";
+use computed::Computed;
+use results::{RESULTS, Results};
 
 /// Writes what was computed into the documents, or only looks whether it stands there.
 pub(crate) fn run(root: &Path, check: bool) -> Result<(), Box<dyn Error>> {
@@ -69,12 +62,38 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Box<dyn Error>> {
 /// All documents and drawings as they should be.
 fn files(root: &Path) -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
     let results = Results::new(root.join(RESULTS));
-    let computed = Computed::of(&results)?;
+    let computed = compute(&results)?;
     results.all_were_read()?;
     let mut files = markers::filled(root, &computed)?;
     let drawings = computed.drawings.into_iter();
     files.extend(drawings.map(|(folder, file, svg)| (Path::new(folder).join(file), svg)));
     Ok(files)
+}
+
+/// Everything that the documents have between their markers.
+fn compute(results: &Results) -> Result<Computed, Box<dyn Error>> {
+    let mut computed = Computed::default();
+    cold::compute(results, &mut computed)?;
+    cpu::compute(results, &mut computed)?;
+    exchange::compute(results, &mut computed)?;
+    files::compute(results, &mut computed)?;
+    group::compute(results, &mut computed)?;
+    between::compute(results, &mut computed)?;
+    gpu::compute(results, &mut computed)?;
+    fills::compute(results, &mut computed)?;
+    affine::compute(results, &mut computed)?;
+    ising::compute(results, &mut computed)?;
+    pieces::compute(results, &mut computed)?;
+    python::compute(results, &mut computed)?;
+    quality::compute(results, &mut computed)?;
+    redesign::compute(results, &mut computed)?;
+    rng::compute(results, &mut computed)?;
+    summary::compute(results, &mut computed)?;
+    testu01::compute(results, &mut computed)?;
+    wide::compute(results, &mut computed)?;
+    plot::compute(results, &mut computed)?;
+    short::compute(&mut computed)?;
+    Ok(computed)
 }
 
 /// The first line that is another.
@@ -86,195 +105,9 @@ fn difference(there: &str, text: &str) -> String {
     }
 }
 
-/// All that is computed, by name.
-#[derive(Debug, Default)]
-struct Computed {
-    /// What stands between `<!-- peers NAME begin -->` and `<!-- peers NAME end -->`.
-    blocks: Vec<(&'static str, String)>,
-    /// What stands between `<!-- figure: NAME -->` and `<!-- /figure -->`.
-    figures: Vec<(String, String)>,
-    /// Drawings: a folder of documents, the file below it, and what is in it.
-    drawings: Vec<(&'static str, &'static str, String)>,
-}
-
-impl Computed {
-    fn of(results: &Results) -> Result<Self, Box<dyn Error>> {
-        let mut computed = Self::default();
-        cold::compute(results, &mut computed)?;
-        cpu::compute(results, &mut computed)?;
-        exchange::compute(results, &mut computed)?;
-        files::compute(results, &mut computed)?;
-        group::compute(results, &mut computed)?;
-        between::compute(results, &mut computed)?;
-        gpu::compute(results, &mut computed)?;
-        fills::compute(results, &mut computed)?;
-        affine::compute(results, &mut computed)?;
-        ising::compute(results, &mut computed)?;
-        pieces::compute(results, &mut computed)?;
-        python::compute(results, &mut computed)?;
-        quality::compute(results, &mut computed)?;
-        redesign::compute(results, &mut computed)?;
-        rng::compute(results, &mut computed)?;
-        summary::compute(results, &mut computed)?;
-        testu01::compute(results, &mut computed)?;
-        wide::compute(results, &mut computed)?;
-        plot::compute(results, &mut computed)?;
-        short::compute(&mut computed)?;
-        Ok(computed)
-    }
-
-    fn block(&mut self, name: &'static str, text: String) {
-        self.blocks.push((name, text));
-    }
-
-    /// A figure with so many digits behind the point; one that was not measured is an error.
-    fn figure(&mut self, name: &str, value: f64, digits: usize) -> Result<(), String> {
-        self.text(name, number(value, digits).map_err(|why| format!("{name}: {why}"))?);
-        Ok(())
-    }
-
-    fn text(&mut self, name: &str, text: String) {
-        self.figures.push((name.into(), text));
-    }
-}
-
-/// The folder with the rows, and which of its files were read.
-#[derive(Debug)]
-struct Results {
-    folder: PathBuf,
-    read: RefCell<BTreeSet<String>>,
-}
-
-impl Results {
-    fn new(folder: PathBuf) -> Self {
-        Self { folder, read: RefCell::default() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        let file = format!("{name}.csv");
-        let path = self.folder.join(&file);
-        self.read.borrow_mut().insert(file);
-        path
-    }
-
-    /// A file as it is.
-    fn sheet(&self, name: &str) -> Result<Sheet, String> {
-        Sheet::read(&self.path(name))
-    }
-
-    /// The speeds in some files.
-    fn measured(&self, names: &[&str]) -> Result<Measured, String> {
-        let mut measured = Measured::default();
-        names.iter().try_for_each(|name| measured.read(&self.path(name)))?;
-        Ok(measured)
-    }
-
-    /// The files whose names begin so, in the order of their names: of what need not have been
-    /// measured.
-    fn beginning(&self, prefix: &str) -> Result<Vec<String>, String> {
-        let failed = |error| format!("{}: {error}", self.folder.display());
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-            names.extend(name.strip_suffix(".csv").map(str::to_owned));
-        }
-        names.retain(|name| name.starts_with(prefix));
-        names.sort();
-        Ok(names)
-    }
-
-    /// The speeds in the files whose names begin so, if there are any.
-    fn measured_beginning(&self, prefix: &str) -> Result<Option<Measured>, String> {
-        let names = self.beginning(prefix)?;
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        if names.is_empty() { Ok(None) } else { self.measured(&names).map(Some) }
-    }
-
-    /// A file that need not be there.
-    fn sheet_if_any(&self, name: &str) -> Result<Option<Sheet>, String> {
-        let names = self.beginning(name)?;
-        if names.iter().any(|found| found == name) { self.sheet(name).map(Some) } else { Ok(None) }
-    }
-
-    /// Whether there are rows that no document comes from.
-    fn all_were_read(&self) -> Result<(), Box<dyn Error>> {
-        for entry in fs::read_dir(&self.folder)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".csv") && !self.read.borrow().contains(&name) {
-                return Err(format!("{RESULTS}/{name} is read by no computation").into());
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What stands in place of a table whose rows need not be there.
-const NOT_MEASURED: &str = "Not measured yet.";
-
-/// What files say about themselves, above a table.
-fn conditions(sources: &[Source]) -> String {
-    let comments = || sources.iter().flat_map(|source| &source.comments);
-    let commands: Vec<&str> = comments().filter_map(|line| line.strip_prefix("$ ")).collect();
-    let mut text = String::new();
-    if !commands.is_empty() {
-        write!(text, "```console\n{}\n```\n\n", commands.join("\n")).expect("a string");
-    }
-    let mut lines: Vec<&str> = Vec::new();
-    let notes = comments().filter(|line| !line.starts_with("$ "));
-    for line in notes.chain(sources.iter().flat_map(|source| &source.origins)) {
-        if !lines.contains(&line.as_str()) {
-            lines.push(line);
-        }
-    }
-    lines.iter().for_each(|line| writeln!(text, "* {line}").expect("a string"));
-    text.push('\n');
-    text
-}
-
-/// What one file says about itself, above its table.
-fn conditions_of(sheet: &Sheet) -> String {
-    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
-    conditions(&[Source { file: String::new(), origins, comments }])
-}
-
-/// A table in Markdown.
-fn table<R: AsRef<[String]>>(head: &[&str], rows: &[R]) -> String {
-    let cell = |text: &String| if text.is_empty() { " |".into() } else { format!(" {text} |") };
-    let line = |cells: &[String]| format!("|{}\n", cells.iter().map(cell).collect::<String>());
-    let head: Vec<String> = head.iter().map(ToString::to_string).collect();
-    let rule = vec!["---".to_owned(); head.len()];
-    let rows = rows.iter().map(|row| line(row.as_ref()));
-    [line(&head), line(&rule)].into_iter().chain(rows).collect()
-}
-
-/// A number with so many digits behind the point.
-fn number(value: f64, digits: usize) -> Result<String, String> {
-    if value.is_finite() { Ok(format!("{value:.digits$}")) } else { Err("not measured".into()) }
-}
-
-/// Several of them.
-fn numbers(
-    values: impl IntoIterator<Item = f64>,
-    digits: usize,
-    between: &str,
-) -> Result<String, String> {
-    let texts: Result<Vec<_>, _> = values.into_iter().map(|value| number(value, digits)).collect();
-    Ok(texts?.join(between))
-}
-
-/// From the least to the greatest.
-fn range(values: impl IntoIterator<Item = f64>, digits: usize) -> Result<String, String> {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    values.sort_by(f64::total_cmp);
-    let (Some(&least), Some(&most)) = (values.first(), values.last()) else {
-        return Err("not measured".into());
-    };
-    let (least, most) = (number(least, digits)?, number(most, digits)?);
-    Ok(if least == most { least } else { format!("{least} to {most}") })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::computed::NOTES;
     use super::*;
 
     /// The repository's root.
@@ -403,15 +236,5 @@ mod tests {
             _ => format!("{line}\n"),
         };
         text.lines().map(line).collect()
-    }
-
-    #[test]
-    fn numbers_are_written_with_their_digits() {
-        assert_eq!(number(2.345, 1).unwrap(), "2.3");
-        assert!(number(f64::NAN, 1).is_err());
-        assert_eq!(range([2.0, 1.0, 1.5], 1).unwrap(), "1.0 to 2.0");
-        assert_eq!(range([1.01, 1.02], 1).unwrap(), "1.0");
-        assert!(range([], 1).is_err());
-        assert!(range([1.0, f64::NAN], 1).is_err());
     }
 }

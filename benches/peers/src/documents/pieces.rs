@@ -1,6 +1,8 @@
 //! All indexes of permutations that are longer than memory, in `docs/results/distributed.md`.
 
-use super::{Computed, NOT_MEASURED, Results, conditions_of, number, table};
+use super::computed::Computed;
+use super::markdown::{NOT_MEASURED, conditions_of, number, table};
+use super::results::Results;
 use crate::gpu_indexes::{ALL, COLUMNS, INDEX};
 use crate::sheet::Sheet;
 

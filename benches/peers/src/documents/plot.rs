@@ -5,7 +5,9 @@ use std::error::Error;
 use std::fmt::Write;
 
 use super::cold::{Calls, LATER, PARTITIONED};
-use super::{Computed, DOCS, Results, gpu};
+use super::computed::{Computed, DOCS};
+use super::gpu;
+use super::results::Results;
 use crate::bounds;
 use crate::ours::WHOLE_CALL;
 use crate::peers::RIP_PARALLEL;

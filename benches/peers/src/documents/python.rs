@@ -1,6 +1,8 @@
 //! The Python package beside others, in `docs/results/python.md`.
 
-use super::{Computed, Results, conditions_of, number, table};
+use super::computed::Computed;
+use super::markdown::{conditions_of, number, table};
+use super::results::Results;
 use crate::sheet::Sheet;
 
 /// The file with the rows, which `python/benches/shows.py` writes.

@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use super::{Computed, Results, conditions_of, table};
+use super::computed::{Computed, DOCS};
+use super::markdown::{conditions_of, table};
+use super::results::Results;
 use crate::sheet::Sheet;
 
 /// The rows that `quality reports`, `slots` and `avalanche` print.
@@ -24,7 +26,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let sheet = results.sheet(AVALANCHE)?;
     let maps = maps(&sheet).map_err(|why| format!("{AVALANCHE}.csv: {why}"))?;
     computed.block("quality avalanche", conditions_of(&sheet) + &mixing(&maps));
-    computed.drawings.push((super::DOCS, "figures/avalanche.svg", drawn(&maps)));
+    computed.drawings.push((DOCS, "figures/avalanche.svg", drawn(&maps)));
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! Two revisions beside each other: what a redesign cost in speed, or a change gained.
 
-use super::{Computed, Results, conditions_of, table};
+use super::computed::Computed;
+use super::markdown::{conditions_of, table};
+use super::results::Results;
 use crate::measure::median;
 use crate::sheet::Sheet;
 

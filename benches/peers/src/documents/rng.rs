@@ -1,6 +1,8 @@
 //! `benches/notes/rng.md`.
 
-use super::{Computed, Results};
+use super::computed::Computed;
+use super::markdown::verbatim;
+use super::results::Results;
 use crate::sheet::Sheet;
 
 pub(super) const PHILOX: &str = "`Philox4x32Rng`";
@@ -10,7 +12,7 @@ const FASTRAND: &str = "`fastrand` 2.5";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
     let words = results.sheet("rng-words")?;
-    computed.block("rng words", super::ising::verbatim(&words));
+    computed.block("rng words", verbatim(&words));
     computed.figure("philox words, G", speed(&words, PHILOX, "AVX-512, 2^13")?, 1)?;
     let mut over = |name: &str, peer, column, digits| {
         let ratio = speed(&words, PHILOX, column)? / speed(&words, peer, column)?;

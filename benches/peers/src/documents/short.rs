@@ -1,7 +1,8 @@
 //! The short tables of the pages for users: some columns and rows of the tables in `benches/notes`,
 //! and single cells of any table, which sentences quote.
 
-use super::{Computed, table};
+use super::computed::Computed;
+use super::markdown::table;
 
 /// A part of a table that has been computed.
 struct Short {
@@ -342,7 +343,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::documents::Results;
+    use crate::documents::compute as all;
+    use crate::documents::results::{RESULTS, Results};
 
     const BLOCK: &str = "```console\na command\n```\n\n* a note\n* 2026-01-02, revision 0123abc, m\n\n\
         | items | way | ms | ms |\n| --- | --- | --- | --- |\n| 1 | there | 2.5 | 7 |\n\
@@ -378,7 +380,7 @@ mod tests {
     #[test]
     fn every_column_is_there() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        let computed = Computed::of(&Results::new(root.join(super::super::RESULTS))).unwrap();
+        let computed = all(&Results::new(root.join(RESULTS))).unwrap();
         for short in ALL {
             let of = |name| &computed.blocks.iter().find(|(known, _)| *known == name).unwrap().1;
             let part = &parts(of(short.of))[short.number];

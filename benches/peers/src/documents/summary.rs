@@ -2,7 +2,10 @@
 
 use std::error::Error;
 
-use super::{Computed, Results, affine, cpu, files, fills, gpu, number, python, rng, table};
+use super::computed::Computed;
+use super::markdown::{number, table};
+use super::results::Results;
+use super::{affine, cpu, files, fills, gpu, python, rng};
 use crate::bounds;
 use crate::ours::DEFAULT;
 use crate::peers::{RAND, RIP_PARALLEL};

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Computed, Results, table};
+use super::computed::Computed;
+use super::markdown::table;
+use super::results::Results;
 
 /// The batteries, their files, and how many statistics each has.
 const BATTERIES: [(&str, &str, usize); 3] =

@@ -1,6 +1,8 @@
 //! Explicit vectors beside the evaluators' loops, in `benches/notes/cpu.md`.
 
-use super::{Computed, Results, conditions, number, numbers, table};
+use super::computed::Computed;
+use super::markdown::{conditions, number, numbers, table};
+use super::results::Results;
 use crate::rows::Source;
 use crate::sheet::Sheet;
 

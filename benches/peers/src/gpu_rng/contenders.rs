@@ -1,9 +1,9 @@
-//! What fills the arrays.
+//! [`Contender`]: what fills an array with a kind of numbers.
 
 use std::error::Error;
 
 use bijective_shuffle::cuda::cudarc::driver::{
-    CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg,
+    CudaStream, CudaViewMut, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
 };
 use bijective_shuffle::cuda::{Cuda, CudaStreams, DeviceGenerator};
 use bijective_shuffle::rng::{
@@ -11,8 +11,7 @@ use bijective_shuffle::rng::{
     XorShift1024Weyl, Xorwow,
 };
 
-use super::{Contender, Number};
-use crate::curand;
+use crate::{curand, gpu_time};
 
 /// All are seeded with this number.
 const SEED: u64 = 42;
@@ -25,6 +24,48 @@ const ALONE: u64 = 1 << 18;
 const EIGHTS: u64 = 1 << 15;
 const BLOCKS_OF_64: u64 = 1 << 12;
 const BLOCKS_OF_128: u64 = 1 << 11;
+
+/// How long the calls between two events take, at least.
+const MEASURED_SECONDS: f64 = 3e-3;
+/// The most calls between two events.
+const MOST_CALLS: usize = 1000;
+
+/// A number of device memory.
+pub(crate) trait Number:
+    DeviceRepr + Copy + Default + PartialEq + core::fmt::Debug + Into<f64>
+{
+}
+
+impl Number for u32 {}
+impl Number for f32 {}
+impl Number for f64 {}
+
+/// What a [`Contender`] does.
+type Work<'a, N> = dyn FnMut(&mut CudaViewMut<'_, N>) -> Result<(), Box<dyn Error>> + 'a;
+
+/// Something that fills an array.
+pub(crate) struct Contender<'a, N> {
+    pub(crate) name: String,
+    pub(crate) fill: Box<Work<'a, N>>,
+    /// What the first call shall write at the beginning, if that is known.
+    pub(crate) expected: Vec<N>,
+    /// The mean and the variance of its numbers, if it draws any.
+    pub(crate) moments: Option<(f64, f64)>,
+}
+
+impl<N> Contender<'_, N> {
+    /// The time of a call in seconds, by events around several.
+    pub(crate) fn time(
+        &mut self,
+        stream: &CudaStream,
+        out: &mut CudaViewMut<'_, N>,
+    ) -> Result<f64, Box<dyn Error>> {
+        // One sample, since contenders take turns.
+        gpu_time::of_calls(1, (MEASURED_SECONDS, MOST_CALLS), |calls| {
+            gpu_time::by_events(stream, calls, || (self.fill)(out))
+        })
+    }
+}
 
 /// A kind of numbers, and who makes them.
 pub(crate) trait Kind {

@@ -12,8 +12,7 @@ use bijective_shuffle::rng::{
 };
 use rayon::prelude::*;
 
-use super::contenders::multiprocessors;
-use super::{Contender, time};
+use super::contenders::{Contender, multiprocessors};
 use crate::arguments::{Common, GpuNumbers};
 
 /// The kernels' text.
@@ -75,7 +74,7 @@ pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Result<(), Box<dyn E
         let mut contender = contender(&cuda, candidate, kernel)?;
         let mut times = Vec::new();
         for _ in 0..common.effort().repeats {
-            times.push(time(cuda.stream(), &mut contender, &mut out)?);
+            times.push(contender.time(cuda.stream(), &mut out)?);
         }
         times.sort_by(f64::total_cmp);
         let speed = out.len() as f64 / times[times.len() / 2] / 1e9;

@@ -3,7 +3,7 @@
 use memchr::{memchr, memchr2};
 
 use super::lines::Ends;
-use super::records::{Broken, Found, Splitter};
+use super::splitter::{Broken, Found, Splitter};
 
 /// The byte order mark of UTF-8, which may stand before a text.
 pub(super) const MARK: &[u8] = b"\xEF\xBB\xBF";

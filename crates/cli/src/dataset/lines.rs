@@ -3,7 +3,7 @@
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::records::{Broken, Found, Splitter};
+use super::splitter::{Broken, Found, Splitter};
 
 /// What the last line of an input lacks, as far as its other lines tell.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memchr::memchr_iter;
 
 use super::lines::Ends;
-use super::records::Splitter;
+use super::splitter::Splitter;
 use super::text::Text;
 use crate::files::items::FRAME;
 

@@ -1,4 +1,4 @@
-//! [`Records`]: what a record is, and [`Splitter`], which finds where one ends.
+//! [`Records`]: what a record is.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,61 +7,8 @@ use std::sync::{Arc, OnceLock};
 use super::csv::{MARK, Rows};
 use super::lines::{Ends, Groups, Reads, Separated};
 use super::samples::{Names, Samples};
+use super::splitter::Splitter;
 use crate::formats::{Format, is_tar};
-
-/// Finds where the records of an input end.
-pub trait Splitter: Send {
-    /// Looks for the end of the first record of a text, which begins where a record does.
-    ///
-    /// After [`Found::More`] it is asked again with the same text and more behind it, so that it
-    /// need not look at the same bytes twice. If it `is_end`, the text has all that is left of the
-    /// input, and is not empty.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the record.
-    fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken>;
-
-    /// There are no more records.
-    ///
-    /// # Errors
-    ///
-    /// What the input lacks.
-    fn finish(&mut self) -> Result<(), Broken> {
-        Ok(())
-    }
-}
-
-/// What a [`Splitter`] finds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// The text does not have the end of the record.
-    More,
-    /// The first bytes are a record.
-    Record {
-        /// How many.
-        bytes: usize,
-        /// What is added to it: the end that the last record of an input may lack.
-        end: Vec<u8>,
-    },
-    /// The first bytes are no record.
-    Skip {
-        /// How many.
-        bytes: usize,
-        /// How many things are left out with them, such as folders.
-        entries: u64,
-    },
-}
-
-/// What is wrong with a record. It is the end of a sentence that begins with the record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken(pub String);
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// What a record is.
 #[derive(Clone, Debug, PartialEq, Eq)]

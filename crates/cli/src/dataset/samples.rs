@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use tar::{EntryType, Header, PaxExtensions};
 
-use super::records::{Broken, Found, Splitter};
+use super::splitter::{Broken, Found, Splitter};
 use crate::formats::has_checksum;
 
 /// The size of a block, of which archives consist.

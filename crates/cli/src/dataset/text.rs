@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read};
 
-use super::records::{Broken, Found, Splitter};
+use super::splitter::{Broken, Found, Splitter};
 
 /// How many bytes are read at a time.
 const STEP: usize = 256 << 10;

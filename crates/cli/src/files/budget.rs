@@ -1,5 +1,7 @@
 //! [`Budget`]: what the memory is spent on.
 
+use super::items::Items;
+
 /// The most bytes that are read at a time. System calls of this size cost nothing beside what they
 /// copy, and larger ones only fill the caches.
 const CHUNK: usize = 4 << 20;
@@ -28,6 +30,13 @@ pub(crate) struct Budget {
     memory: usize,
     /// How many threads put buckets in order.
     threads: u64,
+}
+
+/// What the items are, and what may be used for them.
+#[derive(Clone, Copy)]
+pub(super) struct Job {
+    pub(super) items: Items,
+    pub(super) budget: Budget,
 }
 
 /// Into how many buckets keys are divided, and how large their blocks are.

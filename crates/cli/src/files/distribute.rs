@@ -8,15 +8,15 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use bijective_shuffle::Error;
 
 use super::buckets::{Bucket, Distributor, Sink};
-use super::budget::{Budget, Split};
+use super::budget::{Job, Split};
 use super::chunks::{End, Stopped};
 use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
 use super::order::Order;
 use super::parts::Parts;
-use super::place::Spare;
 use super::readers::{Ends, Readers};
+use super::room::Spare;
 use super::store::Store;
 use super::watch::Watch;
 
@@ -25,13 +25,6 @@ const WAITING: usize = 4;
 
 /// How many blocks may be on their way: those that wait, and one that is written.
 const MOVING: usize = WAITING + 1;
-
-/// What the items are, and what may be used for them.
-#[derive(Clone, Copy)]
-pub(super) struct Job {
-    pub(super) items: Items,
-    pub(super) budget: Budget,
-}
 
 /// A block for the writer.
 enum Block<'m> {

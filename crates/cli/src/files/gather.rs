@@ -13,9 +13,8 @@ use super::items::Items;
 use super::order::Order;
 use super::ordered::Ordered;
 use super::parts::Pieces;
-use super::place::Spare;
-use super::room::{filled, reserve};
-use super::shuffle::Summary;
+use super::room::{Spare, filled, reserve};
+use super::summary::Summary;
 use super::watch::{Pass, Watch};
 
 /// How many bytes of items a thread puts in order at a time: enough that threads which wait for

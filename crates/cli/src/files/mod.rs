@@ -61,6 +61,7 @@ mod readers;
 mod room;
 mod shuffle;
 mod store;
+mod summary;
 #[cfg(test)]
 mod tests;
 pub(crate) mod watch;
@@ -69,6 +70,7 @@ pub use error::FilesError;
 pub use items::{Count, Items};
 pub use order::Order;
 pub use parts::{NamedError, Parts, Pieces};
-pub use shuffle::{FileShuffle, Summary};
+pub use shuffle::FileShuffle;
 pub use store::{Store, TemporaryFile};
+pub use summary::Summary;
 pub use watch::{Pass, Watch};

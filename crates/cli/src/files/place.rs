@@ -4,18 +4,16 @@ use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::mem;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::buckets::{Bucket, Distributor, Sink, read_key};
-use super::budget::bucket_cost;
-use super::distribute::Job;
+use super::budget::{Job, bucket_cost};
 use super::error::FilesError;
 use super::items::Items;
 use super::ordered::Ordered;
 use super::parts::Pieces;
-use super::room::{reserve, resize};
+use super::room::{Spare, reserve, resize};
 use super::store::Store;
 use super::watch::Watch;
 
@@ -45,24 +43,9 @@ struct Desk {
     offsets: Vec<u32>,
 }
 
-/// Memory for reuse. An allocator that is given back large pieces in another order than that in
-/// which it gave them out may hold half as much again as is used.
-#[derive(Default)]
-pub(super) struct Spare<T>(Mutex<Vec<T>>);
-
-impl<T: Default> Spare<T> {
-    pub(super) fn take(&self) -> T {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    pub(super) fn give(&self, memory: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
-    }
-}
-
 impl<'a, S: Store> Placer<'a, S> {
     pub(super) fn new(job: Job, store: &'a mut S, watch: &'a dyn Watch) -> Self {
-        let (desks, blocks) = (Spare(Mutex::default()), Spare(Mutex::default()));
+        let (desks, blocks) = (Spare::default(), Spare::default());
         Self { job, store, watch, splits: 0, items: 0, desks, blocks }
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::budget::Job;
 use super::chunks::{End, Stopped, read_chunks};
-use super::distribute::Job;
 use super::parts::Parts;
 
 /// What threads share that read parts, each of them one after the other.

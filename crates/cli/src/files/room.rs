@@ -1,6 +1,7 @@
-//! [`reserve`], [`resize`] and [`filled`]: memory, or an error.
+//! [`reserve`], [`resize`] and [`filled`]: memory, or an error; and [`Spare`], memory for reuse.
 
 use std::hint::black_box;
+use std::sync::{Mutex, PoisonError};
 
 use bijective_shuffle::Error;
 
@@ -28,6 +29,21 @@ pub(super) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, Error> {
     // A compiler may leave out memory that is not used.
     drop(black_box(room));
     Ok(vec![value; len])
+}
+
+/// Memory for reuse. An allocator that is given back large pieces in another order than that in
+/// which it gave them out may hold half as much again as is used.
+#[derive(Default)]
+pub(super) struct Spare<T>(Mutex<Vec<T>>);
+
+impl<T: Default> Spare<T> {
+    pub(super) fn take(&self) -> T {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    pub(super) fn give(&self, memory: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+    }
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::thread;
 use memchr::memchr_iter;
 
 use super::buckets::Bucket;
-use super::budget::{Budget, Split};
+use super::budget::{Budget, Job, Split};
 use super::chunks::End;
-use super::distribute::{Job, Source, distribute, joined, start};
+use super::distribute::{Source, distribute, joined, start};
 use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
@@ -20,6 +20,7 @@ use super::place::Placer;
 use super::readers::Readers;
 use super::room::reserve;
 use super::store::Store;
+use super::summary::Summary;
 use super::watch::{Pass, Watch, Watched};
 
 /// A shuffle of a file's items, with a bound on the memory it takes.
@@ -29,22 +30,6 @@ use super::watch::{Pass, Watch, Watched};
 pub struct FileShuffle {
     items: Items,
     budget: Budget,
-}
-
-/// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// The number of items that were written.
-    pub items: u64,
-    /// The number of bytes that were written.
-    pub bytes: u64,
-    /// The number of buckets after pass 1.
-    pub buckets: u64,
-    /// The number of buckets that had to be split.
-    pub splits: u64,
-    /// The number of bytes that were appended to the store.
-    pub temporary_bytes: u64,
 }
 
 impl FileShuffle {

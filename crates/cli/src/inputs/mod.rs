@@ -6,7 +6,7 @@ mod reader;
 #[cfg(feature = "datasets")]
 use std::fmt;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 #[cfg(feature = "datasets")]
 use std::time::SystemTime;
 
@@ -19,9 +19,8 @@ use crate::text::Text;
 #[cfg(unix)]
 use part::LEAST_MAPPED;
 use part::{Content, PIECE, Part, named_part, standard_input_part};
-use reader::Reader;
 
-pub(crate) use part::{CHANGED, too_long};
+pub(crate) use part::{CHANGED, Opening, too_long};
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes
 /// through a pipe is held in memory, or in a temporary file if it is too much.
@@ -33,34 +32,6 @@ pub(crate) struct Inputs {
     bytes: u64,
     /// Whether some have to be decoded before they have lines.
     are_encoded: bool,
-}
-
-/// What is needed to open inputs.
-pub(crate) struct Opening<'a> {
-    /// What ends a line, if there are lines.
-    pub(crate) delimiter: Option<u8>,
-    /// Whether compressed files and archives are welcome.
-    pub(crate) decodes: bool,
-    /// Whether inputs have to be known again by a run that goes on with this one, or by others.
-    pub(crate) is_resumed: bool,
-    /// How much of what comes through pipes may be held.
-    pub(crate) memory: usize,
-    /// The most bytes of a line that is not.
-    pub(crate) longest: usize,
-    pub(crate) temporary_folder: &'a Path,
-    pub(crate) progress: &'a Progress,
-}
-
-impl Opening<'_> {
-    /// Checks that a pipe is welcome, before any of it is read.
-    fn check_pipe(&self) -> io::Result<()> {
-        if !self.is_resumed {
-            return Ok(());
-        }
-        let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what \
-                   it had before: write it to a file first, or leave them out";
-        Err(io::Error::other(why))
-    }
 }
 
 impl Inputs {
@@ -231,11 +202,6 @@ impl Inputs {
             .iter()
             .try_for_each(|part| part.check(&part.open()?))
             .map_err(|error| self.failure(&error))
-    }
-
-    /// Reads all of it, from the start.
-    pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader::new(self)
     }
 
     /// What to say of an error met in reading. The reader names the input that it was met in.

@@ -10,11 +10,10 @@ use bijective_shuffle_cli::files::{NamedError, Store, TemporaryFile};
 use bijective_shuffle_cli::formats::{Format, LONGEST_MARK};
 use memchr::{memchr, memchr_iter};
 
+use crate::progress::Progress;
 use crate::streams;
 #[cfg(unix)]
 use crate::text::Text;
-
-use super::Opening;
 
 /// How much is read between two looks at the progress.
 pub(super) const PIECE: u64 = 16 << 20;
@@ -22,6 +21,34 @@ pub(super) const PIECE: u64 = 16 << 20;
 /// The least size of a file that is mapped, which costs more than to read a small one.
 #[cfg(unix)]
 pub(super) const LEAST_MAPPED: u64 = 1 << 20;
+
+/// What is needed to open inputs.
+pub(crate) struct Opening<'a> {
+    /// What ends a line, if there are lines.
+    pub(crate) delimiter: Option<u8>,
+    /// Whether compressed files and archives are welcome.
+    pub(crate) decodes: bool,
+    /// Whether inputs have to be known again by a run that goes on with this one, or by others.
+    pub(crate) is_resumed: bool,
+    /// How much of what comes through pipes may be held.
+    pub(crate) memory: usize,
+    /// The most bytes of a line that is not.
+    pub(crate) longest: usize,
+    pub(crate) temporary_folder: &'a Path,
+    pub(crate) progress: &'a Progress,
+}
+
+impl Opening<'_> {
+    /// Checks that a pipe is welcome, before any of it is read.
+    fn check_pipe(&self) -> io::Result<()> {
+        if !self.is_resumed {
+            return Ok(());
+        }
+        let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what \
+                   it had before: write it to a file first, or leave them out";
+        Err(io::Error::other(why))
+    }
+}
 
 /// One input.
 pub(super) struct Part {

@@ -14,12 +14,14 @@ pub(crate) struct Reader<'a> {
     open: Option<OpenPart<'a>>,
 }
 
-impl<'a> Reader<'a> {
-    /// From the first input's first byte on.
-    pub(super) fn new(inputs: &'a Inputs) -> Self {
-        Self { inputs, part: 0, at: 0, open: None }
+impl Inputs {
+    /// Reads all of it, from the start.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader { inputs: self, part: 0, at: 0, open: None }
     }
+}
 
+impl Reader<'_> {
     /// Reads from a part that has bytes left.
     fn read_part(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let part = &self.inputs.parts[self.part];

@@ -12,9 +12,11 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::journal::{JOURNAL, Journal, Run};
-use super::workers::WORKERS;
 use crate::failure::{Context, Failure};
 use crate::output::Output;
+
+/// The folder for what workers leave, in that of the shards.
+pub(super) const WORKERS: &str = ".bshuf-workers";
 
 /// A folder that shards are written to.
 pub(crate) struct ShardFolder {

@@ -1,91 +1,33 @@
 //! Data sets: folders and compressed files in, shards out. The library's `dataset` does the work.
 
-mod arguments;
 mod folder;
+mod folder_run;
 mod journal;
+mod opened;
 mod plan;
 mod workers;
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    Codec, Compression, Counted, Dataset, Form, Index, Input, Records, Shards, Sink, Walk, Walked,
-    Written, WrittenShard, start_of,
+    Codec, Form, Records, Shards, Sink, Walk, Walked, Written, WrittenShard,
 };
-use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
-use bijective_shuffle_cli::formats::is_tar;
-use serde_json::Value;
 
 use crate::arguments::Arguments;
+use crate::done::Done;
 use crate::failure::{Context, Failure};
 use crate::inputs::{Inputs, Opening};
-use crate::job::{Done, Job};
-use crate::memory::Memory;
+use crate::job::Job;
 use crate::output::Output;
-use crate::selection::Selection;
 
-pub(crate) use arguments::SetArguments;
-pub(crate) use folder::ShardFolder;
-pub(crate) use journal::Asked;
-use journal::Run;
-pub(crate) use plan::Plan;
+pub(crate) use folder_run::FolderRun;
+#[cfg(feature = "tables")]
+pub(crate) use {folder::ShardFolder, folder_run::asked, plan::Plan};
 
-/// What was read and written.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SetDone {
-    /// How many inputs have each codec.
-    pub(crate) codecs: BTreeMap<Codec, u64>,
-    /// What the records are.
-    pub(crate) records: String,
-    /// How many files were written.
-    pub(crate) shards: u64,
-    /// How many of them were there.
-    pub(crate) kept: u64,
-    /// Whether all records were in memory until they were written.
-    pub(crate) is_in_memory: bool,
-    /// The folders in archives, which belong to no record and are left out.
-    pub(crate) left_out: u64,
-}
-
-impl SetDone {
-    /// The fields of an object of JSON. None of the texts needs an escape.
-    pub(crate) fn to_json(&self) -> String {
-        let Self { records, shards, kept, is_in_memory, left_out, .. } = self;
-        let codecs: Vec<_> =
-            self.codecs.iter().map(|(codec, count)| format!("\"{codec}\":{count}")).collect();
-        format!(
-            "\"codecs\":{{{}}},\"records\":\"{records}\",\"shards\":{shards},\
-             \"shards_kept\":{kept},\"in_memory\":{is_in_memory},\"folders_left_out\":{left_out}",
-            codecs.join(",")
-        )
-    }
-}
-
-impl fmt::Display for SetDone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { codecs, records, shards, kept, is_in_memory, left_out } = self;
-        let inputs: u64 = codecs.values().sum();
-        write!(f, "inputs {inputs}")?;
-        for (codec, count) in codecs.iter().filter(|(codec, _)| **codec != Codec::Plain) {
-            write!(f, " ({count} {codec})")?;
-        }
-        write!(f, ", records {records}, outputs {shards}")?;
-        if *kept > 0 {
-            write!(f, " ({kept} kept)")?;
-        }
-        if *is_in_memory {
-            write!(f, ", in memory")?;
-        }
-        if *left_out > 0 {
-            write!(f, ", folders in archives left out {left_out}")?;
-        }
-        Ok(())
-    }
-}
+use folder_run::seed_of;
+use opened::{count, explain, open, said};
 
 /// The files that are read, with those of folders in place of them. They may also be listed in a
 /// file.
@@ -191,31 +133,6 @@ fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
     })
 }
 
-/// The seed with which a folder was shuffled. If one is given, or an epoch, it has to be the same.
-fn seed_of(seed: Seed, arguments: &Arguments, folder: impl fmt::Display) -> Result<Seed, Failure> {
-    let epoch = arguments.epoch.unwrap_or(seed.epoch());
-    if arguments.seed().unwrap_or(seed.with_epoch(epoch)) == seed {
-        return Ok(seed);
-    }
-    let why = format!("was shuffled with the seed {seed}, and another seed or epoch is given");
-    Err(Failure::new(folder, why))
-}
-
-/// The failure that an error of a file is.
-fn said(error: &io::Error) -> Option<Failure> {
-    NamedError::of(error).map(|NamedError { name, why }| Failure::new(name, why))
-}
-
-/// A data set, and what it is to be called.
-struct Opened<'a> {
-    set: Dataset<'a>,
-    inputs: &'a Inputs,
-    form: Form,
-    /// How shards are compressed, and the end of their names.
-    compression: Compression,
-    extension: String,
-}
-
 /// Whether a data set is asked for, or the index of a folder says that one is read, whatever the
 /// inputs are.
 pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&Form>) -> bool {
@@ -288,204 +205,6 @@ pub(crate) fn to_folder(
     let done = opened.done(&counted, &written, kept.clone());
     run.finish(counted.records(), kept, written.shards, job)?;
     Ok(done)
-}
-
-/// A run that writes a folder of shards.
-pub(crate) struct FolderRun<'a> {
-    pub(crate) folder: ShardFolder,
-    arguments: &'a Arguments,
-    /// What the records are, if their files do not say it.
-    form: Option<Form>,
-    hash: String,
-}
-
-impl<'a> FolderRun<'a> {
-    /// A run that begins, or is resumed. If no seed is given, it is that of the run before.
-    pub(crate) fn open(
-        path: &Path,
-        arguments: &'a Arguments,
-        job: &mut Job,
-        form: Option<Form>,
-    ) -> Result<Self, Failure> {
-        let folder = ShardFolder::open(path, arguments.sets.resume, job.temporary.folder())?;
-        if let Some(seed) = folder.seed().context(path.display())? {
-            job.selection.seed = seed_of(seed, arguments, path.display())?;
-        }
-        Ok(Self { folder, arguments, form, hash: String::new() })
-    }
-
-    /// Plans the shards, and looks which of them are there. Returns the order of the others'
-    /// records, these shards, and those that are kept. The stamp is of the inputs, and so is what
-    /// was counted.
-    pub(crate) fn begin(
-        &mut self,
-        asked: (Asked, &str),
-        found: (Plan, Value),
-        job: &Job,
-    ) -> Result<(Order, Shards, Vec<WrittenShard>), Failure> {
-        let (order, shards, run) = planned(asked, found, self.arguments, job)?;
-        self.hash = run.hash();
-        let kept = self.folder.begin(&run, &shards)?;
-        let places: u64 = kept.iter().map(|shard| shard.records).sum();
-        let order = order.range(places..shards.records()).context("cannot shuffle")?;
-        Ok((order, shards.skip(kept.len()), kept))
-    }
-
-    /// Writes the index, and returns the numbers of all records and bytes.
-    pub(crate) fn finish(
-        self,
-        found: u64,
-        kept: Vec<WrittenShard>,
-        written: Vec<WrittenShard>,
-        job: &Job,
-    ) -> Result<(u64, u64), Failure> {
-        let shards: Vec<_> = kept.into_iter().chain(written).collect();
-        let sum = |number: fn(&WrittenShard) -> u64| shards.iter().map(number).sum();
-        let sums = (sum(|shard| shard.records), sum(|shard| shard.bytes));
-        self.folder.finish(&index((self.hash, self.form), (found, shards), job))?;
-        Ok(sums)
-    }
-}
-
-/// What is asked for, of inputs with a stamp, and shards whose names have this end. The options are
-/// those of the format.
-pub(crate) fn asked(
-    (stamp, options): (String, String),
-    extension: &str,
-    arguments: &Arguments,
-    job: &Job,
-) -> Asked {
-    let Selection { seed, is_undone, shard, range, head, .. } = job.selection;
-    let rest = (extension, arguments.sets.division(), is_undone, shard, range, head);
-    Asked { seed, stamp, options: format!("{options} {rest:?}") }
-}
-
-/// What follows once the records are counted: their order, the shards, and the run.
-fn planned(
-    (asked, extension): (Asked, &str),
-    (plan, counted): (Plan, Value),
-    arguments: &Arguments,
-    job: &Job,
-) -> Result<(Order, Shards, Run), Failure> {
-    let order = job.order(plan.found)?;
-    let plan = Plan { items: job.items(&order), ..plan };
-    let shards = plan.shards(&arguments.sets, extension)?;
-    let run = Run { asked, counted, shards: format!("{:?}", (&shards, order.places())) };
-    Ok((order, shards, run))
-}
-
-/// The index of a run that found so many records.
-fn index(
-    (run, form): (String, Option<Form>),
-    (records, shards): (u64, Vec<WrittenShard>),
-    job: &Job,
-) -> Index {
-    let seed = job.selection.seed;
-    Index {
-        run,
-        seed: seed.with_epoch(0).to_string(),
-        epoch: seed.epoch(),
-        form,
-        records,
-        is_undone: job.selection.is_undone,
-        shards,
-    }
-}
-
-fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Opened<'a>, Failure> {
-    Memory::give_back(job.memory);
-    let known = job.form.as_ref();
-    let asked = arguments.sets.records(arguments.delimiter());
-    let records = match asked.or(known.map(|form| form.records().clone())) {
-        Some(records) => records,
-        None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
-        None => Records::Lines(b'\n'),
-    };
-    let headers = arguments.sets.header_lines.or(known.map(Form::headers)).unwrap_or(0);
-    if matches!(records, Records::Samples { .. }) && headers > 0 {
-        return Err(Failure::new("--header-lines", "an archive has no header"));
-    }
-    let form = Form::new(records).with_headers(headers);
-    let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
-    let set = Dataset::open(parts, &form, job.memory).map_err(|error| explain(error, inputs))?;
-    let compression = arguments.sets.compress.unwrap_or_else(|| set.codec().into());
-    let end = compression.codec().extension();
-    let dot = if end.is_empty() { "" } else { "." };
-    let extension = format!("{}{dot}{end}", plan::extension(inputs.first_name(), form.records()));
-    Ok(Opened { set, inputs, form, compression, extension })
-}
-
-/// Whether the inputs are archives, as the first is that tells: it has more than zeros, with which
-/// an archive ends.
-fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
-    for part in inputs.parts() {
-        let start = start_of(&part).map_err(|error| explain(error, inputs))?;
-        if start.iter().any(|&byte| byte != 0) {
-            return Ok(is_tar(&start));
-        }
-    }
-    Ok(false)
-}
-
-fn count(opened: &Opened, job: &Job) -> Result<Counted, Failure> {
-    opened.set.count(job.progress).map_err(|error| explain(error, opened.inputs))
-}
-
-impl Opened<'_> {
-    /// What is asked for.
-    fn asked(&self, arguments: &Arguments, job: &Job) -> Asked {
-        let options = format!("{:?}", (&self.form, self.compression));
-        asked((self.inputs.stamp(), options), &self.extension, arguments, job)
-    }
-
-    /// What is known of the shards.
-    fn plan(&self, counted: &Counted) -> Plan {
-        let (found, bytes) = (counted.records(), counted.bytes());
-        Plan { items: 0, found, bytes, inputs: self.set.inputs() as u64 }
-    }
-
-    fn shuffle<S: Sink>(
-        &self,
-        job: &Job,
-        what: (&Counted, &Order),
-        target: (&Shards, Compression, &mut S),
-    ) -> Result<Written, FilesError> {
-        let store = job.temporary.store_behind(self.set.held(what.0));
-        let mut store = store.map_err(FilesError::Temporary)?;
-        self.set.shuffle(what, &mut store, target, job.progress)
-    }
-
-    fn done(&self, counted: &Counted, written: &Written, kept: Vec<WrittenShard>) -> Done {
-        let all = || kept.iter().chain(&written.shards);
-        Done {
-            found: counted.records(),
-            items: all().map(|shard| shard.records).sum(),
-            bytes: all().map(|shard| shard.bytes).sum(),
-            ends_added: counted.ends_added(),
-            summary: written.summary,
-            set: Some(SetDone {
-                shards: all().count() as u64,
-                kept: kept.len() as u64,
-                is_in_memory: written.summary.is_some_and(|summary| summary.buckets == 0),
-                left_out: counted.left_out(),
-                ..self.read()
-            }),
-        }
-    }
-
-    /// What is read.
-    fn read(&self) -> SetDone {
-        let (codecs, records) = (self.set.codecs(), self.form.records().to_string());
-        SetDone { codecs, records, ..SetDone::default() }
-    }
-}
-
-/// What is said of an error, where shards name themselves.
-fn explain(error: FilesError, inputs: &Inputs) -> Failure {
-    match error {
-        FilesError::Write(error) => said(&error).unwrap_or_else(|| Failure::new("output", error)),
-        error => crate::job::explain_input(error, inputs),
-    }
 }
 
 /// An output that takes everything.

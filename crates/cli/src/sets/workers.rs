@@ -28,30 +28,20 @@ use bijective_shuffle_cli::dataset::{
     Bundle, Counted, Index, Known, Shard, Shards, Written, WrittenShard,
 };
 use bijective_shuffle_cli::files::{FilesError, Order};
-use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::folder::{self, ShardFolder};
+use super::folder::{self, ShardFolder, WORKERS};
+use super::folder_run::{index, planned};
 use super::journal::{Asked, Journal, Run};
-use super::{Opened, SetDone, explain, index, planned, said};
-use crate::arguments::Arguments;
+use super::opened::{Opened, explain, said};
+use crate::arguments::{Arguments, Stage};
+use crate::done::{Done, SetDone};
 use crate::failure::{Context, Failure};
-use crate::job::{Done, Job};
+use crate::job::Job;
 use crate::selection;
-
-/// The folder for what workers leave, in that of the shards.
-pub(super) const WORKERS: &str = ".bshuf-workers";
 
 /// The most workers. Each opens a file of every other.
 const MOST: u64 = 100_000;
-
-/// What a worker does.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Stage {
-    Count,
-    Distribute,
-    Collect,
-}
 
 /// A worker in one of its stages.
 struct Worker<'a> {

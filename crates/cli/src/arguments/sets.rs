@@ -5,9 +5,9 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use bijective_shuffle_cli::dataset::{Compression, Records};
+use clap::ValueEnum;
 
-use super::plan::Splits;
-use super::workers::Stage;
+use super::splits::Splits;
 use crate::failure::Failure;
 use crate::memory::Memory;
 use crate::selection::Shard;
@@ -17,16 +17,16 @@ use crate::selection::Shard;
 pub(crate) struct SetArguments {
     /// Read the folders in folders too; the files of a folder come in the order of their names
     #[arg(long, overrides_with = "recursive")]
-    pub(super) recursive: bool,
+    pub(crate) recursive: bool,
 
     /// Read the files whose names, each with a NUL behind it, this file has
     #[arg(long, value_name = "FILE", conflicts_with_all = ["operands", "echo", "input_range", "together"])]
-    pub(super) files0_from: Option<PathBuf>,
+    pub(crate) files0_from: Option<PathBuf>,
 
     /// Keep the first K lines of each input at the head of each output; all inputs have the same
     #[arg(long, value_name = "K")]
     #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
-    pub(super) header_lines: Option<u64>,
+    pub(crate) header_lines: Option<u64>,
 
     /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
@@ -59,7 +59,7 @@ pub(crate) struct SetArguments {
 
     /// Let samples have other parts than the first one
     #[arg(long, overrides_with = "uneven")]
-    pub(super) uneven: bool,
+    pub(crate) uneven: bool,
 
     /// Write shards to this folder, which is empty or not there: as many as there are inputs
     #[arg(long, value_name = "DIR")]
@@ -69,29 +69,29 @@ pub(crate) struct SetArguments {
     /// Write N shards
     #[arg(long, value_name = "N")]
     #[arg(conflicts_with_all = ["shard_bytes", "shard_records"])]
-    pub(super) shards: Option<NonZeroU64>,
+    pub(crate) shards: Option<NonZeroU64>,
 
     /// Write as many shards as make about SIZE each, before they are compressed
     #[arg(long, value_name = "SIZE", conflicts_with = "shard_records")]
-    pub(super) shard_bytes: Option<Memory>,
+    pub(crate) shard_bytes: Option<Memory>,
 
     /// Write as many shards as have at most N records each
     #[arg(long, value_name = "N")]
-    pub(super) shard_records: Option<NonZeroU64>,
+    pub(crate) shard_records: Option<NonZeroU64>,
 
     /// Write folders of shards: NAME=SHARE,.. with shares such as 0.98, 98%, numbers, or `rest`
     #[arg(long, value_name = "SPLITS")]
-    pub(super) split: Option<Splits>,
+    pub(crate) split: Option<Splits>,
 
     /// Compress outputs: none, gzip, zstd, lz4 or bzip2, perhaps with a level as in zstd:3; as
     /// their names, or the inputs of shards, say otherwise
     #[arg(long, value_name = "CODEC", conflicts_with_all = ["record", "echo", "input_range"])]
     #[arg(conflicts_with = "repeat")]
-    pub(super) compress: Option<Compression>,
+    pub(crate) compress: Option<Compression>,
 
     /// Go on with a run that was interrupted: keep the shards that it wrote, once they are checked
     #[arg(long, overrides_with = "resume")]
-    pub(super) resume: bool,
+    pub(crate) resume: bool,
 
     /// Do the share of worker R, counted from 0, of W workers, which share the folder of the shards
     #[arg(long, value_name = "R/W")]
@@ -107,16 +107,24 @@ pub(crate) struct SetArguments {
     pub(crate) temp_compress: bool,
 }
 
+/// What a worker does.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Stage {
+    Count,
+    Distribute,
+    Collect,
+}
+
 impl SetArguments {
     /// Whether an option is given that only data sets have, apart from those that name inputs.
-    pub(super) fn is_asked_for(&self) -> bool {
+    pub(crate) fn is_asked_for(&self) -> bool {
         self.has_records()
             || self.header_lines.is_some_and(|lines| lines > 0)
             || self.compress.is_some()
     }
 
     /// How records are divided among shards.
-    pub(super) fn division(&self) -> impl Debug {
+    pub(crate) fn division(&self) -> impl Debug {
         (self.shards, self.shard_bytes, self.shard_records, self.split.clone())
     }
 
@@ -138,7 +146,7 @@ impl SetArguments {
     }
 
     /// What the records are, if it is said, and lines end with this byte.
-    pub(super) fn records(&self, delimiter: u8) -> Option<Records> {
+    pub(crate) fn records(&self, delimiter: u8) -> Option<Records> {
         let records = if let Some(delimiter) = self.csv {
             Records::Csv(delimiter)
         } else if let Some(lines) = self.lines_per_record {

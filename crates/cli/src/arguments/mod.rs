@@ -1,5 +1,10 @@
 //! The command line.
 
+#[cfg(feature = "datasets")]
+mod sets;
+#[cfg(feature = "datasets")]
+mod splits;
+
 use std::ffi::OsString;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -13,9 +18,10 @@ use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use crate::failure::Failure;
 use crate::memory::Memory;
 use crate::selection::{Head, Numbers, Places, Selection, Shard};
-#[cfg(feature = "datasets")]
-use crate::sets::SetArguments;
 use crate::temporary::Temporary;
+
+#[cfg(feature = "datasets")]
+pub(crate) use sets::{SetArguments, Stage};
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine.

@@ -1,0 +1,84 @@
+//! [`Done`]: what a run has done.
+
+#[cfg(feature = "datasets")]
+use std::collections::BTreeMap;
+#[cfg(feature = "datasets")]
+use std::fmt;
+
+#[cfg(feature = "datasets")]
+use bijective_shuffle_cli::dataset::Codec;
+use bijective_shuffle_cli::files::Summary;
+
+/// What was done.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Done {
+    /// The number of items that there were.
+    pub(crate) found: u64,
+    /// The number of items that were written.
+    pub(crate) items: u64,
+    /// The number of bytes that were written.
+    pub(crate) bytes: u64,
+    /// The number of last lines of inputs that had no end, and got one.
+    pub(crate) ends_added: u64,
+    /// How, if the items did not fit memory.
+    pub(crate) summary: Option<Summary>,
+    /// What was read and written, if it was a data set.
+    #[cfg(feature = "datasets")]
+    pub(crate) set: Option<SetDone>,
+}
+
+/// What was read and written, of a data set.
+#[cfg(feature = "datasets")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SetDone {
+    /// How many inputs have each codec.
+    pub(crate) codecs: BTreeMap<Codec, u64>,
+    /// What the records are.
+    pub(crate) records: String,
+    /// How many files were written.
+    pub(crate) shards: u64,
+    /// How many of them were there.
+    pub(crate) kept: u64,
+    /// Whether all records were in memory until they were written.
+    pub(crate) is_in_memory: bool,
+    /// The folders in archives, which belong to no record and are left out.
+    pub(crate) left_out: u64,
+}
+
+#[cfg(feature = "datasets")]
+impl SetDone {
+    /// The fields of an object of JSON. None of the texts needs an escape.
+    pub(crate) fn to_json(&self) -> String {
+        let Self { records, shards, kept, is_in_memory, left_out, .. } = self;
+        let codecs: Vec<_> =
+            self.codecs.iter().map(|(codec, count)| format!("\"{codec}\":{count}")).collect();
+        format!(
+            "\"codecs\":{{{}}},\"records\":\"{records}\",\"shards\":{shards},\
+             \"shards_kept\":{kept},\"in_memory\":{is_in_memory},\"folders_left_out\":{left_out}",
+            codecs.join(",")
+        )
+    }
+}
+
+#[cfg(feature = "datasets")]
+impl fmt::Display for SetDone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { codecs, records, shards, kept, is_in_memory, left_out } = self;
+        let inputs: u64 = codecs.values().sum();
+        write!(f, "inputs {inputs}")?;
+        for (codec, count) in codecs.iter().filter(|(codec, _)| **codec != Codec::Plain) {
+            write!(f, " ({count} {codec})")?;
+        }
+        write!(f, ", records {records}, outputs {shards}")?;
+        if *kept > 0 {
+            write!(f, " ({kept} kept)")?;
+        }
+        if *is_in_memory {
+            write!(f, ", in memory")?;
+        }
+        if *left_out > 0 {
+            write!(f, ", folders in archives left out {left_out}")?;
+        }
+        Ok(())
+    }
+}

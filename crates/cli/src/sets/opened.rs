@@ -1,0 +1,142 @@
+//! [`Opened`]: the data set that the inputs are.
+
+use std::io;
+
+use bijective_shuffle_cli::dataset::{
+    Compression, Counted, Dataset, Form, Input, Records, Shards, Sink, Written, WrittenShard,
+    start_of,
+};
+use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
+use bijective_shuffle_cli::formats::is_tar;
+
+use super::folder_run::asked;
+use super::journal::Asked;
+use super::plan::{self, Plan};
+use crate::arguments::Arguments;
+use crate::done::{Done, SetDone};
+use crate::failure::Failure;
+use crate::inputs::Inputs;
+use crate::job::{Job, explain_input};
+use crate::memory::Memory;
+
+/// A data set, and what it is to be called.
+pub(super) struct Opened<'a> {
+    pub(super) set: Dataset<'a>,
+    pub(super) inputs: &'a Inputs,
+    pub(super) form: Form,
+    /// How shards are compressed, and the end of their names.
+    pub(super) compression: Compression,
+    pub(super) extension: String,
+}
+
+/// Opens the inputs as records of what is asked for.
+pub(super) fn open<'a>(
+    inputs: &'a Inputs,
+    arguments: &Arguments,
+    job: &Job,
+) -> Result<Opened<'a>, Failure> {
+    Memory::give_back(job.memory);
+    let known = job.form.as_ref();
+    let asked = arguments.sets.records(arguments.delimiter());
+    let records = match asked.or(known.map(|form| form.records().clone())) {
+        Some(records) => records,
+        None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
+        None => Records::Lines(b'\n'),
+    };
+    let headers = arguments.sets.header_lines.or(known.map(Form::headers)).unwrap_or(0);
+    if matches!(records, Records::Samples { .. }) && headers > 0 {
+        return Err(Failure::new("--header-lines", "an archive has no header"));
+    }
+    let form = Form::new(records).with_headers(headers);
+    let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
+    let set = Dataset::open(parts, &form, job.memory).map_err(|error| explain(error, inputs))?;
+    let compression = arguments.sets.compress.unwrap_or_else(|| set.codec().into());
+    let end = compression.codec().extension();
+    let dot = if end.is_empty() { "" } else { "." };
+    let extension = format!("{}{dot}{end}", plan::extension(inputs.first_name(), form.records()));
+    Ok(Opened { set, inputs, form, compression, extension })
+}
+
+/// Whether the inputs are archives, as the first is that tells: it has more than zeros, with which
+/// an archive ends.
+fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
+    for part in inputs.parts() {
+        let start = start_of(&part).map_err(|error| explain(error, inputs))?;
+        if start.iter().any(|&byte| byte != 0) {
+            return Ok(is_tar(&start));
+        }
+    }
+    Ok(false)
+}
+
+/// Counts the records.
+pub(super) fn count(opened: &Opened, job: &Job) -> Result<Counted, Failure> {
+    opened.set.count(job.progress).map_err(|error| explain(error, opened.inputs))
+}
+
+impl Opened<'_> {
+    /// What is asked for.
+    pub(super) fn asked(&self, arguments: &Arguments, job: &Job) -> Asked {
+        let options = format!("{:?}", (&self.form, self.compression));
+        asked((self.inputs.stamp(), options), &self.extension, arguments, job)
+    }
+
+    /// What is known of the shards.
+    pub(super) fn plan(&self, counted: &Counted) -> Plan {
+        let (found, bytes) = (counted.records(), counted.bytes());
+        Plan { items: 0, found, bytes, inputs: self.set.inputs() as u64 }
+    }
+
+    pub(super) fn shuffle<S: Sink>(
+        &self,
+        job: &Job,
+        what: (&Counted, &Order),
+        target: (&Shards, Compression, &mut S),
+    ) -> Result<Written, FilesError> {
+        let store = job.temporary.store_behind(self.set.held(what.0));
+        let mut store = store.map_err(FilesError::Temporary)?;
+        self.set.shuffle(what, &mut store, target, job.progress)
+    }
+
+    pub(super) fn done(
+        &self,
+        counted: &Counted,
+        written: &Written,
+        kept: Vec<WrittenShard>,
+    ) -> Done {
+        let all = || kept.iter().chain(&written.shards);
+        Done {
+            found: counted.records(),
+            items: all().map(|shard| shard.records).sum(),
+            bytes: all().map(|shard| shard.bytes).sum(),
+            ends_added: counted.ends_added(),
+            summary: written.summary,
+            set: Some(SetDone {
+                shards: all().count() as u64,
+                kept: kept.len() as u64,
+                is_in_memory: written.summary.is_some_and(|summary| summary.buckets == 0),
+                left_out: counted.left_out(),
+                ..self.read()
+            }),
+        }
+    }
+
+    /// What is read.
+    pub(super) fn read(&self) -> SetDone {
+        let (codecs, records) = (self.set.codecs(), self.form.records().to_string());
+        SetDone { codecs, records, ..SetDone::default() }
+    }
+}
+
+/// What is said of an error, where shards name themselves.
+pub(super) fn explain(error: FilesError, inputs: &Inputs) -> Failure {
+    match error {
+        FilesError::Write(error) => said(&error).unwrap_or_else(|| Failure::new("output", error)),
+        error => explain_input(error, inputs),
+    }
+}
+
+/// The failure that an error of a file is.
+pub(super) fn said(error: &io::Error) -> Option<Failure> {
+    NamedError::of(error).map(|NamedError { name, why }| Failure::new(name, why))
+}
