@@ -29,7 +29,7 @@ use bijective_shuffle_core::{BijectionError, Error};
 ///
 /// // Like every bijection it shuffles any number of items up to 2^b, by compaction.
 /// let mut items = ['a', 'b', 'c', 'd', 'e'];
-/// items.par_bijective_shuffle_with(&f)?;
+/// items.try_par_bijective_shuffle(&f)?;
 /// assert_eq!(items, ['b', 'd', 'a', 'e', 'c']);
 /// # Ok::<(), Error>(())
 /// ```

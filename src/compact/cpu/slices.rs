@@ -225,7 +225,7 @@ impl Workspace {
 
     /// Moves the items by the permutation of an order, in a given direction.
     #[inline]
-    fn reorder<T: Send>(
+    pub(crate) fn reorder<T: Send>(
         &mut self,
         order: Order,
         items: &mut [T],

@@ -81,7 +81,7 @@ use crate::seed::{KeyDomain, Seed};
 ///     for block in window.blocks() {
 ///         items.extend(read(order.items_of(block)));
 ///     }
-///     items.par_bijective_shuffle_with(&window.order())?;
+///     items.try_par_bijective_shuffle(&window.order())?;
 ///     // The same, item by item:
 ///     assert!(window.slots().zip(&items).all(|(slot, &item)| order.forward(slot) == item));
 /// #   first.get_or_insert(items);
