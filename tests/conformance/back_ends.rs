@@ -207,9 +207,7 @@ impl UnderTest for Slices {
                 let f = self.0.bijection;
                 match (self.0.seed, self.1) {
                     (None, Direction::Shuffle) => columns.try_par_bijective_shuffle_together(f),
-                    (None, Direction::Unshuffle) => {
-                        columns.try_par_bijective_unshuffle_together(f)
-                    }
+                    (None, Direction::Unshuffle) => columns.try_par_bijective_unshuffle_together(f),
                     (Some(seed), Direction::Shuffle) => {
                         columns.try_par_bijective_shuffle_together(seed)
                     }
