@@ -8,7 +8,7 @@ use core::slice;
 
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub};
 
-use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::base::simd::{self, SimdKernel, SimdLevel};
 use crate::word::Index;
 
 /// How many points are evaluated together: eight vectors of AVX-512 with 16-bit lanes. That is
@@ -83,7 +83,19 @@ pub trait Lanes: Sync {
 /// [`Lanes`] of any family, so that what brings points to blocks, and values from there, is
 /// compiled for each pair of words, and not again for each family and direction.
 trait Evaluator<P> {
-    fn block(&self, level: SimdLevel, points: &mut [P; BLOCK]);
+    fn block(&self, points: &mut [P; BLOCK]);
+
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx2`].
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx2(&self, points: &mut [P; BLOCK]);
+
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx512(&self, points: &mut [P; BLOCK]);
 
     fn at_once(&self, level: SimdLevel, first: P, out: &mut [P]) -> usize;
 
@@ -91,8 +103,20 @@ trait Evaluator<P> {
 }
 
 impl<L: Lanes> Evaluator<L::Point> for L {
-    fn block(&self, level: SimdLevel, points: &mut [L::Point; BLOCK]) {
-        level.run(Block { lanes: self, points });
+    fn block(&self, points: &mut [L::Point; BLOCK]) {
+        self.evaluate::<false>(points);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx2(&self, points: &mut [L::Point; BLOCK]) {
+        // SAFETY: the caller promises the features.
+        unsafe { simd::run_avx2(Block { lanes: self, points }) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx512(&self, points: &mut [L::Point; BLOCK]) {
+        // SAFETY: the caller promises the features.
+        unsafe { simd::run_avx512(Block { lanes: self, points }) }
     }
 
     fn at_once(&self, level: SimdLevel, first: L::Point, out: &mut [L::Point]) -> usize {
@@ -148,13 +172,12 @@ pub fn each<L: Lanes, M: Index>(lanes: &L, values: &mut [M]) {
 
 /// [`run`] at a given level of vector instructions.
 pub fn run_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, first: u64, out: &mut [M]) {
-    let first = L::Point::truncate(first);
-    run_by(level, lanes, first, out);
+    run_by(level, lanes, L::Point::truncate(first), out);
 }
 
 /// [`each`] at a given level of vector instructions.
 pub fn each_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, values: &mut [M]) {
-    level.run(Each { level, lanes, values });
+    each_by(level, lanes, values);
 }
 
 fn run_by<P: Index, M: Index>(
@@ -172,8 +195,12 @@ fn run_by<P: Index, M: Index>(
     out = &mut out[done..];
     if !out.is_empty() {
         let first = first.further(P::truncate(done as u64));
-        level.run(Run { level, lanes, first, out });
+        level.run(Run { lanes, first, out });
     }
+}
+
+fn each_by<P: Index, M: Index>(level: SimdLevel, lanes: &dyn Evaluator<P>, values: &mut [M]) {
+    level.run(Each { lanes, values });
 }
 
 /// A block of points that are to be replaced with their values.
@@ -200,7 +227,6 @@ impl<L: Lanes> SimdKernel for Block<'_, L> {
 
 /// The values at consecutive points are to be written.
 struct Run<'a, P, M> {
-    level: SimdLevel,
     lanes: &'a dyn Evaluator<P>,
     first: P,
     out: &'a mut [M],
@@ -211,7 +237,32 @@ impl<P: Index, M: Index> SimdKernel for Run<'_, P, M> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { level, lanes, mut first, out } = self;
+        let lanes = self.lanes;
+        self.by(|points| lanes.block(points));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx2(self) {
+        let lanes = self.lanes;
+        // SAFETY: the caller promises the same features.
+        self.by(|points| unsafe { lanes.block_avx2(points) });
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        let lanes = self.lanes;
+        // SAFETY: the caller promises the same features.
+        self.by(|points| unsafe { lanes.block_avx512(points) });
+    }
+}
+
+impl<P: Index, M: Index> Run<'_, P, M> {
+    /// Evaluates blocks by a function.
+    #[inline(always)]
+    fn by(self, evaluate: impl Fn(&mut [P; BLOCK])) {
+        let Self { lanes, mut first, out } = self;
         let mut points = [P::ZERO; BLOCK];
         for values in out.chunks_mut(BLOCK) {
             if values.len() < FEW {
@@ -223,7 +274,7 @@ impl<P: Index, M: Index> SimdKernel for Run<'_, P, M> {
             for (point, k) in points.iter_mut().zip(0..) {
                 *point = first.further(P::truncate(k));
             }
-            lanes.block(level, &mut points);
+            evaluate(&mut points);
             for (value, point) in values.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }
@@ -234,7 +285,6 @@ impl<P: Index, M: Index> SimdKernel for Run<'_, P, M> {
 
 /// Points are to be replaced with their values.
 struct Each<'a, P, M> {
-    level: SimdLevel,
     lanes: &'a dyn Evaluator<P>,
     values: &'a mut [M],
 }
@@ -244,7 +294,32 @@ impl<P: Index, M: Index> SimdKernel for Each<'_, P, M> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { level, lanes, values } = self;
+        let lanes = self.lanes;
+        self.by(|points| lanes.block(points));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx2(self) {
+        let lanes = self.lanes;
+        // SAFETY: the caller promises the same features.
+        self.by(|points| unsafe { lanes.block_avx2(points) });
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        let lanes = self.lanes;
+        // SAFETY: the caller promises the same features.
+        self.by(|points| unsafe { lanes.block_avx512(points) });
+    }
+}
+
+impl<P: Index, M: Index> Each<'_, P, M> {
+    /// Evaluates blocks by a function.
+    #[inline(always)]
+    fn by(self, evaluate: impl Fn(&mut [P; BLOCK])) {
+        let Self { lanes, values } = self;
         let mut points = [P::ZERO; BLOCK];
         for values in values.chunks_mut(BLOCK) {
             if values.len() < FEW {
@@ -257,7 +332,7 @@ impl<P: Index, M: Index> SimdKernel for Each<'_, P, M> {
             for (point, value) in points.iter_mut().zip(&*values) {
                 *point = P::truncate(value.extend());
             }
-            lanes.block(level, &mut points);
+            evaluate(&mut points);
             for (value, point) in values.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }

@@ -75,19 +75,32 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
 
     #[inline(always)]
     fn evaluate<const LARGE: bool>(&self, points: &mut [L; BLOCK]) {
-        let mut lanes = L::EMPTY;
-        let lanes = lanes.as_mut();
         let rounds = uncounted(&self.rounds);
-        for points in points.chunks_exact_mut(lanes.len()) {
-            lanes.copy_from_slice(points);
+        let evaluate = |lanes: &mut [L]| {
             if INVERSE {
                 inverse(rounds, self.outer, lanes);
             } else {
                 forward(rounds, self.outer, lanes);
             }
-            for (lane, point) in lanes.iter().zip(points) {
-                *point = *lane & self.mask;
+            for lane in lanes {
+                *lane = *lane & self.mask;
             }
+        };
+        if !LARGE && size_of::<L>() > 2 {
+            // A round goes through the whole block in memory. If the compiler knew the length, it
+            // would unroll that into a hundred vectors, which are more than the registers hold:
+            // with AVX2 up to twice as slow, and eight times the code.
+            return evaluate(core::hint::black_box(&mut points[..]));
+        }
+        let mut lanes = L::EMPTY;
+        let lanes = lanes.as_mut();
+        // Half of the registers of AVX-512 are all that AVX2 has.
+        let count = if LARGE { lanes.len() } else { lanes.len() / 2 };
+        let lanes = &mut lanes[..count];
+        for points in points.chunks_exact_mut(count) {
+            lanes.copy_from_slice(points);
+            evaluate(lanes);
+            points.copy_from_slice(lanes);
         }
     }
 
