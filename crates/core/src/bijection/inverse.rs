@@ -60,11 +60,6 @@ impl<B> Inverse<B> {
     pub const fn new(inner: B) -> Self {
         Self(inner)
     }
-
-    /// The inner bijection, of which this is the inverse.
-    pub fn into_inner(self) -> B {
-        self.0
-    }
 }
 
 impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
@@ -105,7 +100,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], []))
+        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], &[]))
     }
 
     #[inline]
