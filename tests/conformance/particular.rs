@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bijective_shuffle::Strategy;
-use bijective_shuffle::error::{Defect, RowsError};
+use bijective_shuffle::error::{Defect, ViewError};
 use bijective_shuffle::exchange::Division;
 use bijective_shuffle::prelude::*;
 
@@ -124,7 +124,7 @@ fn divisions_that_do_not_fit_the_memory_are_refused() {
 
 #[test]
 fn rows_without_items_are_refused() {
-    let no_width = Error::Rows(RowsError::NoWidth);
+    let no_width = Error::View(ViewError::NoWidth);
     assert_eq!(Rows::new(&mut [1, 2, 3], 0).unwrap_err(), no_width);
     assert_eq!(Rows::<u8>::new(&mut [], 0).unwrap_err(), no_width);
     assert_eq!(no_width.to_string(), "rows of 0 items were asked for: a row needs at least one");
@@ -307,13 +307,13 @@ fn any_pointer_to_a_bijection_will_do() {
         let in_order: Vec<u64> = (0..100).collect();
         let order = reference(&f, 100);
         let mut items = in_order.clone();
-        items.try_par_bijective_shuffle(f).unwrap();
+        items.try_par_bijective_shuffle(&f).unwrap();
         assert_eq!(items, order);
-        assert_eq!(in_order.try_par_bijective_shuffled(f).unwrap(), order);
-        (&mut items[..]).try_par_bijective_unshuffle_together(f).unwrap();
+        assert_eq!(in_order.try_par_bijective_shuffled(&f).unwrap(), order);
+        (&mut items[..]).try_par_bijective_unshuffle_together(&f).unwrap();
         assert_eq!(items, in_order);
-        (&mut items[..]).try_par_bijective_shuffle_together(f).unwrap();
-        items.try_par_bijective_unshuffle(f).unwrap();
+        (&mut items[..]).try_par_bijective_shuffle_together(&f).unwrap();
+        items.try_par_bijective_unshuffle(&f).unwrap();
         assert_eq!(items, in_order);
     }
     let f = Standard::from_seed(103, 9);
