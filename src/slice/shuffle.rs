@@ -227,9 +227,9 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_unshuffled(seed.into()))
     }
 
-    /// Shuffles the slice by a seed, as [`par_bijective_shuffle`](Self::par_bijective_shuffle) does,
-    /// or by a bijection, from this crate or the user's own, and returns an error where that fails.
-    /// The domain of a bijection must have at least as many points as the slice has items.
+    /// Shuffles the slice by a seed, as [`par_bijective_shuffle`](Self::par_bijective_shuffle)
+    /// does, or by a bijection, from this crate or the user's own, and returns an error where that
+    /// fails. The domain of a bijection must have at least as many points as the slice has items.
     ///
     /// # Errors
     ///
