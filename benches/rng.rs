@@ -2,8 +2,8 @@
 //! otherwise. Results: benches/notes/rng.md.
 
 use bijective_shuffle::rng::{
-    Buffered, Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Multipliers,
-    Mwc, Philox4x32Rng, Streams, XorShift1024Weyl, Xorwow,
+    Buffered, Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc,
+    Philox4x32Rng, Streams, XorShift1024Weyl, Xorwow,
 };
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -196,5 +196,5 @@ fn start_xorshift_streams(bencher: Bencher) {
 fn search_multipliers(bencher: Bencher) {
     bencher
         .counter(ItemsCount::new(1000_usize))
-        .bench_local(|| Multipliers::new().take(1000).fold(0, u32::wrapping_add));
+        .bench_local(|| Mwc::multipliers().take(1000).fold(0, u32::wrapping_add));
 }

@@ -75,7 +75,7 @@ fn workspace_unshuffle(bencher: Bencher, len: usize) {
 fn lcg_compacted(bencher: Bencher, len: usize) {
     shuffles(bencher, len, |items, seed| {
         let f = Lcg::from_seed(items.len() as u64, seed);
-        items.par_bijective_shuffle_with(&f).expect("the domain is large enough");
+        items.try_par_bijective_shuffle(&f).expect("the domain is large enough");
     });
 }
 

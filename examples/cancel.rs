@@ -50,12 +50,12 @@ fn main() -> Result<(), Error> {
     let mut items: Vec<u64> = (0..100_000).collect();
     let cancel = AtomicBool::new(false);
     let f = Cancellable(Standard::from_seed(100_000, 42), &cancel);
-    items.par_bijective_shuffle_with(&f)?;
+    items.try_par_bijective_shuffle(&f)?;
     assert_eq!(items, Permutation::new(100_000, 42).to_vec());
 
     cancel.store(true, Relaxed); // by another thread, or by a signal's handler
     let before = items.clone();
-    let result = catch_unwind(AssertUnwindSafe(|| items.par_bijective_shuffle_with(&f)));
+    let result = catch_unwind(AssertUnwindSafe(|| items.try_par_bijective_shuffle(&f)));
     assert!(result.is_err());
     assert_eq!(items, before);
     println!("cancelled, and every item is where it was");

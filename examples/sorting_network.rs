@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let bits: u32 = std::env::args().nth(1).map_or(Ok(16), |bits| bits.parse())?;
     let network = sort(bits)?;
     assert_eq!(network, Network::sorting(bits)?);
-    println!("2^{bits} items, {} layers of pairs", network.layers());
+    println!("2^{bits} items, {} layers of pairs", network.maps().len() - 1);
 
     let items: Vec<u64> = Permutation::new(1 << bits, 42).to_vec();
     let mut sorted = items.clone();

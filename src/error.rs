@@ -2,6 +2,6 @@
 
 #[doc(inline)]
 pub use bijective_shuffle_core::{
-    BijectionError, Defect, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
-    SamplerError, SavedError, Unavailable, ViewError,
+    BijectionError, Defect, ExchangeError, GeneratorError, GpuError, MatrixError, SamplerError,
+    SavedError, Unavailable, ViewError,
 };

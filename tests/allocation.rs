@@ -173,17 +173,17 @@ fn everything_that_moves(threads: usize, len: usize) {
         moves(threads, "shuffle", len, &there, |items, _| items.try_par_bijective_shuffle(1)),
         moves(threads, "unshuffle", len, &back, |items, _| items.try_par_bijective_unshuffle(1)),
         moves(threads, "shuffle_with", len, &there, |items, _| {
-            items.par_bijective_shuffle_with(&plain)
+            items.try_par_bijective_shuffle(&plain)
         }),
         moves(threads, "unshuffle_with", len, &back, |items, _| {
-            items.par_bijective_unshuffle_with(&plain)
+            items.try_par_bijective_unshuffle(&plain)
         }),
         moves(threads, "together", len, &there, |a, b| {
             (a, b).try_par_bijective_shuffle_together(1)
         }),
         moves(threads, "back", len, &back, |a, b| (a, b).try_par_bijective_unshuffle_together(1)),
         moves(threads, "with", len, &there, |a, b| {
-            (a, b).par_bijective_shuffle_together_with(&plain)
+            (a, b).try_par_bijective_shuffle_together(&plain)
         }),
         moves(threads, "serial", len, &there, |items, _| Serial.shuffle(&f, items)),
         moves(threads, "then", len, &twice, |items, _| both.apply_in_place(items)),
@@ -228,7 +228,7 @@ fn everything_that_copies(len: usize) {
             },
             drop,
         ),
-        refuse_each("shuffled_with", || right(original.par_bijective_shuffled_with(&plain)), drop),
+        refuse_each("shuffled_with", || right(original.try_par_bijective_shuffled(&plain)), drop),
         refuse_each("serial", || right(Serial.shuffled(&f, &original)), drop),
         refuse_each("to_vec", || right(p.try_to_vec()), drop),
         refuse_each("then, to_vec", || right(back_and_forth.try_to_vec()), drop),

@@ -1,4 +1,4 @@
-//! [`Order`]: what a workspace is given to move items by.
+//! [`Order`]: what workspaces and slices are given to move items by.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use crate::Seed;
 use crate::bijection::Standard;
 use crate::{Bijection, FromSeed};
 
-/// The order in which a workspace moves items: that of a seed, or that of a bijection.
+/// The order in which items are moved: that of a seed, or that of a bijection.
 ///
 /// Methods that take an `impl Into<Order>` take a seed as a `u64`, as a [`Seed`] or as its 32
 /// bytes, or a reference to any [`Bijection`], such as a family of [`bijection`](crate::bijection)

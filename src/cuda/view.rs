@@ -34,7 +34,7 @@ const COUNT_THREADS: u32 = 64;
 
 /// The bijection that begins at a slot of another.
 pub(crate) fn from_slot(source: &DeviceSource, first: u64) -> DeviceSource {
-    source.clone().wrapped("FromSlot", TEXT, [first])
+    source.clone().wrapped("FromSlot", TEXT, &[first])
 }
 
 /// Survivors of a compacted permutation, among some of its slots.
@@ -122,7 +122,7 @@ fn at_points<'a>(
     out: u64,
 ) -> Result<Plan<'a>, Error> {
     check_params(&source)?;
-    let source = source.wrapped("AtPoints", TEXT, [points, count, len]);
+    let source = source.wrapped("AtPoints", TEXT, &[points, count, len]);
     let movement = Movement::Indices { out: Address::Given(out), word: WordType::U64 };
     let mut plan = Plan::new();
     plan.launch(direct::dense(source.into(), count, WordType::U64, &movement)?);

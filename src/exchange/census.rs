@@ -102,7 +102,7 @@ impl Census {
         ranks: usize,
     ) -> Result<Vec<u64>, Error> {
         if rank >= ranks {
-            return Err(ExchangeError::NoSuchRank { rank, ranks }.into());
+            return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
         }
         let p = &Compaction::of(p)?;
         let runs = Runs::of(p);
@@ -127,18 +127,19 @@ impl Census {
     pub fn from_parts<B: Bijection>(p: &Permutation<B>, counts: &[u64]) -> Result<Self, Error> {
         let runs = Runs::of(&Compaction::of(p)?);
         if counts.len() != runs.count {
-            return Err(ExchangeError::CensusDiffers.into());
+            return Err(Error::Exchange(ExchangeError::CensusDiffers));
         }
         let mut before = try_with_capacity(counts.len() + 1)?;
         if !counts.is_empty() {
             let mut sum = 0_u64;
             before.push(0);
             for &count in counts {
-                sum = sum.checked_add(count).ok_or(ExchangeError::CensusDiffers)?;
+                sum =
+                    sum.checked_add(count).ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
                 before.push(sum);
             }
             if sum != p.len() {
-                return Err(ExchangeError::CensusDiffers.into());
+                return Err(Error::Exchange(ExchangeError::CensusDiffers));
             }
         }
         Ok(Self { runs, before })
@@ -146,7 +147,11 @@ impl Census {
 
     /// Checks that this is a census of the permutation, as far as can be seen.
     pub(super) fn check(&self, p: &Compaction) -> Result<(), Error> {
-        if self.runs == Runs::of(p) { Ok(()) } else { Err(ExchangeError::CensusDiffers.into()) }
+        if self.runs == Runs::of(p) {
+            Ok(())
+        } else {
+            Err(Error::Exchange(ExchangeError::CensusDiffers))
+        }
     }
 
     /// The slot of a place below the length.
@@ -170,10 +175,10 @@ impl Census {
                 }
             }
         });
-        let (first, slots, value) = found.ok_or(ExchangeError::CensusDiffers)?;
+        let (first, slots, value) = found.ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
         let slot = p.form.inverse(value);
         // A map that is no bijection may have any inverse.
         let is_there = slot.wrapping_sub(first) < slots;
-        if is_there { Ok(slot) } else { Err(ExchangeError::CensusDiffers.into()) }
+        if is_there { Ok(slot) } else { Err(Error::Exchange(ExchangeError::CensusDiffers)) }
     }
 }

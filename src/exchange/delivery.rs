@@ -60,7 +60,7 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
         chunks: usize,
     ) -> Result<Delivery<'s, T>, Error> {
         let Self { outbox, to, rank } = self;
-        let differ = || Error::from(ExchangeError::ItemsDiffer);
+        let differ = || Error::Exchange(ExchangeError::ItemsDiffer);
         if totals.len() != outbox.counts().len() || shapes.len() != to.ranks() {
             return Err(differ());
         }
@@ -296,7 +296,7 @@ impl<T: Copy + Send + Sync> Arrived<'_, T> {
         // SAFETY: the caller promises that the blocks of this chunk have been received, and that
         // they lie as the shapes say.
         let is_complete = unsafe { arrivals.place(chunk, starts, places.start, out) }?;
-        if is_complete { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }
+        if is_complete { Ok(()) } else { Err(Error::Exchange(ExchangeError::ItemsDiffer)) }
     }
 }
 

@@ -76,7 +76,7 @@ impl Lanes {
         }
         let first = census.slot(p, places.start)?;
         let last = census.slot(p, places.end - 1)?;
-        let slots = last.checked_sub(first).ok_or(ExchangeError::CensusDiffers)?;
+        let slots = last.checked_sub(first).ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
         let threads = rayon::current_num_threads();
         let most =
             (MOST_NUMBERS / count as u64).clamp(threads as u64, MOST_PIECES.max(threads as u64));
@@ -106,7 +106,7 @@ impl Lanes {
         let mut pieces: Vec<Piece> = counted;
         if pieces.iter().map(|piece| piece.places as u64).sum::<u64>() != places.end - places.start
         {
-            return Err(ExchangeError::CensusDiffers.into());
+            return Err(Error::Exchange(ExchangeError::CensusDiffers));
         }
         // In the order of the buffer, each lane's pieces one after the other.
         let mut ends = try_with_capacity(count)?;
@@ -214,7 +214,11 @@ impl Lanes {
                 rest.iter_mut().zip(survivors).for_each(|(place, &index)| *place = index);
                 written += survivors.len();
             });
-            if written == places.len() { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }
+            if written == places.len() {
+                Ok(())
+            } else {
+                Err(Error::Exchange(ExchangeError::ItemsDiffer))
+            }
         })
     }
 
@@ -290,7 +294,11 @@ impl Lanes {
         });
         self.rooms.lock().expect("nobody panics with it").push(lanes);
         // As many as there are, so each position once.
-        if visited == piece.places { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }
+        if visited == piece.places {
+            Ok(())
+        } else {
+            Err(Error::Exchange(ExchangeError::ItemsDiffer))
+        }
     }
 }
 

@@ -174,11 +174,6 @@ impl<'p> Exchange<'p> {
         Ok(Self { compaction, census, from, to, rank, to_slots, runs, lanes })
     }
 
-    /// The rank whose plan this is.
-    pub fn rank(&self) -> usize {
-        self.rank
-    }
-
     /// The places of the array that the rank holds before the exchange.
     pub fn source_places(&self) -> Range<u64> {
         self.from.places(self.rank)
@@ -473,10 +468,10 @@ pub(super) fn check_divisions<B: Bijection>(
     }
     if from.ranks() != to.ranks() {
         let (from, to) = (from.ranks(), to.ranks());
-        return Err(ExchangeError::RanksDiffer { from, to }.into());
+        return Err(Error::Exchange(ExchangeError::RanksDiffer { from, to }));
     }
     if rank >= from.ranks() {
-        return Err(ExchangeError::NoSuchRank { rank, ranks: from.ranks() }.into());
+        return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks: from.ranks() }));
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ pub struct TaggedExchange<'p> {
     form: EngineForm<'p>,
     from: &'p Division,
     to: &'p Division,
-    rank: usize,
+    pub(super) rank: usize,
     /// What decides an item's bucket.
     key: Key,
     /// The last point that a bucket has, or `None` if there would be too many buckets.
@@ -179,12 +179,12 @@ impl<'p> TaggedExchange<'p> {
         let key = if to_slots || places.is_empty() {
             Key::Slot
         } else {
-            let census = census.ok_or(ExchangeError::CensusMissing)?;
+            let census = census.ok_or(Error::Exchange(ExchangeError::CensusMissing))?;
             census.check(&compaction)?;
             let first = census.slot(&compaction, places.start)?;
             let last = census.slot(&compaction, places.end - 1)?;
             if last < first {
-                return Err(ExchangeError::CensusDiffers.into());
+                return Err(Error::Exchange(ExchangeError::CensusDiffers));
             }
             Key::Index { first, last, len }
         };
@@ -194,11 +194,6 @@ impl<'p> TaggedExchange<'p> {
     /// Whether it serves items of a type. It is the same for all ranks.
     pub fn serves<T>(&self) -> bool {
         self.last.is_some() && fits::<T>()
-    }
-
-    /// The rank whose plan this is.
-    pub fn rank(&self) -> usize {
-        self.rank
     }
 
     /// The places of the array that the rank holds before the exchange.

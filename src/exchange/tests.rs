@@ -166,18 +166,30 @@ fn what_does_not_add_up_is_refused() {
         Error::LengthMismatch { expected: 1000, actual: 999 }
     );
     let of_four = Division::even(1000, 4);
-    assert_eq!(refused(&even, &of_four, 0), ExchangeError::RanksDiffer { from: 3, to: 4 }.into());
-    assert_eq!(refused(&even, &even, 3), ExchangeError::NoSuchRank { rank: 3, ranks: 3 }.into());
+    assert_eq!(
+        refused(&even, &of_four, 0),
+        Error::Exchange(ExchangeError::RanksDiffer { from: 3, to: 4 })
+    );
+    assert_eq!(
+        refused(&even, &even, 3),
+        Error::Exchange(ExchangeError::NoSuchRank { rank: 3, ranks: 3 })
+    );
 
     let other = Permutation::new(5000, 42);
     let census = Census::new(&other).unwrap();
     let error = Exchange::shuffle(&p, &census, &even, &even, 0).map(drop).unwrap_err();
-    assert_eq!(error, ExchangeError::CensusDiffers.into());
+    assert_eq!(error, Error::Exchange(ExchangeError::CensusDiffers));
     let mut counts = Census::part(&p, 0, 1).unwrap();
     counts[0] -= 1;
-    assert_eq!(Census::from_parts(&p, &counts).unwrap_err(), ExchangeError::CensusDiffers.into());
+    assert_eq!(
+        Census::from_parts(&p, &counts).unwrap_err(),
+        Error::Exchange(ExchangeError::CensusDiffers)
+    );
     counts.push(1);
-    assert_eq!(Census::from_parts(&p, &counts).unwrap_err(), ExchangeError::CensusDiffers.into());
+    assert_eq!(
+        Census::from_parts(&p, &counts).unwrap_err(),
+        Error::Exchange(ExchangeError::CensusDiffers)
+    );
 
     let census = Census::new(&p).unwrap();
     let plan = Exchange::shuffle(&p, &census, &even, &even, 1).unwrap();

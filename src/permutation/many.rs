@@ -9,7 +9,7 @@ use crate::bijection::Standard;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{Compactor, Direction};
 use crate::engine::base::check::{check_word, or_panic, try_with_capacity};
-use crate::error::RowsError;
+use crate::error::ViewError;
 use crate::permutation::Permutation;
 
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
@@ -172,8 +172,8 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if the slice's length is not a
-    /// multiple of a row's, [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange) if the
+    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole) if the slice's length is not a
+    /// multiple of a row's, [`ViewError::NoSuchRows`](crate::error::ViewError::NoSuchRows) if the
     /// batch has fewer rows than that, and otherwise as [`write_indexes`](Self::write_indexes).
     ///
     /// # Examples
@@ -369,11 +369,11 @@ impl Permutations {
     fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
         let (len, words) = (self.len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
-            return Err(Error::Rows(RowsError::NotWhole { len, actual: words }));
+            return Err(Error::View(ViewError::NotWhole { len, actual: words }));
         }
         let (rows, count) = (words.checked_div(len).unwrap_or(0), self.count);
         if first.checked_add(rows).is_none_or(|end| end > count) {
-            return Err(Error::Rows(RowsError::OutOfRange { first, rows, count }));
+            return Err(Error::View(ViewError::NoSuchRows { first, rows, count }));
         }
         // If a row is longer than a `usize` can count, the slice has no rows.
         Ok(self.batch(if rows == 0 { 0 } else { len as usize }))
@@ -395,8 +395,8 @@ impl crate::cuda::CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole),
-    /// [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange), [`Error::IndexTooWide`],
+    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole),
+    /// [`ViewError::NoSuchRows`](crate::error::ViewError::NoSuchRows), [`Error::IndexTooWide`],
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     /// [`GpuError::Compile`](crate::error::GpuError::Compile),

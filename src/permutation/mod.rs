@@ -179,7 +179,7 @@ impl Permutation {
     ///
     /// let words = ["zero", "one", "two"];
     /// let p = Permutation::for_slice(&words, 42);
-    /// let shuffled: Vec<&str> = p.iter_usize().map(|index| words[index]).collect();
+    /// let shuffled: Vec<&str> = p.iter().map(|index| words[index as usize]).collect();
     /// assert_eq!(shuffled, p.apply(&words)?);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```

@@ -120,7 +120,7 @@ impl CudaWorkspace {
         let (mut slots, mut bounds) = ([0, last], [0, p.len]);
         if end - start < p.len {
             if p.index().is_none() && !p.is_built_unasked() {
-                return Err(ViewError::IndexNotBuilt { last }.into());
+                return Err(Error::View(ViewError::IndexNotBuilt { last }));
             }
             self.build_index(p)?;
             let landmark = |of: fn(&SurvivorIndex, u64) -> _, place| of(p.index()?, place);

@@ -1,6 +1,5 @@
 //! The views that iterate over some places.
 
-use core::iter::FusedIterator;
 use core::ops::{Bound, Range, RangeBounds};
 
 use super::{Iter, Permutation};
@@ -27,22 +26,6 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn iter(&self) -> Iter<'_, B> {
         Iter::new(self, self.inverted, 0, self.len)
-    }
-
-    /// [`iter`](Self::iter) with indexes of type `usize`, for indexing slices.
-    ///
-    /// # Panics
-    ///
-    /// If there are more items than a `usize` can count, which never happens on a 64-bit machine.
-    ///
-    /// # Examples
-    ///
-    /// See [`for_slice`](Permutation::for_slice).
-    #[track_caller]
-    pub fn iter_usize(&self) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone {
-        assert!(usize::try_from(self.len).is_ok(), "the length of {} is no usize", self.len);
-        // Every index is below the length if the bijection keeps its requirements.
-        self.iter().map(|index| index as usize)
     }
 
     /// Iterates over the places of a range.

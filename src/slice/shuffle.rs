@@ -2,11 +2,9 @@
 
 use crate::Error;
 use crate::Seed;
-use crate::bijection::Standard;
-use crate::compact::{Compactor, Cpu, Direction, Workspace};
+use crate::compact::{Compactor, Cpu, Direction, Order, Workspace};
 use crate::engine::base::check::or_panic;
 use crate::permutation::Permutation;
-use crate::{Bijection, FromSeed};
 
 mod sealed {
     /// Gives the provided methods access to the slice.
@@ -40,12 +38,11 @@ mod sealed {
 /// | by | in place | undone | a copy | a copy, undone | a sample |
 /// | --- | --- | --- | --- | --- | --- |
 /// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] | [`par_bijective_unshuffled`] | [`par_bijective_sample`] |
-/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_unshuffled`] | [`try_par_bijective_sample`] |
-/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] | [`par_bijective_unshuffled_with`] | [`Permutation::sample`] |
+/// | a seed or a bijection, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_unshuffled`] | [`try_par_bijective_sample`], [`Permutation::sample`] |
 ///
-/// With a seed only the allocation of memory can fail. The plain form then panics, and the `try_`
-/// form returns the error. A bijection may also be too small for the slice, or wrong, so the
-/// `_with` forms always return a `Result`.
+/// With a seed only the allocation of memory can fail, and the plain form then panics. A bijection
+/// may also be too small for the slice, or wrong, so only the `try_` forms, which return the error,
+/// take one.
 ///
 /// To give several arrays the same order, such as keys and their values, use
 /// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
@@ -78,10 +75,6 @@ mod sealed {
 /// [`try_par_bijective_unshuffle`]: Self::try_par_bijective_unshuffle
 /// [`try_par_bijective_shuffled`]: Self::try_par_bijective_shuffled
 /// [`try_par_bijective_unshuffled`]: Self::try_par_bijective_unshuffled
-/// [`par_bijective_shuffle_with`]: Self::par_bijective_shuffle_with
-/// [`par_bijective_unshuffle_with`]: Self::par_bijective_unshuffle_with
-/// [`par_bijective_shuffled_with`]: Self::par_bijective_shuffled_with
-/// [`par_bijective_unshuffled_with`]: Self::par_bijective_unshuffled_with
 ///
 /// # Examples
 ///
@@ -206,7 +199,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Clone + Send + Sync,
     {
-        or_panic(self.try_par_bijective_shuffled(seed))
+        or_panic(self.try_par_bijective_shuffled(seed.into()))
     }
 
     /// Returns a copy in the original order: what
@@ -231,103 +224,18 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Clone + Send + Sync,
     {
-        or_panic(self.try_par_bijective_unshuffled(seed))
+        or_panic(self.try_par_bijective_unshuffled(seed.into()))
     }
 
-    /// Shuffles the slice as [`par_bijective_shuffle`](Self::par_bijective_shuffle) does, but
-    /// returns an error if memory cannot be allocated.
+    /// Shuffles the slice by a seed, as [`par_bijective_shuffle`](Self::par_bijective_shuffle)
+    /// does, or by a bijection, from this crate or the user's own, and returns an error where that
+    /// fails. The domain of a bijection must have at least as many points as the slice has items.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if memory for a copy of the items' bytes cannot be allocated. The
-    /// slice is then unchanged.
-    ///
-    /// # Panics
-    ///
-    /// If rayon cannot start its threads. The slice is then unchanged.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let mut v = [1, 2, 3, 4];
-    /// v.try_par_bijective_shuffle(42)?;
-    /// v.try_par_bijective_unshuffle(42)?;
-    /// assert_eq!(v.try_par_bijective_shuffled(42)?, v.par_bijective_shuffled(42));
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn try_par_bijective_shuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
-    where
-        Self::Item: Send,
-    {
-        Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Shuffle)
-    }
-
-    /// Undoes the shuffle as [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) does, but
-    /// returns an error if memory cannot be allocated.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`] if memory for a copy of the items' bytes cannot be allocated. The
-    /// slice is then unchanged.
-    ///
-    /// # Panics
-    ///
-    /// If rayon cannot start its threads. The slice is then unchanged.
-    fn try_par_bijective_unshuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
-    where
-        Self::Item: Send,
-    {
-        Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Unshuffle)
-    }
-
-    /// Returns a shuffled copy as [`par_bijective_shuffled`](Self::par_bijective_shuffled) does, or
-    /// an error if memory cannot be allocated.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`] if memory for the copy and its indexes cannot be allocated.
-    ///
-    /// # Panics
-    ///
-    /// If a clone panics, or rayon cannot start its threads.
-    fn try_par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Result<Vec<Self::Item>, Error>
-    where
-        Self::Item: Clone + Send + Sync,
-    {
-        let items = self.items();
-        Cpu.shuffled(&Standard::from_seed(items.len() as u64, seed), items)
-    }
-
-    /// Returns a copy in the original order as
-    /// [`par_bijective_unshuffled`](Self::par_bijective_unshuffled) does, or an error if memory
-    /// cannot be allocated.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`] if memory for the copy cannot be allocated.
-    ///
-    /// # Panics
-    ///
-    /// If a clone panics, or rayon cannot start its threads.
-    fn try_par_bijective_unshuffled(&self, seed: impl Into<Seed>) -> Result<Vec<Self::Item>, Error>
-    where
-        Self::Item: Clone + Send + Sync,
-    {
-        let items = self.items();
-        Cpu.unshuffled(&Standard::from_seed(items.len() as u64, seed), items)
-    }
-
-    /// Shuffles the slice by a given bijection, from this crate or the user's own. Its domain must
-    /// have at least as many points as the slice has items.
-    ///
-    /// [`par_bijective_unshuffle_with`](Self::par_bijective_unshuffle_with) undoes it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthExceedsDomain`] if the domain has too few points, [`Error::NotABijection`] if
-    /// the bijection's values below the length are not a permutation, and [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`] if memory for a copy of the items' bytes cannot be allocated. With a
+    /// bijection also [`Error::LengthExceedsDomain`] if the domain has too few points, and
+    /// [`Error::NotABijection`] if the bijection's values below the length are not a permutation.
     /// The slice is then unchanged.
     ///
     /// # Panics
@@ -340,29 +248,21 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut v = [0, 1, 2, 3, 4];
-    /// v.par_bijective_shuffle_with(&Lcg::new(3, 5, 3)?)?; // 3 0 5 2 7 4 1 6
+    /// v.try_par_bijective_shuffle(&Lcg::new(3, 5, 3)?)?; // 3 0 5 2 7 4 1 6
     /// assert_eq!(v, [3, 0, 2, 4, 1]);
+    ///
+    /// assert_eq!(v.try_par_bijective_shuffled(42)?, v.par_bijective_shuffled(42));
     /// # Ok::<(), Error>(())
     /// ```
-    ///
-    /// A seed is not a bijection:
-    ///
-    /// ```compile_fail,E0277
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let _ = [1, 2, 3].par_bijective_shuffle_with(&42);
-    /// ```
-    fn par_bijective_shuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
+    fn try_par_bijective_shuffle<'a>(&mut self, order: impl Into<Order<'a>>) -> Result<(), Error>
     where
-        B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::once().reorder_by(&bijection, self.items_mut(), Direction::Shuffle)
+        Workspace::once().reorder(order.into(), self.items_mut(), Direction::Shuffle)
     }
 
-    /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
-    /// bijection.
+    /// Undoes [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle) with the same seed or
+    /// the same bijection.
     ///
     /// Pass the same bijection, not its [`Inverse`](crate::bijection::Inverse): a shuffle by the
     /// inverse is a different permutation, unless the slice has as many items as the bijection has
@@ -370,9 +270,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`] if the domain has too few points, [`Error::NotABijection`] if
-    /// the bijection's values below the length are not a permutation, and [`Error::OutOfMemory`].
-    /// The slice is then unchanged.
+    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle). The slice is then
+    /// unchanged.
     ///
     /// # Panics
     ///
@@ -385,75 +284,61 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// let f = Lcg::new(3, 5, 3)?;
     /// let mut v = ["a", "b", "c", "d", "e"];
-    /// v.par_bijective_shuffle_with(&f)?;
+    /// v.try_par_bijective_shuffle(&f)?;
     /// assert_eq!(v, ["d", "a", "c", "e", "b"]);
-    /// v.par_bijective_unshuffle_with(&f)?;
+    /// v.try_par_bijective_unshuffle(&f)?;
     /// assert_eq!(v, ["a", "b", "c", "d", "e"]);
     /// # Ok::<(), Error>(())
     /// ```
-    fn par_bijective_unshuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
+    fn try_par_bijective_unshuffle<'a>(&mut self, order: impl Into<Order<'a>>) -> Result<(), Error>
     where
-        B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Workspace::once().reorder_by(&bijection, self.items_mut(), Direction::Unshuffle)
+        Workspace::once().reorder(order.into(), self.items_mut(), Direction::Unshuffle)
     }
 
-    /// Returns a copy shuffled by a given bijection: what
-    /// [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) would make of a clone.
+    /// Returns a shuffled copy: what
+    /// [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle) would make of a clone.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`] if the domain has too few points, [`Error::NotABijection`] if
-    /// the bijection's values below the length are not a permutation, and [`Error::OutOfMemory`].
+    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle), where the memory is that
+    /// for the copy and its indexes.
     ///
     /// # Panics
     ///
     /// If the bijection or a clone panics, or rayon cannot start its threads.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
-    /// assert_eq!([0, 1, 2, 3, 4].par_bijective_shuffled_with(&f)?, [3, 0, 2, 4, 1]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn par_bijective_shuffled_with<B>(&self, bijection: &B) -> Result<Vec<Self::Item>, Error>
+    fn try_par_bijective_shuffled<'a>(
+        &self,
+        order: impl Into<Order<'a>>,
+    ) -> Result<Vec<Self::Item>, Error>
     where
-        B: Bijection + ?Sized,
         Self::Item: Clone + Send + Sync,
     {
-        Cpu.shuffled(&bijection, self.items())
+        let items = self.items();
+        Cpu.shuffled(order.into().for_len(items.len() as u64).bijection(), items)
     }
 
     /// Returns a copy in the original order: what
-    /// [`par_bijective_unshuffle_with`](Self::par_bijective_unshuffle_with) would make of a clone.
+    /// [`try_par_bijective_unshuffle`](Self::try_par_bijective_unshuffle) would make of a clone.
     ///
     /// # Errors
     ///
-    /// As [`par_bijective_shuffled_with`](Self::par_bijective_shuffled_with).
+    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle), where the memory is that
+    /// for the copy.
     ///
     /// # Panics
     ///
     /// If the bijection or a clone panics, or rayon cannot start its threads.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
-    /// assert_eq!([3, 0, 2, 4, 1].par_bijective_unshuffled_with(&f)?, [0, 1, 2, 3, 4]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn par_bijective_unshuffled_with<B>(&self, bijection: &B) -> Result<Vec<Self::Item>, Error>
+    fn try_par_bijective_unshuffled<'a>(
+        &self,
+        order: impl Into<Order<'a>>,
+    ) -> Result<Vec<Self::Item>, Error>
     where
-        B: Bijection + ?Sized,
         Self::Item: Clone + Send + Sync,
     {
-        Cpu.unshuffled(&bijection, self.items())
+        let items = self.items();
+        Cpu.unshuffled(order.into().for_len(items.len() as u64).bijection(), items)
     }
 
     /// Returns a sample without replacement, in random order: clones of `count` items, or of all

@@ -1,9 +1,8 @@
 //! [`ParBijectiveShuffleTogether`]: the extension trait for several arrays at once.
 
-use crate::Bijection;
 use crate::Error;
 use crate::Seed;
-use crate::compact::{ColumnForm, Columns, Workspace};
+use crate::compact::{ColumnForm, Columns, Order, Workspace};
 use crate::engine::base::check::or_panic;
 
 /// Shuffles several arrays in the same order, such as keys and their values. [`Columns`] lists the
@@ -11,7 +10,7 @@ use crate::engine::base::check::or_panic;
 ///
 /// Each array gets the order that [`ParBijectiveShuffle`](crate::ParBijectiveShuffle) would give it
 /// alone, with the same seed or bijection. With a seed, the plain form panics where the `try_` form
-/// returns an error. A bijection may be wrong, so the `_with` forms always return a `Result`.
+/// returns an error. A bijection may be wrong, so only the `try_` forms take one.
 ///
 /// # Examples
 ///
@@ -71,7 +70,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
     where
         Self: Columns,
     {
-        or_panic(self.try_par_bijective_shuffle_together(seed));
+        or_panic(self.try_par_bijective_shuffle_together(seed.into()));
     }
 
     /// Undoes [`par_bijective_shuffle_together`](Self::par_bijective_shuffle_together) with the
@@ -97,21 +96,23 @@ pub trait ParBijectiveShuffleTogether: Sized {
     where
         Self: Columns,
     {
-        or_panic(self.try_par_bijective_unshuffle_together(seed));
+        or_panic(self.try_par_bijective_unshuffle_together(seed.into()));
     }
 
-    /// Shuffles the arrays as
-    /// [`par_bijective_shuffle_together`](Self::par_bijective_shuffle_together) does, but returns
-    /// an error where that panics.
+    /// Shuffles the arrays by a seed or by a bijection, from this crate or the user's own, whose
+    /// domain must have at least as many points as an array has items.
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the arrays differ in length, and [`Error::OutOfMemory`] if
-    /// memory for a copy of the items' bytes cannot be allocated. The arrays are then unchanged.
+    /// memory for a copy of the items' bytes cannot be allocated. With a bijection also
+    /// [`Error::LengthExceedsDomain`] if the domain has too few points, and
+    /// [`Error::NotABijection`] if the bijection's values below the length are not a permutation.
+    /// The arrays are then unchanged.
     ///
     /// # Panics
     ///
-    /// If rayon cannot start its threads. The arrays are then unchanged.
+    /// If the bijection panics, or rayon cannot start its threads. The arrays are then unchanged.
     ///
     /// # Examples
     ///
@@ -121,17 +122,28 @@ pub trait ParBijectiveShuffleTogether: Sized {
     /// let (three, two) = (&mut [1, 2, 3], &mut [1, 2]);
     /// let error = (three, two).try_par_bijective_shuffle_together(42).unwrap_err();
     /// assert_eq!(error, Error::LengthMismatch { expected: 3, actual: 2 });
+    ///
+    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
+    /// let (mut letters, mut numbers) = (['a', 'b', 'c', 'd', 'e'], vec![0, 1, 2, 3, 4]);
+    /// (&mut letters, &mut numbers).try_par_bijective_shuffle_together(&f)?;
+    /// assert_eq!(letters, ['d', 'a', 'c', 'e', 'b']);
+    /// assert_eq!(numbers, [3, 0, 2, 4, 1]);
+    /// (&mut letters, &mut numbers).try_par_bijective_unshuffle_together(&f)?;
+    /// assert_eq!(letters, ['a', 'b', 'c', 'd', 'e']);
+    /// # Ok::<(), Error>(())
     /// ```
-    fn try_par_bijective_shuffle_together(self, seed: impl Into<Seed>) -> Result<(), Error>
+    fn try_par_bijective_shuffle_together<'a>(
+        self,
+        order: impl Into<Order<'a>>,
+    ) -> Result<(), Error>
     where
         Self: Columns,
     {
-        Workspace::once().shuffle_together(seed.into(), self)
+        Workspace::once().shuffle_together(order, self)
     }
 
-    /// Undoes the shuffle as
-    /// [`par_bijective_unshuffle_together`](Self::par_bijective_unshuffle_together) does, but
-    /// returns an error where that panics.
+    /// Undoes [`try_par_bijective_shuffle_together`](Self::try_par_bijective_shuffle_together) with
+    /// the same seed or the same bijection.
     ///
     /// # Errors
     ///
@@ -139,77 +151,15 @@ pub trait ParBijectiveShuffleTogether: Sized {
     ///
     /// # Panics
     ///
-    /// If rayon cannot start its threads. The arrays are then unchanged.
-    fn try_par_bijective_unshuffle_together(self, seed: impl Into<Seed>) -> Result<(), Error>
-    where
-        Self: Columns,
-    {
-        Workspace::once().unshuffle_together(seed.into(), self)
-    }
-
-    /// Shuffles the arrays by a given bijection, from this crate or the user's own. Its domain must
-    /// have at least as many points as an array has items.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`] if the arrays differ in length, [`Error::LengthExceedsDomain`] if
-    /// the domain has too few points, [`Error::NotABijection`] if the bijection's values below the
-    /// length are not a permutation, and [`Error::OutOfMemory`]. The arrays are then unchanged.
-    ///
-    /// # Panics
-    ///
     /// If the bijection panics, or rayon cannot start its threads. The arrays are then unchanged.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
-    /// let (mut letters, mut numbers) = (['a', 'b', 'c', 'd', 'e'], vec![0, 1, 2, 3, 4]);
-    /// (&mut letters, &mut numbers).par_bijective_shuffle_together_with(&f)?;
-    /// assert_eq!(letters, ['d', 'a', 'c', 'e', 'b']);
-    /// assert_eq!(numbers, [3, 0, 2, 4, 1]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn par_bijective_shuffle_together_with<B>(self, bijection: &B) -> Result<(), Error>
+    fn try_par_bijective_unshuffle_together<'a>(
+        self,
+        order: impl Into<Order<'a>>,
+    ) -> Result<(), Error>
     where
-        B: Bijection + ?Sized,
         Self: Columns,
     {
-        // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::once().shuffle_together(&bijection, self)
-    }
-
-    /// Undoes [`par_bijective_shuffle_together_with`](Self::par_bijective_shuffle_together_with)
-    /// with the same bijection.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`par_bijective_shuffle_together_with`](Self::par_bijective_shuffle_together_with).
-    ///
-    /// # Panics
-    ///
-    /// If the bijection panics, or rayon cannot start its threads. The arrays are then unchanged.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let f = Lcg::new(3, 5, 3)?;
-    /// let (mut letters, mut numbers) = (['d', 'a', 'c', 'e', 'b'], vec![3, 0, 2, 4, 1]);
-    /// (&mut letters, &mut numbers).par_bijective_unshuffle_together_with(&f)?;
-    /// assert_eq!(letters, ['a', 'b', 'c', 'd', 'e']);
-    /// assert_eq!(numbers, [0, 1, 2, 3, 4]);
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn par_bijective_unshuffle_together_with<B>(self, bijection: &B) -> Result<(), Error>
-    where
-        B: Bijection + ?Sized,
-        Self: Columns,
-    {
-        Workspace::once().unshuffle_together(&bijection, self)
+        Workspace::once().unshuffle_together(order, self)
     }
 }
 

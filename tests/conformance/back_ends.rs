@@ -177,8 +177,8 @@ impl UnderTest for Slices {
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
         let f = given.bijection;
         Some(with_items!(items, items => match (given.seed, direction) {
-            (None, Direction::Shuffle) => items.par_bijective_shuffle_with(f),
-            (None, Direction::Unshuffle) => items.par_bijective_unshuffle_with(f),
+            (None, Direction::Shuffle) => items.try_par_bijective_shuffle(f),
+            (None, Direction::Unshuffle) => items.try_par_bijective_unshuffle(f),
             (Some(seed), Direction::Shuffle) => items.try_par_bijective_shuffle(seed),
             (Some(seed), Direction::Unshuffle) => items.try_par_bijective_unshuffle(seed),
         }))
@@ -192,8 +192,8 @@ impl UnderTest for Slices {
     ) -> Option<Result<Items<'a>, Error>> {
         let f = given.bijection;
         Some(map_items!(source, source => match (given.seed, direction) {
-            (None, Direction::Shuffle) => source.par_bijective_shuffled_with(f),
-            (None, Direction::Unshuffle) => source.par_bijective_unshuffled_with(f),
+            (None, Direction::Shuffle) => source.try_par_bijective_shuffled(f),
+            (None, Direction::Unshuffle) => source.try_par_bijective_unshuffled(f),
             (Some(seed), Direction::Shuffle) => source.try_par_bijective_shuffled(seed),
             (Some(seed), Direction::Unshuffle) => source.try_par_bijective_unshuffled(seed),
         }))
@@ -206,10 +206,8 @@ impl UnderTest for Slices {
             fn call(&mut self, columns: impl Columns) -> Result<(), Error> {
                 let f = self.0.bijection;
                 match (self.0.seed, self.1) {
-                    (None, Direction::Shuffle) => columns.par_bijective_shuffle_together_with(f),
-                    (None, Direction::Unshuffle) => {
-                        columns.par_bijective_unshuffle_together_with(f)
-                    }
+                    (None, Direction::Shuffle) => columns.try_par_bijective_shuffle_together(f),
+                    (None, Direction::Unshuffle) => columns.try_par_bijective_unshuffle_together(f),
                     (Some(seed), Direction::Shuffle) => {
                         columns.try_par_bijective_shuffle_together(seed)
                     }

@@ -221,7 +221,7 @@ fn a_borrowed_good_name_is_checked_again() {
     assert!(Compose::new(impostor(), eight_bits).unwrap().trusted().is_none());
     assert!(CycleWalk::new(impostor(), 200).unwrap().trusted().is_none());
     let mut items: Vec<u64> = (0..200).collect();
-    let error = items.par_bijective_shuffle_with(&impostor()).unwrap_err();
+    let error = items.try_par_bijective_shuffle(&impostor()).unwrap_err();
     assert_eq!(error, Error::LengthExceedsDomain { len: 200, last: 15 });
     assert!(items.iter().copied().eq(0..200));
 }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bijective_shuffle::Strategy;
-use bijective_shuffle::error::{Defect, RowsError};
+use bijective_shuffle::error::{Defect, ViewError};
 use bijective_shuffle::exchange::Division;
 use bijective_shuffle::prelude::*;
 
@@ -62,10 +62,10 @@ fn zero_sized_items_take_no_time() {
     units.par_bijective_shuffle(1);
     units.par_bijective_unshuffle(1);
     let f = VariablePhilox::<24>::new(64, [0; 24]).unwrap();
-    units.par_bijective_shuffle_with(&f).unwrap();
+    units.try_par_bijective_shuffle(&f).unwrap();
     assert_eq!(units.len(), usize::MAX);
     let short = Lcg::new(4, 1, 0).unwrap();
-    let error = units.par_bijective_shuffle_with(&short).unwrap_err();
+    let error = units.try_par_bijective_shuffle(&short).unwrap_err();
     assert!(matches!(error, Error::LengthExceedsDomain { last: 15, .. }));
 }
 
@@ -124,7 +124,7 @@ fn divisions_that_do_not_fit_the_memory_are_refused() {
 
 #[test]
 fn rows_without_items_are_refused() {
-    let no_width = Error::Rows(RowsError::NoWidth);
+    let no_width = Error::View(ViewError::NoWidth);
     assert_eq!(Rows::new(&mut [1, 2, 3], 0).unwrap_err(), no_width);
     assert_eq!(Rows::<u8>::new(&mut [], 0).unwrap_err(), no_width);
     assert_eq!(no_width.to_string(), "rows of 0 items were asked for: a row needs at least one");
@@ -223,7 +223,7 @@ fn repeats_name_the_slots() {
         let mut indices = vec![0_u64; len];
         assert_eq!(Cpu.write_indexes(&f, &mut indices), error);
         assert_eq!(Serial.write_indexes(&f, &mut indices), error);
-        assert_eq!(indices.par_bijective_shuffle_with(&f), error);
+        assert_eq!(indices.try_par_bijective_shuffle(&f), error);
         let said = format!("the slots {first} and {second} both have the value {index}");
         assert!(message.ends_with(&said), "{message}");
 
@@ -240,20 +240,20 @@ fn lengths_that_do_not_fit_are_refused() {
     let f = Lcg::new(3, 5, 3).unwrap();
     let mut items: Vec<u32> = (0..9).collect();
     let error = Err(Error::LengthExceedsDomain { len: 9, last: 7 });
-    assert_eq!(items.par_bijective_shuffle_with(&f), error);
-    assert_eq!(items.par_bijective_unshuffle_with(&f), error);
-    assert_eq!(items.par_bijective_shuffled_with(&f).map(drop), error);
+    assert_eq!(items.try_par_bijective_shuffle(&f), error);
+    assert_eq!(items.try_par_bijective_unshuffle(&f), error);
+    assert_eq!(items.try_par_bijective_shuffled(&f).map(drop), error);
     let mut units = [(); 9];
-    assert_eq!(units.par_bijective_unshuffle_with(&f), error);
-    assert_eq!(units.par_bijective_shuffled_with(&f).map(drop), error);
-    assert_eq!((&mut items, &mut units).par_bijective_shuffle_together_with(&f), error);
-    assert_eq!((&mut items, &mut units).par_bijective_unshuffle_together_with(&f), error);
+    assert_eq!(units.try_par_bijective_unshuffle(&f), error);
+    assert_eq!(units.try_par_bijective_shuffled(&f).map(drop), error);
+    assert_eq!((&mut items, &mut units).try_par_bijective_shuffle_together(&f), error);
+    assert_eq!((&mut items, &mut units).try_par_bijective_unshuffle_together(&f), error);
 
     let error = Err(Error::LengthMismatch { expected: 9, actual: 4 });
     let mut few = [0; 4];
     let mut workspace = Workspace::new();
-    assert_eq!((&mut items, &mut few).par_bijective_shuffle_together_with(&f), error);
-    assert_eq!((&mut items, &mut few).par_bijective_unshuffle_together_with(&f), error);
+    assert_eq!((&mut items, &mut few).try_par_bijective_shuffle_together(&f), error);
+    assert_eq!((&mut items, &mut few).try_par_bijective_unshuffle_together(&f), error);
     assert_eq!(workspace.shuffle_together(1, (&mut items, &mut few)), error);
     assert_eq!(workspace.unshuffle_together(1, (&mut items, &mut few)), error);
     assert_eq!(workspace.shuffle_into(1, &items, &mut few), error);
@@ -275,7 +275,7 @@ impl Drop for Unit {
 fn items_of_no_size_are_dropped_once() {
     let mut units: Vec<Unit> = (0..30_000).map(|_| Unit).collect();
     let liar = Liar { last: 32_767, map: |_| 0 };
-    let _ = units.par_bijective_shuffle_with(&liar);
+    let _ = units.try_par_bijective_shuffle(&liar);
     let _ = Serial.shuffle(&liar, &mut units);
     units.par_bijective_shuffle(1);
     Serial.unshuffle(&VariablePhilox::<24>::from_seed(30_000, 1), &mut units).unwrap();
@@ -307,13 +307,13 @@ fn any_pointer_to_a_bijection_will_do() {
         let in_order: Vec<u64> = (0..100).collect();
         let order = reference(&f, 100);
         let mut items = in_order.clone();
-        items.par_bijective_shuffle_with(f).unwrap();
+        items.try_par_bijective_shuffle(&f).unwrap();
         assert_eq!(items, order);
-        assert_eq!(in_order.par_bijective_shuffled_with(f).unwrap(), order);
-        (&mut items[..]).par_bijective_unshuffle_together_with(f).unwrap();
+        assert_eq!(in_order.try_par_bijective_shuffled(&f).unwrap(), order);
+        (&mut items[..]).try_par_bijective_unshuffle_together(&f).unwrap();
         assert_eq!(items, in_order);
-        (&mut items[..]).par_bijective_shuffle_together_with(f).unwrap();
-        items.par_bijective_unshuffle_with(f).unwrap();
+        (&mut items[..]).try_par_bijective_shuffle_together(&f).unwrap();
+        items.try_par_bijective_unshuffle(&f).unwrap();
         assert_eq!(items, in_order);
     }
     let f = Standard::from_seed(103, 9);

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bijective_shuffle::Strategy;
-use bijective_shuffle::error::RowsError;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::{in_pools, reference};
@@ -100,10 +100,10 @@ fn rows_of_any_width() {
 #[test]
 fn rows_must_be_whole() {
     let mut items = [0_u8; 12];
-    assert_eq!(Rows::new(&mut items, 0).unwrap_err(), Error::Rows(RowsError::NoWidth));
+    assert_eq!(Rows::new(&mut items, 0).unwrap_err(), Error::View(ViewError::NoWidth));
     for width in [5, 13] {
         let error = Rows::new(&mut items, width).unwrap_err();
-        assert_eq!(error, Error::Rows(RowsError::NotWhole { len: width as u64, actual: 12 }));
+        assert_eq!(error, Error::View(ViewError::NotWhole { len: width as u64, actual: 12 }));
     }
     assert_eq!(
         error_text(&mut items),

@@ -3,7 +3,7 @@
 use bijective_shuffle::Word;
 use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
-use bijective_shuffle::error::RowsError;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 
 use super::{cuda, guarded};
@@ -77,9 +77,9 @@ fn what_cannot_be_is_refused() {
     let mut workspace = CudaWorkspace::new(&cuda);
     let permutations = Permutations::new(10, 4, 1);
     let error = workspace.permutations(&permutations, 0, &mut out);
-    assert_eq!(error, Err(Error::Rows(RowsError::NotWhole { len: 4, actual: 10 })));
+    assert_eq!(error, Err(Error::View(ViewError::NotWhole { len: 4, actual: 10 })));
     let error = workspace.permutations(&permutations, 9, &mut out.slice_mut(..8));
-    assert_eq!(error, Err(Error::Rows(RowsError::OutOfRange { first: 9, rows: 2, count: 10 })));
+    assert_eq!(error, Err(Error::View(ViewError::NoSuchRows { first: 9, rows: 2, count: 10 })));
     workspace.permutations(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
     let other = CudaWorkspace::new(&Cuda::new().unwrap()).permutations(
         &permutations,

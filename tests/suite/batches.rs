@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use bijective_shuffle::error::RowsError;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use rayon::ThreadPoolBuilder;
 
@@ -167,9 +167,9 @@ fn what_cannot_be_is_refused() {
     );
     assert_eq!(
         permutations.write_rows(0, &mut room[..5]),
-        Err(Error::Rows(RowsError::NotWhole { len: 4, actual: 5 }))
+        Err(Error::View(ViewError::NotWhole { len: 4, actual: 5 }))
     );
-    let outside = |first, rows| Err(Error::Rows(RowsError::OutOfRange { first, rows, count: 10 }));
+    let outside = |first, rows| Err(Error::View(ViewError::NoSuchRows { first, rows, count: 10 }));
     assert_eq!(permutations.write_rows(0, &mut room), outside(0, 12));
     assert_eq!(permutations.write_rows(9, &mut room[..8]), outside(9, 2));
     assert_eq!(permutations.write_rows(11, &mut room[..0]), outside(11, 0));
@@ -203,7 +203,7 @@ fn nothing_is_a_batch_too() {
     let permutations = Permutations::new(5, 0, 1);
     assert_eq!(
         permutations.write_rows(0, &mut [0_u32]),
-        Err(Error::Rows(RowsError::NotWhole { len: 0, actual: 1 }))
+        Err(Error::View(ViewError::NotWhole { len: 0, actual: 1 }))
     );
     assert_eq!(permutations.par_map(|row, order: &[u32]| (row, order.len())).unwrap().len(), 5);
     assert!(Permutations::new(3, 1, 1).to_vec() == [0, 0, 0]);

@@ -1,57 +1,19 @@
-//! Triangular factors of invertible matrices: [`Plu`] and [`Ulp`].
+//! Triangular factors of invertible matrices: [`Factors`].
 
 use super::BitMatrix;
 use bijective_shuffle_core::{Error, MatrixError};
 
-/// The factorisation `A = P L U` of a matrix into a bit permutation, a unit lower triangular matrix
-/// and a unit upper triangular matrix.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle::affine::BitMatrix;
-///
-/// let a = BitMatrix::random(20, 1)?;
-/// let plu = a.plu()?;
-/// assert_eq!(plu.permutation.product(&plu.lower)?.product(&plu.upper)?, a);
-/// # Ok::<(), bijective_shuffle::Error>(())
-/// ```
+/// The triangular factors of a matrix: `A = P L U` by [`BitMatrix::plu`], `A = U L P` by
+/// [`BitMatrix::ulp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Plu {
+pub struct Factors {
     /// `P`, which has exactly one 1 in every row and column.
     pub permutation: BitMatrix,
     /// `L`, which has ones on the diagonal and zeros above it.
     pub lower: BitMatrix,
     /// `U`, which has ones on the diagonal and zeros below it.
     pub upper: BitMatrix,
-}
-
-/// The factorisation `A = U L P` of a matrix into a unit upper triangular matrix, a unit lower
-/// triangular matrix and a bit permutation.
-///
-/// With the bit reversal `R`, `A = (U R)(R L P)` is a product of two matrices that can be tiled
-/// (Bouverot-Dupuis and Sheeran 2023, section 5.2).
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle::affine::BitMatrix;
-///
-/// let a = BitMatrix::random(20, 1)?;
-/// let ulp = a.ulp()?;
-/// assert_eq!(ulp.upper.product(&ulp.lower)?.product(&ulp.permutation)?, a);
-/// # Ok::<(), bijective_shuffle::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Ulp {
-    /// `U`, which has ones on the diagonal and zeros below it.
-    pub upper: BitMatrix,
-    /// `L`, which has ones on the diagonal and zeros above it.
-    pub lower: BitMatrix,
-    /// `P`, which has exactly one 1 in every row and column.
-    pub permutation: BitMatrix,
 }
 
 impl BitMatrix {
@@ -61,12 +23,23 @@ impl BitMatrix {
     ///
     /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
     /// no inverse.
-    pub fn plu(&self) -> Result<Plu, Error> {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::BitMatrix;
+    ///
+    /// let a = BitMatrix::random(20, 1)?;
+    /// let plu = a.plu()?;
+    /// assert_eq!(plu.permutation.product(&plu.lower)?.product(&plu.upper)?, a);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn plu(&self) -> Result<Factors, Error> {
         // Factorise the transpose with rows and columns in reverse order, B = J A^T J = U L P. Then
         // A = J B^T J = (J P^T J) (J L^T J) (J U^T J): the transposition exchanges upper and lower,
         // and the reversal exchanges them back.
-        let Ulp { upper, lower, permutation } = self.transpose().reversed().ulp()?;
-        Ok(Plu {
+        let Factors { upper, lower, permutation } = self.transpose().reversed().ulp()?;
+        Ok(Factors {
             permutation: permutation.reversed().transpose(),
             lower: lower.reversed().transpose(),
             upper: upper.reversed().transpose(),
@@ -75,11 +48,25 @@ impl BitMatrix {
 
     /// Factorises the matrix as `A = U L P`.
     ///
+    /// With the bit reversal `R`, `A = (U R)(R L P)` is a product of two matrices that can be tiled
+    /// (Bouverot-Dupuis and Sheeran 2023, section 5.2).
+    ///
     /// # Errors
     ///
     /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
     /// no inverse.
-    pub fn ulp(&self) -> Result<Ulp, Error> {
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::BitMatrix;
+    ///
+    /// let a = BitMatrix::random(20, 1)?;
+    /// let ulp = a.ulp()?;
+    /// assert_eq!(ulp.upper.product(&ulp.lower)?.product(&ulp.permutation)?, a);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn ulp(&self) -> Result<Factors, Error> {
         // From the last row up: move the column of the row's pivot to the diagonal, and add the row
         // to all rows above that have a 1 there. The remainder is lower triangular: L = U' A P',
         // where U' and P' collect the steps.
@@ -101,7 +88,7 @@ impl BitMatrix {
             // Each step is its own inverse, so U = U'^-1 is the product of the steps in this order.
             upper.columns_mut()[i] |= above;
         }
-        Ok(Ulp { upper, lower, permutation: permutation.transpose() })
+        Ok(Factors { upper, lower, permutation: permutation.transpose() })
     }
 
     /// The matrix with its rows and its columns in reverse order.
@@ -127,11 +114,11 @@ mod tests {
     }
 
     fn check(a: &BitMatrix) {
-        let Ulp { upper, lower, permutation } = a.ulp().unwrap();
+        let Factors { upper, lower, permutation } = a.ulp().unwrap();
         assert!(is_unit_upper(&upper) && is_unit_lower(&lower), "{a:?}");
         assert!(permutation.is_bit_permutation(), "{a:?}");
         assert_eq!(upper.product(&lower).unwrap().product(&permutation).unwrap(), *a);
-        let Plu { permutation, lower, upper } = a.plu().unwrap();
+        let Factors { permutation, lower, upper } = a.plu().unwrap();
         assert!(is_unit_upper(&upper) && is_unit_lower(&lower), "{a:?}");
         assert!(permutation.is_bit_permutation(), "{a:?}");
         assert_eq!(permutation.product(&lower).unwrap().product(&upper).unwrap(), *a);

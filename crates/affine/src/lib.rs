@@ -10,7 +10,7 @@
 //! | for | see |
 //! | --- | --- |
 //! | matrices over GF(2), and named families of them | [`BitMatrix`] |
-//! | their triangular factors | [`Plu`], [`Ulp`] |
+//! | their triangular factors | [`Factors`] |
 //! | permuting arrays by them | [`permute()`], [`permute_in_place`], [`permuted`] |
 //! | transposing arrays with sides of any length | [`transpose`] |
 //! | applying a function to both parts of an array | [`parm()`], [`Affine::parm`] |
@@ -59,7 +59,7 @@ mod transpose;
 mod tuning;
 
 pub use bit_matrix::BitMatrix;
-pub use factor::{Plu, Ulp};
+pub use factor::Factors;
 pub use in_place::permute_in_place;
 pub use map::Affine;
 pub use network::Network;

@@ -29,7 +29,7 @@ use bijective_shuffle_core::{BijectionError, Error};
 ///
 /// // Like every bijection it shuffles any number of items up to 2^b, by compaction.
 /// let mut items = ['a', 'b', 'c', 'd', 'e'];
-/// items.par_bijective_shuffle_with(&f)?;
+/// items.try_par_bijective_shuffle(&f)?;
 /// assert_eq!(items, ['b', 'd', 'a', 'e', 'c']);
 /// # Ok::<(), Error>(())
 /// ```
@@ -88,7 +88,7 @@ impl Affine {
     }
 
     /// The matrix of the inverse map, `A^-1`.
-    pub fn inverse_matrix(&self) -> BitMatrix {
+    pub(crate) fn inverse_matrix(&self) -> BitMatrix {
         BitMatrix::from_columns(&self.inverse.columns).expect("it came from a matrix")
     }
 
@@ -129,7 +129,7 @@ impl Affine {
     }
 
     /// Whether the map is its own inverse.
-    pub fn is_involution(&self) -> bool {
+    pub(crate) fn is_involution(&self) -> bool {
         self.forward == self.inverse
     }
 }
@@ -281,11 +281,11 @@ impl<N: Word> Bijection<N> for Affine<N> {
             // An array cannot have 0 columns, so with 0 bits it has one unused column.
             let unused = self.bits() == 0;
             let columns = part.columns.iter().map(|column| column.widen());
-            let columns: Vec<u64> = columns.chain(unused.then_some(0)).collect();
-            columns.into_iter().chain([part.offset.widen()])
+            let offset = [part.offset.widen()];
+            columns.chain(unused.then_some(0)).chain(offset).collect::<Vec<u64>>()
         };
-        let params = words(&self.forward).chain(words(&self.inverse));
-        Some(DeviceSource::own(format_args!("Affine<{}>", self.bits()), text, params))
+        let params = [&words(&self.forward)[..], &words(&self.inverse)];
+        Some(DeviceSource::own(format_args!("Affine<{}>", self.bits()), text, &params))
     }
 
     #[inline]

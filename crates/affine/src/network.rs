@@ -30,7 +30,7 @@ use bijective_shuffle_core::Error;
 ///
 /// let mut items = [5, 2, 7, 1, 8, 6, 3, 4];
 /// let sort = Network::sorting(3)?;
-/// assert_eq!(sort.layers(), 6);
+/// assert_eq!(sort.maps().len(), 7);
 /// sort.run(&mut items, |a, b| if a > b { core::mem::swap(a, b) })?;
 /// assert_eq!(items, [1, 2, 3, 4, 5, 6, 7, 8]);
 /// # Ok::<(), bijective_shuffle::Error>(())
@@ -146,11 +146,6 @@ impl Network {
         self.bits
     }
 
-    /// The number of layers: how many times the function is applied to each item.
-    pub fn layers(&self) -> usize {
-        self.before.len()
-    }
-
     /// The permutations in order: one before each layer, and one after the last layer.
     pub fn maps(&self) -> impl ExactSizeIterator<Item = &Affine> {
         (0..self.before.len() + 1).map(|k| self.before.get(k).unwrap_or(&self.after))
@@ -181,7 +176,7 @@ impl Network {
         plans.iter().try_for_each(|plan| memory.reserve::<T>(plan))?;
         for (layer, plan) in plans.iter().enumerate() {
             plan.run(items, &mut memory)?;
-            if layer == self.layers() {
+            if layer == self.before.len() {
                 break;
             }
             let (pairs, _) = items.as_chunks_mut::<2>();
@@ -271,7 +266,7 @@ mod tests {
         for bits in 0..=20_u32 {
             let network = Network::sorting(bits).unwrap();
             assert_eq!(network.bits(), bits);
-            assert_eq!(network.layers(), (bits * (bits + 1) / 2) as usize);
+            assert_eq!(network.maps().len(), (bits * (bits + 1) / 2) as usize + 1);
         }
     }
 
@@ -303,7 +298,7 @@ mod tests {
             assert_eq!(Network::sorting(bits), Err(error.clone()));
             assert_eq!(Network::merger(bits), Err(error));
         }
-        assert_eq!(Network::merger(64).unwrap().layers(), 64);
+        assert_eq!(Network::merger(64).unwrap().maps().len(), 65);
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl<L: ItemLengths> Lengths<L> {
             return Err(Error::WindowSize { size: window as u64, most: MOST as u64 });
         }
         if lengths.count() == 0 {
-            return Err(SamplerError::NoItems.into());
+            return Err(bijective_shuffle::Error::Sampler(SamplerError::NoItems).into());
         }
         // Windows have fewer items than that, and a length is sorted together with a place.
         let max_tokens = max_tokens.min((1 << 48) - 1);

@@ -117,7 +117,11 @@ impl NodeBlocks {
         }
         if node >= nodes {
             use bijective_shuffle::error::ViewError;
-            return Err(ViewError::NoSuchShard { rank: node, ranks: nodes }.into());
+            return Err(bijective_shuffle::Error::View(ViewError::NoSuchShard {
+                rank: node,
+                ranks: nodes,
+            })
+            .into());
         }
         let Some((&(first, read), later)) = runs.split_first() else {
             let shares = self.shares(epoch, nodes);

@@ -76,7 +76,7 @@ impl StreamOrder {
         if is_own && state.emitted <= state.taken && state.held() <= self.size {
             Ok(())
         } else {
-            Err(SamplerError::ForeignState.into())
+            Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into())
         }
     }
 
@@ -245,7 +245,7 @@ impl<I: Iterator> StreamShuffle<I> {
         order.check(state)?;
         let StreamState { emitted, taken, .. } = *state;
         if buffer.len() as u64 != state.held() {
-            return Err(SamplerError::ForeignState.into());
+            return Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into());
         }
         let has_ended = taken > 0 && state.held() < order.size;
         Ok(Self { buffer, has_ended, emitted, ..Self::new(source, order) })
@@ -371,7 +371,8 @@ impl FromStr for StreamState {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let words = saved::read(text).ok_or(SamplerError::BadState)?;
+        let words =
+            saved::read(text).ok_or(bijective_shuffle::Error::Sampler(SamplerError::BadState))?;
         let [size, epoch, emitted, taken, check] = words;
         Ok(Self { size, epoch, emitted, taken, check })
     }

@@ -353,7 +353,7 @@ fn states_of_other_streams_are_refused() {
     let mut stream = StreamShuffle::new(0..1000, order);
     assert_eq!(stream.by_ref().take(500).count(), 500);
     let state = stream.state();
-    let foreign = Error::from(SamplerError::ForeignState);
+    let foreign = Error::from(bijective_shuffle::Error::Sampler(SamplerError::ForeignState));
     for other in [
         StreamOrder::new(11, 3).unwrap(),
         StreamOrder::new(10, 4).unwrap(),
@@ -380,7 +380,10 @@ fn states_of_other_streams_are_refused() {
     // More steps than items, and more items than a buffer holds.
     for (emitted, taken) in [(10, 5), (10, 21)] {
         let state = StreamState::new(&order, emitted, taken);
-        assert_eq!(order.buffered(&state), Err(SamplerError::ForeignState.into()));
+        assert_eq!(
+            order.buffered(&state),
+            Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into())
+        );
         assert!(StreamShuffle::restore(0..9, order, &state, Vec::new()).is_err());
     }
 }
@@ -535,7 +538,10 @@ fn bad_input_is_named() {
     }
     let error = Error::ItemTooLong { item: 1, length: 9, most: 8 };
     assert_eq!(lengths(&[1, 9, 9], 8, 10), Some(error));
-    assert_eq!(lengths(&[], 8, 10), Some(SamplerError::NoItems.into()));
+    assert_eq!(
+        lengths(&[], 8, 10),
+        Some(bijective_shuffle::Error::Sampler(SamplerError::NoItems).into())
+    );
     assert_eq!(lengths(&[0, 0], u64::MAX, 10), None);
 
     let batches = Lengths::new(vec![1_u32; 100], 10, 100, 1).unwrap();
@@ -544,5 +550,5 @@ fn bad_input_is_named() {
     let other = Lengths::new(vec![1_u32; 100], 11, 100, 1).unwrap();
     let state = Batches::new(&batches, Some(10), |sampler| sampler).unwrap().state();
     let error = Batches::new(&other, None, |sampler| sampler).unwrap().resume(&state);
-    assert_eq!(error, Err(SamplerError::ForeignState.into()));
+    assert_eq!(error, Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into()));
 }

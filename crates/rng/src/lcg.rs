@@ -26,9 +26,9 @@ macro_rules! lcg {
 
         impl $name {
             /// The multiplier of the original sequence.
-            pub const MULTIPLIER: $state = $multiplier;
+            const MULTIPLIER: $state = $multiplier;
             /// The increment of the original sequence.
-            pub const INCREMENT: $state = $increment;
+            const INCREMENT: $state = $increment;
 
             /// The generator of the original sequence in a given state. Its first word comes from
             /// the state after that one.

@@ -102,12 +102,7 @@ impl<G: Generator> Streams<G> {
         self.streams.len() * G::BLOCK
     }
 
-    /// A stream, positioned after the last row drawn.
-    pub fn get(&self, stream: usize) -> Option<&G> {
-        self.streams.get(stream)
-    }
-
-    /// The streams, in order.
+    /// The streams, in order, each positioned after the last row drawn.
     pub fn generators(&self) -> &[G] {
         &self.streams
     }
@@ -115,7 +110,7 @@ impl<G: Generator> Streams<G> {
 
 impl Streams<Mwc> {
     /// Streams `0..count` of a seed, each with its own multiplier: the good ones from the largest
-    /// down ([`Multipliers`]).
+    /// down ([`Mwc::multipliers`]).
     ///
     /// # Errors
     ///

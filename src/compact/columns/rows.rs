@@ -1,7 +1,7 @@
 //! [`Rows`]: a matrix as a column of rows.
 
 use crate::Error;
-use crate::error::RowsError;
+use crate::error::ViewError;
 
 /// The rows of a matrix in row-major order, as a column: each row of `width` items moves as one.
 ///
@@ -32,31 +32,31 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NoWidth`](crate::error::RowsError::NoWidth) if the width is 0, and
-    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if it does not divide the length
+    /// [`ViewError::NoWidth`](crate::error::ViewError::NoWidth) if the width is 0, and
+    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole) if it does not divide the length
     /// of the slice.
     ///
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::error::RowsError;
+    /// use bijective_shuffle::error::ViewError;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut matrix = [0_u8; 12];
     /// assert_eq!(Rows::new(&mut matrix, 3)?.len(), 4);
     /// let error = Rows::new(&mut matrix, 5).unwrap_err();
-    /// assert_eq!(error, Error::Rows(RowsError::NotWhole { len: 5, actual: 12 }));
-    /// assert_eq!(Rows::new(&mut matrix, 0).unwrap_err(), Error::Rows(RowsError::NoWidth));
+    /// assert_eq!(error, Error::View(ViewError::NotWhole { len: 5, actual: 12 }));
+    /// assert_eq!(Rows::new(&mut matrix, 0).unwrap_err(), Error::View(ViewError::NoWidth));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(items: &'a mut [T], width: usize) -> Result<Self, Error> {
         match items.len().checked_rem(width) {
             Some(0) => Ok(Self { items, width }),
-            Some(_) => Err(Error::Rows(RowsError::NotWhole {
+            Some(_) => Err(Error::View(ViewError::NotWhole {
                 len: width as u64,
                 actual: items.len() as u64,
             })),
-            None => Err(Error::Rows(RowsError::NoWidth)),
+            None => Err(Error::View(ViewError::NoWidth)),
         }
     }
 

@@ -1,6 +1,8 @@
 //! [`CheckedPermutation`]: a permutation by which items may be moved. All unsafe code that moves
 //! items rests on its being a permutation, and never on a user's code that nobody has vouched for.
 
+use core::mem::MaybeUninit;
+
 use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
 use super::partitioned::{Buffers, Sorting};
 use super::places::{Numbers, Places, Span};
@@ -12,13 +14,18 @@ use crate::bijection::hooks::{EngineForm, Hooked};
 use crate::compact::Direction;
 use crate::engine::base::check::{check_length, try_with_capacity};
 use crate::engine::base::memory::Buffer;
+use crate::engine::bijection::StandardCipher;
 use crate::{Bijection, Trusted};
 
 /// A permutation by which items may be moved: each index below its length is at exactly one place.
 pub(super) struct CheckedPermutation<'a> {
     len: usize,
     indices: Indices<'a>,
+    /// Lists the indexes, if the items may be few for the slots.
+    list: Option<List>,
 }
+
+type List = fn(&Trusted, usize, &mut Buffers) -> Result<Option<Vec<u32>>, Error>;
 
 /// Where the indexes come from.
 enum Indices<'a> {
@@ -49,7 +56,15 @@ impl<'a> CheckedPermutation<'a> {
             }
             EngineForm::Unchecked(bijection) => Indices::Wide(checked_indices(bijection, len)?),
         };
-        Ok(Self { len, indices })
+        Ok(Self { len, indices, list: Some(list) })
+    }
+
+    /// The permutation of a seed, whose slots are never many for the items. It checks nothing and
+    /// lists nothing, so that a program that shuffles by seeds alone has no code for that.
+    pub(super) fn of_seed(cipher: &'a StandardCipher, len: usize) -> Self {
+        let trusted = Trusted::new(cipher).panic_free();
+        debug_assert!(len as u64 - 1 <= trusted.last() && !tuning::is_sparse(trusted.last(), len));
+        Self { len, indices: Indices::Evaluated(trusted), list: None }
     }
 
     /// The number of items that are permuted.
@@ -68,40 +83,22 @@ impl<'a> CheckedPermutation<'a> {
     /// Whether the items are few for the slots, so that evaluating every slot would cost more than
     /// sorting them.
     pub(super) fn is_sparse(&self) -> bool {
-        self.trusted().is_some_and(|trusted| tuning::is_sparse(trusted.last(), self.len))
+        let is_sparse = |trusted: &Trusted| tuning::is_sparse(trusted.last(), self.len);
+        self.list.is_some() && self.trusted().is_some_and(is_sparse)
     }
 
     /// The same permutation, with its indexes listed if the items are few for the slots: sorting
     /// them costs less than evaluating every slot. If there is no memory for the list, it is the
     /// permutation as it was.
     pub(super) fn listed(self, buffers: &mut Buffers) -> Self {
-        match self.list(buffers) {
-            Ok(Some(indices)) => Self { len: self.len, indices: Indices::Narrow(indices) },
+        let (Some(list), true, Some(trusted)) = (self.list, self.is_sparse(), self.trusted())
+        else {
+            return self;
+        };
+        match list(trusted, self.len, buffers) {
+            Ok(Some(indices)) => Self { indices: Indices::Narrow(indices), ..self },
             Ok(None) | Err(_) => self,
         }
-    }
-
-    /// The indexes in the order of their places, if the items are few for the slots.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    fn list(&self, buffers: &mut Buffers) -> Result<Option<Vec<u32>>, Error> {
-        let Some(trusted) = self.trusted().filter(|_| self.is_sparse() && fits_u32(self.len))
-        else {
-            return Ok(None);
-        };
-        let most = tuning::MOST_BUCKETS;
-        let Some(sorting) = Sorting::new::<u32>(trusted, self.len, Direction::Shuffle, most) else {
-            return Ok(None);
-        };
-        let mut indices = try_with_capacity(self.len)?;
-        indices.resize(self.len, 0_u32);
-        // SAFETY: the places are those of the vector, which is not used until the sort is done.
-        let span = unsafe { Span::new(core::ptr::from_mut(&mut *indices) as *mut _) };
-        // SAFETY: there is a number for each item.
-        let sorted = unsafe { sorting.sort(&Numbers, span, buffers) }?;
-        Ok(sorted.map(|place| place()).map(|()| indices))
     }
 
     /// Whether any step of moving items of `item_bytes` uses several threads. The caller then
@@ -159,6 +156,28 @@ impl<'a> CheckedPermutation<'a> {
             }
         }
     }
+}
+
+/// The indexes of few items for the slots, in the order of their places; `None` if they are too
+/// many for 32 bits.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+fn list(trusted: &Trusted, len: usize, buffers: &mut Buffers) -> Result<Option<Vec<u32>>, Error> {
+    let sorting = Sorting::new::<u32>(trusted, len, Direction::Shuffle, tuning::MOST_BUCKETS);
+    let Some(sorting) = sorting.filter(|_| fits_u32(len)) else {
+        return Ok(None);
+    };
+    let mut indices = try_with_capacity(len)?;
+    indices.resize(len, 0_u32);
+    // As the words that items of four bytes are moved as, for which the sort is compiled too.
+    let places = core::ptr::from_mut(&mut *indices) as *mut [MaybeUninit<MaybeUninit<u32>>];
+    // SAFETY: the places are those of the vector, which is not used until the sort is done.
+    let span = unsafe { Span::new(places) };
+    // SAFETY: there is a number for each item.
+    let sorted = unsafe { sorting.sort(&Numbers, span, buffers) }?;
+    Ok(sorted.map(|place| place()).map(|()| indices))
 }
 
 /// The bijection to evaluate for the permutation that `bijection` compacts to for a length: often

@@ -1,13 +1,12 @@
 //! Checking on several threads that each index comes exactly once: that indexes are a permutation.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-
-use rayon::prelude::*;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::tuning;
 use crate::Error;
 use crate::Word;
 use crate::engine::base::check::{check_in_order, try_with_capacity};
+use crate::engine::base::parallel;
 
 /// Checks that the indexes are the numbers below their count, each exactly once.
 ///
@@ -32,7 +31,15 @@ pub(super) fn check_each_once<N: Word>(indices: &[N]) -> Result<(), Error> {
         // before the result is read.
         seen[index / BITS].fetch_or(bit, Ordering::Relaxed) & bit == 0
     };
-    if indices.par_iter().with_min_len(tuning::MOVE_CHUNK).all(is_new) {
+    let all_are = AtomicBool::new(true);
+    parallel::each(indices.len().div_ceil(tuning::MOVE_CHUNK), &|chunk| {
+        let rest = &indices[chunk * tuning::MOVE_CHUNK..];
+        let chunk = &rest[..rest.len().min(tuning::MOVE_CHUNK)];
+        if all_are.load(Ordering::Relaxed) && !chunk.iter().all(is_new) {
+            all_are.store(false, Ordering::Relaxed);
+        }
+    });
+    if all_are.into_inner() {
         Ok(())
     } else {
         // Which defect a thread meets first is a matter of timing. The first in order is not.

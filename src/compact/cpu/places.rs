@@ -113,7 +113,7 @@ impl<T: Send> Source<T> for SharedPtr<T> {
 /// The numbers of items instead of items: item `k` is `k`. There are at most 2^32.
 pub(super) struct Numbers;
 
-impl Source<u32> for Numbers {
+impl Source<MaybeUninit<u32>> for Numbers {
     type Room = ();
 
     #[inline(always)]

@@ -23,12 +23,12 @@ use super::words::as_words;
 use super::workspace::Workspace;
 use crate::Error;
 use crate::Seed;
-use crate::bijection::Standard;
 use crate::compact::columns::Column;
 use crate::compact::{By, Direction, Order, passes};
 use crate::engine::base::check::check_length;
 use crate::engine::base::memory::{Buffer, SharedPtr};
 use crate::engine::base::parallel;
+use crate::engine::bijection::StandardCipher;
 use crate::engine::word::Index;
 use crate::{Bijection, FromSeed, Trusted};
 
@@ -225,7 +225,7 @@ impl Workspace {
 
     /// Moves the items by the permutation of an order, in a given direction.
     #[inline]
-    fn reorder<T: Send>(
+    pub(crate) fn reorder<T: Send>(
         &mut self,
         order: Order,
         items: &mut [T],
@@ -256,7 +256,8 @@ impl Workspace {
         if size_of::<T>() == 0 {
             return Ok(());
         }
-        self.reorder_at_once(&Standard::from_seed(items.len() as u64, seed), items, direction)
+        let cipher = StandardCipher::from_seed(items.len() as u64, seed);
+        self.reorder_checked(CheckedPermutation::of_seed(&cipher, items.len()), items, direction)
     }
 
     /// Moves the items by the permutation that a bijection compacts to, in a given direction.
@@ -286,17 +287,26 @@ impl Workspace {
         items: &mut [T],
         direction: Direction,
     ) -> Result<(), Error> {
-        as_words!(T, items by words_mut => self.reorder_words(bijection, items, direction))
+        self.reorder_checked(CheckedPermutation::new(bijection, items.len())?, items, direction)
     }
 
-    /// [`reorder_at_once`](Self::reorder_at_once) for items that have become words.
-    pub(super) fn reorder_words<T: Send>(
+    /// Moves as many items as a permutation has, in a given direction.
+    fn reorder_checked<T: Send>(
         &mut self,
-        bijection: &dyn Bijection,
+        p: CheckedPermutation,
         items: &mut [T],
         direction: Direction,
     ) -> Result<(), Error> {
-        let p = CheckedPermutation::new(bijection, items.len())?;
+        as_words!(T, items by words_mut => self.reorder_words(p, items, direction))
+    }
+
+    /// [`reorder_checked`](Self::reorder_checked) for items that have become words.
+    pub(super) fn reorder_words<T: Send>(
+        &mut self,
+        p: CheckedPermutation,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
         let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
         let is_parallel = p.is_parallel(size_of::<T>());
         if is_parallel {
@@ -358,7 +368,10 @@ impl Workspace {
         direction: Direction,
         items: &mut [T],
     ) -> Result<bool, Error> {
-        if !self.strategy.follows_cycles(p, size_of::<T>()) {
+        // The compiler knows the size, and has no code for cycles where they are not followed.
+        if size_of::<T>() < tuning::LEAST_FOLLOWED
+            || !self.strategy.follows_cycles(p, size_of::<T>())
+        {
             return Ok(false);
         }
         assert_eq!(p.len(), items.len());

@@ -66,10 +66,15 @@ mod compiled {
     use core::mem::MaybeUninit;
 
     use crate::compact::Direction;
+    use crate::compact::cpu::checked_permutation::CheckedPermutation;
     use crate::{Bijection, Error, Workspace};
 
-    type InPlace<W> =
-        fn(&mut Workspace, &dyn Bijection, &mut [MaybeUninit<W>], Direction) -> Result<(), Error>;
+    type InPlace<W> = fn(
+        &mut Workspace,
+        CheckedPermutation,
+        &mut [MaybeUninit<W>],
+        Direction,
+    ) -> Result<(), Error>;
     type Into<W> = fn(
         &mut Workspace,
         &dyn Bijection,

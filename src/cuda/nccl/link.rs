@@ -83,7 +83,7 @@ impl Link {
     ) -> Result<Self, Error> {
         let number = c_int::try_from(rank).ok().filter(|_| rank < ranks);
         let (Some(number), Ok(count)) = (number, c_int::try_from(ranks)) else {
-            return Err(ExchangeError::NoSuchRank { rank, ranks }.into());
+            return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
         };
         let during = "join the other ranks";
         let mut config = Config::without_blocking();
@@ -140,7 +140,7 @@ impl Link {
         for message in sends.iter().chain(receives) {
             if message.peer >= self.ranks {
                 let (rank, ranks) = (message.peer, self.ranks);
-                return Err(ExchangeError::NoSuchRank { rank, ranks }.into());
+                return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
             }
             size(message.bytes)?;
         }

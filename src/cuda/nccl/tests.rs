@@ -204,10 +204,10 @@ fn ranks_that_are_not_there_are_refused_before_anything_is_done() {
     let id = NcclId::made_by(nccl).unwrap();
     for (rank, ranks) in [(3, 3), (0, 0), (1, usize::MAX), (usize::MAX, usize::MAX)] {
         let error = Link::new(nccl, &id, rank, ranks, LONG).unwrap_err();
-        assert_eq!(error, ExchangeError::NoSuchRank { rank, ranks }.into());
+        assert_eq!(error, Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
     }
     let link = join(&fake, LONG).unwrap();
-    let no_rank = Err(ExchangeError::NoSuchRank { rank: 3, ranks: 3 }.into());
+    let no_rank = Err(Error::Exchange(ExchangeError::NoSuchRank { rank: 3, ranks: 3 }));
     let wrong = [message(0, 64, 8), message(3, 64, 8)];
     assert_eq!(exchange(&link, &wrong, &[]), no_rank);
     assert_eq!(exchange(&link, &[], &wrong), no_rank);

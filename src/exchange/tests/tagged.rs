@@ -17,7 +17,7 @@ use crate::{Bijection, FromSeed, Trusted, TrustedBijection};
 
 /// The threads of a rank: the ranks have different numbers of them.
 fn threads_of(plan: &TaggedExchange) -> rayon::ThreadPool {
-    rayon::ThreadPoolBuilder::new().num_threads(plan.rank() % 3 + 1).build().unwrap()
+    rayon::ThreadPoolBuilder::new().num_threads(plan.rank % 3 + 1).build().unwrap()
 }
 
 /// Messages, by the ranks that send and receive them and the part.
@@ -146,7 +146,7 @@ fn tags_are_for_many_items_of_random_order() {
     assert!(!plan.serves::<u64>());
     assert_eq!(plan.shape::<u64>(), None);
     let error = TaggedExchange::unshuffle(&p, None, &division, &division, 0).unwrap_err();
-    assert_eq!(error, ExchangeError::CensusMissing.into());
+    assert_eq!(error, Error::Exchange(ExchangeError::CensusMissing));
 
     let len = 1 << 18;
     let counter = Lcg::new(18, 1, 0).unwrap();
@@ -208,15 +208,15 @@ fn items_that_differ_are_found() {
     let (_, arrived) = delivery.step(1);
     // SAFETY: nothing is received, since there is no other rank.
     let placed = unsafe { arrived.place(&mut items.clone()) };
-    assert_eq!(placed, Err(ExchangeError::ItemsDiffer.into()));
+    assert_eq!(placed, Err(Error::Exchange(ExchangeError::ItemsDiffer)));
 
     let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
     let too_many = vec![len; totals.len()];
     let error = sorted.deliver(&too_many, &shapes, 1).map(drop).unwrap_err();
-    assert_eq!(error, ExchangeError::ItemsDiffer.into());
+    assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
     let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
     let error = sorted.deliver(&totals, &[[1, 7]], 1).map(drop).unwrap_err();
-    assert_eq!(error, ExchangeError::ItemsDiffer.into());
+    assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
     assert_eq!(
         plan.sort(&mut workspace, &items[1..]).map(drop).unwrap_err(),
         Error::LengthMismatch { expected: len, actual: len - 1 }
@@ -231,7 +231,7 @@ fn items_that_differ_are_found() {
         let totals: Vec<u64> = sorted.counts().iter().map(|count| 2 * count).collect();
         let shapes = [sorted.shape(), [1, stride]];
         let error = sorted.deliver(&totals, &shapes, 1).map(drop).unwrap_err();
-        assert_eq!(error, ExchangeError::ItemsDiffer.into());
+        assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
     }
 }
 
@@ -443,7 +443,7 @@ fn two_items_of_a_slot_are_found_in_their_chunk() {
             }
         }
     }
-    let differ = Error::from(ExchangeError::ItemsDiffer);
+    let differ = Error::Exchange(ExchangeError::ItemsDiffer);
     // The third chunk is placed in step 3.
     assert_eq!(failures, [(1, 3, differ)]);
 }

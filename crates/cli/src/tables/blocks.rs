@@ -86,7 +86,7 @@ impl<'t> Windows<'t> {
             if places.len() as u64 != slots.end - slots.start {
                 return Err(Some(TableError::Changed));
             }
-            places.par_bijective_shuffle_with(&window.order()).map_err(TableError::Order)?;
+            places.try_par_bijective_shuffle(&window.order()).map_err(TableError::Order)?;
             read.push((batches, places));
         }
         let wanted = wanted.start as usize..wanted.end as usize;

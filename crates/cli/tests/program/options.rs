@@ -79,7 +79,7 @@ fn arguments_are_lines_whatever_is_in_them() {
     assert_eq!(statistic(&outcome.stderr, "lines"), 5);
     let items = &arguments[4..];
     let expected: String =
-        Permutation::new(5, 4).iter_usize().map(|item| format!("{}\n", items[item])).collect();
+        Permutation::new(5, 4).iter().map(|item| format!("{}\n", items[item as usize])).collect();
     assert_eq!(outcome.stdout, expected.as_bytes());
     assert_eq!(statistic(&outcome.stderr, "bytes"), expected.len() as u64);
     assert_eq!(folder.output(&["-e", "-n", "1", "a\nb"], b""), b"a\nb\n");

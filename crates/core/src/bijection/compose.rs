@@ -112,7 +112,7 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let parts = [self.first.device_source()?, self.second.device_source()?];
-        Some(DeviceSource::combine("Compose", parts, []))
+        Some(DeviceSource::combine("Compose", parts, &[]))
     }
 
     #[inline]

@@ -55,11 +55,6 @@ impl<B, N: Word> CycleWalk<B, N> {
         }
         Ok(Self { inner, last })
     }
-
-    /// The inner bijection.
-    pub fn into_inner(self) -> B {
-        self.inner
-    }
 }
 
 impl<B: Bijection<u64>> CycleWalk<B> {
@@ -172,7 +167,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let params = [self.last, self.outside()].map(N::widen);
-        Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], params))
+        Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], &params))
     }
 
     #[inline]

@@ -93,36 +93,35 @@ impl DeviceSource {
     }
 
     /// The struct's name, with its namespace and template arguments.
+    #[doc(hidden)]
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
     /// The CUDA C++ text that defines the struct.
+    #[doc(hidden)]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The struct's bytes.
+    #[doc(hidden)]
     pub fn params(&self) -> &[u8] {
         &self.params
     }
 
     /// A struct of the crate's own namespace, with 64-bit words as parameters.
     #[doc(hidden)]
-    pub fn own(
-        type_name: fmt::Arguments<'_>,
-        text: &'static str,
-        params: impl IntoIterator<Item = u64>,
-    ) -> Self {
+    pub fn own(type_name: fmt::Arguments<'_>, text: &'static str, params: &[&[u64]]) -> Self {
         // A call of a few microseconds on the device asks for this: the text is not copied, and
         // the name and the words are allocated once.
         let mut name = String::with_capacity(64);
         name.push_str("bijective_shuffle::");
         // Writing to a string cannot fail.
         let _ = name.write_fmt(type_name);
-        let params = params.into_iter();
-        let mut bytes = Vec::with_capacity(params.size_hint().0.max(48) * 8);
-        params.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        let mut bytes = Vec::with_capacity(params.iter().map(|words| 8 * words.len()).sum());
+        let words = params.iter().copied().flatten();
+        words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         Self { type_name: name, text: text.into(), params: bytes }
     }
 
@@ -130,7 +129,7 @@ impl DeviceSource {
     pub(super) fn combine<const PARTS: usize>(
         template: &str,
         parts: [Self; PARTS],
-        params: impl IntoIterator<Item = u64>,
+        params: &[u64],
     ) -> Self {
         let text = r#"#include "bijection/combinators.cuh""#;
         Self::around(template, text, parts, params)
@@ -139,12 +138,7 @@ impl DeviceSource {
     /// A struct template of the crate's own namespace that a text defines, with this struct as its
     /// part.
     #[doc(hidden)]
-    pub fn wrapped(
-        self,
-        template: &str,
-        text: &'static str,
-        params: impl IntoIterator<Item = u64>,
-    ) -> Self {
+    pub fn wrapped(self, template: &str, text: &'static str, params: &[u64]) -> Self {
         Self::around(template, text, [self], params)
     }
 
@@ -152,11 +146,11 @@ impl DeviceSource {
         template: &str,
         text: &'static str,
         parts: [Self; PARTS],
-        params: impl IntoIterator<Item = u64>,
+        params: &[u64],
     ) -> Self {
         let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
         let names = names.join(", ");
-        let own = Self::own(format_args!("{template}<{names}>"), text, params);
+        let own = Self::own(format_args!("{template}<{names}>"), text, &[params]);
         // A text may end without a newline, in the middle of a preprocessor line.
         let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
         Self {

@@ -12,8 +12,7 @@ use crate::word::Word;
 /// A shuffle of `m` items by a bijection on `n > m` points keeps the slots whose values are below
 /// `m`. The inverse keeps other slots, so a shuffle by `Inverse` is a different permutation of the
 /// `m` items and does not put them back, unless `m = n`. To undo a shuffle of any length, call the
-/// method that undoes it, with the bijection itself:
-/// `par_bijective_unshuffle_with`,
+/// method that undoes it, with the bijection itself: `try_par_bijective_unshuffle`,
 /// `Workspace::unshuffle` or
 /// `Compactor::unshuffle`. The inverse of the permutation of `m`
 /// items, with its indexes and places, is `Permutation::inverse`.
@@ -23,15 +22,15 @@ use crate::word::Word;
 ///
 /// let f = Lcg::new(3, 5, 3)?; // 8 points: 3 0 5 2 7 4 1 6
 /// let mut v = [0, 1, 2, 3, 4];
-/// v.par_bijective_shuffle_with(&f)?;
+/// v.try_par_bijective_shuffle(&f)?;
 /// assert_eq!(v, [3, 0, 2, 4, 1]);
 ///
 /// let mut not_undone = v;
-/// not_undone.par_bijective_shuffle_with(&Inverse::new(f))?;
+/// not_undone.try_par_bijective_shuffle(&Inverse::new(f))?;
 /// assert_eq!(not_undone, [0, 4, 3, 2, 1]);
 ///
 /// let mut undone = v;
-/// undone.par_bijective_unshuffle_with(&f)?;
+/// undone.try_par_bijective_unshuffle(&f)?;
 /// assert_eq!(undone, [0, 1, 2, 3, 4]);
 ///
 /// let inverse = Permutation::from_bijection(5, f)?.inverse();
@@ -39,8 +38,8 @@ use crate::word::Word;
 ///
 /// // With as many items as points, it does undo.
 /// let mut all = [0, 1, 2, 3, 4, 5, 6, 7];
-/// all.par_bijective_shuffle_with(&f)?;
-/// all.par_bijective_shuffle_with(&Inverse::new(f))?;
+/// all.try_par_bijective_shuffle(&f)?;
+/// all.try_par_bijective_shuffle(&Inverse::new(f))?;
 /// assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7]);
 /// # Ok::<(), Error>(())
 /// ```
@@ -60,11 +59,6 @@ impl<B> Inverse<B> {
     /// The inverse of a bijection.
     pub const fn new(inner: B) -> Self {
         Self(inner)
-    }
-
-    /// The inner bijection, of which this is the inverse.
-    pub fn into_inner(self) -> B {
-        self.0
     }
 }
 
@@ -106,7 +100,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], []))
+        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], &[]))
     }
 
     #[inline]

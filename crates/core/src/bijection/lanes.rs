@@ -4,6 +4,8 @@
 //! loop is over the rounds and its inner loop over the points, so that the compiler vectorises the
 //! inner one. [`run`] and [`each`] do the rest.
 
+use core::slice;
+
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub};
 
 use crate::base::simd::{self, SimdKernel, SimdLevel};
@@ -42,7 +44,7 @@ macro_rules! narrow_hooks {
 pub(super) use narrow_hooks;
 
 /// A bijection that is evaluated on a block of points at once.
-pub trait Lanes {
+pub trait Lanes: Sync {
     /// The word type of the points, wide enough for the domain.
     type Point: Index;
 
@@ -52,39 +54,78 @@ pub trait Lanes {
     /// does with AVX-512.
     fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
 
-    /// Writes the values at consecutive points, with AVX-512. By default
-    /// [`evaluate`](Self::evaluate) does it; a family may override it with intrinsics.
+    /// [`evaluate`](Self::evaluate) with AVX-512; a family may override it with intrinsics.
     ///
     /// # Safety
     ///
     /// The machine has the features of [`SimdKernel::run_avx512`].
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn run_avx512<M: Index>(&self, first: Self::Point, out: &mut [M])
-    where
-        Self: Sized,
-    {
-        // SAFETY: the caller promises the same features.
-        unsafe { Run { lanes: self, first, out }.by_avx512() };
+    unsafe fn evaluate_avx512(&self, points: &mut [Self::Point; BLOCK]) {
+        self.evaluate::<true>(points);
     }
 
-    /// Replaces points with their values, like [`run_avx512`](Self::run_avx512).
-    ///
-    /// # Safety
-    ///
-    /// The machine has the features of [`SimdKernel::run_avx512`].
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn each_avx512<M: Index>(&self, values: &mut [M])
-    where
-        Self: Sized,
-    {
-        // SAFETY: the caller promises the same features.
-        unsafe { Each { lanes: self, values }.by_avx512() };
+    /// Writes the values at consecutive points where the family has a faster way than block by
+    /// block, and returns how many it has written: by default none.
+    fn run_at_once(
+        &self,
+        _level: SimdLevel,
+        _first: Self::Point,
+        _out: &mut [Self::Point],
+    ) -> usize {
+        0
     }
 
     /// The value at one point.
     fn evaluate_one(&self, point: Self::Point) -> Self::Point;
+}
+
+/// [`Lanes`] of any family, so that what brings points to blocks, and values from there, is
+/// compiled for each pair of words, and not again for each family and direction.
+trait Evaluator<P> {
+    fn block(&self, points: &mut [P; BLOCK]);
+
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx2`].
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx2(&self, points: &mut [P; BLOCK]);
+
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx512(&self, points: &mut [P; BLOCK]);
+
+    fn at_once(&self, level: SimdLevel, first: P, out: &mut [P]) -> usize;
+
+    fn one(&self, point: P) -> P;
+}
+
+impl<L: Lanes> Evaluator<L::Point> for L {
+    fn block(&self, points: &mut [L::Point; BLOCK]) {
+        self.evaluate::<false>(points);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx2(&self, points: &mut [L::Point; BLOCK]) {
+        // SAFETY: the caller promises the features.
+        unsafe { simd::run_avx2(Block { lanes: self, points }) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn block_avx512(&self, points: &mut [L::Point; BLOCK]) {
+        // SAFETY: the caller promises the features.
+        unsafe { simd::run_avx512(Block { lanes: self, points }) }
+    }
+
+    fn at_once(&self, level: SimdLevel, first: L::Point, out: &mut [L::Point]) -> usize {
+        self.run_at_once(level, first, out)
+    }
+
+    fn one(&self, point: L::Point) -> L::Point {
+        self.evaluate_one(point)
+    }
 }
 
 /// A word type that vectors have lanes of.
@@ -131,16 +172,38 @@ pub fn each<L: Lanes, M: Index>(lanes: &L, values: &mut [M]) {
 
 /// [`run`] at a given level of vector instructions.
 pub fn run_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, first: u64, out: &mut [M]) {
-    level.run(Run { lanes, first: L::Point::truncate(first), out });
+    run_by(level, lanes, L::Point::truncate(first), out);
 }
 
 /// [`each`] at a given level of vector instructions.
 pub fn each_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, values: &mut [M]) {
+    each_by(level, lanes, values);
+}
+
+fn run_by<P: Index, M: Index>(
+    level: SimdLevel,
+    lanes: &dyn Evaluator<P>,
+    first: P,
+    mut out: &mut [M],
+) {
+    let mut done = 0;
+    if size_of::<M>() == size_of::<P>() {
+        // SAFETY: an index of the size of P is a P.
+        let points = unsafe { slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len()) };
+        done = lanes.at_once(level, first, points);
+    }
+    out = &mut out[done..];
+    if !out.is_empty() {
+        let first = first.further(P::truncate(done as u64));
+        level.run(Run { lanes, first, out });
+    }
+}
+
+fn each_by<P: Index, M: Index>(level: SimdLevel, lanes: &dyn Evaluator<P>, values: &mut [M]) {
     level.run(Each { lanes, values });
 }
 
-/// A block of points that are to be replaced with their values. It runs as a function of its own,
-/// which is most of an evaluator's code and serves words of every width, both [`Run`] and [`Each`].
+/// A block of points that are to be replaced with their values.
 struct Block<'a, L: Lanes> {
     lanes: &'a L,
     points: &'a mut [L::Point; BLOCK],
@@ -157,137 +220,119 @@ impl<L: Lanes> SimdKernel for Block<'_, L> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) {
-        self.lanes.evaluate::<true>(self.points);
+        // SAFETY: the caller promises the same features.
+        unsafe { self.lanes.evaluate_avx512(self.points) };
     }
 }
 
 /// The values at consecutive points are to be written.
-pub struct Run<'a, L: Lanes, M> {
-    pub lanes: &'a L,
-    pub first: L::Point,
-    pub out: &'a mut [M],
+struct Run<'a, P, M> {
+    lanes: &'a dyn Evaluator<P>,
+    first: P,
+    out: &'a mut [M],
 }
 
-impl<L: Lanes, M: Index> SimdKernel for Run<'_, L, M> {
+impl<P: Index, M: Index> SimdKernel for Run<'_, P, M> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        self.by(|block| simd::run_portable(block));
+        let lanes = self.lanes;
+        self.by(|points| lanes.block(points));
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx2(self) {
+        let lanes = self.lanes;
         // SAFETY: the caller promises the same features.
-        self.by(|block| unsafe { simd::run_avx2(block) });
+        self.by(|points| unsafe { lanes.block_avx2(points) });
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) {
+        let lanes = self.lanes;
         // SAFETY: the caller promises the same features.
-        unsafe { self.lanes.run_avx512(self.first, self.out) };
+        self.by(|points| unsafe { lanes.block_avx512(points) });
     }
 }
 
-impl<L: Lanes, M: Index> Run<'_, L, M> {
-    /// What [`Lanes::run_avx512`] does by default.
-    ///
-    /// # Safety
-    ///
-    /// The machine has the features of [`SimdKernel::run_avx512`].
-    #[cfg(target_arch = "x86_64")]
+impl<P: Index, M: Index> Run<'_, P, M> {
+    /// Evaluates blocks by a function.
     #[inline(always)]
-    pub unsafe fn by_avx512(self) {
-        // SAFETY: the caller promises the features.
-        self.by(|block| unsafe { simd::run_avx512(block) });
-    }
-
-    /// Writes the values, evaluating blocks by a function.
-    #[inline(always)]
-    fn by(self, evaluate: impl Fn(Block<'_, L>)) {
+    fn by(self, evaluate: impl Fn(&mut [P; BLOCK])) {
         let Self { lanes, mut first, out } = self;
-        let mut points = [L::Point::ZERO; BLOCK];
+        let mut points = [P::ZERO; BLOCK];
         for values in out.chunks_mut(BLOCK) {
             if values.len() < FEW {
                 for (value, k) in values.iter_mut().zip(0..) {
-                    let point = first.further(L::Point::truncate(k));
-                    *value = M::truncate(lanes.evaluate_one(point).extend());
+                    *value = M::truncate(lanes.one(first.further(P::truncate(k))).extend());
                 }
                 return;
             }
             for (point, k) in points.iter_mut().zip(0..) {
-                *point = first.further(L::Point::truncate(k));
+                *point = first.further(P::truncate(k));
             }
-            evaluate(Block { lanes, points: &mut points });
+            evaluate(&mut points);
             for (value, point) in values.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }
-            first = first.further(L::Point::truncate(BLOCK as u64));
+            first = first.further(P::truncate(BLOCK as u64));
         }
     }
 }
 
 /// Points are to be replaced with their values.
-pub struct Each<'a, L, M> {
-    pub lanes: &'a L,
-    pub values: &'a mut [M],
+struct Each<'a, P, M> {
+    lanes: &'a dyn Evaluator<P>,
+    values: &'a mut [M],
 }
 
-impl<L: Lanes, M: Index> SimdKernel for Each<'_, L, M> {
+impl<P: Index, M: Index> SimdKernel for Each<'_, P, M> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        self.by(|block| simd::run_portable(block));
+        let lanes = self.lanes;
+        self.by(|points| lanes.block(points));
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx2(self) {
+        let lanes = self.lanes;
         // SAFETY: the caller promises the same features.
-        self.by(|block| unsafe { simd::run_avx2(block) });
+        self.by(|points| unsafe { lanes.block_avx2(points) });
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) {
+        let lanes = self.lanes;
         // SAFETY: the caller promises the same features.
-        unsafe { self.lanes.each_avx512(self.values) };
+        self.by(|points| unsafe { lanes.block_avx512(points) });
     }
 }
 
-impl<L: Lanes, M: Index> Each<'_, L, M> {
-    /// What [`Lanes::each_avx512`] does by default.
-    ///
-    /// # Safety
-    ///
-    /// The machine has the features of [`SimdKernel::run_avx512`].
-    #[cfg(target_arch = "x86_64")]
+impl<P: Index, M: Index> Each<'_, P, M> {
+    /// Evaluates blocks by a function.
     #[inline(always)]
-    pub unsafe fn by_avx512(self) {
-        // SAFETY: the caller promises the features.
-        self.by(|block| unsafe { simd::run_avx512(block) });
-    }
-
-    /// Replaces the points, evaluating blocks by a function.
-    #[inline(always)]
-    fn by(self, evaluate: impl Fn(Block<'_, L>)) {
+    fn by(self, evaluate: impl Fn(&mut [P; BLOCK])) {
         let Self { lanes, values } = self;
-        let mut points = [L::Point::ZERO; BLOCK];
+        let mut points = [P::ZERO; BLOCK];
         for values in values.chunks_mut(BLOCK) {
             if values.len() < FEW {
                 for value in values {
-                    let point = L::Point::truncate(value.extend());
-                    *value = M::truncate(lanes.evaluate_one(point).extend());
+                    let point = P::truncate(value.extend());
+                    *value = M::truncate(lanes.one(point).extend());
                 }
                 return;
             }
             for (point, value) in points.iter_mut().zip(&*values) {
-                *point = L::Point::truncate(value.extend());
+                *point = P::truncate(value.extend());
             }
-            evaluate(Block { lanes, points: &mut points });
+            evaluate(&mut points);
             for (value, point) in values.iter_mut().zip(&points) {
                 *value = M::truncate(point.extend());
             }

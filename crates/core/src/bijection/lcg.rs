@@ -82,6 +82,14 @@ impl<N: Word> Lcg<N> {
         ))
     }
 
+    /// The same map in words of 32 bits, for a domain that fits them: a vector has twice as many.
+    fn narrow(&self) -> Lcg<u32> {
+        let Self { bits, multiplier, increment, undo } = *self;
+        let [multiplier, increment, undo] =
+            [multiplier, increment, undo].map(|word| u32::wrap(word.widen()));
+        Lcg { bits, multiplier, increment, undo }
+    }
+
     /// The member for a width in range and an odd multiplier.
     fn reduced(bits: u32, multiplier: N, increment: N) -> Self {
         let mask = N::low_mask(bits);
@@ -163,7 +171,7 @@ impl<N: Word> Bijection<N> for Lcg<N> {
     fn device_source(&self) -> Option<DeviceSource> {
         let text = r#"#include "bijection/lcg.cuh""#;
         let params = [self.multiplier, self.increment, self.undo].map(N::widen);
-        Some(DeviceSource::own(format_args!("Lcg<{}>", self.bits), text, params))
+        Some(DeviceSource::own(format_args!("Lcg<{}>", self.bits), text, &[&params]))
     }
 
     #[inline]
@@ -174,15 +182,15 @@ impl<N: Word> Bijection<N> for Lcg<N> {
 
 impl<N: Word> EngineHooks<N> for Lcg<N> {
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        run(&Forward(*self), first.widen(), out);
+        run(&Forward(self.narrow()), first.widen(), out);
     }
 
     fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        run(&Forward(*self), first.widen(), out);
+        run(&Forward(self.narrow()), first.widen(), out);
     }
 
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        run(&Backward(*self), first.widen(), out);
+        run(&Backward(self.narrow()), first.widen(), out);
     }
 
     fn evaluation_picoseconds(&self) -> u32 {
@@ -190,7 +198,7 @@ impl<N: Word> EngineHooks<N> for Lcg<N> {
     }
 
     fn forward_each_u32(&self, values: &mut [u32]) {
-        each(&Forward(*self), values);
+        each(&Forward(self.narrow()), values);
     }
 }
 

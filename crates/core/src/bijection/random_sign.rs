@@ -39,11 +39,6 @@ impl<B> RandomSign<B> {
     pub const fn new(inner: B, swap: bool) -> Self {
         Self { inner, swap }
     }
-
-    /// The inner bijection, and whether the values 0 and 1 are exchanged.
-    pub fn into_parts(self) -> (B, bool) {
-        (self.inner, self.swap)
-    }
 }
 
 /// The mask that exchanges 0 and 1 by exclusive or; 0 if nothing is exchanged.
@@ -103,7 +98,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let mask = mask(self.swap, self.inner.last()).widen();
-        Some(DeviceSource::combine("RandomSign", [self.inner.device_source()?], [mask]))
+        Some(DeviceSource::combine("RandomSign", [self.inner.device_source()?], &[mask]))
     }
 
     #[inline]

@@ -179,9 +179,8 @@ impl<N: Word> Bijection<N> for Table<N> {
             }
             words
         };
-        let tables = [&self.forward, &self.inverse].map(|values| words(values));
-        let params = [len as u64].into_iter().chain(tables.into_iter().flatten());
-        Some(DeviceSource::own(format_args!("Table"), text, params))
+        let params = [&[len as u64], &words(&self.forward)[..], &words(&self.inverse)];
+        Some(DeviceSource::own(format_args!("Table"), text, &params))
     }
 
     #[inline]

@@ -71,15 +71,15 @@ use crate::word::Word;
 /// }
 ///
 /// let mut v = [1, 2, 3, 4, 5];
-/// v.par_bijective_shuffle_with(&Backwards { last: 9 })?;
+/// v.try_par_bijective_shuffle(&Backwards { last: 9 })?;
 /// assert_eq!(v, [5, 4, 3, 2, 1]);
 /// # Ok::<(), Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a bijection on words of type `{N}`",
     label = "not a bijection",
-    note = "a seed goes to the method without `_with`, such as `par_bijective_shuffle(42)`, or to one \
-            that takes an `Order`, such as `Workspace::shuffle(42, ..)`"
+    note = "a seed goes to a method that takes one, such as `par_bijective_shuffle(42)`, or an `Order`, \
+            such as `Workspace::shuffle(42, ..)`"
 )]
 pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The last point of the domain, `n - 1`, so that a domain of `2^64` points can be expressed.

@@ -66,7 +66,7 @@ use alloc::vec::Vec;
 ///
 /// let f = Rotate { points: 10, by: 3 };
 /// // Shuffles do not need the inverse.
-/// assert!([1, 2, 3].par_bijective_shuffle_with(&f).is_ok());
+/// assert!([1, 2, 3].try_par_bijective_shuffle(&f).is_ok());
 ///
 /// let defect = Defect::WrongInverse { slot: 0, index: 3, inverse: 6 };
 /// let error = bijection::verify(&f, 1000).unwrap_err();

@@ -12,8 +12,6 @@ mod gpu;
 #[cfg(feature = "engine")]
 mod matrix;
 #[cfg(feature = "engine")]
-mod rows;
-#[cfg(feature = "engine")]
 mod sampler;
 mod saved;
 #[cfg(feature = "engine")]
@@ -31,8 +29,6 @@ pub use generator::GeneratorError;
 pub use gpu::GpuError;
 #[cfg(feature = "engine")]
 pub use matrix::MatrixError;
-#[cfg(feature = "engine")]
-pub use rows::RowsError;
 #[cfg(feature = "engine")]
 pub use sampler::SamplerError;
 pub use saved::SavedError;
@@ -102,12 +98,9 @@ pub enum Error {
     /// A random number generator, or an ensemble of generators, cannot be constructed.
     #[cfg(feature = "engine")]
     Generator(GeneratorError),
-    /// A view of a permutation is not possible.
+    /// A view of a permutation, or rows of items, are not possible.
     #[cfg(feature = "engine")]
     View(ViewError),
-    /// Rows of a batch cannot be written or moved.
-    #[cfg(feature = "engine")]
-    Rows(RowsError),
     /// A text does not have the form that a program saves.
     Saved(SavedError),
     /// A `Sampler` cannot be constructed, or cannot continue from a state.
@@ -162,8 +155,6 @@ impl fmt::Display for Error {
             Self::Generator(error) => error.fmt(f),
             #[cfg(feature = "engine")]
             Self::View(error) => error.fmt(f),
-            #[cfg(feature = "engine")]
-            Self::Rows(error) => error.fmt(f),
             Self::Saved(error) => error.fmt(f),
             #[cfg(feature = "engine")]
             Self::Sampler(error) => error.fmt(f),
@@ -177,36 +168,24 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// Converts the error of one room to that of the crate.
-macro_rules! from {
-    ($($(#[$when:meta])? $group:ident($error:ident);)*) => {$(
-        $(#[$when])?
-        impl From<$error> for Error {
-            fn from(error: $error) -> Self {
-                Self::$group(error)
-            }
-        }
-
-        $(#[$when])?
-        impl core::error::Error for $error {}
-    )*};
+#[cfg(feature = "engine")]
+impl From<GpuError> for Error {
+    fn from(error: GpuError) -> Self {
+        Self::Gpu(error)
+    }
 }
 
-from! {
-    Bijection(BijectionError);
-    #[cfg(feature = "engine")]
-    Matrix(MatrixError);
-    #[cfg(feature = "engine")]
-    Generator(GeneratorError);
-    #[cfg(feature = "engine")]
-    View(ViewError);
-    #[cfg(feature = "engine")]
-    Rows(RowsError);
-    Saved(SavedError);
-    #[cfg(feature = "engine")]
-    Sampler(SamplerError);
-    #[cfg(feature = "engine")]
-    Exchange(ExchangeError);
-    #[cfg(feature = "engine")]
-    Gpu(GpuError);
-}
+impl core::error::Error for BijectionError {}
+#[cfg(feature = "engine")]
+impl core::error::Error for MatrixError {}
+#[cfg(feature = "engine")]
+impl core::error::Error for GeneratorError {}
+#[cfg(feature = "engine")]
+impl core::error::Error for ViewError {}
+impl core::error::Error for SavedError {}
+#[cfg(feature = "engine")]
+impl core::error::Error for SamplerError {}
+#[cfg(feature = "engine")]
+impl core::error::Error for ExchangeError {}
+#[cfg(feature = "engine")]
+impl core::error::Error for GpuError {}

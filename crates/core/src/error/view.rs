@@ -1,8 +1,8 @@
-//! [`ViewError`]: why a view of a permutation is not possible.
+//! [`ViewError`]: why a view of a permutation, or rows of items, are not possible.
 
 use core::fmt;
 
-/// Why a view of a permutation is not possible.
+/// Why a view of a permutation, or rows of items, are not possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
@@ -39,6 +39,24 @@ pub enum ViewError {
         /// The last point of the domain.
         last: u64,
     },
+    /// Rows of no items are asked for, and a slice has no number of these.
+    NoWidth,
+    /// A slice does not consist of whole rows.
+    NotWhole {
+        /// The length of a row.
+        len: u64,
+        /// The length of the slice.
+        actual: u64,
+    },
+    /// A range of rows is not within the batch.
+    NoSuchRows {
+        /// The first row asked for.
+        first: u64,
+        /// The number of rows asked for.
+        rows: u64,
+        /// The number of rows in the batch.
+        count: u64,
+    },
 }
 
 impl fmt::Display for ViewError {
@@ -66,6 +84,19 @@ impl fmt::Display for ViewError {
                  `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
                 u128::from(*last) + 1
             ),
+            Self::NoWidth => write!(f, "rows of 0 items were asked for: a row needs at least one"),
+            Self::NotWhole { len: 0, actual } => write!(
+                f,
+                "a slice of {actual} items does not consist of rows of 0: it must be empty"
+            ),
+            Self::NotWhole { len, actual } => write!(
+                f,
+                "a slice of {actual} items does not consist of rows of {len}: \
+                 its length must be a multiple of {len}"
+            ),
+            Self::NoSuchRows { first, rows, count } => {
+                write!(f, "{rows} rows from row {first} on are not within a batch of {count} rows")
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 mod multipliers;
 mod prime;
 
-pub use multipliers::Multipliers;
+pub(crate) use multipliers::Multipliers;
 
 use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
@@ -30,9 +30,10 @@ use bijective_shuffle_core::{KeyDomain, Seed};
 /// the simulation of docs/results/rng.md that 4294967118 gets wrong has the exact energy.
 ///
 /// Streams of [`new`](Generator::new) have the same multiplier and random starts: `s` streams of
-/// `n` words overlap with a probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream
-/// has its own multiplier and so its own sequence: see [`from_multiplier`](Self::from_multiplier)
-/// and [`Streams::different`](super::Streams::different).
+/// `n` words overlap with a probability of about `s^2 n / 2^64`. With other
+/// [`multipliers`](Self::multipliers) each stream has its own sequence: see
+/// [`from_multiplier`](Self::from_multiplier) and
+/// [`Streams::different`](super::Streams::different).
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -59,6 +60,21 @@ impl Mwc {
     /// The largest good multiplier, which [`new`](Generator::new) uses.
     pub const MULTIPLIER: u32 = 4_294_967_118;
 
+    /// The multipliers that give the full period, from the largest down: those for which
+    /// `2^32 a - 1` is a safe prime. There are some millions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::rng::Mwc;
+    ///
+    /// let largest: Vec<u32> = Mwc::multipliers().take(3).collect();
+    /// assert_eq!(largest, [Mwc::MULTIPLIER, 4294966893, 4294966830]);
+    /// ```
+    pub fn multipliers() -> impl Iterator<Item = u32> + Clone {
+        Multipliers::new()
+    }
+
     /// The generator at the start of one of a seed's streams, with a given multiplier.
     ///
     /// # Errors
@@ -71,9 +87,9 @@ impl Mwc {
     /// ```
     /// use bijective_shuffle::Error;
     /// use bijective_shuffle::error::GeneratorError;
-    /// use bijective_shuffle::rng::{Multipliers, Mwc};
+    /// use bijective_shuffle::rng::Mwc;
     ///
-    /// let second = Multipliers::new().nth(1).unwrap();
+    /// let second = Mwc::multipliers().nth(1).unwrap();
     /// assert!(Mwc::from_multiplier(second, 42, 0).is_ok());
     /// let error = Mwc::from_multiplier(second - 1, 42, 0).unwrap_err();
     /// assert_eq!(error, Error::Generator(GeneratorError::NotASafePrime { multiplier: second - 1 }));

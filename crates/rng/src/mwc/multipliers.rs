@@ -1,22 +1,11 @@
 //! [`Multipliers`]: the good multipliers, from the largest down.
 
-use core::fmt;
-
 use super::prime::is_good;
 
 /// An iterator over the multipliers that give [`Mwc`](super::Mwc) its full period, from the largest
-/// down: those for which `2^32 a - 1` is a safe prime. There are some millions.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle::rng::{Multipliers, Mwc};
-///
-/// let largest: Vec<u32> = Multipliers::new().take(3).collect();
-/// assert_eq!(largest, [Mwc::MULTIPLIER, 4294966893, 4294966830]);
-/// ```
+/// down.
 #[derive(Clone)]
-pub struct Multipliers {
+pub(crate) struct Multipliers {
     /// Candidates are below this.
     end: u32,
     /// The lowest candidate sieved so far.
@@ -56,7 +45,7 @@ const FACTORS: [(u32, [u32; 2]); 171] = {
 
 impl Multipliers {
     /// An iterator over all of them.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { end: u32::MAX, sieved: u32::MAX, struck: [0; SEGMENT / 64] }
     }
 
@@ -81,12 +70,6 @@ impl Multipliers {
     }
 }
 
-impl Default for Multipliers {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Iterator for Multipliers {
     type Item = u32;
 
@@ -102,14 +85,6 @@ impl Iterator for Multipliers {
             }
         }
         None
-    }
-}
-
-impl core::iter::FusedIterator for Multipliers {}
-
-impl fmt::Debug for Multipliers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Multipliers").field("below", &self.end).finish_non_exhaustive()
     }
 }
 

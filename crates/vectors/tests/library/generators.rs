@@ -2,8 +2,8 @@
 
 use bijective_shuffle::rand_core::Rng;
 use bijective_shuffle::rng::{
-    Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Multipliers, Mwc,
-    Philox4x32Rng, Streams, XorShift1024Weyl, Xorwow,
+    Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
+    Streams, XorShift1024Weyl, Xorwow,
 };
 
 use crate::case::{Case, digest};
@@ -105,10 +105,10 @@ pub(crate) fn scaled(case: &Case) {
 
 pub(crate) fn different(case: &Case) {
     let (multiplier, stream) = (case.word("multiplier") as u32, case.word("stream"));
-    assert_eq!(Multipliers::new().nth(stream as usize), Some(multiplier), "{}", case.what);
+    assert_eq!(Mwc::multipliers().nth(stream as usize), Some(multiplier), "{}", case.what);
     assert_words(&mut Mwc::from_multiplier(multiplier, case.seed(), stream).unwrap(), case);
     let streams = Streams::<Mwc>::different(case.seed(), stream as usize + 1).unwrap();
-    assert_words(&mut streams.get(stream as usize).unwrap().clone(), case);
+    assert_words(&mut streams.generators()[stream as usize].clone(), case);
 }
 
 pub(crate) fn leapfrog(case: &Case) {
@@ -116,11 +116,11 @@ pub(crate) fn leapfrog(case: &Case) {
     match case.text("generator") {
         "Lcg32" => {
             let streams = Streams::<Lcg32>::leapfrog(case.seed(), count).unwrap();
-            assert_words(&mut streams.get(stream).unwrap().clone(), case);
+            assert_words(&mut streams.generators()[stream].clone(), case);
         }
         "Lcg64" => {
             let streams = Streams::<Lcg64>::leapfrog(case.seed(), count).unwrap();
-            assert_words(&mut streams.get(stream).unwrap().clone(), case);
+            assert_words(&mut streams.generators()[stream].clone(), case);
         }
         other => panic!("an unknown generator: {other}"),
     }

@@ -3,8 +3,6 @@
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
-use rayon::prelude::*;
-
 use super::marks::for_each_word;
 use super::points;
 use crate::Error;
@@ -14,6 +12,7 @@ use crate::compact::cpu::survivors::{SlotRange, Values, room_for};
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::{Buffer, assume_init_mut};
+use crate::engine::base::parallel;
 use crate::engine::base::stream::{LINE, prefetch_lines};
 use crate::engine::word::{Index, Word};
 use crate::{Bijection, Trusted};
@@ -108,6 +107,27 @@ enum Cells<'a> {
     Counted(Vec<u8>),
 }
 
+/// Visits each run of [`CELLS`] cells, with its number and its sum, on all threads.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`]; nothing has been visited then.
+fn each_run<T: Send>(
+    cells: &mut [T],
+    sums: &mut [u64],
+    visit: impl Fn(usize, &mut [T], &mut u64) + Sync,
+) -> Result<(), Error> {
+    let mut pieces = try_with_capacity(sums.len().div_ceil(CELLS))?;
+    pieces.extend(cells.chunks_mut(CELLS * CELLS).zip(sums.chunks_mut(CELLS)).enumerate());
+    parallel::each_of(pieces, |(piece, (cells, sums))| {
+        let first = piece * CELLS;
+        for (run, (cells, sum)) in (first..).zip(cells.chunks_mut(CELLS).zip(sums)) {
+            visit(run, cells, sum);
+        }
+    });
+    Ok(())
+}
+
 impl<'a> Cells<'a> {
     /// How many there are.
     fn all(f: &Trusted) -> usize {
@@ -123,13 +143,12 @@ impl<'a> Cells<'a> {
         room: &'a mut Buffer,
     ) -> Result<Self, Error> {
         let words = room.room_in_pages::<u64>(Self::all(f))?;
-        let runs = words.par_chunks_mut(CELLS).zip(sums).enumerate().with_min_len(CELLS);
-        runs.for_each(|(run, (words, sum))| {
+        each_run(words, sums, |run, words, sum| {
             Self::evaluate(f, len, run, |cell, bits, count| {
                 words[cell].write(bits);
                 *sum += count as u64;
             });
-        });
+        })?;
         // SAFETY: `evaluate` has visited every cell of each run, of which there are as many as the
         // run has words.
         Ok(Self::Marked(unsafe { assume_init_mut(words) }))
@@ -139,13 +158,12 @@ impl<'a> Cells<'a> {
     fn counted(f: &Trusted, len: usize, sums: &mut [u64]) -> Result<Self, Error> {
         let mut counts = try_with_capacity(Self::all(f))?;
         counts.resize(Self::all(f), 0_u8);
-        let runs = counts.par_chunks_mut(CELLS).zip(sums).enumerate().with_min_len(CELLS);
-        runs.for_each(|(run, (counts, sum))| {
+        each_run(&mut counts, sums, |run, counts, sum| {
             Self::evaluate(f, len, run, |cell, _, count| {
                 counts[cell] = count as u8;
                 *sum += count as u64;
             });
-        });
+        })?;
         Ok(Self::Counted(counts))
     }
 

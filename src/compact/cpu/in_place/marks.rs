@@ -1,13 +1,12 @@
 //! Which slots are taken, those whose values are below a length.
 
-use rayon::prelude::*;
-
 use crate::Error;
 use crate::Word;
 use crate::bijection::hooks::Hooked;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::parallel;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
 use crate::{Bijection, Trusted};
 
@@ -20,7 +19,7 @@ use crate::{Bijection, Trusted};
 pub(super) fn counts(f: &Trusted, len: usize, buckets: Buckets) -> Result<Vec<usize>, Error> {
     let mut counts = try_with_capacity(buckets.count)?;
     counts.resize(buckets.count, 0);
-    counts.par_iter_mut().enumerate().for_each(|(bucket, count)| {
+    parallel::each_mut(&mut counts, |bucket, count| {
         let size = buckets.len() as u64;
         let first = bucket as u64 * size;
         let slots = (f.last() - first).min(size - 1) as usize + 1;

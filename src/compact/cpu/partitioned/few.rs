@@ -34,7 +34,6 @@ impl<'a> Cells<'a> {
 
     /// Copies the items of a bucket to the stage in the order of their slots. The stage has as many
     /// places as the bucket has items.
-    #[inline(always)]
     pub(super) fn order<T>(
         self,
         parts: &[impl InBuckets<T>],
@@ -80,7 +79,6 @@ const MOST_SWAPS: usize = 16;
 
 /// Sorts items by their numbers. Items whose numbers are in different cells are in order already,
 /// so an item is moved only past those of its own cell.
-#[inline(always)]
 fn sort_cells<T>(numbers: &mut [u32], items: &mut [T]) {
     let mut swaps = MOST_SWAPS * numbers.len();
     for end in 1..numbers.len() {

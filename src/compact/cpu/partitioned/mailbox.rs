@@ -174,11 +174,10 @@ impl<'m, T: Copy + Send + Sync> Arrivals<'m, T> {
         parallel::each_of(rooms, |(stage, taken)| {
             let _publish = Publish;
             while let Some(Work { bucket, count, skipped, places }) = next() {
-                let (stage, cells) = (&mut stage[..count], &mut [][..]);
                 // Those of indexes have no gaps, but what was received might.
                 let order = Order::Gaps;
-                let taken = &mut *taken;
-                if level.run(OrderBucket { parts, bucket, buckets, order, taken, cells, stage }) {
+                let (taken, stage) = (&mut *taken, &mut stage[..count]);
+                if level.run(OrderBucket { parts, bucket, order, taken, stage }) {
                     let count = places.len();
                     places.stream(&stage[skipped..][..count]);
                 } else {

@@ -290,9 +290,12 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
                 } else {
                     (order, &mut places[..count])
                 };
-                let order = OrderBucket { parts, bucket, buckets: of, order, taken, cells, stage };
-                let is_complete = level.run(order);
-                debug_assert!(is_complete, "a trusted bijection has one slot for each item");
+                if order == Order::Sparse {
+                    Cells::new(cells, count).order(parts, bucket, of, stage);
+                } else {
+                    let is_complete = level.run(OrderBucket { parts, bucket, order, taken, stage });
+                    debug_assert!(is_complete, "a trusted bijection has one slot for each item");
+                }
                 if closes_gaps {
                     // SAFETY: `Order::Slots` has written every word.
                     let taken = unsafe { assume_init(taken) };

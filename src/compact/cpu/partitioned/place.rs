@@ -3,8 +3,6 @@
 use core::mem::MaybeUninit;
 
 use super::block::{InBuckets, PackedItem};
-use super::few::Cells;
-use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::taken::TakenSlots;
 use crate::engine::base::simd::SimdKernel;
 
@@ -18,7 +16,7 @@ pub(super) enum Order {
     /// The items are put at their slots, of which `count` are taken. The gaps are closed later
     /// ([`CloseGaps`](crate::compact::cpu::gaps::CloseGaps)).
     Slots { count: usize },
-    /// Few slots are taken: the items are sorted.
+    /// Few slots are taken: the items are sorted ([`Cells`](super::few::Cells)).
     Sparse,
 }
 
@@ -27,13 +25,11 @@ pub(super) enum Order {
 pub(super) struct OrderBucket<'a, T, P> {
     pub(super) parts: &'a [P],
     pub(super) bucket: usize,
-    pub(super) buckets: Buckets,
+    /// Any but [`Order::Sparse`].
     pub(super) order: Order,
     /// Room for [`TakenSlots::count`] words, for [`Order::Gaps`]; all are initialised for
     /// [`Order::Slots`].
     pub(super) taken: &'a mut [MaybeUninit<TakenSlots>],
-    /// Room for [`Cells::room`] words, for [`Order::Sparse`].
-    pub(super) cells: &'a mut [MaybeUninit<u32>],
     /// As many places as the bucket has items, or a place for each slot for [`Order::Slots`].
     pub(super) stage: &'a mut [MaybeUninit<T>],
 }
@@ -63,16 +59,12 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self { parts, bucket, buckets, order, taken, cells, stage } = self;
+        let Self { parts, bucket, order, taken, stage } = self;
         let copy = |item: PackedItem<T>, place: &mut MaybeUninit<T>| {
             // SAFETY: the item is in a block of one of the parts, which are borrowed for this whole
             // call.
             unsafe { item.copy_to(place) };
         };
-        if order == Order::Sparse {
-            Cells::new(cells, stage.len()).order(parts, bucket, buckets, stage);
-            return true;
-        }
         if order == Order::Dense {
             for part in parts {
                 part.for_each(bucket, |slot, item| copy(item, &mut stage[slot]));

@@ -383,7 +383,7 @@ impl CudaExchange {
             let hash = catch_unwind(AssertUnwindSafe(|| fingerprint(order)));
             let hash = hash.unwrap_or_else(|payload| {
                 panic = Some(payload);
-                Err(ExchangeError::RankFailed { rank: self.rank() }.into())
+                Err(Error::Exchange(ExchangeError::RankFailed { rank: self.rank() }))
             });
             Ok((given, hash?))
         });
@@ -408,7 +408,7 @@ impl CudaExchange {
             resume_unwind(payload);
         }
         let (given, _) = given?;
-        let ballots = Ballot::read_all(&words?)?;
+        let ballots = Ballot::read_all(&words?).map_err(Error::Exchange)?;
         let lens = |side: usize| ballots.iter().map(move |ballot| ballot.lens[side] as usize);
         let (expected, actual) = (total(lens(0), order)?, total(lens(1), order)?);
         if actual != expected {
@@ -446,7 +446,7 @@ impl CudaExchange {
         let words = self.words.gather(&self.ranks, self.lanes.messages(), &own);
         let ready = ready?;
         match words?.iter().position(|words| words[0] == 0) {
-            Some(rank) => Err(ExchangeError::RankFailed { rank }.into()),
+            Some(rank) => Err(Error::Exchange(ExchangeError::RankFailed { rank })),
             None => Ok(ready),
         }
     }
@@ -473,7 +473,7 @@ impl CudaExchange {
         answer?;
         let words = words?;
         match words.iter().position(|words| words[0] == 0) {
-            Some(rank) => Err(ExchangeError::RankFailed { rank }.into()),
+            Some(rank) => Err(Error::Exchange(ExchangeError::RankFailed { rank })),
             None => Ok(words.iter().all(|words| words[1] == 1)),
         }
     }

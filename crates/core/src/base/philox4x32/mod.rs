@@ -35,11 +35,6 @@ impl<const ROUNDS: usize> Philox4x32<ROUNDS> {
         Self { key }
     }
 
-    /// The key.
-    pub const fn key(&self) -> [u32; 2] {
-        self.key
-    }
-
     /// The block of four random words for a counter. Words are in the order of the reference
     /// implementation, Random123: the first word of a counter is its least significant one.
     #[inline]

@@ -17,7 +17,6 @@ use super::{
     Bijection, CycleWalk, FromSeed, GridFeistel, MulXorshift, RandomSign, Standard, Trusted,
     TrustedBijection, VariablePhilox,
 };
-use crate::base::check::or_panic;
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
 
@@ -81,7 +80,7 @@ use crate::seed::{KeyDomain, Seed};
 ///     for block in window.blocks() {
 ///         items.extend(read(order.items_of(block)));
 ///     }
-///     items.par_bijective_shuffle_with(&window.order())?;
+///     items.try_par_bijective_shuffle(&window.order())?;
 ///     // The same, item by item:
 ///     assert!(window.slots().zip(&items).all(|(slot, &item)| order.forward(slot) == item));
 /// #   first.get_or_insert(items);
@@ -123,22 +122,11 @@ impl BlockShuffle {
     /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
     /// [`BijectionError::EmptyBlock`](crate::BijectionError::EmptyBlock) if `block` or `window` is.
     pub fn new(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
-        Self::try_from_seed(len, block, window, seed)
+        Self::from_seed(len, block, window, seed)
     }
 }
 
 impl<F: FromSeed + Bijection> BlockShuffle<F> {
-    /// The same shuffle as [`new`](BlockShuffle::new), with another family.
-    ///
-    /// # Panics
-    ///
-    /// If `len`, `block` or `window` is 0; [`try_from_seed`](Self::try_from_seed) returns an error
-    /// instead.
-    #[track_caller]
-    pub fn from_seed(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Self {
-        or_panic(Self::try_from_seed(len, block, window, seed))
-    }
-
     /// The same shuffle as [`new`](BlockShuffle::new), with another family.
     ///
     /// # Errors
@@ -150,11 +138,11 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
     /// ```
     /// use bijective_shuffle::prelude::*;
     ///
-    /// let order = BlockShuffle::<GridFeistel>::try_from_seed(1_000_000, 1000, 16, 42)?;
+    /// let order = BlockShuffle::<GridFeistel>::from_seed(1_000_000, 1000, 16, 42)?;
     /// assert_eq!(order.last(), 999_999);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn try_from_seed(
+    pub fn from_seed(
         len: u64,
         block: u64,
         window: u64,

@@ -66,18 +66,18 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let text = r#"#include "bijection/grid_feistel.cuh""#;
-        let keys = self.keys.iter().flat_map(|key| {
+        let keys = self.keys.each_ref().map(|key| {
             [
                 super::device::pair(key.multiplier, key.increment),
                 super::device::pair(key.finish, key.columns),
                 super::device::pair(key.columns.odd_inverse(), 0),
             ]
         });
-        let unused = [0; 3].into_iter().take(if HALF_ROUNDS == 0 { 3 } else { 0 });
-        let params = [self.rows].into_iter().chain(keys).chain(unused);
+        let unused = &[0; 3][..if HALF_ROUNDS == 0 { 3 } else { 0 }];
+        let params = [&[self.rows], keys.as_flattened(), unused];
         let (columns, width) = (self.column_bits, self.width);
         let type_name = format_args!("GridFeistel<{columns}, {width}, {HALF_ROUNDS}>");
-        Some(DeviceSource::own(type_name, text, params))
+        Some(DeviceSource::own(type_name, text, &params))
     }
 
     #[inline]

@@ -5,11 +5,11 @@
 use super::avx512::Vectored;
 use super::definition::MulXorshift;
 use super::round::Round;
+#[cfg(target_arch = "x86_64")]
+use crate::base::simd::SimdLevel;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::bijection::lanes::Lane as Vectored;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
-#[cfg(target_arch = "x86_64")]
-use crate::word::Index;
 use crate::word::Word;
 
 /// The rounds, in the order in which they are applied.
@@ -75,71 +75,56 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
 
     #[inline(always)]
     fn evaluate<const LARGE: bool>(&self, points: &mut [L; BLOCK]) {
-        let mut lanes = L::EMPTY;
-        let lanes = lanes.as_mut();
         let rounds = uncounted(&self.rounds);
-        for points in points.chunks_exact_mut(lanes.len()) {
-            lanes.copy_from_slice(points);
+        let evaluate = |lanes: &mut [L]| {
             if INVERSE {
                 inverse(rounds, self.outer, lanes);
             } else {
                 forward(rounds, self.outer, lanes);
             }
-            for (lane, point) in lanes.iter().zip(points) {
-                *point = *lane & self.mask;
+            for lane in lanes {
+                *lane = *lane & self.mask;
             }
-        }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn run_avx512<M: Index>(&self, first: L, out: &mut [M]) {
-        use crate::bijection::lanes::{FEW, Run};
-
-        if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
-            // SAFETY: the caller promises the same features.
-            return unsafe { Run { lanes: self, first, out }.by_avx512() };
-        }
-        // SAFETY: an index of the size of L is an L.
-        let out =
-            unsafe { core::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<L>(), out.len()) };
-        let rounds = uncounted(&self.rounds);
-        let (blocks, rest) = out.split_at_mut(out.len() / L::POINTS * L::POINTS);
-        // SAFETY: the caller promises more features.
-        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), blocks) };
-        let first = first.further(L::truncate(blocks.len() as u64));
-        if rest.len() < FEW {
-            for (value, k) in rest.iter_mut().zip(0..) {
-                *value = self.evaluate_one(first.further(L::truncate(k)));
-            }
-            return;
+        };
+        if !LARGE && size_of::<L>() > 2 {
+            // A round goes through the whole block in memory. If the compiler knew the length, it
+            // would unroll that into a hundred vectors, which are more than the registers hold:
+            // with AVX2 up to twice as slow, and eight times the code.
+            return evaluate(core::hint::black_box(&mut points[..]));
         }
         let mut lanes = L::EMPTY;
         let lanes = lanes.as_mut();
-        // SAFETY: the features are the same.
-        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), lanes) };
-        rest.copy_from_slice(&lanes[..rest.len()]);
+        // Half of the registers of AVX-512 are all that AVX2 has.
+        let count = if LARGE { lanes.len() } else { lanes.len() / 2 };
+        let lanes = &mut lanes[..count];
+        for points in points.chunks_exact_mut(count) {
+            lanes.copy_from_slice(points);
+            evaluate(lanes);
+            points.copy_from_slice(lanes);
+        }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn each_avx512<M: Index>(&self, values: &mut [M]) {
-        use crate::bijection::lanes::Each;
-
-        if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
-            // SAFETY: the caller promises the same features.
-            return unsafe { Each { lanes: self, values }.by_avx512() };
+    unsafe fn evaluate_avx512(&self, points: &mut [L; BLOCK]) {
+        if L::POINTS == 0 {
+            return self.evaluate::<true>(points);
         }
-        let (blocks, rest) = values.split_at_mut(values.len() / L::POINTS * L::POINTS);
-        // SAFETY: an index of the size of L is an L.
-        let of_blocks = unsafe {
-            core::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast::<L>(), blocks.len())
-        };
         let rounds = uncounted(&self.rounds);
         // SAFETY: the caller promises more features.
-        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, of_blocks) };
-        // SAFETY: the caller promises the same features.
-        unsafe { Each { lanes: self, values: rest }.by_avx512() };
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, points) };
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn run_at_once(&self, level: SimdLevel, first: L, out: &mut [L]) -> usize {
+        if L::POINTS == 0 || !level.has_avx512() {
+            return 0;
+        }
+        let blocks = out.len() / L::POINTS * L::POINTS;
+        let (rounds, out) = (uncounted(&self.rounds), &mut out[..blocks]);
+        // SAFETY: the level's features are more than those.
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), out) };
+        blocks
     }
 
     #[inline(always)]

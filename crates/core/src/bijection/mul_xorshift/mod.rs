@@ -85,13 +85,13 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
             *increment = N::ZERO.wrapping_sub(increment.wrapping_mul(undo));
         }
         let words = [self.multipliers, self.increments, self.undo, undo_increments];
-        let words = words.into_iter().flatten();
-        let unused = [0; 4].into_iter().take(if ROUNDS == 0 { 4 } else { 0 });
+        let words = words.map(|words| words.map(N::widen));
+        let unused = &[0; 4][..if ROUNDS == 0 { 4 } else { 0 }];
         let width = DeviceWidth::new(self.bits).words();
-        let params = width.into_iter().chain(words.map(N::widen)).chain(unused);
+        let params = [&width, words.as_flattened(), unused];
         let type_name =
             format_args!("MulXorshift<{}, {ROUNDS}>", super::device::word_for(self.bits));
-        Some(DeviceSource::own(type_name, text, params))
+        Some(DeviceSource::own(type_name, text, &params))
     }
 
     #[inline]

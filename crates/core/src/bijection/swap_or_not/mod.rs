@@ -362,17 +362,18 @@ impl Bijection for SwapOrNot {
             }
         }
         let bytes = counts.into_iter().chain(tables.into_iter().flatten()).collect::<Vec<u8>>();
-        let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word));
+        let (words, _) = bytes.as_chunks();
+        let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
         let unused = [Batch::default()].into_iter().take(usize::from(self.batches.is_empty()));
         let batches = self.batches.iter().copied().chain(unused).flat_map(|batch| {
             let [a, b, c, d, e] = batch.keys.map(|key| key as u32);
             let [f, g, h, i, j] = batch.pivots.map(|p| (p.bit | p.name << WINDOW) as u32);
             [pair(a, b), pair(c, d), pair(e, f | g << 16), pair(h | i << 16, j)]
         });
+        let batches: Vec<u64> = batches.collect();
         let head = [self.bits.key, pair(self.bits.salt, self.last as u32)];
-        let params = head.into_iter().chain(words).chain(batches);
         let type_name = format_args!("SwapOrNot<{}>", self.batches.len().max(1));
-        Some(DeviceSource::own(type_name, text, params))
+        Some(DeviceSource::own(type_name, text, &[&head, &words, &batches]))
     }
 
     #[inline]

@@ -151,12 +151,13 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
         // Only these bits of a key are used, and the device text relies on the others being 0.
         let left_mask = u64::low_mask(self.bits / 2) as u32;
         let keys = self.keys.map(|key| key & left_mask);
-        let keys = keys
-            .chunks(2)
-            .map(|keys| super::device::pair(keys[0], keys.get(1).copied().unwrap_or(0)));
-        let unused = (ROUNDS == 0).then_some(0);
+        let mut words = [0; ROUNDS];
+        for (word, keys) in words.iter_mut().zip(keys.chunks(2)) {
+            *word = super::device::pair(keys[0], keys.get(1).copied().unwrap_or(0));
+        }
+        let unused = &[0][..if ROUNDS == 0 { 1 } else { 0 }];
         let type_name = format_args!("VariablePhilox<{}, {ROUNDS}>", self.bits);
-        Some(DeviceSource::own(type_name, text, keys.chain(unused)))
+        Some(DeviceSource::own(type_name, text, &[&words[..ROUNDS.div_ceil(2)], unused]))
     }
 
     #[inline]
