@@ -36,6 +36,8 @@ pub(crate) struct Job<'a> {
 pub(crate) struct Done {
     /// The number of items that there were.
     pub(crate) found: u64,
+    /// What the items are, unless they are lines.
+    pub(crate) records: Option<String>,
     /// The number of items that were written.
     pub(crate) items: u64,
     /// The number of bytes that were written.
@@ -55,6 +57,18 @@ const WORDS_PER_ITEM: usize = 3;
 
 /// What is said of lines that are drawn in no order, and cannot be read in any.
 const UNREPEATED: &str = "to be repeated, lines have to fit memory: raise --memory";
+
+impl Done {
+    /// What the items are called.
+    pub(crate) fn records(&self) -> &str {
+        self.records.as_deref().unwrap_or("lines")
+    }
+
+    /// The same, where the items are these.
+    pub(crate) fn of(self, records: &str) -> Self {
+        Self { records: Some(records.to_owned()), ..self }
+    }
+}
 
 impl Job<'_> {
     /// How much of what comes through pipes may be held, so that it can also be shuffled there.

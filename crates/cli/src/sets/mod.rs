@@ -29,7 +29,7 @@ use crate::output::Output;
 use crate::selection::Selection;
 
 pub(crate) use arguments::SetArguments;
-pub(crate) use folder::ShardFolder;
+pub(crate) use folder::{ShardFile, ShardFolder};
 pub(crate) use journal::Asked;
 use journal::Run;
 pub(crate) use plan::Plan;
@@ -39,8 +39,6 @@ pub(crate) use plan::Plan;
 pub(crate) struct SetDone {
     /// How many inputs have each codec.
     pub(crate) codecs: BTreeMap<Codec, u64>,
-    /// What the records are.
-    pub(crate) records: String,
     /// How many files were written.
     pub(crate) shards: u64,
     /// How many of them were there.
@@ -54,11 +52,11 @@ pub(crate) struct SetDone {
 impl SetDone {
     /// The fields of an object of JSON. None of the texts needs an escape.
     pub(crate) fn to_json(&self) -> String {
-        let Self { records, shards, kept, is_in_memory, left_out, .. } = self;
+        let Self { shards, kept, is_in_memory, left_out, .. } = self;
         let codecs: Vec<_> =
             self.codecs.iter().map(|(codec, count)| format!("\"{codec}\":{count}")).collect();
         format!(
-            "\"codecs\":{{{}}},\"records\":\"{records}\",\"shards\":{shards},\
+            "\"codecs\":{{{}}},\"shards\":{shards},\
              \"shards_kept\":{kept},\"in_memory\":{is_in_memory},\"folders_left_out\":{left_out}",
             codecs.join(",")
         )
@@ -67,13 +65,13 @@ impl SetDone {
 
 impl fmt::Display for SetDone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { codecs, records, shards, kept, is_in_memory, left_out } = self;
+        let Self { codecs, shards, kept, is_in_memory, left_out } = self;
         let inputs: u64 = codecs.values().sum();
         write!(f, "inputs {inputs}")?;
         for (codec, count) in codecs.iter().filter(|(codec, _)| **codec != Codec::Plain) {
             write!(f, " ({count} {codec})")?;
         }
-        write!(f, ", records {records}, outputs {shards}")?;
+        write!(f, ", outputs {shards}")?;
         if *kept > 0 {
             write!(f, " ({kept} kept)")?;
         }
@@ -108,11 +106,30 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
         }
         None => arguments.files(),
     };
+    if let Some(output) = &sets.output_dir
+        && let Some(folder) = operands.iter().find(|folder| is_within(output, folder))
+    {
+        let folder = folder.display();
+        let why = format!("is in the folder {folder}, which is read: name one outside of it");
+        return Err(Failure::new(output.display(), why));
+    }
     if arguments.echo || arguments.together {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
     let walked = Walk { is_recursive: sets.recursive }.files(&operands);
     walked.map_err(|error| said(&error).unwrap_or_else(|| Failure::new("input", error)))
+}
+
+/// Whether a path, which need not be there, is a folder or in it. Shards would be inputs of the run
+/// that goes on, or of the next.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    let there = |path: &Path| {
+        let path = if path == Path::new("") { Path::new(".") } else { path };
+        path.canonicalize().ok()
+    };
+    let found = path.ancestors().find_map(there);
+    folder.is_dir()
+        && found.zip(there(folder)).is_some_and(|(path, folder)| path.starts_with(folder))
 }
 
 /// The operands, which are not looked at.
@@ -407,7 +424,12 @@ fn open<'a>(inputs: &'a Inputs, arguments: &Arguments, job: &Job) -> Result<Open
     }
     let form = Form::new(records).with_headers(headers);
     let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
-    let set = Dataset::open(parts, &form, job.memory).map_err(|error| explain(error, inputs))?;
+    let set = Dataset::open(parts, &form, job.memory);
+    let set = match arguments.sets.worker {
+        Some(worker) => set.and_then(|set| set.divided(worker.world)),
+        None => set,
+    };
+    let set = set.map_err(|error| explain(error, inputs))?;
     let compression = arguments.sets.compress.unwrap_or_else(|| set.codec().into());
     let end = compression.codec().extension();
     let dot = if end.is_empty() { "" } else { "." };
@@ -463,6 +485,7 @@ impl Opened<'_> {
             bytes: all().map(|shard| shard.bytes).sum(),
             ends_added: counted.ends_added(),
             summary: written.summary,
+            records: Some(self.records()),
             set: Some(SetDone {
                 shards: all().count() as u64,
                 kept: kept.len() as u64,
@@ -475,8 +498,11 @@ impl Opened<'_> {
 
     /// What is read.
     fn read(&self) -> SetDone {
-        let (codecs, records) = (self.set.codecs(), self.form.records().to_string());
-        SetDone { codecs, records, ..SetDone::default() }
+        SetDone { codecs: self.set.codecs(), ..SetDone::default() }
+    }
+
+    fn records(&self) -> String {
+        self.form.records().to_string()
     }
 }
 

@@ -92,8 +92,8 @@ impl<'s, S: Store> Placer<'s, S> {
     }
 }
 
-/// The rows of extents, and where they are in the order of their keys, which are in a range. At most
-/// about half of those in the range are no row's.
+/// The rows of extents, and where they are in the order of their keys, which are in a range. About
+/// half of those in the range are no row's, at most.
 fn sorted(
     extents: &[Extent],
     keys: &Range<u64>,
