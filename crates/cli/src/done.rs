@@ -14,6 +14,8 @@ use bijective_shuffle_cli::files::Summary;
 pub(crate) struct Done {
     /// The number of items that there were.
     pub(crate) found: u64,
+    /// What the items are, unless they are lines.
+    pub(crate) records: Option<String>,
     /// The number of items that were written.
     pub(crate) items: u64,
     /// The number of bytes that were written.
@@ -27,14 +29,24 @@ pub(crate) struct Done {
     pub(crate) set: Option<SetDone>,
 }
 
+impl Done {
+    /// What the items are called.
+    pub(crate) fn records(&self) -> &str {
+        self.records.as_deref().unwrap_or("lines")
+    }
+
+    /// The same, where the items are these.
+    pub(crate) fn of(self, records: &str) -> Self {
+        Self { records: Some(records.to_owned()), ..self }
+    }
+}
+
 /// What was read and written, of a data set.
 #[cfg(feature = "datasets")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SetDone {
     /// How many inputs have each codec.
     pub(crate) codecs: BTreeMap<Codec, u64>,
-    /// What the records are.
-    pub(crate) records: String,
     /// How many files were written.
     pub(crate) shards: u64,
     /// How many of them were there.
@@ -49,11 +61,11 @@ pub(crate) struct SetDone {
 impl SetDone {
     /// The fields of an object of JSON. None of the texts needs an escape.
     pub(crate) fn to_json(&self) -> String {
-        let Self { records, shards, kept, is_in_memory, left_out, .. } = self;
+        let Self { shards, kept, is_in_memory, left_out, .. } = self;
         let codecs: Vec<_> =
             self.codecs.iter().map(|(codec, count)| format!("\"{codec}\":{count}")).collect();
         format!(
-            "\"codecs\":{{{}}},\"records\":\"{records}\",\"shards\":{shards},\
+            "\"codecs\":{{{}}},\"shards\":{shards},\
              \"shards_kept\":{kept},\"in_memory\":{is_in_memory},\"folders_left_out\":{left_out}",
             codecs.join(",")
         )
@@ -63,13 +75,13 @@ impl SetDone {
 #[cfg(feature = "datasets")]
 impl fmt::Display for SetDone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { codecs, records, shards, kept, is_in_memory, left_out } = self;
+        let Self { codecs, shards, kept, is_in_memory, left_out } = self;
         let inputs: u64 = codecs.values().sum();
         write!(f, "inputs {inputs}")?;
         for (codec, count) in codecs.iter().filter(|(codec, _)| **codec != Codec::Plain) {
             write!(f, " ({count} {codec})")?;
         }
-        write!(f, ", records {records}, outputs {shards}")?;
+        write!(f, ", outputs {shards}")?;
         if *kept > 0 {
             write!(f, " ({kept} kept)")?;
         }

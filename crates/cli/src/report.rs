@@ -28,8 +28,9 @@ impl fmt::Display for Report {
         let seconds = self.elapsed.as_secs_f64();
         write!(
             f,
-            "lines {items}, bytes {bytes}, seconds {seconds:.3}, backend {backend}, seed {seed}, \
-             epoch {epoch}"
+            "{} {items}, bytes {bytes}, seconds {seconds:.3}, backend {backend}, seed {seed}, \
+             epoch {epoch}",
+            self.done.records()
         )?;
         if *ends_added > 0 {
             write!(f, ", line ends added {ends_added}")?;
@@ -59,7 +60,8 @@ impl Report {
             "{{\"lines\":{items},\"bytes\":{bytes},\"seconds\":{seconds:.6},\
              \"backend\":\"{backend}\",\"seed\":\"{seed}\",\"epoch\":{epoch},\
              \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes},\
-             \"line_ends_added\":{ends_added},\"inputs\":{inputs}"
+             \"line_ends_added\":{ends_added},\"inputs\":{inputs},\"records\":\"{}\"",
+            self.done.records()
         );
         #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {

@@ -321,8 +321,7 @@ mod shards {
     use crate::inputs::stamp;
     use crate::job::Job;
     use crate::memory::Memory;
-    use crate::output::Output;
-    use crate::sets::{self, FolderRun, Plan, ShardFolder};
+    use crate::sets::{self, FolderRun, Plan, ShardFile, ShardFolder};
 
     /// The rows of files of one format to a folder of shards of that format.
     pub(crate) fn to_folder(
@@ -409,7 +408,7 @@ mod shards {
 
     /// A file that its writer and those who give it its name share.
     #[derive(Clone)]
-    struct SharedFile(Arc<Mutex<Option<Hashed<Output>>>>);
+    struct SharedFile(Arc<Mutex<Option<Hashed<ShardFile>>>>);
 
     impl Write for SharedFile {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

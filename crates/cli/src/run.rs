@@ -84,7 +84,7 @@ fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result
             return Err(Failure::new(file.display(), "an array is written to one file: give -o"));
         }
         if files.iter().any(|path| is_table(path)) {
-            return rows::to_folder(files, folder, arguments, job);
+            return Ok(rows::to_folder(files, folder, arguments, job)?.of("rows"));
         }
         return sets::to_folder(files, folder, arguments, job);
     }
@@ -168,7 +168,8 @@ fn read_and_shuffle(
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;
-        return rows::shuffle(Rows { files, blocks: arguments.blocks }, job, || Ok(output));
+        let done = rows::shuffle(Rows { files, blocks: arguments.blocks }, job, || Ok(output));
+        return Ok(done?.of("rows"));
     }
     if arguments.blocks.is_some() {
         return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
@@ -196,10 +197,10 @@ fn read_and_shuffle(
     let mut inputs = Inputs::open(files, &opening)?;
     if let Some(record) = arguments.record {
         let header = inputs.take_headers(|_, _, _| Ok(arguments.header))?;
-        return job.records(inputs, record.get(), |_| header, output);
+        return Ok(job.records(inputs, record.get(), |_| header, output)?.of("records"));
     }
     if are_arrays {
-        return arrays::shuffle(inputs, job, output);
+        return Ok(arrays::shuffle(inputs, job, output)?.of("rows"));
     }
     #[cfg(feature = "datasets")]
     if is_set || inputs.are_encoded() {
@@ -255,7 +256,8 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         outputs.push(output);
         match first {
             Some((other, found)) if found != done.found => {
-                let why = format!("has {} lines, and {} has {found}", done.found, other.display());
+                let (records, other) = (done.records(), other.display());
+                let why = format!("has {} {records}, and {other} has {found}", done.found);
                 return Err(Failure::new(file.display(), why));
             }
             Some(_) => {}
@@ -265,6 +267,7 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         sum.items += done.items;
         sum.bytes += done.bytes;
         sum.summary = done.summary.or(sum.summary);
+        sum.records = done.records;
     }
     goes_on(job)?;
     outputs.into_iter().try_for_each(Output::commit)?;

@@ -148,7 +148,12 @@ const NEEDS: [(&str, &str); 10] = [
 impl Arguments {
     /// The command line, which begins with the program's name, if it makes sense.
     pub(crate) fn of(line: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let matches = Self::command().try_get_matches_from(line)?;
+        // A value that is below 0 is refused as a value, and not taken for an option.
+        let command = Self::command().mut_args(|argument| {
+            let is_valued = argument.get_action().takes_values() && !argument.is_positional();
+            argument.allow_negative_numbers(is_valued)
+        });
+        let matches = command.try_get_matches_from(line)?;
         let arguments = Self::from_arg_matches(&matches)?;
         let is_given = |option: &str| {
             let id = option.replace('-', "_");

@@ -201,7 +201,7 @@ impl Compression {
 impl FromStr for Compression {
     type Err = String;
 
-    /// `zstd`, or `zstd:3`.
+    /// `zstd`, or `zstd:3`, or with the end of names, `zst`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, level) = match text.split_once(':') {
             Some((name, level)) => (name, Some(level)),
@@ -210,7 +210,9 @@ impl FromStr for Compression {
         let codec = Codec::ALL.into_iter().find(|codec| {
             codec.to_string() == name || (!name.is_empty() && codec.extension() == name)
         });
-        let codec = codec.ok_or("give none, gzip, zstd, lz4 or bzip2, perhaps with a level")?;
+        let codec = codec.ok_or(
+            "give none, gzip (or gz), zstd (or zst), lz4 or bzip2 (or bz2), perhaps with a level",
+        )?;
         let Some(level) = level else { return Ok(codec.into()) };
         let levels = Self::levels(codec);
         if levels.end() == levels.start() {

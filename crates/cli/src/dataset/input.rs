@@ -1,7 +1,7 @@
 //! [`Input`]: what is read.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use crate::files::NamedError;
@@ -26,6 +26,16 @@ pub trait Input: Sync {
     /// Those of opening it. An input that changes while it is read should be an error of reading,
     /// as far as it can be known.
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>>;
+
+    /// Opens it behind so many of its bytes; none if it can only be read from its start. One that
+    /// can be read elsewhere, too, may be divided among several workers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    fn open_at(&self, _bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
+        Ok(None)
+    }
 }
 
 /// A regular file.
@@ -39,10 +49,20 @@ impl Input for PathBuf {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
-        let file = File::open(self)?;
-        if !file.metadata()?.is_file() {
-            return Err(NamedError::io(self.name(), "is not a regular file"));
-        }
-        Ok(Box::new(file))
+        Ok(Box::new(open_file(self)?))
     }
+
+    fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
+        let mut file = open_file(self)?;
+        file.seek(SeekFrom::Start(bytes))?;
+        Ok(Some(Box::new(file)))
+    }
+}
+
+fn open_file(path: &PathBuf) -> io::Result<File> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(NamedError::io(path.display(), "is not a regular file"));
+    }
+    Ok(file)
 }

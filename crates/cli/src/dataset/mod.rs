@@ -38,7 +38,7 @@
 //!
 //! | stage | a worker reads | and leaves |
 //! | --- | --- | --- |
-//! | [`count_share`](Dataset::count_share) | its [share](Dataset::share) of the inputs | how many records they have |
+//! | [`count_share`](Dataset::count_share) | its [share](Dataset::share) of the inputs, or of the pieces of [divided](Dataset::divided) ones | how many records they have |
 //! | [`distribute`](Dataset::distribute) | the counts of all, [joined](Dataset::join), and its share of the inputs | a [`Bundle`]: its records, bucket by bucket |
 //! | [`collect`](Dataset::collect) | the buckets of its shards, in the bundles of all | its shards |
 //!
@@ -104,6 +104,7 @@ mod index;
 mod input;
 mod kept;
 mod lines;
+mod piece;
 mod reader;
 mod records;
 mod samples;

@@ -10,6 +10,7 @@ use super::codec::Compression;
 use super::input::Input;
 use super::kept::{Keep, Kept};
 use super::lines::Ends;
+use super::piece::Piece;
 use super::reader::{Framed, Lines, Notes};
 use super::records::{Form, Records};
 use super::samples::Names;
@@ -24,11 +25,13 @@ use crate::files::{
 use crate::formats::{Codec, LONGEST_MARK};
 
 /// The most bytes of a header.
-const LONGEST_HEADER: usize = 16 << 20;
+pub(super) const LONGEST_HEADER: usize = 16 << 20;
 
 /// Inputs, one after the other, and what their records are.
 pub struct Dataset<'i> {
     pub(super) inputs: Vec<Described<'i>>,
+    /// What is read by itself: inputs, or parts of them.
+    pub(super) pieces: Vec<Piece>,
     pub(super) form: Form,
     pub(super) header: Vec<u8>,
     pub(super) memory: usize,
@@ -44,7 +47,7 @@ impl std::fmt::Debug for Dataset<'_> {
 
 pub(super) struct Described<'i> {
     pub(super) input: Box<dyn Input + 'i>,
-    codec: Codec,
+    pub(super) codec: Codec,
 }
 
 /// What a data set has.
@@ -144,12 +147,15 @@ impl<'i> Dataset<'i> {
             Ok::<_, FilesError>(Described { codec, input })
         };
         let inputs = inputs.into_iter().map(describe).collect::<Result<Vec<_>, _>>()?;
+        let whole = |(number, one): (usize, &Described)| Piece::whole(number, one.input.bytes());
+        let pieces = inputs.iter().enumerate().map(whole).collect();
         let (form, names) = (form.clone(), Arc::default());
-        let mut set = Self { inputs, form, header: Vec::new(), memory, names };
+        let mut set = Self { inputs, pieces, form, header: Vec::new(), memory, names };
         if let Some(first) = set.inputs.first()
             && set.form.headers > 0
         {
-            let header = set.text(first, &()).and_then(|mut text| set.take_header(&mut text));
+            let text = set.text(&set.pieces[0], &());
+            let header = text.and_then(|mut text| set.take_header(&mut text));
             (set.header, _) =
                 header.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
         }
@@ -204,30 +210,30 @@ impl<'i> Dataset<'i> {
     ///
     /// Those of [`FileShuffle::count_parts`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
-        let all: Vec<usize> = (0..self.inputs.len()).collect();
+        let all: Vec<usize> = (0..self.pieces.len()).collect();
         self.count_some(&all, (self.memory / 2).saturating_sub(self.input_bytes()), watch)
     }
 
-    /// Counts the records of these inputs, and keeps as many of them as fit so much memory.
+    /// Counts the records of these pieces, and keeps as many of them as fit so much memory.
     pub(super) fn count_some(
         &self,
-        inputs: &[usize],
+        pieces: &[usize],
         memory: usize,
         watch: &dyn Watch,
     ) -> Result<Counted, FilesError> {
-        let size = |&input: &usize| self.inputs[input].input.bytes();
-        watch.begin(Pass::Count, Some(inputs.iter().map(size).sum()));
+        let size = |&piece: &usize| self.pieces[piece].bytes();
+        watch.begin(Pass::Count, Some(pieces.iter().map(size).sum()));
         let notes = Notes::default();
         let reading = Reading {
             set: self,
-            inputs: Some(inputs),
+            pieces: Some(pieces),
             kept: &Kept::default(),
             notes: &notes,
             watch,
         };
-        let keep = Keep::new(inputs.iter().map(size), memory);
+        let keep = Keep::new(pieces.iter().map(size), memory);
         let visit = |part, chunk| keep.push(part, chunk);
-        let counts = self.shuffler().count_parts(&reading, inputs.len(), &visit)?;
+        let counts = self.shuffler().count_parts(&reading, pieces.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
         let text = |part: &Vec<u8>| part.escape_ascii().to_string();
         let parts = self.names.get().map(|parts| parts.iter().map(text).collect());
@@ -237,7 +243,7 @@ impl<'i> Dataset<'i> {
     /// What was [counted](Self::count) before, if it can be understood. Should the inputs have
     /// other records or bytes now, a shuffle ends with [`FilesError::Changed`].
     pub fn recall(&self, counted: &Value) -> Option<Counted> {
-        Counted::from_json(counted, self.inputs.len())
+        Counted::from_json(counted, self.pieces.len())
     }
 
     /// Writes the records in another order, or as many of them as the order has, to shards.
@@ -266,8 +272,8 @@ impl<'i> Dataset<'i> {
         }
         let notes = Notes::default();
         // What is read again is what the progress of the pass is counted in.
-        let (inputs, kept) = (None, &counted.kept);
-        let reading = Reading { set: self, inputs, kept, notes: &notes, watch: &() };
+        let (pieces, kept) = (None, &counted.kept);
+        let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
         let parts = (&reading as &dyn Parts, counted.counts.as_slice());
         let summary = self.shuffler().run_parts(order, parts, store, &mut writer, watch)?;
         let shards = writer.finish().map_err(FilesError::Write)?;
@@ -279,7 +285,7 @@ impl<'i> Dataset<'i> {
         let places = usize::try_from(counted.records()).ok()?.checked_mul(PER_ITEM)?;
         let all = counted.kept.bytes().checked_add(self.input_bytes())?.checked_add(places)?;
         // A quarter is for what is compressed, and an eighth for the records on their way to it.
-        (all <= self.memory / 8 * 5).then(|| counted.kept.whole(self.inputs.len()))?
+        (all <= self.memory / 8 * 5).then(|| counted.kept.whole(self.pieces.len()))?
     }
 
     pub(super) fn writer<'s, S: Sink>(
@@ -289,12 +295,12 @@ impl<'i> Dataset<'i> {
         Writer::new(target, &self.header, &self.form.records, self.memory / 4)
     }
 
-    /// An input, decoded, which begins as such records may.
-    fn text<'a>(
-        &'a self,
-        Described { input, codec }: &'a Described<'i>,
-        watch: &'a dyn Watch,
-    ) -> io::Result<Text<'a>> {
+    /// A piece, decoded, whose input begins as such records may.
+    fn text<'a>(&'a self, piece: &Piece, watch: &'a dyn Watch) -> io::Result<Text<'a>> {
+        let Described { input, codec } = &self.inputs[piece.input];
+        if let Some(lines) = piece.lines(&**input, watch)? {
+            return Ok(Text::new(lines));
+        }
         // Inputs are read side by side. If they are few, each has threads for itself.
         let threads = rayon::current_num_threads() / self.inputs.len();
         let mut text = Text::new(decoded(&**input, *codec, threads, watch)?);
@@ -325,19 +331,23 @@ impl<'i> Dataset<'i> {
         Ok((header, ends))
     }
 
-    /// The records of an input, as the shuffle takes them.
+    /// The records of a piece, as the shuffle takes them.
     fn reader<'a>(
         &'a self,
-        part: usize,
+        piece: &Piece,
         notes: &'a Notes,
         watch: &'a dyn Watch,
     ) -> io::Result<Box<dyn Read + Send + 'a>> {
-        let mut text = self.text(&self.inputs[part], watch)?;
-        let (header, ends) = self.take_header(&mut text)?;
-        if header != self.header {
-            let first = self.inputs[0].input.name();
-            let why = format!("has another header than {first}");
-            return Err(invalid(why));
+        let mut text = self.text(piece, watch)?;
+        let mut ends = Ends::default();
+        if piece.is_start() {
+            let header;
+            (header, ends) = self.take_header(&mut text)?;
+            if header != self.header {
+                let first = self.inputs[0].input.name();
+                let why = format!("has another header than {first}");
+                return Err(invalid(why));
+            }
         }
         let (added, is_end) = (Vec::new(), false);
         if let Records::Lines(delimiter) = self.form.records {
@@ -389,11 +399,11 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
-/// The inputs of a data set, or what is kept of them.
+/// The pieces of a data set, or what is kept of them.
 pub(super) struct Reading<'d> {
     pub(super) set: &'d Dataset<'d>,
-    /// Which of the inputs; all if it is not said.
-    pub(super) inputs: Option<&'d [usize]>,
+    /// Which of the pieces; all if it is not said.
+    pub(super) pieces: Option<&'d [usize]>,
     pub(super) kept: &'d Kept,
     pub(super) notes: &'d Notes,
     pub(super) watch: &'d dyn Watch,
@@ -404,9 +414,9 @@ impl Parts for Reading<'_> {
         if let Some(kept) = self.kept.reader(part) {
             return Ok(kept);
         }
-        let number = self.inputs.map_or(part, |inputs| inputs[part]);
-        let input = &*self.set.inputs[number].input;
-        let reader = self.set.reader(number, self.notes, self.watch);
+        let piece = &self.set.pieces[self.pieces.map_or(part, |pieces| pieces[part])];
+        let input = &*self.set.inputs[piece.input].input;
+        let reader = self.set.reader(piece, self.notes, self.watch);
         let reader = reader.map_err(|error| named(input, error))?;
         Ok(Box::new(Named { input, reader }))
     }

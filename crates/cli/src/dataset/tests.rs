@@ -30,6 +30,10 @@ impl Input for Held {
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
         Ok(Box::new(Cursor::new(&self.1)))
     }
+
+    fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
+        Ok(Some(Box::new(&self.1[bytes as usize..])))
+    }
 }
 
 /// Shards in memory.

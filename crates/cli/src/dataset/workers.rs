@@ -16,13 +16,23 @@ use serde_json::Value;
 use super::Compression;
 use super::bundle::{Bundle, NewBundle};
 use super::kept::Kept;
+use super::piece::{Piece, last_byte};
 use super::reader::Notes;
-use super::set::{Counted, Dataset, Reading, Written};
+use super::records::Records;
+use super::set::{Counted, Dataset, Described, LONGEST_HEADER, Reading, Written, named};
 use super::shards::{Shards, Sink};
 use super::store::Temporary;
 use crate::files::budget::Split;
 use crate::files::distribute::{Source, numbers};
 use crate::files::{Count, FileShuffle, FilesError, NamedError, Order, Pieces, Summary, Watch};
+use crate::formats::Codec;
+
+/// About how many pieces a worker gets of what is divided: enough to be read side by side, and to
+/// be dealt evenly.
+const PIECES_PER_WORKER: u64 = 4;
+
+/// The least bytes of a piece, which are more than those of a header. Tests have small inputs.
+const LEAST_PIECE: u64 = if cfg!(test) { 64 } else { 2 * LONGEST_HEADER as u64 };
 
 /// What all workers of a run know after the first stage, and each has to be told the same.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +48,33 @@ pub struct Known<'a> {
 }
 
 impl Dataset<'_> {
-    /// The inputs that one of several workers reads, by their numbers. Whole inputs are dealt, so
-    /// that all workers have about as many bytes.
+    /// Divides large inputs into pieces, of which so many workers each get some. Only lines of what
+    /// is not compressed can be divided: elsewhere nothing tells where a record begins. An input
+    /// whose last line has no end stays whole, because its other lines tell what that end is.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Read`].
+    pub fn divided(mut self, workers: u64) -> Result<Self, FilesError> {
+        let Records::Lines(delimiter) = self.form.records else { return Ok(self) };
+        let all = self.inputs.iter().fold(0_u64, |all, one| all.saturating_add(one.input.bytes()));
+        let most = (all / workers.max(1) / PIECES_PER_WORKER).max(LEAST_PIECE);
+        self.pieces.clear();
+        for (number, Described { input, codec }) in self.inputs.iter().enumerate() {
+            let bytes = input.bytes();
+            let last = match codec {
+                Codec::Plain if bytes > most => last_byte(&**input),
+                _ => Ok(None),
+            };
+            let last = last.map_err(|error| FilesError::Read(named(&**input, error)))?;
+            let pieces = if last == Some(delimiter) { bytes.div_ceil(most) } else { 1 };
+            self.pieces.extend(Piece::whole(number, bytes).divided(pieces, delimiter));
+        }
+        Ok(self)
+    }
+
+    /// The pieces that one of several workers reads, by their numbers: inputs, or parts of those
+    /// that are [divided](Self::divided). All workers have about as many bytes.
     ///
     /// # Panics
     ///
@@ -47,63 +82,64 @@ impl Dataset<'_> {
     pub fn share(&self, worker: u64, workers: u64) -> Vec<usize> {
         assert!(worker < workers, "worker {worker} of {workers}");
         let owners = self.owners(workers).into_iter().enumerate();
-        owners.filter(|&(_, owner)| owner == worker).map(|(input, _)| input).collect()
+        owners.filter(|&(_, owner)| owner == worker).map(|(piece, _)| piece).collect()
     }
 
-    /// The worker that reads each input.
+    /// The worker that reads each piece.
     fn owners(&self, workers: u64) -> Vec<u64> {
-        let sizes: Vec<u64> = self.inputs.iter().map(|one| one.input.bytes()).collect();
-        let mut inputs: Vec<usize> = (0..sizes.len()).collect();
-        inputs.sort_by_key(|&input| Reverse(sizes[input]));
+        let sizes: Vec<u64> = self.pieces.iter().map(Piece::bytes).collect();
+        let mut pieces: Vec<usize> = (0..sizes.len()).collect();
+        pieces.sort_by_key(|&piece| Reverse(sizes[piece]));
         // The largest first, each to the worker that has the least so far. An empty one takes some
         // time, too.
         let busy = workers.min(sizes.len() as u64);
         let mut loads: BinaryHeap<_> = (0..busy).map(|worker| Reverse((0_u64, worker))).collect();
         let mut owners = vec![0; sizes.len()];
-        for input in inputs {
+        for piece in pieces {
             let Some(Reverse((load, worker))) = loads.pop() else { break };
-            owners[input] = worker;
-            loads.push(Reverse((load.saturating_add(sizes[input]).saturating_add(1), worker)));
+            owners[piece] = worker;
+            loads.push(Reverse((load.saturating_add(sizes[piece]).saturating_add(1), worker)));
         }
         owners
     }
 
-    /// Counts the records of some of the inputs, which are read side by side.
+    /// Counts the records of some of the pieces, which are read side by side.
     ///
     /// # Errors
     ///
     /// Those of [`count`](Self::count).
-    pub fn count_share(&self, inputs: &[usize], watch: &dyn Watch) -> Result<Counted, FilesError> {
-        self.count_some(inputs, 0, watch)
+    pub fn count_share(&self, pieces: &[usize], watch: &dyn Watch) -> Result<Counted, FilesError> {
+        self.count_some(pieces, 0, watch)
     }
 
     /// What the workers have [counted](Self::count_share), each its [share](Self::share), in their
-    /// order: what all inputs have.
+    /// order: what all pieces have.
     ///
     /// # Errors
     ///
     /// [`FilesError::Read`] if their samples have other parts, and [`FilesError::Changed`] if they
-    /// counted other inputs.
+    /// counted other pieces.
     pub fn join(&self, shares: &[Value]) -> Result<Counted, FilesError> {
         let none = Count { items: 0, bytes: 0, is_terminated: true };
-        let mut counts = vec![none; self.inputs.len()];
+        let mut counts = vec![none; self.pieces.len()];
         let (mut ends_added, mut left_out) = (0, 0);
         let mut first: Option<(Vec<String>, usize)> = None;
         if shares.is_empty() {
             return Err(FilesError::Changed);
         }
         let mut dealt = vec![Vec::new(); shares.len()];
-        for (input, owner) in self.owners(shares.len() as u64).into_iter().enumerate() {
-            dealt[owner as usize].push(input);
+        for (piece, owner) in self.owners(shares.len() as u64).into_iter().enumerate() {
+            dealt[owner as usize].push(piece);
         }
-        for (value, inputs) in shares.iter().zip(dealt) {
-            let share = Counted::from_json(value, inputs.len()).ok_or(FilesError::Changed)?;
+        for (value, pieces) in shares.iter().zip(dealt) {
+            let share = Counted::from_json(value, pieces.len()).ok_or(FilesError::Changed)?;
             ends_added += share.ends_added;
             left_out += share.left_out;
-            for (&input, count) in inputs.iter().zip(share.counts) {
-                counts[input] = count;
+            for (&piece, count) in pieces.iter().zip(share.counts) {
+                counts[piece] = count;
             }
-            let (Some(parts), Some(&input)) = (share.parts, inputs.first()) else { continue };
+            let (Some(parts), Some(&piece)) = (share.parts, pieces.first()) else { continue };
+            let input = self.pieces[piece].input;
             let (others, other) = first.get_or_insert_with(|| (parts.clone(), input));
             if *others != parts {
                 let name = |input: usize| self.inputs[input].input.name();
@@ -121,13 +157,26 @@ impl Dataset<'_> {
         Ok(Counted { counts, kept: Kept::default(), ends_added, left_out, parts })
     }
 
+    /// [`Counted::to_json`] of what all inputs have, as if none of them were divided.
+    pub fn undivided(&self, counted: &Counted) -> Value {
+        let none = Count { items: 0, bytes: 0, is_terminated: true };
+        let mut counts = vec![none; self.inputs.len()];
+        for (piece, count) in self.pieces.iter().zip(&counted.counts) {
+            counts[piece.input].items += count.items;
+            counts[piece.input].bytes += count.bytes;
+        }
+        let (ends_added, left_out) = (counted.ends_added, counted.left_out);
+        let (kept, parts) = (Kept::default(), counted.parts.clone());
+        Counted { counts, kept, ends_added, left_out, parts }.to_json()
+    }
+
     /// The range of keys, and how all workers divide it.
     fn split(&self, known: Known) -> Result<(Range<u64>, Split), FilesError> {
         let shuffler = FileShuffle::of_any_machine(self.items(), known.memory / 2);
         shuffler.split(known.order, known.counted.bytes())
     }
 
-    /// Writes the records of some of the inputs to a bundle, as many of them as the order has. The
+    /// Writes the records of some of the pieces to a bundle, as many of them as the order has. The
     /// file is there whole or not at all, on the disk, and what was left of one that was not
     /// complete is removed.
     ///
@@ -136,7 +185,7 @@ impl Dataset<'_> {
     /// Those of [`FileShuffle::run_parts`].
     pub fn distribute(
         &self,
-        inputs: &[usize],
+        pieces: &[usize],
         known: Known,
         (path, is_compressed): (&Path, bool),
         watch: &dyn Watch,
@@ -144,12 +193,12 @@ impl Dataset<'_> {
         let (keys, split) = self.split(known)?;
         let all = &known.counted.counts;
         let numbers = numbers(all);
-        let items = inputs.iter().map(|&input| numbers[input].clone()).collect();
-        let counts: Vec<_> = inputs.iter().map(|&input| all[input]).collect();
+        let items = pieces.iter().map(|&piece| numbers[piece].clone()).collect();
+        let counts: Vec<_> = pieces.iter().map(|&piece| all[piece]).collect();
         let notes = Notes::default();
-        let inputs = Some(inputs);
+        let pieces = Some(pieces);
         let kept = &Kept::default();
-        let reading = Reading { set: self, inputs, kept, notes: &notes, watch: &() };
+        let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
         let source = Source { parts: &reading, counts: &counts, items };
         let mut bundle = NewBundle::new(path, is_compressed).map_err(FilesError::Temporary)?;
         let shuffler = self.shuffler();

@@ -249,6 +249,16 @@ impl bijective_shuffle_cli::dataset::Input for &Part {
         self.check(&open)?;
         Ok(Box::new(PartReader { part: self, open, left: self.bytes }))
     }
+
+    fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
+        // Readers of a file that was open move each other's position.
+        let Content::Path { .. } = &self.content else { return Ok(None) };
+        let mut open = Part::open(self)?;
+        self.check(&open)?;
+        open.seek(SeekFrom::Start(self.start + bytes))?;
+        let left = self.bytes.saturating_sub(bytes);
+        Ok(Some(Box::new(PartReader { part: self, open, left })))
+    }
 }
 
 /// Standard input: a file that was opened for the program, or a pipe.

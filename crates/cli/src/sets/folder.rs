@@ -1,8 +1,8 @@
 //! [`ShardFolder`]: a folder of shards, each of which is whole or absent.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
@@ -18,6 +18,9 @@ use crate::output::Output;
 /// The folder for what workers leave, in that of the shards.
 pub(super) const WORKERS: &str = ".bshuf-workers";
 
+/// What is said of a folder to which two runs would write.
+const OTHER_RUN: &str = "another run writes to it now: wait for its end, or name another folder";
+
 /// A folder that shards are written to.
 pub(crate) struct ShardFolder {
     path: PathBuf,
@@ -28,6 +31,8 @@ pub(crate) struct ShardFolder {
     is_shared: bool,
     /// What a run before has left.
     before: Option<Journal>,
+    /// Its journal, locked, so that no other run goes on with it.
+    lock: Option<File>,
     /// Where the journal is, and the journal.
     journal_path: PathBuf,
     journal: Option<File>,
@@ -56,8 +61,14 @@ impl ShardFolder {
             return Err(Failure::new(path.display(), why));
         }
         let (journal_path, temporary_folder) = (path.join(JOURNAL), temporary_folder.to_owned());
+        let lock = File::open(&journal_path).ok();
+        if let Some(journal) = &lock
+            && let Err(TryLockError::WouldBlock) = journal.try_lock()
+        {
+            return Err(Failure::new(path.display(), OTHER_RUN));
+        }
         let (path, is_shared, journal) = (path.to_owned(), false, None);
-        Ok(Self { path, temporary_folder, is_new, is_shared, before, journal_path, journal })
+        Ok(Self { path, temporary_folder, is_new, is_shared, before, lock, journal_path, journal })
     }
 
     /// A folder to which one of several workers writes shards, with a journal of its own.
@@ -69,7 +80,8 @@ impl ShardFolder {
         let before = Journal::read(&journal_path).context(journal_path.display())?;
         let (path, temporary_folder) = (path.to_owned(), temporary_folder.to_owned());
         let (is_new, is_shared, journal) = (false, true, None);
-        Ok(Self { path, temporary_folder, is_new, is_shared, before, journal_path, journal })
+        let lock = File::open(&journal_path).ok();
+        Ok(Self { path, temporary_folder, is_new, is_shared, before, lock, journal_path, journal })
     }
 
     /// The seed of the run that is resumed.
@@ -92,7 +104,8 @@ impl ShardFolder {
         let mut kept = Vec::new();
         if let Some(before) = &self.before {
             if before.run != run.hash() {
-                let why = "has shards of a run with other inputs or other options";
+                let why = "has shards of a run with other inputs or other options: name another \
+                           folder";
                 return Err(Failure::new(name, why));
             }
             let named = before.shards.iter().zip(shards.list());
@@ -102,9 +115,15 @@ impl ShardFolder {
             let whole = are_whole.iter().take_while(|&&is_whole| is_whole).count();
             kept.extend(found[..whole].iter().map(|&shard| shard.clone()));
         }
-        let journal = run.begin(&self.journal_path, &kept).context(&name)?;
-        self.journal = Some(journal);
-        Ok(kept)
+        match run.begin(&self.journal_path, &kept, self.lock.take()) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(Failure::new(name, OTHER_RUN))
+            }
+            journal => {
+                self.journal = Some(journal.context(&name)?);
+                Ok(kept)
+            }
+        }
     }
 
     /// Whether a shard has the bytes that were written.
@@ -148,6 +167,28 @@ pub(super) fn write(
     output.commit()
 }
 
+/// A shard that is being written. Its errors name it.
+pub(crate) struct ShardFile(Output);
+
+impl ShardFile {
+    fn named(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            ErrorKind::Interrupted => error,
+            _ => NamedError::io(self.0.name(), error),
+        }
+    }
+}
+
+impl Write for ShardFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(|error| self.named(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(|error| self.named(error))
+    }
+}
+
 impl Drop for ShardFolder {
     /// Removes the folder that was created for a run that did not begin, such as one whose inputs
     /// have a fault.
@@ -159,18 +200,18 @@ impl Drop for ShardFolder {
 }
 
 impl Sink for ShardFolder {
-    type File = Output;
+    type File = ShardFile;
 
-    fn create(&mut self, name: &Path) -> io::Result<Output> {
+    fn create(&mut self, name: &Path) -> io::Result<ShardFile> {
         let path = self.path.join(name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| NamedError::io(folder.display(), error))?;
         }
         let output = Output::open(Some(&path), &self.temporary_folder);
-        output.map_err(|failure| NamedError::io(failure.what(), failure.why()))
+        output.map(ShardFile).map_err(|failure| NamedError::io(failure.what(), failure.why()))
     }
 
-    fn commit(&mut self, file: Output, shard: &WrittenShard) -> io::Result<()> {
+    fn commit(&mut self, ShardFile(file): ShardFile, shard: &WrittenShard) -> io::Result<()> {
         let synced = if self.is_shared { file.sync() } else { Ok(()) };
         let committed = synced.and_then(|()| file.commit());
         committed.map_err(|failure| NamedError::io(failure.what(), failure.why()))?;

@@ -1,7 +1,7 @@
 //! [`Journal`]: what a run has done, for one that goes on with it, and [`Asked`], which tells runs
 //! apart.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
@@ -82,8 +82,14 @@ impl Run {
         format!("{}-{}", hash(&asked), hash(&found))
     }
 
-    /// Writes the journal anew, with the shards that are kept.
-    pub(super) fn begin(&self, journal: &Path, kept: &[WrittenShard]) -> io::Result<File> {
+    /// Writes the journal anew, with the shards that are kept, and locks it. There is none before,
+    /// or it is the one that is `locked`.
+    pub(super) fn begin(
+        &self,
+        journal: &Path,
+        kept: &[WrittenShard],
+        locked: Option<File>,
+    ) -> io::Result<File> {
         let Asked { seed, stamp, .. } = &self.asked;
         let value = json!({
             "seed": seed.with_epoch(0).to_string(),
@@ -99,8 +105,13 @@ impl Run {
         for shard in kept {
             Journal::append(file.as_file_mut(), shard)?;
         }
-        file.persist(journal).map_err(|failed| failed.error)?;
-        OpenOptions::new().append(true).open(journal)
+        // Some file systems have no locks. There two runs are two too many.
+        let _ = file.as_file().try_lock();
+        let persisted = match locked {
+            Some(_) => file.persist(journal),
+            None => file.persist_noclobber(journal),
+        };
+        persisted.map_err(|failed| failed.error)
     }
 }
 

@@ -49,7 +49,12 @@ pub(super) fn open<'a>(
     }
     let form = Form::new(records).with_headers(headers);
     let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
-    let set = Dataset::open(parts, &form, job.memory).map_err(|error| explain(error, inputs))?;
+    let set = Dataset::open(parts, &form, job.memory);
+    let set = match arguments.sets.worker {
+        Some(worker) => set.and_then(|set| set.divided(worker.world)),
+        None => set,
+    };
+    let set = set.map_err(|error| explain(error, inputs))?;
     let compression = arguments.sets.compress.unwrap_or_else(|| set.codec().into());
     let end = compression.codec().extension();
     let dot = if end.is_empty() { "" } else { "." };
@@ -111,6 +116,7 @@ impl Opened<'_> {
             bytes: all().map(|shard| shard.bytes).sum(),
             ends_added: counted.ends_added(),
             summary: written.summary,
+            records: Some(self.records()),
             set: Some(SetDone {
                 shards: all().count() as u64,
                 kept: kept.len() as u64,
@@ -123,8 +129,11 @@ impl Opened<'_> {
 
     /// What is read.
     pub(super) fn read(&self) -> SetDone {
-        let (codecs, records) = (self.set.codecs(), self.form.records().to_string());
-        SetDone { codecs, records, ..SetDone::default() }
+        SetDone { codecs: self.set.codecs(), ..SetDone::default() }
+    }
+
+    pub(super) fn records(&self) -> String {
+        self.form.records().to_string()
     }
 }
 

@@ -10,10 +10,10 @@
 //! | distribute | all counts, and its share of the inputs | `bundle-R-of-W`: the share's records, bucket by bucket, as [`Bundle`] describes it |
 //! | collect | all counts, and its buckets of all bundles | `shards-R-of-W`: a [journal](Journal) of its shards, which are in their places |
 //!
-//! Whole inputs are dealt by their sizes, and whole shards by their records. Each file is there
-//! whole or not at all, except a journal, which is whole once it has all shards of its worker. Each
-//! says what its run was asked for, and that is compared: the version, the seed, the inputs with
-//! their sizes and times of change, and the options.
+//! Inputs are dealt by their sizes, whole or in pieces, and whole shards by their records. Each
+//! file is there whole or not at all, except a journal, which is whole once it has all shards of
+//! its worker. Each says what its run was asked for, and that is compared: the version, the seed,
+//! the inputs with their sizes and times of change, and the options.
 //!
 //! A stage that is done again leaves what is whole as it is, and does the rest. Whichever workers
 //! end last find that all journals are whole. They write the index, which is the same whichever
@@ -113,7 +113,8 @@ impl Worker<'_> {
         let set = Some(SetDone { shards, kept: shards, ..self.opened.read() });
         let (items, bytes) =
             (index.shard_records(), index.shards.iter().map(|one| one.bytes).sum());
-        Ok(Some(Done { found: index.records, items, bytes, set, ..Done::default() }))
+        let records = Some(self.opened.records());
+        Ok(Some(Done { found: index.records, items, bytes, set, records, ..Done::default() }))
     }
 
     fn remove(&self) -> Result<(), Failure> {
@@ -184,7 +185,8 @@ impl Worker<'_> {
     /// What is done of a stage that writes no shards.
     fn done(&self, found: u64, bytes: u64) -> Done {
         let set = Some(self.opened.read());
-        Done { found, items: found, bytes, set, ..Done::default() }
+        let records = Some(self.opened.records());
+        Done { found, items: found, bytes, set, records, ..Done::default() }
     }
 
     /// The count of a worker, if it is there, and is of this run.
@@ -269,7 +271,8 @@ impl Worker<'_> {
         let memory = memory.unwrap_or(self.job.memory);
         let shares: Vec<Value> = counts.into_iter().map(|count| count["counted"].clone()).collect();
         let counted = self.opened.set.join(&shares).map_err(|error| self.failure(error))?;
-        let found = (self.opened.plan(&counted), counted.to_json());
+        // The index has a hash of this, and is the same as that of a run of one worker.
+        let found = (self.opened.plan(&counted), self.opened.set.undivided(&counted));
         let asked = (self.asked.clone(), self.opened.extension.as_str());
         let (order, shards, run) = planned(asked, found, self.arguments, self.job)?;
         let hash = run.hash();

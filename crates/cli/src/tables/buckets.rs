@@ -1,12 +1,13 @@
 //! [`Distributor`]: rows to the buckets of their keys.
 
-use std::io::Cursor;
+use std::io::ErrorKind;
 use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
-use arrow_ipc::reader::StreamReader;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
@@ -20,8 +21,8 @@ use crate::files::buckets::Extent;
 /// The most buckets.
 const MOST_BUCKETS: u64 = 1 << 12;
 
-/// How many record batches a thread encodes at a time.
-const BLOCKS_PER_THREAD: usize = 4;
+/// How many record batches a thread encodes at a time. As many wait to be appended meanwhile.
+const BLOCKS_PER_THREAD: usize = 8;
 
 /// Rows whose keys are in a range.
 #[derive(Debug)]
@@ -128,16 +129,33 @@ impl<'s, S: Store> Distributor<'s, S> {
         };
         let full: Vec<usize> =
             (0..self.buckets.len()).filter(|&bucket| !of_bucket(bucket).is_empty()).collect();
-        for round in full.chunks(BLOCKS_PER_THREAD * rayon::current_num_threads()) {
-            let encode = |&bucket: &usize| encode(&batches, &keys, of_bucket(bucket), &self.schema);
-            let blocks: Result<Vec<_>, _> = round.par_iter().map(encode).collect();
-            for (&bucket, blocks) in round.iter().zip(blocks.map_err(TableError::Rows)?) {
-                for (block, cost) in blocks {
-                    let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
-                    self.store.append(&block).map_err(TableError::Temporary)?;
-                    self.buckets[bucket].cost += cost;
-                    self.buckets[bucket].extents[0].push(extent);
-                }
+        let schema = Arc::clone(&self.schema);
+        let encoded = |round: &[usize]| -> Result<Vec<Blocks>, ArrowError> {
+            let encode = |&bucket: &usize| encode(&batches, &keys, of_bucket(bucket), &schema);
+            round.par_iter().map(encode).collect()
+        };
+        // While a round is encoded, the one before is appended.
+        let (none, mut before) = (&full[..0], (&full[..0], Vec::new()));
+        let rounds = full.chunks(BLOCKS_PER_THREAD * rayon::current_num_threads());
+        for round in rounds.chain([none]) {
+            let mut blocks = Ok(Vec::new());
+            rayon::in_place_scope(|scope| {
+                scope.spawn(|_| blocks = encoded(round));
+                self.append(before.0, mem::take(&mut before.1))
+            })?;
+            before = (round, blocks.map_err(TableError::Rows)?);
+        }
+        Ok(())
+    }
+
+    /// Appends rows of these buckets to the store.
+    fn append(&mut self, buckets: &[usize], blocks: Vec<Blocks>) -> Result<(), TableError> {
+        for (&bucket, blocks) in buckets.iter().zip(blocks) {
+            for (block, cost) in blocks {
+                let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
+                self.store.append(&block).map_err(TableError::Temporary)?;
+                self.buckets[bucket].cost += cost;
+                self.buckets[bucket].extents[0].push(extent);
             }
         }
         Ok(())
@@ -180,12 +198,14 @@ impl<'s, S: Store> Distributor<'s, S> {
 
 /// Rows with their keys as streams of Arrow IPC, and what each takes in memory. There is one,
 /// unless the rows are too many for the offsets of their texts.
+type Blocks = Vec<(Vec<u8>, u64)>;
+
 fn encode(
     batches: &[RecordBatch],
     keys: &[Vec<u64>],
     places: &[Place],
     stored: &SchemaRef,
-) -> Result<Vec<(Vec<u8>, u64)>, ArrowError> {
+) -> Result<Blocks, ArrowError> {
     let schema = part_of(stored, 0..stored.fields().len() - 1);
     let mut blocks = Vec::new();
     let (parts, all, fault) = ([Part { batches, places }], places.len(), |error| error);
@@ -194,12 +214,13 @@ fn encode(
         let mut columns = rows.columns().to_vec();
         columns.push(Arc::new(UInt64Array::from_iter_values(keys)) as ArrayRef);
         let rows = RecordBatch::try_new(Arc::clone(stored), columns)?;
-        let mut block = Vec::new();
+        let cost = cost(&rows);
+        let mut block = Vec::with_capacity(cost as usize);
         let mut writer = StreamWriter::try_new(&mut block, stored)?;
         writer.write(&rows)?;
         writer.finish()?;
         drop(writer);
-        blocks.push((block, cost(&rows)));
+        blocks.push((block, cost));
         Ok(())
     })?;
     Ok(blocks)
@@ -212,11 +233,17 @@ pub(super) fn decode(
 ) -> Result<(RecordBatch, Vec<u64>), TableError> {
     let mut block = vec![0; extent.bytes];
     store.read_at(&mut block, extent.offset).map_err(TableError::Temporary)?;
-    let garbled = || TableError::Temporary(std::io::ErrorKind::InvalidData.into());
-    let mut reader = StreamReader::try_new(Cursor::new(block), None).map_err(TableError::Rows)?;
-    let mut batch = reader.next().ok_or_else(garbled)?.map_err(TableError::Rows)?;
+    // The columns stay where they are in it.
+    let mut block = Buffer::from_vec(block);
+    let batch = StreamDecoder::new().decode(&mut block).map_err(TableError::Rows)?;
+    let mut batch = batch.ok_or_else(garbled)?;
     let last = batch.num_columns().checked_sub(1).ok_or_else(garbled)?;
     let keys = batch.remove_column(last);
     let keys = keys.as_any().downcast_ref::<UInt64Array>().ok_or_else(garbled)?.values().to_vec();
     Ok((batch, keys))
+}
+
+/// The error of what is read and is not what was written.
+pub(super) fn garbled() -> TableError {
+    TableError::Temporary(ErrorKind::InvalidData.into())
 }

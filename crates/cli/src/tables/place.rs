@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 
 use super::batches::{Part, Place, bytes_at_once, for_rows_at, rows_of};
-use super::buckets::{Bucket, Distributor, beside, decode};
+use super::buckets::{Bucket, Distributor, beside, decode, garbled};
 use super::error::TableError;
 use super::table::part_of;
 use crate::files::Store;
@@ -81,7 +81,8 @@ impl<'s, S: Store> Placer<'s, S> {
         bucket: &Bucket,
         take: &mut dyn FnMut(RecordBatch) -> Produced,
     ) -> Produced {
-        let slices = bucket.extents.iter().map(|extents| sorted(extents, &*self.store));
+        let slices =
+            bucket.extents.iter().map(|extents| sorted(extents, &bucket.keys, &*self.store));
         let slices = slices.collect::<Result<Vec<_>, _>>()?;
         let parts = slices.iter().map(|(batches, places)| Part { batches, places });
         let parts: Vec<Part<'_>> = parts.collect();
@@ -91,20 +92,29 @@ impl<'s, S: Store> Placer<'s, S> {
     }
 }
 
-/// The rows of extents, and where they are in the order of their keys.
+/// The rows of extents, and where they are in the order of their keys, which are in a range. About
+/// half of those in the range are no row's, at most.
 fn sorted(
     extents: &[Extent],
+    keys: &Range<u64>,
     store: &impl Store,
 ) -> Result<(Vec<RecordBatch>, Vec<Place>), TableError> {
+    const NONE: Place = (usize::MAX, 0);
     let decoded = extents.par_iter().map(|&extent| decode(extent, store));
     let decoded: Vec<(RecordBatch, Vec<u64>)> = decoded.collect::<Result<_, _>>()?;
-    let mut sorted: Vec<(u64, Place)> = Vec::new();
-    for (batch, (_, keys)) in decoded.iter().enumerate() {
-        sorted.extend(keys.iter().enumerate().map(|(row, &key)| (key, (batch, row))));
+    let width = usize::try_from(keys.end - keys.start).map_err(|_| garbled())?;
+    let (mut places, mut batches, mut rows) = (vec![NONE; width], Vec::new(), 0);
+    for (batch, own) in decoded {
+        for (row, key) in own.into_iter().enumerate() {
+            let at = key.checked_sub(keys.start).and_then(|at| usize::try_from(at).ok());
+            let place = at.and_then(|at| places.get_mut(at)).ok_or_else(garbled)?;
+            *place = (batches.len(), row);
+        }
+        rows += batch.num_rows();
+        batches.push(batch);
     }
-    sorted.par_sort_unstable();
-    let places = sorted.into_iter().map(|(_, place)| place).collect();
-    Ok((decoded.into_iter().map(|(batch, _)| batch).collect(), places))
+    places.retain(|&place| place != NONE);
+    if places.len() == rows { Ok((batches, places)) } else { Err(garbled()) }
 }
 
 /// Hands on rows in an order, some at a time.

@@ -20,8 +20,9 @@ use crate::files::{Order, Pass, Store, Summary, Watch};
 /// About what the head of a column takes in what is stored for a bucket, in bytes.
 const HEAD: u64 = 512;
 
-/// How many batches may wait for the thread that takes them.
-const WAITING: usize = 2;
+/// How many batches may wait for the thread that takes them, which stops now and then for what
+/// takes as long as some of them: to append rows to the store, or to end a row group.
+const WAITING: usize = 8;
 
 /// A shuffle of a table's rows, with a bound on the memory it takes.
 ///

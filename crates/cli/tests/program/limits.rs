@@ -188,3 +188,24 @@ fn memory_is_found_without_proc() {
         assert_eq!(outcome.stdout, folder.output(&["--seed", "1"], &text));
     }
 }
+
+#[cfg(feature = "datasets")]
+#[test]
+fn a_shard_for_which_there_is_no_room_is_named() {
+    let folder = Folder::new();
+    folder.write("text", numbered(10_000));
+    let mut command = Command::new(program());
+    command.args(["--seed", "1", "--output-dir", "out", "--shards", "2", "text"]);
+    let ignored = || {
+        // SAFETY: `signal` may be called between a fork and the new program.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        Ok(())
+    };
+    // SAFETY: the function allocates nothing and takes no lock.
+    unsafe { command.pre_exec(ignored) };
+    let outcome = folder.finish(limited(libc::RLIMIT_FSIZE, 8192, &mut command), b"");
+    assert_eq!(outcome.code, 1);
+    let complaint = one_line(&outcome.stderr);
+    let start = "bshuf: out/part-00000-of-00002.txt: File too large";
+    assert!(complaint.starts_with(start), "{complaint}");
+}

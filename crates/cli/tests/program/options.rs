@@ -9,6 +9,21 @@ use crate::folder::{Folder, ended, numbered, one_line, program};
 use crate::outside::statistic;
 
 #[test]
+fn numbers_below_zero_are_values_that_are_refused() {
+    let folder = Folder::new();
+    let said = |option: &str| folder.run(&[option, "-1", "text"], b"").stderr;
+    assert!(said("--seed").starts_with(
+        "error: invalid value '-1' for '--seed <SEED>': the text is not a seed: a number below 2^64"
+    ));
+    for option in ["--epoch", "-n", "--shards", "--record", "--memory", "--header-lines"] {
+        let said = said(option);
+        assert!(said.starts_with("error: invalid value '-1' for "), "{said}");
+    }
+    // It is no file.
+    assert!(folder.run(&["-1"], b"").stderr.starts_with("error: unexpected argument '-1'"));
+}
+
+#[test]
 fn flags_may_be_given_twice() {
     let folder = Folder::new();
     let text = b"a\0b\0c\0";

@@ -113,7 +113,7 @@ fn compressed_inputs_are_decoded() {
             assert!(folder.output(&options, &both) == expected, "{codec} {memory}");
         }
         let outcome = folder.run(&["--seed", "5", "text"], b"");
-        let said = format!("inputs 1 (1 {name}), records lines, outputs 1");
+        let said = format!("inputs 1 (1 {name}), outputs 1");
         assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
         // Nothing of what is cut short is taken for all there is.
         folder.write("cut", &both[..both.len() - 9]);
@@ -503,7 +503,7 @@ fn runs_that_were_killed_go_on() {
     ] {
         let inputs = ["0.zst", "1.zst", "2.zst", "--output-dir", "out", "--resume"];
         let complaint = folder.complaint(&[other, &inputs].concat(), b"");
-        let why = "has shards of a run with other inputs or other options";
+        let why = "has shards of a run with other inputs or other options: name another folder";
         assert_eq!(complaint, format!("bshuf: out: {why}"), "{other:?}");
     }
     fs::create_dir(folder.path("other")).unwrap();
@@ -518,6 +518,78 @@ fn runs_that_were_killed_go_on() {
         "bshuf: other: has files, and none of them is of a run to resume"
     );
     assert!(Path::new(&folder.path("other/file")).exists());
+}
+
+#[test]
+fn two_runs_at_once_do_not_write_to_one_folder() {
+    let folder = Folder::new();
+    folder.write("text", numbered(200_000));
+    let options = ["--seed", "5", "--shards", "4", "--compress", "zstd:19", "text"];
+    let options = [&options[..], &["--output-dir", "out", "--resume"]].concat();
+    let mut command = Command::new(program());
+    command.args(&options).current_dir(folder.path("")).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    while !folder.path("out/.bshuf-journal").exists() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let complaint = folder.complaint(&options, b"");
+    let why = "another run writes to it now: wait for its end, or name another folder";
+    assert_eq!(complaint, format!("bshuf: out: {why}"));
+    // One that was killed is in nobody's way.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    folder.output(&options, b"");
+    assert_eq!(names(&folder, "out").len(), 5);
+}
+
+#[test]
+fn shards_are_not_written_among_the_inputs() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("in/below")).unwrap();
+    folder.write("in/below/text", numbered(10));
+    for (input, output) in [
+        ("in", "in/out"),
+        ("in", "in/a/b"),
+        ("in", "in"),
+        (".", "out"),
+        ("in/below", "./in/below/../below/x"),
+    ] {
+        let line = ["--recursive", "--output-dir", output, input];
+        assert_eq!(
+            folder.complaint(&line, b""),
+            format!(
+                "bshuf: {output}: is in the folder {input}, which is read: name one outside of it"
+            )
+        );
+    }
+    folder.output(&["--output-dir", "in/out", "in/below"], b"");
+    assert_eq!(folder.names(), ["in"]);
+}
+
+#[test]
+fn reports_name_what_was_shuffled() {
+    let folder = Folder::new();
+    folder.write("text", b"a,b\nc,d\n");
+    folder.write("reads", b"@r\nAC\n+\n!!\n");
+    for (line, said) in [
+        (&["text"][..], "lines 2, bytes 8, "),
+        (&["--csv", "--header-lines", "1", "text"], "rows of CSV 1, bytes 8, "),
+        (&["--lines-per-record", "2", "text"], "groups of 2 lines 1, bytes 8, "),
+        (&["--fastq", "reads"], "reads of FASTQ 1, bytes 11, "),
+        (&["--record", "4", "text"], "records 2, bytes 8, "),
+        (&["-e", "x"], "lines 1, bytes 2, "),
+    ] {
+        let outcome = folder.run(line, b"");
+        assert!(outcome.stderr.starts_with(said), "{line:?}: {}", outcome.stderr);
+        let outcome = folder.run(&[&["--stats"], line].concat(), b"");
+        let (records, _) = said.split_once(|letter: char| letter.is_ascii_digit()).unwrap();
+        let records = match line[0] {
+            "--lines-per-record" => "groups of 2 lines",
+            _ => records.trim_end(),
+        };
+        let named = format!("\"records\":\"{records}\"");
+        assert!(outcome.stderr.contains(&named), "{line:?}: {}", outcome.stderr);
+    }
 }
 
 #[test]
@@ -565,7 +637,7 @@ fn parallel_files_may_be_compressed() {
     }
     folder.write("r2.fq.gz", compressed(1, &reads(2)[1..].concat()));
     let complaint = folder.complaint(&options, b"");
-    assert_eq!(complaint, "bshuf: r2.fq.gz: has 299 lines, and r1.fq.gz has 300");
+    assert_eq!(complaint, "bshuf: r2.fq.gz: has 299 reads of FASTQ, and r1.fq.gz has 300");
 }
 
 /// What a thread has given back is there for the others: no thread has memory of its own. And what

@@ -92,6 +92,28 @@ fn workers_write_what_one_would() {
     }
 }
 
+#[test]
+fn a_long_file_of_lines_is_divided() {
+    let folder = Folder::new();
+    let line = |k: u32| format!("{k} {}\n", "text ".repeat(k as usize % 40));
+    let text: String = (0..700_000).map(line).collect();
+    assert!(text.len() > 2 * (32 << 20));
+    folder.write("text", ["head\n", &text].concat());
+    let options = ["--seed", "5", "--shards", "3", "--header-lines", "1", "text"];
+    folder.output(&[&options[..], &["--output-dir", "one"]].concat(), b"");
+    for stage in STAGES {
+        for worker in ["0/2", "1/2"] {
+            let line = [&arguments(&options, worker, stage)[..], &["--stats"]].concat();
+            let outcome = folder.run(&line, b"");
+            assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+            // Each has its share of the only input.
+            let lines = statistic(&outcome.stderr, "lines");
+            assert!((100_000..600_000).contains(&lines), "{stage} {worker}: {lines}");
+        }
+    }
+    check_same(&folder, "one", "out");
+}
+
 /// Waits for a worker, and starts it again if it was killed before its end.
 fn finish(child: Child, is_killed: bool, again: impl Fn() -> Child) {
     let mut output = child.wait_with_output().unwrap();

@@ -14,10 +14,10 @@ fn open(run: &Run, files: &[Held], worker: u64) -> Dataset<'static> {
     Dataset::open(inputs, &run.form, run.memory << (worker % 3)).unwrap()
 }
 
-/// What the shares of all workers have.
-fn counts(run: &Run, files: &[Held], workers: u64) -> Vec<Value> {
+/// What the shares of all workers have, who open the data set in this way.
+fn counts<'s>(open: impl Fn(u64) -> Dataset<'s>, workers: u64) -> Vec<Value> {
     let count = |worker| {
-        let set = open(run, files, worker);
+        let set = open(worker);
         let counted = set.count_share(&set.share(worker, workers), &()).unwrap();
         assert!(counted.kept.bytes() == 0);
         counted.to_json()
@@ -38,12 +38,14 @@ fn distribute(
 pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) -> Vec<Held> {
     let folder = tempfile::tempdir().unwrap();
     let path = |worker: u64| folder.path().join(format!("bundle {worker}"));
-    let all = counts(run, files, workers);
-    let counted = open(run, files, 0).join(&all).unwrap();
+    // Long inputs are divided.
+    let open = |worker| open(run, files, worker).divided(workers).unwrap();
+    let all = counts(open, workers);
+    let counted = open(0).join(&all).unwrap();
     let order = (run.way)(counted.records());
     let known = || Known { counted: &counted, order: &order, memory: run.memory, run: "run" };
     for worker in 0..workers {
-        let set = open(run, files, worker);
+        let set = open(worker);
         let inputs = set.share(worker, workers);
         assert!(Bundle::open(&path(worker), "run").unwrap().is_none());
         let summary = distribute(&set, &inputs, known(), (&path(worker), is_compressed)).unwrap();
@@ -55,7 +57,7 @@ pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) 
     let mut sink = Files::default();
     let (mut first, mut place) = (0, 0);
     for worker in 0..workers {
-        let set = open(run, files, worker);
+        let set = open(worker);
         let bundles = (0..workers).map(|other| Bundle::open(&path(other), "run").unwrap().unwrap());
         // The last worker may have most of them.
         let last = (run.shards * (worker + 1) * (worker + 1) / (workers * workers)) as usize;
@@ -107,6 +109,38 @@ fn each_input_is_dealt_once() {
 }
 
 #[test]
+fn long_inputs_are_divided() {
+    let text = (0..300).map(|k| format!("{k}\r\n")).collect::<String>();
+    let (text, short) = (text.as_str(), "a\nb\n");
+    let divided = |form: Form, files: &[&str], workers| {
+        let set = open(&plain(form), &lines(files), 0).divided(workers).unwrap();
+        let counted = set.join(&counts(
+            |worker| {
+                open(&plain(set.form.clone()), &lines(files), worker).divided(workers).unwrap()
+            },
+            workers,
+        ));
+        (set.pieces.len(), set.undivided(&counted.unwrap()))
+    };
+    let whole = |form: Form, files: &[&str]| {
+        open(&plain(form), &lines(files), 0).count(&()).unwrap().to_json()
+    };
+    for (form, files, workers, pieces) in [
+        (Form::lines(), &[text, short][..], 1, 5),
+        (Form::lines(), &[text, short], 2, 9),
+        (Form::lines().with_headers(1), &[text, text], 3, 14),
+        // As much as makes a piece, at least.
+        (Form::lines(), &[text, short], 1000, 23),
+        // How the last line ends depends on all others, and where a row begins on all before it.
+        (Form::lines(), &[&text[..text.len() - 2], short], 2, 2),
+        (Form::csv(b','), &[text, short], 2, 2),
+    ] {
+        let (found, counted) = divided(form.clone(), files, workers);
+        assert_eq!((found, counted), (pieces, whole(form, files)), "{workers}");
+    }
+}
+
+#[test]
 fn samples_of_all_workers_have_the_same_parts() {
     let tar = |parts: &[&str], bytes: usize| {
         let entries: Vec<_> =
@@ -119,7 +153,7 @@ fn samples_of_all_workers_have_the_same_parts() {
         Held("b".to_owned(), tar(&["jpg"], 1)),
     ];
     let run = plain(Form::new(Records::Samples { are_uneven: false }));
-    let all = counts(&run, &files, 3);
+    let all = counts(|worker| open(&run, &files, worker), 3);
     let error = open(&run, &files, 0).join(&all).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -127,7 +161,7 @@ fn samples_of_all_workers_have_the_same_parts() {
          is as it should be"
     );
     let run = plain(Form::new(Records::Samples { are_uneven: true }));
-    let all = counts(&run, &files, 3);
+    let all = counts(|worker| open(&run, &files, worker), 3);
     assert_eq!(open(&run, &files, 0).join(&all).unwrap().records(), 2);
 }
 
@@ -138,7 +172,7 @@ fn bundles_that_are_not_whole_are_refused() {
     let many = "line\n".repeat(100_000);
     let (run, files) = (plain(Form::lines()), lines(&["a\nb\n", &many]));
     let set = open(&run, &files, 0);
-    let counted = set.join(&counts(&run, &files, 1)).unwrap();
+    let counted = set.join(&counts(|_| open(&run, &files, 0), 1)).unwrap();
     let order = Order::shuffle(100_002, 1);
     let known = |memory| Known { counted: &counted, order: &order, memory, run: "run" };
     // What an interrupted worker has left goes, and what another has does not.
