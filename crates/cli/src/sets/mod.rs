@@ -29,7 +29,7 @@ use crate::output::Output;
 use crate::selection::Selection;
 
 pub(crate) use arguments::SetArguments;
-pub(crate) use folder::{ShardFile, ShardFolder};
+pub(crate) use folder::ShardFolder;
 pub(crate) use journal::Asked;
 use journal::Run;
 pub(crate) use plan::Plan;
