@@ -80,15 +80,15 @@ fn kernels_of_every_bijection_compile() {
         Box::new(Compose::new(vp(1 << 20), Lcg::from_seed(1 << 20, 1)).unwrap()),
         Box::new(CycleWalk::new(vp(1000), 1000).unwrap()),
     ];
-    let some = [CudaStrategy::SinglePass, CudaStrategy::TwoPass];
+    // One kernel that goes forward and one that goes back: the others of `Lcg` are compiled by
+    // `every_movement_compiles_by_every_strategy`, and all take a bijection as a parameter.
     for f in bijections {
-        let points = f.last() + 1;
+        let short = f.last();
         let jobs = [
-            job(&*f, points, words(WordType::U64, Direction::Shuffle)),
-            job(&*f, points - 1, words(WordType::U64, Direction::Shuffle)),
-            job(&*f, points - 1, words(WordType::U32, Direction::Unshuffle)),
+            job(&*f, short, words(WordType::U64, Direction::Shuffle)),
+            job(&*f, short, words(WordType::U32, Direction::Unshuffle)),
         ];
-        compile(&jobs, &some);
+        compile(&jobs, &[CudaStrategy::SinglePass]);
     }
 }
 

@@ -321,7 +321,7 @@ mod shards {
     use crate::inputs::stamp;
     use crate::job::Job;
     use crate::memory::Memory;
-    use crate::sets::{self, FolderRun, Plan, ShardFile, ShardFolder};
+    use crate::sets::{self, FolderRun, Plan, ShardFolder};
 
     /// The rows of files of one format to a folder of shards of that format.
     pub(crate) fn to_folder(
@@ -408,7 +408,7 @@ mod shards {
 
     /// A file that its writer and those who give it its name share.
     #[derive(Clone)]
-    struct SharedFile(Arc<Mutex<Option<Hashed<ShardFile>>>>);
+    struct SharedFile(Arc<Mutex<Option<Hashed<<ShardFolder as Sink>::File>>>>);
 
     impl Write for SharedFile {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -24,11 +24,7 @@ use crate::output::Output;
 
 pub(crate) use folder_run::FolderRun;
 #[cfg(feature = "tables")]
-pub(crate) use {
-    folder::{ShardFile, ShardFolder},
-    folder_run::asked,
-    plan::Plan,
-};
+pub(crate) use {folder::ShardFolder, folder_run::asked, plan::Plan};
 
 use folder_run::seed_of;
 use opened::{count, explain, open, said};
