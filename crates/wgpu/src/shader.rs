@@ -373,12 +373,19 @@ pub(crate) enum Numbers {
     U32,
     F32,
     NormalF32,
+    U64,
+    F64,
 }
 
 impl Numbers {
-    /// The words that numbers are drawn from together, which make as many numbers.
+    /// The words of a number.
+    pub(crate) fn words(self) -> u64 {
+        if matches!(self, Self::U64 | Self::F64) { 2 } else { 1 }
+    }
+
+    /// The words that numbers are drawn from together, which make as many words of numbers.
     pub(crate) fn group(self) -> u64 {
-        if self == Self::NormalF32 { 2 } else { 1 }
+        if self == Self::NormalF32 { 2 } else { self.words() }
     }
 }
 
@@ -387,16 +394,19 @@ pub(crate) fn fill(numbers: Numbers, rounds: usize) -> String {
     let mut text = header(0, Tile { threads: THREADS, each: 4 });
     text += include_str!("shaders/fill.wgsl");
     text += match numbers {
-        Numbers::U32 => include_str!("shaders/numbers_u32.wgsl"),
+        // A number of 64 bits has its low word first.
+        Numbers::U32 | Numbers::U64 => include_str!("shaders/numbers_u32.wgsl"),
         Numbers::F32 => include_str!("shaders/numbers_f32.wgsl"),
         Numbers::NormalF32 => include_str!("shaders/numbers_normal_f32.wgsl"),
+        Numbers::F64 => include_str!("shaders/numbers_f64.wgsl"),
     };
     let rounds = vec!["x = bs_round(x, key);"; rounds];
     let rounds = rounds.join(" key += vec2(0x9E3779B9u, 0xBB67AE85u);\n");
     expanded(&text.replace("$rounds", &rounds), 4, false, false)
 }
 
-fn simple(text: &str, tuning: &Tuning) -> String {
+/// A text of its own behind the header.
+pub(crate) fn simple(text: &str, tuning: &Tuning) -> String {
     expanded(&(header(0, tuning.tile()) + text), tuning.items, false, false)
 }
 

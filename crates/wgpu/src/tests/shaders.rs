@@ -59,7 +59,7 @@ fn every_text_is_valid_for_every_back_end() {
     }
     translate("check", &shader::check(tuning));
     translate("invert", &shader::invert(tuning));
-    for numbers in [Numbers::U32, Numbers::F32, Numbers::NormalF32] {
+    for numbers in [Numbers::U32, Numbers::F32, Numbers::NormalF32, Numbers::F64] {
         translate("fill", &shader::fill(numbers, 10));
     }
 }
