@@ -19,13 +19,19 @@ pub(crate) struct Context {
     lost: Arc<Mutex<Option<String>>>,
 }
 
+/// Whether kernels can use subgroups. A browser demands a line `enable subgroups;` for that, which
+/// naga 30 refuses, and need not number the subgroups of a workgroup.
+fn has_subgroups(features: wgpu::Features, backend: wgpu::Backend) -> bool {
+    features.contains(wgpu::Features::SUBGROUP) && backend != wgpu::Backend::BrowserWebGpu
+}
+
 /// What a kernel works on, by the number of the binding.
 pub(crate) type Bindings<'a> = [(u32, wgpu::BufferBinding<'a>)];
 
 impl Context {
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, mut tuning: Tuning) -> Self {
         let limits = device.limits();
-        tuning.subgroups &= device.features().contains(wgpu::Features::SUBGROUP);
+        tuning.subgroups &= has_subgroups(device.features(), device.adapter_info().backend);
         Self { device, queue, limits, tuning, kernels: Mutex::default(), lost: Arc::default() }
     }
 
@@ -223,8 +229,18 @@ pub(crate) struct Params<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::shader;
     use crate::tests::gpu;
+
+    #[test]
+    fn a_browser_gets_kernels_without_subgroups() {
+        use wgpu::{Backend, Features};
+        let (with, without) = (Features::SUBGROUP, Features::empty());
+        assert!(has_subgroups(with, Backend::Vulkan));
+        assert!(!has_subgroups(without, Backend::Vulkan));
+        assert!(!has_subgroups(with, Backend::BrowserWebGpu));
+    }
 
     /// A bijection that is not trusted may have the text of one that is.
     #[test]

@@ -32,7 +32,8 @@ macro_rules! fills {
 
 /// Filling with one stream of [`Philox4x32Rng`], from its current position on, where the generator
 /// then is past them. The numbers are those that the CPU's [`Fill`](bijective_shuffle::rng::Fill)
-/// gives, bit for bit. `len` counts numbers, each of four bytes.
+/// gives, bit for bit. `len` counts numbers. Those of 64 bits have their low word first, as a CPU
+/// that is little-endian has them in memory; WGSL has no type for them.
 impl WgpuWorkspace {
     fills! {
         #[doc = "Records words."]
@@ -41,6 +42,10 @@ impl WgpuWorkspace {
         fill_f32: F32;
         #[doc = "Records normal numbers, mean 0, variance 1: two from two words."]
         fill_normal_f32: NormalF32;
+        #[doc = "Records numbers of 64 bits, of two words each."]
+        fill_u64: U64;
+        #[doc = "Records the bits of `f64` in [0, 1), multiples of 2^-53, of two words each."]
+        fill_f64: F64;
     }
 
     fn fill<const ROUNDS: usize>(
@@ -52,7 +57,9 @@ impl WgpuWorkspace {
         numbers: Numbers,
     ) -> Result<(), WgpuError> {
         // A length that overflows does not fit a buffer either.
-        let into = self.array(into, len.saturating_mul(4).min(u64::MAX - 3))?;
+        let bytes = len.saturating_mul(4 * numbers.words());
+        let into = self.array(into, bytes.min(u64::MAX - 3))?;
+        let len = len * numbers.words();
         let limits = &self.context.limits;
         // Kernels number words in words of 32 bits. Any number of words that is a multiple of the
         // alignment, of at least 32 bytes, is aligned, and ends no block and no pair in the middle.

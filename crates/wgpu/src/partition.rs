@@ -10,7 +10,7 @@ use wgpu::{BufferBinding, BufferUsages, CommandEncoder};
 
 use crate::context::{Context, Params};
 use crate::error::WgpuError;
-use crate::shader::{self, Move, Records, Shape, Tile, Units};
+use crate::shader::{self, Layout, Move, Records, Shape, Tile, Units};
 use crate::workspace::{Job, WgpuWorkspace, grown};
 
 /// The most workgroups of the last kernel, which hardly ever has something to do.
@@ -26,10 +26,11 @@ pub(crate) struct Partitioning {
     units: Units,
     /// Whether every key occurs, so that there are no gaps.
     is_dense: bool,
-    /// Whether the key and the item of a record are a pair of words in memory.
-    is_paired: bool,
+    layout: Layout,
     /// The records of a pass.
     pass: Tile,
+    /// The bins of a pass, a multiple of the threads.
+    bins: u32,
     /// The records of a bucket that is put in order.
     room: Tile,
     first: Level,
@@ -63,8 +64,8 @@ impl Partitioning {
         if units.count != 1 || bytes < tuning.partitioned || is_sparse || !source.has_inverse() {
             return None;
         }
-        let shape = tuning.shape(source.last());
-        let plan = Self::with(&shape, &context.limits, what, units, job.len(), source.last())?;
+        let plan =
+            Self::with(&tuning.partition, &context.limits, what, units, job.len(), source.last())?;
         let limits = &context.limits;
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let fits = |words: u32| {
@@ -73,8 +74,12 @@ impl Partitioning {
                 records <= u32::MAX.into() && records * u64::from(4 * words) <= most
             })
         };
-        let is_paired = shape.is_paired && units == Units::WORD && fits(2);
-        fits(units.words).then_some(Self { is_paired, ..plan })
+        let layout = match units {
+            Units::WORD if fits(2) => Layout::Pairs,
+            Units::WORD => Layout::Halves,
+            _ => Layout::Apart,
+        };
+        fits(units.words).then_some(Self { layout, ..plan })
     }
 
     /// The sizes for `len` items of a domain that ends at `last`.
@@ -91,20 +96,11 @@ impl Partitioning {
         let threads = 1 << threads.min(limits.max_compute_workgroup_size_x).checked_ilog2()?;
         // Words of the workgroup's memory, without those of a sum over the workgroup.
         let words = (limits.max_compute_workgroup_storage_size / 4).saturating_sub(2 * threads);
-        // A record of a pass is a key and an item, and a bin has three words. Where there are gaps,
-        // each thread that puts a bucket in order has two words of the bitmap.
-        let each =
-            |fixed: u32, record: u32| words.saturating_sub(fixed * threads) / threads / record;
-        let records = shape.records.min(each(3, 1 + units.words));
-        let room = shape.room.min(each(2, units.words));
-        let pass = Tile { threads, each: records };
-        // Where not every slot survives, the first pass of an un-shuffle goes through the slots.
-        // It counts them in words, the last tile's missing ones too.
+        let each = |fixed: u32, record: u32| words.saturating_sub(fixed) / threads / record;
+        // Where there are gaps, each thread that puts a bucket in order has two words of a bitmap.
+        let room = shape.room.min(each(2 * threads, units.words));
         let is_back = what == Move::Scatter;
-        let counted = if is_back && last != len - 1 { u64::from(last) + 1 } else { len.into() };
-        if records == 0 || counted.next_multiple_of(pass.len().into()) > 1 << 32 {
-            return None;
-        }
+        let slots = last;
         // The keys are slots or, on the way back, indexes.
         let last = if is_back { len - 1 } else { last };
         let points = u64::from(last) + 1;
@@ -121,21 +117,35 @@ impl Partitioning {
         let bucket_bits = (5..=most).rev().find(fits)?;
         let key_bits = (32 - last.leading_zeros()).max(bucket_bits + 1);
         let above = key_bits - bucket_bits;
-        let bits = shape.bits.min(threads.ilog2());
         let level = |shift: u32| Level {
             shift,
             buckets: (last >> shift) + 1,
             capacity: u32::try_from(capacity(shift)).unwrap_or(u32::MAX),
         };
         let (first, second) = match above {
-            _ if above <= bits => (level(bucket_bits), None),
-            _ if above <= 2 * bits => (level(bucket_bits + above / 2), Some(level(bucket_bits))),
+            _ if above <= shape.bits => (level(bucket_bits), None),
+            _ if above <= 2 * shape.bits => {
+                (level(bucket_bits + above / 2), Some(level(bucket_bits)))
+            }
             _ => return None,
         };
+        // A record of a pass is a key and an item, and a bin has a word. Bins are a multiple of the
+        // threads, and one more.
+        let passes = 1 + u32::from(second.is_some());
+        let bins = threads.max(1 << above.div_ceil(passes));
+        let records = shape.records.min(each(bins + 1, 1 + units.words));
+        let pass = Tile { threads, each: records };
+        // Where not every slot survives, the first pass of an un-shuffle goes through the slots.
+        // It counts them in words, the last tile's missing ones too.
+        let counted = if is_back && slots != len - 1 { u64::from(slots) + 1 } else { len.into() };
+        if records == 0 || counted.next_multiple_of(pass.len().into()) > 1 << 32 {
+            return None;
+        }
         // As many records for each thread as the fullest bucket has.
         let room = if is_dense { (1_u32 << bucket_bits).div_ceil(threads) } else { room };
         let room = Tile { threads, each: room };
-        Some(Self { what, units, is_dense, is_paired: false, pass, room, first, second })
+        let layout = Layout::Apart;
+        Some(Self { what, units, is_dense, layout, pass, bins, room, first, second })
     }
 
     fn last_level(&self) -> Level {
@@ -197,17 +207,17 @@ impl Buckets {
         let levels = self.levels.iter_mut().zip(levels).filter_map(|(places, level)| {
             let [keys, items] = places;
             let records = level?.records();
-            let grow = |place, words: u32| {
+            let parts = match plan.layout {
+                Layout::Apart => vec![(keys, 1), (items, plan.units.words)],
+                Layout::Pairs => vec![(items, 2)],
+                // Half as many, of two words.
+                Layout::Halves => vec![(keys, 1), (items, 1)],
+            };
+            let parts = parts.into_iter().map(|(place, words)| {
                 let bytes = records * u64::from(4 * words);
                 grown(context, place, "the records of buckets", bytes, BufferUsages::STORAGE)
-            };
-            Some(match plan.is_paired {
-                true => grow(items, 2).map(|pairs| vec![pairs]),
-                false => {
-                    let keys = grow(keys, 1);
-                    keys.and_then(|keys| Ok(vec![keys, grow(items, plan.units.words)?]))
-                }
-            })
+            });
+            Some(parts.collect())
         });
         Ok(Memory { counts, levels: levels.collect::<Result<_, _>>()? })
     }
@@ -225,7 +235,7 @@ impl WgpuWorkspace {
         from: &BufferBinding<'_>,
         into: &BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let Partitioning { units, is_paired, pass, first, .. } = *plan;
+        let Partitioning { units, layout, pass, first, .. } = *plan;
         let tuning = self.context.tuning;
         let counts = || memory.counts.as_entire_buffer_binding();
         encoder.clear_buffer(&memory.counts, 0, Some(4 * plan.words()));
@@ -240,7 +250,7 @@ impl WgpuWorkspace {
             };
             let bindings: Vec<_> =
                 memory.records(0, 7).chain(memory.records(1, 5)).chain([(4, counts())]).collect();
-            let text = shader::distribute(Records::Bucket, units, is_paired, pass, &tuning);
+            let text = shader::distribute(Records::Bucket, units, layout, pass, plan.bins, &tuning);
             self.context.record(encoder, &text, true, params, &bindings)?;
         }
         let last = plan.last_level();
@@ -252,7 +262,7 @@ impl WgpuWorkspace {
         };
         let records = memory.records(memory.levels.len() - 1, 7);
         let bindings: Vec<_> = records.chain([(2, into.clone()), (4, counts())]).collect();
-        let text = shader::place(plan.is_dense, units, is_paired, plan.room, &tuning);
+        let text = shader::place(plan.is_dense, units, layout, plan.room, &tuning);
         self.context.record(encoder, &text, true, params, &bindings)?;
         // Where every key occurs a bucket has room for all of its keys.
         if plan.is_dense {
@@ -274,7 +284,7 @@ impl WgpuWorkspace {
         memory: &Memory,
         from: &BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let Partitioning { what, units, is_paired, pass, first, .. } = *plan;
+        let Partitioning { what, units, layout, pass, first, .. } = *plan;
         let (source, len, tuning) = (job.source(), job.len(), self.context.tuning);
         let windows = [first.shift, first.capacity, COUNTS, 0];
         let counts = memory.counts.as_entire_buffer_binding();
@@ -285,8 +295,9 @@ impl WgpuWorkspace {
                 shader::distribute(
                     Records::Survivors { source, status },
                     units,
-                    is_paired,
+                    layout,
                     pass,
+                    plan.bins,
                     &tuning,
                 )
             };
@@ -311,7 +322,7 @@ impl WgpuWorkspace {
             ..Params::default()
         };
         let records = Records::Source { source, is_inverted: what == Move::Gather };
-        let text = shader::distribute(records, units, is_paired, pass, &tuning);
+        let text = shader::distribute(records, units, layout, pass, plan.bins, &tuning);
         self.context.record(encoder, &text, true, params, &bindings)
     }
 }
@@ -319,7 +330,6 @@ impl WgpuWorkspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shader::Tuning;
 
     #[test]
     fn sizes_fit_every_device() {
@@ -339,7 +349,7 @@ mod tests {
             for width in 10..29 {
                 for len in [1_u32 << width, (1 << width) + 1, (1 << width) + (1 << (width - 1))] {
                     let last = len.next_power_of_two() - 1;
-                    let shape = Tuning::STANDARD.shape(last);
+                    let shape = Shape::STANDARD;
                     let units = Units { words, count: 1 };
                     let plan = Partitioning::with(&shape, limits, Move::Gather, units, len, last);
                     let Some(plan) = plan else {
@@ -350,16 +360,17 @@ mod tests {
                     let level = plan.last_level();
                     assert!(level.capacity <= room.len(), "{plan:?}");
                     assert!(u64::from(level.buckets) << level.shift > u64::from(last), "{plan:?}");
-                    // No more bins than threads.
-                    assert!(first.buckets <= pass.threads, "{plan:?}");
-                    assert!(plan.second.is_none_or(|second| {
-                        1 << (first.shift - second.shift) <= pass.threads
-                    }));
+                    assert!(first.buckets <= plan.bins && plan.bins.is_multiple_of(pass.threads));
+                    assert!(
+                        plan.second.is_none_or(|second| {
+                            1 << (first.shift - second.shift) <= plan.bins
+                        })
+                    );
                     assert!(pass.threads <= limits.max_compute_invocations_per_workgroup);
                     assert!(pass.threads <= limits.max_compute_workgroup_size_x);
                     assert!(pass.threads.is_power_of_two() && room.threads == pass.threads);
                     let most = limits.max_compute_workgroup_storage_size / 4;
-                    let pass_words = pass.len() * (1 + words) + 3 * pass.threads;
+                    let pass_words = pass.len() * (1 + words) + plan.bins + 1;
                     assert!(pass_words + 2 * pass.threads <= most, "{plan:?}");
                     assert!(room.len() * words + 4 * room.threads <= most, "{plan:?}");
                     // Half of the points are taken at least, so that buckets fill their room.
@@ -367,7 +378,7 @@ mod tests {
                 }
             }
         }
-        let shape = Tuning::STANDARD.shape(u32::MAX >> 6);
+        let shape = Shape::STANDARD;
         let units = Units::WORD;
         let plan = Partitioning::with(&shape, &large, Move::Gather, units, 1 << 26, u32::MAX >> 6)
             .unwrap();
@@ -384,13 +395,13 @@ mod tests {
             max_compute_workgroup_storage_size: 32 << 10,
             ..Default::default()
         };
-        // A tile of 2560 slots does not divide 2^32.
-        let standard = Tuning::STANDARD.shape(u32::MAX);
+        // A tile of 2816 slots does not divide 2^32.
+        let standard = Shape::STANDARD;
         let powers = Shape { records: 4, ..standard };
         for (shape, last, is_planned) in [
             (standard, u32::MAX, false),
-            (standard, u32::MAX - 1535, false),
-            (standard, u32::MAX - 1536, true),
+            (standard, u32::MAX - 1279, false),
+            (standard, u32::MAX - 1280, true),
             (powers, u32::MAX, true),
         ] {
             let with =
@@ -401,10 +412,7 @@ mod tests {
                 back.map(|plan| (u64::from(last) + 1).next_multiple_of(plan.pass.len().into()));
             assert!(end.is_none_or(|end| end <= 1 << 32));
             // A shuffle goes through the items, of which there are fewer.
-            assert_eq!(
-                with(Move::Gather).map(|plan| plan.pass.len()),
-                Some(512 * shape.records.min(5))
-            );
+            assert_eq!(with(Move::Gather).map(|plan| plan.pass.len()), Some(256 * shape.records));
         }
     }
 }

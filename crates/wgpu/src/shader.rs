@@ -1,9 +1,9 @@
 //! The kernels' texts, each put together from one text per idea.
 //!
 //! Lines that begin with `%K` or `%I` are repeated for every item of a thread, with its number in
-//! place of `$k`, so that values stay in registers whatever the driver's compiler does with loops.
-//! Lines that begin with `%I` are for items that are moved as one unit, and those with `%R` for
-//! rows of several.
+//! place of `$k`, so that values stay in registers whatever the driver's compiler does with loops,
+//! and those with `%B` for every bin. Lines that begin with `%I` are for items that are moved as
+//! one unit, and those with `%R` for rows of several.
 
 use core::fmt::Write as _;
 
@@ -32,8 +32,7 @@ pub(crate) struct Tuning {
     pub(crate) patience: u32,
     /// Arrays of so many bytes are partitioned.
     pub(crate) partitioned: u64,
-    /// The sizes of the partitioned strategy, by the least last slot.
-    pub(crate) partition: &'static [(u32, Shape)],
+    pub(crate) partition: Shape,
     /// Whether kernels use subgroups, if there are any.
     pub(crate) subgroups: bool,
     /// Tests only: one of so many tiles posts nothing.
@@ -45,7 +44,7 @@ pub(crate) struct Tuning {
 /// The sizes of the partitioned strategy, as far as a device's limits allow them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
-    /// Threads of a workgroup. A pass sorts by as many bits as number the threads.
+    /// Threads of a workgroup.
     pub(crate) threads: u32,
     /// Records of a thread in a pass.
     pub(crate) records: u32,
@@ -53,15 +52,14 @@ pub(crate) struct Shape {
     pub(crate) room: u32,
     /// The most bits by which a pass sorts.
     pub(crate) bits: u32,
-    /// Whether a record of two words is a pair in memory, where one fits a binding.
-    pub(crate) is_paired: bool,
     /// The standard deviations above the mean for which a bucket has room.
     pub(crate) deviations: f64,
 }
 
 impl Shape {
+    /// results/h200-passes.csv has the losers.
     pub(crate) const STANDARD: Self =
-        Self { threads: 256, records: 10, room: 19, bits: 8, is_paired: true, deviations: 8.0 };
+        Self { threads: 256, records: 11, room: 19, bits: 10, deviations: 8.0 };
 }
 
 impl Tuning {
@@ -73,10 +71,7 @@ impl Tuning {
         window: 64,
         patience: 2,
         partitioned: 1 << 26,
-        partition: &[
-            (1 << 27, Shape { threads: 512, records: 8, room: 18, bits: 9, ..Shape::STANDARD }),
-            (0, Shape::STANDARD),
-        ],
+        partition: Shape::STANDARD,
         subgroups: true,
         leaves_out: None,
         status: None,
@@ -86,12 +81,6 @@ impl Tuning {
     pub(crate) fn slots(&self, last: u32) -> Tile {
         let each = self.slots.iter().find(|&&(from, _)| last >= from).map_or(8, |&(_, each)| each);
         Tile { threads: THREADS, each }
-    }
-
-    /// The sizes of the partitioned strategy for a domain.
-    pub(crate) fn shape(&self, last: u32) -> Shape {
-        let found = self.partition.iter().find(|&&(from, _)| last >= from);
-        found.map_or(Shape::STANDARD, |&(_, shape)| shape)
     }
 
     /// The tiles of the other kernels.
@@ -258,13 +247,25 @@ pub(crate) enum Records<'a> {
     Bucket,
 }
 
+/// How the records of the partitioned strategy lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Keys and items, each an array.
+    Apart,
+    /// Pairs of words.
+    Pairs,
+    /// Pairs of words in two arrays, since one would be larger than a binding.
+    Halves,
+}
+
 /// A pass of the partitioned strategy. Where the records come along with survivors, the tile is one
 /// of slots.
 pub(crate) fn distribute(
     records: Records<'_>,
     units: Units,
-    is_paired: bool,
+    layout: Layout,
     tile: Tile,
+    bins: u32,
     tuning: &Tuning,
 ) -> String {
     let mut text = match records {
@@ -275,12 +276,13 @@ pub(crate) fn distribute(
         Records::Survivors { source, status } => find_survivors(source, status, tile, tuning),
     };
     text += &units.text();
+    let _ = writeln!(text, "const bs_BINS: u32 = {bins}u;");
     let is_by_survivors = matches!(records, Records::Survivors { .. });
     if !is_by_survivors {
         text += scan(tuning);
         text += include_str!("shaders/stage.wgsl");
     }
-    let [to, from] = texts_of_records(is_paired);
+    let [to, from] = texts_of_records(layout);
     text += to;
     if matches!(records, Records::Bucket) {
         text += from;
@@ -298,14 +300,22 @@ pub(crate) fn distribute(
         text += include_str!("shaders/distribute_survivors.wgsl");
     }
     text += include_str!("shaders/distribute_records.wgsl");
+    let text = repeated(&text, "%B", bins / tile.threads);
     expanded(&text, tile.each, false, tuning.subgroups)
 }
 
 /// How records are written and read.
-fn texts_of_records(is_paired: bool) -> [&'static str; 2] {
-    match is_paired {
-        true => [include_str!("shaders/pairs_to.wgsl"), include_str!("shaders/pairs_from.wgsl")],
-        false => [include_str!("shaders/apart_to.wgsl"), include_str!("shaders/apart_from.wgsl")],
+fn texts_of_records(layout: Layout) -> [&'static str; 2] {
+    match layout {
+        Layout::Apart => {
+            [include_str!("shaders/apart_to.wgsl"), include_str!("shaders/apart_from.wgsl")]
+        }
+        Layout::Pairs => {
+            [include_str!("shaders/pairs_to.wgsl"), include_str!("shaders/pairs_from.wgsl")]
+        }
+        Layout::Halves => {
+            [include_str!("shaders/halves_to.wgsl"), include_str!("shaders/halves_from.wgsl")]
+        }
     }
 }
 
@@ -313,16 +323,20 @@ fn texts_of_records(is_paired: bool) -> [&'static str; 2] {
 pub(crate) fn place(
     is_dense: bool,
     units: Units,
-    is_paired: bool,
+    layout: Layout,
     tile: Tile,
     tuning: &Tuning,
 ) -> String {
-    let mut text = header(0, tile) + &units.text() + texts_of_records(is_paired)[1];
+    let mut text = header(0, tile) + &units.text() + texts_of_records(layout)[1];
     if !is_dense {
         text += scan(tuning);
         text += include_str!("shaders/ranks.wgsl");
     }
     text += include_str!("shaders/place.wgsl");
+    if !is_dense {
+        text += include_str!("shaders/place_base.wgsl");
+    }
+    text += include_str!("shaders/place_records.wgsl");
     text += match is_dense {
         true => include_str!("shaders/place_dense.wgsl"),
         false => include_str!("shaders/place_gaps.wgsl"),
@@ -359,12 +373,19 @@ pub(crate) enum Numbers {
     U32,
     F32,
     NormalF32,
+    U64,
+    F64,
 }
 
 impl Numbers {
-    /// The words that numbers are drawn from together, which make as many numbers.
+    /// The words of a number.
+    pub(crate) fn words(self) -> u64 {
+        if matches!(self, Self::U64 | Self::F64) { 2 } else { 1 }
+    }
+
+    /// The words that numbers are drawn from together, which make as many words of numbers.
     pub(crate) fn group(self) -> u64 {
-        if self == Self::NormalF32 { 2 } else { 1 }
+        if self == Self::NormalF32 { 2 } else { self.words() }
     }
 }
 
@@ -373,16 +394,19 @@ pub(crate) fn fill(numbers: Numbers, rounds: usize) -> String {
     let mut text = header(0, Tile { threads: THREADS, each: 4 });
     text += include_str!("shaders/fill.wgsl");
     text += match numbers {
-        Numbers::U32 => include_str!("shaders/numbers_u32.wgsl"),
+        // A number of 64 bits has its low word first.
+        Numbers::U32 | Numbers::U64 => include_str!("shaders/numbers_u32.wgsl"),
         Numbers::F32 => include_str!("shaders/numbers_f32.wgsl"),
         Numbers::NormalF32 => include_str!("shaders/numbers_normal_f32.wgsl"),
+        Numbers::F64 => include_str!("shaders/numbers_f64.wgsl"),
     };
     let rounds = vec!["x = bs_round(x, key);"; rounds];
     let rounds = rounds.join(" key += vec2(0x9E3779B9u, 0xBB67AE85u);\n");
     expanded(&text.replace("$rounds", &rounds), 4, false, false)
 }
 
-fn simple(text: &str, tuning: &Tuning) -> String {
+/// A text of its own behind the header.
+pub(crate) fn simple(text: &str, tuning: &Tuning) -> String {
     expanded(&(header(0, tuning.tile()) + text), tuning.items, false, false)
 }
 
@@ -444,27 +468,26 @@ const ENTRIES: [[&str; 2]; 2] = [
     ],
 ];
 
+/// A text in which the lines with a mark are repeated, with their number in place of `$k`.
+fn repeated(text: &str, mark: &str, times: u32) -> String {
+    let mut out = String::with_capacity(2 * text.len());
+    for line in text.lines() {
+        match line.strip_prefix(mark) {
+            None => out.extend([line, "\n"]),
+            Some(line) => {
+                (0..times).for_each(|k| out.extend([&line.replace("$k", &k.to_string()), "\n"]));
+            }
+        }
+    }
+    out
+}
+
 /// A text without the marks at the beginning of lines, and with its entry point.
 fn expanded(text: &str, items: u32, has_rows: bool, has_subgroups: bool) -> String {
     let [parameters, begin] = ENTRIES[usize::from(has_subgroups)];
-    let mut out = String::with_capacity(2 * text.len());
-    for line in text.lines() {
-        let (mark, rest) = match line.get(..2) {
-            Some(mark @ ("%K" | "%I" | "%R")) => (mark, &line[2..]),
-            _ => ("", line),
-        };
-        let times = match mark {
-            "%K" => items,
-            "%I" if has_rows => 0,
-            "%I" => items,
-            "%R" => has_rows.into(),
-            _ => 1,
-        };
-        for k in 0..times {
-            out += &rest.replace("$k", &k.to_string());
-            out.push('\n');
-        }
-    }
+    let text = repeated(text, "%K", items);
+    let text = repeated(&text, "%I", if has_rows { 0 } else { items });
+    let out = repeated(&text, "%R", has_rows.into());
     let entry = format!(
         "{parameters}, @builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: \
          vec3<u32>"

@@ -11,9 +11,9 @@
 
 // A tile's records in the order of their buckets; the keys are in `bs_stage`.
 var<workgroup> bs_items: array<bs_Unit, bs_TILE>;
-var<workgroup> bs_bins: array<atomic<u32>, bs_THREADS>;
-var<workgroup> bs_starts: array<u32, bs_THREADS>;
-var<workgroup> bs_places: array<u32, bs_THREADS>;
+// For each bin first the tile's records, then where they begin in it, and then from where on they lie
+// in memory.
+var<workgroup> bs_bins: array<atomic<u32>, bs_BINS + 1u>;
 
 // Takes room in a bucket for records that begin at `start` in the tile. Where there is none what is
 // written does not matter, since nobody reads it.
@@ -23,18 +23,4 @@ fn bs_take_room(bucket: u32, records: u32, start: u32) -> u32 {
   if (records > 0u) { taken = atomicAdd(&bs_counts[bs_params.windows.z + bucket], records); }
   if (taken + records > capacity) { atomicStore(&bs_counts[0], 1u); }
   return bucket * capacity + min(taken, capacity - min(records, capacity)) - start;
-}
-
-fn bs_sort(place: u32, key: u32, item: bs_Unit) {
-  let sorted = place + bs_starts[key >> bs_params.windows.x];
-  bs_stage[sorted] = key;
-  bs_items[sorted] = item;
-}
-
-fn bs_put_record(j: u32, count: u32) {
-  if (j < count) {
-    let shift = bs_params.windows.x;
-    let key = bs_stage[j];
-    bs_write_record(bs_places[key >> shift] + j, key & ((1u << shift) - 1u), bs_items[j]);
-  }
 }

@@ -1,17 +1,34 @@
-  // The thread has the records `key$k` and `x$k`, as far as there are `count` in the tile.
-  atomicStore(&bs_bins[t], 0u);
+  // The thread has the records `key$k` and `x$k`, as far as there are `count` in the tile. The others,
+  // which repeat the last, have a bin of their own behind the rest of the tile. So no record is in a
+  // branch, where each would wait for the memory's answer to the one before.
+%B  atomicStore(&bs_bins[$ku * bs_THREADS + t], 0u);
+  if (t == 0u) { atomicStore(&bs_bins[bs_BINS], 0u); }
   workgroupBarrier();
   let shift = bs_params.windows.x;
-%K  var place$k = 0u;
-%K  if (t + $ku * bs_THREADS < count) { place$k = atomicAdd(&bs_bins[key$k >> shift], 1u); }
+%K  let bin$k = select(bs_BINS, key$k >> shift, t + $ku * bs_THREADS < count);
+%K  let place$k = atomicAdd(&bs_bins[bin$k], 1u);
   workgroupBarrier();
-  let records = atomicLoad(&bs_bins[t]);
-  let start = bs_scan(t, records).x;
-  bs_starts[t] = start;
-  bs_places[t] = bs_take_room(bucket + t, records, start);
+  // Neighbouring bins of a thread.
+  let first_bin = t * (bs_BINS / bs_THREADS);
+  var several = 0u;
+%B  let records$k = atomicLoad(&bs_bins[first_bin + $ku]);
+%B  several += records$k;
+  var start = bs_scan(t, several).x;
+%B  let start$k = start; start += records$k;
+%B  let room$k = bs_take_room(bucket + first_bin + $ku, records$k, start$k);
+%B  atomicStore(&bs_bins[first_bin + $ku], start$k);
+  if (t == 0u) { atomicStore(&bs_bins[bs_BINS], count); }
   workgroupBarrier();
-%K  if (t + $ku * bs_THREADS < count) { bs_sort(place$k, key$k, x$k); }
+%K  let sorted$k = place$k + atomicLoad(&bs_bins[bin$k]);
+%K  bs_stage[sorted$k] = key$k;
+%K  bs_items[sorted$k] = x$k;
   workgroupBarrier();
-%K  bs_put_record(t + $ku * bs_THREADS, count);
+  // What memory answers is not needed earlier.
+%B  atomicStore(&bs_bins[first_bin + $ku], room$k);
+  workgroupBarrier();
+%K  let out_key$k = bs_stage[t + $ku * bs_THREADS];
+%K  let out$k = bs_items[t + $ku * bs_THREADS];
+%K  let to$k = atomicLoad(&bs_bins[out_key$k >> shift]) + t + $ku * bs_THREADS;
+%K  if (t + $ku * bs_THREADS < count) { bs_write_record(to$k, out_key$k & ((1u << shift) - 1u), out$k); }
   $end
 }

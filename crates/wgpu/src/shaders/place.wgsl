@@ -15,7 +15,3 @@ fn main($entry) {
   let count = bs_counts[bs_params.windows.z + number];
   if (count == 0u) { return; }
   let start = number * bs_params.windows.y;
-%K  let at$k = start + min(t + $ku * bs_THREADS, count - 1u);
-%K  let record$k = bs_read_record(at$k);
-%K  let key$k = record$k.key;
-%K  let x$k = record$k.item;

@@ -1,3 +1,4 @@
   workgroupBarrier();
-%K  if (t + $ku * bs_THREADS < count) { bs_dst[base + t + $ku * bs_THREADS] = bs_items[t + $ku * bs_THREADS]; }
+%K  let out$k = bs_items[t + $ku * bs_THREADS];
+%K  if (t + $ku * bs_THREADS < count) { bs_dst[base + t + $ku * bs_THREADS] = out$k; }
 }

@@ -6,6 +6,8 @@ use wgpu::{BufferUsages, CommandEncoder};
 
 use super::errors::device;
 use super::gpu;
+use crate::context::Params;
+use crate::shader::{self, Tuning};
 use crate::{Wgpu, WgpuError, WgpuWorkspace};
 
 const USAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_SRC);
@@ -27,20 +29,21 @@ fn agrees<const ROUNDS: usize, T: Pod + Default>(
     let mut expected = vec![T::default(); len + 5];
     let mut after = start.clone();
     on_cpu(&mut after, &mut expected[..len]);
-    let buffer = gpu.context().buffer("numbers", 4 * (len as u64 + 5), USAGE).expect("memory");
+    let bytes = size_of_val(&expected[..]) as u64;
+    let buffer = gpu.context().buffer("numbers", bytes, USAGE).expect("memory");
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let mut rng = start.clone();
     fill(&mut gpu.workspace(), &mut encoder, &mut rng, buffer.slice(..)).expect("it fits");
     gpu.queue().submit([encoder.finish()]);
-    let mut words = vec![0_u32; len + 5];
-    gpu.read(&buffer, 4 * words.len() as u64, |bytes| {
+    let mut words = vec![0_u32; bytes as usize / 4];
+    gpu.read(&buffer, bytes, |bytes| {
         bytemuck::cast_slice_mut(&mut words).copy_from_slice(bytes);
     })
     .expect("the device is there");
     // Bits, since the sign of a zero is one.
     let expected: &[u32] = bytemuck::cast_slice(&expected);
     for (k, (word, expected)) in words.iter().zip(expected).enumerate() {
-        assert!(word == expected, "number {k} of {len} from {start:?}: {word:x}, not {expected:x}");
+        assert!(word == expected, "word {k} of {len} from {start:?}: {word:x}, not {expected:x}");
     }
     assert_eq!(rng, after);
 }
@@ -56,6 +59,8 @@ fn all_kinds<const ROUNDS: usize>(gpu: &Wgpu, start: &Philox4x32Rng<ROUNDS>, len
         |w, e, r, into| w.fill_normal_f32(e, r, n, into),
         |r, out| r.fill_normal_f32(out),
     );
+    agrees(gpu, start, len, |w, e, r, into| w.fill_u64(e, r, n, into), |r, out| r.fill_u64(out));
+    agrees(gpu, start, len, |w, e, r, into| w.fill_f64(e, r, n, into), |r, out| r.fill_f64(out));
 }
 
 #[test]
@@ -75,6 +80,43 @@ fn numbers_are_those_of_the_cpu() {
     let is_long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
     let len = if is_long { 1 << 26 } else { 1 << 18 };
     all_kinds(gpu, &Philox4x32Rng::<10>::from_key(42, 7), len);
+}
+
+/// No stream is long enough to give all cases of a number of 64 bits.
+#[test]
+fn unit_numbers_of_all_magnitudes() {
+    let Some(gpu) = gpu() else { return };
+    let powers = (0..64).map(|bit| 1_u64 << bit);
+    let words: Vec<u64> = powers.flat_map(|one| [one, one - 1, !(one - 1), one | 0x5555]).collect();
+    let text = format!(
+        "@group(0) @binding(1) var<storage, read> bs_words: array<vec4<u32>>;
+         @group(0) @binding(2) var<storage, read_write> bs_dst: array<vec4<u32>>;
+         {}
+         @compute @workgroup_size(bs_THREADS)
+         fn main($entry) {{
+           $begin
+           if (number == 0u && t < bs_params.len) {{ bs_dst[t] = bs_numbers(bs_words[t]); }}
+         }}",
+        include_str!("../shaders/numbers_f64.wgsl"),
+    );
+    let context = gpu.context();
+    let bytes = size_of_val(&words[..]) as u64;
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    let from = context.buffer("words", bytes, usage).expect("memory");
+    gpu.queue().write_buffer(&from, 0, bytemuck::cast_slice(&words));
+    let into = context.buffer("numbers", bytes, USAGE).expect("memory");
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let params = Params { len: words.len() as u32 / 2, tiles: 1, ..Params::default() };
+    let bindings = [(1, from.as_entire_buffer_binding()), (2, into.as_entire_buffer_binding())];
+    let text = shader::simple(&text, &Tuning::STANDARD);
+    context.record(&mut encoder, &text, true, params, &bindings).expect("it compiles");
+    gpu.queue().submit([encoder.finish()]);
+    let mut numbers = vec![0.0_f64; words.len()];
+    gpu.read(&into, bytes, |bytes| bytemuck::cast_slice_mut(&mut numbers).copy_from_slice(bytes))
+        .expect("the device is there");
+    for (word, number) in words.iter().zip(numbers) {
+        assert_eq!(number, (word >> 11) as f64 * (0.5_f64).powi(53), "{word:x}");
+    }
 }
 
 #[test]

@@ -210,8 +210,7 @@ fn tunings_do_not_change_results() {
 
 /// One that partitions all arrays.
 fn partitioning(shape: Shape) -> Tuning {
-    let partition = Box::leak(Box::new([(0, shape)]));
-    Tuning { partitioned: 0, partition, ..Tuning::STANDARD }
+    Tuning { partitioned: 0, partition: shape, ..Tuning::STANDARD }
 }
 
 const SHAPE: Shape = Shape::STANDARD;
@@ -301,6 +300,21 @@ fn arrays_may_be_larger_than_a_binding() {
             core::array::from_fn(|j| k as u32 ^ j as u32)
         });
         moves::<u64>(&gpu, "parts", &f, len, |k| k << 20);
+    }
+}
+
+/// Records that are larger than a binding lie in two.
+#[test]
+fn records_may_be_larger_than_a_binding() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = errors::device(|limits| limits.max_storage_buffer_binding_size = 1 << 16);
+    for shape in [SMALL, Shape { bits: 4, ..SMALL }] {
+        let gpu = gpu.tuned(partitioning(shape));
+        for len in [9_000, 10_000, 16_383, 16_384] {
+            agrees(&gpu, "two bindings", &Standard::from_seed(len, 42), len);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::families;
 use crate::WgslSource;
-use crate::shader::{self, Move, Numbers, Records, Status, Tile, Tuning, Units};
+use crate::shader::{self, Layout, Move, Numbers, Records, Status, Tile, Tuning, Units};
 
 /// Parses and validates a text, and writes it in each language. All kernels have one entry point.
 fn translate(name: &str, text: &str) {
@@ -59,7 +59,7 @@ fn every_text_is_valid_for_every_back_end() {
     }
     translate("check", &shader::check(tuning));
     translate("invert", &shader::invert(tuning));
-    for numbers in [Numbers::U32, Numbers::F32, Numbers::NormalF32] {
+    for numbers in [Numbers::U32, Numbers::F32, Numbers::NormalF32, Numbers::F64] {
         translate("fill", &shader::fill(numbers, 10));
     }
 }
@@ -75,7 +75,10 @@ fn texts_of_families(tuning: &Tuning) {
                     shader::whole(source, Move::Gather, is_inverted, false, Units::WORD, tuning);
                 translate(name, &text);
                 let records = Records::Source { source, is_inverted };
-                translate(name, &shader::distribute(records, Units::WORD, true, TILE, tuning));
+                translate(
+                    name,
+                    &shader::distribute(records, Units::WORD, Layout::Pairs, TILE, 256, tuning),
+                );
             }
             let text = shader::survivors(
                 source,
@@ -127,14 +130,22 @@ fn texts_of_passes(tuning: &Tuning) {
     for item_bytes in [4, 8, 16] {
         let units = Units::of(item_bytes).expect("whole words");
         let name = format!("a pass, {item_bytes} bytes");
-        let is_paired = item_bytes == 4;
-        for status in STATUSES {
-            let records = Records::Survivors { source: &own, status };
-            translate(&name, &shader::distribute(records, units, is_paired, TILE, tuning));
-        }
-        translate(&name, &shader::distribute(Records::Bucket, units, is_paired, TILE, tuning));
-        for is_dense in [false, true] {
-            translate(&name, &shader::place(is_dense, units, is_paired, TILE, tuning));
+        let layouts = match item_bytes {
+            4 => &[Layout::Pairs, Layout::Halves][..],
+            _ => &[Layout::Apart],
+        };
+        for &layout in layouts {
+            for status in STATUSES {
+                let records = Records::Survivors { source: &own, status };
+                translate(&name, &shader::distribute(records, units, layout, TILE, 256, tuning));
+            }
+            translate(
+                &name,
+                &shader::distribute(Records::Bucket, units, layout, TILE, 1024, tuning),
+            );
+            for is_dense in [false, true] {
+                translate(&name, &shader::place(is_dense, units, layout, TILE, tuning));
+            }
         }
     }
 }

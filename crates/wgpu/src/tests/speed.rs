@@ -95,14 +95,12 @@ fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
             }
         }
     }
-    // "256,8,19,8,1;..": threads, records, the room of a bucket, the most bits of a pass, pairs.
-    let shapes = std::env::var("SHAPES").unwrap_or("256,10,19,8,1;512,8,18,9,0".into());
+    // "256,8,19,10;..": threads, records, the room of a bucket, the most bits of a pass.
+    let shapes = std::env::var("SHAPES").unwrap_or("256,8,19,10;512,8,18,10".into());
     for numbers in shapes.split(';').filter(|_| width >= 22) {
         let words: Vec<u32> = numbers.split(',').map(|n| n.parse().expect("a number")).collect();
-        let [threads, records, room, bits, pairs] = words[..] else { panic!("{numbers}") };
-        let is_paired = pairs == 1;
-        let shape = Shape { threads, records, room, bits, is_paired, ..Shape::STANDARD };
-        let partition = Box::leak(Box::new([(0, shape)]));
+        let [threads, records, room, bits] = words[..] else { panic!("{numbers}") };
+        let partition = Shape { threads, records, room, bits, ..Shape::STANDARD };
         let name = format!("partitioned {numbers}").replace(',', " ");
         add(name, Tuning { partition, partitioned: 0, ..auto });
     }
