@@ -260,7 +260,7 @@ def test_errors_of_the_system(data, tmp_path):
         bs.files.shuffle(data / "lines", data)
     assert raised.value.errno == errno.EISDIR
     with pytest.raises(OSError) as raised:
-        bs.files.shuffle(data / "lines", output_dir=data / "lines" / "0.txt" / "out")
+        bs.files.shuffle(data / "lines", output_dir=data / "csv" / "0.csv" / "out")
     assert raised.value.errno == errno.ENOTDIR
     if os.path.exists("/dev/full"):
         with pytest.raises(OSError) as raised:
