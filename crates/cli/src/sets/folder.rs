@@ -21,6 +21,12 @@ pub(super) const WORKERS: &str = ".bshuf-workers";
 /// What is said of a folder to which two runs would write.
 const OTHER_RUN: &str = "another run writes to it now: wait for its end, or name another folder";
 
+/// Opens a journal, if it is there, to be locked: as one that is written, since NFS locks no other
+/// file.
+fn open_journal(path: &Path) -> Option<File> {
+    File::options().read(true).write(true).open(path).ok()
+}
+
 /// A folder that shards are written to.
 pub(crate) struct ShardFolder {
     path: PathBuf,
@@ -47,7 +53,19 @@ impl ShardFolder {
     ) -> Result<Self, Failure> {
         let is_new = !path.exists();
         fs::create_dir_all(path).context(path.display())?;
-        let before = Journal::of_folder(path).context(path.display())?;
+        let journal_path = path.join(JOURNAL);
+        let lock = open_journal(&journal_path);
+        if let Some(journal) = &lock
+            && let Err(TryLockError::WouldBlock) = journal.try_lock()
+        {
+            return Err(Failure::new(path.display(), OTHER_RUN));
+        }
+        // On Windows only this handle reads what it has locked.
+        let before = match &lock {
+            Some(journal) => Journal::of_file(journal),
+            None => Journal::of_folder(path),
+        };
+        let before = before.context(path.display())?;
         let is_empty = before.is_none() && is_empty(path).context(path.display())?;
         let why = match (is_resumed, is_empty, &before) {
             (_, true, _) | (true, false, Some(_)) => None,
@@ -60,14 +78,8 @@ impl ShardFolder {
         if let Some(why) = why {
             return Err(Failure::new(path.display(), why));
         }
-        let (journal_path, temporary_folder) = (path.join(JOURNAL), temporary_folder.to_owned());
-        let lock = File::open(&journal_path).ok();
-        if let Some(journal) = &lock
-            && let Err(TryLockError::WouldBlock) = journal.try_lock()
-        {
-            return Err(Failure::new(path.display(), OTHER_RUN));
-        }
-        let (path, is_shared, journal) = (path.to_owned(), false, None);
+        let (path, temporary_folder) = (path.to_owned(), temporary_folder.to_owned());
+        let (is_shared, journal) = (false, None);
         Ok(Self { path, temporary_folder, is_new, is_shared, before, lock, journal_path, journal })
     }
 
@@ -80,7 +92,7 @@ impl ShardFolder {
         let before = Journal::read(&journal_path).context(journal_path.display())?;
         let (path, temporary_folder) = (path.to_owned(), temporary_folder.to_owned());
         let (is_new, is_shared, journal) = (false, true, None);
-        let lock = File::open(&journal_path).ok();
+        let lock = open_journal(&journal_path);
         Ok(Self { path, temporary_folder, is_new, is_shared, before, lock, journal_path, journal })
     }
 

@@ -1,8 +1,8 @@
 //! [`Journal`]: what a run has done, for one that goes on with it, and [`Asked`], which tells runs
 //! apart.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use bijective_shuffle::Seed;
@@ -107,10 +107,18 @@ impl Run {
         }
         // Some file systems have no locks. There two runs are two too many.
         let _ = file.as_file().try_lock();
-        let persisted = match locked {
-            Some(_) => file.persist(journal),
-            None => file.persist_noclobber(journal),
+        // Windows replaces no file that is open.
+        let (is_locked, locked) = (locked.is_some(), locked.filter(|_| !cfg!(windows)));
+        let persisted = if is_locked {
+            file.persist(journal)
+        } else {
+            file.persist_noclobber(journal).or_else(|failed| match failed.error.kind() {
+                ErrorKind::AlreadyExists => Err(failed),
+                // Not every file system can rename a file without replacing another.
+                _ => failed.file.persist(journal),
+            })
         };
+        drop(locked);
         persisted.map_err(|failed| failed.error)
     }
 }
@@ -127,11 +135,17 @@ impl Journal {
 
     /// A journal, if it is there and has anything.
     pub(super) fn read(journal: &Path) -> io::Result<Option<Self>> {
-        let text = match fs::read(journal) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        match File::open(journal) {
+            Ok(file) => Self::of_file(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A journal, if the file has anything.
+    pub(super) fn of_file(mut file: impl Read) -> io::Result<Option<Self>> {
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
         let lines = text.split_inclusive(|&byte| byte == b'\n');
         let mut lines = lines.map_while(|line| serde_json::from_slice::<Value>(line).ok());
         Ok(lines.next().and_then(|first| {

@@ -520,18 +520,51 @@ fn runs_that_were_killed_go_on() {
     assert!(Path::new(&folder.path("other/file")).exists());
 }
 
+/// Stops a run while it writes to its folder; `None` if it came to its end before.
+#[cfg(unix)]
+fn stopped(folder: &Folder, arguments: &[&str]) -> Option<std::process::Child> {
+    let mut command = Command::new(program());
+    command.args(arguments).current_dir(folder.path("")).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let is_writing = || folder.path("out/.bshuf-journal").exists();
+    while !is_writing() {
+        if child.try_wait().unwrap().is_some() {
+            return None;
+        }
+        std::thread::yield_now();
+    }
+    let (id, mut status) = (child.id() as libc::pid_t, 0);
+    // SAFETY: nobody has waited for the process, so the number is its own; the status is written.
+    unsafe {
+        libc::kill(id, libc::SIGSTOP);
+        libc::waitpid(id, &raw mut status, libc::WUNTRACED);
+    }
+    if !libc::WIFSTOPPED(status) {
+        return None;
+    }
+    if is_writing() {
+        return Some(child);
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
+}
+
+#[cfg(unix)]
 #[test]
 fn two_runs_at_once_do_not_write_to_one_folder() {
     let folder = Folder::new();
-    folder.write("text", numbered(200_000));
     let options = ["--seed", "5", "--shards", "4", "--compress", "zstd:19", "text"];
     let options = [&options[..], &["--output-dir", "out", "--resume"]].concat();
-    let mut command = Command::new(program());
-    command.args(&options).current_dir(folder.path("")).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    while !folder.path("out/.bshuf-journal").exists() && child.try_wait().unwrap().is_none() {
-        std::thread::yield_now();
-    }
+    let mut lines = 50_000;
+    let mut child = loop {
+        folder.write("text", numbered(lines));
+        if let Some(child) = stopped(&folder, &options) {
+            break child;
+        }
+        fs::remove_dir_all(folder.path("out")).unwrap();
+        lines *= 2;
+    };
     let complaint = folder.complaint(&options, b"");
     let why = "another run writes to it now: wait for its end, or name another folder";
     assert_eq!(complaint, format!("bshuf: out: {why}"));

@@ -188,7 +188,7 @@ fn run_by<P: Index, M: Index>(
 ) {
     let mut done = 0;
     if size_of::<M>() == size_of::<P>() {
-        // SAFETY: an index of the size of P is a P.
+        // SAFETY: indexes are u16, u32 and u64, so one of the size of P is a P.
         let points = unsafe { slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len()) };
         done = lanes.at_once(level, first, points);
     }
