@@ -112,7 +112,7 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
         // Half of the domain's bits in a block; the last block and the last window are short.
         let (len, block) = (power(bits) / 3 * 2 + 1, 1 << (bits / 2));
         all.push(("BlockShuffle", Box::new(BlockShuffle::new(len, block, 3, seed).unwrap())));
-        let of_grids = BlockShuffle::<GridFeistel>::from_seed(power(bits), block, 3, seed);
+        let of_grids = BlockShuffle::<GridFeistel>::try_from_seed(power(bits), block, 3, seed);
         all.push(("BlockShuffle<GridFeistel>", Box::new(of_grids.unwrap())));
     }
     all

@@ -8,8 +8,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::interleave::interleave;
 
-/// What a row takes besides its columns: its key twice, and its number in its batch.
-pub(super) const ROW_COST: u64 = 32;
+/// What a row takes besides its columns: its key, and two places while the rows of a bucket are put
+/// in order.
+pub(super) const ROW_COST: u64 = 8 + 2 * size_of::<(usize, usize)>() as u64;
 
 /// The most rows that are written at a time.
 const MOST_ROWS: u64 = 1 << 16;

@@ -122,7 +122,7 @@ impl BlockShuffle {
     /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
     /// [`BijectionError::EmptyBlock`](crate::BijectionError::EmptyBlock) if `block` or `window` is.
     pub fn new(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
-        Self::from_seed(len, block, window, seed)
+        Self::try_from_seed(len, block, window, seed)
     }
 }
 
@@ -138,11 +138,11 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
     /// ```
     /// use bijective_shuffle::prelude::*;
     ///
-    /// let order = BlockShuffle::<GridFeistel>::from_seed(1_000_000, 1000, 16, 42)?;
+    /// let order = BlockShuffle::<GridFeistel>::try_from_seed(1_000_000, 1000, 16, 42)?;
     /// assert_eq!(order.last(), 999_999);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn from_seed(
+    pub fn try_from_seed(
         len: u64,
         block: u64,
         window: u64,

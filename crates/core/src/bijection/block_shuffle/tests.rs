@@ -20,7 +20,7 @@ fn reference<F: FromSeed + Bijection>(f: &BlockShuffle<F>, seed: Seed) -> Vec<u6
 
 fn check<F: FromSeed + Bijection + 'static>(len: u64, block: u64, window: u64) {
     let seed = Seed::new(len).with_epoch(block);
-    let f = BlockShuffle::<F>::from_seed(len, block, window, seed).unwrap();
+    let f = BlockShuffle::<F>::try_from_seed(len, block, window, seed).unwrap();
     let what = format!("{len} items, blocks of {block}, windows of {window}");
     let expected = reference(&f, seed);
     assert_eq!(expected.len() as u64, len, "{what}");
@@ -141,7 +141,7 @@ fn no_items_no_block_and_no_window_are_refused() {
 #[test]
 fn own_families_are_trusted() {
     fn is_trusted<F: FromSeed + Bijection + 'static>() -> bool {
-        let f = BlockShuffle::<F>::from_seed(1000, 10, 7, 1).unwrap();
+        let f = BlockShuffle::<F>::try_from_seed(1000, 10, 7, 1).unwrap();
         let trusted = f.trusted();
         trusted.is_some_and(|same| (0..1000).all(|slot| same.forward(slot) == f.forward(slot)))
     }
