@@ -534,11 +534,10 @@ fn stopped(folder: &Folder, arguments: &[&str]) -> Option<std::process::Child> {
         std::thread::yield_now();
     }
     let (id, mut status) = (child.id() as libc::pid_t, 0);
-    // SAFETY: nobody has waited for the process, so the number is its own; the status is written.
-    unsafe {
-        libc::kill(id, libc::SIGSTOP);
-        libc::waitpid(id, &raw mut status, libc::WUNTRACED);
-    }
+    // SAFETY: nobody has waited for the process, so the number is still its own.
+    unsafe { libc::kill(id, libc::SIGSTOP) };
+    // SAFETY: the status is a number of this function, which is written.
+    unsafe { libc::waitpid(id, &raw mut status, libc::WUNTRACED) };
     if !libc::WIFSTOPPED(status) {
         return None;
     }
