@@ -538,14 +538,14 @@ fn stopped(folder: &Folder, arguments: &[&str]) -> Option<std::process::Child> {
     unsafe { libc::kill(id, libc::SIGSTOP) };
     // SAFETY: the status is a number of this function, which is written.
     unsafe { libc::waitpid(id, &raw mut status, libc::WUNTRACED) };
-    if !libc::WIFSTOPPED(status) {
-        return None;
+    if libc::WIFSTOPPED(status) {
+        if is_writing() {
+            return Some(child);
+        }
+        child.kill().unwrap();
     }
-    if is_writing() {
-        return Some(child);
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    // It may have been waited for above.
+    let _ = child.wait();
     None
 }
 
