@@ -83,8 +83,8 @@ pub(crate) struct SetArguments {
     #[arg(long, value_name = "SPLITS")]
     pub(crate) split: Option<Splits>,
 
-    /// Compress outputs: none, gzip, zstd, lz4 or bzip2, or as the ends of names say: gz, zst, bz2;
-    /// perhaps with a level as in zstd:3; as their names, or the inputs of shards, say otherwise
+    /// Compress outputs: none, gzip (gz), zstd (zst), lz4, bzip2 (bz2), with a level as in zstd:3;
+    /// otherwise as their names or the inputs say
     #[arg(long, value_name = "CODEC", conflicts_with_all = ["record", "echo", "input_range"])]
     #[arg(conflicts_with = "repeat")]
     pub(crate) compress: Option<Compression>,
@@ -94,7 +94,7 @@ pub(crate) struct SetArguments {
     pub(crate) resume: bool,
 
     /// Do the share of worker R, counted from 0, of W workers, which share the folder of the
-    /// shards; files of lines that are not compressed are divided, and other inputs dealt whole
+    /// shards
     #[arg(long, value_name = "R/W")]
     pub(crate) worker: Option<Shard>,
 
