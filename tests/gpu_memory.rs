@@ -20,6 +20,7 @@ use bijective_shuffle::rng::{
 };
 use rayon::prelude::*;
 
+use common::capture::{alone, capture};
 use common::cuda;
 
 /// Held by the test that uses the memory.
@@ -57,6 +58,46 @@ fn more_than_32_bits_of_bytes_go_there_and_back() {
     let back = stream.clone_dtoh(&back).unwrap();
     stream.synchronize().unwrap();
     assert!(back == items);
+}
+
+/// Where there is no memory for buckets, the alternative's is reserved, and the calls use it.
+#[test]
+fn what_is_reserved_for_want_of_memory_is_used() {
+    let _alone = MEMORY.lock();
+    let Some(_) = cuda() else { return };
+    // SAFETY: the graph is dropped before the slices and the workspace, and launched in their
+    // stream.
+    let cuda = unsafe { alone().with_capture() };
+    let stream = cuda.stream();
+    let (len, spare) = (1 << 26, 128 << 20);
+    let f = Standard::from_seed(len as u64, 1);
+    let p = Permutation::new(len as u64, 1).to_vec();
+    let source = stream.clone_htod(&(0..len as u64).collect::<Vec<_>>()).unwrap();
+    let mut out = stream.alloc_zeros::<u64>(len).unwrap();
+    let usual = CudaWorkspace::new(&cuda).reserve::<u64>(&f, len).unwrap();
+    assert!(usual > spare, "it is partitioned");
+    stream.synchronize().unwrap();
+    let (free, _) = stream.context().mem_get_info().unwrap();
+    // SAFETY: nobody reads it.
+    let others = unsafe { stream.alloc::<u8>(free - spare) }.unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let held = workspace.reserve::<u64>(&f, len).unwrap();
+    assert!(held < spare);
+    let (captured, graph) = capture(stream, || workspace.shuffle_into(&f, &source, &mut out));
+    assert_eq!((captured, workspace.bytes()), (Ok(()), held));
+    let graph = graph.expect("something was captured");
+    for is_captured in [true, false] {
+        stream.memset_zeros(&mut out).unwrap();
+        match is_captured {
+            true => graph.launch().unwrap(),
+            false => workspace.shuffle_into(&f, &source, &mut out).unwrap(),
+        }
+        let got = stream.clone_dtoh(&out).unwrap();
+        stream.synchronize().unwrap();
+        assert!(got == p);
+        assert_eq!(workspace.bytes(), held);
+    }
+    drop((graph, others));
 }
 
 #[test]

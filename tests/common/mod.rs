@@ -7,6 +7,12 @@
     target_pointer_width = "64",
     any(target_os = "linux", target_os = "windows")
 ))]
+pub(crate) mod capture;
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 pub(crate) mod group;
 pub(crate) mod hostile;
 

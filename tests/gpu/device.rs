@@ -1,20 +1,17 @@
 //! Bijections written by users, and work beside other work.
 
-use std::sync::Arc;
-
 use bijective_shuffle::DeviceSource;
 use bijective_shuffle::cuda::cudarc::driver::sys::{
     CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode,
 };
-use bijective_shuffle::cuda::cudarc::driver::{
-    CudaContext, CudaGraph, CudaSlice, CudaStream, DriverError,
-};
+use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice, DriverError};
 use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace};
 use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{Philox4x32Rng, Streams, Xorwow};
 
 use super::{STRATEGIES, cuda, reference};
+use crate::common::capture::{alone, capture};
 
 /// Counts backwards, on the device too.
 struct Backwards {
@@ -77,25 +74,6 @@ fn composes_with_the_crates_own() {
     let mut items: Vec<u64> = (0..3000).collect();
     cuda.shuffle(&f, &mut items).unwrap();
     assert_eq!(items, reference(&f, 3000));
-}
-
-/// An engine in a context of its own, on its only stream. Events that were recorded outside cannot
-/// be waited for within a capture, so the context is without them.
-fn alone() -> Cuda {
-    let context = CudaContext::new_non_primary(0, 0).unwrap();
-    // SAFETY: everything in this context is on one stream.
-    unsafe { context.disable_event_tracking() };
-    Cuda::on_stream(context.new_stream().unwrap()).unwrap()
-}
-
-/// Captures what is added to a stream; what the function answers, and the graph if there is
-/// something in it.
-fn capture<R>(stream: &Arc<CudaStream>, record: impl FnOnce() -> R) -> (R, Option<CudaGraph>) {
-    stream.synchronize().unwrap();
-    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
-    let recorded = record();
-    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    (recorded, stream.end_capture(flags).unwrap())
 }
 
 #[test]
@@ -288,45 +266,6 @@ fn a_group_is_not_captured() {
     let arrays = group.arrays(&f, 1000).array(&source, &mut out).unwrap();
     let (answer, _) = capture(stream, || arrays.unshuffle());
     assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
-}
-
-/// Where there is no memory for buckets, the alternative's is reserved, and the calls use it.
-#[test]
-fn what_is_reserved_for_want_of_memory_is_used() {
-    let Some(_) = cuda() else { return };
-    // SAFETY: the graph is dropped before the slices and the workspace, and launched in their
-    // stream.
-    let cuda = unsafe { alone().with_capture() };
-    let stream = cuda.stream();
-    let (len, spare) = (1 << 26, 128 << 20);
-    let f = Standard::from_seed(len as u64, 1);
-    let p = reference(&f, len);
-    let source = stream.clone_htod(&(0..len as u64).collect::<Vec<_>>()).unwrap();
-    let mut out = stream.alloc_zeros::<u64>(len).unwrap();
-    let usual = CudaWorkspace::new(&cuda).reserve::<u64>(&f, len).unwrap();
-    assert!(usual > spare, "it is partitioned");
-    stream.synchronize().unwrap();
-    let (free, _) = stream.context().mem_get_info().unwrap();
-    // SAFETY: nobody reads it.
-    let others = unsafe { stream.alloc::<u8>(free - spare) }.unwrap();
-    let mut workspace = CudaWorkspace::new(&cuda);
-    let held = workspace.reserve::<u64>(&f, len).unwrap();
-    assert!(held < spare);
-    let (captured, graph) = capture(stream, || workspace.shuffle_into(&f, &source, &mut out));
-    assert_eq!((captured, workspace.bytes()), (Ok(()), held));
-    let graph = graph.expect("something was captured");
-    for is_captured in [true, false] {
-        stream.memset_zeros(&mut out).unwrap();
-        match is_captured {
-            true => graph.launch().unwrap(),
-            false => workspace.shuffle_into(&f, &source, &mut out).unwrap(),
-        }
-        let got = stream.clone_dtoh(&out).unwrap();
-        stream.synchronize().unwrap();
-        assert!(got == p);
-        assert_eq!(workspace.bytes(), held);
-    }
-    drop((graph, others));
 }
 
 #[test]
