@@ -8,7 +8,9 @@ use core::slice;
 
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub};
 
-use crate::base::simd::{self, SimdKernel, SimdLevel};
+#[cfg(target_arch = "x86_64")]
+use crate::base::simd;
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::word::Index;
 
 /// How many points are evaluated together: eight vectors of AVX-512 with 16-bit lanes. That is
@@ -204,11 +206,13 @@ fn each_by<P: Index, M: Index>(level: SimdLevel, lanes: &dyn Evaluator<P>, value
 }
 
 /// A block of points that are to be replaced with their values.
+#[cfg(target_arch = "x86_64")]
 struct Block<'a, L: Lanes> {
     lanes: &'a L,
     points: &'a mut [L::Point; BLOCK],
 }
 
+#[cfg(target_arch = "x86_64")]
 impl<L: Lanes> SimdKernel for Block<'_, L> {
     type Output = ();
 
@@ -217,7 +221,6 @@ impl<L: Lanes> SimdKernel for Block<'_, L> {
         self.lanes.evaluate::<false>(self.points);
     }
 
-    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) {
         // SAFETY: the caller promises the same features.
