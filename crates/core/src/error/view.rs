@@ -1,8 +1,8 @@
-//! [`ViewError`]: why a view of a permutation, or rows of items, are not possible.
+//! [`ViewError`]: why a view of a permutation, or rows of items, cannot be had.
 
 use core::fmt;
 
-/// Why a view of a permutation, or rows of items, are not possible.
+/// Why a view of a permutation, or rows of items, cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
