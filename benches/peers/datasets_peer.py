@@ -3,8 +3,8 @@
     python3 benches/peers/datasets_peer.py [--csv FILE] BSHUF FOLDER [SIZE_MIB] [FILES] [ROUNDS] [SAMPLES]
 
 Needs zstd, shuf and split; polars, duckdb and pyarrow take part if they can be imported, and pyarrow
-needs BSHUF to be built with the feature `tables`. FOLDER gets the data and the outputs, about six
-times SIZE. Each contender runs once in each round, in turn, and the table has the medians of
+needs BSHUF to be built with the feature `tables`. FOLDER gets the data and the outputs, about four
+times SIZE at a time. Each contender runs once in each round, in turn, and the table has the medians of
 seconds and of processor time, the most memory that a process took, and both times beside ours. With
 --csv the medians of seconds are written as the rows of benches/results. On a machine that does
 other work too, only processor time means anything. Outputs of zstd and of Parquet are checked in
@@ -61,10 +61,9 @@ def has(module):
     return subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
 
 
-def make():
-    """JSON lines of 100 to 900 bytes in compressed files, and an archive of samples."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    (FOLDER / "in").mkdir(parents=True)
+def make_lines():
+    """JSON lines of 100 to 900 bytes, in files as they are and compressed. Returns their number."""
+    (FOLDER / "in").mkdir()
     (FOLDER / "plain").mkdir()
     draw = random.Random(1)
     words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 9)))
@@ -80,19 +79,27 @@ def make():
                     lines += 1
         subprocess.run(["zstd", "-q", "-3", plain, "-o", FOLDER / f"in/{file:03}.jsonl.zst"],
                        check=True)
+    return lines
+
+
+def make_archive():
+    """An archive of samples."""
+    draw = random.Random(1)
     with tarfile.open(FOLDER / "samples.tar", "w") as tar:
         for number in range(SAMPLES):
             for part, data in [("jpg", draw.randbytes(draw.randint(500, 1500))), ("cls", b"7")]:
                 header = tarfile.TarInfo(f"{number:08}.{part}")
                 header.size = len(data)
                 tar.addfile(header, BytesIO(data))
-    if has("pyarrow"):
-        (FOLDER / "tables").mkdir()
-        for file in range(FILES):
-            size = str((SIZE << 20) // FILES)
-            make_one = [*ARROW.split(), "make", FOLDER / f"tables/{file:03}.parquet", size]
-            subprocess.run(make_one, check=True)
-    return lines
+
+
+def make_tables():
+    """Parquet files."""
+    (FOLDER / "tables").mkdir()
+    for file in range(FILES):
+        size = str((SIZE << 20) // FILES)
+        make_one = [*ARROW.split(), "make", FOLDER / f"tables/{file:03}.parquet", size]
+        subprocess.run(make_one, check=True)
 
 
 def table_sums(folder):
@@ -132,10 +139,9 @@ def sums(command):
 
 
 def main():
-    lines = make()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
     written = []
-    whole = sums("cat plain/*")
-    assert whole[0] == lines
     memory, threads = SIZE // 4, os.cpu_count()
     ours = f"{PROGRAM} -q --seed 1 --memory {memory}M"
     sets = {
@@ -166,15 +172,28 @@ def main():
         "bshuf": f"{PROGRAM} -q --seed 1 --memory {4 * SIZE}M --output-dir out/x tables",
         "pyarrow, read and write": f"{ARROW} copy-all tables out",
     } if has("pyarrow") else {}
-    rows_before = table_sums("tables") if tables else None
-    print(f"{SIZE} MiB in {FILES} files, {lines} lines, {SAMPLES} samples, {memory} MiB, "
-          f"{threads} cores, {ROUNDS} rounds")
-    for item, size, contenders in [
-        ("lines of JSON, zstd", SIZE << 20, sets),
-        ("lines of JSON", SIZE << 20, plain),
-        ("samples of tar", (FOLDER / "samples.tar").stat().st_size, archives),
-        ("rows of Parquet", SIZE << 20, tables),
+    print(f"{SIZE} MiB in {FILES} files, {SAMPLES} samples, {memory} MiB, {threads} cores, "
+          f"{ROUNDS} rounds")
+    for item, contenders in [
+        ("lines of JSON, zstd", sets),
+        ("lines of JSON", plain),
+        ("samples of tar", archives),
+        ("rows of Parquet", tables),
     ]:
+        size = SIZE << 20
+        if contenders is sets:
+            lines = make_lines()
+            whole = sums("cat plain/*")
+            assert whole[0] == lines
+        elif contenders is archives:
+            # What is no longer read takes memory, as a file in it or as pages of the cache.
+            shutil.rmtree(FOLDER / "in")
+            shutil.rmtree(FOLDER / "plain")
+            make_archive()
+            size = (FOLDER / "samples.tar").stat().st_size
+        elif contenders is tables and tables:
+            make_tables()
+            rows_before = table_sums("tables")
         rows = {name: [] for name in contenders}
         for round_ in range(ROUNDS):
             for name, command in contenders.items():

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Exchange(Ranks),
     /// One rank's share of the indexes of a permutation that no machine holds
     Indexes(Share),
-    /// Programs that shuffle files: bshuf, shuf, sort -R, terashuf and pyarrow
+    /// Programs that shuffle files: bshuf, shuf, uutils shuf, sort -R, terashuf and pyarrow
     Files(Files),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
@@ -305,6 +305,10 @@ pub(crate) struct Files {
     /// The program terashuf, built from its source; it is left out if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) terashuf: Option<PathBuf>,
+
+    /// The program `shuf` of uutils; it is left out if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) uutils: Option<PathBuf>,
 
     /// The size of the input
     #[arg(long, value_name = "N", default_value = "2^30", value_parser = at_least_one)]

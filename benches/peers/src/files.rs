@@ -1,5 +1,5 @@
-//! Programs that shuffle files: `bshuf`, GNU `shuf`, `sort -R` and terashuf, and `cat` for what the
-//! disk takes. Of Parquet files, `bshuf` and pyarrow.
+//! Programs that shuffle files: `bshuf`, `shuf` of GNU and of uutils, `sort -R` and terashuf, and
+//! `cat` for what the disk takes. Of Parquet files, `bshuf` and pyarrow.
 //!
 //! Each sample is a whole process. The contenders take turns, with a warm page cache as far as
 //! memory goes. Before anything is timed, each of them runs once, and has to keep every item.
@@ -42,6 +42,12 @@ const BSHUF_LIMITED: Contender = Contender {
 
 const SHUF: Contender =
     Contender { name: "shuf", script: r#"exec shuf -o "$OUT" "$IN""#, is_copy: false };
+
+const UUTILS: Contender = Contender {
+    name: "uutils shuf",
+    script: r#"exec "$UUTILS" -o "$OUT" "$IN""#,
+    is_copy: false,
+};
 
 const SORT: Contender =
     Contender { name: "sort -R", script: r#"exec sort -R -o "$OUT" "$IN""#, is_copy: false };
@@ -92,7 +98,7 @@ impl Files {
         let mut all = match (&self.memory, self.record) {
             (None, _) if self.table => vec![BSHUF, PYARROW_COPY, PYARROW_TAKE],
             (Some(_), _) if self.table => vec![BSHUF_LIMITED, BSHUF, PYARROW_COPY, PYARROW_TAKE],
-            (None, None) => vec![BSHUF, SHUF, TERASHUF, SORT],
+            (None, None) => vec![BSHUF, SHUF, UUTILS, TERASHUF, SORT],
             (Some(_), None) => vec![BSHUF_LIMITED, CATS, TERASHUF, SORT_LIMITED],
             (None, Some(_)) => vec![BSHUF, CATS],
             (Some(_), Some(_)) => vec![BSHUF_LIMITED, BSHUF, CATS],
@@ -106,8 +112,10 @@ impl Files {
         };
         all.retain(|contender| is_chosen(contender.name));
         all.retain(|contender| !is_skipped(contender.name));
-        if self.terashuf.is_none() {
-            all.retain(|contender| contender.name != TERASHUF.name);
+        for (program, of) in [(&self.terashuf, TERASHUF), (&self.uutils, UUTILS)] {
+            if program.is_none() {
+                all.retain(|contender| contender.name != of.name);
+            }
         }
         all
     }
@@ -159,8 +167,10 @@ impl Files {
             .env("ITEMS", self.record.map_or(String::new(), |bytes| format!("--record {bytes}")));
         command.env("PYTHON", &self.python).env("TABLES", TABLES);
         command.env("LC_ALL", "C").env("TMPDIR", &self.folder).env("SEED", "1");
-        if let Some(terashuf) = &self.terashuf {
-            command.env("TERASHUF", absolute(terashuf));
+        for (program, variable) in [(&self.terashuf, "TERASHUF"), (&self.uutils, "UUTILS")] {
+            if let Some(program) = program {
+                command.env(variable, absolute(program));
+            }
         }
         // terashuf wants a part of 10^9 bytes, and as many as there are if there is no limit.
         let limit = self.memory.unwrap_or(2 * self.bytes);
@@ -178,7 +188,8 @@ pub(crate) fn run(of: &Files, common: &Common) -> Result<(), Box<dyn Error>> {
         let said = of.pyarrow(&[OsStr::new("version")])?;
         conditions.push(format!("pyarrow: {}", said.trim()));
     } else {
-        conditions.extend(version("shuf"));
+        conditions.extend(version(Path::new("shuf")));
+        conditions.extend(of.uutils.as_deref().and_then(version));
     }
     conditions.extend(of.terashuf.is_some().then(|| "terashuf, built from its source".to_owned()));
     let origin = Origin::new(&machine::name())?;
@@ -198,10 +209,10 @@ pub(crate) fn run(of: &Files, common: &Common) -> Result<(), Box<dyn Error>> {
 }
 
 /// The first line of what a program says of its version, as a condition.
-fn version(program: &str) -> Option<String> {
+fn version(program: &Path) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().next().map(|line| format!("{program}: {line}"))
+    text.lines().next().map(|line| format!("{}: {line}", program.display()))
 }
 
 /// One sample of a contender.
@@ -376,6 +387,7 @@ pub(crate) fn trial(common: &Common) -> Result<(), Box<dyn Error>> {
             folder: folder.clone(),
             program,
             terashuf: None,
+            uutils: None,
             bytes,
             line: 80,
             memory,
@@ -422,6 +434,7 @@ mod tests {
             folder: folder.path().to_owned(),
             program: PathBuf::new(),
             terashuf: None,
+            uutils: None,
             bytes: 1000,
             line: 10,
             memory: None,
