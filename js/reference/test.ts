@@ -2,7 +2,7 @@
 //
 //     node js/reference/test.ts [folder of the vectors]
 //
-// Node takes the types away by itself from version 22.18 on. `.ci/js` compiles for older ones.
+// Node takes the types away by itself from version 22.18 on. `js/test/run` compiles for older ones.
 
 import { readFileSync } from "node:fs";
 import { join as pathOf } from "node:path";
