@@ -42,8 +42,8 @@ pub struct TableShuffle {
 
 impl TableShuffle {
     /// A shuffle in at most about this many bytes of memory, with what the tables of this module
-    /// hold in reading, and a row group, encoded, in writing. The program's own memory, some tens of
-    /// megabytes with the stacks of its threads, comes on top, and so does the metadata of a file.
+    /// hold in reading, and a row group, encoded, in writing. The program's own memory, some tens
+    /// of megabytes with the stacks of its threads, comes on top, and so does a file's metadata.
     pub fn new(memory: usize) -> Self {
         Self { memory: memory as u64 }
     }
