@@ -153,6 +153,17 @@ impl Store for Temporary {
         }
         Ok(())
     }
+
+    fn release(&self, offset: u64, bytes: usize) {
+        let found = self.blocks.binary_search_by_key(&offset, |block| block.start);
+        let Ok(number) = found else { return };
+        let end = self.blocks.get(number + 1).map_or(self.bytes, |next| next.start);
+        let Block { file, offset: at, bytes: stored, .. } = self.blocks[number];
+        // Another run may go on with the files of others.
+        if file >= self.others && end - offset == bytes as u64 {
+            self.files[file].release(at, stored);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -185,6 +196,32 @@ mod tests {
             }
         }
         assert!(Temporary::in_folders(&[], false, 1).is_err());
+    }
+
+    /// Nor is a block given back that is released in part.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_not_released_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let folders = [folder.path().to_owned()];
+        let mut store = Temporary::in_folders(&folders, false, 0).unwrap();
+        let blocks: Vec<Vec<u8>> = (1..=16).map(|k| vec![k; 1 << 16]).collect();
+        blocks.iter().for_each(|block| store.append(block).unwrap());
+        let starts: Vec<u64> = store.blocks.iter().map(|block| block.start).collect();
+        for number in (0..16).step_by(2) {
+            store.release(starts[number], 1 << 16);
+            store.release(starts[number + 1], (1 << 16) - 1);
+            store.release(starts[number + 1] + 1, (1 << 16) - 1);
+        }
+        for number in (1..16).step_by(2) {
+            let mut out = vec![0; 1 << 16];
+            store.read_at(&mut out, starts[number]).unwrap();
+            assert_eq!(out, blocks[number]);
+        }
+        // A file system may have no holes.
+        let mut first = vec![1; 1 << 16];
+        store.read_at(&mut first, 0).unwrap();
+        assert!(first == blocks[0] || first.iter().all(|&byte| byte == 0));
     }
 
     #[test]

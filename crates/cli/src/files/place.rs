@@ -126,6 +126,7 @@ impl<'a, S: Store> Placer<'a, S> {
         for extent in &bucket.extents {
             resize(&mut block, extent.bytes, 0)?;
             store.borrow().read_at(&mut block, extent.offset).map_err(FilesError::Temporary)?;
+            store.borrow().release(extent.offset, extent.bytes);
             for_each_item(&block, bucket.key_bytes, items, |key, item| {
                 parts.push(bucket.keys.start + key, &block[item])
             })?;
@@ -146,6 +147,7 @@ impl<'a, S: Store> Placer<'a, S> {
         for extent in &bucket.extents {
             let (block, others) = rest.split_at_mut(extent.bytes);
             self.store.read_at(block, extent.offset).map_err(FilesError::Temporary)?;
+            self.store.release(extent.offset, extent.bytes);
             rest = others;
         }
         let stored = &*stored;

@@ -47,6 +47,12 @@ pub trait Store: Send + Sync {
     ///
     /// Those of reading; it is one if there are not enough bytes.
     fn read_at(&self, block: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Says that so many bytes from an offset on are not read again, so that a store in memory may
+    /// give their room back.
+    fn release(&self, offset: u64, bytes: usize) {
+        let _ = (offset, bytes);
+    }
 }
 
 impl<S: Store + ?Sized> Store for &mut S {
@@ -61,6 +67,10 @@ impl<S: Store + ?Sized> Store for &mut S {
     fn read_at(&self, block: &mut [u8], offset: u64) -> io::Result<()> {
         (**self).read_at(block, offset)
     }
+
+    fn release(&self, offset: u64, bytes: usize) {
+        (**self).release(offset, bytes);
+    }
 }
 
 /// A temporary file that has no name, so that it is gone when the program ends, however it ends.
@@ -74,6 +84,9 @@ pub struct TemporaryFile {
     bytes: u64,
     /// How many bytes may be appended before the free room is looked at again.
     granted: u64,
+    /// Whether it is in a tmpfs.
+    #[cfg(target_os = "linux")]
+    is_in_memory: bool,
 }
 
 /// The most bytes that are appended between two looks at the free room.
@@ -82,6 +95,10 @@ const STEP: u64 = 16 << 20;
 /// What is left free where temporary files are, or a sixteenth of all the room there if that is
 /// less. An input may be endless, and other programs need some room too.
 const RESERVE: u64 = 256 << 20;
+
+/// What statfs(2) calls a tmpfs.
+#[cfg(target_os = "linux")]
+const TMPFS: rustix::fs::FsWord = 0x0102_1994;
 
 impl TemporaryFile {
     /// Creates an empty one in a folder.
@@ -100,7 +117,16 @@ impl TemporaryFile {
 
     /// An empty file that may have a name, in a folder.
     pub(crate) fn of(file: File, folder: &Path) -> Self {
-        Self { file, folder: folder.to_owned(), bytes: 0, granted: 0 }
+        #[cfg(target_os = "linux")]
+        let is_in_memory = rustix::fs::fstatfs(&file).is_ok_and(|found| found.f_type == TMPFS);
+        Self {
+            file,
+            folder: folder.to_owned(),
+            bytes: 0,
+            granted: 0,
+            #[cfg(target_os = "linux")]
+            is_in_memory,
+        }
     }
 
     /// The file itself, which is at its end.
@@ -181,6 +207,18 @@ impl Store for TemporaryFile {
             }
         }
         Ok(())
+    }
+
+    /// Where the file is in memory, the output takes the room at once. Elsewhere that would take
+    /// longer than it saves: ext4 first writes to the disk what it then gives back.
+    #[cfg(target_os = "linux")]
+    fn release(&self, offset: u64, bytes: usize) {
+        use rustix::fs::FallocateFlags;
+        if self.is_in_memory {
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            // The room stays taken where this fails, and nothing else is lost.
+            let _ = rustix::fs::fallocate(&self.file, hole, offset, bytes as u64);
+        }
     }
 }
 

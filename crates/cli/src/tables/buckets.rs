@@ -226,13 +226,14 @@ fn encode(
     Ok(blocks)
 }
 
-/// Reads an extent: its rows, and their keys.
+/// Reads an extent, for the only time: its rows, and their keys.
 pub(super) fn decode(
     extent: Extent,
     store: &impl Store,
 ) -> Result<(RecordBatch, Vec<u64>), TableError> {
     let mut block = vec![0; extent.bytes];
     store.read_at(&mut block, extent.offset).map_err(TableError::Temporary)?;
+    store.release(extent.offset, extent.bytes);
     // The columns stay where they are in it.
     let mut block = Buffer::from_vec(block);
     let batch = StreamDecoder::new().decode(&mut block).map_err(TableError::Rows)?;
