@@ -1,11 +1,15 @@
 // Other packages of npm beside this one, as a table: node peers.mjs [ITEMS]
 //
-// First `npm ci && npm run build` in js, and `npm ci` here. Each package shuffles a plain array and,
+// First `npm ci && npm run build` in js, `npm ci` here, and in the repository
+// `cargo build --release -p bijective-shuffle-studies`. Each package shuffles a plain array and,
 // where it takes one, a Float64Array of so many items (10^6 unless given): the median of seven runs
-// after two that are dropped, in nanoseconds an item. Then all orders of five items are counted over
-// 120,000 seeds that follow each other, or calls where there are no seeds; chi-squared with 119
-// degrees of freedom is above 174 once in a thousand times. Last come two figures of this package
-// alone: 10^7 items of a Float64Array beside the usual loop over `Math.random`, and single places.
+// after two that are dropped, in nanoseconds an item. Then `quality judge` tests 10,000 orders of 100
+// items, of seeds that follow each other, or calls where there are no seeds: a smallest corrected
+// p-value below 0.001 is a finding. Last come two figures of this package alone: 10^7 items of a
+// Float64Array beside the usual loop over `Math.random`, and single places.
+
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 
 import { createShuffle, shuffle as fast } from "fast-shuffle";
 import knuth from "knuth-shuffle-seeded";
@@ -46,25 +50,29 @@ function nanoseconds(call, items, count = items.length) {
   return ((times.slice(2).sort((a, b) => a - b)[3] * 1e6) / count).toFixed(1);
 }
 
-function chiSquared(call) {
-  const draws = 120_000;
-  const seen = new Map();
+const QUALITY = fileURLToPath(new URL("../../target/release/quality", import.meta.url));
+
+/** The verdict on the orders of a package, and the smallest p-value that it rests on. */
+function judged(call) {
+  const [draws, length] = [10_000, 100];
+  const input = new Uint32Array(draws * length);
   for (let seed = 0; seed < draws; seed++) {
-    const order = call([0, 1, 2, 3, 4], seed).join("");
-    seen.set(order, (seen.get(order) ?? 0) + 1);
+    input.set(call([...Array(length).keys()], seed), seed * length);
   }
-  const expected = draws / 120;
-  let sum = (120 - seen.size) * expected;
-  for (const times of seen.values()) sum += (times - expected) ** 2 / expected;
-  return sum.toFixed(0);
+  const options = ["judge", "-", "--length", `${length}`, "--binary", "32"];
+  const { status, stdout, stderr, error } = spawnSync(QUALITY, options, { input, encoding: "utf8" });
+  if (error || status > 1) throw error ?? new Error(stderr);
+  const tests = stdout.split("\n").map((line) => line.split("|")).filter((row) => row.length === 5);
+  const values = tests.map((row) => Number(row[3].replaceAll("*", ""))).filter((p) => !isNaN(p));
+  return `${status === 0 ? "passed" : "failed"}, ${Math.min(...values)}`;
 }
 
-console.log(`| | array, ns | Float64Array, ns | seed | undo | any place | chi-squared |`);
-console.log("| --- | ---: | ---: | --- | --- | --- | ---: |");
+console.log(`| | array, ns | Float64Array, ns | seed | undo | any place | judged |`);
+console.log("| --- | ---: | ---: | --- | --- | --- | --- |");
 for (const [name, { call, typed, seeded, undo = "no", places = "no" }] of Object.entries(peers)) {
   const plain = nanoseconds(call, Array.from({ length: count }, (_, k) => k + 0.5));
   const floats = typed ? nanoseconds(call, Float64Array.from({ length: count }, (_, k) => k)) : "";
-  const columns = [name, plain, floats, seeded ? "yes" : "no", undo, places, chiSquared(call)];
+  const columns = [name, plain, floats, seeded ? "yes" : "no", undo, places, judged(call)];
   console.log(`| ${columns.join(" | ")} |`);
 }
 
