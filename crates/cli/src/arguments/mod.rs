@@ -32,7 +32,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     pub(crate) operands: Vec<OsString>,
 
-    /// Choose the order by this number, or 64 hexadecimal digits; drawn and reported otherwise
+    /// Choose the order by this number, as 42, or 42@3 with an epoch, or by 64 hexadecimal digits;
+    /// drawn and reported otherwise
     #[arg(long)]
     seed: Option<SeedText>,
 
