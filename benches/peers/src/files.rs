@@ -188,8 +188,8 @@ pub(crate) fn run(of: &Files, common: &Common) -> Result<(), Box<dyn Error>> {
         let said = of.pyarrow(&[OsStr::new("version")])?;
         conditions.push(format!("pyarrow: {}", said.trim()));
     } else {
-        conditions.extend(version(Path::new("shuf")));
-        conditions.extend(of.uutils.as_deref().and_then(version));
+        conditions.extend(version("shuf", Path::new("shuf")));
+        conditions.extend(of.uutils.as_deref().and_then(|program| version(UUTILS.name, program)));
     }
     conditions.extend(of.terashuf.is_some().then(|| "terashuf, built from its source".to_owned()));
     let origin = Origin::new(&machine::name())?;
@@ -209,10 +209,10 @@ pub(crate) fn run(of: &Files, common: &Common) -> Result<(), Box<dyn Error>> {
 }
 
 /// The first line of what a program says of its version, as a condition.
-fn version(program: &Path) -> Option<String> {
+fn version(name: &str, program: &Path) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().next().map(|line| format!("{}: {line}", program.display()))
+    text.lines().next().map(|line| format!("{name}: {line}"))
 }
 
 /// One sample of a contender.

@@ -83,6 +83,7 @@ fn in_short(results: &Results) -> Result<String, String> {
             "3; 5 or more",
             &both("files-memory", "shuf")?,
         ],
+        ["the same: uutils `shuf` / ours", "3 or more", &both("files-uutils", "uutils shuf")?],
         ["the same: terashuf / ours", "3 or more", &both("files-memory", "terashuf")?],
         ["the same: `sort -R` / ours", "50 or more", &both("files-sort", "sort -R")?],
         [
