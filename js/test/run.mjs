@@ -62,7 +62,7 @@ const say = (text) => fetch("/result", { method: "POST", body: text });
 try {
   const { check } = await import("/test/build/test/gpu.js");
   const checks = await check();
-  await say(checks === undefined ? "skipped: it has no GPU" : "passed " + checks + " checks");
+  await say(checks === undefined ? "skipped: it has no GPU" : "passed " + checks);
 } catch (error) {
   await say("failed: " + error.stack);
 }

@@ -12,8 +12,8 @@ use bijective_shuffle::{Compactor, Cpu, FromSeed, bijection::Standard};
 use wgpu::{BufferUsages, CommandEncoder, Features};
 
 use crate::Wgpu;
+use crate::context::whole_of;
 use crate::shader::{Shape, Status, Tuning};
-use crate::workspace::whole_of;
 
 const RUNS: usize = 7;
 
