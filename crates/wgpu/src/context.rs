@@ -114,7 +114,11 @@ impl Context {
     }
 
     /// The compiled form of a text. Those of users stay fully checked.
-    fn kernel(&self, text: &str, is_own: bool) -> Result<wgpu::ComputePipeline, WgpuError> {
+    pub(crate) fn kernel(
+        &self,
+        text: &str,
+        is_own: bool,
+    ) -> Result<wgpu::ComputePipeline, WgpuError> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let kernels = &mut kernels[usize::from(is_own)];
         if let Some(kernel) = kernels.get(text) {

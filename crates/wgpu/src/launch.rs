@@ -173,7 +173,13 @@ impl<'a> Launch<'a> {
         Ok(Self {
             text: text(status).into(),
             is_own: source.is_trusted,
-            params: Params { len, last: source.last, tiles, keys: &source.keys, ..Params::default() },
+            params: Params {
+                len,
+                last: source.last,
+                tiles,
+                keys: &source.keys,
+                ..Params::default()
+            },
             bindings: vec![Bound { is_cleared, ..Bound::new(3, place, 4 * words) }],
         })
     }

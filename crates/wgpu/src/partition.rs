@@ -6,7 +6,7 @@
 //! than it has room for, if only once in 10^15: the last kernel is then the usual one, which does
 //! nothing unless that has happened, so that the host need not ask.
 
-use crate::launch::{Bound, Job, Launch, Params, Place};
+use crate::launch::{Bound, Job, Launch, Params, Place, bytes_of};
 use crate::limits::{Excess, Limits};
 use crate::shader::{self, Layout, Move, Records, Shape, Tile, Tuning, Units};
 
@@ -26,8 +26,6 @@ pub(crate) struct Partitioning {
     layout: Layout,
     /// The records of a pass.
     pass: Tile,
-    /// The bins of a pass, a multiple of the threads.
-    bins: u32,
     /// The records of a bucket that is put in order.
     room: Tile,
     first: Level,
@@ -41,6 +39,8 @@ struct Level {
     /// The bits of a key below the bucket.
     shift: u32,
     buckets: u32,
+    /// The bins by which a pass sorts, a multiple of the threads.
+    bins: u32,
     /// The records that a bucket has room for.
     capacity: u32,
 }
@@ -100,7 +100,6 @@ impl Partitioning {
         // Where there are gaps, each thread that puts a bucket in order has two words of a bitmap.
         let room = shape.room.min(each(2 * threads, units.words));
         let is_back = what == Move::Scatter;
-        let slots = last;
         // The keys are slots or, on the way back, indexes.
         let last = if is_back { len - 1 } else { last };
         let points = u64::from(last) + 1;
@@ -117,35 +116,33 @@ impl Partitioning {
         let bucket_bits = (5..=most).rev().find(fits)?;
         let key_bits = (32 - last.leading_zeros()).max(bucket_bits + 1);
         let above = key_bits - bucket_bits;
-        let level = |shift: u32| Level {
-            shift,
-            buckets: (last >> shift) + 1,
-            capacity: u32::try_from(capacity(shift)).unwrap_or(u32::MAX),
+        // Buckets below those of a pass before, which have so many bits.
+        let level = |shift: u32, bits: u32| {
+            let buckets = (last >> shift) + 1;
+            let bins = buckets.next_power_of_two().min(1 << (bits - shift)).max(threads);
+            let capacity = u32::try_from(capacity(shift)).unwrap_or(u32::MAX);
+            Level { shift, buckets, bins, capacity }
         };
         let (first, second) = match above {
-            _ if above <= shape.bits => (level(bucket_bits), None),
+            _ if above <= shape.bits => (level(bucket_bits, key_bits), None),
             _ if above <= 2 * shape.bits => {
-                (level(bucket_bits + above / 2), Some(level(bucket_bits)))
+                let first = bucket_bits + above / 2;
+                (level(first, key_bits), Some(level(bucket_bits, first)))
             }
             _ => return None,
         };
-        // A record of a pass is a key and an item, and a bin has a word. Bins are a multiple of the
-        // threads, and one more.
-        let passes = 1 + u32::from(second.is_some());
-        let bins = threads.max(1 << above.div_ceil(passes));
+        // A record of a pass is a key and an item, and a bin has a word. There is one bin more.
+        let bins = first.bins.max(second.map_or(0, |second| second.bins));
         let records = shape.records.min(each(bins + 1, 1 + units.words));
         let pass = Tile { threads, each: records };
-        // Where not every slot survives, the first pass of an un-shuffle goes through the slots.
-        // It counts them in words, the last tile's missing ones too.
-        let counted = if is_back && slots != len - 1 { u64::from(slots) + 1 } else { len.into() };
-        if records == 0 || counted.next_multiple_of(pass.len().into()) > 1 << 32 {
+        if records == 0 || u64::from(len).next_multiple_of(pass.len().into()) > 1 << 32 {
             return None;
         }
         // As many records for each thread as the fullest bucket has.
         let room = if is_dense { (1_u32 << bucket_bits).div_ceil(threads) } else { room };
         let room = Tile { threads, each: room };
         let layout = Layout::Apart;
-        Some(Self { what, units, is_dense, layout, pass, bins, room, first, second })
+        Some(Self { what, units, is_dense, layout, pass, room, first, second })
     }
 
     fn last_level(&self) -> Level {
@@ -184,6 +181,14 @@ impl Partitioning {
         })
     }
 
+    /// Where the keys of the first pass lie, if they are in memory.
+    fn listed(&self) -> Place {
+        match self.second {
+            Some(_) => Place::Records { pass: 1, part: 0 },
+            None => Place::Indexes,
+        }
+    }
+
     /// One or two passes that sort the items into buckets, a kernel that puts each bucket in order,
     /// and the last resort.
     pub(crate) fn launches<'a>(
@@ -192,7 +197,7 @@ impl Partitioning {
         tuning: &Tuning,
     ) -> Result<Vec<Launch<'a>>, Excess> {
         let Self { what, units, layout, pass, first, .. } = *self;
-        let bytes = u64::from(job.len()) * u64::from(4 * units.words);
+        let bytes = bytes_of(job.len(), 4 * units.words);
         let source = Bound::new(1, Place::Source, bytes);
         let target = Bound::new(2, Place::Target, bytes);
         let own = |text: String, params, bindings: Vec<Bound>| Launch {
@@ -201,11 +206,36 @@ impl Partitioning {
             params,
             bindings,
         };
-        let mut distribution = self.first_pass(job, tuning)?;
-        distribution.params.windows = [first.shift, first.capacity, COUNTS, 0];
-        distribution.bindings.extend(self.records(0, 5));
-        distribution.bindings.extend([source, Bound { is_cleared: true, ..self.counts() }]);
-        let mut launches = vec![distribution];
+        let mut launches = Vec::new();
+        let mut bindings: Vec<_> = self.records(0, 5).collect();
+        bindings.extend([source, Bound { is_cleared: true, ..self.counts() }]);
+        let records = if what == Move::Scatter && !job.is_whole() {
+            // An un-shuffle goes to the survivors in order, which one kernel lists and the next
+            // reads. They lie where the second pass will write.
+            let listed = Bound::new(3, self.listed(), bytes_of(job.len(), 4));
+            let tile = tuning.slots(job.source().last);
+            let mut list = Launch::survivors(job, tile, Units::WORD, tuning, |status| {
+                let units = Units::WORD;
+                let (what, source) = (Move::Indexes, job.source());
+                shader::survivors(source, what, status, false, false, units, tile, tuning)
+            })?;
+            list.bindings.push(Bound { number: 2, ..listed });
+            launches.push(list);
+            bindings.push(listed);
+            Records::Listed
+        } else {
+            Records::Source { source: job.source(), is_inverted: what == Move::Gather }
+        };
+        let params = Params {
+            len: job.len(),
+            last: job.source().last,
+            tiles: job.len().div_ceil(pass.len()),
+            windows: [first.shift, first.capacity, COUNTS, 0],
+            keys: if matches!(records, Records::Listed) { &[] } else { &job.source().keys },
+            ..Params::default()
+        };
+        let text = shader::distribute(records, units, layout, pass, first.bins, tuning);
+        launches.push(own(text, params, bindings));
         if let Some(second) = self.second {
             let each = first.capacity.div_ceil(pass.len());
             let params = Params {
@@ -215,7 +245,8 @@ impl Partitioning {
                 ..Params::default()
             };
             let bindings = self.records(0, 7).chain(self.records(1, 5)).chain([self.counts()]);
-            let text = shader::distribute(Records::Bucket, units, layout, pass, self.bins, tuning);
+            let text =
+                shader::distribute(Records::Bucket, units, layout, pass, second.bins, tuning);
             launches.push(own(text, params, bindings.collect()));
         }
         let last = self.last_level();
@@ -240,27 +271,6 @@ impl Partitioning {
         }
         Ok(launches)
     }
-
-    /// The kernel of the first pass, without what it works on.
-    fn first_pass<'a>(&self, job: Job<'a>, tuning: &Tuning) -> Result<Launch<'a>, Excess> {
-        let Self { what, units, layout, pass, bins, .. } = *self;
-        let (source, len) = (job.source(), job.len());
-        let text = |records| shader::distribute(records, units, layout, pass, bins, tuning);
-        if what == Move::Scatter && !job.is_whole() {
-            return Launch::survivors(job, pass, units, tuning, |status| {
-                text(Records::Survivors { source, status })
-            });
-        }
-        let records = Records::Source { source, is_inverted: what == Move::Gather };
-        let tiles = len.div_ceil(pass.len());
-        let last = source.last;
-        Ok(Launch {
-            text: text(records).into(),
-            is_own: true,
-            params: Params { len, last, tiles, keys: &source.keys, ..Params::default() },
-            bindings: Vec::new(),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -268,8 +278,13 @@ mod tests {
     use super::*;
 
     /// What every device has.
-    const PORTABLE: Limits =
-        Limits { binding: 1 << 27, buffer: 1 << 28, alignment: 256, threads: 256, storage: 16 << 10 };
+    const PORTABLE: Limits = Limits {
+        binding: 1 << 27,
+        buffer: 1 << 28,
+        alignment: 256,
+        threads: 256,
+        storage: 16 << 10,
+    };
 
     #[test]
     fn sizes_fit_every_device() {
@@ -292,16 +307,19 @@ mod tests {
                     let level = plan.last_level();
                     assert!(level.capacity <= room.len(), "{plan:?}");
                     assert!(u64::from(level.buckets) << level.shift > u64::from(last), "{plan:?}");
-                    assert!(first.buckets <= plan.bins && plan.bins.is_multiple_of(pass.threads));
+                    assert!(first.buckets <= first.bins);
                     assert!(
                         plan.second.is_none_or(|second| {
-                            1 << (first.shift - second.shift) <= plan.bins
+                            1 << (first.shift - second.shift) <= second.bins
                         })
                     );
+                    let bins = [first.bins, level.bins];
+                    assert!(bins.iter().all(|bins| bins.is_multiple_of(pass.threads)));
+                    let bins = bins.into_iter().max().unwrap();
                     assert!(pass.threads <= limits.threads);
                     assert!(pass.threads.is_power_of_two() && room.threads == pass.threads);
                     let most = limits.storage / 4;
-                    let pass_words = pass.len() * (1 + words) + plan.bins + 1;
+                    let pass_words = pass.len() * (1 + words) + bins + 1;
                     assert!(pass_words + 2 * pass.threads <= most, "{plan:?}");
                     assert!(room.len() * words + 4 * room.threads <= most, "{plan:?}");
                     // Half of the points are taken at least, so that buckets fill their room.
@@ -313,32 +331,10 @@ mod tests {
         let units = Units::WORD;
         let plan = Partitioning::with(&shape, &large, Move::Gather, units, 1 << 26, u32::MAX >> 6)
             .unwrap();
-        assert_eq!(plan.first, Level { shift: 19, buckets: 128, capacity: 1 << 19 });
-        assert_eq!(plan.second, Some(Level { shift: 12, buckets: 1 << 14, capacity: 1 << 12 }));
-    }
-
-    /// Slots are numbered in words, those of the last tile too that the domain does not have.
-    #[test]
-    fn slots_of_a_pass_can_be_numbered() {
-        let limits = Limits { threads: 1024, storage: 32 << 10, ..PORTABLE };
-        // A tile of 2816 slots does not divide 2^32.
-        let standard = Shape::STANDARD;
-        let powers = Shape { records: 4, ..standard };
-        for (shape, last, is_planned) in [
-            (standard, u32::MAX, false),
-            (standard, u32::MAX - 1279, false),
-            (standard, u32::MAX - 1280, true),
-            (powers, u32::MAX, true),
-        ] {
-            let with =
-                |what| Partitioning::with(&shape, &limits, what, Units::WORD, (1 << 29) + 1, last);
-            let back = with(Move::Scatter);
-            assert_eq!(back.is_some(), is_planned);
-            let end =
-                back.map(|plan| (u64::from(last) + 1).next_multiple_of(plan.pass.len().into()));
-            assert!(end.is_none_or(|end| end <= 1 << 32));
-            // A shuffle goes through the items, of which there are fewer.
-            assert_eq!(with(Move::Gather).map(|plan| plan.pass.len()), Some(256 * shape.records));
-        }
+        assert_eq!(plan.first, Level { shift: 19, buckets: 128, bins: 256, capacity: 1 << 19 });
+        assert_eq!(
+            plan.second,
+            Some(Level { shift: 12, buckets: 1 << 14, bins: 256, capacity: 1 << 12 })
+        );
     }
 }

@@ -113,9 +113,8 @@ impl Planner {
         };
         // Indexes come from no array.
         let sources = if from.is_some() { &parts[..] } else { &parts[..1] };
-        let launches = parts.iter().flat_map(|&target| {
-            sources.iter().map(move |&source| (source, target))
-        });
+        let launches =
+            parts.iter().flat_map(|&target| sources.iter().map(move |&source| (source, target)));
         let launches = launches.map(|(source, target)| {
             let mut launch = mover.clone();
             let windows = [source.0, source.1, target.0, target.1];

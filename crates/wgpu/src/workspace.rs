@@ -363,11 +363,13 @@ impl WgpuWorkspace {
 
     /// A number that no other launch has that uses the state of so many bytes that launches share.
     /// It is never cleared, which would take a quarter of the time of 2^18 items: a new one has
-    /// zeros, and no number comes twice, in whatever order encoders are submitted, and if some never
-    /// are.
+    /// zeros, and no number comes twice, in whatever order encoders are submitted, and if some
+    /// never are.
     fn launch(&mut self, bytes: u64) -> Result<u32, WgpuError> {
         let is_enough = |state: &wgpu::Buffer| state.size() >= bytes;
-        if self.launches == LAUNCHES - 1 || !self.memory.get(&Place::Launches).is_some_and(is_enough) {
+        if self.launches == LAUNCHES - 1
+            || !self.memory.get(&Place::Launches).is_some_and(is_enough)
+        {
             self.memory.remove(&Place::Launches);
             self.launches = 0;
             // A power of two, so that lengths that grow share one.
@@ -383,8 +385,8 @@ impl WgpuWorkspace {
         self.memory.get(&Place::Launches).or(self.memory.get(&Place::State))
     }
 
-    /// Records launches between arrays. Where the GPU does not have the memory for buckets, they are
-    /// others.
+    /// Records launches between arrays. Where the GPU does not have the memory for buckets, they
+    /// are others.
     fn record<'a>(
         &mut self,
         encoder: &mut CommandEncoder,
