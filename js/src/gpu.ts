@@ -58,6 +58,9 @@ interface Excess {
 /** The place of the state of launches that have a number each, and that number among parameters. */
 const [LAUNCHES, LAUNCH, MOST_LAUNCHES] = ["Launches", 3, 127] as const;
 
+/** The least bytes of an array that is partitioned, which tests change. */
+export const tuning = { partitioned: 2 ** 26 };
+
 /** Whether a place in working memory is for arrays that are partitioned. */
 const isForBuckets = (place: string): boolean => /^(Counts|Records)/.test(place);
 
@@ -222,7 +225,7 @@ export class WebGpuShuffler {
   /** The plan of a shuffle, for which there is memory as far as is known. */
   #plan(length: number, itemBytes: number, isUndo: boolean, isKey: number): Plan {
     const { limits } = this.device;
-    const planned = (isPartitioned: boolean): Plan => {
+    const planned = (partitioned: number): Plan => {
       const { memory, buffer, plan, answer } = kernels!;
       const words = new BigUint64Array(memory.buffer, buffer(), 12);
       // The seed and the epoch are where `writeSeed` has put them.
@@ -233,7 +236,7 @@ export class WebGpuShuffler {
         limits.minStorageBufferOffsetAlignment,
         Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
         limits.maxComputeWorkgroupStorageSize,
-        isPartitioned,
+        partitioned,
         this.#hasSubgroups,
       ];
       words.set(others.map(BigInt), 5);
@@ -248,8 +251,8 @@ export class WebGpuShuffler {
           `${made.what} allows at most ${most}`,
       );
     };
-    const plan = planned(true);
-    return this.#hasBuckets(bytesOf(plan)) ? plan : planned(false);
+    const plan = planned(tuning.partitioned);
+    return this.#hasBuckets(bytesOf(plan)) ? plan : planned(Number.MAX_SAFE_INTEGER);
   }
 
   /** Whether there is memory for buckets. What is missing is asked for, for later calls. */

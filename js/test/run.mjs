@@ -61,7 +61,8 @@ const TEST_OF_GPU = `${IMPORTS}
 const say = (text) => fetch("/result", { method: "POST", body: text });
 try {
   const { check } = await import("/test/build/test/gpu.js");
-  const checks = await check();
+  const { tuning } = await import("/dist/gpu.js");
+  const checks = await check(tuning);
   await say(checks === undefined ? "skipped: it has no GPU" : "passed " + checks);
 } catch (error) {
   await say("failed: " + error.stack);

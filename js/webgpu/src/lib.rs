@@ -3,9 +3,9 @@
 //!
 //! The caller checks what it passes.
 
-mod json;
 #[path = "../../../crates/wgpu/src/families.rs"]
 mod families;
+mod json;
 #[path = "../../../crates/wgpu/src/launch.rs"]
 #[allow(dead_code, reason = "what only the crate asks for")]
 mod launch;
@@ -32,8 +32,8 @@ use shader::Tuning;
 /// What goes in and out.
 struct Memory {
     /// The seed: 4 words of a key, or a number; the epoch; the bytes of a binding and of a buffer;
-    /// the alignment of offsets; the threads and the bytes of a workgroup; whether arrays may be
-    /// partitioned; whether there are subgroups.
+    /// the alignment of offsets; the threads and the bytes of a workgroup; the least bytes of an
+    /// array that is partitioned; whether there are subgroups.
     words: [u64; 12],
     answer: String,
 }
@@ -43,8 +43,7 @@ struct Shared(UnsafeCell<Memory>);
 // SAFETY: WebAssembly without shared memory has one thread.
 unsafe impl Sync for Shared {}
 
-static MEMORY: Shared =
-    Shared(UnsafeCell::new(Memory { words: [0; 12], answer: String::new() }));
+static MEMORY: Shared = Shared(UnsafeCell::new(Memory { words: [0; 12], answer: String::new() }));
 
 /// The address of the words that go in.
 #[unsafe(no_mangle)]
@@ -57,7 +56,8 @@ pub extern "C" fn buffer() -> *mut u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     // SAFETY: no reference to the memory outlives a call, and the module has one thread.
-    unsafe { (*MEMORY.0.get()).answer.as_ptr() }
+    let memory = unsafe { &*MEMORY.0.get() };
+    memory.answer.as_ptr()
 }
 
 /// Plans the shuffle of `len` items on a GPU, or what undoes it, as JSON (`json.rs`), whose bytes
@@ -66,7 +66,7 @@ pub extern "C" fn answer() -> *const u8 {
 pub extern "C" fn plan(len: u32, item_bytes: u32, is_undo: u32, is_key: u32) -> usize {
     // SAFETY: no other function runs meanwhile, and the module has one thread.
     let memory = unsafe { &mut *MEMORY.0.get() };
-    let [.., epoch, binding, buffer, alignment, threads, storage, is_partitioned, subgroups] =
+    let [.., epoch, binding, buffer, alignment, threads, storage, partitioned, subgroups] =
         memory.words;
     let seed = if is_key == 0 {
         Seed::new(memory.words[0])
@@ -78,12 +78,8 @@ pub extern "C" fn plan(len: u32, item_bytes: u32, is_undo: u32, is_key: u32) -> 
         Seed::from_bytes(bytes)
     };
     let (threads, storage) = (threads as u32, storage as u32);
-    let tuning = Tuning { subgroups: subgroups != 0, ..Tuning::STANDARD };
-    let limits = Limits { binding, buffer, alignment, threads, storage };
-    let mut planner = Planner { limits, tuning };
-    if is_partitioned == 0 {
-        planner = planner.without_buckets();
-    }
+    let tuning = Tuning { subgroups: subgroups != 0, partitioned, ..Tuning::STANDARD };
+    let planner = Planner { limits: Limits { binding, buffer, alignment, threads, storage }, tuning };
     let seed = seed.with_epoch(epoch);
     memory.answer =
         json::launches(&planner, len, item_bytes, is_undo != 0, seed).unwrap_or_default();
