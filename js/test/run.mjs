@@ -126,7 +126,7 @@ function inBrowser(program, path, more = []) {
       response.setHeader("content-type", TYPES[extname(pathname) || ".html"] ?? "application/json");
       response.end(answer?.() ?? readFileSync(file));
     });
-    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 300_000);
+    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 600_000);
     let ended = false;
     const end = (then) => {
       if (ended) return;
