@@ -1,7 +1,7 @@
 // Shuffles of a GPU's buffers, through WebGPU.
 //
-// The kernels are those of crates/wgpu. A second module writes their texts and their parameters,
-// and what is here records them.
+// The kernels, and which of them are launched on what, are those of crates/wgpu: a second module
+// plans a shuffle, and what is here records it.
 
 import { integer, named } from "./given.ts";
 import { type Options, type Seed, writeSeed } from "./seed.ts";
@@ -11,7 +11,8 @@ import { wideBuffer } from "./wasm.ts";
 interface Kernels {
   readonly memory: WebAssembly.Memory;
   buffer(): number;
-  kernel(length: number, itemBytes: number, isUndo: number, isKey: number): number;
+  plan(length: number, itemBytes: number, isUndo: number, isKey: number): number;
+  answer(): number;
 }
 
 let kernels: Kernels | undefined;
@@ -22,31 +23,46 @@ export async function startKernels(code: BufferSource): Promise<void> {
   kernels = instance.exports as unknown as Kernels;
 }
 
-/** What a kernel is launched with. */
-interface Kernel {
-  readonly text: string;
-  readonly params: Uint32Array<ArrayBuffer>;
-  readonly groups: number;
-  /** The bytes of the look-back's state; 0 if it has none. */
-  readonly state: number;
+/** Bytes that a kernel works on, of the arrays `"Source"` and `"Target"` or of working memory. */
+interface Bound {
+  readonly number: number;
+  readonly place: string;
+  readonly offset: number;
+  readonly bytes: number;
+  /** Whether they have to be zero. */
+  readonly isCleared: boolean;
 }
 
-function kernelOf(length: number, itemBytes: number, isUndo: boolean, isKey: number): Kernel {
-  const { memory, buffer, kernel } = kernels!;
-  const address = buffer();
-  // The seed and the epoch are where `writeSeed` has put them.
-  new BigUint64Array(memory.buffer, address, 5).set(wideBuffer().subarray(0, 5));
-  const bytes = kernel(length, itemBytes, Number(isUndo), isKey);
-  // The memory may have grown.
-  const [groups, state, count] = new Uint32Array(memory.buffer, address, 3) as unknown as [
-    number,
-    number,
-    number,
-  ];
-  const params = new Uint32Array(memory.buffer, address + 12, count).slice();
-  const text = new Uint8Array(memory.buffer, address + 12 + 4 * count, bytes);
-  return { text: new TextDecoder().decode(text), params, groups, state: 4 * state };
+/** A kernel with what it is launched on. */
+interface Launch {
+  /** The number of its text. */
+  readonly text: number;
+  readonly groups: number;
+  readonly params: readonly number[];
+  readonly bindings: readonly Bound[];
 }
+
+/** What a shuffle launches. */
+interface Plan {
+  readonly texts: readonly string[];
+  readonly launches: readonly Launch[];
+}
+
+/** What exceeds a limit of the device. */
+interface Excess {
+  readonly what: string;
+  readonly asked: number;
+  readonly most: number;
+}
+
+/** The place of the state of launches that have a number each, and that number among parameters. */
+const [LAUNCHES, LAUNCH, MOST_LAUNCHES] = ["Launches", 3, 127] as const;
+
+/** The least bytes of an array that is partitioned, which tests change. */
+export const tuning = { partitioned: 2 ** 26 };
+
+/** Whether a place in working memory is for arrays that are partitioned. */
+const isForBuckets = (place: string): boolean => /^(Counts|Records)/.test(place);
 
 /** Why a GPU cannot be used. What is wrong with an argument is a RangeError or a TypeError. */
 export class WebGpuError extends Error {
@@ -81,17 +97,26 @@ const [COPY_SRC, COPY_DST, UNIFORM, STORAGE] = [0x4, 0x8, 0x40, 0x80];
  * Shuffles arrays in a GPU's buffers, in the order of `shuffle` for the same length, seed and
  * epoch. Nothing is copied to the CPU, and no call waits for the GPU.
  *
- * Working memory is kept from call to call: 1 byte for 500 items and, for shuffles within a buffer,
- * as many bytes as the largest of them has.
+ * Working memory is kept from call to call: 1 byte for 500 items; for shuffles within a buffer, as
+ * many bytes as the largest of them has; for items that are no whole words 4 bytes each; and for an
+ * array of 64 MiB and more, of items of 4, 8 or 16 bytes, up to twice its size and 8 bytes an item.
+ * The last is asked for by the first call that could use it, which does not wait for it: that call
+ * moves the array without it, in more time, and so do all others if there is no such memory.
  */
 export class WebGpuShuffler {
   /** The device. */
   readonly device: GPUDevice;
   /** By their texts. */
   readonly #pipelines = new Map<string, GPUComputePipeline>();
+  readonly #hasSubgroups: boolean;
   #lost: string | undefined;
-  #state: GPUBuffer | undefined;
-  #copy: GPUBuffer | undefined;
+  /** Working memory by its place. */
+  #memory = new Map<string, GPUBuffer>();
+  /** The launches that have used the state that they share. */
+  #launches = 0;
+  /** Whether buckets are being asked for, and the fewest bytes of them that were refused. */
+  #isAsking = false;
+  #refused = Infinity;
 
   /** A shuffler for a program's own device, which may be used as before. */
   constructor(device: GPUDevice) {
@@ -99,6 +124,9 @@ export class WebGpuShuffler {
       throw new WebGpuError("no-webassembly", "shuffles on a GPU take WebAssembly: use `shuffle`");
     }
     this.device = device;
+    // Without their numbers threads of subgroups cannot be numbered.
+    const isNumbered = globalThis.navigator?.gpu?.wgslLanguageFeatures.has("subgroup_id") ?? false;
+    this.#hasSubgroups = isNumbered && device.features.has("subgroups");
     void device.lost.then(({ message, reason }) => (this.#lost = message || reason));
   }
 
@@ -112,15 +140,22 @@ export class WebGpuShuffler {
     if (!adapter) {
       throw new WebGpuError("no-gpu", "there is no GPU that a page can use: use `shuffle`");
     }
-    const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
-    const requiredLimits = { maxBufferSize, maxStorageBufferBindingSize };
-    return new WebGpuShuffler(await adapter.requestDevice({ requiredLimits }));
+    const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } =
+      adapter.limits;
+    const device = await adapter.requestDevice({
+      requiredLimits: { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize },
+      requiredFeatures: adapter.features.has("subgroups") ? ["subgroups"] : [],
+    });
+    return new WebGpuShuffler(device);
   }
 
   /**
    * Shuffles the first `length` items of a buffer: item `p[k]` is then at place `k`, for the
-   * permutation `p = new Permutation(length, seed, options)`. An item has `itemBytes` bytes, a
-   * multiple of 4.
+   * permutation `p = new Permutation(length, seed, options)`. An item has `itemBytes` bytes, of
+   * which multiples of 4 are fastest; a buffer holds whole words of 4.
+   *
+   * Arrays larger than the device binds move part by part, which takes longer, except for items
+   * that are no whole words: of these there is a RangeError.
    *
    * The buffer needs the usage STORAGE, as has `options.into`; without that it needs COPY_SRC and
    * COPY_DST too. What the GPU itself refuses, such as a buffer that is mapped or no memory for
@@ -149,9 +184,9 @@ export class WebGpuShuffler {
 
   /** Gives back the working memory. What was recorded and not submitted is lost. */
   free(): void {
-    this.#state?.destroy();
-    this.#copy?.destroy();
-    this.#state = this.#copy = undefined;
+    for (const buffer of this.#memory.values()) buffer.destroy();
+    this.#memory = new Map();
+    this.#refused = Infinity;
   }
 
   #move(
@@ -167,17 +202,84 @@ export class WebGpuShuffler {
     const isKey = writeSeed(seed, given.epoch === undefined ? undefined : { epoch: given.epoch });
     if (length === 0) return;
     const { device } = this;
-    const kernel = kernelOf(length, itemBytes, isUndo, isKey);
+    const size = wholeWords(length * itemBytes);
+    const plan = this.#plan(length, itemBytes, isUndo, isKey);
     const encoder = given.encoder ?? device.createCommandEncoder();
     let [from, into] = [buffer, given.into];
-    const size = length * itemBytes;
     if (into === undefined) {
-      this.#copy = this.#grown(this.#copy, size);
-      encoder.copyBufferToBuffer(buffer, 0, this.#copy, 0, size);
-      [from, into] = [this.#copy, buffer];
+      const copy = this.#grown("Copy", size);
+      encoder.copyBufferToBuffer(buffer, 0, copy, 0, size);
+      [from, into] = [copy, buffer];
     }
-    this.#record(encoder, kernel, from, into, size);
+    const needed = bytesOf(plan);
+    for (const launch of plan.launches) {
+      const places = new Map([["Source", from], ["Target", into]]);
+      for (const { place } of launch.bindings) {
+        if (!places.has(place)) places.set(place, this.#grown(place, needed.get(place)!));
+      }
+      this.#record(encoder, plan.texts[launch.text]!, launch, places);
+    }
     if (given.encoder === undefined) device.queue.submit([encoder.finish()]);
+  }
+
+  /** The plan of a shuffle, for which there is memory as far as is known. */
+  #plan(length: number, itemBytes: number, isUndo: boolean, isKey: number): Plan {
+    const { limits } = this.device;
+    const planned = (partitioned: number): Plan => {
+      const { memory, buffer, plan, answer } = kernels!;
+      const words = new BigUint64Array(memory.buffer, buffer(), 12);
+      // The seed and the epoch are where `writeSeed` has put them.
+      words.set(wideBuffer().subarray(0, 5));
+      const others = [
+        limits.maxStorageBufferBindingSize,
+        limits.maxBufferSize,
+        limits.minStorageBufferOffsetAlignment,
+        Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
+        limits.maxComputeWorkgroupStorageSize,
+        partitioned,
+        this.#hasSubgroups,
+      ];
+      words.set(others.map(BigInt), 5);
+      const bytes = plan(length, itemBytes, Number(isUndo), isKey);
+      // The memory may have grown.
+      const text = new TextDecoder().decode(new Uint8Array(memory.buffer, answer(), bytes));
+      const made = JSON.parse(text) as Plan | Excess;
+      if ("launches" in made) return made;
+      const most = Math.floor((length * made.most) / made.asked);
+      throw new RangeError(
+        `${length} items of ${itemBytes} bytes were given: the device's limit of ${made.most} for ` +
+          `${made.what} allows at most ${most}`,
+      );
+    };
+    const plan = planned(tuning.partitioned);
+    return this.#hasBuckets(bytesOf(plan)) ? plan : planned(Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Whether there is memory for buckets. What is missing is asked for, for later calls. */
+  #hasBuckets(needed: Map<string, number>): boolean {
+    const missing = [...needed].filter(
+      ([place, bytes]) => isForBuckets(place) && !this.#has(place, bytes),
+    );
+    if (missing.length === 0) return true;
+    const all = missing.reduce((sum, [, bytes]) => sum + bytes, 0);
+    if (this.#isAsking || all >= this.#refused) return false;
+    this.#isAsking = true;
+    const { device } = this;
+    const memory = this.#memory;
+    device.pushErrorScope("out-of-memory");
+    const made = missing.map(([place, size]) => [place, this.#buffer(size)] as const);
+    const end = (isRefused: boolean): void => {
+      this.#isAsking = false;
+      if (isRefused) this.#refused = Math.min(all, this.#refused);
+      // After `free` nobody waits for it.
+      const isWanted = !isRefused && memory === this.#memory;
+      for (const [place, buffer] of made) {
+        if (isWanted) memory.set(place, buffer);
+        else buffer.destroy();
+      }
+    };
+    device.popErrorScope().then((error) => end(error !== null), () => end(true));
+    return false;
   }
 
   /** Checks everything but the seed. */
@@ -188,26 +290,21 @@ export class WebGpuShuffler {
     if (integer(length, 0, "the length") > MOST_ITEMS) {
       throw new RangeError(`${length} items were given: a GPU shuffles at most ${MOST_ITEMS}`);
     }
-    if (integer(itemBytes, 1, "the size of an item") % 4 !== 0 || itemBytes > MOST_BYTES) {
+    if (integer(itemBytes, 1, "the size of an item") > MOST_BYTES) {
       throw new RangeError(
-        `items of ${itemBytes} bytes were given: on a GPU they have a multiple of 4, at most ${MOST_BYTES}`,
+        `items of ${itemBytes} bytes were given: on a GPU they have at most ${MOST_BYTES}`,
       );
     }
-    const { maxStorageBufferBindingSize: most } = this.device.limits;
-    const size = length * itemBytes;
-    if (size > most) {
-      throw new RangeError(
-        `an array of ${size} bytes was given: the device binds at most ${most}, which can be raised ` +
-          "by the limit maxStorageBufferBindingSize when it is requested",
-      );
-    }
+    const size = wholeWords(length * itemBytes);
     if (into === buffer) {
       throw new TypeError("the items are to go into their own buffer: leave `into` out for that");
     }
     const usages = into === undefined ? STORAGE | COPY_SRC | COPY_DST : STORAGE;
     for (const of of into === undefined ? [buffer] : [buffer, into]) {
       if (of.size < size) {
-        throw new RangeError(`a buffer of ${of.size} bytes was given: the items have ${size}`);
+        throw new RangeError(
+          `a buffer of ${of.size} bytes was given: the items have ${size}, in whole words`,
+        );
       }
       if ((of.usage & usages) !== usages) {
         const names = usages === STORAGE ? "STORAGE" : "STORAGE, COPY_SRC and COPY_DST";
@@ -218,29 +315,23 @@ export class WebGpuShuffler {
 
   #record(
     encoder: GPUCommandEncoder,
-    { text, params, groups, state }: Kernel,
-    from: GPUBuffer,
-    into: GPUBuffer,
-    size: number,
+    text: string,
+    { groups, params, bindings }: Launch,
+    places: ReadonlyMap<string, GPUBuffer>,
   ): void {
     const { device } = this;
-    const uniform = device.createBuffer({ size: params.byteLength, usage: UNIFORM | COPY_DST });
-    device.queue.writeBuffer(uniform, 0, params);
-    const bindings: GPUBufferBinding[] = [
-      { buffer: uniform },
-      { buffer: from, size },
-      { buffer: into, size },
-    ];
-    if (state > 0) {
-      this.#state = this.#grown(this.#state, state);
-      encoder.clearBuffer(this.#state, 0, state);
-      bindings.push({ buffer: this.#state, size: state });
+    const words = Uint32Array.from(params);
+    if (places.has(LAUNCHES)) words[LAUNCH] = this.#launches;
+    const uniform = device.createBuffer({ size: words.byteLength, usage: UNIFORM | COPY_DST });
+    device.queue.writeBuffer(uniform, 0, words);
+    const entries: GPUBindGroupEntry[] = [{ binding: 0, resource: { buffer: uniform } }];
+    for (const { number, place, offset, bytes, isCleared } of bindings) {
+      const buffer = places.get(place)!;
+      if (isCleared) encoder.clearBuffer(buffer, offset, bytes);
+      entries.push({ binding: number, resource: { buffer, offset, size: bytes } });
     }
     const pipeline = this.#pipeline(text);
-    const group = device.createBindGroup({
-      layout: pipeline.getBindGroupLayout(0),
-      entries: bindings.map((resource, binding) => ({ binding, resource })),
-    });
+    const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
     const pass = encoder.beginComputePass();
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, group);
@@ -260,9 +351,40 @@ export class WebGpuShuffler {
     return pipeline;
   }
 
-  /** Working memory of so many bytes. What was recorded with a smaller one keeps that alive. */
-  #grown(buffer: GPUBuffer | undefined, size: number): GPUBuffer {
-    if (buffer !== undefined && buffer.size >= size) return buffer;
+  /**
+   * Working memory of at least so many bytes. What was recorded with a smaller one keeps that alive.
+   * Each launch gets another number of the state that they share, which is never cleared: a new one
+   * has zeros, and no number comes twice.
+   */
+  #grown(place: string, bytes: number): GPUBuffer {
+    const isSpent = place === LAUNCHES && this.#launches === MOST_LAUNCHES;
+    if (isSpent || !this.#has(place, bytes)) {
+      // For lengths that grow a power of two.
+      const size = place === LAUNCHES ? 2 ** Math.ceil(Math.log2(bytes)) : bytes;
+      this.#memory.set(place, this.#buffer(size));
+      if (place === LAUNCHES) this.#launches = 0;
+    }
+    if (place === LAUNCHES) this.#launches += 1;
+    return this.#memory.get(place)!;
+  }
+
+  #has(place: string, bytes: number): boolean {
+    return (this.#memory.get(place)?.size ?? 0) >= bytes;
+  }
+
+  #buffer(size: number): GPUBuffer {
     return this.device.createBuffer({ size, usage: STORAGE | COPY_DST });
   }
+}
+
+/** A number of bytes, rounded up to words. */
+const wholeWords = (bytes: number): number => Math.ceil(bytes / 4) * 4;
+
+/** The bytes of each place that a plan works on. */
+function bytesOf({ launches }: Plan): Map<string, number> {
+  const needed = new Map<string, number>();
+  for (const { place, offset, bytes } of launches.flatMap(({ bindings }) => bindings)) {
+    needed.set(place, Math.max(offset + bytes, needed.get(place) ?? 0));
+  }
+  return needed;
 }

@@ -61,8 +61,9 @@ const TEST_OF_GPU = `${IMPORTS}
 const say = (text) => fetch("/result", { method: "POST", body: text });
 try {
   const { check } = await import("/test/build/test/gpu.js");
-  const checks = await check();
-  await say(checks === undefined ? "skipped: it has no GPU" : "passed " + checks + " checks");
+  const { tuning } = await import("/dist/gpu.js");
+  const checks = await check(tuning);
+  await say(checks === undefined ? "skipped: it has no GPU" : "passed " + checks);
 } catch (error) {
   await say("failed: " + error.stack);
 }
@@ -125,7 +126,7 @@ function inBrowser(program, path, more = []) {
       response.setHeader("content-type", TYPES[extname(pathname) || ".html"] ?? "application/json");
       response.end(answer?.() ?? readFileSync(file));
     });
-    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 300_000);
+    const patience = setTimeout(() => end(() => reject(new Error(`${path} says nothing`))), 600_000);
     let ended = false;
     const end = (then) => {
       if (ended) return;

@@ -3,7 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wgpu::BufferBinding;
+
 use crate::error::WgpuError;
+use crate::launch::Params;
+use crate::limits::{Excess, Limits};
+use crate::plan::Planner;
 use crate::shader::Tuning;
 
 /// A device with its kernels, which engines and workspaces share.
@@ -12,7 +17,7 @@ pub(crate) struct Context {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pub(crate) limits: wgpu::Limits,
-    pub(crate) tuning: Tuning,
+    pub(crate) planner: Planner,
     /// By their texts: those that stay fully checked, and those of the crate.
     kernels: Mutex<[HashMap<String, wgpu::ComputePipeline>; 2]>,
     /// Why the device was lost, once it is.
@@ -26,13 +31,22 @@ fn has_subgroups(features: wgpu::Features, backend: wgpu::Backend) -> bool {
 }
 
 /// What a kernel works on, by the number of the binding.
-pub(crate) type Bindings<'a> = [(u32, wgpu::BufferBinding<'a>)];
+pub(crate) type Bindings<'a> = [(u32, BufferBinding<'a>)];
 
 impl Context {
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, mut tuning: Tuning) -> Self {
         let limits = device.limits();
         tuning.subgroups &= has_subgroups(device.features(), device.adapter_info().backend);
-        Self { device, queue, limits, tuning, kernels: Mutex::default(), lost: Arc::default() }
+        let threads = limits.max_compute_invocations_per_workgroup;
+        let planned = Limits {
+            binding: limits.max_storage_buffer_binding_size,
+            buffer: limits.max_buffer_size,
+            alignment: limits.min_storage_buffer_offset_alignment.into(),
+            threads: threads.min(limits.max_compute_workgroup_size_x),
+            storage: limits.max_compute_workgroup_storage_size,
+        };
+        let planner = Planner { limits: planned, tuning };
+        Self { device, queue, limits, planner, kernels: Mutex::default(), lost: Arc::default() }
     }
 
     /// Remembers why the device is lost. Only for a device that nobody else has: a device has room
@@ -85,11 +99,6 @@ impl Context {
         }
     }
 
-    /// Whether a size is within a limit.
-    pub(crate) fn check_limit(what: &'static str, asked: u64, most: u64) -> Result<(), WgpuError> {
-        if asked <= most { Ok(()) } else { Err(WgpuError::Limit { what, asked, most }) }
-    }
-
     /// A buffer that kernels use. Sizes are rounded up to whole words.
     pub(crate) fn buffer(
         &self,
@@ -98,14 +107,18 @@ impl Context {
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, WgpuError> {
         let size = bytes.next_multiple_of(4).max(4);
-        Self::check_limit(what, size, self.limits.max_buffer_size)?;
+        Excess::check(what, size, self.limits.max_buffer_size)?;
         let descriptor =
             wgpu::BufferDescriptor { label: Some(what), size, usage, mapped_at_creation: false };
         self.guarded(what, || Ok(self.device.create_buffer(&descriptor)))
     }
 
     /// The compiled form of a text. Those of users stay fully checked.
-    fn kernel(&self, text: &str, is_own: bool) -> Result<wgpu::ComputePipeline, WgpuError> {
+    pub(crate) fn kernel(
+        &self,
+        text: &str,
+        is_own: bool,
+    ) -> Result<wgpu::ComputePipeline, WgpuError> {
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let kernels = &mut kernels[usize::from(is_own)];
         if let Some(kernel) = kernels.get(text) {
@@ -162,20 +175,13 @@ impl Context {
         for (_, buffer) in bindings {
             let size = buffer.size.map_or(buffer.buffer.size() - buffer.offset, u64::from);
             let most = self.limits.max_storage_buffer_binding_size;
-            Self::check_limit("bytes of one binding", size, most)?;
+            Excess::check("bytes of one binding", size, most)?;
         }
         let kernel = self.kernel(text, is_own)?;
-        let (tiles, groups) = (params.tiles, params.groups.unwrap_or(params.tiles));
-        let words: Vec<u32> = [params.len, params.last, tiles, params.launch]
-            .into_iter()
-            .chain(params.windows)
-            .chain(params.sizes)
-            .chain(params.keys.iter().flatten().copied())
-            .chain(params.keys.is_empty().then_some([0; 4]).into_iter().flatten())
-            .collect();
+        let (words, groups) = (params.words(), params.groups());
         let bytes: &[u8] = bytemuck::cast_slice(&words);
         let most = self.limits.max_uniform_buffer_binding_size;
-        Self::check_limit("bytes of parameters", bytes.len() as u64, most)?;
+        Excess::check("bytes of parameters", bytes.len() as u64, most)?;
         self.guarded("record a kernel", || {
             // Not mapped at its creation, which panics where there is no memory or no device.
             let params = self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -209,22 +215,15 @@ impl Context {
     }
 }
 
-/// The uniform buffer of a kernel.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Params<'a> {
-    pub(crate) len: u32,
-    pub(crate) last: u32,
-    pub(crate) tiles: u32,
-    /// The workgroups, if they are not as many as tiles.
-    pub(crate) groups: Option<u32>,
-    /// A number that no other launch has that uses the same statuses.
-    pub(crate) launch: u32,
-    /// The first item and the number of items of the source, and of the target, that are bound,
-    /// for kernels that move parts of arrays.
-    pub(crate) windows: [u32; 4],
-    /// What kernels of the partitioned strategy need beside.
-    pub(crate) sizes: [u32; 4],
-    pub(crate) keys: &'a [[u32; 4]],
+/// Some bytes of an array.
+pub(crate) fn part_of<'b>(array: &BufferBinding<'b>, offset: u64, bytes: u64) -> BufferBinding<'b> {
+    let (buffer, offset) = (array.buffer, array.offset + offset);
+    BufferBinding { buffer, offset, size: wgpu::BufferSize::new(bytes) }
+}
+
+/// The first bytes of a buffer, at least one.
+pub(crate) fn whole_of(buffer: &wgpu::Buffer, bytes: u64) -> BufferBinding<'_> {
+    BufferBinding { buffer, offset: 0, size: wgpu::BufferSize::new(bytes.next_multiple_of(4)) }
 }
 
 #[cfg(test)]
@@ -247,7 +246,7 @@ mod tests {
     fn a_text_of_the_crate_is_another_kernel_as_a_users() {
         let Some(gpu) = gpu() else { return };
         let context = gpu.context();
-        let text = shader::check(&context.tuning);
+        let text = shader::check(&context.planner.tuning);
         let kernel = |is_own| context.kernel(&text, is_own).expect("it compiles");
         assert!(kernel(true) != kernel(false));
         assert!(kernel(true) == kernel(true));

@@ -8,11 +8,12 @@ use wgpu::BufferUsages;
 use bijective_shuffle::error::Defect;
 use bijective_shuffle::{Error, Word};
 
-use crate::context::Context;
+use crate::context::{Context, whole_of};
 use crate::error::WgpuError;
+use crate::launch::{Job, bytes_of};
 use crate::shader::{Move, STATE_WORDS, Tuning};
 use crate::source::{AsWgsl, WgslSource};
-use crate::workspace::{Job, WgpuWorkspace, bytes_of, checked_length, whole_of};
+use crate::workspace::{WgpuWorkspace, checked_length, job};
 
 /// Shuffles items in host memory on a GPU, with the same results as every other engine.
 ///
@@ -166,7 +167,7 @@ impl Wgpu {
             return Ok(());
         }
         let source = bijection.as_wgsl()?;
-        let job = Job::new(&source, len)?;
+        let job = job(&source, len)?;
         let indexes = self.checked_indexes(&mut self.workspace(), job, Move::Gather)?;
         self.read(&indexes, bytes_of(len, 4), |bytes| {
             let (words, _) = bytes.as_chunks();
@@ -185,7 +186,7 @@ impl Wgpu {
     pub fn verify(&self, source: &WgslSource, len: u64) -> Result<(), WgpuError> {
         let len = checked_length(source, len)?;
         if len > 0 {
-            let job = Job::new(source, len)?;
+            let job = job(source, len)?;
             self.checked_indexes(&mut self.workspace(), job, Move::Gather)?;
         }
         Ok(())
@@ -202,7 +203,7 @@ impl Wgpu {
             return Ok(());
         }
         let source = bijection.as_wgsl()?;
-        let job = Job::new(&source, len)?;
+        let job = job(&source, len)?;
         let item_bytes = u32::try_from(size_of::<T>()).unwrap_or(u32::MAX);
         let bytes = bytes_of(len, item_bytes);
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
@@ -248,10 +249,9 @@ impl Wgpu {
             self.submit(encoder)?;
             return Ok(indexes);
         }
-        workspace.record_check(&mut encoder, job.len(), &indexes)?;
+        let state = workspace.record_check(&mut encoder, job, &indexes)?;
         self.submit(encoder)?;
         let mut words = [0_u32; STATE_WORDS as usize];
-        let state = workspace.state(0)?;
         self.read(&state, STATE_WORDS * 4, |bytes| {
             bytemuck::cast_slice_mut(&mut words).copy_from_slice(bytes);
         })?;

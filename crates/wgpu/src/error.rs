@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::limits::Excess;
+
 /// Why a GPU cannot do a job. Items in host memory are as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -120,5 +122,11 @@ impl std::error::Error for WgpuError {
 impl From<bijective_shuffle::Error> for WgpuError {
     fn from(error: bijective_shuffle::Error) -> Self {
         Self::Items(error)
+    }
+}
+
+impl From<Excess> for WgpuError {
+    fn from(Excess { what, asked, most }: Excess) -> Self {
+        Self::Limit { what, asked, most }
     }
 }

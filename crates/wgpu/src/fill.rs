@@ -4,10 +4,10 @@ use bijective_shuffle::rng::Philox4x32Rng;
 use wgpu::{BufferSlice, CommandEncoder};
 
 use crate::WgpuWorkspace;
-use crate::context::Params;
+use crate::context::part_of;
 use crate::error::WgpuError;
+use crate::launch::Params;
 use crate::shader::{self, Numbers, THREADS};
-use crate::workspace::part_of;
 
 /// Calls a macro with the methods that fill.
 macro_rules! fills {
@@ -81,7 +81,7 @@ impl WgpuWorkspace {
                 sizes: [low, high, (position % 4) as u32, 0],
                 ..Params::default()
             };
-            let bindings = [(2, part_of(&into, (first, count), 4))];
+            let bindings = [(2, part_of(&into, 4 * first, 4 * count))];
             self.context.record(encoder, &text, true, params, &bindings)?;
             after.skip(u128::from(count.next_multiple_of(numbers.group())));
         }

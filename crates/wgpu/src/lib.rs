@@ -34,7 +34,10 @@ mod engine;
 mod error;
 mod families;
 mod fill;
+mod launch;
+mod limits;
 mod partition;
+mod plan;
 mod shader;
 mod source;
 #[cfg(test)]

@@ -6,12 +6,9 @@
 //! than it has room for, if only once in 10^15: the last kernel is then the usual one, which does
 //! nothing unless that has happened, so that the host need not ask.
 
-use wgpu::{BufferBinding, BufferUsages, CommandEncoder};
-
-use crate::context::{Context, Params};
-use crate::error::WgpuError;
-use crate::shader::{self, Layout, Move, Records, Shape, Tile, Units};
-use crate::workspace::{Job, WgpuWorkspace, grown};
+use crate::launch::{Bound, Job, Launch, Params, Place, bytes_of};
+use crate::limits::{Excess, Limits};
+use crate::shader::{self, Layout, Move, Records, Shape, Tile, Tuning, Units};
 
 /// The most workgroups of the last kernel, which hardly ever has something to do.
 const MOST_RESORTS: u32 = 1024;
@@ -29,8 +26,6 @@ pub(crate) struct Partitioning {
     layout: Layout,
     /// The records of a pass.
     pass: Tile,
-    /// The bins of a pass, a multiple of the threads.
-    bins: u32,
     /// The records of a bucket that is put in order.
     room: Tile,
     first: Level,
@@ -44,6 +39,8 @@ struct Level {
     /// The bits of a key below the bucket.
     shift: u32,
     buckets: u32,
+    /// The bins by which a pass sorts, a multiple of the threads.
+    bins: u32,
     /// The records that a bucket has room for.
     capacity: u32,
 }
@@ -56,18 +53,22 @@ impl Level {
 
 impl Partitioning {
     /// The sizes for a job; `None` if another strategy is faster, or this one does not apply.
-    pub(crate) fn new(context: &Context, job: Job<'_>, what: Move, units: Units) -> Option<Self> {
-        let (source, tuning) = (job.source(), &context.tuning);
+    pub(crate) fn new(
+        job: Job<'_>,
+        what: Move,
+        units: Units,
+        limits: &Limits,
+        tuning: &Tuning,
+    ) -> Option<Self> {
+        let (source, last) = (job.source(), job.source().last);
         let bytes = u64::from(job.len()) * u64::from(4 * units.words);
         // With fewer than one item for every eight points most of the evaluations would be in vain.
-        let is_sparse = job.len() <= source.last() / 8;
+        let is_sparse = job.len() <= last / 8;
         if units.count != 1 || bytes < tuning.partitioned || is_sparse || !source.has_inverse() {
             return None;
         }
-        let plan =
-            Self::with(&tuning.partition, &context.limits, what, units, job.len(), source.last())?;
-        let limits = &context.limits;
-        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let plan = Self::with(&tuning.partition, limits, what, units, job.len(), last)?;
+        let most = limits.binding.min(limits.buffer);
         let fits = |words: u32| {
             [Some(plan.first), plan.second].into_iter().flatten().all(|level| {
                 let records = level.records();
@@ -85,22 +86,20 @@ impl Partitioning {
     /// The sizes for `len` items of a domain that ends at `last`.
     fn with(
         shape: &Shape,
-        limits: &wgpu::Limits,
+        limits: &Limits,
         what: Move,
         units: Units,
         len: u32,
         last: u32,
     ) -> Option<Self> {
-        let threads = shape.threads.min(limits.max_compute_invocations_per_workgroup);
         // A power of two consists of whole rows and subgroups, over which kernels add up.
-        let threads = 1 << threads.min(limits.max_compute_workgroup_size_x).checked_ilog2()?;
+        let threads = 1 << shape.threads.min(limits.threads).checked_ilog2()?;
         // Words of the workgroup's memory, without those of a sum over the workgroup.
-        let words = (limits.max_compute_workgroup_storage_size / 4).saturating_sub(2 * threads);
+        let words = (limits.storage / 4).saturating_sub(2 * threads);
         let each = |fixed: u32, record: u32| words.saturating_sub(fixed) / threads / record;
         // Where there are gaps, each thread that puts a bucket in order has two words of a bitmap.
         let room = shape.room.min(each(2 * threads, units.words));
         let is_back = what == Move::Scatter;
-        let slots = last;
         // The keys are slots or, on the way back, indexes.
         let last = if is_back { len - 1 } else { last };
         let points = u64::from(last) + 1;
@@ -117,35 +116,33 @@ impl Partitioning {
         let bucket_bits = (5..=most).rev().find(fits)?;
         let key_bits = (32 - last.leading_zeros()).max(bucket_bits + 1);
         let above = key_bits - bucket_bits;
-        let level = |shift: u32| Level {
-            shift,
-            buckets: (last >> shift) + 1,
-            capacity: u32::try_from(capacity(shift)).unwrap_or(u32::MAX),
+        // Buckets below those of a pass before, which have so many bits.
+        let level = |shift: u32, bits: u32| {
+            let buckets = (last >> shift) + 1;
+            let bins = buckets.next_power_of_two().min(1 << (bits - shift)).max(threads);
+            let capacity = u32::try_from(capacity(shift)).unwrap_or(u32::MAX);
+            Level { shift, buckets, bins, capacity }
         };
         let (first, second) = match above {
-            _ if above <= shape.bits => (level(bucket_bits), None),
+            _ if above <= shape.bits => (level(bucket_bits, key_bits), None),
             _ if above <= 2 * shape.bits => {
-                (level(bucket_bits + above / 2), Some(level(bucket_bits)))
+                let first = bucket_bits + above / 2;
+                (level(first, key_bits), Some(level(bucket_bits, first)))
             }
             _ => return None,
         };
-        // A record of a pass is a key and an item, and a bin has a word. Bins are a multiple of the
-        // threads, and one more.
-        let passes = 1 + u32::from(second.is_some());
-        let bins = threads.max(1 << above.div_ceil(passes));
+        // A record of a pass is a key and an item, and a bin has a word. There is one bin more.
+        let bins = first.bins.max(second.map_or(0, |second| second.bins));
         let records = shape.records.min(each(bins + 1, 1 + units.words));
         let pass = Tile { threads, each: records };
-        // Where not every slot survives, the first pass of an un-shuffle goes through the slots.
-        // It counts them in words, the last tile's missing ones too.
-        let counted = if is_back && slots != len - 1 { u64::from(slots) + 1 } else { len.into() };
-        if records == 0 || counted.next_multiple_of(pass.len().into()) > 1 << 32 {
+        if records == 0 || u64::from(len).next_multiple_of(pass.len().into()) > 1 << 32 {
             return None;
         }
         // As many records for each thread as the fullest bucket has.
         let room = if is_dense { (1_u32 << bucket_bits).div_ceil(threads) } else { room };
         let room = Tile { threads, each: room };
         let layout = Layout::Apart;
-        Some(Self { what, units, is_dense, layout, pass, bins, room, first, second })
+        Some(Self { what, units, is_dense, layout, pass, room, first, second })
     }
 
     fn last_level(&self) -> Level {
@@ -161,169 +158,118 @@ impl Partitioning {
     fn words(&self) -> u64 {
         u64::from(self.last_counts()) + u64::from(self.last_level().buckets)
     }
-}
 
-/// The working memory that a workspace keeps for this strategy.
-#[derive(Debug, Default)]
-pub(crate) struct Buckets {
-    counts: Option<wgpu::Buffer>,
-    levels: [[Option<wgpu::Buffer>; 2]; 2],
-}
-
-/// What there is for one call: the counts, and the records of each pass, in pairs or the keys and
-/// the items apart.
-pub(crate) struct Memory {
-    counts: wgpu::Buffer,
-    levels: Vec<Vec<wgpu::Buffer>>,
-}
-
-impl Memory {
-    /// The records of a pass, as bindings from this number on.
-    fn records(&self, level: usize, first: u32) -> impl Iterator<Item = (u32, BufferBinding<'_>)> {
-        (first..).zip(self.levels[level].iter().map(|buffer| buffer.as_entire_buffer_binding()))
+    /// The bytes of the counts, bound by their number.
+    fn counts(&self) -> Bound {
+        Bound::new(4, Place::Counts, 4 * self.words())
     }
-}
 
-impl Buckets {
-    /// The memory for a call; `None` if the GPU has too little, so that another strategy does.
-    pub(crate) fn memory(
-        &mut self,
-        context: &Context,
-        plan: &Partitioning,
-    ) -> Result<Option<Memory>, WgpuError> {
-        match self.grow(context, plan) {
-            Err(WgpuError::OutOfMemory { .. } | WgpuError::Limit { .. }) => {
-                *self = Self::default();
-                Ok(None)
-            }
-            memory => memory.map(Some),
+    /// The records of a pass, bound by numbers from this one on.
+    fn records(&self, pass: u8, first: u32) -> impl Iterator<Item = Bound> {
+        let level = if pass == 0 { self.first } else { self.last_level() };
+        let records = level.records();
+        let parts = match self.layout {
+            Layout::Apart => [1, self.units.words],
+            Layout::Pairs => [2, 0],
+            // Half as many in each, of two words.
+            Layout::Halves => [1, 1],
+        };
+        let parts = (0_u8..).zip(parts).filter(|(_, words)| *words > 0);
+        parts.map(move |(part, words)| {
+            let bytes = records * u64::from(4 * words);
+            Bound::new(first + u32::from(part), Place::Records { pass, part }, bytes)
+        })
+    }
+
+    /// Where the keys of the first pass lie, if they are in memory.
+    fn listed(&self) -> Place {
+        match self.second {
+            Some(_) => Place::Records { pass: 1, part: 0 },
+            None => Place::Indexes,
         }
     }
 
-    fn grow(&mut self, context: &Context, plan: &Partitioning) -> Result<Memory, WgpuError> {
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let counts = grown(context, &mut self.counts, "counts", 4 * plan.words(), usage)?;
-        let levels = [Some(plan.first), plan.second];
-        let levels = self.levels.iter_mut().zip(levels).filter_map(|(places, level)| {
-            let [keys, items] = places;
-            let records = level?.records();
-            let parts = match plan.layout {
-                Layout::Apart => vec![(keys, 1), (items, plan.units.words)],
-                Layout::Pairs => vec![(items, 2)],
-                // Half as many, of two words.
-                Layout::Halves => vec![(keys, 1), (items, 1)],
-            };
-            let parts = parts.into_iter().map(|(place, words)| {
-                let bytes = records * u64::from(4 * words);
-                grown(context, place, "the records of buckets", bytes, BufferUsages::STORAGE)
-            });
-            Some(parts.collect())
-        });
-        Ok(Memory { counts, levels: levels.collect::<Result<_, _>>()? })
-    }
-}
-
-impl WgpuWorkspace {
-    /// Records one or two passes that sort the items into buckets, and a kernel that puts each
-    /// bucket in order.
-    pub(crate) fn record_partitioned(
-        &mut self,
-        encoder: &mut CommandEncoder,
-        job: Job<'_>,
-        plan: &Partitioning,
-        memory: &Memory,
-        from: &BufferBinding<'_>,
-        into: &BufferBinding<'_>,
-    ) -> Result<(), WgpuError> {
-        let Partitioning { units, layout, pass, first, .. } = *plan;
-        let tuning = self.context.tuning;
-        let counts = || memory.counts.as_entire_buffer_binding();
-        encoder.clear_buffer(&memory.counts, 0, Some(4 * plan.words()));
-        self.record_first_pass(encoder, job, plan, memory, from)?;
-        if let Some(second) = plan.second {
+    /// One or two passes that sort the items into buckets, a kernel that puts each bucket in order,
+    /// and the last resort.
+    pub(crate) fn launches<'a>(
+        &self,
+        job: Job<'a>,
+        tuning: &Tuning,
+    ) -> Result<Vec<Launch<'a>>, Excess> {
+        let Self { what, units, layout, pass, first, .. } = *self;
+        let bytes = bytes_of(job.len(), 4 * units.words);
+        let source = Bound::new(1, Place::Source, bytes);
+        let target = Bound::new(2, Place::Target, bytes);
+        let own = |text: String, params, bindings: Vec<Bound>| Launch {
+            text: text.into(),
+            is_own: true,
+            params,
+            bindings,
+        };
+        let mut launches = Vec::new();
+        let mut bindings: Vec<_> = self.records(0, 5).collect();
+        bindings.extend([source, Bound { is_cleared: true, ..self.counts() }]);
+        let records = if what == Move::Scatter && !job.is_whole() {
+            // An un-shuffle goes to the survivors in order, which one kernel lists and the next
+            // reads. They lie where the second pass will write.
+            let listed = Bound::new(3, self.listed(), bytes_of(job.len(), 4));
+            let tile = tuning.slots(job.source().last);
+            let mut list = Launch::survivors(job, tile, Units::WORD, tuning, |status| {
+                let units = Units::WORD;
+                let (what, source) = (Move::Indexes, job.source());
+                shader::survivors(source, what, status, false, false, units, tile, tuning)
+            })?;
+            list.bindings.push(Bound { number: 2, ..listed });
+            launches.push(list);
+            bindings.push(listed);
+            Records::Listed
+        } else {
+            Records::Source { source: job.source(), is_inverted: what == Move::Gather }
+        };
+        let params = Params {
+            len: job.len(),
+            last: job.source().last,
+            tiles: job.len().div_ceil(pass.len()),
+            windows: [first.shift, first.capacity, COUNTS, 0],
+            keys: if matches!(records, Records::Listed) { &[] } else { &job.source().keys },
+            ..Params::default()
+        };
+        let text = shader::distribute(records, units, layout, pass, first.bins, tuning);
+        launches.push(own(text, params, bindings));
+        if let Some(second) = self.second {
             let each = first.capacity.div_ceil(pass.len());
             let params = Params {
                 tiles: each * first.buckets,
-                windows: [second.shift, second.capacity, plan.last_counts(), 0],
+                windows: [second.shift, second.capacity, self.last_counts(), 0],
                 sizes: [first.shift, first.capacity, COUNTS, each],
                 ..Params::default()
             };
-            let bindings: Vec<_> =
-                memory.records(0, 7).chain(memory.records(1, 5)).chain([(4, counts())]).collect();
-            let text = shader::distribute(Records::Bucket, units, layout, pass, plan.bins, &tuning);
-            self.context.record(encoder, &text, true, params, &bindings)?;
+            let bindings = self.records(0, 7).chain(self.records(1, 5)).chain([self.counts()]);
+            let text =
+                shader::distribute(Records::Bucket, units, layout, pass, second.bins, tuning);
+            launches.push(own(text, params, bindings.collect()));
         }
-        let last = plan.last_level();
+        let last = self.last_level();
         let params = Params {
             tiles: last.buckets,
-            windows: [last.shift, last.capacity, plan.last_counts(), 0],
+            windows: [last.shift, last.capacity, self.last_counts(), 0],
             sizes: [first.shift, COUNTS, 0, 0],
             ..Params::default()
         };
-        let records = memory.records(memory.levels.len() - 1, 7);
-        let bindings: Vec<_> = records.chain([(2, into.clone()), (4, counts())]).collect();
-        let text = shader::place(plan.is_dense, units, layout, plan.room, &tuning);
-        self.context.record(encoder, &text, true, params, &bindings)?;
+        let records = self.records(self.second.is_some().into(), 7);
+        let text = shader::place(self.is_dense, units, layout, self.room, tuning);
+        launches.push(own(text, params, records.chain([target, self.counts()]).collect()));
         // Where every key occurs a bucket has room for all of its keys.
-        if plan.is_dense {
-            return Ok(());
+        if !self.is_dense {
+            let tile = tuning.slots(job.source().last);
+            let mut resort = Launch::survivors(job, tile, units, tuning, |status| {
+                shader::survivors(job.source(), what, status, false, true, units, tile, tuning)
+            })?;
+            resort.params.groups = Some(resort.params.tiles.min(MOST_RESORTS));
+            resort.bindings.extend([source, target, self.counts()]);
+            launches.push(resort);
         }
-        let bindings = [(1, from.clone()), (2, into.clone()), (4, counts())];
-        let (source, tile) = (job.source(), tuning.slots(job.source().last()));
-        let text = |status| {
-            shader::survivors(source, plan.what, status, false, true, units, tile, &tuning)
-        };
-        self.record_survivors(encoder, job, tile, MOST_RESORTS, [0; 4], units, &bindings, text)
-    }
-
-    fn record_first_pass(
-        &mut self,
-        encoder: &mut CommandEncoder,
-        job: Job<'_>,
-        plan: &Partitioning,
-        memory: &Memory,
-        from: &BufferBinding<'_>,
-    ) -> Result<(), WgpuError> {
-        let Partitioning { what, units, layout, pass, first, .. } = *plan;
-        let (source, len, tuning) = (job.source(), job.len(), self.context.tuning);
-        let windows = [first.shift, first.capacity, COUNTS, 0];
-        let counts = memory.counts.as_entire_buffer_binding();
-        let bindings: Vec<_> =
-            memory.records(0, 5).chain([(1, from.clone()), (4, counts)]).collect();
-        if what == Move::Scatter && !job.is_whole() {
-            let text = |status| {
-                shader::distribute(
-                    Records::Survivors { source, status },
-                    units,
-                    layout,
-                    pass,
-                    plan.bins,
-                    &tuning,
-                )
-            };
-            return self.record_survivors(
-                encoder,
-                job,
-                pass,
-                u32::MAX,
-                windows,
-                units,
-                &bindings,
-                text,
-            );
-        }
-        let tiles = len.div_ceil(pass.len());
-        let params = Params {
-            len,
-            last: source.last(),
-            tiles,
-            windows,
-            keys: &source.keys,
-            ..Params::default()
-        };
-        let records = Records::Source { source, is_inverted: what == Move::Gather };
-        let text = shader::distribute(records, units, layout, pass, plan.bins, &tuning);
-        self.context.record(encoder, &text, true, params, &bindings)
+        Ok(launches)
     }
 }
 
@@ -331,20 +277,21 @@ impl WgpuWorkspace {
 mod tests {
     use super::*;
 
+    /// What every device has.
+    const PORTABLE: Limits = Limits {
+        binding: 1 << 27,
+        buffer: 1 << 28,
+        alignment: 256,
+        threads: 256,
+        storage: 16 << 10,
+    };
+
     #[test]
     fn sizes_fit_every_device() {
-        let portable = wgpu::Limits::default();
-        let narrow =
-            wgpu::Limits { max_compute_invocations_per_workgroup: 1024, ..portable.clone() };
-        let large = wgpu::Limits {
-            max_compute_workgroup_size_x: 1024,
-            max_compute_workgroup_storage_size: 48 << 10,
-            ..narrow.clone()
-        };
-        // No power of two, and more threads than fit a row.
-        let odd = wgpu::Limits { max_compute_invocations_per_workgroup: 500, ..portable.clone() };
-        let devices =
-            [(&portable, 1), (&odd, 1), (&narrow, 1), (&large, 1), (&large, 2), (&large, 4)];
+        let large = Limits { threads: 1024, storage: 48 << 10, ..PORTABLE };
+        // No power of two.
+        let odd = Limits { threads: 500, ..PORTABLE };
+        let devices = [(&PORTABLE, 1), (&odd, 1), (&large, 1), (&large, 2), (&large, 4)];
         for (limits, words) in devices {
             for width in 10..29 {
                 for len in [1_u32 << width, (1 << width) + 1, (1 << width) + (1 << (width - 1))] {
@@ -360,17 +307,19 @@ mod tests {
                     let level = plan.last_level();
                     assert!(level.capacity <= room.len(), "{plan:?}");
                     assert!(u64::from(level.buckets) << level.shift > u64::from(last), "{plan:?}");
-                    assert!(first.buckets <= plan.bins && plan.bins.is_multiple_of(pass.threads));
+                    assert!(first.buckets <= first.bins);
                     assert!(
                         plan.second.is_none_or(|second| {
-                            1 << (first.shift - second.shift) <= plan.bins
+                            1 << (first.shift - second.shift) <= second.bins
                         })
                     );
-                    assert!(pass.threads <= limits.max_compute_invocations_per_workgroup);
-                    assert!(pass.threads <= limits.max_compute_workgroup_size_x);
+                    let bins = [first.bins, level.bins];
+                    assert!(bins.iter().all(|bins| bins.is_multiple_of(pass.threads)));
+                    let bins = bins.into_iter().max().unwrap();
+                    assert!(pass.threads <= limits.threads);
                     assert!(pass.threads.is_power_of_two() && room.threads == pass.threads);
-                    let most = limits.max_compute_workgroup_storage_size / 4;
-                    let pass_words = pass.len() * (1 + words) + plan.bins + 1;
+                    let most = limits.storage / 4;
+                    let pass_words = pass.len() * (1 + words) + bins + 1;
                     assert!(pass_words + 2 * pass.threads <= most, "{plan:?}");
                     assert!(room.len() * words + 4 * room.threads <= most, "{plan:?}");
                     // Half of the points are taken at least, so that buckets fill their room.
@@ -382,37 +331,10 @@ mod tests {
         let units = Units::WORD;
         let plan = Partitioning::with(&shape, &large, Move::Gather, units, 1 << 26, u32::MAX >> 6)
             .unwrap();
-        assert_eq!(plan.first, Level { shift: 19, buckets: 128, capacity: 1 << 19 });
-        assert_eq!(plan.second, Some(Level { shift: 12, buckets: 1 << 14, capacity: 1 << 12 }));
-    }
-
-    /// Slots are numbered in words, those of the last tile too that the domain does not have.
-    #[test]
-    fn slots_of_a_pass_can_be_numbered() {
-        let limits = wgpu::Limits {
-            max_compute_invocations_per_workgroup: 1024,
-            max_compute_workgroup_size_x: 1024,
-            max_compute_workgroup_storage_size: 32 << 10,
-            ..Default::default()
-        };
-        // A tile of 2816 slots does not divide 2^32.
-        let standard = Shape::STANDARD;
-        let powers = Shape { records: 4, ..standard };
-        for (shape, last, is_planned) in [
-            (standard, u32::MAX, false),
-            (standard, u32::MAX - 1279, false),
-            (standard, u32::MAX - 1280, true),
-            (powers, u32::MAX, true),
-        ] {
-            let with =
-                |what| Partitioning::with(&shape, &limits, what, Units::WORD, (1 << 29) + 1, last);
-            let back = with(Move::Scatter);
-            assert_eq!(back.is_some(), is_planned);
-            let end =
-                back.map(|plan| (u64::from(last) + 1).next_multiple_of(plan.pass.len().into()));
-            assert!(end.is_none_or(|end| end <= 1 << 32));
-            // A shuffle goes through the items, of which there are fewer.
-            assert_eq!(with(Move::Gather).map(|plan| plan.pass.len()), Some(256 * shape.records));
-        }
+        assert_eq!(plan.first, Level { shift: 19, buckets: 128, bins: 256, capacity: 1 << 19 });
+        assert_eq!(
+            plan.second,
+            Some(Level { shift: 12, buckets: 1 << 14, bins: 256, capacity: 1 << 12 })
+        );
     }
 }

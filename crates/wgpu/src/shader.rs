@@ -66,7 +66,8 @@ impl Tuning {
     /// The tuning of every device so far; results/h100-strategies.csv and h100.csv have the
     /// losers.
     pub(crate) const STANDARD: Self = Self {
-        slots: &[(0, 8)],
+        // Fewer compile in half the time, and short arrays are the first that programs shuffle.
+        slots: &[(1 << 16, 8), (0, 2)],
         items: 4,
         window: 64,
         patience: 2,
@@ -181,36 +182,12 @@ pub(crate) fn survivors(
     tile: Tile,
     tuning: &Tuning,
 ) -> String {
-    let mut text = find_survivors(source, status, tile, tuning);
-    if is_resort {
-        text += include_str!("shaders/resort.wgsl");
-    }
-    text += &moves(what, is_windowed, units);
-    text += include_str!("shaders/staged.wgsl");
-    if units.count > 1 {
-        text += include_str!("shaders/rows.wgsl");
-    }
-    text += include_str!("shaders/survivors.wgsl");
-    text += include_str!("shaders/move.wgsl");
-    if is_resort {
-        text = text.replace("$repeat", REPEAT[0]).replace("$end", REPEAT[1]);
-    }
-    expanded(&text, tile.each, units.count > 1, tuning.subgroups)
-}
-
-/// What the last resort has around the work on a tile. Other workgroups have one tile each.
-const REPEAT: [&str; 2] = ["if (bs_counts[0] == 0u) { return; } loop {", "workgroupBarrier(); }"];
-
-/// What kernels that look for survivors have in common.
-fn find_survivors(source: &WgslSource, status: Status, tile: Tile, tuning: &Tuning) -> String {
     let mut text = header(source.keys.len(), tile);
     text += &bijection(source, false);
     text += scan(tuning);
     text += include_str!("shaders/stage.wgsl");
     text += include_str!("shaders/values.wgsl");
     let Tuning { window, patience, leaves_out, subgroups, .. } = tuning;
-    // No thread looks at more than one.
-    let window = tile.threads.min(*window);
     let bits = if status == Status::Short { 23 } else { 30 };
     let _ = write!(
         text,
@@ -226,8 +203,24 @@ fn find_survivors(source: &WgslSource, status: Status, tile: Tile, tuning: &Tuni
         false => include_str!("shaders/search_plain.wgsl"),
         true => include_str!("shaders/search_subgroups.wgsl"),
     };
-    text + include_str!("shaders/look_back.wgsl")
+    text += include_str!("shaders/look_back.wgsl");
+    if is_resort {
+        text += include_str!("shaders/resort.wgsl");
+    }
+    text += &moves(what, is_windowed, units);
+    text += include_str!("shaders/staged.wgsl");
+    if units.count > 1 {
+        text += include_str!("shaders/rows.wgsl");
+    }
+    text += include_str!("shaders/survivors.wgsl");
+    if is_resort {
+        text = text.replace("$repeat", REPEAT[0]).replace("$end", REPEAT[1]);
+    }
+    expanded(&text, tile.each, units.count > 1, tuning.subgroups)
 }
+
+/// What the last resort has around the work on a tile. Other workgroups have one tile each.
+const REPEAT: [&str; 2] = ["if (bs_counts[0] == 0u) { return; } loop {", "workgroupBarrier(); }"];
 
 fn scan(tuning: &Tuning) -> &'static str {
     match tuning.subgroups {
@@ -241,8 +234,8 @@ fn scan(tuning: &Tuning) -> &'static str {
 pub(crate) enum Records<'a> {
     /// The source, in order; the key is the bijection's value or, if inverted, its inverse's.
     Source { source: &'a WgslSource, is_inverted: bool },
-    /// The source, along with the survivors.
-    Survivors { source: &'a WgslSource, status: Status },
+    /// The source, in order, with keys in memory.
+    Listed,
     /// The buckets of the first pass.
     Bucket,
 }
@@ -258,8 +251,7 @@ pub(crate) enum Layout {
     Halves,
 }
 
-/// A pass of the partitioned strategy. Where the records come along with survivors, the tile is one
-/// of slots.
+/// A pass of the partitioned strategy.
 pub(crate) fn distribute(
     records: Records<'_>,
     units: Units,
@@ -272,32 +264,24 @@ pub(crate) fn distribute(
         Records::Source { source, is_inverted } => {
             header(source.keys.len(), tile) + &bijection(source, is_inverted)
         }
+        Records::Listed => header(0, tile) + include_str!("shaders/listed.wgsl"),
         Records::Bucket => header(0, tile),
-        Records::Survivors { source, status } => find_survivors(source, status, tile, tuning),
     };
     text += &units.text();
     let _ = writeln!(text, "const bs_BINS: u32 = {bins}u;");
-    let is_by_survivors = matches!(records, Records::Survivors { .. });
-    if !is_by_survivors {
-        text += scan(tuning);
-        text += include_str!("shaders/stage.wgsl");
-    }
+    text += scan(tuning);
+    text += include_str!("shaders/stage.wgsl");
     let [to, from] = texts_of_records(layout);
     text += to;
-    if matches!(records, Records::Bucket) {
-        text += from;
-    }
     text += include_str!("shaders/distribute.wgsl");
-    if !matches!(records, Records::Bucket) {
-        text += include_str!("shaders/source.wgsl");
-    }
-    text += match records {
-        Records::Source { .. } => include_str!("shaders/distribute_source.wgsl"),
-        Records::Survivors { .. } => include_str!("shaders/survivors.wgsl"),
-        Records::Bucket => include_str!("shaders/distribute_bucket.wgsl"),
-    };
-    if is_by_survivors {
-        text += include_str!("shaders/distribute_survivors.wgsl");
+    match records {
+        Records::Bucket => {
+            text += from;
+            text += include_str!("shaders/distribute_bucket.wgsl");
+        }
+        Records::Source { .. } | Records::Listed => {
+            text += include_str!("shaders/distribute_source.wgsl");
+        }
     }
     text += include_str!("shaders/distribute_records.wgsl");
     let text = repeated(&text, "%B", bins / tile.threads);

@@ -1,15 +1,18 @@
 //! [`WgpuWorkspace`]: shuffles in the program's own buffers, recorded in its own encoder.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use wgpu::{BufferBinding, BufferSlice, BufferUsages, CommandEncoder};
 
 use bijective_shuffle::Error;
 
-use crate::context::{Bindings, Context, Params};
+use crate::context::{Context, part_of, whole_of};
 use crate::error::WgpuError;
-use crate::partition::{Buckets, Partitioning};
-use crate::shader::{self, LAUNCHES, Move, STATE_WORDS, Status, THREADS, Tile, Tuning, Units};
+use crate::launch::{Job, Launch, Params, Place, bytes_of};
+use crate::limits::Excess;
+use crate::plan::Planner;
+use crate::shader::{self, LAUNCHES, Move, STATE_WORDS, Tuning};
 use crate::source::{AsWgsl, WgslSource};
 
 /// Shuffles arrays in a program's own buffers.
@@ -64,51 +67,19 @@ use crate::source::{AsWgsl, WgslSource};
 #[derive(Debug)]
 pub struct WgpuWorkspace {
     pub(crate) context: Arc<Context>,
-    state: Option<wgpu::Buffer>,
-    /// The state of short arrays, and how many launches have used it.
-    launches: Option<(wgpu::Buffer, u32)>,
-    indexes: Option<wgpu::Buffer>,
-    copy: Option<wgpu::Buffer>,
-    buckets: Buckets,
+    memory: HashMap<Place, wgpu::Buffer>,
+    /// The launches that have used the state that they share.
+    launches: u32,
 }
 
-/// What a call is about: the bijection, the length, and whether all slots survive.
-#[derive(Clone, Copy)]
-pub(crate) struct Job<'a> {
-    source: &'a WgslSource,
-    len: u32,
-}
-
-impl<'a> Job<'a> {
-    /// `len` items, at least one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`checked_length`]. What a source is had from may have said that it has more points
-    /// than the source has.
-    pub(crate) fn new(source: &'a WgslSource, len: u32) -> Result<Self, WgpuError> {
-        Ok(Self { source, len: checked_length(source, len.into())? })
-    }
-
-    pub(crate) fn source(self) -> &'a WgslSource {
-        self.source
-    }
-
-    pub(crate) fn len(self) -> u32 {
-        self.len
-    }
-
-    pub(crate) fn is_whole(self) -> bool {
-        self.len - 1 == self.source.last
-    }
-
-    /// The largest count that a status may have to hold.
-    fn most_survivors(self) -> u64 {
-        match self.source.is_trusted {
-            true => self.len.into(),
-            false => u64::from(self.source.last) + 1,
-        }
-    }
+/// What a call is about, if there are so many items.
+///
+/// # Errors
+///
+/// Those of [`checked_length`]. What a source is had from may have said that it has more points
+/// than the source has.
+pub(crate) fn job(source: &WgslSource, len: u32) -> Result<Job<'_>, WgpuError> {
+    Ok(Job::new(source, checked_length(source, len.into())?))
 }
 
 /// The length, if it fits the domain and the words of the kernels.
@@ -117,13 +88,8 @@ pub(crate) fn checked_length(bijection: &impl AsWgsl, len: u64) -> Result<u32, W
     if len > 0 && len - 1 > last {
         return Err(Error::LengthExceedsDomain { len, last }.into());
     }
-    Context::check_limit("a length", len, u32::MAX.into())?;
+    Excess::check("a length", len, u32::MAX.into())?;
     Ok(len as u32)
-}
-
-/// The bytes of an array.
-pub(crate) fn bytes_of(len: u32, item_bytes: u32) -> u64 {
-    u64::from(len) * u64::from(item_bytes)
 }
 
 impl WgpuWorkspace {
@@ -133,14 +99,7 @@ impl WgpuWorkspace {
     }
 
     pub(crate) fn of(context: Arc<Context>) -> Self {
-        Self {
-            context,
-            state: None,
-            launches: None,
-            indexes: None,
-            copy: None,
-            buckets: Buckets::default(),
-        }
+        Self { context, memory: HashMap::new(), launches: 0 }
     }
 
     /// Records `into[k] = from[p[k]]`, for the permutation `p` of `len` items that the bijection
@@ -226,9 +185,11 @@ impl WgpuWorkspace {
             return Ok(());
         }
         let source = bijection.as_wgsl()?;
-        let job = Job::new(&source, len)?;
+        let job = job(&source, len)?;
         let into = self.array(into, bytes_of(len, 4))?;
-        self.record_move(encoder, job, Move::Indexes, Units::WORD, None, into)
+        self.record(encoder, &[(Place::Target, into)], |planner| {
+            planner.indexes(job, Move::Gather, Place::Target)
+        })
     }
 
     #[expect(clippy::too_many_arguments, reason = "the public methods with a direction")]
@@ -251,7 +212,7 @@ impl WgpuWorkspace {
             return Err(WgpuError::Buffer { fault });
         }
         let source = bijection.as_wgsl()?;
-        let (job, bytes) = (Job::new(&source, len)?, bytes_of(len, item_bytes));
+        let (job, bytes) = (job(&source, len)?, bytes_of(len, item_bytes));
         let (from, into) = (self.array(from, bytes)?, self.array(into, bytes)?);
         self.record_items(encoder, job, what, item_bytes, from, into)
     }
@@ -270,7 +231,7 @@ impl WgpuWorkspace {
         }
         let source = bijection.as_wgsl()?;
         // Everything is checked before anything is recorded.
-        let job = Job::new(&source, len)?;
+        let job = job(&source, len)?;
         for &(slice, item_bytes) in arrays {
             self.array(slice, bytes_of(len, item_bytes))?;
             if !slice.buffer().usage().contains(BufferUsages::COPY_SRC | BufferUsages::COPY_DST) {
@@ -282,9 +243,7 @@ impl WgpuWorkspace {
         for &(slice, item_bytes) in arrays.iter().filter(|(_, bytes)| *bytes > 0) {
             let bytes = bytes_of(len, item_bytes).next_multiple_of(4);
             let array = self.array(slice, bytes)?;
-            let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-            let copy = &mut self.copy;
-            let copy = grown(&self.context, copy, "the copy of an array", bytes, usage)?;
+            let copy = self.grown(Place::Copy, bytes)?;
             self.context.guarded("record a copy", || {
                 encoder.copy_buffer_to_buffer(slice.buffer(), slice.offset(), &copy, 0, bytes);
                 Ok(())
@@ -328,13 +287,8 @@ impl WgpuWorkspace {
         from: BufferBinding<'_>,
         into: BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        if let Some(units) = Units::of(item_bytes) {
-            return self.record_move(encoder, job, what, units, Some(from), into);
-        }
-        let indexes = self.record_indexes(encoder, job, what)?;
-        // The buffer may have grown for a longer array.
-        let indexes = whole_of(&indexes, bytes_of(job.len, 4));
-        self.record_take(encoder, job.len, item_bytes, indexes, from, into)
+        let arrays = [(Place::Source, from), (Place::Target, into)];
+        self.record(encoder, &arrays, |planner| planner.items(job, what, item_bytes))
     }
 
     /// Records into working memory where each place's item comes from.
@@ -344,18 +298,16 @@ impl WgpuWorkspace {
         job: Job<'_>,
         what: Move,
     ) -> Result<wgpu::Buffer, WgpuError> {
-        let bytes = bytes_of(job.len, 4);
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-        let indexes = grown(&self.context, &mut self.indexes, "indexes", bytes, usage)?;
-        let what = if what == Move::Gather { Move::Indexes } else { Move::Places };
-        let into = whole_of(&indexes, bytes);
-        self.record_move(encoder, job, what, Units::WORD, None, into)?;
+        let bytes = bytes_of(job.len(), 4);
+        let indexes = self.grown(Place::Indexes, bytes)?;
+        let arrays = [(Place::Target, whole_of(&indexes, bytes))];
+        self.record(encoder, &arrays, |planner| planner.indexes(job, what, Place::Target))?;
         Ok(indexes)
     }
 
     /// Records the move of items by indexes in memory.
     pub(crate) fn record_take(
-        &self,
+        &mut self,
         encoder: &mut CommandEncoder,
         len: u32,
         item_bytes: u32,
@@ -363,40 +315,34 @@ impl WgpuWorkspace {
         from: BufferBinding<'_>,
         into: BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let tuning = &self.context.tuning;
-        let bytes = bytes_of(len, item_bytes);
-        // Kernels count the bytes of an array in a word.
-        Context::check_limit("bytes of an array", bytes.next_multiple_of(4), u32::MAX.into())?;
-        let bytes = bytes as u32;
-        let (text, count) = match Units::of(item_bytes) {
-            Some(units) => (shader::take(units, tuning), bytes / (4 * units.words)),
-            None => (shader::take_bytes(item_bytes, tuning), bytes.div_ceil(4)),
-        };
-        let tiles = count.div_ceil(THREADS * tuning.items);
-        let params = Params { len: count, last: bytes, tiles, ..Params::default() };
-        let bindings = [(1, from), (2, into), (4, indexes)];
-        self.context.record(encoder, &text, true, params, &bindings)
+        let arrays = [(Place::Indexes, indexes), (Place::Source, from), (Place::Target, into)];
+        self.record(encoder, &arrays, |planner| Ok(vec![planner.taken(len, item_bytes)?]))
     }
 
-    /// Records the check of indexes in memory; its result is in the state.
+    /// Records the check of indexes in memory; its result is in the state, which is returned.
     pub(crate) fn record_check(
         &mut self,
         encoder: &mut CommandEncoder,
-        len: u32,
+        job: Job<'_>,
         indexes: &wgpu::Buffer,
-    ) -> Result<(), WgpuError> {
-        let state = self.state(0)?;
+    ) -> Result<wgpu::Buffer, WgpuError> {
+        let (len, tuning) = (job.len(), self.context.planner.tuning);
+        let state = self.grown(Place::State, STATE_WORDS * 4)?;
+        // What looked for survivors has counted them there; where all survive nothing did.
+        if job.is_whole() {
+            encoder.clear_buffer(&state, 0, Some(STATE_WORDS * 4));
+        }
         let bytes = u64::from(len).div_ceil(32) * 4;
         let seen = self.context.buffer("a bit for each item", bytes, BufferUsages::STORAGE)?;
-        let tiles = len.div_ceil(THREADS * self.context.tuning.items);
+        let tiles = len.div_ceil(tuning.tile().len());
         let params = Params { len, tiles, ..Params::default() };
         let bindings = [
             (2, seen.as_entire_buffer_binding()),
             (3, state.as_entire_buffer_binding()),
             (4, whole_of(indexes, u64::from(len) * 4)),
         ];
-        let text = shader::check(&self.context.tuning);
-        self.context.record(encoder, &text, true, params, &bindings)
+        self.context.record(encoder, &shader::check(&tuning), true, params, &bindings)?;
+        Ok(state)
     }
 
     /// Records the inverse of a permutation in memory, into new memory.
@@ -406,239 +352,115 @@ impl WgpuWorkspace {
         len: u32,
         indexes: &wgpu::Buffer,
     ) -> Result<wgpu::Buffer, WgpuError> {
-        let bytes = bytes_of(len, 4);
+        let (bytes, tuning) = (bytes_of(len, 4), &self.context.planner.tuning);
         let inverse = self.context.buffer("inverse indexes", bytes, BufferUsages::STORAGE)?;
-        let tiles = len.div_ceil(THREADS * self.context.tuning.items);
+        let tiles = len.div_ceil(tuning.tile().len());
         let params = Params { len, tiles, ..Params::default() };
         let bindings = [(2, whole_of(&inverse, bytes)), (4, whole_of(indexes, bytes))];
-        let text = shader::invert(&self.context.tuning);
-        self.context.record(encoder, &text, true, params, &bindings)?;
+        self.context.record(encoder, &shader::invert(tuning), true, params, &bindings)?;
         Ok(inverse)
     }
 
-    /// A state of at least so many words, and a number that no other launch has that uses it. It is
-    /// never cleared, which would take a quarter of the time of 2^18 items: a new one has zeros,
-    /// and no number comes twice, in whatever order encoders are submitted, and if some never are.
-    fn launch(&mut self, words: u64) -> Result<(wgpu::Buffer, u32), WgpuError> {
-        let used = self.launches.take();
-        let left = used.filter(|(state, used)| state.size() >= 4 * words && *used < LAUNCHES - 1);
-        let (state, used) = match left {
-            Some(left) => left,
-            None => {
-                let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-                // A power of two, so that lengths that grow share one.
-                let bytes = 4 * words.next_power_of_two();
-                (self.context.buffer("statuses", bytes, usage)?, 0)
-            }
-        };
-        self.launches = Some((state.clone(), used + 1));
-        Ok((state, used + 1))
+    /// A number that no other launch has that uses the state of so many bytes that launches share.
+    /// It is never cleared, which would take a quarter of the time of 2^18 items: a new one has
+    /// zeros, and no number comes twice, in whatever order encoders are submitted, and if some
+    /// never are.
+    fn launch(&mut self, bytes: u64) -> Result<u32, WgpuError> {
+        let is_enough = |state: &wgpu::Buffer| state.size() >= bytes;
+        if self.launches == LAUNCHES - 1
+            || !self.memory.get(&Place::Launches).is_some_and(is_enough)
+        {
+            self.memory.remove(&Place::Launches);
+            self.launches = 0;
+            // A power of two, so that lengths that grow share one.
+            self.grown(Place::Launches, bytes.next_power_of_two())?;
+        }
+        self.launches += 1;
+        Ok(self.launches)
     }
 
     /// The state of the last look-back of a short array, or else of a long one.
     #[cfg(test)]
     pub(crate) fn last_state(&self) -> Option<&wgpu::Buffer> {
-        self.launches.as_ref().map(|(state, _)| state).or(self.state.as_ref())
+        self.memory.get(&Place::Launches).or(self.memory.get(&Place::State))
     }
 
-    /// The state of the last kernel that has one to itself, with room for so many words.
-    pub(crate) fn state(&mut self, words: u64) -> Result<wgpu::Buffer, WgpuError> {
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        grown(&self.context, &mut self.state, "statuses", words.max(STATE_WORDS) * 4, usage)
-    }
-
-    /// Records the kernel that evaluates the bijection: once, or where arrays are larger than a
-    /// binding for each pair of their parts.
-    fn record_move(
+    /// Records launches between arrays. Where the GPU does not have the memory for buckets, they
+    /// are others.
+    fn record<'a>(
         &mut self,
         encoder: &mut CommandEncoder,
-        job: Job<'_>,
-        what: Move,
-        units: Units,
-        from: Option<BufferBinding<'_>>,
-        into: BufferBinding<'_>,
+        arrays: &[(Place, BufferBinding<'_>)],
+        plan: impl Fn(&Planner) -> Result<Vec<Launch<'a>>, Excess>,
     ) -> Result<(), WgpuError> {
-        let limits = &self.context.limits;
-        // Kernels number units in words of 32 bits.
-        let most = limits.max_storage_buffer_binding_size.min(1 << 32);
-        let item_bytes = 4 * u64::from(units.words) * u64::from(units.count);
-        if u64::from(job.len) * item_bytes <= most {
-            if let Some(from) = &from
-                && let Some(plan) = Partitioning::new(&self.context, job, what, units)
-                && let Some(memory) = self.buckets.memory(&self.context, &plan)?
-            {
-                return self.record_partitioned(encoder, job, &plan, &memory, from, &into);
+        let context = Arc::clone(&self.context);
+        let array_of =
+            |of: Place| arrays.iter().find(|(place, _)| *place == of).map(|(_, array)| array);
+        let mut launches = plan(&context.planner)?;
+        // All memory is there before anything is recorded.
+        let is_ours = |place| array_of(place).is_none() && place != Place::Launches;
+        match self.reserve(&launches, is_ours) {
+            Err(WgpuError::OutOfMemory { .. } | WgpuError::Limit { .. }) => {
+                self.memory.retain(|place, _| !place.is_for_buckets());
+                launches = plan(&context.planner.without_buckets())?;
+                self.reserve(&launches, is_ours)?;
             }
-            return self.record_part(encoder, job, what, units, None, from, into);
+            reserved => reserved?,
         }
-        // Any number of items that is a multiple of the alignment is aligned.
-        let alignment = u64::from(limits.min_storage_buffer_offset_alignment);
-        let items = most / item_bytes / alignment * alignment;
-        if items == 0 {
-            let asked = item_bytes * alignment;
-            return Err(WgpuError::Limit { what: "bytes of some items", asked, most });
-        }
-        let len = u64::from(job.len);
-        let parts: Vec<(u64, u64)> = (0..len.div_ceil(items))
-            .map(|part| (part * items, items.min(len - part * items)))
-            .collect();
-        for &target in &parts {
-            // Indexes come from no array.
-            let sources = if from.is_some() { &parts[..] } else { &parts[..1] };
-            for &source in sources {
-                let windows = [source.0, source.1, target.0, target.1].map(|word| word as u32);
-                let from = from.as_ref().map(|from| part_of(from, source, item_bytes));
-                let into = part_of(&into, target, item_bytes);
-                self.record_part(encoder, job, what, units, Some(windows), from, into)?;
+        for Launch { text, is_own, mut params, bindings } in launches {
+            if let Some(state) = bindings.iter().find(|bound| bound.place == Place::Launches) {
+                params.launch = self.launch(state.bytes)?;
             }
+            let bindings: Vec<_> = bindings
+                .iter()
+                .map(|bound| {
+                    let kept = || self.memory[&bound.place].as_entire_buffer_binding();
+                    let whole = array_of(bound.place).cloned().unwrap_or_else(kept);
+                    let array = part_of(&whole, bound.offset, bound.bytes);
+                    if bound.is_cleared {
+                        encoder.clear_buffer(array.buffer, array.offset, Some(bound.bytes));
+                    }
+                    (bound.number, array)
+                })
+                .collect();
+            context.record(encoder, &text, is_own, params, &bindings)?;
         }
         Ok(())
     }
 
-    /// Records one kernel that evaluates the bijection, of the parts of arrays in the windows.
-    #[expect(clippy::too_many_arguments, reason = "what `record_move` has, and the windows")]
-    fn record_part(
+    /// Gets the memory that launches take.
+    fn reserve(
         &mut self,
-        encoder: &mut CommandEncoder,
-        job: Job<'_>,
-        what: Move,
-        units: Units,
-        windows: Option<[u32; 4]>,
-        from: Option<BufferBinding<'_>>,
-        into: BufferBinding<'_>,
+        launches: &[Launch<'_>],
+        is_ours: impl Fn(Place) -> bool,
     ) -> Result<(), WgpuError> {
-        let context = Arc::clone(&self.context);
-        let Job { source, len } = job;
-        let tuning = &context.tuning;
-        let bindings: Vec<_> = [(2, into)].into_iter().chain(from.map(|from| (1, from))).collect();
-        let (is_windowed, windows) = (windows.is_some(), windows.unwrap_or_default());
-        if !job.is_whole() {
-            let tile = tuning.slots(source.last);
-            let text = |status| {
-                shader::survivors(source, what, status, is_windowed, false, units, tile, tuning)
-            };
-            return self.record_survivors(
-                encoder,
-                job,
-                tile,
-                u32::MAX,
-                windows,
-                units,
-                &bindings,
-                text,
-            );
+        let mut needed = HashMap::new();
+        for bound in launches.iter().flat_map(|launch| &launch.bindings) {
+            if is_ours(bound.place) {
+                let bytes = needed.entry(bound.place).or_insert(0);
+                *bytes = (bound.offset + bound.bytes).max(*bytes);
+            }
         }
-        let tiles = tiles_of(job, tuning.tile(), units)?;
-        let params = Params {
-            len,
-            last: source.last,
-            tiles,
-            windows,
-            keys: &source.keys,
-            ..Params::default()
-        };
-        // A check reads the state behind the kernel, also if the kernel does not write it.
-        if !source.is_trusted {
-            let state = self.state(0)?;
-            encoder.clear_buffer(&state, 0, Some(STATE_WORDS * 4));
+        needed.into_iter().try_for_each(|(place, bytes)| self.grown(place, bytes).map(drop))
+    }
+
+    /// A buffer of at least so many bytes: the one that there is, or a new one in its place. What
+    /// was recorded with the old one keeps it alive.
+    fn grown(&mut self, place: Place, bytes: u64) -> Result<wgpu::Buffer, WgpuError> {
+        if let Some(buffer) = self.memory.get(&place).filter(|buffer| buffer.size() >= bytes) {
+            return Ok(buffer.clone());
         }
-        // A gather by the inverse reads far apart and writes in order, which is faster than the
-        // reverse. Only a bijection of the library has an inverse that is sure to be one.
-        let (what, is_inverted) = match what {
-            Move::Scatter if source.has_inverse() => (Move::Gather, true),
-            Move::Places if source.has_inverse() => (Move::Indexes, true),
-            what => (what, false),
+        let what = match place {
+            Place::Source | Place::Target => "an array",
+            Place::Copy => "the copy of an array",
+            Place::Indexes => "indexes",
+            Place::State | Place::Launches => "statuses",
+            Place::Counts => "counts",
+            Place::Records { .. } => "the records of buckets",
         };
-        let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
-        context.record(encoder, &text, source.is_trusted, params, &bindings)
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        let buffer = self.context.buffer(what, bytes, usage)?;
+        self.memory.insert(place, buffer.clone());
+        Ok(buffer)
     }
-
-    /// Records a kernel that looks for survivors, whose text depends on what statuses are, with
-    /// at most so many workgroups.
-    #[expect(clippy::too_many_arguments, reason = "what `record_part` has, and the tile")]
-    pub(crate) fn record_survivors(
-        &mut self,
-        encoder: &mut CommandEncoder,
-        job: Job<'_>,
-        tile: Tile,
-        most: u32,
-        windows: [u32; 4],
-        units: Units,
-        bindings: &Bindings<'_>,
-        text: impl FnOnce(Status) -> String,
-    ) -> Result<(), WgpuError> {
-        let context = Arc::clone(&self.context);
-        let Job { source, len } = job;
-        let tuning = &context.tuning;
-        let tiles = tiles_of(job, tile, units)?;
-        let status = tuning.status.unwrap_or(match job.most_survivors() {
-            // A state that other calls share cannot be checked.
-            0..0x80_0000 if source.is_trusted => Status::Short,
-            0..0x4000_0000 => Status::Narrow,
-            _ => Status::Wide,
-        });
-        let words = u64::from(tiles) * if status == Status::Wide { 3 } else { 1 };
-        let words = STATE_WORDS + u64::from(LAUNCHES) + words;
-        let (state, launch) = if status == Status::Short {
-            self.launch(words)?
-        } else {
-            let state = self.state(words)?;
-            encoder.clear_buffer(&state, 0, Some(words * 4));
-            (state, 0)
-        };
-        let params = Params {
-            len,
-            last: source.last,
-            tiles,
-            groups: Some(tiles.min(most)),
-            launch,
-            windows,
-            keys: &source.keys,
-            ..Params::default()
-        };
-        let bindings: Vec<_> =
-            bindings.iter().cloned().chain([(3, state.as_entire_buffer_binding())]).collect();
-        context.record(encoder, &text(status), source.is_trusted, params, &bindings)
-    }
-}
-
-/// The tiles of a domain.
-fn tiles_of(job: Job<'_>, tile: Tile, units: Units) -> Result<u32, WgpuError> {
-    let tile = u64::from(tile.len());
-    // Kernels number the units of a tile, too.
-    Context::check_limit("units of an item", units.count.into(), u64::from(u32::MAX) / tile)?;
-    Ok((u64::from(job.source.last) + 1).div_ceil(tile) as u32)
-}
-
-/// The items of an array from the first on, as many as the second says.
-pub(crate) fn part_of<'b>(
-    array: &BufferBinding<'b>,
-    (first, count): (u64, u64),
-    item_bytes: u64,
-) -> BufferBinding<'b> {
-    let offset = array.offset + first * item_bytes;
-    let size = wgpu::BufferSize::new(count * item_bytes);
-    BufferBinding { buffer: array.buffer, offset, size }
-}
-
-/// The first bytes of a buffer, at least one.
-pub(crate) fn whole_of(buffer: &wgpu::Buffer, bytes: u64) -> BufferBinding<'_> {
-    BufferBinding { buffer, offset: 0, size: wgpu::BufferSize::new(bytes.next_multiple_of(4)) }
-}
-
-/// A buffer of at least so many bytes: the one that there is, or a new one in its place. What was
-/// recorded with the old one keeps it alive.
-pub(crate) fn grown(
-    context: &Context,
-    place: &mut Option<wgpu::Buffer>,
-    what: &'static str,
-    bytes: u64,
-    usage: BufferUsages,
-) -> Result<wgpu::Buffer, WgpuError> {
-    if let Some(buffer) = place.as_ref().filter(|buffer| buffer.size() >= bytes) {
-        return Ok(buffer.clone());
-    }
-    let buffer = context.buffer(what, bytes, usage)?;
-    *place = Some(buffer.clone());
-    Ok(buffer)
 }

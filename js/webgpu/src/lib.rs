@@ -1,14 +1,23 @@
-//! The WebAssembly module that writes the kernels of a shuffle on a GPU, which `js/src/gpu.ts`
-//! calls and nobody else. The kernels are those of `crates/wgpu`, from its own files.
+//! The WebAssembly module that plans shuffles on a GPU, which `js/src/gpu.ts` calls and nobody
+//! else. The kernels, and what is launched, are those of `crates/wgpu`, from its own files.
 //!
-//! Everything goes through one buffer, of which the caller asks for the address. The caller checks
-//! what it passes.
+//! The caller checks what it passes.
 
 #[path = "../../../crates/wgpu/src/families.rs"]
 mod families;
-mod kernel;
+mod json;
+#[path = "../../../crates/wgpu/src/launch.rs"]
+#[allow(dead_code, reason = "what only the crate asks for")]
+mod launch;
+#[path = "../../../crates/wgpu/src/limits.rs"]
+mod limits;
+#[path = "../../../crates/wgpu/src/partition.rs"]
+mod partition;
+#[path = "../../../crates/wgpu/src/plan.rs"]
+#[allow(dead_code, reason = "what only the crate asks for")]
+mod plan;
 #[path = "../../../crates/wgpu/src/shader.rs"]
-#[allow(dead_code, reason = "there is no partitioned strategy here, nor fills")]
+#[allow(dead_code, reason = "there are no fills here, and nothing to check")]
 mod shader;
 mod source;
 
@@ -16,53 +25,64 @@ use std::cell::UnsafeCell;
 
 use bijective_shuffle::Seed;
 
-use kernel::Kernel;
+use limits::Limits;
+use plan::Planner;
+use shader::Tuning;
 
-/// The words that the buffer holds, for the longest text and its parameters.
-const ROOM: usize = 1 << 12;
-
-/// The buffer. The module has one thread, and no call is within another.
-#[repr(C, align(16))]
-struct Buffer(UnsafeCell<[u64; ROOM]>);
-
-// SAFETY: WebAssembly without shared memory has one thread.
-unsafe impl Sync for Buffer {}
-
-static BUFFER: Buffer = Buffer(UnsafeCell::new([0; ROOM]));
-
-/// The address of the buffer.
-#[unsafe(no_mangle)]
-pub extern "C" fn buffer() -> *mut u64 {
-    BUFFER.0.get().cast()
+/// What goes in and out.
+struct Memory {
+    /// The seed: 4 words of a key, or a number; the epoch; the bytes of a binding and of a buffer;
+    /// the alignment of offsets; the threads and the bytes of a workgroup; the least bytes of an
+    /// array that is partitioned; whether there are subgroups.
+    words: [u64; 12],
+    answer: String,
 }
 
-/// Makes the kernel that shuffles `len` items on a GPU, or undoes that. The seed is in the buffer:
-/// 4 words of a key if it is one, or a number, and behind them the epoch.
-///
-/// The kernel comes in its place, in words of 32 bits: the number of workgroups, the words of the
-/// state, the number of parameters, and these. Behind them is the text, whose bytes are returned.
-/// There is none of a length of 0, nor for items that are no whole words.
+struct Shared(UnsafeCell<Memory>);
+
+// SAFETY: WebAssembly without shared memory has one thread.
+unsafe impl Sync for Shared {}
+
+static MEMORY: Shared = Shared(UnsafeCell::new(Memory { words: [0; 12], answer: String::new() }));
+
+/// The address of the words that go in.
 #[unsafe(no_mangle)]
-pub extern "C" fn kernel(len: u32, item_bytes: u32, is_undo: u32, is_key: u32) -> usize {
-    // SAFETY: no other function uses the buffer, and the module has one thread.
-    let buffer = unsafe { &mut *BUFFER.0.get() };
+pub extern "C" fn buffer() -> *mut u64 {
+    // SAFETY: no reference to the memory outlives a call, and the module has one thread.
+    unsafe { &raw mut (*MEMORY.0.get()).words }.cast()
+}
+
+/// The address of the last plan.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> *const u8 {
+    // SAFETY: no reference to the memory outlives a call, and the module has one thread.
+    let memory = unsafe { &*MEMORY.0.get() };
+    memory.answer.as_ptr()
+}
+
+/// Plans the shuffle of `len` items on a GPU, or what undoes it, as JSON (`json.rs`), whose bytes
+/// are returned. There is none of a length of 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn plan(len: u32, item_bytes: u32, is_undo: u32, is_key: u32) -> usize {
+    // SAFETY: no other function runs meanwhile, and the module has one thread.
+    let memory = unsafe { &mut *MEMORY.0.get() };
+    let [.., epoch, binding, buffer, alignment, threads, storage, partitioned, subgroups] =
+        memory.words;
     let seed = if is_key == 0 {
-        Seed::new(buffer[0])
+        Seed::new(memory.words[0])
     } else {
         let mut bytes = [0; 32];
-        for (bytes, word) in bytes.chunks_mut(8).zip(&*buffer) {
+        for (bytes, word) in bytes.chunks_mut(8).zip(memory.words) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
         Seed::from_bytes(bytes)
     };
-    let kernel = Kernel::new(len, item_bytes, is_undo != 0, seed.with_epoch(buffer[4]));
-    let Some(Kernel { text, groups, state, params }) = kernel else { return 0 };
-    let numbers = [groups, state, params.len() as u32].into_iter().chain(params);
-    let bytes: Vec<u8> = numbers.flat_map(u32::to_le_bytes).chain(text.bytes()).collect();
-    for (word, bytes) in buffer.iter_mut().zip(bytes.chunks(8)) {
-        let mut whole = [0; 8];
-        whole[..bytes.len()].copy_from_slice(bytes);
-        *word = u64::from_le_bytes(whole);
-    }
-    text.len()
+    let (threads, storage) = (threads as u32, storage as u32);
+    let tuning = Tuning { subgroups: subgroups != 0, partitioned, ..Tuning::STANDARD };
+    let planner =
+        Planner { limits: Limits { binding, buffer, alignment, threads, storage }, tuning };
+    let seed = seed.with_epoch(epoch);
+    memory.answer =
+        json::launches(&planner, len, item_bytes, is_undo != 0, seed).unwrap_or_default();
+    memory.answer.len()
 }

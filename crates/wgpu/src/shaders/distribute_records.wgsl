@@ -30,5 +30,4 @@
 %K  let out$k = bs_items[t + $ku * bs_THREADS];
 %K  let to$k = atomicLoad(&bs_bins[out_key$k >> shift]) + t + $ku * bs_THREADS;
 %K  if (t + $ku * bs_THREADS < count) { bs_write_record(to$k, out_key$k & ((1u << shift) - 1u), out$k); }
-  $end
 }

@@ -1,4 +1,6 @@
 // The first pass: reads the source in order.
+@group(0) @binding(1) var<storage, read> bs_src: array<bs_Unit>;
+
 @compute @workgroup_size(bs_THREADS)
 fn main($entry) {
   $begin

@@ -1,5 +1,5 @@
-// Finds a tile's survivors, puts their indexes in order, and finds out how many there are before
-// it. What comes behind this text moves their items.
+// Finds a tile's survivors, puts their indexes in order, finds out how many there are before it, and
+// moves their items.
 @compute @workgroup_size(bs_THREADS)
 fn main($entry) {
   $begin
@@ -17,3 +17,11 @@ fn main($entry) {
   bs_post(t, tile, all);
 %K  if (v$k < bs_params.len) { bs_stage[rank] = v$k; rank++; }
   workgroupBarrier();
+  // The loads of a gather do not depend on the tile's place, so they are on their way meanwhile.
+%I  let x$k = bs_load(t + $ku * bs_THREADS, all);
+  let before = bs_before(t, tile, all);
+  if (t == 0u) { bs_finish(tile, before, all); }
+%I  bs_store(t + $ku * bs_THREADS, before, all, x$k);
+%R  bs_move_rows(t, before, all);
+  $end
+}

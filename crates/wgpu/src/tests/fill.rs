@@ -6,7 +6,7 @@ use wgpu::{BufferUsages, CommandEncoder};
 
 use super::errors::device;
 use super::gpu;
-use crate::context::Params;
+use crate::launch::Params;
 use crate::shader::{self, Tuning};
 use crate::{Wgpu, WgpuError, WgpuWorkspace};
 

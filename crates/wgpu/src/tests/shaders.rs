@@ -126,7 +126,6 @@ fn texts_of_moves(tuning: &Tuning) {
 }
 
 fn texts_of_passes(tuning: &Tuning) {
-    let own = own();
     for item_bytes in [4, 8, 16] {
         let units = Units::of(item_bytes).expect("whole words");
         let name = format!("a pass, {item_bytes} bytes");
@@ -135,14 +134,9 @@ fn texts_of_passes(tuning: &Tuning) {
             _ => &[Layout::Apart],
         };
         for &layout in layouts {
-            for status in STATUSES {
-                let records = Records::Survivors { source: &own, status };
-                translate(&name, &shader::distribute(records, units, layout, TILE, 256, tuning));
+            for records in [Records::Listed, Records::Bucket] {
+                translate(&name, &shader::distribute(records, units, layout, TILE, 1024, tuning));
             }
-            translate(
-                &name,
-                &shader::distribute(Records::Bucket, units, layout, TILE, 1024, tuning),
-            );
             for is_dense in [false, true] {
                 translate(&name, &shader::place(is_dense, units, layout, TILE, tuning));
             }

@@ -12,8 +12,8 @@ use bijective_shuffle::{Compactor, Cpu, FromSeed, bijection::Standard};
 use wgpu::{BufferUsages, CommandEncoder, Features};
 
 use crate::Wgpu;
+use crate::context::whole_of;
 use crate::shader::{Shape, Status, Tuning};
-use crate::workspace::whole_of;
 
 const RUNS: usize = 7;
 
@@ -188,6 +188,10 @@ fn speed() {
                 workspace.record_take(encoder, len as u32, 4, indexes, from, into).expect("valid");
             });
             row("gather", "by given indexes", time, 0);
+            let time = clock.time(estimate, |encoder| {
+                workspace.write_indexes(encoder, &f, len, indexes.slice(..)).expect("valid");
+            });
+            row("indexes", "auto", time, 0);
             if width < 22 {
                 let time = clock.time(estimate, |encoder| {
                     encoder.clear_buffer(&indexes, 0, Some(4096));

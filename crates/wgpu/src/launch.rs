@@ -1,0 +1,186 @@
+//! What is launched on a GPU, and with which memory, before anything touches a device. Pages run
+//! what is planned here, too, so nothing in this file and in those that plan knows wgpu.
+
+use std::rc::Rc;
+
+use crate::limits::Excess;
+use crate::shader::{LAUNCHES, STATE_WORDS, Status, Tile, Tuning, Units};
+use crate::source::WgslSource;
+
+/// What a call is about: the bijection, the length, and whether all slots survive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    source: &'a WgslSource,
+    len: u32,
+}
+
+impl<'a> Job<'a> {
+    /// `len` items: at least one, and no more than the source has points.
+    pub(crate) fn new(source: &'a WgslSource, len: u32) -> Self {
+        Self { source, len }
+    }
+
+    pub(crate) fn source(self) -> &'a WgslSource {
+        self.source
+    }
+
+    pub(crate) fn len(self) -> u32 {
+        self.len
+    }
+
+    pub(crate) fn is_whole(self) -> bool {
+        self.len - 1 == self.source.last
+    }
+
+    /// The largest count that a status may have to hold.
+    fn most_survivors(self) -> u64 {
+        match self.source.is_trusted {
+            true => self.len.into(),
+            false => u64::from(self.source.last) + 1,
+        }
+    }
+
+    /// The tiles of the domain.
+    pub(crate) fn tiles(self, tile: Tile, units: Units) -> Result<u32, Excess> {
+        let tile = u64::from(tile.len());
+        // Kernels number the units of a tile, too.
+        Excess::check("units of an item", units.count.into(), u64::from(u32::MAX) / tile)?;
+        Ok((u64::from(self.source.last) + 1).div_ceil(tile) as u32)
+    }
+}
+
+/// The bytes of an array.
+pub(crate) fn bytes_of(len: u32, item_bytes: u32) -> u64 {
+    u64::from(len) * u64::from(item_bytes)
+}
+
+/// The uniform buffer of a kernel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Params<'a> {
+    pub(crate) len: u32,
+    pub(crate) last: u32,
+    pub(crate) tiles: u32,
+    /// The workgroups, if they are not as many as tiles.
+    pub(crate) groups: Option<u32>,
+    /// A number that no other launch has that uses the same statuses.
+    pub(crate) launch: u32,
+    /// The first item and the number of items of the source, and of the target, that are bound,
+    /// for kernels that move parts of arrays.
+    pub(crate) windows: [u32; 4],
+    /// What kernels of the partitioned strategy need beside.
+    pub(crate) sizes: [u32; 4],
+    pub(crate) keys: &'a [[u32; 4]],
+}
+
+impl Params<'_> {
+    pub(crate) fn words(&self) -> Vec<u32> {
+        [self.len, self.last, self.tiles, self.launch]
+            .into_iter()
+            .chain(self.windows)
+            .chain(self.sizes)
+            .chain(self.keys.iter().flatten().copied())
+            // An array cannot be empty.
+            .chain(self.keys.is_empty().then_some([0; 4]).into_iter().flatten())
+            .collect()
+    }
+
+    /// The number of workgroups.
+    pub(crate) fn groups(&self) -> u32 {
+        self.groups.unwrap_or(self.tiles)
+    }
+}
+
+/// Memory that kernels work on: the caller's arrays, and what is kept from call to call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
+    Source,
+    Target,
+    /// What an array was before its shuffle in place.
+    Copy,
+    /// Where each place's item comes from.
+    Indexes,
+    /// The state of a look-back, for one launch alone.
+    State,
+    /// The state of the look-backs that have a number each. It is never cleared.
+    Launches,
+    /// The counts of buckets.
+    Counts,
+    /// The records of the buckets of a pass, which lie in one or two buffers.
+    Records {
+        pass: u8,
+        part: u8,
+    },
+}
+
+impl Place {
+    /// Whether it is for the partitioned strategy alone.
+    pub(crate) fn is_for_buckets(self) -> bool {
+        matches!(self, Self::Counts | Self::Records { .. })
+    }
+}
+
+/// Bytes that a kernel works on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    /// The number of the binding.
+    pub(crate) number: u32,
+    pub(crate) place: Place,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Whether they have to be zero.
+    pub(crate) is_cleared: bool,
+}
+
+impl Bound {
+    /// The first bytes of a place.
+    pub(crate) fn new(number: u32, place: Place, bytes: u64) -> Self {
+        Self { number, place, offset: 0, bytes, is_cleared: false }
+    }
+}
+
+/// A kernel with what it is launched on.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch<'a> {
+    pub(crate) text: Rc<str>,
+    /// Whether the whole text is of the crate.
+    pub(crate) is_own: bool,
+    pub(crate) params: Params<'a>,
+    pub(crate) bindings: Vec<Bound>,
+}
+
+impl<'a> Launch<'a> {
+    /// A kernel that looks for survivors, whose text depends on what statuses are. It is bound to
+    /// its state alone.
+    pub(crate) fn survivors(
+        job: Job<'a>,
+        tile: Tile,
+        units: Units,
+        tuning: &Tuning,
+        text: impl FnOnce(Status) -> String,
+    ) -> Result<Self, Excess> {
+        let Job { source, len } = job;
+        let tiles = job.tiles(tile, units)?;
+        let status = tuning.status.unwrap_or(match job.most_survivors() {
+            // A state that other calls share cannot be checked.
+            0..0x80_0000 if source.is_trusted => Status::Short,
+            0..0x4000_0000 => Status::Narrow,
+            _ => Status::Wide,
+        });
+        let words = u64::from(tiles) * if status == Status::Wide { 3 } else { 1 };
+        let words = STATE_WORDS + u64::from(LAUNCHES) + words;
+        let is_cleared = status != Status::Short;
+        let place = if is_cleared { Place::State } else { Place::Launches };
+        Ok(Self {
+            text: text(status).into(),
+            is_own: source.is_trusted,
+            params: Params {
+                len,
+                last: source.last,
+                tiles,
+                keys: &source.keys,
+                ..Params::default()
+            },
+            bindings: vec![Bound { is_cleared, ..Bound::new(3, place, 4 * words) }],
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! [`Planner`]: which kernels move items.
+
+use crate::launch::{Bound, Job, Launch, Params, Place, bytes_of};
+use crate::limits::{Excess, Limits};
+use crate::partition::Partitioning;
+use crate::shader::{self, Move, Tuning, Units};
+
+/// What plans depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planner {
+    pub(crate) limits: Limits,
+    pub(crate) tuning: Tuning,
+}
+
+impl Planner {
+    /// The same without the partitioned strategy.
+    pub(crate) fn without_buckets(&self) -> Self {
+        Self { tuning: Tuning { partitioned: u64::MAX, ..self.tuning }, ..*self }
+    }
+
+    /// The launches that move items of any size from the source to the target.
+    pub(crate) fn items<'a>(
+        &self,
+        job: Job<'a>,
+        what: Move,
+        item_bytes: u32,
+    ) -> Result<Vec<Launch<'a>>, Excess> {
+        if let Some(units) = Units::of(item_bytes) {
+            return self.moved(job, what, units, Some(Place::Source), Place::Target);
+        }
+        let mut launches = self.indexes(job, what, Place::Indexes)?;
+        launches.push(self.taken(job.len(), item_bytes)?);
+        Ok(launches)
+    }
+
+    /// The launches that write where each place's item comes from.
+    pub(crate) fn indexes<'a>(
+        &self,
+        job: Job<'a>,
+        what: Move,
+        into: Place,
+    ) -> Result<Vec<Launch<'a>>, Excess> {
+        let what = if what == Move::Gather { Move::Indexes } else { Move::Places };
+        self.moved(job, what, Units::WORD, None, into)
+    }
+
+    /// The launch that moves items by indexes in memory.
+    pub(crate) fn taken(&self, len: u32, item_bytes: u32) -> Result<Launch<'static>, Excess> {
+        let tuning = &self.tuning;
+        let bytes = bytes_of(len, item_bytes);
+        // Kernels count the bytes of an array in a word.
+        let size = bytes.next_multiple_of(4);
+        Excess::check("bytes of an array", size, u32::MAX.into())?;
+        for size in [size, bytes_of(len, 4)] {
+            Excess::check("bytes of one binding", size, self.limits.binding)?;
+        }
+        let bytes = bytes as u32;
+        let (text, count) = match Units::of(item_bytes) {
+            Some(units) => (shader::take(units, tuning), bytes / (4 * units.words)),
+            None => (shader::take_bytes(item_bytes, tuning), bytes.div_ceil(4)),
+        };
+        let tiles = count.div_ceil(tuning.tile().len());
+        Ok(Launch {
+            text: text.into(),
+            is_own: true,
+            params: Params { len: count, last: bytes, tiles, ..Params::default() },
+            bindings: vec![
+                Bound::new(1, Place::Source, size),
+                Bound::new(2, Place::Target, size),
+                Bound::new(4, Place::Indexes, bytes_of(len, 4)),
+            ],
+        })
+    }
+
+    /// The kernels that evaluate the bijection: those of the partitioned strategy, or one, or where
+    /// arrays are larger than a binding one for each pair of their parts.
+    fn moved<'a>(
+        &self,
+        job: Job<'a>,
+        what: Move,
+        units: Units,
+        from: Option<Place>,
+        into: Place,
+    ) -> Result<Vec<Launch<'a>>, Excess> {
+        // Kernels number units in words of 32 bits.
+        let most = self.limits.binding.min(1 << 32);
+        let item_bytes = 4 * u64::from(units.words) * u64::from(units.count);
+        let len = u64::from(job.len());
+        if len * item_bytes <= most {
+            if from.is_some()
+                && let Some(sizes) = Partitioning::new(job, what, units, &self.limits, &self.tuning)
+            {
+                return sizes.launches(job, &self.tuning);
+            }
+            let mut launch = self.mover(job, what, units, false)?;
+            let from = from.map(|from| Bound::new(1, from, len * item_bytes));
+            launch.bindings.extend(from);
+            launch.bindings.push(Bound::new(2, into, len * item_bytes));
+            return Ok(vec![launch]);
+        }
+        // Any number of items that is a multiple of the alignment is aligned.
+        let items = most / item_bytes / self.limits.alignment * self.limits.alignment;
+        if items == 0 {
+            return Err(Excess { what: "bytes of one binding", asked: len * item_bytes, most });
+        }
+        let mover = self.mover(job, what, units, true)?;
+        let parts: Vec<(u64, u64)> = (0..len.div_ceil(items))
+            .map(|part| (part * items, items.min(len - part * items)))
+            .collect();
+        let bound = |number, place, (first, count): (u64, u64)| Bound {
+            offset: first * item_bytes,
+            ..Bound::new(number, place, count * item_bytes)
+        };
+        // Indexes come from no array.
+        let sources = if from.is_some() { &parts[..] } else { &parts[..1] };
+        let launches =
+            parts.iter().flat_map(|&target| sources.iter().map(move |&source| (source, target)));
+        let launches = launches.map(|(source, target)| {
+            let mut launch = mover.clone();
+            let windows = [source.0, source.1, target.0, target.1];
+            launch.params.windows = windows.map(|word| word as u32);
+            launch.bindings.extend(from.map(|from| bound(1, from, source)));
+            launch.bindings.push(bound(2, into, target));
+            launch
+        });
+        Ok(launches.collect())
+    }
+
+    /// One kernel that evaluates the bijection at every slot, without the arrays.
+    fn mover<'a>(
+        &self,
+        job: Job<'a>,
+        what: Move,
+        units: Units,
+        is_windowed: bool,
+    ) -> Result<Launch<'a>, Excess> {
+        let (source, tuning) = (job.source(), &self.tuning);
+        if !job.is_whole() {
+            let tile = tuning.slots(source.last);
+            return Launch::survivors(job, tile, units, tuning, |status| {
+                shader::survivors(source, what, status, is_windowed, false, units, tile, tuning)
+            });
+        }
+        // A gather by the inverse reads far apart and writes in order, which is faster than the
+        // reverse. Only a bijection of the library has an inverse that is sure to be one.
+        let (what, is_inverted) = match what {
+            Move::Scatter if source.has_inverse() => (Move::Gather, true),
+            Move::Places if source.has_inverse() => (Move::Indexes, true),
+            what => (what, false),
+        };
+        let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
+        let tiles = job.tiles(tuning.tile(), units)?;
+        Ok(Launch {
+            text: text.into(),
+            is_own: source.is_trusted,
+            params: Params {
+                len: job.len(),
+                last: source.last,
+                tiles,
+                keys: &source.keys,
+                ..Params::default()
+            },
+            bindings: Vec::new(),
+        })
+    }
+}

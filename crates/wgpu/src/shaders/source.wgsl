@@ -1,1 +1,0 @@
-@group(0) @binding(1) var<storage, read> bs_src: array<bs_Unit>;
