@@ -26,6 +26,7 @@ use crate::workspace::{Job, WgpuWorkspace, bytes_of, checked_length, whole_of};
 /// # Examples
 ///
 /// ```no_run
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle_wgpu::Wgpu;
 ///
