@@ -9,6 +9,7 @@
 
 use std::time::Instant;
 
+use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::{BitMatrix, permute, permute_in_place};
 use bijective_shuffle::prelude::*;
 use divan::Bencher;

@@ -1,6 +1,10 @@
 //! Evaluations a second of every bijection, by width: one thread, in runs of 1024 slots.
 
 use bijective_shuffle::bijection::hooks::Hooked;
+use bijective_shuffle::bijection::{
+    BlockShuffle, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, Standard, SwapOrNot,
+    VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use divan::Bencher;
 use divan::counter::ItemsCount;

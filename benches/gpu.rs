@@ -4,6 +4,7 @@
 
 use std::sync::OnceLock;
 
+use bijective_shuffle::bijection::{Standard, SwapOrNot, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;

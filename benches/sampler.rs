@@ -48,7 +48,7 @@ fn in_blocks(bencher: Bencher, shape: (u64, u64)) {
 #[divan::bench(args = SHAPES)]
 fn strided_iterator(bencher: Bencher, (world, batch): (u64, u64)) {
     let order = Permutation::walk(LEN, 1);
-    let mut own = order.shard_strided(world / 2, world).expect("there is such a rank");
+    let mut own = order.iter().shard_strided(world / 2, world).expect("there is such a rank");
     let mut items = Vec::new();
     bencher.counter(ItemsCount::new(batch)).bench_local(|| {
         items.clear();

@@ -1,6 +1,7 @@
 //! Items a second of whole shuffles, beside the shuffles of `rand` and `fastrand`: 8-byte items,
 //! lengths one above a power of two, where compaction has most to drop.
 
+use bijective_shuffle::bijection::{Lcg, Standard};
 use bijective_shuffle::prelude::*;
 use divan::Bencher;
 use divan::counter::ItemsCount;

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 
 /// Whether items are shuffled or put back.
@@ -76,9 +77,8 @@ fn bytes(x: u64) -> [u8; 12] {
 arrays!(Mixed, "`u64`, `f32`, `[u8; 12]`", 0: u64 = |x| x, 1: f32 = |x| x as f32, 2: [u8; 12] = bytes);
 arrays!(Narrow, "`u32`, `u32`", 0: u32 = |x| x as u32, 1: u32 = |x| !x as u32);
 arrays!(Wide, "`u64`, `u64`", 0: u64 = |x| x, 1: u64 = |x| !x);
-arrays!(Twelve, "twelve `u64`", 0: u64 = |x| x, 1: u64 = |x| !x, 2: u64 = |x| x + 2, 3: u64 = |x| x + 3,
-    4: u64 = |x| x + 4, 5: u64 = |x| x + 5, 6: u64 = |x| x + 6, 7: u64 = |x| x + 7, 8: u64 = |x| x + 8,
-    9: u64 = |x| x + 9, 10: u64 = |x| x + 10, 11: u64 = |x| x + 11);
+arrays!(Eight, "eight `u64`", 0: u64 = |x| x, 1: u64 = |x| !x, 2: u64 = |x| x + 2, 3: u64 = |x| x + 3,
+    4: u64 = |x| x + 4, 5: u64 = |x| x + 5, 6: u64 = |x| x + 6, 7: u64 = |x| x + 7);
 
 /// How much is measured.
 struct Effort {
@@ -155,7 +155,7 @@ fn main() {
         measure::<Narrow>(len, &effort);
         measure::<Wide>(len, &effort);
         if *power <= 24 {
-            measure::<Twelve>(len, &effort);
+            measure::<Eight>(len, &effort);
         }
     }
 }

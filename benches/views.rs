@@ -1,6 +1,7 @@
 //! The views of a permutation: single places, shares, samples, and the index that finds them.
 //! Lengths 2^29, which fills its domain, and 2^29 + 1, which does not and has the worst index.
 
+use bijective_shuffle::bijection::{Standard, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::ThreadPoolBuilder;
 use divan::Bencher;
@@ -42,7 +43,7 @@ const DENSITIES: [u64; 4] = [64, 256, 512, 4096];
 #[divan::bench(args = DENSITIES)]
 fn get_indexed(bencher: Bencher, slots_per_block: u64) {
     let p = Permutation::new(worst(), 1).with_index(slots_per_block).expect("there is memory");
-    println!("index: {} bytes", p.index().map_or(0, |index| index.bytes()));
+    println!("index: {} bytes", p.index_bytes().unwrap_or(0));
     queries(bencher, &p, |k| p.try_get(k).unwrap().expect("a place"));
 }
 
@@ -142,7 +143,7 @@ fn shard_in_a_loop(bencher: Bencher, len: u64) {
 fn strided_shard_on_one_core(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     bencher.counter(ItemsCount::new(len / 8)).bench_local(|| {
-        let shard = p.shard_strided(3, 8).expect("there are eight");
+        let shard = p.iter().shard_strided(3, 8).expect("there are eight");
         divan::black_box(shard.fold(0, |sum: u64, index| sum ^ index));
     });
 }

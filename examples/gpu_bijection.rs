@@ -10,6 +10,7 @@
 use bijective_shuffle::DeviceSource;
 use bijective_shuffle::cuda::Cuda;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cpu, Serial};
 
 /// A Feistel network of four rounds on two halves of `half` bits.
 struct Feistel {

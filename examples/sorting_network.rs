@@ -11,6 +11,7 @@
 
 use std::time::Instant;
 
+use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::Network;
 use bijective_shuffle::prelude::*;
 

@@ -20,7 +20,6 @@ pub mod cuda;
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 #[path = "cuda/unavailable.rs"]
 pub mod cuda;
-pub mod error;
 pub mod exchange;
 #[cfg(any(doc, doctest))]
 pub mod guide;
@@ -41,13 +40,13 @@ use bijective_shuffle_core::engine;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
     Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Seed, Trusted,
-    TrustedBijection, Word, Words,
+    TrustedBijection, Word, Words, error,
 };
 #[cfg(feature = "rng")]
 #[doc(inline)]
 pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
-pub use permutation::{Cursor, Permutation, Permutations, SurvivorIndex, Walk};
+pub use permutation::{Cursor, Permutation, Permutations, Walk};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 
@@ -55,12 +54,12 @@ pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 #[cfg(feature = "rand_core")]
 pub use rand_core;
 
-/// Re-exported in the version that this crate uses: [`ParIter`](iter::ParIter) implements its
-/// iterator traits.
+/// Re-exported in the version that this crate uses: what [`Permutation::par_iter`] returns
+/// implements its iterator traits.
 pub use rayon;
 
 /// The iterators over permutations.
 pub mod iter {
     #[doc(inline)]
-    pub use crate::permutation::{Indexes, IntoIter, Iter, ParIter};
+    pub use crate::permutation::{Indexes, IntoIter, Iter};
 }

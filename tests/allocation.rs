@@ -12,7 +12,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use bijective_shuffle::Strategy;
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Rows, Serial};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Requests of so many bytes may be refused.

@@ -14,8 +14,11 @@
 
 mod common;
 
+use bijective_shuffle::Cpu;
 use bijective_shuffle::Word;
+use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::{Network, permuted};
+use bijective_shuffle::bijection::{Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr, ValidAsZeroBits};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator};
 use bijective_shuffle::error::Unavailable;

@@ -12,6 +12,8 @@ use std::process::{Child, Command};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use bijective_shuffle::Serial;
+use bijective_shuffle::bijection::{Lcg, MulXorshift, Standard};
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr};
 use bijective_shuffle::cuda::{Cuda, CudaExchange, CudaStrategy, NcclId};
 use bijective_shuffle::error::{ExchangeError, GpuError};
@@ -362,7 +364,7 @@ fn what_is_no_rank_is_refused() {
     }
     let (cuda, id) = (Cuda::new().unwrap(), NcclId::new().unwrap());
     let new = |rank, ranks| CudaExchange::new(&cuda, &id, rank, ranks, LIMIT).map(drop);
-    let no_such = |rank, ranks| Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
+    let no_such = |rank: u64, ranks: u64| Err(Error::NoSuchRank { rank, ranks });
     assert_eq!(new(0, 0), no_such(0, 0));
     assert_eq!(new(2, 2), no_such(2, 2));
     let many = GpuError::GroupSize { members: 17, most: 16 };

@@ -9,6 +9,8 @@ mod common;
 
 use std::sync::Mutex;
 
+use bijective_shuffle::Serial;
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaView};
 use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy};
 use bijective_shuffle::prelude::*;

@@ -9,6 +9,7 @@ mod common;
 
 use std::sync::Mutex;
 
+use bijective_shuffle::bijection::{CycleWalk, GridFeistel, Lcg, Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;

@@ -8,7 +8,10 @@ mod common;
 
 use std::sync::Mutex;
 
+use bijective_shuffle::Cpu;
+use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::Network;
+use bijective_shuffle::bijection::{Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::CudaSlice;
 use bijective_shuffle::cuda::{
     Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator,

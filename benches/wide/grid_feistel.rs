@@ -4,7 +4,7 @@ use std::array;
 use std::hint::black_box;
 
 use bijective_shuffle::Word;
-use bijective_shuffle::prelude::*;
+use bijective_shuffle::bijection::GridFeistel;
 use wide::{u16x8, u32x4, u64x2};
 
 use crate::contest::{Contest, POINTS, RunOf, RunWord, Task, others, ours};

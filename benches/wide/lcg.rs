@@ -1,6 +1,7 @@
 //! [`Lcg`] with vectors.
 
 use bijective_shuffle::Word;
+use bijective_shuffle::bijection::Lcg;
 use bijective_shuffle::prelude::*;
 use wide::{u32x4, u32x8, u64x2, u64x4};
 

@@ -4,6 +4,7 @@ use std::array;
 use std::hint::black_box;
 
 use bijective_shuffle::Word;
+use bijective_shuffle::bijection::MulXorshift;
 use bijective_shuffle::prelude::*;
 use wide::{u16x8, u32x4, u32x8, u64x2, u64x4};
 

@@ -4,6 +4,7 @@ use std::array;
 use std::hint::black_box;
 
 use bijective_shuffle::Word;
+use bijective_shuffle::bijection::VariablePhilox;
 use bijective_shuffle::prelude::*;
 use wide::{u16x8, u32x4, u64x2};
 

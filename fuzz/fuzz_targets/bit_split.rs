@@ -4,6 +4,9 @@
 
 use arbitrary::Arbitrary;
 use bijective_shuffle::bijection::hooks::Hooked;
+use bijective_shuffle::bijection::{
+    Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, VariablePhilox,
+};
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use libfuzzer_sys::fuzz_target;

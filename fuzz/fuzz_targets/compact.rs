@@ -4,7 +4,12 @@
 
 use arbitrary::Arbitrary;
 use bijective_shuffle::Strategy;
+use bijective_shuffle::bijection::{
+    BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, Standard,
+    VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cpu, Serial};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]

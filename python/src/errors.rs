@@ -1,7 +1,7 @@
 //! The library's errors as exceptions.
 
 use bijective_shuffle::Error;
-use bijective_shuffle::error::{SamplerError, ViewError};
+use bijective_shuffle::error::ViewError;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -58,9 +58,7 @@ pub(crate) fn exception(error: impl Into<bijective_shuffle_loaders::Error>) -> P
         Error::IndexTooWide { .. } => PyOverflowError::new_err(text),
         Error::LengthMismatch { .. } => ArrayError::new_err(text),
         Error::BackendUnavailable { .. } => GpuUnavailableError::new_err(text),
-        Error::Saved(_) | Error::Sampler(SamplerError::BadState | SamplerError::ForeignState) => {
-            ForeignStateError::new_err(text)
-        }
+        Error::Saved(_) => ForeignStateError::new_err(text),
         Error::Gpu(_) => PyRuntimeError::new_err(text),
         _ => PyValueError::new_err(text),
     }

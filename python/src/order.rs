@@ -2,9 +2,7 @@
 
 use bijective_shuffle::bijection::{BlockShuffle, Standard};
 use bijective_shuffle::iter::IntoIter;
-use bijective_shuffle::{
-    Backend, Bijection, Error, Permutation, Rows, SurvivorIndex, Walk, Word, Workspace,
-};
+use bijective_shuffle::{Backend, Bijection, Error, Permutation, Rows, Walk, Word, Workspace};
 
 use crate::key::Key;
 use crate::run::Run;
@@ -101,7 +99,7 @@ impl Order {
 
     /// Whether single values can be had without building an index for them.
     pub(crate) fn is_random_access(&self) -> bool {
-        self.fills_domain() || each_kind!(self, p => p.index().is_some())
+        self.fills_domain() || each_kind!(self, p => p.index_bytes().is_some())
     }
 
     /// Whether the places of a run are best counted to from the beginning, without an index.
@@ -138,7 +136,7 @@ impl Order {
     /// there afterwards, [`is_random_access`](Self::is_random_access) tells.
     pub(crate) fn prepare(&self, stop: &Stop) -> Result<(), Error> {
         let last = each_kind!(self, p => p.bijection().last());
-        if self.is_random_access() || last >= SurvivorIndex::UNASKED_SLOTS {
+        if self.is_random_access() || last >= Permutation::UNASKED_SLOTS {
             return Ok(());
         }
         self.build_index(stop)

@@ -48,6 +48,7 @@ pub use order::Order;
 pub use serial::Serial;
 
 pub(crate) use columns::{ColumnForm, ColumnSet, StaticRow};
+pub(crate) use cpu::call::Plain;
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::block::Block;
 pub(crate) use cpu::partitioned::mailbox::{Arrivals, Mailbox, Step};
@@ -89,6 +90,8 @@ pub(crate) mod sealed {
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::VariablePhilox;
+/// use bijective_shuffle::{Cpu, Serial};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = VariablePhilox::<24>::new(5, [1; 24])?;

@@ -18,6 +18,7 @@ use crate::{Bijection, FromSeed};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Lcg;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let mut workspace = Workspace::new();

@@ -16,6 +16,8 @@ use crate::engine::base::check::{check_in_order, check_length, check_word, try_w
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Lcg;
+/// use bijective_shuffle::Serial;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let mut letters = ["a", "b", "c", "d", "e"];

@@ -45,6 +45,8 @@ use crate::error::GpuError;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Standard;
+/// use bijective_shuffle::Cpu;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::cuda::Cuda;
 ///
@@ -159,6 +161,7 @@ impl Cuda {
     /// ```no_run
     /// use bijective_shuffle::cuda::cudarc::driver::CudaContext;
     /// use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+    /// use bijective_shuffle::bijection::Standard;
     /// use bijective_shuffle::prelude::*;
     /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     ///

@@ -31,37 +31,108 @@ impl Cuda {
         let _link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Writes the rows of a batch from `first` on.
+    /// Writes the rows of a batch from `first` on, a piece at a time.
     pub(crate) fn rows<N: Word>(
         &self,
         batch: &Batch,
         first: u64,
         out: &mut [N],
     ) -> Result<(), Error> {
-        write_rows(self, batch, first, out)
+        if out.is_empty() {
+            return Ok(());
+        }
+        let mut executor = self.executor();
+        let mut memory = Memory::new();
+        bind(self)?;
+        let row_bytes = (batch.len * size_of::<N>()) as u64;
+        let together = (ROWS_BYTES / row_bytes).max(1);
+        let together = together.min((out.len() / batch.len) as u64) as usize;
+        let (address, _) = memory.room(&self.stream, together as u64 * row_bytes)?;
+        let pieces = out.chunks_mut(together * batch.len);
+        for (piece, first) in pieces.zip((first..).step_by(together)) {
+            let rows = (piece.len() / batch.len) as u64;
+            let (at_once, out, word) =
+                (together as u64, Address::Given(address), WordType::of_index::<N>());
+            let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
+            // SAFETY: the working memory has room for the words of the largest piece, and only this
+            // call uses it.
+            unsafe { rows::write(&mut executor, &job) }?;
+            // SAFETY: the working memory has as many bytes as the largest piece, and the kernels
+            // before this copy in the stream write all rows of this one. The piece is borrowed
+            // mutably, and any bits are a valid word.
+            unsafe { to_host(self, address, piece.as_mut_ptr().cast(), size_of_val(piece)) }?;
+        }
+        Ok(())
     }
 
-    /// Moves the items of several columns in host memory, in a given direction, one column after
-    /// the other.
+    /// Moves the items of several columns, as bits: one column after the other, each to working
+    /// memory. The columns are written only when all items have arrived.
     pub(crate) fn reorder_together(
         &self,
-        bijection: &dyn Bijection,
+        f: &dyn Bijection,
         columns: &mut ColumnSet<impl StaticRow>,
         direction: Direction,
     ) -> Result<(), Error> {
-        write_columns(self, bijection, columns, direction)
+        // The domain, the device text and the passes are read once for all columns, since an
+        // untrusted bijection may return something else the next time.
+        let passes = passes::passes(f, columns.len().unwrap_or(0));
+        let vouched = if passes.is_none() { f.trusted() } else { None };
+        let asked;
+        let f: &dyn Bijection = match &vouched {
+            Some(trusted) => trusted,
+            None => {
+                asked = Asked { f, last: f.last(), source: f.device_source(), passes };
+                &asked
+            }
+        };
+        columns.check_domain(f.last())?;
+        let len = columns.len().unwrap_or(0);
+        let mut copies = try_with_capacity(columns.columns().len())?;
+        for &Column { start, bytes } in columns.columns() {
+            let mut copy = Buffer::default();
+            let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
+            let source = Bits { start: start.cast_const(), len, item: bytes };
+            // SAFETY: all columns of the set have `len` items, and the set is borrowed mutably, so
+            // nobody writes to them. The copy has room for the column's bytes.
+            unsafe { moved_copy(self, f, source, room, direction) }?;
+            copies.push((copy, room));
+        }
+        // Rayon panics if it cannot start its pool, so the pool is started before anything is
+        // written.
+        rayon::current_num_threads();
+        for (&Column { start, bytes }, (_, room)) in columns.columns().iter().zip(&copies) {
+            // SAFETY: the copy, whose memory has not moved, has the bits of every item of the
+            // column, each exactly once, so copying them over the column moves the items. The two
+            // have the same size, do not overlap, and only this call uses them.
+            unsafe { copy_bits(room.cast_const(), start, len * bytes) };
+        }
+        Ok(())
     }
 }
 
 impl sealed::Sealed for Cuda {}
 
 impl Compactor for Cuda {
-    fn write_indexes<N: Word>(
-        &self,
-        bijection: &dyn Bijection,
-        out: &mut [N],
-    ) -> Result<(), Error> {
-        write_indexes(self, bijection, out)
+    fn write_indexes<N: Word>(&self, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+        check_word::<N>(out.len())?;
+        if out.is_empty() {
+            return check_length(0, f.last());
+        }
+        let mut executor = self.executor();
+        let mut memory = Memory::new();
+        bind(self)?;
+        let (address, _) = memory.room(&self.stream, size_of_val(out) as u64)?;
+        let movement =
+            Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
+        let jobs = Jobs::new(f, out.len() as u64, movement)?;
+        let plan = jobs.plan(self.strategy, &self.device.limits)?;
+        // SAFETY: the working memory has room for as many words as `out` has, and only this call
+        // uses it.
+        unsafe { executor.execute(&plan) }?;
+        // SAFETY: the working memory has as many bytes as `out`, and the kernels before this copy
+        // in the stream write all of them. `out` is borrowed mutably, and any bits are a valid
+        // word.
+        unsafe { to_host(self, address, out.as_mut_ptr().cast(), size_of_val(out)) }
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
@@ -77,59 +148,12 @@ impl Compactor for Cuda {
         bijection: &dyn Bijection,
         items: &[T],
     ) -> Result<Vec<T>, Error> {
-        cloned(self, bijection, items)
+        check_length(items.len() as u64, bijection.last())?;
+        let mut copy = try_with_capacity(items.len())?;
+        copy.extend_from_slice(items);
+        self.shuffle(bijection, &mut copy)?;
+        Ok(copy)
     }
-}
-
-/// Writes the permutation.
-fn write_indexes<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
-    check_word::<N>(out.len())?;
-    if out.is_empty() {
-        return check_length(0, f.last());
-    }
-    let mut executor = cuda.executor();
-    let mut memory = Memory::new();
-    bind(cuda)?;
-    let (address, _) = memory.room(&cuda.stream, size_of_val(out) as u64)?;
-    let movement =
-        Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
-    let jobs = Jobs::new(f, out.len() as u64, movement)?;
-    let plan = jobs.plan(cuda.strategy, &cuda.device.limits)?;
-    // SAFETY: the working memory has room for as many words as `out` has, and only this call uses
-    // it.
-    unsafe { executor.execute(&plan) }?;
-    // SAFETY: the working memory has as many bytes as `out`, and the kernels before this copy in
-    // the stream write all of them. `out` is borrowed mutably, and any bits are a valid word.
-    unsafe { to_host(cuda, address, out.as_mut_ptr().cast(), size_of_val(out)) }
-}
-
-/// Writes rows of a batch, a piece at a time.
-fn write_rows<N: Word>(cuda: &Cuda, batch: &Batch, first: u64, out: &mut [N]) -> Result<(), Error> {
-    if out.is_empty() {
-        return Ok(());
-    }
-    let mut executor = cuda.executor();
-    let mut memory = Memory::new();
-    bind(cuda)?;
-    let row_bytes = (batch.len * size_of::<N>()) as u64;
-    let together = (ROWS_BYTES / row_bytes).max(1);
-    let together = together.min((out.len() / batch.len) as u64) as usize;
-    let (address, _) = memory.room(&cuda.stream, together as u64 * row_bytes)?;
-    let pieces = out.chunks_mut(together * batch.len);
-    for (piece, first) in pieces.zip((first..).step_by(together)) {
-        let rows = (piece.len() / batch.len) as u64;
-        let (at_once, out, word) =
-            (together as u64, Address::Given(address), WordType::of_index::<N>());
-        let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
-        // SAFETY: the working memory has room for the words of the largest piece, and only this
-        // call uses it.
-        unsafe { rows::write(&mut executor, &job) }?;
-        // SAFETY: the working memory has as many bytes as the largest piece, and the kernels before
-        // this copy in the stream write all rows of this one. The piece is borrowed mutably, and
-        // any bits are a valid word.
-        unsafe { to_host(cuda, address, piece.as_mut_ptr().cast(), size_of_val(piece)) }?;
-    }
-    Ok(())
 }
 
 /// Moves items, as bits. They are copied to the device, moved there, and copied back to working
@@ -154,49 +178,6 @@ fn reorder<T: Send>(
     // over the slice moves the items. The two have the same size, do not overlap, and only this
     // call uses them.
     unsafe { copy_bits(room.as_ptr().cast(), items.as_mut_ptr().cast(), size_of_val(items)) };
-    Ok(())
-}
-
-/// Moves the items of several columns, as bits: one column after the other, each to working memory.
-/// The columns are written only when all items have arrived.
-fn write_columns(
-    cuda: &Cuda,
-    f: &dyn Bijection,
-    columns: &mut ColumnSet<impl StaticRow>,
-    direction: Direction,
-) -> Result<(), Error> {
-    // The domain, the device text and the passes are read once for all columns, since an untrusted
-    // bijection may return something else the next time.
-    let passes = passes::passes(f, columns.len().unwrap_or(0));
-    let vouched = if passes.is_none() { f.trusted() } else { None };
-    let asked;
-    let f: &dyn Bijection = match &vouched {
-        Some(trusted) => trusted,
-        None => {
-            asked = Asked { f, last: f.last(), source: f.device_source(), passes };
-            &asked
-        }
-    };
-    columns.check_domain(f.last())?;
-    let len = columns.len().unwrap_or(0);
-    let mut copies = try_with_capacity(columns.columns().len())?;
-    for &Column { start, bytes } in columns.columns() {
-        let mut copy = Buffer::default();
-        let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
-        let source = Bits { start: start.cast_const(), len, item: bytes };
-        // SAFETY: all columns of the set have `len` items, and the set is borrowed mutably, so
-        // nobody writes to them. The copy has room for the column's bytes.
-        unsafe { moved_copy(cuda, f, source, room, direction) }?;
-        copies.push((copy, room));
-    }
-    // Rayon panics if it cannot start its pool, so the pool is started before anything is written.
-    rayon::current_num_threads();
-    for (&Column { start, bytes }, (_, room)) in columns.columns().iter().zip(&copies) {
-        // SAFETY: the copy, whose memory has not moved, has the bits of every item of the column,
-        // each exactly once, so copying them over the column moves the items. The two have the same
-        // size, do not overlap, and only this call uses them.
-        unsafe { copy_bits(room.cast_const(), start, len * bytes) };
-    }
     Ok(())
 }
 
@@ -239,19 +220,6 @@ struct Bits {
     len: usize,
     /// The size of an item.
     item: usize,
-}
-
-/// A shuffled copy. The items are cloned in order, and the clones are then shuffled.
-fn cloned<T: Clone + Send + Sync>(
-    cuda: &Cuda,
-    f: &dyn Bijection,
-    items: &[T],
-) -> Result<Vec<T>, Error> {
-    check_length(items.len() as u64, f.last())?;
-    let mut copy = try_with_capacity(items.len())?;
-    copy.extend_from_slice(items);
-    reorder(cuda, f, &mut copy, Direction::Shuffle)?;
-    Ok(copy)
 }
 
 /// Writes the items' bits to `out`, in their new order.

@@ -72,6 +72,7 @@ use crate::engine::base::check::check_word;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 ///
@@ -330,6 +331,7 @@ impl CudaWorkspace {
     /// # Examples
     ///
     /// ```no_run
+    /// # use bijective_shuffle::bijection::Standard;
     /// # use bijective_shuffle::prelude::*;
     /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -93,16 +93,15 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], and [`ExchangeError::NoSuchRank`];
-    /// [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection
-    /// has a smaller domain.
+    /// [`Error::OutOfMemory`], and [`Error::NoSuchRank`]; [`Error::LengthExceedsDomain`] if the
+    /// [trusted](Bijection::trusted) form of the bijection has a smaller domain.
     pub fn part<B: Bijection>(
         p: &Permutation<B>,
         rank: usize,
         ranks: usize,
     ) -> Result<Vec<u64>, Error> {
         if rank >= ranks {
-            return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
+            return Err(Error::NoSuchRank { rank: rank as u64, ranks: ranks as u64 });
         }
         let p = &Compaction::of(p)?;
         let runs = Runs::of(p);

@@ -131,12 +131,7 @@ pub struct Delivery<'s, T> {
 }
 
 impl<T: Copy + Send + Sync> Delivery<'_, T> {
-    /// The number of chunks in which each rank's buckets come to it, at least one.
-    pub fn chunks(&self) -> usize {
-        self.chunks
-    }
-
-    /// The number of steps: one more than there are chunks.
+    /// The number of steps: one more than there are chunks in which each rank's buckets come to it.
     pub fn steps(&self) -> usize {
         self.chunks + 1
     }
@@ -192,28 +187,16 @@ pub struct Blocks<'d> {
     room: &'d mut [Block],
 }
 
-/// A message to another rank.
+/// A message to another rank, with its bytes, or from another rank, with room for them.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Message<'d> {
-    /// The rank that it goes to.
+pub struct Message<B> {
+    /// The other rank.
     pub rank: usize,
-    /// The number of this rank's part that it is of.
+    /// The number of the sender's part that the message is of.
     pub part: usize,
     /// A multiple of [`Blocks::BLOCK_BYTES`]. Messages to two ranks may share bytes.
-    pub bytes: &'d [MaybeUninit<u8>],
-}
-
-/// Where a message from another rank goes.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Room<'d> {
-    /// The rank that the message comes from.
-    pub rank: usize,
-    /// The number of that rank's part that it is of.
-    pub part: usize,
-    /// As many bytes as the message has.
-    pub bytes: &'d mut [MaybeUninit<u8>],
+    pub bytes: B,
 }
 
 impl<'d> Blocks<'d> {
@@ -221,7 +204,7 @@ impl<'d> Blocks<'d> {
     pub const BLOCK_BYTES: usize = BLOCK_BYTES;
 
     /// The messages that this rank sends.
-    pub fn sent(&self) -> impl Iterator<Item = Message<'d>> + use<'d> {
+    pub fn sent(&self) -> impl Iterator<Item = Message<&'d [MaybeUninit<u8>]>> + use<'d> {
         let Self { chunk, chunks, rank, runs, shapes, parts, .. } = *self;
         let stride = shapes[rank].stride;
         let messages = others(rank, shapes.len()).flat_map(move |to| {
@@ -236,7 +219,7 @@ impl<'d> Blocks<'d> {
     }
 
     /// Where the messages go that this rank receives.
-    pub fn received(self) -> impl Iterator<Item = Room<'d>> + use<'d> {
+    pub fn received(self) -> impl Iterator<Item = Message<&'d mut [MaybeUninit<u8>]>> + use<'d> {
         let Self { chunk, chunks, rank, runs, shapes, room, .. } = self;
         let buckets = chunk_of(&runs[rank], chunk, chunks).len();
         let mut rest = Block::bytes_mut(room);
@@ -244,7 +227,7 @@ impl<'d> Blocks<'d> {
         let rooms = others(rank, shapes.len()).flat_map(parts_of).map(move |(rank, part)| {
             let bytes = buckets * shapes[rank].stride * BLOCK_BYTES;
             let bytes = rest.split_off_mut(..bytes).expect("there is room for a chunk");
-            Room { rank, part, bytes }
+            Message { rank, part, bytes }
         });
         rooms.filter(|room| !room.bytes.is_empty())
     }
@@ -285,10 +268,10 @@ impl<T: Copy + Send + Sync> Arrived<'_, T> {
     /// * The shapes that [`Sorted::deliver`] was given were true: each was that of the
     ///   [`Sorted`](Sorted::shape) of its rank whose messages come. By another shape of as many
     ///   blocks, whatever bytes lie there would be read as numbers and as items.
-    /// * In the step before, all [`Room`]s that this rank's [`Blocks`] gave were filled with the
+    /// * In the step before, all room that this rank's [`Blocks`] gave was filled with the
     ///   messages that belong there: those that the delivery of the other rank, for items of the
     ///   same type, gave in that step for this rank and the same part. Nothing has been written to
-    ///   them since, such as the messages of another step. In the first step there are none to be
+    ///   it since, such as the messages of another step. In the first step there is none to be
     ///   filled.
     pub unsafe fn place(self, out: &mut [T]) -> Result<(), Error> {
         let Self { arrivals, chunk, starts, places } = self;

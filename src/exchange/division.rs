@@ -47,11 +47,11 @@ impl Division {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::NoSuchRank`] if there are no ranks, [`ExchangeError::TooManyPlaces`] if 64
-    /// bits do not hold the number of all places, and [`Error::OutOfMemory`].
+    /// [`Error::NoSuchRank`] if there are no ranks, [`ExchangeError::TooManyPlaces`] if 64 bits do
+    /// not hold the number of all places, and [`Error::OutOfMemory`].
     pub fn from_counts(counts: &[u64]) -> Result<Self, Error> {
         if counts.is_empty() {
-            return Err(Error::Exchange(ExchangeError::NoSuchRank { rank: 0, ranks: 0 }));
+            return Err(Error::NoSuchRank { rank: 0, ranks: 0 });
         }
         let mut bounds = try_with_capacity(counts.len().saturating_add(1))?;
         bounds.push(0);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn divisions_that_do_not_add_up_are_refused() {
         let refused = |counts: &[u64]| Division::from_counts(counts).unwrap_err();
-        assert_eq!(refused(&[]), Error::Exchange(ExchangeError::NoSuchRank { rank: 0, ranks: 0 }));
+        assert_eq!(refused(&[]), Error::NoSuchRank { rank: 0, ranks: 0 });
         assert_eq!(refused(&[u64::MAX, 1]), Error::Exchange(ExchangeError::TooManyPlaces));
         assert_eq!(Division::from_counts(&[u64::MAX, 0]).unwrap().len(), u64::MAX);
         assert_eq!(Division::even(u64::MAX, 7).len(), u64::MAX);

@@ -78,7 +78,7 @@ mod tests;
 mod tiles;
 
 pub use census::Census;
-pub use delivery::{Arrived, Blocks, Delivery, Message, Room, Sorted};
+pub use delivery::{Arrived, Blocks, Delivery, Message, Sorted};
 pub use division::Division;
 pub use plan::Exchange;
 pub use rounds::items_of_round;

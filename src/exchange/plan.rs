@@ -66,7 +66,7 @@ impl<'p> Exchange<'p> {
     /// # Errors
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
-    /// * [`ExchangeError::RanksDiffer`] and [`ExchangeError::NoSuchRank`].
+    /// * [`ExchangeError::RanksDiffer`] and [`Error::NoSuchRank`].
     /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
     ///   which is what is evaluated, has fewer points than the permutation.
     /// * [`ExchangeError::CensusDiffers`] if the census is not that of the permutation.
@@ -471,7 +471,7 @@ pub(super) fn check_divisions<B: Bijection>(
         return Err(Error::Exchange(ExchangeError::RanksDiffer { from, to }));
     }
     if rank >= from.ranks() {
-        return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks: from.ranks() }));
+        return Err(Error::NoSuchRank { rank: rank as u64, ranks: from.ranks() as u64 });
     }
     Ok(())
 }

@@ -122,10 +122,10 @@ impl<'p> TaggedExchange<'p> {
     /// # Errors
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
-    /// * [`ExchangeError::RanksDiffer`] and [`ExchangeError::NoSuchRank`].
+    /// * [`ExchangeError::RanksDiffer`] and [`Error::NoSuchRank`].
     /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
     ///   which is what is evaluated, has fewer points than the permutation.
-    /// * [`ExchangeError::CensusMissing`], and [`ExchangeError::CensusDiffers`] if it is not that
+    /// * [`ExchangeError::CensusDiffers`] if the census is needed and missing, or is not that
     ///   of the permutation.
     pub fn shuffle<B: Bijection>(
         p: &'p Permutation<B>,
@@ -179,7 +179,7 @@ impl<'p> TaggedExchange<'p> {
         let key = if to_slots || places.is_empty() {
             Key::Slot
         } else {
-            let census = census.ok_or(Error::Exchange(ExchangeError::CensusMissing))?;
+            let census = census.ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
             census.check(&compaction)?;
             let first = census.slot(&compaction, places.start)?;
             let last = census.slot(&compaction, places.end - 1)?;

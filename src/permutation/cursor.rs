@@ -35,7 +35,7 @@ use crate::error::SavedError;
 /// assert_eq!(cursor.left(), 99);
 /// assert!(p.resume(&cursor)?.eq(iter));
 /// let error = Permutation::new(100, 43).resume(&cursor).unwrap_err();
-/// assert_eq!(error, Error::Saved(SavedError::ForeignCursor));
+/// assert_eq!(error, Error::Saved(SavedError::Foreign));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,13 +85,13 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// [`SavedError::ForeignCursor`](crate::error::SavedError::ForeignCursor).
+    /// [`SavedError::Foreign`](crate::error::SavedError::Foreign).
     pub(super) fn checked<B: Bijection>(
         &self,
         permutation: &Permutation<B>,
     ) -> Result<([u64; 3], Landmark), Error> {
         if self.len != permutation.len || self.check != self.check(permutation) {
-            return Err(Error::Saved(SavedError::ForeignCursor));
+            return Err(Error::Saved(SavedError::Foreign));
         }
         let &Self { len, next, left, stride, slot, survivors: place, .. } = self;
         // The checksum is no secret: anyone can construct a cursor with a correct one.
@@ -103,7 +103,7 @@ impl Cursor {
             && u128::from(place) <= before
             && after.is_some_and(|slots| u128::from(len - place) <= slots);
         if stride == 0 || (left > 0 && !is_there) {
-            return Err(Error::Saved(SavedError::ForeignCursor));
+            return Err(Error::Saved(SavedError::Foreign));
         }
         Ok(([next, left, stride], Landmark { slot, place }))
     }

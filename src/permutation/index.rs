@@ -16,7 +16,6 @@
 //! would burden every caller for the sake of the few with 2^63 items. `build_index` reports the
 //! failure beforehand, and methods that begin in the middle of a range report it themselves.
 
-use core::fmt;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,21 +29,11 @@ use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::parallel;
 use crate::error::{Defect, ViewError};
 
-/// The index by which [`Permutation::try_get`](crate::Permutation::try_get) and
-/// [`try_position`](crate::Permutation::try_position) find places and slots where the length does
-/// not fill the bijection's domain.
-///
-/// For a domain with fewer than 64 points for each item it consists of counts. With `s` slots to a
-/// block they take `2 / s + 2^-12` bytes a slot; at the default of 512 slots that is one byte for
-/// 240 slots. Building the index evaluates every slot, on all threads. A query evaluates one block,
-/// after a binary search of the counts.
-///
-/// For wider domains it is the sorted list of the slots of all items: 8 bytes an item. Building it
-/// evaluates the inverse of every index and sorts.
-///
+/// The index by which `Permutation::try_get` and `try_position` find places and slots where the
+/// length does not fill the bijection's domain. `Permutation::build_index` says what it takes;
 /// benches/notes/views.md has the times.
 #[derive(Clone)]
-pub struct SurvivorIndex(Form);
+pub(super) struct SurvivorIndex(Form);
 
 #[derive(Clone)]
 enum Form {
@@ -88,18 +77,6 @@ pub(super) struct Landmark {
 }
 
 impl SurvivorIndex {
-    /// The default number of slots in a block.
-    pub const SLOTS_PER_BLOCK: u64 = tuning::SLOTS_PER_BLOCK;
-
-    /// The most slots for which a view builds an index by itself.
-    ///
-    /// On a larger domain the views that need an index return
-    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt), until
-    /// [`Permutation::build_index`](crate::Permutation::build_index) has built one: 2^34 slots take
-    /// two threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain with 64 points
-    /// for each item or more counts as 64 slots for each item.
-    pub const UNASKED_SLOTS: u64 = tuning::UNASKED_SLOTS;
-
     /// Checks a number of slots for a block.
     ///
     /// # Errors
@@ -167,20 +144,12 @@ impl SurvivorIndex {
     }
 
     /// The size of the index in bytes.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         match &self.0 {
             Form::Counts(counts) => {
                 size_of_val(&*counts.superblocks) + size_of_val(&*counts.blocks)
             }
             Form::Slots(slots) => size_of_val(&**slots),
-        }
-    }
-
-    /// The number of slots in a block; `None` if the slots are listed.
-    pub fn slots_per_block(&self) -> Option<u64> {
-        match &self.0 {
-            Form::Counts(counts) => Some(1 << counts.bits),
-            Form::Slots(_) => None,
         }
     }
 
@@ -478,48 +447,4 @@ fn vec_with_room<T>(len: u64) -> Result<Vec<T>, Error> {
     };
     let count = usize::try_from(len).map_err(|_| too_large())?;
     try_with_capacity(count).map_err(|_| too_large())
-}
-
-impl fmt::Debug for SurvivorIndex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SurvivorIndex")
-            .field("bytes", &self.bytes())
-            .field("slots_per_block", &self.slots_per_block())
-            .finish_non_exhaustive()
-    }
-}
-
-#[cfg(all(test, feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-mod tests {
-    use super::*;
-    use crate::FromSeed;
-    use crate::bijection::Standard;
-
-    #[test]
-    fn blocks_that_another_counts_give_the_same_index() {
-        for len in [300, 70_001, (1 << 20) + 1, (3 << 20) - 1] {
-            let f = Standard::from_seed(len, 1);
-            for (bits, together) in [(6, 8), (9, 3), (9, 1 << 15), (15, 1)] {
-                let built = Counts::build(&f, len, bits, &|| true).unwrap().unwrap();
-                let survives = |slot: u64| f.forward(slot) < len;
-                let counted =
-                    Counts::from_blocks(f.last(), len, bits, together, |first, counts| {
-                        for (block, count) in (first..).zip(counts) {
-                            let slots = block << bits..((block + 1) << bits).min(f.last() + 1);
-                            *count = slots.filter(|&slot| survives(slot)).count() as u32;
-                        }
-                        Ok(())
-                    });
-                let counted = counted.unwrap();
-                assert!(counted.superblocks == built.superblocks, "{len}, {bits}, {together}");
-                assert!(counted.blocks == built.blocks, "{len}, {bits}, {together}");
-            }
-        }
-        let f = Standard::from_seed(1000, 1);
-        let wrong = Counts::from_blocks(f.last(), 1000, 9, 1, |_, counts| {
-            counts.fill(1);
-            Ok(())
-        });
-        assert!(matches!(wrong, Err(Error::NotABijection(_))));
-    }
 }

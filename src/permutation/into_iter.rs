@@ -9,10 +9,10 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`SavedError::ForeignCursor`](crate::error::SavedError::ForeignCursor) if the cursor belongs
-    /// to another permutation, or has been changed; and the errors of [`try_get`](Self::try_get),
-    /// if the cursor has no slot for its place and the domain has more slots than
-    /// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
+    /// [`SavedError::Foreign`](crate::error::SavedError::Foreign) if the cursor belongs to another
+    /// permutation, or has been changed; and the errors of [`try_get`](Self::try_get), if the
+    /// cursor has no slot for its place and the domain has more slots than
+    /// [`Permutation::UNASKED_SLOTS`].
     ///
     /// # Examples
     ///

@@ -13,7 +13,6 @@ use crate::Error;
 use crate::bijection::Standard;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
-use crate::error::ViewError;
 
 /// The iterator over the indexes of a borrowed permutation; see [`Indexes`].
 pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;
@@ -44,7 +43,7 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 /// Iterating backwards from a place far from the end, or through an inverse or a composition, may
 /// need an index of the permutation. It is then built, and the iterator panics if that fails, or if
 /// the domain has more than
-/// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS) slots. Call
+/// [`Permutation::UNASKED_SLOTS`] slots. Call
 /// [`Permutation::build_index`] beforehand to get an error instead.
 ///
 /// # Examples
@@ -163,12 +162,11 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `ranks`, and the errors of [`Permutation::build_index`], if the index is needed to find the
-    /// place.
+    /// [`Error::NoSuchRank`] if `rank` is not below `ranks`, and the errors of
+    /// [`Permutation::build_index`], if the index is needed to find the place.
     pub fn shard(mut self, rank: u64, ranks: u64) -> Result<Self, Error> {
         if rank >= ranks {
-            return Err(Error::View(ViewError::NoSuchShard { rank, ranks }));
+            return Err(Error::NoSuchRank { rank, ranks });
         }
         let left = self.left;
         // At most `left`.
@@ -193,11 +191,10 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `ranks`.
+    /// [`Error::NoSuchRank`] if `rank` is not below `ranks`.
     pub fn shard_strided(mut self, rank: u64, ranks: u64) -> Result<Self, Error> {
         if rank >= ranks {
-            return Err(Error::View(ViewError::NoSuchShard { rank, ranks }));
+            return Err(Error::NoSuchRank { rank, ranks });
         }
         let Some(last) = self.left.checked_sub(1).filter(|&last| last >= rank) else {
             self.left = 0;

@@ -95,11 +95,6 @@ impl Permutations {
         self.seed
     }
 
-    /// The back end that was chosen.
-    pub const fn backend(&self) -> Backend {
-        self.backend
-    }
-
     /// One of the permutations; `None` if `row` is not below [`count`](Self::count).
     ///
     /// # Examples
@@ -173,7 +168,7 @@ impl Permutations {
     /// # Errors
     ///
     /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole) if the slice's length is not a
-    /// multiple of a row's, [`ViewError::NoSuchRows`](crate::error::ViewError::NoSuchRows) if the
+    /// multiple of a row's, [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if the
     /// batch has fewer rows than that, and otherwise as [`write_indexes`](Self::write_indexes).
     ///
     /// # Examples
@@ -372,8 +367,9 @@ impl Permutations {
             return Err(Error::View(ViewError::NotWhole { len, actual: words }));
         }
         let (rows, count) = (words.checked_div(len).unwrap_or(0), self.count);
-        if first.checked_add(rows).is_none_or(|end| end > count) {
-            return Err(Error::View(ViewError::NoSuchRows { first, rows, count }));
+        let end = first.saturating_add(rows);
+        if end > count || end - first < rows {
+            return Err(Error::View(ViewError::OutOfRange { start: first, end, len: count }));
         }
         // If a row is longer than a `usize` can count, the slice has no rows.
         Ok(self.batch(if rows == 0 { 0 } else { len as usize }))
@@ -396,7 +392,7 @@ impl crate::cuda::CudaWorkspace {
     /// # Errors
     ///
     /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole),
-    /// [`ViewError::NoSuchRows`](crate::error::ViewError::NoSuchRows), [`Error::IndexTooWide`],
+    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), [`Error::IndexTooWide`],
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     /// [`GpuError::Compile`](crate::error::GpuError::Compile),

@@ -20,10 +20,9 @@ mod tuning;
 mod views;
 
 pub use cursor::Cursor;
-pub use index::SurvivorIndex;
+use index::SurvivorIndex;
 pub use iter::{Indexes, IntoIter, Iter};
 pub use many::Permutations;
-pub use par_iter::ParIter;
 
 use core::fmt;
 use std::sync::{Arc, OnceLock};
@@ -49,8 +48,8 @@ use crate::{Bijection, FromSeed};
 ///
 /// | view | memory |
 /// | --- | --- |
-/// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
-/// | [`try_get`](Self::try_get), [`try_position`](Self::try_position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise a [`SurvivorIndex`] |
+/// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](crate::iter::Indexes::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
+/// | [`try_get`](Self::try_get), [`try_position`](Self::try_position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise an index |
 /// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place), and their ways back | what the engines take |
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
@@ -71,7 +70,7 @@ use crate::{Bijection, FromSeed};
 /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX). For [`walk`](Self::walk), which
 /// is a different permutation, it always does, so all of these views take constant memory.
 ///
-/// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of
+/// The index is built at first use, up to [`Permutation::UNASKED_SLOTS`], which is a length of
 /// 2^33. For single places or ranges of more items, use `walk`: with [`new`](Self::new) those views
 /// return [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) until
 /// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion items.
@@ -150,6 +149,15 @@ pub struct Permutation<B = Standard> {
 pub type Walk = Permutation<CycleWalk<Standard>>;
 
 impl Permutation {
+    /// The most slots for which a view builds an index by itself.
+    ///
+    /// On a larger domain the views that need an index return
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt), until
+    /// [`build_index`](Permutation::build_index) has built one: 2^34 slots take two threads 19
+    /// seconds, and 2^40 would take half an hour and 4.5 GB. A domain with 64 points for each item
+    /// or more counts as 64 slots for each item.
+    pub const UNASKED_SLOTS: u64 = tuning::UNASKED_SLOTS;
+
     /// The permutation of `len` items that a seed determines, from the [`Standard`] family.
     ///
     /// It is the same on every machine and back end, and in every version of this crate with the
@@ -168,23 +176,6 @@ impl Permutation {
     pub fn new(len: u64, seed: impl Into<Seed>) -> Self {
         let seed = seed.into();
         Self { seed: Some(seed), ..Self::of(len, Standard::from_seed(len, seed)) }
-    }
-
-    /// The permutation that a seed determines for the length of a slice.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::Permutation;
-    ///
-    /// let words = ["zero", "one", "two"];
-    /// let p = Permutation::for_slice(&words, 42);
-    /// let shuffled: Vec<&str> = p.iter().map(|index| words[index as usize]).collect();
-    /// assert_eq!(shuffled, p.apply(&words)?);
-    /// # Ok::<(), bijective_shuffle::Error>(())
-    /// ```
-    pub fn for_slice<T>(items: &[T], seed: impl Into<Seed>) -> Self {
-        Self::new(items.len() as u64, seed)
     }
 }
 
@@ -232,6 +223,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
@@ -272,6 +264,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let seed = Seed::new(42).with_epoch(3);
@@ -288,11 +281,6 @@ impl<B: Bijection> Permutation<B> {
     /// permutation.
     pub const fn is_inverted(&self) -> bool {
         self.inverted
-    }
-
-    /// The back end that was chosen.
-    pub const fn backend(&self) -> Backend {
-        self.backend
     }
 
     /// All of `p`.

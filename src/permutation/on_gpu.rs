@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::DeviceRepr;
 
-use super::{Permutation, SurvivorIndex};
+use super::{Permutation, SurvivorIndex, tuning};
 
 use crate::Error;
 use crate::Word;
@@ -23,12 +23,13 @@ impl CudaWorkspace {
     ///
     /// If the length fills the bijection's domain, as it always does for [`Permutation::walk`],
     /// this evaluates the places and nothing else, and returns without waiting for the GPU.
-    /// Otherwise the permutation's [`SurvivorIndex`] tells where the range begins and ends, so that
-    /// only its blocks are evaluated. If there is none, [`build_index`](Self::build_index) builds
-    /// it, up to [`SurvivorIndex::UNASKED_SLOTS`]; for a range that begins at place 0, the slots
-    /// are evaluated from the first on instead, and the call waits for the GPU. Where the index
-    /// lists the slots of survivors, with 64 points or more for each item, the host evaluates them,
-    /// and the call copies the values to the GPU and waits for it.
+    /// Otherwise the permutation's [index](Permutation::build_index) tells where the range begins
+    /// and ends, so that only its blocks are evaluated. If there is none,
+    /// [`build_index`](Self::build_index) builds it, up to [`Permutation::UNASKED_SLOTS`]; for a
+    /// range that begins at place 0, the slots are evaluated from the first on instead, and the
+    /// call waits for the GPU. Where the index lists the slots of survivors, with 64 points or more
+    /// for each item, the host evaluates them, and the call copies the values to the GPU and waits
+    /// for it.
     ///
     /// The values of a bijection that is not [trusted](crate::TrustedBijection) are not checked one
     /// by one, as they are when items are moved. Where some slots do not survive, the number of
@@ -186,8 +187,8 @@ impl CudaWorkspace {
         }
     }
 
-    /// Builds the permutation's [`SurvivorIndex`] on the GPU, if it needs one and has none: the
-    /// same that [`Permutation::build_index`] builds. It waits for the GPU.
+    /// Builds the permutation's [index](Permutation::build_index) on the GPU, if it needs one and
+    /// has none: the same that [`Permutation::build_index`] builds. It waits for the GPU.
     ///
     /// Where the slots of survivors are listed, with 64 points or more for each item, and for a
     /// bijection that is not [trusted](crate::TrustedBijection), the host builds it.
@@ -205,7 +206,7 @@ impl CudaWorkspace {
             _ => return p.build_index(),
         };
         let (last, len) = (form.last(), p.len);
-        let per_block = SurvivorIndex::SLOTS_PER_BLOCK;
+        let per_block = tuning::SLOTS_PER_BLOCK;
         let index = SurvivorIndex::from_counts(last, len, per_block, |block, counts| {
             let first = block * per_block;
             let end = first.saturating_add(counts.len() as u64 * per_block - 1).min(last);

@@ -1,7 +1,5 @@
 //! [`ParIter`]: a parallel [`Iter`], on the threads of a rayon pool.
 
-use core::fmt;
-
 use rayon::iter::plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge};
 use rayon::prelude::*;
 
@@ -9,31 +7,9 @@ use super::{Iter, Permutation};
 use crate::Bijection;
 use crate::bijection::Standard;
 
-/// A parallel iterator over a permutation's indexes, with all methods of rayon's indexed iterators,
-/// such as `zip`, `enumerate`, `chunks`, `rev` and `collect_into_vec`. [`Permutation::par_iter`]
-/// returns it, and so does `into_par_iter` of an [`Iter`].
-///
-/// # Panics
-///
-/// If there are more indexes than a `usize` can count, as rayon's indexed iterators require, or if
-/// the permutation's index is needed and cannot be built; call [`Permutation::build_index`]
-/// beforehand to get an error instead. With a bijection that breaks its requirements, rayon may
-/// panic where it relies on the number of indexes.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle::Permutation;
-/// use rayon::prelude::*;
-///
-/// let p = Permutation::new(100_000, 42);
-/// let fixed = p.par_iter().enumerate().filter(|&(place, index)| place as u64 == index).count();
-/// assert!(fixed < 10);
-/// let tail: Vec<u64> = p.range(90_000..)?.into_par_iter().collect();
-/// assert_eq!(tail, p.to_vec()[90_000..]);
-/// # Ok::<(), bijective_shuffle::Error>(())
-/// ```
+/// What [`Permutation::par_iter`] returns, and `into_par_iter` of an [`Iter`].
 #[must_use = "iterators are lazy and do nothing unless consumed"]
+#[derive(Debug)]
 pub struct ParIter<'a, B = Standard>(Iter<'a, B>);
 
 impl<B> Clone for ParIter<'_, B> {
@@ -42,29 +18,34 @@ impl<B> Clone for ParIter<'_, B> {
     }
 }
 
-impl<B> fmt::Debug for ParIter<'_, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ParIter").field(&self.0).finish()
-    }
-}
-
 impl<B: Bijection> Permutation<B> {
-    /// Iterates over `p[0], p[1], ..` on the threads of the current rayon pool.
+    /// Iterates over `p[0], p[1], ..` on the threads of the current rayon pool, with all methods of
+    /// rayon's indexed iterators, such as `zip`, `enumerate`, `chunks`, `rev` and
+    /// `collect_into_vec`. `into_par_iter` of an [`Iter`](crate::iter::Iter) does so for a range or
+    /// a shard.
+    ///
+    /// # Panics
+    ///
+    /// If there are more indexes than a `usize` can count, as rayon's indexed iterators require, or
+    /// if the permutation's index is needed and cannot be built; call
+    /// [`build_index`](Self::build_index) beforehand to get an error instead. With a bijection that
+    /// breaks its requirements, rayon may panic where it relies on the number of indexes.
     ///
     /// # Examples
     ///
-    /// See [`ParIter`].
-    pub fn par_iter(&self) -> ParIter<'_, B> {
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    /// use rayon::prelude::*;
+    ///
+    /// let p = Permutation::new(100_000, 42);
+    /// let fixed = p.par_iter().enumerate().filter(|&(place, index)| place as u64 == index).count();
+    /// assert!(fixed < 10);
+    /// let tail: Vec<u64> = p.range(90_000..)?.into_par_iter().collect();
+    /// assert_eq!(tail, p.to_vec()[90_000..]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = u64> + Clone {
         ParIter(self.iter())
-    }
-}
-
-impl<'a, B: Bijection> IntoParallelIterator for &'a Permutation<B> {
-    type Item = u64;
-    type Iter = ParIter<'a, B>;
-
-    fn into_par_iter(self) -> ParIter<'a, B> {
-        self.par_iter()
     }
 }
 

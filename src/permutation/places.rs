@@ -69,10 +69,10 @@ impl<B: Bijection> Permutation<B> {
     /// If the length fills the bijection's domain, this takes one evaluation; for
     /// [`walk`](Permutation::walk) of any length, up to two on average. Otherwise a place near
     /// either end is found by counting from there, and any other by a query of the
-    /// [`SurvivorIndex`], which the first such query builds. Several threads that find no index
-    /// each build one, so call [`build_index`](Self::build_index) before you share a permutation
-    /// among threads. A [`Walk`] needs no index, so it also has [`get`](Walk::get), which cannot
-    /// fail.
+    /// [index](Self::build_index), which the first such query builds. Several threads that find no
+    /// index each build one, so call [`build_index`](Self::build_index) before you share a
+    /// permutation among threads. A [`Walk`] needs no index, so it also has [`get`](Walk::get),
+    /// which cannot fail.
     ///
     /// With a bijection that breaks its requirements, the result may also be `None`, or an index
     /// that is not below the length.
@@ -80,7 +80,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if the index is needed,
-    /// has not been built, and would cover more slots than [`SurvivorIndex::UNASKED_SLOTS`];
+    /// has not been built, and would cover more slots than [`Permutation::UNASKED_SLOTS`];
     /// otherwise the errors of [`build_index`](Self::build_index).
     ///
     /// # Examples
@@ -145,12 +145,19 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Builds the [`SurvivorIndex`], if one is needed and has not been built. Clones made
-    /// afterwards share it.
+    /// Builds the index by which single places are found, if one is needed and has not been built.
+    /// Clones made afterwards share it.
     ///
-    /// It evaluates every slot of the domain, on all threads, however large the domain is; see
-    /// [`SurvivorIndex`] for time and memory. The other views build the index by themselves only up
-    /// to [`SurvivorIndex::UNASKED_SLOTS`].
+    /// For a domain with fewer than 64 points for each item the index consists of counts. With `s`
+    /// slots to a block they take `2 / s + 2^-12` bytes a slot; at the default of 512 slots that is
+    /// one byte for 240 slots. Building it evaluates every slot of the domain, on all threads. A
+    /// query evaluates one block, after a binary search of the counts.
+    ///
+    /// For wider domains it is the sorted list of the slots of all items, 8 bytes an item. Building
+    /// it evaluates the inverse of every index and sorts.
+    ///
+    /// The other views build the index by themselves only up to
+    /// [`UNASKED_SLOTS`](Permutation::UNASKED_SLOTS).
     ///
     /// No index is needed, and none is built, where the length fills the bijection's domain. A
     /// [composition](Self::then) has none of its own: those of its parts are built.
@@ -167,11 +174,11 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let p = Permutation::new(1_000_000, 42);
     /// p.build_index()?;
-    /// assert!(p.index().unwrap().bytes() < 1_000_000 / 64);
+    /// assert!(p.index_bytes().unwrap() < 1_000_000 / 64);
     ///
     /// let q = Permutation::walk(1_000_000, 42);
     /// q.build_index()?;
-    /// assert!(q.index().is_none());
+    /// assert!(q.index_bytes().is_none());
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn build_index(&self) -> Result<(), Error> {
@@ -199,13 +206,13 @@ impl<B: Bijection> Permutation<B> {
     /// // Another thread sets it when the user has had enough.
     /// let is_cancelled = AtomicBool::new(true);
     /// assert!(!p.build_index_while(|| !is_cancelled.load(Ordering::Relaxed))?);
-    /// assert!(p.index().is_none());
+    /// assert!(p.index_bytes().is_none());
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn build_index_while(&self, go_on: impl Fn() -> bool + Sync) -> Result<bool, Error> {
         self.bijection.build_indexes(true)?;
         if !self.fills_domain() && self.index.get().is_none() {
-            let slots_per_block = SurvivorIndex::SLOTS_PER_BLOCK;
+            let slots_per_block = tuning::SLOTS_PER_BLOCK;
             let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block, &go_on)?;
             let Some(index) = index else { return Ok(false) };
             // Another thread may have been faster. Its index is the same, unless the bijection is
@@ -229,7 +236,7 @@ impl<B: Bijection> Permutation<B> {
     /// use bijective_shuffle::Permutation;
     ///
     /// let p = Permutation::new(1_000_000, 42).with_index(64)?;
-    /// assert_eq!(p.index().unwrap().slots_per_block(), Some(64));
+    /// assert!(p.index_bytes().unwrap() > 1_000_000 / 64);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn with_index(mut self, slots_per_block: u64) -> Result<Self, Error> {
@@ -280,8 +287,13 @@ impl<B: Bijection> Permutation<B> {
         self.index()?.slots()
     }
 
+    /// The size of the [index](Self::build_index) in bytes, if it has been built.
+    pub fn index_bytes(&self) -> Option<usize> {
+        self.index().map(SurvivorIndex::bytes)
+    }
+
     /// The index, if it has been built.
-    pub fn index(&self) -> Option<&SurvivorIndex> {
+    pub(super) fn index(&self) -> Option<&SurvivorIndex> {
         self.index.get().map(|index| &**index)
     }
 

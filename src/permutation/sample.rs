@@ -34,7 +34,7 @@ impl<B: Bijection> Permutation<B> {
     /// use bijective_shuffle::Permutation;
     ///
     /// let words = ["zero", "one", "two", "three", "four"];
-    /// let p = Permutation::for_slice(&words, 42);
+    /// let p = Permutation::new(words.len() as u64, 42);
     /// assert_eq!(p.sample(&words, 2)?, p.apply(&words)?[..2]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
@@ -78,7 +78,12 @@ impl<B: Bijection> Permutation<B> {
         // The defect's slots are places of this permutation.
         if let Some((slot, &index)) = (0..).zip(indexes).find(|&(_, &index)| index >= self.len) {
             let last = self.len - 1;
-            return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last }));
+            return Err(Error::NotABijection(Defect::OutOfRange {
+                method: "forward",
+                point: slot,
+                value: index,
+                last,
+            }));
         }
         if indexes.len() < count {
             let (expected, actual) = (self.len, indexes.len() as u64);

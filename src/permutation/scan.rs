@@ -1,7 +1,7 @@
 //! Finding places near either end by counting survivors from there, without a [`SurvivorIndex`].
 
 use super::index::{Landmark, for_each_run, room};
-use super::{Permutation, SurvivorIndex, tuning};
+use super::{Permutation, tuning};
 use crate::Bijection;
 use crate::compact::{SlotRange, Values};
 
@@ -31,11 +31,11 @@ impl<B: Bijection> Permutation<B> {
         if is_built { tuning::FAR } else { tuning::REACH }
     }
 
-    /// Whether an index is built at first use; see [`SurvivorIndex::UNASKED_SLOTS`].
+    /// Whether an index is built at first use; see [`Permutation::UNASKED_SLOTS`].
     pub(super) fn is_built_unasked(&self) -> bool {
         // Listing the slot of one item takes as long as counting `SPARSE` slots.
         let slots = self.bijection.last().min(self.len.saturating_mul(tuning::SPARSE));
-        slots < SurvivorIndex::UNASKED_SLOTS
+        slots < tuning::UNASKED_SLOTS
     }
 
     /// The index at a place below the length, if the place is so near an end that evaluating the

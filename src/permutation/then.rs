@@ -19,7 +19,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// All views of single places evaluate both permutations point by point. Where the length does
     /// not fill a permutation's domain, that is a query of its
-    /// [`SurvivorIndex`](crate::SurvivorIndex) for every place. The composition builds the indexes
+    /// [index](Self::build_index) for every place. The composition builds the indexes
     /// when they are first needed; it shares those that have been built before. They are needed
     /// for [`iter`](Self::iter) too, which panics without, as an [`inverse`](Self::inverse)'s
     /// iterator does.

@@ -22,6 +22,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Rows;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let p = Permutation::new(3, 42);

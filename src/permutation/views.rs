@@ -30,7 +30,7 @@ impl<B: Bijection> Permutation<B> {
 
     /// Iterates over the places of a range.
     ///
-    /// A range that begins far from both ends may need the [`SurvivorIndex`](crate::SurvivorIndex)
+    /// A range that begins far from both ends may need the [index](Self::build_index)
     /// to find its first slot.
     ///
     /// # Errors
@@ -86,12 +86,12 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// The shares are disjoint, cover all places, and differ in length by at most one. A worker
     /// evaluates only its own share. Where the length does not fill the bijection's domain, it
-    /// first needs the [`SurvivorIndex`](crate::SurvivorIndex) to find where its share begins.
+    /// first needs the [index](Self::build_index) to find where its share begins.
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `ranks`, and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// [`Error::NoSuchRank`] if `rank` is not below `ranks`, and the errors of
+    /// [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -108,29 +108,6 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn shard(&self, rank: u64, ranks: u64) -> Result<Iter<'_, B>, Error> {
         self.iter().shard(rank, ranks)
-    }
-
-    /// The strided share of one of several workers: the places `rank`, `rank + ranks`,
-    /// `rank + 2 * ranks` and so on. See [`Iter::shard_strided`].
-    ///
-    /// # Errors
-    ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
-    /// `ranks`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::Permutation;
-    ///
-    /// let p = Permutation::new(10, 42);
-    /// let shard: Vec<u64> = p.shard_strided(1, 4)?.collect();
-    /// let order = p.to_vec();
-    /// assert_eq!(shard, [order[1], order[5], order[9]]);
-    /// # Ok::<(), bijective_shuffle::Error>(())
-    /// ```
-    pub fn shard_strided(&self, rank: u64, ranks: u64) -> Result<Iter<'_, B>, Error> {
-        self.iter().shard_strided(rank, ranks)
     }
 
     /// The first `count` indexes, or all if there are fewer: a random sample without replacement,

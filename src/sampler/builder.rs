@@ -72,6 +72,7 @@ impl SamplerBuilder {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Tail;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let builder = Sampler::builder(8, 0).sequential().rank(1, 2).batch(3).tail(Tail::Short);
@@ -94,6 +95,7 @@ impl SamplerBuilder {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::BlockShuffle;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut sampler = Sampler::builder(1000, 42).blocks(10, 4).batch(40).build()?;
@@ -118,6 +120,7 @@ impl SamplerBuilder {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::{CycleWalk, Lcg};
     /// use bijective_shuffle::prelude::*;
     ///
     /// let builder = Sampler::builder(1000, 42).order(|len, seed| Ok(Lcg::from_seed(len, seed)));

@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use crate::Error;
 use crate::Seed;
-use crate::error::{Defect, SamplerError, ViewError};
+use crate::error::{Defect, SavedError, ViewError};
 use order::Order;
 
 /// The number of items of a batch between two questions whether to go on: under a millisecond.
@@ -53,6 +53,7 @@ const PART: u64 = 1 << 16;
 /// ranks:
 ///
 /// ```
+/// use bijective_shuffle::Tail;
 /// use bijective_shuffle::prelude::*;
 ///
 /// const EPOCHS: u64 = 2;
@@ -118,26 +119,22 @@ impl SamplerBuilder {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if the rank is not below
-    /// the number of ranks, and so also if that is 0; [`Error::Sampler`] with
-    /// [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or [`SamplerError::GlobalBatch`]. If
-    /// [`order`](Self::order) or [`blocks`](Self::blocks) was called, the errors of drawing the
-    /// order of epoch 0, and [`Error::LengthExceedsDomain`] if it has fewer points than there are
-    /// items.
+    /// [`Error::NoSuchRank`] if the rank is not below the number of ranks, and so also if that is
+    /// 0; [`ViewError::NoItems`] or [`ViewError::BatchSize`]. If [`order`](Self::order) or
+    /// [`blocks`](Self::blocks) was called, the errors of drawing the order of epoch 0, and
+    /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.
     pub fn build(self) -> Result<Sampler, Error> {
         let Self { len, rank, ranks, batch, .. } = self;
         if len == 0 {
-            return Err(Error::Sampler(SamplerError::NoItems));
+            return Err(Error::View(ViewError::NoItems));
         }
         if rank >= ranks {
-            return Err(Error::View(ViewError::NoSuchShard { rank, ranks }));
-        }
-        if batch == 0 {
-            return Err(Error::Sampler(SamplerError::EmptyBatch));
+            return Err(Error::NoSuchRank { rank, ranks });
         }
         let global_batch = ranks
             .checked_mul(batch)
-            .ok_or(Error::Sampler(SamplerError::GlobalBatch { ranks, batch }))?;
+            .filter(|&items| items > 0)
+            .ok_or(Error::View(ViewError::BatchSize { batch, ranks }))?;
         let order = self.orders.draw(len, self.seed)?;
         Ok(Sampler { config: self, global_batch, epoch: 0, consumed: 0, order })
     }
@@ -190,6 +187,7 @@ impl Sampler {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Tail;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut sampler = Sampler::builder(10, 42).batch(4).tail(Tail::Drop).build()?;
@@ -311,7 +309,12 @@ impl Sampler {
         match (first..).zip(&*part).find(|&(_, &item)| item > last) {
             Some((k, &index)) => {
                 let slot = self.place(k, left);
-                Err(Error::NotABijection(Defect::OutOfRange { slot, index, last }))
+                Err(Error::NotABijection(Defect::OutOfRange {
+                    method: "forward",
+                    point: slot,
+                    value: index,
+                    last,
+                }))
             }
             None => Ok(true),
         }
@@ -394,9 +397,8 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if the state comes from another
-    /// sampler, or has been changed, and otherwise as [`set_epoch`](Self::set_epoch). After an
-    /// error the sampler is unchanged.
+    /// [`SavedError::Foreign`] if the state comes from another sampler, or has been changed, and
+    /// otherwise as [`set_epoch`](Self::set_epoch). After an error the sampler is unchanged.
     ///
     /// # Examples
     ///
@@ -416,7 +418,7 @@ impl Sampler {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
-        let foreign = Err(Error::Sampler(SamplerError::ForeignState));
+        let foreign = Err(Error::Saved(SavedError::Foreign));
         let (epoch, consumed) = (state.epoch(), state.consumed());
         if consumed > self.len() {
             return foreign;

@@ -7,7 +7,7 @@ use super::builder::SamplerBuilder;
 use crate::Bijection;
 use crate::Error;
 use crate::engine::base::saved;
-use crate::error::SamplerError;
+use crate::error::SavedError;
 
 /// The position of a [`Sampler`](crate::Sampler): four numbers, from which a later process
 /// [resumes](crate::Sampler::resume), also with another number of ranks and another batch size.
@@ -25,7 +25,7 @@ use crate::error::SamplerError;
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::error::SamplerError;
+/// use bijective_shuffle::error::SavedError;
 /// use bijective_shuffle::SamplerState;
 ///
 /// let mut sampler = Sampler::builder(1000, 42).rank(0, 8).batch(16).build()?;
@@ -35,7 +35,7 @@ use crate::error::SamplerError;
 /// let state: SamplerState = text.parse()?;
 /// assert_eq!((state.epoch(), state.consumed()), (0, 128));
 /// let mut other = Sampler::builder(1000, 43).rank(0, 8).batch(16).build()?;
-/// assert_eq!(other.resume(&state), Err(Error::Sampler(SamplerError::ForeignState)));
+/// assert_eq!(other.resume(&state), Err(Error::Saved(SavedError::Foreign)));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +84,7 @@ impl FromStr for SamplerState {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let words = saved::read(text).ok_or(Error::Sampler(SamplerError::BadState))?;
+        let words = saved::read(text).ok_or(Error::Saved(SavedError::State))?;
         let [len, epoch, consumed, check] = words;
         Ok(Self { len, epoch, consumed, check })
     }

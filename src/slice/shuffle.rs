@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::Seed;
-use crate::compact::{Compactor, Cpu, Direction, Order, Workspace};
+use crate::compact::{Compactor, Cpu, Direction, Order, Plain, Workspace};
 use crate::engine::base::check::or_panic;
 use crate::permutation::Permutation;
 
@@ -146,7 +146,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Shuffle));
+        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Plain::<false>));
     }
 
     /// Undoes [`par_bijective_shuffle`](Self::par_bijective_shuffle) with the same seed.
@@ -171,7 +171,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Unshuffle));
+        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Plain::<true>));
     }
 
     /// Returns a shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) would
@@ -245,6 +245,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut v = [0, 1, 2, 3, 4];
@@ -280,6 +281,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let f = Lcg::new(3, 5, 3)?;
@@ -400,7 +402,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Clone + Send + Sync,
     {
         let items = self.items();
-        Permutation::for_slice(items, seed).sample(items, count)
+        Permutation::new(items.len() as u64, seed).sample(items, count)
     }
 }
 

@@ -117,6 +117,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let (three, two) = (&mut [1, 2, 3], &mut [1, 2]);

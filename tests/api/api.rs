@@ -54,8 +54,8 @@ fn described(line: &str) -> Option<&str> {
 fn is_of_cuda(line: &str) -> bool {
     [
         "bijective_shuffle::cuda",
-        "bijective_shuffle_core::GpuError",
-        "bijective_shuffle_core::Unavailable",
+        "bijective_shuffle_core::error::GpuError",
+        "bijective_shuffle_core::error::Unavailable",
     ]
     .iter()
     .any(|name| line.contains(name))

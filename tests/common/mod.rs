@@ -17,7 +17,12 @@ pub(crate) mod group;
 pub(crate) mod hostile;
 
 use bijective_shuffle::Word;
+use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::BitMatrix;
+use bijective_shuffle::bijection::{
+    BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
+    SwapOrNot, Table, VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 
 /// How many cases a property test runs: ten times as many when `BIJECTIVE_SHUFFLE_LONG` is set, and

@@ -3,6 +3,9 @@
 
 use std::sync::OnceLock;
 
+use bijective_shuffle::bijection::{
+    BlockShuffle, Compose, Lcg, RandomSign, Standard, VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 

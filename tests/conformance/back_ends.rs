@@ -2,6 +2,7 @@
 
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cpu, Serial};
 
 use crate::items::{Call, Items, Table};
 use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};

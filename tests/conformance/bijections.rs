@@ -5,7 +5,12 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{every_family, every_word_pair};
+use bijective_shuffle::TrustedBijection;
 use bijective_shuffle::bijection::hooks::Hooked;
+use bijective_shuffle::bijection::{
+    BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
+    SwapOrNot, Table, VariablePhilox,
+};
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Trusted, Word};

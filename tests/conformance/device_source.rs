@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::common::every_family;
 use crate::cplusplus::run;
 use bijective_shuffle::DeviceSource;
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 
 /// A bijection and the points at which it is compared.

@@ -9,6 +9,7 @@ use crate::common;
 use std::time::Instant;
 
 use bijective_shuffle::Strategy;
+use bijective_shuffle::bijection::{MulXorshift, Standard};
 use bijective_shuffle::prelude::*;
 use memmap2::MmapMut;
 

@@ -4,6 +4,7 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use bijective_shuffle::Rows;
 use bijective_shuffle::prelude::*;
 
 /// A number that differs from its neighbours in all bytes.
@@ -199,7 +200,7 @@ pub(crate) enum Table<'a> {
     Known(Vec<Item<'a>>, Vec<()>, Vec<u8>),
     Rows(Vec<Item<'a>>, Vec<u16>),
     List([Vec<Item<'a>>; 5]),
-    Twelve([Vec<u8>; 12]),
+    Eight([Vec<u8>; 8]),
     Nested(Vec<u64>, Vec<u32>, Vec<()>, Vec<u8>),
 }
 
@@ -217,15 +218,15 @@ pub(crate) enum Shape {
     Rows,
     /// A list of counted items, longer together than a record.
     List,
-    /// A tuple of twelve columns.
-    Twelve,
+    /// A tuple of eight columns.
+    Eight,
     /// Tuples and arrays within tuples.
     Nested,
 }
 
 /// Every shape.
 pub(crate) const SHAPES: &[Shape] =
-    &[Shape::One, Shape::Known, Shape::Rows, Shape::List, Shape::Twelve, Shape::Nested];
+    &[Shape::One, Shape::Known, Shape::Rows, Shape::List, Shape::Eight, Shape::Nested];
 
 /// The shapes that have a column of counted items.
 pub(crate) const COUNTED_SHAPES: &[Shape] = &[Shape::One, Shape::Known, Shape::Rows, Shape::List];
@@ -252,7 +253,7 @@ impl<'a> Table<'a> {
                 Self::Rows(items(), order.iter().flat_map(row).collect())
             }
             Shape::List => Self::List(core::array::from_fn(|_| items())),
-            Shape::Twelve => Self::Twelve(core::array::from_fn(|k| bytes(4 * k))),
+            Shape::Eight => Self::Eight(core::array::from_fn(|k| bytes(4 * k))),
             Shape::Nested => {
                 let halves = column(order, |x| (mix(x) >> 32) as u32);
                 Self::Nested(column(order, mix), halves, units(), bytes(56))
@@ -267,11 +268,9 @@ impl<'a> Table<'a> {
             Self::Known(items, units, bytes) => call.call((items, units, bytes)),
             Self::Rows(items, matrix) => call.call((items, Rows::new(matrix, WIDTH)?)),
             Self::List(columns) => call.call(columns.iter_mut().collect::<Vec<_>>()),
-            Self::Twelve([a, b, c, d, e, f, g, h, i, j, k, l]) => {
-                call.call((a, b, c, d, e, f, g, h, i, j, k, l))
-            }
+            Self::Eight([a, b, c, d, e, f, g, h]) => call.call((a, b, c, d, e, f, g, h)),
             Self::Nested(words, halves, units, bytes) => {
-                call.call(((words, [halves]), ((units,), bytes)))
+                call.call(((words, [halves]), (units, bytes)))
             }
         }
     }
@@ -280,7 +279,7 @@ impl<'a> Table<'a> {
         match self {
             Self::One(items) | Self::Known(items, ..) | Self::Rows(items, _) => items.len(),
             Self::List(columns) => columns[0].len(),
-            Self::Twelve(columns) => columns[0].len(),
+            Self::Eight(columns) => columns[0].len(),
             Self::Nested(words, ..) => words.len(),
         }
     }
@@ -290,7 +289,7 @@ impl<'a> Table<'a> {
         match self {
             Self::One(items) | Self::Known(items, ..) | Self::Rows(items, _) => order_of(items),
             Self::List(columns) => order_of(&columns[0]),
-            Self::Twelve(..) | Self::Nested(..) => panic!("no items are counted"),
+            Self::Eight(..) | Self::Nested(..) => panic!("no items are counted"),
         }
     }
 }

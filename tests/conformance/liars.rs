@@ -4,7 +4,9 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use bijective_shuffle::Trusted;
+use bijective_shuffle::TrustedBijection;
 use bijective_shuffle::bijection::hooks::{EngineHooks, Passes};
+use bijective_shuffle::bijection::{Compose, CycleWalk, Inverse, RandomSign, VariablePhilox};
 use bijective_shuffle::prelude::*;
 
 use crate::common::hostile::{Counter, Liar};

@@ -7,6 +7,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::Serial;
+use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{DeviceSource, Words};

@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bijective_shuffle::Trusted;
+use bijective_shuffle::TrustedBijection;
+use bijective_shuffle::bijection::VariablePhilox;
 use bijective_shuffle::bijection::hooks::{EngineHooks, Hooked};
 use bijective_shuffle::prelude::*;
 

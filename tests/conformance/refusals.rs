@@ -1,5 +1,6 @@
 //! What does not fit is refused with an error that says why, and nothing moves.
 
+use bijective_shuffle::bijection::Lcg;
 use bijective_shuffle::prelude::*;
 
 use crate::items::{Items, KINDS, Kind, Ledger, SHAPES, Table};

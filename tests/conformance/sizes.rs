@@ -5,6 +5,7 @@
 //! minutes.
 
 use crate::common;
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 

@@ -3,7 +3,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::Rows;
 use bijective_shuffle::Strategy;
+use bijective_shuffle::bijection::{Lcg, Standard};
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 
@@ -100,8 +102,7 @@ fn rows_of_any_width() {
 #[test]
 fn rows_must_be_whole() {
     let mut items = [0_u8; 12];
-    assert_eq!(Rows::new(&mut items, 0).unwrap_err(), Error::View(ViewError::NoWidth));
-    for width in [5, 13] {
+    for width in [0, 5, 13] {
         let error = Rows::new(&mut items, width).unwrap_err();
         assert_eq!(error, Error::View(ViewError::NotWhole { len: width as u64, actual: 12 }));
     }
@@ -112,8 +113,6 @@ fn rows_must_be_whole() {
     let mut none: [u8; 0] = [];
     assert!(Rows::new(&mut none, 0).is_err());
     let rows = Rows::new(&mut none, usize::MAX).unwrap();
-    assert!(rows.is_empty());
-    assert_eq!((rows.len(), rows.width()), (0, usize::MAX));
     (rows, &mut [0_u8; 0]).par_bijective_shuffle_together(1);
 }
 

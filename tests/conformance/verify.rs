@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use crate::common::hostile::Counter;
 use crate::common::{Plain, every_family, every_word_pair};
 use bijective_shuffle::Trusted;
+use bijective_shuffle::TrustedBijection;
+use bijective_shuffle::bijection::Lcg;
 use bijective_shuffle::bijection::hooks::EngineHooks;
 use bijective_shuffle::bijection::verify;
 use bijective_shuffle::error::Defect;
@@ -127,20 +129,22 @@ fn wrong_values_are_named() {
     assert_eq!(wrong(Some(|x| if x == 7 { 6 } else { x }), None), repeats);
     let forward: fn(u64) -> u64 = |x| if x == 7 { 6 } else { x };
     assert_eq!(wrong(Some(forward), Some(|y| if y == 6 { 7 } else { y })), repeats);
-    let stray = Defect::OutOfRange { slot: 600, index: 1000, last: 999 };
+    let stray = Defect::OutOfRange { method: "forward", point: 600, value: 1000, last: 999 };
     assert_eq!(wrong(Some(|x| if x == 600 { 1000 } else { x }), None), stray);
-    let stray = Defect::SlotOutOfRange { index: 600, slot: u64::MAX, last: 999 };
+    let stray = Defect::OutOfRange { method: "inverse", point: 600, value: u64::MAX, last: 999 };
     assert_eq!(wrong(None, Some(|y| if y == 600 { u64::MAX } else { y })), stray);
-    let defect = Defect::WrongInverse { slot: 600, index: 600, inverse: 601 };
+    let disagrees =
+        |method, point, expected, actual| Defect::Disagrees { method, point, expected, actual };
+    let defect = disagrees("inverse", 600, 600, 601);
     assert_eq!(wrong(None, Some(|y| if y == 600 { 601 } else { y })), defect);
     // A cycle of 3, which is not its own inverse.
     let turn: fn(u64) -> u64 = |x| if x < 3 { (x + 1) % 3 } else { x };
-    let defect = Defect::WrongInverse { slot: 0, index: 1, inverse: 2 };
+    let defect = disagrees("inverse", 1, 0, 2);
     assert_eq!(wrong(Some(turn), Some(turn)), defect);
     // The first slot has a value that goes back to it; the first index has a slot that does not.
     let forward: fn(u64) -> u64 = |x| [5, 1, 2, 3, 4, 4].get(x as usize).copied().unwrap_or(x);
     let inverse: fn(u64) -> u64 = |y| [1, 1, 2, 3, 4, 0].get(y as usize).copied().unwrap_or(y);
-    let defect = Defect::WrongSlot { index: 0, slot: 1, value: 1 };
+    let defect = disagrees("forward", 1, 0, 1);
     assert_eq!(wrong(Some(forward), Some(inverse)), defect);
 }
 
@@ -170,7 +174,10 @@ fn methods_that_disagree_are_named() {
     // Right when it is first asked.
     let asked = Mutex::new(std::collections::HashSet::new());
     let f = Changes(|slot| if asked.lock().unwrap().insert(slot) { slot } else { slot ^ 1 });
-    assert!(matches!(defect(&f, 1000), Defect::Repeats { .. } | Defect::WrongSlot { .. }));
+    assert!(matches!(
+        defect(&f, 1000),
+        Defect::Repeats { .. } | Defect::Disagrees { method: "forward", .. }
+    ));
     let f = Wrong { lasts: Some(Counter::new(0)), ..Wrong::default() };
     assert_eq!(defect(&f, 1000), Defect::DomainChanges { before: 999, after: 1000 });
 }
@@ -239,14 +246,13 @@ fn samples_find_what_is_often_wrong() {
     // At no edge, and at one point in 64.
     let f = Large(|y: u64| if y >> 40 & 63 == 5 { y ^ 1 << 50 } else { y });
     let found = defect(&f, 1000);
-    assert!(
-        matches!(found, Defect::WrongInverse { slot, inverse, .. } if slot ^ inverse == 1 << 50)
-    );
+    assert!(matches!(found, Defect::Disagrees { method: "inverse", expected, actual, .. }
+            if expected ^ actual == 1 << 50));
     assert_eq!(defect(&f, 1000), found);
     // At the edges, with no samples at all.
     for edge in [0, 1000, 1 << 32, u64::MAX / 2, u64::MAX - 1000, u64::MAX] {
         let f = Large(|y: u64| y ^ u64::from(y == edge));
         let found = defect(&f, 0);
-        assert!(matches!(found, Defect::WrongInverse { slot, .. } if slot == edge), "{edge}");
+        assert!(matches!(found, Defect::Disagrees { expected, .. } if expected == edge), "{edge}");
     }
 }

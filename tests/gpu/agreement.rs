@@ -1,5 +1,6 @@
 //! The permutation of algorithm 1 where the shape of the work is particular to a GPU.
 
+use bijective_shuffle::bijection::{Standard, Table, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::DevicePtr;
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace, RawArray};
 use bijective_shuffle::error::GpuError;

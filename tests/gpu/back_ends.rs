@@ -162,7 +162,7 @@ impl UnderTest for Device {
         let stream = self.0.stream().clone();
         let len = table.len();
         match table {
-            Table::Twelve(columns) => {
+            Table::Eight(columns) => {
                 let from = columns.each_ref().map(|bytes| stream.clone_htod(bytes).unwrap());
                 let mut to = columns.each_ref().map(|_| stream.alloc_zeros::<u8>(len).unwrap());
                 let arrays = self.0.arrays(given.bijection, len);

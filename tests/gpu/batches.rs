@@ -79,7 +79,7 @@ fn what_cannot_be_is_refused() {
     let error = workspace.permutations(&permutations, 0, &mut out);
     assert_eq!(error, Err(Error::View(ViewError::NotWhole { len: 4, actual: 10 })));
     let error = workspace.permutations(&permutations, 9, &mut out.slice_mut(..8));
-    assert_eq!(error, Err(Error::View(ViewError::NoSuchRows { first: 9, rows: 2, count: 10 })));
+    assert_eq!(error, Err(Error::View(ViewError::OutOfRange { start: 9, end: 11, len: 10 })));
     workspace.permutations(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
     let other = CudaWorkspace::new(&Cuda::new().unwrap()).permutations(
         &permutations,

@@ -2,6 +2,8 @@
 //! them add up all counts at once, more of them look back.
 
 use bijective_shuffle::DeviceSource;
+use bijective_shuffle::TrustedBijection;
+use bijective_shuffle::bijection::{Lcg, VariablePhilox};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 

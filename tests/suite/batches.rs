@@ -169,11 +169,11 @@ fn what_cannot_be_is_refused() {
         permutations.write_rows(0, &mut room[..5]),
         Err(Error::View(ViewError::NotWhole { len: 4, actual: 5 }))
     );
-    let outside = |first, rows| Err(Error::View(ViewError::NoSuchRows { first, rows, count: 10 }));
+    let outside = |start, end| Err(Error::View(ViewError::OutOfRange { start, end, len: 10 }));
     assert_eq!(permutations.write_rows(0, &mut room), outside(0, 12));
-    assert_eq!(permutations.write_rows(9, &mut room[..8]), outside(9, 2));
-    assert_eq!(permutations.write_rows(11, &mut room[..0]), outside(11, 0));
-    assert_eq!(permutations.write_rows(u64::MAX, &mut room[..4]), outside(u64::MAX, 1));
+    assert_eq!(permutations.write_rows(9, &mut room[..8]), outside(9, 11));
+    assert_eq!(permutations.write_rows(11, &mut room[..0]), outside(11, 11));
+    assert_eq!(permutations.write_rows(u64::MAX, &mut room[..4]), outside(u64::MAX, u64::MAX));
     assert!(room.iter().all(|&word| word == 7));
     permutations.write_rows(10, &mut room[..0]).unwrap();
 

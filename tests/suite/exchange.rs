@@ -1,6 +1,7 @@
 //! Arrays that are spread over any numbers of ranks are shuffled as one machine would, whatever
 //! each rank holds and whatever the items are.
 
+use bijective_shuffle::bijection::GridFeistel;
 use bijective_shuffle::exchange::{Census, Division, Exchange};
 use bijective_shuffle::prelude::*;
 use proptest::collection::vec;

@@ -1,5 +1,10 @@
 //! Stable values: vectors made by a peer, and our own, made by a second implementation.
 
+use bijective_shuffle::affine::Affine;
+use bijective_shuffle::bijection::{
+    BlockShuffle, CycleWalk, GridFeistel, Lcg, MulXorshift, RandomSign, SwapOrNot, Table,
+    VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use serde_json::Value;
 

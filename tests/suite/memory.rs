@@ -9,6 +9,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use bijective_shuffle::Strategy;
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 
 use crate::common;

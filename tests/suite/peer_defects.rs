@@ -8,6 +8,9 @@
 use crate::common;
 use std::collections::HashSet;
 
+use bijective_shuffle::bijection::{
+    CycleWalk, GridFeistel, Lcg, RandomSign, Standard, VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 

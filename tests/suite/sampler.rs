@@ -5,10 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use bijective_shuffle::Tail;
+use bijective_shuffle::bijection::{BlockShuffle, Lcg, Table};
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::error::MatrixError;
-use bijective_shuffle::error::ViewError;
-use bijective_shuffle::error::{Defect, SamplerError};
+use bijective_shuffle::error::{Defect, SavedError, ViewError};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{SamplerBuilder, SamplerState};
 use proptest::prelude::*;
@@ -205,9 +206,9 @@ proptest! {
         match text.parse::<SamplerState>() {
             Ok(state) => {
                 let mut sampler = Sampler::builder(10, 1).build().unwrap();
-                prop_assert_eq!(sampler.resume(&state), Err(Error::Sampler(SamplerError::ForeignState)));
+                prop_assert_eq!(sampler.resume(&state), Err(Error::Saved(SavedError::Foreign)));
             }
-            Err(error) => prop_assert_eq!(error, Error::Sampler(SamplerError::BadState)),
+            Err(error) => prop_assert_eq!(error, Error::Saved(SavedError::State)),
         }
     }
 }
@@ -267,7 +268,7 @@ fn states_are_refused_unless_they_are_the_samplers_own() {
     let state = sampler.state();
     assert_eq!((state.epoch(), state.consumed()), (2, 96));
 
-    let foreign = Err(Error::Sampler(SamplerError::ForeignState));
+    let foreign = Err(Error::Saved(SavedError::Foreign));
     let others = [
         Sampler::builder(1000, 2),
         Sampler::builder(999, 1),
@@ -296,7 +297,7 @@ fn states_are_refused_unless_they_are_the_samplers_own() {
             changed[k] = digit;
             match String::from_utf8(changed).unwrap().parse::<SamplerState>() {
                 Ok(changed) => assert_eq!(sampler.resume(&changed), foreign),
-                Err(error) => assert_eq!(error, Error::Sampler(SamplerError::BadState)),
+                Err(error) => assert_eq!(error, Error::Saved(SavedError::State)),
             }
             assert_eq!(sampler.state(), state);
         }
@@ -304,11 +305,7 @@ fn states_are_refused_unless_they_are_the_samplers_own() {
     for bad in
         ["", "-", "1-2-3", "1-2-3-4-5", "1-2-+3-4", "1-2-3-g", " 1-2-3-4", "1-2-3-4\n", "1--3-4"]
     {
-        assert_eq!(
-            bad.parse::<SamplerState>(),
-            Err(Error::Sampler(SamplerError::BadState)),
-            "{bad}"
-        );
+        assert_eq!(bad.parse::<SamplerState>(), Err(Error::Saved(SavedError::State)), "{bad}");
     }
     // The values themselves are for ever.
     assert_eq!(text, "3e8-2-60-b6eadb2098f9a68c");
@@ -332,7 +329,7 @@ fn states_are_serialised() {
     for bad in ["7", "\"3e8-0-a\"", "[1000, 0, 10, 7]"] {
         assert!(serde_json::from_str::<SamplerState>(bad).is_err(), "{bad}");
     }
-    assert_eq!(other.resume(&forged), Err(Error::Sampler(SamplerError::ForeignState)));
+    assert_eq!(other.resume(&forged), Err(Error::Saved(SavedError::Foreign)));
 }
 
 #[test]
@@ -340,16 +337,13 @@ fn what_cannot_be_built_says_why() {
     let of = |len, rank, world, batch| {
         Sampler::builder(len, 1).rank(rank, world).batch(batch).build().map(drop)
     };
-    let sampler_error = |error| Err(Error::Sampler(error));
-    assert_eq!(of(0, 0, 1, 1), sampler_error(SamplerError::NoItems));
-    assert_eq!(of(1, 0, 0, 1), Err(Error::View(ViewError::NoSuchShard { rank: 0, ranks: 0 })));
-    assert_eq!(of(1, 3, 3, 1), Err(Error::View(ViewError::NoSuchShard { rank: 3, ranks: 3 })));
-    assert_eq!(of(1, 0, 1, 0), sampler_error(SamplerError::EmptyBatch));
+    assert_eq!(of(0, 0, 1, 1), Err(Error::View(ViewError::NoItems)));
+    let size = |batch, ranks| Err(Error::View(ViewError::BatchSize { batch, ranks }));
+    assert_eq!(of(1, 0, 0, 1), Err(Error::NoSuchRank { rank: 0, ranks: 0 }));
+    assert_eq!(of(1, 3, 3, 1), Err(Error::NoSuchRank { rank: 3, ranks: 3 }));
+    assert_eq!(of(1, 0, 1, 0), size(0, 1));
     let (world, batch) = (1 << 32, 1 << 32);
-    assert_eq!(
-        of(1, 0, world, batch),
-        sampler_error(SamplerError::GlobalBatch { ranks: world, batch })
-    );
+    assert_eq!(of(1, 0, world, batch), size(batch, world));
     assert_eq!(of(1, 0, world, batch - 1), Ok(()));
     let error = Sampler::builder(10, 1).blocks(0, 5).build().unwrap_err();
     assert_eq!(error, Error::Bijection(BijectionError::EmptyBlock { block: 0, window: 5 }));
@@ -470,7 +464,12 @@ fn orders_that_lie_are_told_or_do_no_harm() {
     let mut batch = Vec::new();
     let mut stray = of(|slot| if slot == 15 { 100 } else { slot });
     assert_eq!(stray.next_batch(&mut batch), Ok(true));
-    let index = Error::NotABijection(Defect::OutOfRange { slot: 15, index: 100, last: 99 });
+    let index = Error::NotABijection(Defect::OutOfRange {
+        method: "forward",
+        point: 15,
+        value: 100,
+        last: 99,
+    });
     for _ in 0..2 {
         assert_eq!(stray.next_batch(&mut batch), Err(index.clone()));
         assert!(batch.is_empty());

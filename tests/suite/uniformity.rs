@@ -7,6 +7,9 @@
 
 use std::collections::HashMap;
 
+use bijective_shuffle::bijection::{
+    BlockShuffle, CycleWalk, Lcg, MulXorshift, RandomSign, Standard, VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle_stats::{Orders, Places, Signs, Test, run};
 use statrs::distribution::{ChiSquared, ContinuousCDF};

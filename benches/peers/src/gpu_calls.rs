@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::time::Instant;
 
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaStream, DevicePtr, LaunchConfig};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};

@@ -7,6 +7,7 @@ use std::error::Error;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;

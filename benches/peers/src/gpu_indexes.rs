@@ -129,8 +129,8 @@ impl Bench {
         // The last piece is still there.
         let count = (last.end - last.start) as usize;
         compare(&self.cuda, &name, p, last, &self.piece.slice(..count))?;
-        if let Some(index) = p.index() {
-            println!("# {INDEX}: {} MB of the host's memory", index.bytes() / 1_000_000);
+        if let Some(bytes) = p.index_bytes() {
+            println!("# {INDEX}: {} MB of the host's memory", bytes / 1_000_000);
             self.print(INDEX, p.len(), indexed);
         }
         self.print(&name, p.len(), seconds);
@@ -179,6 +179,8 @@ fn sum_below(len: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use bijective_shuffle::bijection::Standard;
+
     use super::*;
 
     #[test]

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::time::Instant;
 
+use bijective_shuffle::TrustedBijection;
+use bijective_shuffle::bijection::{Lcg, Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;

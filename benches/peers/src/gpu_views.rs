@@ -4,6 +4,7 @@ use std::error::Error;
 use std::ops::Range;
 use std::time::Instant;
 
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::cuda::cudarc::driver::CudaView;
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;

@@ -5,6 +5,7 @@ use std::mem;
 use std::rc::Rc;
 
 use bijective_shuffle::Strategy;
+use bijective_shuffle::bijection::{Standard, VariablePhilox};
 use bijective_shuffle::prelude::*;
 
 use crate::arena::Arena;

@@ -1,5 +1,6 @@
 //! The avalanche of each family: how often each bit of the value changes with each bit of the slot.
 
+use bijective_shuffle::bijection::{GridFeistel, MulXorshift, SwapOrNot, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 use statrs::distribution::{ContinuousCDF, Normal};

@@ -2,6 +2,7 @@
 //! are compared with.
 
 use bijective_shuffle::Words;
+use bijective_shuffle::bijection::{GridFeistel, MulXorshift, Table, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::Philox4x32;
 

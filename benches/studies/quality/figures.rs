@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::Path;
 
+use bijective_shuffle::bijection::Lcg;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle_stats::{Mmd, Orders, Test, run};
 use plotters::prelude::*;

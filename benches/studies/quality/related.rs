@@ -1,6 +1,7 @@
 //! Whether keys that are alike give permutations that are alike: neighbouring seeds and epochs, and
 //! single bits of the keys themselves.
 
+use bijective_shuffle::bijection::{MulXorshift, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 use statrs::distribution::{ContinuousCDF, Normal};

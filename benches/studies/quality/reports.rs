@@ -10,10 +10,13 @@
 //!   was odd for 750 of 1,000 (rocRAND 556); and over streams in a row.
 //! * The first place over epochs in a row, which is what a sampler without a random start repeats.
 
+use bijective_shuffle::bijection::{
+    CycleWalk, GridFeistel, MulXorshift, RandomSign, Standard, SwapOrNot, VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{
-    LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, XorShift1024Weyl,
-    Xorwow,
+    Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
+    XorShift1024Weyl, Xorwow,
 };
 use rayon::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -285,6 +288,8 @@ pub(crate) fn print(effort: Effort, seed: u64, origin: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bijective_shuffle::bijection::Lcg;
+
     use super::*;
 
     fn smallest(answers: &[Answer]) -> f64 {

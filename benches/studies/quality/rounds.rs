@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 

@@ -1,5 +1,8 @@
 //! Whole shuffles, ours and others', good and bad: each writes the sample of a number.
 
+use bijective_shuffle::bijection::{
+    CycleWalk, GridFeistel, Lcg, MulXorshift, RandomSign, VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;

@@ -161,6 +161,7 @@ pub(crate) fn print_table(bits: u32, rounds: usize) {
 
 #[cfg(test)]
 mod tests {
+    use bijective_shuffle::bijection::MulXorshift;
     use bijective_shuffle::prelude::*;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use bijective_shuffle::rng::XorShift1024Weyl;
+use bijective_shuffle::rng::{Generator, XorShift1024Weyl};
 
 use crate::arguments::Complexity;
 use crate::battery::Battery;

@@ -3,8 +3,9 @@
 use core::fmt;
 
 use super::subspace::Echelon;
+use bijective_shuffle_core::Error;
 use bijective_shuffle_core::Word;
-use bijective_shuffle_core::{BijectionError, Error, MatrixError};
+use bijective_shuffle_core::error::{BijectionError, MatrixError};
 
 /// A square matrix of bits, with up to 64 rows and columns, over the field GF(2): addition is
 /// exclusive or, and multiplication is and.
@@ -36,16 +37,16 @@ pub struct BitMatrix {
 
 impl BitMatrix {
     /// The largest number of rows and columns.
-    pub const MAX_BITS: u32 = 64;
+    const MAX_BITS: u32 = 64;
 
     /// The matrix with the given columns, first to last. It has as many rows as columns.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 columns, and
-    /// [`MatrixError::ColumnTooWide`](bijective_shuffle_core::MatrixError::ColumnTooWide) if a
-    /// column has a bit below the last row.
+    /// [`MatrixError::ColumnTooWide`](bijective_shuffle_core::error::MatrixError::ColumnTooWide) if
+    /// a column has a bit below the last row.
     ///
     /// # Examples
     ///
@@ -82,7 +83,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 rows.
     pub(super) fn zero(bits: u32) -> Result<Self, Error> {
         if bits > Self::MAX_BITS {
@@ -99,7 +100,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 rows.
     pub(super) fn from_fn(bits: u32, column: impl FnMut(u32) -> u64) -> Result<Self, Error> {
         let mut matrix = Self::zero(bits)?;
@@ -157,14 +158,11 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::WidthMismatch`](bijective_shuffle_core::MatrixError::WidthMismatch) if the
-    /// widths differ.
+    /// [`BijectionError::DomainMismatch`] if the widths differ.
     pub fn product(&self, other: &Self) -> Result<Self, Error> {
         if self.bits != other.bits {
-            return Err(Error::Matrix(MatrixError::WidthMismatch {
-                first: other.bits,
-                second: self.bits,
-            }));
+            let [first, second] = [other.bits, self.bits].map(u64::low_mask);
+            return Err(Error::Bijection(BijectionError::DomainMismatch { first, second }));
         }
         Self::from_fn(self.bits, |j| self.apply(other.columns[j as usize]))
     }
@@ -189,8 +187,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
-    /// no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
+    /// matrix has no inverse.
     pub fn inverse(&self) -> Result<Self, Error> {
         let mut rest = *self;
         let mut inverse = Self::from_fn(self.bits, |j| 1 << j)?;
@@ -247,7 +245,7 @@ mod tests {
         let (three, four) = (BitMatrix::identity(3).unwrap(), BitMatrix::identity(4).unwrap());
         assert_eq!(
             three.product(&four),
-            Err(Error::Matrix(MatrixError::WidthMismatch { first: 4, second: 3 }))
+            Err(Error::Bijection(BijectionError::DomainMismatch { first: 15, second: 7 }))
         );
         let singular = BitMatrix::from_columns(&[3, 5, 6]).unwrap();
         assert_eq!(

@@ -1,7 +1,8 @@
 //! Triangular factors of invertible matrices: [`Factors`].
 
 use super::BitMatrix;
-use bijective_shuffle_core::{Error, MatrixError};
+use bijective_shuffle_core::Error;
+use bijective_shuffle_core::error::MatrixError;
 
 /// The triangular factors of a matrix: `A = P L U` by [`BitMatrix::plu`], `A = U L P` by
 /// [`BitMatrix::ulp`].
@@ -21,8 +22,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
-    /// no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
+    /// matrix has no inverse.
     ///
     /// # Examples
     ///
@@ -53,8 +54,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
-    /// no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
+    /// matrix has no inverse.
     ///
     /// # Examples
     ///

@@ -4,8 +4,9 @@ use bijective_shuffle_core::Words;
 
 use super::BitMatrix;
 use super::subspace::Echelon;
+use bijective_shuffle_core::Error;
 use bijective_shuffle_core::Word;
-use bijective_shuffle_core::{Error, MatrixError};
+use bijective_shuffle_core::error::MatrixError;
 use bijective_shuffle_core::{KeyDomain, Seed};
 
 impl BitMatrix {
@@ -13,7 +14,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     pub fn identity(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j)
@@ -23,9 +24,9 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits, and
-    /// [`MatrixError::NotABitPermutation`](bijective_shuffle_core::MatrixError::NotABitPermutation)
+    /// [`MatrixError::NotABitPermutation`](bijective_shuffle_core::error::MatrixError::NotABitPermutation)
     /// if a place is repeated or does not exist.
     ///
     /// # Examples
@@ -57,7 +58,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     pub fn bit_reversal(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << (bits - 1 - j))
@@ -70,7 +71,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     ///
     /// # Examples
@@ -92,7 +93,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     ///
     /// # Examples
@@ -113,7 +114,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     pub fn gray_code(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
@@ -125,8 +126,9 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) for no bits, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) for no
+    /// bits, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64.
     pub fn parity(bits: u32) -> Result<Self, Error> {
         Self::zero(bits)?;
@@ -142,9 +144,9 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has
-    /// none of the bits, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the
+    /// mask has none of the bits, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64.
     ///
     /// # Examples
@@ -179,7 +181,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     ///
     /// # Examples

@@ -34,6 +34,7 @@ use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr, assume_ini
 ///
 /// ```
 /// use bijective_shuffle::affine::{BitMatrix, permute_in_place};
+/// use bijective_shuffle::affine::Affine;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let mut items: Vec<u32> = (0..8).collect();

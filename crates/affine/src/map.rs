@@ -1,13 +1,14 @@
 //! [`Affine`]: affine maps over GF(2).
 
 use super::BitMatrix;
+use bijective_shuffle_core::Error;
 use bijective_shuffle_core::bijection::hooks::EngineHooks;
 use bijective_shuffle_core::engine::base::check::check_bits;
 use bijective_shuffle_core::engine::base::simd::PerLevel;
 use bijective_shuffle_core::engine::bijection::lanes::{BLOCK, Lanes, each, uncounted};
 use bijective_shuffle_core::engine::word::{Word, bits_for};
+use bijective_shuffle_core::error::BijectionError;
 use bijective_shuffle_core::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
-use bijective_shuffle_core::{BijectionError, Error};
 
 /// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over
 /// GF(2): a bit matrix multiply complement permutation (Cormen 1993; Bouverot-Dupuis and Sheeran,
@@ -21,6 +22,7 @@ use bijective_shuffle_core::{BijectionError, Error};
 ///
 /// ```
 /// use bijective_shuffle::affine::BitMatrix;
+/// use bijective_shuffle::affine::Affine;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = Affine::new(&BitMatrix::bit_reversal(3)?, 0b001)?;
@@ -51,8 +53,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
-    /// no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
+    /// matrix has no inverse.
     pub fn new(matrix: &BitMatrix, offset: u64) -> Result<Self, Error> {
         let inverse = matrix.inverse()?;
         let offset = offset & u64::low_mask(matrix.bits());
@@ -66,7 +68,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     pub fn translation(bits: u32, offset: u64) -> Result<Self, Error> {
         Self::new(&BitMatrix::identity(bits)?, offset)
@@ -76,7 +78,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     pub fn reversal(bits: u32) -> Result<Self, Error> {
         Self::translation(bits, u64::MAX)
@@ -103,13 +105,14 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::BijectionError::DomainMismatch)
+    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::error::BijectionError::DomainMismatch)
     /// if the domains differ.
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::affine::BitMatrix;
+    /// use bijective_shuffle::affine::Affine;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let gray = Affine::new(&BitMatrix::gray_code(10)?, 3)?;
@@ -158,7 +161,7 @@ impl<N: Word> Affine<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Affine<M>, Error> {
         check_bits::<M>(self.bits(), 0)?;
@@ -339,8 +342,8 @@ impl<N: Word> core::fmt::Debug for Affine<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bijective_shuffle_core::MatrixError;
     use bijective_shuffle_core::engine::bijection::lanes::check;
+    use bijective_shuffle_core::error::MatrixError;
 
     #[test]
     fn lanes_agree_with_single_points() {

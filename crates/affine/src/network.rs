@@ -60,7 +60,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::BijectionError::DomainMismatch)
+    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::error::BijectionError::DomainMismatch)
     /// if the widths differ.
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         let mut all = self.clone();
@@ -81,9 +81,9 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask is 0,
-    /// and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the
+    /// mask is 0, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// beyond 64 bits.
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
@@ -109,7 +109,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     pub fn sorting(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
@@ -126,7 +126,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     pub fn merger(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
@@ -159,10 +159,10 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](bijective_shuffle_core::MatrixError::NotAPowerOfTwo) or
-    /// [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]. The
-    /// items are then where they were. Memory is allocated once for all layers: that of a copy of
-    /// the items, unless [`permute_in_place`](super::permute_in_place) needs none for any of the
+    /// [`MatrixError::NotAPowerOfTwo`](bijective_shuffle_core::error::MatrixError::NotAPowerOfTwo)
+    /// or [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`].
+    /// The items are then where they were. Memory is allocated once for all layers: that of a copy
+    /// of the items, unless [`permute_in_place`](super::permute_in_place) needs none for any of the
     /// maps.
     pub fn run<T: Copy + Send + Sync>(
         &self,
@@ -195,7 +195,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::parm;
-    use bijective_shuffle_core::{BijectionError, MatrixError};
+    use bijective_shuffle_core::error::{BijectionError, MatrixError};
 
     fn order<T: PartialOrd>(a: &mut T, b: &mut T) {
         if *a > *b {

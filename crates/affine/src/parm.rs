@@ -3,7 +3,8 @@
 use super::in_place::{InPlace, Memory};
 use super::{BitMatrix, tuning};
 use crate::Affine;
-use bijective_shuffle_core::{Error, MatrixError};
+use bijective_shuffle_core::Error;
+use bijective_shuffle_core::error::MatrixError;
 
 /// Applies a function to the two parts into which a mask divides an array, and puts the items back:
 /// the combinator `parm` of Bouverot-Dupuis and Sheeran (2023, section 7).
@@ -15,11 +16,11 @@ use bijective_shuffle_core::{Error, MatrixError};
 ///
 /// # Errors
 ///
-/// [`MatrixError::NotAPowerOfTwo`](bijective_shuffle_core::MatrixError::NotAPowerOfTwo),
-/// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has none
-/// of the index's bits, and [`Error::OutOfMemory`]. The items are then where they were. The
-/// function's own error is passed on. In that case, and if the function panics, the parts are put
-/// back as the function left them, and its call for the other part has either finished or not
+/// [`MatrixError::NotAPowerOfTwo`](bijective_shuffle_core::error::MatrixError::NotAPowerOfTwo),
+/// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the mask
+/// has none of the index's bits, and [`Error::OutOfMemory`]. The items are then where they were.
+/// The function's own error is passed on. In that case, and if the function panics, the parts are
+/// put back as the function left them, and its call for the other part has either finished or not
 /// begun.
 ///
 /// # Memory
@@ -88,15 +89,16 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has
-    /// none of the index's bits, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the
+    /// mask has none of the index's bits, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// if the map already has 64 bits.
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::affine::{parm, permute_in_place, permuted};
+    /// use bijective_shuffle::affine::Affine;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let map = Affine::from_seed(1 << 4, 1);
@@ -121,7 +123,7 @@ impl Affine {
 mod tests {
     use super::*;
     use crate::{permute_in_place, permuted};
-    use bijective_shuffle_core::BijectionError;
+    use bijective_shuffle_core::error::BijectionError;
     use bijective_shuffle_core::{Bijection, FromSeed};
 
     #[test]

@@ -28,6 +28,7 @@ use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr};
 ///
 /// ```
 /// use bijective_shuffle::affine::{BitMatrix, permute};
+/// use bijective_shuffle::affine::Affine;
 /// use bijective_shuffle::prelude::*;
 ///
 /// // Two rows of four, transposed.
@@ -63,6 +64,7 @@ pub fn permute<T: Copy + Send + Sync>(
 ///
 /// ```
 /// use bijective_shuffle::affine::permuted;
+/// use bijective_shuffle::affine::Affine;
 /// use bijective_shuffle::prelude::*;
 ///
 /// assert_eq!(permuted(&Affine::reversal(2)?, &[1, 2, 3, 4])?, [4, 3, 2, 1]);

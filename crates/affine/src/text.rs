@@ -4,7 +4,8 @@ use core::fmt::{self, Write as _};
 use core::str::FromStr;
 
 use super::BitMatrix;
-use bijective_shuffle_core::{Error, MatrixError};
+use bijective_shuffle_core::Error;
+use bijective_shuffle_core::error::MatrixError;
 
 impl fmt::Display for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,9 +43,9 @@ impl FromStr for BitMatrix {
 
     /// # Errors
     ///
-    /// [`MatrixError::Text`](bijective_shuffle_core::MatrixError::Text) with the number of the
-    /// first row that does not have one digit, 0 or 1, for each row of the matrix, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`MatrixError::Text`](bijective_shuffle_core::error::MatrixError::Text) with the number of
+    /// the first row that does not have one digit, 0 or 1, for each row of the matrix, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 rows.
     fn from_str(text: &str) -> Result<Self, Error> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -73,7 +74,7 @@ fn parse_row(line: &str, bits: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bijective_shuffle_core::BijectionError;
+    use bijective_shuffle_core::error::BijectionError;
 
     #[test]
     fn text_is_read_as_it_is_written() {

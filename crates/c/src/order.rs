@@ -83,7 +83,7 @@ impl Order {
     /// Whether single values can be had without building an index for them.
     fn is_random_access(&self) -> bool {
         each_kind!(self, p => {
-            p.is_empty() || p.len() - 1 == p.bijection().last() || p.index().is_some()
+            p.is_empty() || p.len() - 1 == p.bijection().last() || p.index_bytes().is_some()
         })
     }
 

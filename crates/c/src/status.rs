@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use library::Error;
-use library::error::{SamplerError, ViewError};
+use library::error::ViewError;
 
 /// What a function returns: BS_OK, or what went wrong.
 pub type Status = i32;
@@ -81,9 +81,7 @@ impl From<Error> for Failure {
                 BS_ERROR_MEMORY
             }
             Error::LengthMismatch { .. } => BS_ERROR_LENGTH,
-            Error::View(ViewError::OutOfRange { .. } | ViewError::NoSuchShard { .. }) => {
-                BS_ERROR_RANGE
-            }
+            Error::View(ViewError::OutOfRange { .. }) | Error::NoSuchRank { .. } => BS_ERROR_RANGE,
             Error::View(ViewError::IndexNotBuilt { last }) => {
                 let text = format!(
                     "this place is found by an index over {} points, too many to build it unasked: \
@@ -94,8 +92,7 @@ impl From<Error> for Failure {
                 return Self::new(BS_ERROR_INDEX_NOT_BUILT, text);
             }
             Error::NotABijection(_) => BS_ERROR_NOT_A_BIJECTION,
-            Error::Saved(_)
-            | Error::Sampler(SamplerError::BadState | SamplerError::ForeignState) => BS_ERROR_STATE,
+            Error::Saved(_) => BS_ERROR_STATE,
             _ => BS_ERROR_ARGUMENT,
         };
         Self::new(status, error.to_string())

@@ -9,7 +9,7 @@ extern crate alloc;
 #[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
 mod base;
 pub mod bijection;
-mod error;
+pub mod error;
 mod seed;
 mod word;
 
@@ -25,7 +25,7 @@ pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
 #[doc(inline)]
 #[cfg(not(feature = "alloc"))]
 pub use bijection::without_alloc::DeviceSource;
-pub use error::*;
+pub use error::any::Error;
 pub use seed::{KeyDomain, KeyStream, Seed, Words};
 pub use word::Word;
 

@@ -255,9 +255,9 @@ impl<S: Source> Batches<S> {
     /// # Errors
     ///
     /// [`Error::Shuffle`] with
-    /// [`SamplerError::ForeignState`](bijective_shuffle::error::SamplerError::ForeignState) if the
-    /// state comes from elsewhere, or has been changed, and those of [`Source::begin`]. After an
-    /// error nothing has changed.
+    /// [`SavedError::Foreign`](bijective_shuffle::error::SavedError::Foreign) if the state comes
+    /// from elsewhere, or has been changed, and those of [`Source::begin`]. After an error nothing
+    /// has changed.
     pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
         let mut resumed = self.sampler_of(state.epoch())?;
         resumed.resume(state)?;

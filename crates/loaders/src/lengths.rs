@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use bijective_shuffle::error::SamplerError;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Bijection, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
 
@@ -89,7 +89,7 @@ impl<L: ItemLengths> Lengths<L> {
     /// # Errors
     ///
     /// [`Error::WindowSize`], [`Error::ItemTooLong`], for the longest item, or
-    /// [`Error::TotalLength`]; [`Error::Shuffle`] with [`SamplerError::NoItems`], or if there is
+    /// [`Error::TotalLength`]; [`Error::Shuffle`] with [`ViewError::NoItems`], or if there is
     /// too little memory.
     pub fn new(
         lengths: L,
@@ -101,7 +101,7 @@ impl<L: ItemLengths> Lengths<L> {
             return Err(Error::WindowSize { size: window as u64, most: MOST as u64 });
         }
         if lengths.count() == 0 {
-            return Err(bijective_shuffle::Error::Sampler(SamplerError::NoItems).into());
+            return Err(bijective_shuffle::Error::View(ViewError::NoItems).into());
         }
         // Windows have fewer items than that, and a length is sorted together with a place.
         let max_tokens = max_tokens.min((1 << 48) - 1);

@@ -68,9 +68,7 @@ impl NodeBlocks {
     /// # Errors
     ///
     /// [`Error::Nodes`] unless there is a node, and a block for each; [`Error::Shuffle`] with
-    /// [`ViewError::NoSuchShard`] if the node is not below their number.
-    ///
-    /// [`ViewError::NoSuchShard`]: bijective_shuffle::error::ViewError::NoSuchShard
+    /// [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is not below their number.
     pub fn of_node(&self, epoch: u64, node: u64, nodes: u64) -> Result<Vec<u64>, Error> {
         self.after(epoch, &[], node, nodes)
     }
@@ -116,12 +114,7 @@ impl NodeBlocks {
             }
         }
         if node >= nodes {
-            use bijective_shuffle::error::ViewError;
-            return Err(bijective_shuffle::Error::View(ViewError::NoSuchShard {
-                rank: node,
-                ranks: nodes,
-            })
-            .into());
+            return Err(bijective_shuffle::Error::NoSuchRank { rank: node, ranks: nodes }.into());
         }
         let Some((&(first, read), later)) = runs.split_first() else {
             let shares = self.shares(epoch, nodes);

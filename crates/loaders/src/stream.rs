@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use bijective_shuffle::error::SamplerError;
+use bijective_shuffle::error::SavedError;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::check::try_with_capacity;
@@ -76,7 +76,7 @@ impl StreamOrder {
         if is_own && state.emitted <= state.taken && state.held() <= self.size {
             Ok(())
         } else {
-            Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into())
+            Err(bijective_shuffle::Error::Saved(SavedError::Foreign).into())
         }
     }
 
@@ -94,8 +94,8 @@ impl StreamOrder {
     ///
     /// # Errors
     ///
-    /// [`Error::Shuffle`] with [`SamplerError::ForeignState`] if the state is of another size or
-    /// seed, or has been changed; [`Error::Shuffle`] if there is too little memory.
+    /// [`Error::Shuffle`] with [`SavedError::Foreign`] if the state is of another size or seed, or
+    /// has been changed; [`Error::Shuffle`] if there is too little memory.
     pub fn buffered(&self, state: &StreamState) -> Result<Vec<u64>, Error> {
         self.check(state)?;
         let StreamState { emitted, taken, .. } = *state;
@@ -234,8 +234,8 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// [`Error::Shuffle`] with [`SamplerError::ForeignState`] if the state is of another size or
-    /// seed, or has been changed, or there are more or fewer items.
+    /// [`Error::Shuffle`] with [`SavedError::Foreign`] if the state is of another size or seed, or
+    /// has been changed, or there are more or fewer items.
     pub fn restore(
         source: I,
         order: StreamOrder,
@@ -245,7 +245,7 @@ impl<I: Iterator> StreamShuffle<I> {
         order.check(state)?;
         let StreamState { emitted, taken, .. } = *state;
         if buffer.len() as u64 != state.held() {
-            return Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into());
+            return Err(bijective_shuffle::Error::Saved(SavedError::Foreign).into());
         }
         let has_ended = taken > 0 && state.held() < order.size;
         Ok(Self { buffer, has_ended, emitted, ..Self::new(source, order) })
@@ -371,8 +371,7 @@ impl FromStr for StreamState {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let words =
-            saved::read(text).ok_or(bijective_shuffle::Error::Sampler(SamplerError::BadState))?;
+        let words = saved::read(text).ok_or(bijective_shuffle::Error::Saved(SavedError::State))?;
         let [size, epoch, emitted, taken, check] = words;
         Ok(Self { size, epoch, emitted, taken, check })
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bijective_shuffle::error::SamplerError;
+use bijective_shuffle::error::SavedError;
 use bijective_shuffle::{Tail, rayon};
 use bijective_shuffle_loaders::{
     Batches, Error, ItemLengths, ItemWeights, Lengths, Mixture, Source, Weighted, integer_weights,
@@ -408,7 +408,7 @@ fn states_of_others_are_refused() {
     own.next_batch(&mut Vec::new()).unwrap();
     let state = own.state();
     assert!(weighted(&[1, 2, 3], 1, 10).resume(&state).is_ok());
-    let foreign = Err(Error::from(bijective_shuffle::Error::Sampler(SamplerError::ForeignState)));
+    let foreign = Err(Error::from(bijective_shuffle::Error::Saved(SavedError::Foreign)));
     let other = Weighted::new([1, 2, 4], 1).unwrap();
     let resumed = Batches::from_state(other, Some(10), &state, |sampler| sampler);
     assert_eq!(resumed.map(drop), foreign);

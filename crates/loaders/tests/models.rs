@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use bijective_shuffle::error::SamplerError;
+use bijective_shuffle::error::{SavedError, ViewError};
 use bijective_shuffle::rayon::{self, prelude::*};
 use bijective_shuffle::{KeyDomain, Permutation, SamplerBuilder, Seed, Tail};
 use bijective_shuffle_loaders::{
@@ -353,7 +353,7 @@ fn states_of_other_streams_are_refused() {
     let mut stream = StreamShuffle::new(0..1000, order);
     assert_eq!(stream.by_ref().take(500).count(), 500);
     let state = stream.state();
-    let foreign = Error::from(bijective_shuffle::Error::Sampler(SamplerError::ForeignState));
+    let foreign = Error::from(bijective_shuffle::Error::Saved(SavedError::Foreign));
     for other in [
         StreamOrder::new(11, 3).unwrap(),
         StreamOrder::new(10, 4).unwrap(),
@@ -382,7 +382,7 @@ fn states_of_other_streams_are_refused() {
         let state = StreamState::new(&order, emitted, taken);
         assert_eq!(
             order.buffered(&state),
-            Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into())
+            Err(bijective_shuffle::Error::Saved(SavedError::Foreign).into())
         );
         assert!(StreamShuffle::restore(0..9, order, &state, Vec::new()).is_err());
     }
@@ -540,7 +540,7 @@ fn bad_input_is_named() {
     assert_eq!(lengths(&[1, 9, 9], 8, 10), Some(error));
     assert_eq!(
         lengths(&[], 8, 10),
-        Some(bijective_shuffle::Error::Sampler(SamplerError::NoItems).into())
+        Some(bijective_shuffle::Error::View(ViewError::NoItems).into())
     );
     assert_eq!(lengths(&[0, 0], u64::MAX, 10), None);
 
@@ -550,5 +550,5 @@ fn bad_input_is_named() {
     let other = Lengths::new(vec![1_u32; 100], 11, 100, 1).unwrap();
     let state = Batches::new(&batches, Some(10), |sampler| sampler).unwrap().state();
     let error = Batches::new(&other, None, |sampler| sampler).unwrap().resume(&state);
-    assert_eq!(error, Err(bijective_shuffle::Error::Sampler(SamplerError::ForeignState).into()));
+    assert_eq!(error, Err(bijective_shuffle::Error::Saved(SavedError::Foreign).into()));
 }

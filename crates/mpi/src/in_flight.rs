@@ -12,7 +12,7 @@ use core::time::Duration;
 use std::thread::{self, Thread};
 
 use bijective_shuffle::Error;
-use bijective_shuffle::exchange::{Blocks, Message, Room};
+use bijective_shuffle::exchange::{Blocks, Message};
 use bijective_shuffle::rayon;
 use mpi::ffi;
 use rayon::Yield;
@@ -96,7 +96,7 @@ impl<'d, 'g> InFlight<'d, 'g> {
     }
 
     /// Starts to receive a message.
-    fn receive(&mut self, room: Room<'d>) -> Result<(), MpiShuffleError> {
+    fn receive(&mut self, room: Message<&'d mut [MaybeUninit<u8>]>) -> Result<(), MpiShuffleError> {
         let (bytes, count) = (room.bytes.as_mut_ptr(), blocks_in(room.bytes));
         self.start("MPI_Irecv", |group, block, request| {
             // SAFETY: there is room for as many blocks, which nobody else uses until the message
@@ -117,7 +117,7 @@ impl<'d, 'g> InFlight<'d, 'g> {
     }
 
     /// Starts to send a message.
-    fn send(&mut self, message: Message<'d>) -> Result<(), MpiShuffleError> {
+    fn send(&mut self, message: Message<&'d [MaybeUninit<u8>]>) -> Result<(), MpiShuffleError> {
         let (bytes, count) = (message.bytes.as_ptr(), blocks_in(message.bytes));
         self.start("MPI_Isend", |group, block, request| {
             // SAFETY: there are as many blocks, to which nobody writes until the message has been

@@ -68,18 +68,9 @@ impl Debug for FirstWords<'_> {
     }
 }
 
-/// Implements what all generators have: `new`, and the traits of `rand_core` on top of a method
-/// `next_word`.
+/// Implements the traits of `rand_core` on top of a method `next_word`.
 macro_rules! generator {
-    ([$($parameters:tt)*] $type:ty, new: [$($new:tt)*] $of_new:ty) => {
-        impl<$($new)*> $of_new {
-            /// The generator at the start of one of a seed's streams; see
-            /// [`Generator::new`](crate::Generator::new).
-            pub fn new(seed: impl Into<bijective_shuffle_core::Seed>, stream: u64) -> Self {
-                <Self as $crate::Generator>::new(seed, stream)
-            }
-        }
-
+    ([$($parameters:tt)*] $type:ty) => {
         impl<$($parameters)*> rand_core::TryRng for $type {
             type Error = core::convert::Infallible;
 

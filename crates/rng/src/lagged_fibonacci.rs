@@ -4,7 +4,8 @@ use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator};
-use bijective_shuffle_core::{Error, GeneratorError};
+use bijective_shuffle_core::Error;
+use bijective_shuffle_core::error::GeneratorError;
 use bijective_shuffle_core::{KeyDomain, Seed};
 
 /// The generator `x[n] = x[n - R] + x[n - S]` modulo 2^32 with lags `R > S`, such as
@@ -27,7 +28,7 @@ use bijective_shuffle_core::{KeyDomain, Seed};
 ///
 /// ```
 /// use bijective_shuffle::rand_core::Rng;
-/// use bijective_shuffle::rng::LaggedFibonacci521;
+/// use bijective_shuffle::rng::{Generator, LaggedFibonacci521};
 ///
 /// let mut rng = LaggedFibonacci521::new(42, 0);
 /// let words: Vec<u32> = (0..1000).map(|_| rng.next_u32()).collect();
@@ -46,10 +47,7 @@ pub type LaggedFibonacci521 = LaggedFibonacci<521, 353>;
 /// The generator with lags 1279 and 861.
 pub type LaggedFibonacci1279 = LaggedFibonacci<1279, 861>;
 
-generator!(
-    [const R: usize, const S: usize] LaggedFibonacci<R, S>,
-    new: [const R: usize, const S: usize] LaggedFibonacci<R, S>
-);
+generator!([const R: usize, const S: usize] LaggedFibonacci<R, S>);
 
 impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     /// The generator in a given state: the `R` words that precede its first word, oldest first. The
@@ -57,8 +55,9 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
-    /// all words are even. All following words would then be even as well, and the period shorter.
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
+    /// if all words are even. All following words would then be even as well, and the period
+    /// shorter.
     ///
     /// # Examples
     ///

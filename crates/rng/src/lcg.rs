@@ -5,288 +5,347 @@ use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, Streams, generator};
 use bijective_shuffle_core::engine::base::words::{halves, joined};
-use bijective_shuffle_core::{Error, GeneratorError};
-use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_core::error::GeneratorError;
+use bijective_shuffle_core::{Error, KeyDomain, Seed, Word};
 
-macro_rules! lcg {
-    (
-        $(#[$documentation:meta])*
-        $name:ident, $state:ty, $number:literal, $multiplier:literal, $increment:literal, $lanes:literal,
-        word: $word:expr, state: $from_words:expr, words: $to_words:expr
-    ) => {
-        $(#[$documentation])*
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub struct $name {
-            state: $state,
-            multiplier: $state,
-            increment: $state,
-        }
-
-        generator!([] $name, new: [] $name);
-
-        impl $name {
-            /// The multiplier of the original sequence.
-            const MULTIPLIER: $state = $multiplier;
-            /// The increment of the original sequence.
-            const INCREMENT: $state = $increment;
-
-            /// The generator of the original sequence in a given state. Its first word comes from
-            /// the state after that one.
-            pub const fn from_state(state: $state) -> Self {
-                Self { state, multiplier: Self::MULTIPLIER, increment: Self::INCREMENT }
-            }
-
-            /// The state, which is that of the last word returned.
-            pub const fn state(&self) -> $state {
-                self.state
-            }
-
-            /// Skips the given number of words, in time proportional to its logarithm: \[Manssen et
-            /// al., 2012\], equations 2 and 3. The sum in equation 3 is misprinted: the exponent of
-            /// `a^i c` goes from 0 to `t - 1`, not from 1 to `t`.
-            pub const fn skip(&mut self, words: u64) {
-                let (multiplier, increment) = self.power(words);
-                self.state = multiplier.wrapping_mul(self.state).wrapping_add(increment);
-            }
-
-            /// The generator that returns every `of`-th word, starting with word `k`: `of` such
-            /// generators share a sequence, each with steps of its own (*leapfrog*; \[Manssen et
-            /// al., 2012\], the variant that is not *random*).
-            ///
-            /// # Errors
-            ///
-            /// [`GeneratorError::NoSuchStream`](bijective_shuffle_core::GeneratorError::NoSuchStream)
-            /// if `k` is not below `of`.
-            pub const fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
-                if k >= of {
-                    return Err(Error::Generator(GeneratorError::NoSuchStream { stream: k, streams: of }));
-                }
-                let mut first = Self { ..*self };
-                // Goes to word k, and one of the new steps back. Steps are counted modulo 2^64,
-                // which is a multiple of the order of every such map.
-                first.skip(k.wrapping_add(1).wrapping_sub(of));
-                let (multiplier, increment) = self.power(of);
-                Ok(Self { state: first.state, multiplier, increment })
-            }
-
-            /// The multiplier and increment of many steps combined into one.
-            const fn power(&self, mut steps: u64) -> ($state, $state) {
-                let (mut multiplier, mut increment): ($state, $state) = (1, 0);
-                let (mut a, mut c) = (self.multiplier, self.increment);
-                while steps > 0 {
-                    if steps % 2 == 1 {
-                        multiplier = multiplier.wrapping_mul(a);
-                        increment = increment.wrapping_mul(a).wrapping_add(c);
-                    }
-                    c = a.wrapping_add(1).wrapping_mul(c);
-                    a = a.wrapping_mul(a);
-                    steps /= 2;
-                }
-                (multiplier, increment)
-            }
-
-            #[inline(always)]
-            fn next_word(&mut self) -> u32 {
-                self.state = self.multiplier.wrapping_mul(self.state).wrapping_add(self.increment);
-                $word(self.state)
-            }
-        }
-
-        impl Streams<$name> {
-            /// An ensemble of `count` generators that share a sequence.
-            ///
-            #[doc = concat!(
-                "Its rows, one after another, are the sequence of `",
-                stringify!($name),
-                "::new(seed, 0)` itself; see [`",
-                stringify!($name),
-                "::leapfrog`]."
-            )]
-            ///
-            /// # Errors
-            ///
-            /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if
-            /// `count` is 0, and [`Error::OutOfMemory`].
-            pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
-                let first = $name::new(seed, 0);
-                Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
-            }
-        }
-
-        impl Generator for $name {
-            const BLOCK: usize = 1;
-        }
-
-        impl Steps for $name {
-            const NUMBER: u32 = $number;
-            // The state, the multiplier and the increment.
-            const STATE: usize = 3 * size_of::<$state>() / 4;
-            const SKIPS: bool = true;
-
-            fn from_child(child: Seed, stream: u64) -> Self {
-                let mut words = child.with_epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
-                Self::from_state(rand_core::Rng::next_u64(&mut words) as $state)
-            }
-
-            fn save(&self, words: &mut [u32]) {
-                const WORDS: usize = size_of::<$state>() / 4;
-                for (words, value) in words
-                    .chunks_exact_mut(WORDS)
-                    .zip([self.state, self.multiplier, self.increment])
-                {
-                    words.copy_from_slice(&$to_words(value));
-                }
-            }
-
-            fn load(words: &[u32]) -> Self {
-                const WORDS: usize = size_of::<$state>() / 4;
-                let value = |k: usize| $from_words(&words[k * WORDS..][..WORDS]);
-                Self { state: value(0), multiplier: value(1), increment: value(2) }
-            }
-
-            #[inline(always)]
-            fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
-                // One lane for each word, each of which leaps over the others.
-                const LANES: usize = 2 * $lanes;
-                let (lanes, rest) = out.as_chunks_mut::<LANES>();
-                if lanes.len() > 1 {
-                    let (multiplier, increment) = self.power(LANES as u64);
-                    let mut state = [0; LANES];
-                    for state in &mut state {
-                        self.next_word();
-                        *state = self.state;
-                    }
-                    for words in lanes {
-                        for lane in 0..LANES {
-                            words[lane] = $word(state[lane]);
-                        }
-                        self.state = state[LANES - 1];
-                        for state in &mut state {
-                            *state = multiplier.wrapping_mul(*state).wrapping_add(increment);
-                        }
-                    }
-                } else {
-                    for word in lanes.as_flattened_mut() {
-                        *word = self.next_word();
-                    }
-                }
-                for word in rest {
-                    *word = self.next_word();
-                }
-            }
-
-            fn skip_words(&mut self, count: u64) {
-                self.skip(count);
-            }
-
-            #[inline(always)]
-            fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
-                fill_columns::<$lanes, Self>(streams, out);
-            }
-        }
-
-        impl<const LANES: usize> LockStep<LANES> for $name {
-            type State = [[$state; LANES]; 3];
-
-            #[inline(always)]
-            fn gather(streams: &[Self; LANES]) -> Self::State {
-                let mut state = [[0; LANES]; 3];
-                for (lane, stream) in streams.iter().enumerate() {
-                    state[0][lane] = stream.state;
-                    state[1][lane] = stream.multiplier;
-                    state[2][lane] = stream.increment;
-                }
-                state
-            }
-
-            #[inline(always)]
-            fn step(state: &mut Self::State) -> [u32; LANES] {
-                let mut words = [0; LANES];
-                for lane in 0..LANES {
-                    let next = state[1][lane].wrapping_mul(state[0][lane]);
-                    state[0][lane] = next.wrapping_add(state[2][lane]);
-                    words[lane] = $word(state[0][lane]);
-                }
-                words
-            }
-
-            #[inline(always)]
-            fn scatter(state: &Self::State, streams: &mut [Self; LANES]) {
-                for (stream, &state) in streams.iter_mut().zip(&state[0]) {
-                    stream.state = state;
-                }
-            }
-        }
-    };
+/// A linear congruential generator modulo `2^w`, where `w` is the width of `W`: [`Lcg32`] or
+/// [`Lcg64`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Congruential<W> {
+    state: W,
+    multiplier: W,
+    increment: W,
 }
 
-lcg!(
-    /// The generator `x = 1664525 x + 1013904223` modulo 2^32, with the whole state as the word:
-    /// `ranqd1` of *Numerical Recipes*.
-    ///
-    /// The period is 2^32, and that of bit `k` of the words only 2^(k + 1). It is fast and bad, and
-    /// here for comparison. Its words lie on few planes, which most tests of SmallCrush notice, and
-    /// a program should use no more than the square root of the period, 2^16 words ([Manssen et
-    /// al., 2012], section 2, has a simulation that goes wrong).
-    ///
-    /// Streams of [`new`](Generator::new) start at random places of the one sequence, which is the
-    /// *random* variant of the paper: `s` streams of `n` words overlap with a probability of about
-    /// `s^2 n / 2^32`. [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) divide the sequence
-    /// without overlap, which the paper found to be even worse.
-    ///
-    /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::rand_core::Rng;
-    /// use bijective_shuffle::rng::Lcg32;
-    ///
-    /// let mut rng = Lcg32::from_state(0);
-    /// assert_eq!([rng.next_u32(), rng.next_u32()], [0x3C6E_F35F, 0x4750_2932]);
-    ///
-    /// // Four generators share the sequence.
-    /// let mut third = Lcg32::from_state(0).leapfrog(2, 4)?;
-    /// assert_eq!(third.next_u32(), rng.next_u32());
-    /// # Ok::<(), bijective_shuffle::Error>(())
-    /// ```
-    Lcg32, u32, 1, 1_664_525, 1_013_904_223, 64,
-    word: |state: u32| state,
-    state: |words: &[u32]| words[0],
-    words: |state: u32| [state]
-);
+/// A modulus, and the generator that there is for it.
+pub trait Modulus: Word {
+    /// [`Steps::NUMBER`].
+    const NUMBER: u32;
+    /// The multiplier of the original sequence.
+    const MULTIPLIER: Self;
+    /// The increment of the original sequence.
+    const INCREMENT: Self;
 
-lcg!(
-    /// The generator `x = 2862933555777941757 x + 1442695040888963407` modulo 2^64. A word is the
-    /// upper half of the state.
+    /// The word that belongs to a state.
+    fn word(self) -> u32;
+
+    /// Writes a number into its words.
+    fn save(self, words: &mut [u32]);
+
+    /// Reads a number from its words.
+    fn load(words: &[u32]) -> Self;
+
+    /// Writes the next words, with as many lanes as are fastest.
+    fn run(rng: &mut Congruential<Self>, out: &mut [u32]);
+
+    /// Writes rows of words, with as many lanes as are fastest.
+    fn fill(streams: &mut [Congruential<Self>], out: Rectangle<'_, u32>);
+}
+
+impl Modulus for u32 {
+    const NUMBER: u32 = 1;
+    const MULTIPLIER: Self = 1_664_525;
+    const INCREMENT: Self = 1_013_904_223;
+
+    #[inline(always)]
+    fn word(self) -> u32 {
+        self
+    }
+
+    fn save(self, words: &mut [u32]) {
+        words[0] = self;
+    }
+
+    fn load(words: &[u32]) -> Self {
+        words[0]
+    }
+
+    #[inline(always)]
+    fn run(rng: &mut Congruential<Self>, out: &mut [u32]) {
+        rng.run::<128>(out);
+    }
+
+    #[inline(always)]
+    fn fill(streams: &mut [Congruential<Self>], out: Rectangle<'_, u32>) {
+        fill_columns::<64, _>(streams, out);
+    }
+}
+
+impl Modulus for u64 {
+    const NUMBER: u32 = 2;
+    const MULTIPLIER: Self = 2_862_933_555_777_941_757;
+    const INCREMENT: Self = 1_442_695_040_888_963_407;
+
+    #[inline(always)]
+    fn word(self) -> u32 {
+        (self >> 32) as u32
+    }
+
+    fn save(self, words: &mut [u32]) {
+        words.copy_from_slice(&halves(self));
+    }
+
+    fn load(words: &[u32]) -> Self {
+        joined([words[0], words[1]])
+    }
+
+    #[inline(always)]
+    fn run(rng: &mut Congruential<Self>, out: &mut [u32]) {
+        rng.run::<64>(out);
+    }
+
+    #[inline(always)]
+    fn fill(streams: &mut [Congruential<Self>], out: Rectangle<'_, u32>) {
+        fill_columns::<32, _>(streams, out);
+    }
+}
+
+generator!([W: Modulus] Congruential<W>);
+
+impl<W: Modulus> Congruential<W> {
+    /// The generator of the original sequence in a given state. Its first word comes from the state
+    /// after that one.
+    pub const fn from_state(state: W) -> Self {
+        Self { state, multiplier: W::MULTIPLIER, increment: W::INCREMENT }
+    }
+
+    /// The state, which is that of the last word returned.
+    pub const fn state(&self) -> W {
+        self.state
+    }
+
+    /// Skips the given number of words, in time proportional to its logarithm: [Manssen et al.,
+    /// 2012], equations 2 and 3. The sum in equation 3 is misprinted: the exponent of `a^i c` goes
+    /// from 0 to `t - 1`, not from 1 to `t`.
     ///
-    /// The period is 2^64. It passes SmallCrush and fails some tests of Crush; as the *random*
-    /// variant it nearly passes Crush ([Manssen et al., 2012], section 2). Streams of
-    /// [`new`](Generator::new) start at random places of the one sequence: `s` streams of `n` words
-    /// overlap with a probability of about `s^2 n / 2^64`. [`leapfrog`](Self::leapfrog) and
-    /// [`skip`](Self::skip) divide the sequence without overlap, which the paper found to be worse.
+    /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+    pub fn skip(&mut self, words: u64) {
+        let (multiplier, increment) = self.power(words);
+        self.state = multiplier.wrapping_mul(self.state).wrapping_add(increment);
+    }
+
+    /// The generator that returns every `of`-th word, starting with word `k`: `of` such generators
+    /// share a sequence, each with steps of its own (*leapfrog*; [Manssen et al., 2012], the
+    /// variant that is not *random*).
     ///
     /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
     ///
-    /// # Examples
+    /// # Errors
     ///
-    /// ```
-    /// use bijective_shuffle::rand_core::Rng;
-    /// use bijective_shuffle::rng::Lcg64;
+    /// [`GeneratorError::NoSuchStream`] if `k` is not below `of`.
+    pub fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
+        if k >= of {
+            return Err(Error::Generator(GeneratorError::NoSuchStream { stream: k, streams: of }));
+        }
+        let mut first = self.clone();
+        // Goes to word k, and one of the new steps back. Steps are counted modulo 2^64, which is a
+        // multiple of the order of every such map.
+        first.skip(k.wrapping_add(1).wrapping_sub(of));
+        let (multiplier, increment) = self.power(of);
+        Ok(Self { state: first.state, multiplier, increment })
+    }
+
+    /// The multiplier and increment of many steps combined into one.
+    fn power(&self, mut steps: u64) -> (W, W) {
+        let (mut multiplier, mut increment) = (W::ONE, W::ZERO);
+        let (mut a, mut c) = (self.multiplier, self.increment);
+        while steps > 0 {
+            if steps % 2 == 1 {
+                multiplier = multiplier.wrapping_mul(a);
+                increment = increment.wrapping_mul(a).wrapping_add(c);
+            }
+            c = a.wrapping_add(W::ONE).wrapping_mul(c);
+            a = a.wrapping_mul(a);
+            steps /= 2;
+        }
+        (multiplier, increment)
+    }
+
+    #[inline(always)]
+    fn next_word(&mut self) -> u32 {
+        self.state = self.multiplier.wrapping_mul(self.state).wrapping_add(self.increment);
+        self.state.word()
+    }
+
+    /// Writes the next words, with one lane for each of `LANES`, each of which leaps over the
+    /// others.
+    #[inline(always)]
+    fn run<const LANES: usize>(&mut self, out: &mut [u32]) {
+        let (lanes, rest) = out.as_chunks_mut::<LANES>();
+        if lanes.len() > 1 {
+            let (multiplier, increment) = self.power(LANES as u64);
+            let mut state = [W::ZERO; LANES];
+            for state in &mut state {
+                self.next_word();
+                *state = self.state;
+            }
+            for words in lanes {
+                for lane in 0..LANES {
+                    words[lane] = state[lane].word();
+                }
+                self.state = state[LANES - 1];
+                for state in &mut state {
+                    *state = multiplier.wrapping_mul(*state).wrapping_add(increment);
+                }
+            }
+        } else {
+            for word in lanes.as_flattened_mut() {
+                *word = self.next_word();
+            }
+        }
+        for word in rest {
+            *word = self.next_word();
+        }
+    }
+}
+
+impl<W: Modulus> Streams<Congruential<W>> {
+    /// An ensemble of `count` generators that share a sequence.
     ///
-    /// let mut rng = Lcg64::new(42, 0);
-    /// let mut later = rng.clone();
-    /// later.skip(1_000_000);
-    /// for _ in 0..1_000_000 {
-    ///     rng.next_u32();
-    /// }
-    /// assert_eq!(rng, later);
-    /// ```
-    Lcg64, u64, 2, 2_862_933_555_777_941_757, 1_442_695_040_888_963_407, 32,
-    word: |state: u64| (state >> 32) as u32,
-    state: |words: &[u32]| joined([words[0], words[1]]),
-    words: halves
-);
+    /// Its rows, one after another, are the sequence of the generator that
+    /// [`Generator::new`] starts for stream 0; see [`Congruential::leapfrog`].
+    ///
+    /// # Errors
+    ///
+    /// [`GeneratorError::NoStreams`] if `count` is 0, and [`Error::OutOfMemory`].
+    pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
+        let first = Congruential::new(seed, 0);
+        Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
+    }
+}
+
+impl<W: Modulus> Generator for Congruential<W> {
+    const BLOCK: usize = 1;
+}
+
+impl<W: Modulus> Steps for Congruential<W> {
+    const NUMBER: u32 = W::NUMBER;
+    // The state, the multiplier and the increment.
+    const STATE: usize = 3 * size_of::<W>() / 4;
+    const SKIPS: bool = true;
+
+    fn from_child(child: Seed, stream: u64) -> Self {
+        let mut words = child.with_epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+        Self::from_state(W::wrap(rand_core::Rng::next_u64(&mut words)))
+    }
+
+    fn save(&self, words: &mut [u32]) {
+        let numbers = words.chunks_exact_mut(size_of::<W>() / 4);
+        for (words, number) in numbers.zip([self.state, self.multiplier, self.increment]) {
+            number.save(words);
+        }
+    }
+
+    fn load(words: &[u32]) -> Self {
+        let number = |k: usize| W::load(&words[k * size_of::<W>() / 4..][..size_of::<W>() / 4]);
+        Self { state: number(0), multiplier: number(1), increment: number(2) }
+    }
+
+    #[inline(always)]
+    fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
+        W::run(self, out);
+    }
+
+    fn skip_words(&mut self, count: u64) {
+        self.skip(count);
+    }
+
+    #[inline(always)]
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
+        W::fill(streams, out);
+    }
+}
+
+impl<W: Modulus, const LANES: usize> LockStep<LANES> for Congruential<W> {
+    type State = [[W; LANES]; 3];
+
+    #[inline(always)]
+    fn gather(streams: &[Self; LANES]) -> Self::State {
+        let mut state = [[W::ZERO; LANES]; 3];
+        for (lane, stream) in streams.iter().enumerate() {
+            state[0][lane] = stream.state;
+            state[1][lane] = stream.multiplier;
+            state[2][lane] = stream.increment;
+        }
+        state
+    }
+
+    #[inline(always)]
+    fn step(state: &mut Self::State) -> [u32; LANES] {
+        let mut words = [0; LANES];
+        for lane in 0..LANES {
+            let next = state[1][lane].wrapping_mul(state[0][lane]);
+            state[0][lane] = next.wrapping_add(state[2][lane]);
+            words[lane] = state[0][lane].word();
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn scatter(state: &Self::State, streams: &mut [Self; LANES]) {
+        for (stream, &state) in streams.iter_mut().zip(&state[0]) {
+            stream.state = state;
+        }
+    }
+}
+
+/// The generator `x = 1664525 x + 1013904223` modulo 2^32, with the whole state as the word:
+/// `ranqd1` of *Numerical Recipes*.
+///
+/// The period is 2^32, and that of bit `k` of the words only 2^(k + 1). It is fast and bad, and
+/// here for comparison. Its words lie on few planes, which most tests of SmallCrush notice, and
+/// a program should use no more than the square root of the period, 2^16 words ([Manssen et
+/// al., 2012], section 2, has a simulation that goes wrong).
+///
+/// Streams of [`new`](Generator::new) start at random places of the one sequence, which is the
+/// *random* variant of the paper: `s` streams of `n` words overlap with a probability of about
+/// `s^2 n / 2^32`. [`leapfrog`](Congruential::leapfrog) and [`skip`](Congruential::skip) divide the
+/// sequence without overlap, which the paper found to be even worse.
+///
+/// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::rand_core::Rng;
+/// use bijective_shuffle::rng::Lcg32;
+///
+/// let mut rng = Lcg32::from_state(0);
+/// assert_eq!([rng.next_u32(), rng.next_u32()], [0x3C6E_F35F, 0x4750_2932]);
+///
+/// // Four generators share the sequence.
+/// let mut third = Lcg32::from_state(0).leapfrog(2, 4)?;
+/// assert_eq!(third.next_u32(), rng.next_u32());
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+pub type Lcg32 = Congruential<u32>;
+
+/// The generator `x = 2862933555777941757 x + 1442695040888963407` modulo 2^64. A word is the
+/// upper half of the state.
+///
+/// The period is 2^64. It passes SmallCrush and fails some tests of Crush; as the *random* variant
+/// it nearly passes Crush ([Manssen et al., 2012], section 2). Streams of [`new`](Generator::new)
+/// start at random places of the one sequence: `s` streams of `n` words overlap with a probability
+/// of about `s^2 n / 2^64`. [`leapfrog`](Congruential::leapfrog) and [`skip`](Congruential::skip)
+/// divide the sequence without overlap, which the paper found to be worse.
+///
+/// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::rand_core::Rng;
+/// use bijective_shuffle::rng::{Generator, Lcg64};
+///
+/// let mut rng = Lcg64::new(42, 0);
+/// let mut later = rng.clone();
+/// later.skip(1_000_000);
+/// for _ in 0..1_000_000 {
+///     rng.next_u32();
+/// }
+/// assert_eq!(rng, later);
+/// ```
+pub type Lcg64 = Congruential<u64>;
 
 #[cfg(test)]
 mod tests {
@@ -316,8 +375,9 @@ mod tests {
             assert_eq!(rng.next_u32(), word);
         }
         let mut rng = Lcg64::from_state(0);
-        assert_eq!(rng.next_u32(), (Lcg64::INCREMENT >> 32) as u32);
-        let second = Lcg64::MULTIPLIER.wrapping_add(1).wrapping_mul(Lcg64::INCREMENT);
+        assert_eq!(rng.next_u32(), (<u64 as Modulus>::INCREMENT >> 32) as u32);
+        let second =
+            <u64 as Modulus>::MULTIPLIER.wrapping_add(1).wrapping_mul(<u64 as Modulus>::INCREMENT);
         assert_eq!(rng.next_u32(), (second >> 32) as u32);
     }
 

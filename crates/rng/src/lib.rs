@@ -44,6 +44,7 @@
 //! # Examples
 //!
 //! ```
+//! use bijective_shuffle::bijection::VariablePhilox;
 //! use bijective_shuffle::prelude::*;
 //! use bijective_shuffle::rng::{Fill, Philox4x32Rng, Streams};
 //!
@@ -96,7 +97,7 @@ pub use buffered::Buffered;
 pub use fill::Fill;
 pub use generator::Generator;
 pub use lagged_fibonacci::{LaggedFibonacci, LaggedFibonacci521, LaggedFibonacci1279};
-pub use lcg::{Lcg32, Lcg64};
+pub use lcg::{Congruential, Lcg32, Lcg64};
 pub(crate) use mwc::Multipliers;
 pub use mwc::Mwc;
 pub use philox4x32_rng::Philox4x32Rng;

@@ -50,7 +50,15 @@ pub struct Philox4x32Rng<const ROUNDS: usize = 10> {
     used: usize,
 }
 
-generator!([const ROUNDS: usize] Philox4x32Rng<ROUNDS>, new: [] Philox4x32Rng<10>);
+generator!([const ROUNDS: usize] Philox4x32Rng<ROUNDS>);
+
+impl Philox4x32Rng {
+    /// The generator with 10 rounds at the start of one of a seed's streams; see
+    /// [`Generator::new`].
+    pub fn new(seed: impl Into<Seed>, stream: u64) -> Self {
+        <Self as Generator>::new(seed, stream)
+    }
+}
 
 impl<const ROUNDS: usize> Philox4x32Rng<ROUNDS> {
     /// A stream of a key, at its start. The number of rounds must be from 2 to 16; others do not

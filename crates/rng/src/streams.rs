@@ -15,11 +15,12 @@ use super::rectangle::Rectangle;
 use super::tuning;
 use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
+use bijective_shuffle_core::Error;
 use bijective_shuffle_core::Seed;
 use bijective_shuffle_core::engine::base::check::try_with_capacity;
 use bijective_shuffle_core::engine::base::parallel;
 use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
-use bijective_shuffle_core::{Error, GeneratorError};
+use bijective_shuffle_core::error::GeneratorError;
 
 /// Streams of one generator that step together.
 ///
@@ -39,7 +40,7 @@ use bijective_shuffle_core::{Error, GeneratorError};
 ///
 /// ```
 /// use bijective_shuffle::rand_core::Rng;
-/// use bijective_shuffle::rng::{Fill, Streams, Xorwow};
+/// use bijective_shuffle::rng::{Fill, Generator, Streams, Xorwow};
 ///
 /// // Three rows of 100 streams.
 /// let mut streams = Streams::<Xorwow>::new(42, 0..100)?;
@@ -61,8 +62,8 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if the
-    /// range is empty, and [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::error::GeneratorError::NoStreams) if
+    /// the range is empty, and [`Error::OutOfMemory`].
     pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
         if streams.is_empty() {
             return Err(Error::Generator(GeneratorError::NoStreams));
@@ -81,8 +82,8 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if there
-    /// are no generators.
+    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::error::GeneratorError::NoStreams) if
+    /// there are no generators.
     pub fn from_generators(mut generators: Vec<G>) -> Result<Self, Error> {
         if generators.is_empty() {
             return Err(Error::Generator(GeneratorError::NoStreams));
@@ -114,9 +115,9 @@ impl Streams<Mwc> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if `count`
-    /// is 0,
-    /// [`GeneratorError::TooFewMultipliers`](bijective_shuffle_core::GeneratorError::TooFewMultipliers)
+    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::error::GeneratorError::NoStreams) if
+    /// `count` is 0,
+    /// [`GeneratorError::TooFewMultipliers`](bijective_shuffle_core::error::GeneratorError::TooFewMultipliers)
     /// if there are fewer good multipliers, and [`Error::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
         let child = generator::child::<Mwc>(seed);

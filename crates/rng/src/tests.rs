@@ -8,9 +8,10 @@ use super::number::{
     NormalF32, NormalF64, U32, U64, memory,
 };
 use super::*;
+use bijective_shuffle_core::Error;
 use bijective_shuffle_core::Seed;
 use bijective_shuffle_core::engine::base::simd::SimdLevel;
-use bijective_shuffle_core::{Error, GeneratorError};
+use bijective_shuffle_core::error::GeneratorError;
 
 /// Runs a generic function for every generator.
 macro_rules! for_each_generator {
@@ -322,8 +323,8 @@ fn shows_its_state<G: Generator>(name: &str) {
 #[test]
 fn debug_is_short() {
     shows_its_state::<Philox4x32Rng>("Philox4x32Rng { rounds: 10, ");
-    shows_its_state::<Lcg32>("Lcg32 { ");
-    shows_its_state::<Lcg64>("Lcg64 { ");
+    shows_its_state::<Lcg32>("Congruential { ");
+    shows_its_state::<Lcg64>("Congruential { ");
     shows_its_state::<Mwc>("Mwc { ");
     shows_its_state::<LaggedFibonacci521>("LaggedFibonacci { lags: (521, 353), ");
     shows_its_state::<LaggedFibonacci1279>("LaggedFibonacci { lags: (1279, 861), ");
@@ -332,6 +333,8 @@ fn debug_is_short() {
 }
 
 fn keys_shuffles<G: Generator>() {
+    use bijective_shuffle::affine::Affine;
+    use bijective_shuffle::bijection::{GridFeistel, MulXorshift, Standard, Table, VariablePhilox};
     use bijective_shuffle::prelude::*;
     let mut rng = G::new(1, 2);
     let mut drawn: Vec<Vec<u64>> = Vec::new();

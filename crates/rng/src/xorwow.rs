@@ -5,7 +5,8 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use bijective_shuffle_core::{Error, GeneratorError};
+use bijective_shuffle_core::Error;
+use bijective_shuffle_core::error::GeneratorError;
 use bijective_shuffle_core::{KeyDomain, Seed};
 
 /// Marsaglia's xorwow: a xorshift generator of 160 bits, combined with a Weyl sequence.
@@ -44,7 +45,7 @@ pub struct Xorwow {
 /// The increment of the Weyl sequence.
 const INCREMENT: u32 = 362_437;
 
-generator!([] Xorwow, new: [] Xorwow);
+generator!([] Xorwow);
 
 impl Xorwow {
     /// The generator in a given state: Marsaglia's words `x`, `y`, `z`, `w`, `v`, and his `d`, the
@@ -52,8 +53,8 @@ impl Xorwow {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
-    /// the five words are all zero.
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
+    /// if the five words are all zero.
     pub const fn from_state(words: [u32; 5], weyl: u32) -> Result<Self, Error> {
         let [x, y, z, w, v] = words;
         if x | y | z | w | v == 0 {

@@ -27,6 +27,7 @@ use crate::workspace::{WgpuWorkspace, checked_length, job};
 /// # Examples
 ///
 /// ```no_run
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle_wgpu::Wgpu;
 ///

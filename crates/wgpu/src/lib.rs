@@ -8,6 +8,7 @@
 //! * [`WgslSource`] is a bijection in WGSL: of a family of the library, or your own.
 //!
 //! ```no_run
+//! use bijective_shuffle::bijection::Standard;
 //! use bijective_shuffle::prelude::*;
 //! use bijective_shuffle_wgpu::Wgpu;
 //!

@@ -82,6 +82,7 @@ impl WgslSource {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Standard;
     /// use bijective_shuffle::prelude::*;
     /// use bijective_shuffle_wgpu::WgslSource;
     ///

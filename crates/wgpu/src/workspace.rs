@@ -47,6 +47,7 @@ use crate::source::{AsWgsl, WgslSource};
 /// # Examples
 ///
 /// ```no_run
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle_wgpu::{Wgpu, wgpu};
 ///

@@ -329,7 +329,7 @@ impl UnderTest for Device {
     fn together(&mut self, given: &Given, table: &mut Table, to: Direction) -> Answer {
         let len = table.len();
         match table {
-            Table::Twelve(columns) => {
+            Table::Eight(columns) => {
                 let mut arrays = columns.each_mut().map(|bytes| (&mut bytes[..], 1));
                 Some(self.move_arrays(given, len, &mut arrays, to))
             }

@@ -43,7 +43,7 @@ mod sealed {
 ///
 /// * a slice, `&mut [T]`, and so `&mut Vec<T>` and `&mut [T; N]`;
 /// * the [`Rows`] of a matrix, of any width;
-/// * several columns: a tuple of up to twelve columns of different types, or a `Vec<C>` or `[C; N]`
+/// * several columns: a tuple of two to eight columns of different types, or a `Vec<C>` or `[C; N]`
 ///   of any number of columns of one type. They may be nested.
 ///
 /// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the
@@ -124,55 +124,31 @@ mod sealed {
     label = "not a column",
     note = "a column is a mutable slice of items that are `Send`: `&mut vec`, `&mut array` or \
             `values.as_mut_slice()`; or `Rows::new(&mut matrix, width)?`",
-    note = "several columns are a tuple of up to twelve, such as `(&mut keys, &mut values)`, or a \
+    note = "several columns are a tuple of two to eight, such as `(&mut keys, &mut values)`, or a \
             `Vec` or an array of columns of one type"
 )]
 pub trait Columns: sealed::ListColumns {}
 
-impl<T: Send> Columns for &mut [T] {}
+macro_rules! slices {
+    ($($column:ty $(, $len:ident)?);+) => {$(
+        impl<T: Send $(, const $len: usize)?> Columns for $column {}
 
-impl<T> ColumnForm for &mut [T] {}
+        impl<T $(, const $len: usize)?> ColumnForm for $column {}
 
-impl<T: Send> sealed::ListColumns for &mut [T] {
-    type Starts = ColumnStart<T>;
+        impl<T: Send $(, const $len: usize)?> sealed::ListColumns for $column {
+            type Starts = ColumnStart<T>;
 
-    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
-    where
-        Self: 'a,
-    {
-        list.add(self, 1)
-    }
+            fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
+            where
+                Self: 'a,
+            {
+                list.add(self, 1)
+            }
+        }
+    )+};
 }
 
-impl<T: Send> Columns for &mut Vec<T> {}
-
-impl<T> ColumnForm for &mut Vec<T> {}
-
-impl<T: Send> sealed::ListColumns for &mut Vec<T> {
-    type Starts = ColumnStart<T>;
-
-    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
-    where
-        Self: 'a,
-    {
-        list.add(self, 1)
-    }
-}
-
-impl<T: Send, const N: usize> Columns for &mut [T; N] {}
-
-impl<T, const N: usize> ColumnForm for &mut [T; N] {}
-
-impl<T: Send, const N: usize> sealed::ListColumns for &mut [T; N] {
-    type Starts = ColumnStart<T>;
-
-    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
-    where
-        Self: 'a,
-    {
-        list.add(self, 1)
-    }
-}
+slices!(&mut [T]; &mut Vec<T>; &mut [T; N], N);
 
 impl<T: Send> Columns for Rows<'_, T> {}
 

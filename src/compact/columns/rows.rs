@@ -11,6 +11,7 @@ use crate::error::ViewError;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Rows;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let mut samples = vec![0.0, 0.5, 1.0, 1.5, 2.0, 2.5]; // three rows of two
@@ -32,47 +33,27 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoWidth`](crate::error::ViewError::NoWidth) if the width is 0, and
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole) if it does not divide the length
-    /// of the slice.
+    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole) if the width is 0, or does not
+    /// divide the length of the slice.
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::error::ViewError;
+    /// use bijective_shuffle::Rows;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut matrix = [0_u8; 12];
-    /// assert_eq!(Rows::new(&mut matrix, 3)?.len(), 4);
+    /// assert!(Rows::new(&mut matrix, 3).is_ok());
     /// let error = Rows::new(&mut matrix, 5).unwrap_err();
     /// assert_eq!(error, Error::View(ViewError::NotWhole { len: 5, actual: 12 }));
-    /// assert_eq!(Rows::new(&mut matrix, 0).unwrap_err(), Error::View(ViewError::NoWidth));
-    /// # Ok::<(), Error>(())
     /// ```
     pub fn new(items: &'a mut [T], width: usize) -> Result<Self, Error> {
-        match items.len().checked_rem(width) {
-            Some(0) => Ok(Self { items, width }),
-            Some(_) => Err(Error::View(ViewError::NotWhole {
-                len: width as u64,
-                actual: items.len() as u64,
-            })),
-            None => Err(Error::View(ViewError::NoWidth)),
+        if items.len().checked_rem(width) == Some(0) {
+            return Ok(Self { items, width });
         }
-    }
-
-    /// The number of rows.
-    pub const fn len(&self) -> usize {
-        self.items.len() / self.width
-    }
-
-    /// Whether there are no rows.
-    pub const fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
-    /// The number of items in a row.
-    pub const fn width(&self) -> usize {
-        self.width
+        let (len, actual) = (width as u64, items.len() as u64);
+        Err(Error::View(ViewError::NotWhole { len, actual }))
     }
 
     pub(crate) fn into_parts(self) -> (&'a mut [T], usize) {

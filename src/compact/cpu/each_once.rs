@@ -66,11 +66,21 @@ mod tests {
         );
         assert_eq!(
             check_each_once(&[3_u64, 0, 1]),
-            Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: 3, last: 2 }))
+            Err(Error::NotABijection(Defect::OutOfRange {
+                method: "forward",
+                point: 0,
+                value: 3,
+                last: 2
+            }))
         );
         assert_eq!(
             check_each_once(&[u64::MAX]),
-            Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: u64::MAX, last: 0 }))
+            Err(Error::NotABijection(Defect::OutOfRange {
+                method: "forward",
+                point: 0,
+                value: u64::MAX,
+                last: 0
+            }))
         );
     }
 

@@ -25,6 +25,7 @@
 //! ```
 
 mod buckets;
+pub(crate) mod call;
 mod checked_permutation;
 mod columns;
 mod cycles;
@@ -36,6 +37,7 @@ mod in_place;
 mod pack;
 pub(crate) mod partitioned;
 mod places;
+mod relocation;
 mod slices;
 mod strategy;
 pub(crate) mod survivors;
@@ -79,6 +81,8 @@ use crate::engine::base::parallel;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::VariablePhilox;
+/// use bijective_shuffle::Cpu;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = VariablePhilox::<24>::from_seed(6, 1);

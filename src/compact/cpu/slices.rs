@@ -11,12 +11,13 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use super::call::Call;
 use super::checked_permutation::CheckedPermutation;
 use super::cycles;
-use super::direct::MoveRun;
 use super::exact::{exchange, is_exact};
 use super::partitioned::{outbox, sort};
 use super::places::Span;
+use super::relocation::{Gather, Relocation, Scatter};
 use super::strategy::Way;
 use super::tuning;
 use super::words::as_words;
@@ -26,10 +27,9 @@ use crate::Seed;
 use crate::compact::columns::Column;
 use crate::compact::{By, Direction, Order, passes};
 use crate::engine::base::check::check_length;
-use crate::engine::base::memory::{Buffer, SharedPtr};
+use crate::engine::base::memory::SharedPtr;
 use crate::engine::base::parallel;
 use crate::engine::bijection::StandardCipher;
-use crate::engine::word::Index;
 use crate::{Bijection, FromSeed, Trusted};
 
 impl Workspace {
@@ -98,6 +98,7 @@ impl Workspace {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let letters = ['a', 'b', 'c', 'd', 'e'];
@@ -246,10 +247,10 @@ impl Workspace {
         &mut self,
         seed: impl Into<Seed>,
         items: &mut [T],
-        direction: Direction,
+        call: impl Call,
     ) -> Result<(), Error> {
         if is_exact(items.len()) {
-            exchange(&seed.into(), items, direction);
+            exchange(&seed.into(), items, call.direction());
             return Ok(());
         }
         // Items of no size cannot be told apart. A seed's permutation has no passes.
@@ -257,7 +258,7 @@ impl Workspace {
             return Ok(());
         }
         let cipher = StandardCipher::from_seed(items.len() as u64, seed);
-        self.reorder_checked(CheckedPermutation::of_seed(&cipher, items.len()), items, direction)
+        self.reorder_checked(CheckedPermutation::of_seed(&cipher, items.len()), items, call)
     }
 
     /// Moves the items by the permutation that a bijection compacts to, in a given direction.
@@ -295,17 +296,17 @@ impl Workspace {
         &mut self,
         p: CheckedPermutation,
         items: &mut [T],
-        direction: Direction,
+        call: impl Call,
     ) -> Result<(), Error> {
-        as_words!(T, items by words_mut => self.reorder_words(p, items, direction))
+        as_words!(T, items by words_mut => self.reorder_words(p, items, call))
     }
 
     /// [`reorder_checked`](Self::reorder_checked) for items that have become words.
-    pub(super) fn reorder_words<T: Send>(
+    pub(super) fn reorder_words<T: Send, C: Call>(
         &mut self,
         p: CheckedPermutation,
         items: &mut [T],
-        direction: Direction,
+        call: C,
     ) -> Result<(), Error> {
         let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
         let is_parallel = p.is_parallel(size_of::<T>());
@@ -313,10 +314,11 @@ impl Workspace {
             self.adopt();
         }
         let reorder = || {
-            for way in self.strategy.ways::<T>(&p, direction, far, self.is_kept) {
+            for way in self.strategy.ways::<T, C>(&p, call, far, self.is_plain) {
                 let places = places_of(items);
                 let start = SharedPtr::new(places.cast::<T>());
                 let moved = match way {
+                    Way::Sorted(_) if !C::SORTS => continue,
                     Way::Sorted(sorting) => {
                         // SAFETY: the places are those of `items`, which this call has borrowed
                         // mutably and does not use otherwise until the sort is done.
@@ -336,13 +338,13 @@ impl Workspace {
                     return Ok(());
                 }
             }
-            if self.follow_cycles(&p, direction, items)? {
+            if self.follow_cycles(&p, call.direction(), items)? {
                 return Ok(());
             }
             let p = p.listed(&mut self.partition);
             let moving = Relocation::new(items, &mut self.scratch)?;
             let tiles = &mut self.partition.tiles;
-            match direction {
+            match call.direction() {
                 Direction::Shuffle => {
                     let gather = Gather(SharedPtr::new(moving.items.as_mut_ptr()));
                     p.for_each_run(&mut *moving.scratch, tiles, &gather)?;
@@ -398,113 +400,4 @@ impl Workspace {
 /// The places of a slice's items, as memory that need not be initialised.
 fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
     ptr::from_mut(items) as *mut [MaybeUninit<T>]
-}
-
-/// A slice whose items are being moved. They are copied, as bits, to a scratch buffer in their new
-/// order, and then all copied back at once.
-///
-/// Until that last step the slice is untouched, and the scratch copies are never dropped. So every
-/// item still exists exactly once if this is abandoned at any time.
-struct Relocation<'a, T> {
-    items: &'a mut [T],
-    /// As many places as items.
-    scratch: &'a mut [MaybeUninit<T>],
-}
-
-impl<'a, T: Send> Relocation<'a, T> {
-    /// Allocates the scratch buffer.
-    fn new(items: &'a mut [T], scratch: &'a mut Buffer) -> Result<Self, Error> {
-        let scratch = scratch.room_in_pages(items.len())?;
-        Ok(Self { items, scratch })
-    }
-
-    /// Copies the scratch buffer back over the slice.
-    ///
-    /// # Safety
-    ///
-    /// Each item has been copied to exactly one scratch place, and each scratch place holds an
-    /// item.
-    unsafe fn commit(self) {
-        let len = self.items.len();
-        let from = SharedPtr::new(self.scratch.as_mut_ptr().cast::<T>());
-        let to = SharedPtr::new(self.items.as_mut_ptr());
-        let is_sequential = tuning::is_sequential(len, size_of::<T>());
-        if !is_sequential {
-            // Nothing below can unwind, so the slice is never left half overwritten. Rayon panics
-            // if it cannot start its pool, so the pool is started first.
-            rayon::current_num_threads();
-        }
-        let put_back = |first: usize, count: usize| {
-            // SAFETY: `put_back` is called for items below `len`, and there are as many copies.
-            let from = unsafe { from.at(first) };
-            // SAFETY: the slice has `len` items.
-            let to = unsafe { to.at(first) };
-            // SAFETY: both have `count` items from `first` on, in separate memory that is borrowed
-            // mutably. The caller promises that the copies are initialised and together are all the
-            // items, so overwriting the originals without dropping them loses no item and
-            // duplicates none.
-            unsafe { ptr::copy_nonoverlapping(from, to, count) };
-        };
-        if is_sequential {
-            put_back(0, len);
-        } else {
-            let chunk = tuning::MOVE_CHUNK;
-            parallel::each(len.div_ceil(chunk), &|number| {
-                put_back(number * chunk, (len - number * chunk).min(chunk));
-            });
-        }
-    }
-}
-
-/// Copies the items at the indexes of a [`CheckedPermutation`] to consecutive places elsewhere. It
-/// holds the start of a slice with the permutation's length, to which nobody writes.
-struct Gather<T>(SharedPtr<T>);
-
-impl<T: Send, N: Index> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
-    #[inline]
-    fn move_run(&self, places: &mut [MaybeUninit<T>], indices: &[N]) {
-        for (place, &index) in places.iter_mut().zip(indices) {
-            // SAFETY: the indexes of a checked permutation are below its length, which is that of
-            // the slice.
-            let item = unsafe { self.0.at(index.extend() as usize) };
-            // SAFETY: the item is initialised, nobody writes to the slice meanwhile, and the place
-            // is elsewhere. The copy counts only as bytes until `commit` makes all copies the items
-            // at once; or the items are `Copy`, and may be duplicated.
-            unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
-        }
-    }
-}
-
-/// Copies consecutive items to the places elsewhere at the indexes of a [`CheckedPermutation`]. It
-/// holds the start of as many places as the permutation's length, which are used for nothing else.
-struct Scatter<T>(SharedPtr<MaybeUninit<T>>);
-
-impl<T> Scatter<T> {
-    #[inline(always)]
-    fn scatter<N: Index>(&self, items: &[T], indices: &[N]) {
-        for (item, &index) in items.iter().zip(indices) {
-            // SAFETY: the indexes of a checked permutation are below its length, which is that of
-            // the places.
-            let place = unsafe { self.0.at(index.extend() as usize) };
-            // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to
-            // the place, since a checked permutation has each index once. The copy counts only as
-            // bytes until `commit` makes all copies the items at once; or the items are `Copy`, and
-            // may be duplicated.
-            unsafe { ptr::copy_nonoverlapping(ptr::from_ref(item), place.cast::<T>(), 1) };
-        }
-    }
-}
-
-impl<T: Send, N: Index> MoveRun<&mut [T], N> for Scatter<T> {
-    #[inline]
-    fn move_run(&self, items: &mut [T], indices: &[N]) {
-        self.scatter(items, indices);
-    }
-}
-
-impl<T: Copy + Send + Sync, N: Index> MoveRun<&[T], N> for Scatter<T> {
-    #[inline]
-    fn move_run(&self, items: &[T], indices: &[N]) {
-        self.scatter(items, indices);
-    }
 }

@@ -7,6 +7,7 @@
 //!
 //! It is not in the prelude, because proptest's prelude has a trait of the same name.
 
+use super::call::Call;
 use super::checked_permutation::{CheckedPermutation, fits_u32};
 use super::in_place::InPlace;
 use super::partitioned::Sorting;
@@ -67,9 +68,9 @@ pub enum Strategy {
 }
 
 /// A way to move the items of a slice, other than the direct one.
-pub(super) enum Way<'p> {
+pub(super) enum Way<'p, C> {
     Sorted(Sorting<'p>),
-    InPlace(InPlace<'p>),
+    InPlace(InPlace<'p, C>),
 }
 
 impl Strategy {
@@ -78,34 +79,36 @@ impl Strategy {
     ///
     /// Sorting is faster where its memory is at hand. Memory that is got for one call costs more
     /// than the call.
-    pub(super) fn ways<'p, T>(
+    pub(super) fn ways<'p, T, C: Call>(
         self,
         p: &'p CheckedPermutation,
-        direction: Direction,
+        call: C,
         far: bool,
-        is_kept: bool,
-    ) -> impl Iterator<Item = Way<'p>> {
+        is_plain: bool,
+    ) -> impl Iterator<Item = Way<'p, C>> {
         // Each is asked for only when it is to be tried: short calls notice it otherwise.
-        [is_kept, !is_kept].into_iter().filter_map(move |sorts| {
-            if sorts {
-                self.sorting::<T>(p, direction, far).map(Way::Sorted)
+        [!is_plain, is_plain].into_iter().filter_map(move |sorts| {
+            if !sorts {
+                self.in_place::<T, C>(p, call, far).map(Way::InPlace)
+            } else if C::SORTS {
+                self.sorting::<T>(p, call.direction(), far).map(Way::Sorted)
             } else {
-                self.in_place::<T>(p, direction, far).map(Way::InPlace)
+                None
             }
         })
     }
 
     /// The move in place of items of type T; `None` if it does not apply. The arguments are those
     /// of [`sorting`](Self::sorting).
-    fn in_place<'p, T>(
+    fn in_place<'p, T, C: Call>(
         self,
         p: &'p CheckedPermutation,
-        direction: Direction,
+        call: C,
         far: bool,
-    ) -> Option<InPlace<'p>> {
+    ) -> Option<InPlace<'p, C>> {
         let is_wanted = self == Self::InPlace || (self == Self::Auto && far);
         let trusted = p.trusted().filter(|_| is_wanted)?;
-        InPlace::new::<T>(trusted, p.len(), direction, tuning::MOST_EXCHANGES)
+        InPlace::new::<T>(trusted, p.len(), call, tuning::MOST_EXCHANGES)
     }
 
     /// Whether items are moved along the cycles of the permutation, if they are not sorted or

@@ -65,16 +65,13 @@ pub(super) unsafe fn words_mut<T, W>(items: &mut [T]) -> &mut [MaybeUninit<W>] {
 mod compiled {
     use core::mem::MaybeUninit;
 
-    use crate::compact::Direction;
     use crate::compact::cpu::checked_permutation::CheckedPermutation;
+    use crate::compact::{Direction, Plain};
     use crate::{Bijection, Error, Workspace};
 
-    type InPlace<W> = fn(
-        &mut Workspace,
-        CheckedPermutation,
-        &mut [MaybeUninit<W>],
-        Direction,
-    ) -> Result<(), Error>;
+    type InPlace<W, C> =
+        fn(&mut Workspace, CheckedPermutation, &mut [MaybeUninit<W>], C) -> Result<(), Error>;
+    type Plainly<W> = (InPlace<W, Plain<false>>, InPlace<W, Plain<true>>);
     type Into<W> = fn(
         &mut Workspace,
         &dyn Bijection,
@@ -86,8 +83,11 @@ mod compiled {
     macro_rules! compiled {
         ($($name:ident $word:ident)+) => {
             $(#[used]
-            static $name: (InPlace<$word>, Into<$word>) =
-                (Workspace::reorder_words, Workspace::reorder_words_into);)+
+            static $name: (InPlace<$word, Direction>, Plainly<$word>, Into<$word>) = (
+                Workspace::reorder_words,
+                (Workspace::reorder_words, Workspace::reorder_words),
+                Workspace::reorder_words_into,
+            );)+
         };
     }
 

@@ -27,6 +27,7 @@ use crate::engine::base::memory::Buffer;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::VariablePhilox;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let mut workspace = Workspace::new();
@@ -38,11 +39,11 @@ use crate::engine::base::memory::Buffer;
 /// workspace.shuffle(&VariablePhilox::<24>::from_seed(1000, 42), &mut items)?;
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Workspace {
     pub(super) strategy: Strategy,
-    /// Whether the memory will perhaps serve another call.
-    pub(super) is_kept: bool,
+    /// Whether the memory serves one call alone.
+    pub(super) is_plain: bool,
     /// The direct strategy's copy of the items.
     pub(super) scratch: Buffer,
     pub(super) partition: partitioned::Buffers,
@@ -90,18 +91,12 @@ impl Long {
     }
 }
 
-impl Default for Workspace {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Workspace {
     /// An empty workspace.
     pub const fn new() -> Self {
         Self {
             strategy: Strategy::Auto,
-            is_kept: true,
+            is_plain: false,
             scratch: Buffer::new(),
             partition: partitioned::Buffers::new(),
             in_place: in_place::Buffers::new(),
@@ -113,7 +108,7 @@ impl Workspace {
     /// A workspace for one call, with the little memory that the thread keeps.
     pub(crate) fn once() -> Once {
         let [scratch, tiles] = SHORT.try_with(Cell::take).unwrap_or_default();
-        let mut workspace = Self { is_kept: false, scratch, ..Self::new() };
+        let mut workspace = Self { is_plain: true, scratch, ..Self::new() };
         workspace.partition.tiles = tiles;
         Once(workspace)
     }
@@ -128,7 +123,7 @@ impl Workspace {
 
     /// Takes over what earlier calls have left, if this workspace is not kept.
     pub(super) fn adopt(&mut self) {
-        if self.is_kept {
+        if !self.is_plain {
             return;
         }
         // If another call is just taking it, this one does without.

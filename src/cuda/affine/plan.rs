@@ -4,7 +4,7 @@ use super::arguments::{MapArgument, RowArgument, TilesArgument, tiling, unit_bit
 use super::kernels;
 use super::tuning::{AffineShape, LONG_ITEM, Tiled, shape_for};
 use crate::Error;
-use crate::affine::{Affine, BitMatrix};
+use crate::affine::Affine;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
@@ -111,7 +111,7 @@ fn tiled(bits: u32, array: Array, limits: &Limits) -> Option<(Tiled, AffineShape
         let whole = aligned_to(16) && !gaps;
         (Tiled::Words { word, whole }, bits + unit_bits(units as u64))
     };
-    if bits > BitMatrix::MAX_BITS {
+    if bits > u64::BITS {
         return None;
     }
     Some((tiled, shape_for(tiled, bits, limits)?))

@@ -46,6 +46,7 @@ impl CudaWorkspace {
     ///
     /// ```no_run
     /// use bijective_shuffle::affine::BitMatrix;
+    /// use bijective_shuffle::affine::Affine;
     /// use bijective_shuffle::prelude::*;
     /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     ///

@@ -31,8 +31,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`] if there is no NCCL;
-    /// [`ExchangeError::NoSuchRank`](crate::error::ExchangeError::NoSuchRank);
+    /// [`Error::BackendUnavailable`] if there is no NCCL; [`Error::NoSuchRank`];
     /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other ranks do not join
     /// within the time limit; [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
     /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
@@ -66,8 +65,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::NoSuchRank`](crate::error::ExchangeError::NoSuchRank) if a message is of no
-    /// rank, and then nothing was done; else as [`new`](Self::new).
+    /// [`Error::NoSuchRank`] if a message is of no rank, and then nothing was done; else as
+    /// [`new`](Self::new).
     ///
     /// # Safety
     ///

@@ -22,7 +22,7 @@ use super::library::{
 };
 use super::patience::{Patience, within};
 use crate::Error;
-use crate::error::{ExchangeError, GpuError};
+use crate::error::GpuError;
 
 /// What is sent to one rank, or received from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +72,8 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::NoSuchRank`]; [`GpuError::TimedOut`] if the others do not join within the
-    /// limit; [`GpuError::PeerLost`], [`GpuError::Nccl`].
+    /// [`Error::NoSuchRank`]; [`GpuError::TimedOut`] if the others do not join within the limit;
+    /// [`GpuError::PeerLost`], [`GpuError::Nccl`].
     pub(super) fn new(
         nccl: &'static Nccl,
         id: &NcclId,
@@ -83,7 +83,7 @@ impl Link {
     ) -> Result<Self, Error> {
         let number = c_int::try_from(rank).ok().filter(|_| rank < ranks);
         let (Some(number), Ok(count)) = (number, c_int::try_from(ranks)) else {
-            return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
+            return Err(Error::NoSuchRank { rank: rank as u64, ranks: ranks as u64 });
         };
         let during = "join the other ranks";
         let mut config = Config::without_blocking();
@@ -122,8 +122,8 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::NoSuchRank`] and [`Error::OutOfMemory`] if a message cannot be, in which
-    /// case nothing was done; else as [`new`](Self::new).
+    /// [`Error::NoSuchRank`] and [`Error::OutOfMemory`] if a message cannot be, in which case
+    /// nothing was done; else as [`new`](Self::new).
     ///
     /// # Safety
     ///
@@ -140,7 +140,7 @@ impl Link {
         for message in sends.iter().chain(receives) {
             if message.peer >= self.ranks {
                 let (rank, ranks) = (message.peer, self.ranks);
-                return Err(Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
+                return Err(Error::NoSuchRank { rank: rank as u64, ranks: ranks as u64 });
             }
             size(message.bytes)?;
         }

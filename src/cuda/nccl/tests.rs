@@ -11,7 +11,7 @@ use super::id::NcclId;
 use super::library::{Nccl, Stream};
 use super::link::{Link, Message};
 use crate::Error;
-use crate::error::{ExchangeError, GpuError, Unavailable};
+use crate::error::{GpuError, Unavailable};
 
 /// Longer than any test takes that does not wait for the end of it.
 const LONG: Duration = Duration::from_secs(600);
@@ -204,10 +204,10 @@ fn ranks_that_are_not_there_are_refused_before_anything_is_done() {
     let id = NcclId::made_by(nccl).unwrap();
     for (rank, ranks) in [(3, 3), (0, 0), (1, usize::MAX), (usize::MAX, usize::MAX)] {
         let error = Link::new(nccl, &id, rank, ranks, LONG).unwrap_err();
-        assert_eq!(error, Error::Exchange(ExchangeError::NoSuchRank { rank, ranks }));
+        assert_eq!(error, Error::NoSuchRank { rank: rank as u64, ranks: ranks as u64 });
     }
     let link = join(&fake, LONG).unwrap();
-    let no_rank = Err(Error::Exchange(ExchangeError::NoSuchRank { rank: 3, ranks: 3 }));
+    let no_rank = Err(Error::NoSuchRank { rank: 3, ranks: 3 });
     let wrong = [message(0, 64, 8), message(3, 64, 8)];
     assert_eq!(exchange(&link, &wrong, &[]), no_rank);
     assert_eq!(exchange(&link, &[], &wrong), no_rank);

@@ -60,6 +60,7 @@ pub(super) mod sealed {
 ///
 /// ```
 /// use bijective_shuffle::cuda::cudarc::driver::CudaSlice;
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut};
 ///

@@ -1,5 +1,6 @@
 //! Cursors that somebody made up: never a panic, never an endless loop.
 
+use bijective_shuffle::bijection::MulXorshift;
 use bijective_shuffle::error::SavedError;
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
@@ -63,7 +64,7 @@ fn run<B: Bijection>(p: &Permutation<B>, cursor: &Cursor, at_most: usize) -> boo
             assert!(
                 matches!(
                     error,
-                    Error::Saved(SavedError::ForeignCursor)
+                    Error::Saved(SavedError::Foreign)
                         | Error::View(ViewError::IndexNotBuilt { .. })
                 ),
                 "{error}"
@@ -116,7 +117,7 @@ fn changed_cursors_are_refused() {
     let p = Permutation::new(1000, 1);
     let mut iter = p.iter();
     iter.nth(700);
-    let texts = [p.iter().cursor(), iter.cursor(), p.shard_strided(1, 3).unwrap().cursor()];
+    let texts = [p.iter().cursor(), iter.cursor(), p.iter().shard_strided(1, 3).unwrap().cursor()];
     let texts = texts.map(|cursor| cursor.to_string().into_bytes());
     for _ in 0..cases(60_000) {
         let original = &texts[dice.below(texts.len())];

@@ -4,7 +4,7 @@
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use bijective_shuffle::SurvivorIndex;
+use bijective_shuffle::bijection::{BlockShuffle, MulXorshift};
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::{self, prelude::*};
@@ -46,7 +46,7 @@ fn ends_of_a_trillion_items_are_there_at_once() {
     assert_eq!(p.iter().nth(99_999), Some(first[99_999]));
     assert_eq!(p.shard(TRILLION - 1, TRILLION).unwrap().next(), Some(last[0]));
     assert!(
-        p.shard_strided(7, 1000).unwrap().take(50).eq(first
+        p.iter().shard_strided(7, 1000).unwrap().take(50).eq(first
             .iter()
             .skip(7)
             .step_by(1000)
@@ -59,9 +59,9 @@ fn ends_of_a_trillion_items_are_there_at_once() {
     // To the last of a few items it is nearer from the front.
     assert_eq!(p.head(1000).last(), Some(first[999]));
     assert_eq!(p.range(5..10).unwrap().last(), Some(first[9]));
-    assert_eq!(p.shard_strided(7, 1000).unwrap().take(1).last(), Some(first[7]));
+    assert_eq!(p.iter().shard_strided(7, 1000).unwrap().take(1).last(), Some(first[7]));
     assert_eq!(p.iter().last(), Some(last[0]));
-    assert!(p.index().is_none());
+    assert!(p.index_bytes().is_none());
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn a_walk_and_blocks_have_every_view_of_a_trillion_items() {
         }
         let cursor = p.range(MIDDLE..).unwrap().cursor();
         assert_eq!(p.resume(&cursor).unwrap().next(), Some(index));
-        assert!(p.index().is_none());
+        assert!(p.index_bytes().is_none());
     }
     check(&Permutation::walk(TRILLION, 42));
     let blocks = BlockShuffle::new(TRILLION, 4096, 1000, 42).unwrap();
@@ -135,7 +135,7 @@ fn smaller_domains_are_indexed_unasked() {
         assert_eq!(p.try_get(k).unwrap(), Some(all[k as usize]));
         assert_eq!(p.try_position(all[k as usize]).unwrap(), Some(k));
     }
-    assert!(p.index().is_some());
+    assert!(p.index_bytes().is_some());
     // Places near an end need none.
     let p = Permutation::new(3_000_000, 1);
     for k in (0..1000).chain(2_999_000..3_000_000) {
@@ -143,13 +143,13 @@ fn smaller_domains_are_indexed_unasked() {
         assert_eq!(p.try_position(all[k as usize]).unwrap(), Some(k));
     }
     assert!(p.range(2_999_000..).unwrap().eq(all[2_999_000..].iter().copied()));
-    assert!(p.index().is_none());
+    assert!(p.index_bytes().is_none());
 
     // Few items are listed, however large the domain.
     let wide = MulXorshift::<10>::from_seed(u64::MAX, 1);
     let p = Permutation::from_bijection(1000, wide).unwrap();
-    assert!(p.try_get(500).unwrap().is_some() && p.index().is_some());
-    let many = SurvivorIndex::UNASKED_SLOTS / 64;
+    assert!(p.try_get(500).unwrap().is_some() && p.index_bytes().is_some());
+    let many = Permutation::UNASKED_SLOTS / 64;
     let p = Permutation::from_bijection(many, wide).unwrap();
     assert_eq!(
         p.try_get(many / 2).unwrap_err(),
@@ -166,12 +166,12 @@ fn the_building_of_an_index_stops_when_it_is_told_to() {
             let asked = AtomicU64::new(0);
             let go_on = || asked.fetch_add(1, Relaxed) < most;
             assert_eq!(p.build_index_while(go_on), Ok(false));
-            assert!(p.index().is_none());
+            assert!(p.index_bytes().is_none());
             // Each thread may have been asking at that moment.
             assert!(asked.into_inner() <= most + rayon::current_num_threads() as u64);
         }
         assert_eq!(p.build_index_while(|| true), Ok(true));
-        assert!(p.index().is_some());
+        assert!(p.index_bytes().is_some());
         for k in (0..p.len()).step_by(997) {
             assert_eq!(p.try_get(k).unwrap(), Some(expected[k as usize]));
         }

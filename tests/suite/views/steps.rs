@@ -2,6 +2,7 @@
 //! themselves.
 
 use bijective_shuffle::Cursor;
+use bijective_shuffle::bijection::{CycleWalk, GridFeistel, MulXorshift, Standard};
 use bijective_shuffle::error::SavedError;
 use bijective_shuffle::iter::Iter;
 use bijective_shuffle::prelude::*;
@@ -109,14 +110,14 @@ proptest! {
         let words = words.map(|word| format!("{word:x}"));
         let cursor: Cursor = words.join("-").parse().unwrap();
         let error = Permutation::new(10, 1).resume(&cursor).unwrap_err();
-        prop_assert_eq!(error, Error::Saved(SavedError::ForeignCursor));
+        prop_assert_eq!(error, Error::Saved(SavedError::Foreign));
     }
 
     #[test]
     fn no_text_is_a_cursor_by_chance(text in "[0-9a-fA-F+-]{0,80}") {
         if let Ok(cursor) = text.parse::<Cursor>() {
             let error = Permutation::new(10, 1).resume(&cursor).unwrap_err();
-            prop_assert_eq!(error, Error::Saved(SavedError::ForeignCursor));
+            prop_assert_eq!(error, Error::Saved(SavedError::Foreign));
         }
     }
 }
@@ -150,8 +151,7 @@ fn cursors_are_refused_unless_they_are_the_permutations_own() {
     assert!(
         others
             .iter()
-            .all(|other| other.resume(&cursor).unwrap_err()
-                == Error::Saved(SavedError::ForeignCursor))
+            .all(|other| other.resume(&cursor).unwrap_err() == Error::Saved(SavedError::Foreign))
     );
     let text = cursor.to_string();
     for k in 0..text.len() {
@@ -160,7 +160,7 @@ fn cursors_are_refused_unless_they_are_the_permutations_own() {
         let changed = String::from_utf8(changed).unwrap();
         match changed.parse::<Cursor>() {
             Ok(cursor) => {
-                assert_eq!(p.resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
+                assert_eq!(p.resume(&cursor).unwrap_err(), Error::Saved(SavedError::Foreign));
             }
             Err(error) => assert_eq!(error, Error::Saved(SavedError::Cursor)),
         }

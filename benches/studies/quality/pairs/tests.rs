@@ -1,5 +1,6 @@
 //! The computed law beside what is counted, one by one.
 
+use bijective_shuffle::bijection::MulXorshift;
 use bijective_shuffle::prelude::*;
 
 use super::*;

@@ -66,10 +66,10 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`] if `rank` is not below `world`.
+    /// [`Error::NoSuchRank`] if `rank` is not below `world`.
     pub fn shard(self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
-            return Err(Error::View(ViewError::NoSuchShard { rank, ranks: world }));
+            return Err(Error::NoSuchRank { rank, ranks: world });
         }
         let len = self.places.end - self.places.start;
         // At most `len`.

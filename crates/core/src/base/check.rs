@@ -47,7 +47,12 @@ pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
     seen.resize(words, 0_u64);
     for (slot, index) in (0..).zip(indices.iter().map(|index| index.widen())) {
         if index >= len {
-            return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last: len - 1 }));
+            return Err(Error::NotABijection(Defect::OutOfRange {
+                method: "forward",
+                point: slot,
+                value: index,
+                last: len - 1,
+            }));
         }
         let word = &mut seen[(index / 64) as usize];
         let bit = 1 << (index % 64);

@@ -11,6 +11,7 @@ use crate::word::Word;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::{Compose, Lcg, VariablePhilox};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let first = Lcg::new(8, 5, 3)?;
@@ -25,6 +26,8 @@ use crate::word::Word;
 /// form is:
 ///
 /// ```compile_fail,E0277
+/// use bijective_shuffle::bijection::{Compose, VariablePhilox};
+/// use bijective_shuffle::TrustedBijection;
 /// use bijective_shuffle::prelude::*;
 ///
 /// fn takes_trusted(_: impl TrustedBijection) {}
@@ -43,8 +46,8 @@ impl<A, B> Compose<A, B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if their domains
-    /// differ.
+    /// [`BijectionError::DomainMismatch`](crate::error::BijectionError::DomainMismatch) if their
+    /// domains differ.
     pub fn new<N: Word>(first: A, second: B) -> Result<Self, Error>
     where
         A: Bijection<N>,

@@ -23,6 +23,7 @@ use crate::word::Word;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::{CycleWalk, VariablePhilox};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = CycleWalk::new(VariablePhilox::<24>::new(8, [7; 24])?, 200)?;
@@ -62,8 +63,8 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
-    /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
+    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0,
+    /// and [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
     pub fn new(inner: B, len: u64) -> Result<Self, Error> {
         let last = len.checked_sub(1).ok_or(Error::Bijection(BijectionError::EmptyDomain))?;
         Self::from_last(inner, last)

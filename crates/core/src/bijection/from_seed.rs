@@ -8,6 +8,7 @@ use crate::word::bits_for;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::{Lcg, VariablePhilox};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let from_seed = Lcg::from_seed(1000, 42);

@@ -18,6 +18,7 @@ use crate::word::Word;
 /// items, with its indexes and places, is `Permutation::inverse`.
 ///
 /// ```
+/// use bijective_shuffle::bijection::{Inverse, Lcg};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = Lcg::new(3, 5, 3)?; // 8 points: 3 0 5 2 7 4 1 6
@@ -47,6 +48,7 @@ use crate::word::Word;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::{Inverse, VariablePhilox};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = VariablePhilox::<24>::new(8, [7; 24]).unwrap();

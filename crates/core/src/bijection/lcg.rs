@@ -18,6 +18,7 @@ use crate::word::{Word, bits_for};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Lcg;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = Lcg::new(4, 5, 3)?;
@@ -39,9 +40,10 @@ impl Lcg {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
-    /// from 1 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if
-    /// the multiplier is even.
+    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
+    /// is not from 1 to 64,
+    /// [`BijectionError::EvenMultiplier`](crate::error::BijectionError::EvenMultiplier) if the
+    /// multiplier is even.
     pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, Error> {
         check_bits::<u64>(bits, 1)?;
         if multiplier.is_multiple_of(2) {
@@ -71,8 +73,8 @@ impl<N: Word> Lcg<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
-    /// not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
+    /// domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Lcg<M>, Error> {
         check_bits::<M>(self.bits, 1)?;
         Ok(Lcg::reduced(

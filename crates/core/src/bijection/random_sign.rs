@@ -20,6 +20,7 @@ use crate::word::Word;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::{RandomSign, VariablePhilox};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let even = VariablePhilox::<24>::new(8, [7; 24]).unwrap();

@@ -16,6 +16,7 @@ use crate::seed::{KeyDomain, Seed, Words};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 ///
 /// assert_eq!(Standard::from_seed(100, 42).last(), 99);

@@ -22,6 +22,7 @@ use alloc::{boxed::Box, vec::Vec};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Table;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = Table::new(vec![2, 0, 1])?;
@@ -42,9 +43,9 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if there are no values,
-    /// [`Error::NotABijection`] if they are not the numbers from 0 up to their count, each once,
-    /// and [`Error::OutOfMemory`].
+    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if there are no
+    /// values, [`Error::NotABijection`] if they are not the numbers from 0 up to their count, each
+    /// once, and [`Error::OutOfMemory`].
     pub fn new(values: Vec<u64>) -> Result<Self, Error> {
         if values.is_empty() {
             return Err(Error::Bijection(BijectionError::EmptyDomain));
@@ -64,6 +65,7 @@ impl Table {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Table;
     /// use bijective_shuffle::prelude::*;
     ///
     /// assert_eq!(Table::try_from_seed(1000, 42)?, Table::from_seed(1000, 42));

@@ -130,10 +130,10 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     }
 
     /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
-    /// source, a GPU engine returns [`GpuError::NoSource`](crate::GpuError::NoSource). The engine
-    /// checks that the device code's values are a permutation, as it does for the Rust methods, but
-    /// not that it is the same permutation. The author of the text promises that it does no harm;
-    /// see [`DeviceSource::new`].
+    /// source, a GPU engine returns [`GpuError::NoSource`](crate::error::GpuError::NoSource). The
+    /// engine checks that the device code's values are a permutation, as it does for the Rust
+    /// methods, but not that it is the same permutation. The author of the text promises that it
+    /// does no harm; see [`DeviceSource::new`].
     fn device_source(&self) -> Option<DeviceSource> {
         None
     }

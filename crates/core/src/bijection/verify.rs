@@ -42,6 +42,7 @@ use alloc::vec::Vec;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::error::Defect;
 /// use bijective_shuffle::bijection;
@@ -68,12 +69,12 @@ use alloc::vec::Vec;
 /// // Shuffles do not need the inverse.
 /// assert!([1, 2, 3].try_par_bijective_shuffle(&f).is_ok());
 ///
-/// let defect = Defect::WrongInverse { slot: 0, index: 3, inverse: 6 };
+/// let defect = Defect::Disagrees { method: "inverse", point: 3, expected: 0, actual: 6 };
 /// let error = bijection::verify(&f, 1000).unwrap_err();
 /// assert_eq!(error, Error::NotABijection(defect));
 /// assert_eq!(
 ///     error.to_string(),
-///     "the map is not a bijection: the slot 0 has the value 3, whose inverse is given as 6"
+///     "the map is not a bijection: `inverse` gives 6 at point 3 and not 0"
 /// );
 ///
 /// bijection::verify(&Standard::from_seed(1 << 40, 42), 1000)?;
@@ -274,7 +275,7 @@ impl<N: Word> Check<'_, N> {
             let slots = Some([slot.min(inverse), slot.max(inverse)]);
             Defect::Repeats { index, slots }
         } else {
-            Defect::WrongInverse { slot, index, inverse }
+            Defect::Disagrees { method: "inverse", point: index, expected: slot, actual: inverse }
         })
     }
 
@@ -286,7 +287,7 @@ impl<N: Word> Check<'_, N> {
             return Ok(slot);
         }
         let [index, slot, value] = [index, slot, value].map(N::widen);
-        found(Defect::WrongSlot { index, slot, value })
+        found(Defect::Disagrees { method: "forward", point: slot, expected: index, actual: value })
     }
 
     /// Returns the value at a slot, after checking that it is in the domain.
@@ -295,8 +296,8 @@ impl<N: Word> Check<'_, N> {
         if index <= self.last {
             return Ok(index);
         }
-        let [slot, index, last] = [slot, index, self.last].map(N::widen);
-        found(Defect::OutOfRange { slot, index, last })
+        let [point, value, last] = [slot, index, self.last].map(N::widen);
+        found(Defect::OutOfRange { method: "forward", point, value, last })
     }
 
     /// Returns the slot of an index, after checking that it is in the domain.
@@ -305,8 +306,8 @@ impl<N: Word> Check<'_, N> {
         if slot <= self.last {
             return Ok(slot);
         }
-        let [index, slot, last] = [index, slot, self.last].map(N::widen);
-        found(Defect::SlotOutOfRange { index, slot, last })
+        let [point, value, last] = [index, slot, self.last].map(N::widen);
+        found(Defect::OutOfRange { method: "inverse", point, value, last })
     }
 }
 

@@ -6,13 +6,13 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BijectionError {
-    /// The width is outside the range that the bijection's family or its word allows.
+    /// The number of bits is outside the range that the bijection's family or its word allows.
     BitsOutOfRange {
-        /// The width asked for, in bits.
+        /// The number of bits asked for.
         bits: u32,
-        /// The smallest width allowed.
+        /// The smallest number allowed.
         min: u32,
-        /// The largest width allowed.
+        /// The largest number allowed.
         max: u32,
     },
     /// The multiplier of an [`Lcg`](crate::bijection::Lcg) is even, so the map is not a bijection.
@@ -22,14 +22,6 @@ pub enum BijectionError {
     },
     /// A domain of no points was asked for.
     EmptyDomain,
-    /// The distance of a [`SwapOrNot`](crate::bijection::SwapOrNot) is outside the range for which
-    /// it chooses rounds.
-    DistanceOutOfRange {
-        /// The distance asked for is 2 to minus this.
-        bits: u32,
-        /// The largest allowed.
-        max: u32,
-    },
     /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items in a block,
     /// or no blocks in a window.
     EmptyBlock {
@@ -38,7 +30,7 @@ pub enum BijectionError {
         /// The blocks in a window.
         window: u64,
     },
-    /// Two bijections to be composed have different domains.
+    /// Two bijections to be composed, or matrices to be multiplied, have different domains.
     DomainMismatch {
         /// The last point of the first domain.
         first: u64,
@@ -51,16 +43,12 @@ impl fmt::Display for BijectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BitsOutOfRange { bits, min, max } => {
-                write!(f, "a width of {bits} bits was asked for: it must be from {min} to {max}")
+                write!(f, "{bits} bits were asked for: the number must be from {min} to {max}")
             }
             Self::EvenMultiplier { multiplier } => {
                 write!(f, "the multiplier {multiplier} is even: only an odd one has an inverse")
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
-            Self::DistanceOutOfRange { bits, max } => write!(
-                f,
-                "a distance of 2^-{bits} was asked for: the exponent must be from 1 to {max}"
-            ),
             Self::EmptyBlock { block, window } => write!(
                 f,
                 "blocks of {block} items in windows of {window} blocks were asked for: both must be at \
@@ -68,7 +56,7 @@ impl fmt::Display for BijectionError {
             ),
             Self::DomainMismatch { first, second } => write!(
                 f,
-                "bijections on {} and on {} points do not compose: their domains must be equal",
+                "maps of {} and of {} points do not compose: their domains must be equal",
                 u128::from(*first) + 1,
                 u128::from(*second) + 1
             ),

@@ -17,12 +17,15 @@ pub enum Defect {
         /// because the map then answered differently, or if a GPU evaluated the map.
         slots: Option<[u64; 2]>,
     },
-    /// A value is not below the length, or not in the domain.
+    /// `forward` of a slot, or `inverse` of an index, is not below the length, or not in the
+    /// domain.
     OutOfRange {
-        /// The slot with this value.
-        slot: u64,
-        /// The value.
-        index: u64,
+        /// The method, `forward` or `inverse`.
+        method: &'static str,
+        /// The slot or the index.
+        point: u64,
+        /// What the method returned.
+        value: u64,
         /// The largest value allowed.
         last: u64,
     },
@@ -34,42 +37,17 @@ pub enum Defect {
         /// How many slots survived. If there are too many, this is the length plus one.
         actual: u64,
     },
-    /// The inverse of an index is not a slot of the domain.
-    SlotOutOfRange {
-        /// The index.
-        index: u64,
-        /// What `inverse(index)` returned.
-        slot: u64,
-        /// The last slot of the domain.
-        last: u64,
-    },
-    /// `inverse(forward(slot))` is a different slot, with a different value.
-    WrongInverse {
-        /// The slot.
-        slot: u64,
-        /// Its value, `forward(slot)`.
-        index: u64,
-        /// What `inverse(index)` returned instead of the slot.
-        inverse: u64,
-    },
-    /// `forward(inverse(index))` is a different index.
-    WrongSlot {
-        /// The index.
-        index: u64,
-        /// Its slot, `inverse(index)`.
-        slot: u64,
-        /// What `forward(slot)` returned instead of the index.
-        value: u64,
-    },
-    /// A method returned a different value from `forward` or `inverse` at the same point.
+    /// Two methods do not agree: `inverse(forward(slot))` is not the slot,
+    /// `forward(inverse(index))` not the index, or a method for many points returned another value
+    /// than `forward` or `inverse` at one of them.
     Disagrees {
-        /// The method, such as `forward_run`.
+        /// The method that was called last, such as `inverse` or `forward_run`.
         method: &'static str,
-        /// The slot or the index.
+        /// The slot or the index that it was called with.
         point: u64,
-        /// What `forward` or `inverse` returned.
+        /// What it should have returned by what the other method did.
         expected: u64,
-        /// What the method returned.
+        /// What it returned.
         actual: u64,
     },
     /// Two calls of `last` returned different values.
@@ -88,35 +66,19 @@ impl fmt::Display for Defect {
                 write!(f, "the slots {first} and {second} both have the value {index}")
             }
             Self::Repeats { index, slots: None } => write!(f, "two slots have the value {index}"),
-            Self::OutOfRange { slot, index, last } => {
-                write!(
-                    f,
-                    "the slot {slot} has the value {index}, but the largest value allowed is {last}"
-                )
-            }
+            Self::OutOfRange { method, point, value, last } => write!(
+                f,
+                "`{method}` gives {value} at point {point}, but the largest value allowed is {last}"
+            ),
             Self::Survivors { expected, actual } => write!(
                 f,
                 "{actual} {more}slots have values below the length {expected}, and the numbers must be \
                  equal: `bijection::verify` finds the wrong slots",
                 more = if actual > expected { "or more " } else { "" }
             ),
-            Self::SlotOutOfRange { index, slot, last } => write!(
-                f,
-                "the inverse of the index {index} is given as {slot}, but the last slot is {last}"
-            ),
-            Self::WrongInverse { slot, index, inverse } => write!(
-                f,
-                "the slot {slot} has the value {index}, whose inverse is given as {inverse}"
-            ),
-            Self::WrongSlot { index, slot, value } => write!(
-                f,
-                "the inverse of the index {index} is given as the slot {slot}, which has the value \
-                 {value}"
-            ),
-            Self::Disagrees { method, point, expected, actual } => write!(
-                f,
-                "`{method}` gives {actual} at point {point}, which on its own gives {expected}"
-            ),
+            Self::Disagrees { method, point, expected, actual } => {
+                write!(f, "`{method}` gives {actual} at point {point} and not {expected}")
+            }
             Self::DomainChanges { before, after } => {
                 write!(f, "the last point of the domain was {before} and then {after}")
             }

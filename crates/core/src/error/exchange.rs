@@ -6,13 +6,6 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExchangeError {
-    /// There is no such rank.
-    NoSuchRank {
-        /// The rank asked for.
-        rank: usize,
-        /// The number of ranks.
-        ranks: usize,
-    },
     /// Two divisions are of different numbers of ranks.
     RanksDiffer {
         /// The number of ranks in the division of what is held before the exchange.
@@ -22,10 +15,9 @@ pub enum ExchangeError {
     },
     /// The ranks' counts of places add up to more than 64 bits can hold.
     TooManyPlaces,
-    /// The counts of a census are not those of the permutation.
+    /// The counts of a census are not those of the permutation, or the exchange needs a census and
+    /// was given none.
     CensusDiffers,
-    /// The exchange needs a census, and was given none.
-    CensusMissing,
     /// The items that are to be received are not those that the permutation sends. The ranks
     /// disagree, or the map is no bijection.
     ItemsDiffer,
@@ -46,9 +38,6 @@ pub enum ExchangeError {
 impl fmt::Display for ExchangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSuchRank { rank, ranks } => {
-                write!(f, "there is no rank {rank}: the {ranks} ranks count from 0")
-            }
             Self::RanksDiffer { from, to } => write!(
                 f,
                 "the items are divided among {from} ranks before the exchange and among {to} \
@@ -56,10 +45,7 @@ impl fmt::Display for ExchangeError {
             ),
             Self::TooManyPlaces => write!(f, "the ranks hold more places than 2^64 - 1"),
             Self::CensusDiffers => {
-                write!(f, "the census was taken of another permutation, or of no bijection")
-            }
-            Self::CensusMissing => {
-                write!(f, "items that go back to their indexes need a census of the permutation")
+                write!(f, "the census is missing, or of another permutation, or of no bijection")
             }
             Self::ItemsDiffer => write!(
                 f,

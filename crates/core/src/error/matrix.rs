@@ -13,13 +13,6 @@ pub enum MatrixError {
         /// Its rank, which is less than its width.
         rank: u32,
     },
-    /// Two matrices to be multiplied have different widths.
-    WidthMismatch {
-        /// The width of the matrix that is applied first, in bits.
-        first: u32,
-        /// The width of the other matrix, in bits.
-        second: u32,
-    },
     /// A column of a matrix has a bit below the last row.
     ColumnTooWide {
         /// The column's number.
@@ -49,13 +42,6 @@ pub enum MatrixError {
         /// The length.
         len: u64,
     },
-    /// An array of this many rows and columns would have more items than fit an address space.
-    SidesTooLong {
-        /// The number of rows.
-        rows: u64,
-        /// The number of columns.
-        columns: u64,
-    },
 }
 
 impl fmt::Display for MatrixError {
@@ -67,11 +53,6 @@ impl fmt::Display for MatrixError {
                     "a matrix of {bits} bits has rank {rank}: only one of full rank has an inverse"
                 )
             }
-            Self::WidthMismatch { first, second } => write!(
-                f,
-                "matrices of {first} and of {second} bits cannot be multiplied: their widths must be \
-                 equal"
-            ),
             Self::ColumnTooWide { column, bits } => {
                 write!(f, "column {column} of a matrix has bits beyond its {bits} rows")
             }
@@ -91,9 +72,6 @@ impl fmt::Display for MatrixError {
                     "a slice of {len} items has no whole number of index bits: its length must be a \
                      power of two"
                 )
-            }
-            Self::SidesTooLong { rows, columns } => {
-                write!(f, "{rows} rows of {columns} items are too many for an array")
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a saved text is refused.
+/// Why a saved text, or what was read from it, is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavedError {
@@ -10,8 +10,10 @@ pub enum SavedError {
     Seed,
     /// The text is not a saved `Cursor`.
     Cursor,
-    /// The `Cursor` belongs to another permutation, or was altered.
-    ForeignCursor,
+    /// The text is not a saved state of a sampler.
+    State,
+    /// The `Cursor` or the state belongs to another permutation or sampler, or was altered.
+    Foreign,
 }
 
 impl fmt::Display for SavedError {
@@ -22,9 +24,10 @@ impl fmt::Display for SavedError {
                  and the epoch, if it is not 0",
             ),
             Self::Cursor => f.write_str("the text is not a saved cursor"),
-            Self::ForeignCursor => {
-                f.write_str("the cursor belongs to another permutation, or was altered")
-            }
+            Self::State => f.write_str("the text is not a saved state of a sampler"),
+            Self::Foreign => f.write_str(
+                "what was saved belongs to another permutation or sampler, or was altered",
+            ),
         }
     }
 }

@@ -1,25 +1,28 @@
-//! [`ViewError`]: why a view of a permutation, or rows of items, cannot be had.
+//! [`ViewError`]: why a view of a permutation, a sampler, or rows of items cannot be had.
 
 use core::fmt;
 
-/// Why a view of a permutation, or rows of items, cannot be had.
+/// Why a view of a permutation, a sampler, or rows of items cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// A range of places is not within the permutation.
+    /// A range of places is not within the permutation, or one of rows not within the batch.
     OutOfRange {
-        /// The range's first place.
+        /// The first place or row of the range.
         start: u64,
-        /// The place after the range's last.
+        /// The one after its last; `u64::MAX` if the number does not fit.
         end: u64,
-        /// The permutation's length.
+        /// The length of the permutation, or the number of rows.
         len: u64,
     },
-    /// The rank is not below the number of workers.
-    NoSuchShard {
-        /// The worker's rank.
-        rank: u64,
-        /// The number of workers.
+    /// A sampler has no items.
+    NoItems,
+    /// The batches of a sampler have no items, or those of all ranks together more than
+    /// 2^64 - 1.
+    BatchSize {
+        /// The number of items that a rank takes in a step.
+        batch: u64,
+        /// The number of ranks.
         ranks: u64,
     },
     /// A survivor index cannot have blocks of this many slots.
@@ -27,35 +30,25 @@ pub enum ViewError {
         /// The number of slots in a block.
         slots: u64,
     },
-    /// A permutation's `SurvivorIndex` could not be allocated.
+    /// A permutation's index could not be allocated.
     IndexTooLarge {
         /// The size of the part that could not be allocated, in bytes; `u64::MAX` if the number
         /// does not fit.
         bytes: u64,
     },
-    /// The view needs a `SurvivorIndex` over a domain so large that it is
+    /// The view needs an index over a domain so large that it is
     /// not built implicitly.
     IndexNotBuilt {
         /// The last point of the domain.
         last: u64,
     },
-    /// Rows of no items are asked for, and a slice has no number of these.
-    NoWidth,
-    /// A slice does not consist of whole rows.
+    /// A slice does not consist of whole rows, or has no number of rows because they have no
+    /// items.
     NotWhole {
         /// The length of a row.
         len: u64,
         /// The length of the slice.
         actual: u64,
-    },
-    /// A range of rows is not within the batch.
-    NoSuchRows {
-        /// The first row asked for.
-        first: u64,
-        /// The number of rows asked for.
-        rows: u64,
-        /// The number of rows in the batch.
-        count: u64,
     },
 }
 
@@ -63,11 +56,14 @@ impl fmt::Display for ViewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfRange { start, end, len } => {
-                write!(f, "places {start}..{end} do not lie within a permutation of {len} items")
+                write!(f, "the range {start}..{end} does not lie within 0..{len}")
             }
-            Self::NoSuchShard { rank, ranks } => {
-                write!(f, "there is no rank {rank} among {ranks}: ranks are counted from 0")
-            }
+            Self::NoItems => f.write_str("a sampler needs at least one item"),
+            Self::BatchSize { batch, ranks } => write!(
+                f,
+                "batches of {batch} items on each of {ranks} ranks: a batch needs at least one item, \
+                 and all together have at most 2^64 - 1"
+            ),
             Self::BlockSize { slots } => write!(
                 f,
                 "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to \
@@ -84,19 +80,14 @@ impl fmt::Display for ViewError {
                  `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
                 u128::from(*last) + 1
             ),
-            Self::NoWidth => write!(f, "rows of 0 items were asked for: a row needs at least one"),
-            Self::NotWhole { len: 0, actual } => write!(
-                f,
-                "a slice of {actual} items does not consist of rows of 0: it must be empty"
-            ),
+            Self::NotWhole { len: 0, actual } => {
+                write!(f, "a slice of {actual} items cannot be divided into rows of 0")
+            }
             Self::NotWhole { len, actual } => write!(
                 f,
                 "a slice of {actual} items does not consist of rows of {len}: \
                  its length must be a multiple of {len}"
             ),
-            Self::NoSuchRows { first, rows, count } => {
-                write!(f, "{rows} rows from row {first} on are not within a batch of {count} rows")
-            }
         }
     }
 }

@@ -55,7 +55,7 @@ impl fmt::Debug for Seed {
 ///
 /// # Errors
 ///
-/// [`SavedError::Seed`](crate::SavedError::Seed) for any other text.
+/// [`SavedError::Seed`](crate::error::SavedError::Seed) for any other text.
 ///
 /// # Examples
 ///

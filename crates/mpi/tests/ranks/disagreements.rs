@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use bijective_shuffle::Trusted;
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle_mpi::{Difference, MpiShuffleError, Spread};
 use mpi::topology::{Communicator, SimpleCommunicator};

@@ -4,7 +4,9 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 
+use bijective_shuffle::bijection::VariablePhilox;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Trusted, TrustedBijection};
 use bijective_shuffle_mpi::{MpiShuffleError, Spread};
 use mpi::environment::Universe;
 use mpi::topology::{Communicator, SimpleCommunicator};

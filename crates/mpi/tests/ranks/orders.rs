@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use bijective_shuffle::bijection::{GridFeistel, Lcg, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::ThreadPoolBuilder;
 use bijective_shuffle_mpi::{Plan, Spread};

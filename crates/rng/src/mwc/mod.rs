@@ -9,8 +9,9 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
+use bijective_shuffle_core::Error;
 use bijective_shuffle_core::engine::base::words::{halves, joined};
-use bijective_shuffle_core::{Error, GeneratorError};
+use bijective_shuffle_core::error::GeneratorError;
 use bijective_shuffle_core::{KeyDomain, Seed};
 
 /// A multiply-with-carry generator (Marsaglia): the low half of `a x + c` is the next word, and its
@@ -54,7 +55,7 @@ pub struct Mwc {
     multiplier: u32,
 }
 
-generator!([] Mwc, new: [] Mwc);
+generator!([] Mwc);
 
 impl Mwc {
     /// The largest good multiplier, which [`new`](Generator::new) uses.
@@ -79,8 +80,8 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::GeneratorError::NotASafePrime) if
-    /// the multiplier does not give the full period.
+    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::error::GeneratorError::NotASafePrime)
+    /// if the multiplier does not give the full period.
     ///
     /// # Examples
     ///
@@ -107,11 +108,11 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::GeneratorError::NotASafePrime) if
-    /// the multiplier does not give the full period, and
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
-    /// the state is one of the two fixed ones, (0, 0) and (2^32 - 1, `multiplier` - 1), or if the
-    /// carry is not below the multiplier.
+    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::error::GeneratorError::NotASafePrime)
+    /// if the multiplier does not give the full period, and
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
+    /// if the state is one of the two fixed ones, (0, 0) and (2^32 - 1, `multiplier` - 1), or if
+    /// the carry is not below the multiplier.
     pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, Error> {
         check(multiplier)?;
         let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));

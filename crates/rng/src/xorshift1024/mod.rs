@@ -9,9 +9,10 @@ use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
+use bijective_shuffle_core::Error;
 use bijective_shuffle_core::engine::base::parallel;
 use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
-use bijective_shuffle_core::{Error, GeneratorError};
+use bijective_shuffle_core::error::GeneratorError;
 use bijective_shuffle_core::{KeyDomain, Seed};
 
 /// The number of words in the state, and of lanes in a warp.
@@ -48,7 +49,7 @@ const WORDS: usize = 32;
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle::rng::XorShift1024Weyl;
+/// use bijective_shuffle::rng::{Generator, XorShift1024Weyl};
 ///
 /// let mut rng = XorShift1024Weyl::new(42, 0);
 /// rng.jump(3);
@@ -65,7 +66,7 @@ pub struct XorShift1024Weyl {
 /// The increment of the Weyl sequence.
 const INCREMENT: u32 = 362_437;
 
-generator!([] XorShift1024Weyl, new: [] XorShift1024Weyl);
+generator!([] XorShift1024Weyl);
 
 /// One step of the 1024-bit state.
 #[inline(always)]
@@ -101,8 +102,8 @@ impl XorShift1024Weyl {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
-    /// the words are all zero.
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
+    /// if the words are all zero.
     pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, Error> {
         if words == [0; WORDS] {
             Err(Error::Generator(GeneratorError::InvalidState))

@@ -1,5 +1,9 @@
 //! Chapters 4 to 9: bijections, and the orders that they give.
 
+use bijective_shuffle::affine::Affine;
+use bijective_shuffle::bijection::{
+    CycleWalk, GridFeistel, Lcg, MulXorshift, RandomSign, Standard, Table, VariablePhilox,
+};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cursor, Permutations, bijection};
 

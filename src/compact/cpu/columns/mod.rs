@@ -50,6 +50,7 @@ impl Workspace {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6

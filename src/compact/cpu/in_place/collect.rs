@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::ptr;
 
 use super::claims::{Claim, Claims, Search, Taken};
-use super::destinations::Destinations;
+use super::destinations::{self, Destinations};
 use super::grid::Grid;
 use crate::Error;
 use crate::Word;
@@ -26,7 +26,7 @@ pub(super) struct BlockExchange<'a, T, L> {
     pub(super) buckets: Buckets,
     pub(super) grid: &'a Grid,
     pub(super) claims: &'a Claims,
-    pub(super) destinations: &'a Destinations<'a>,
+    pub(super) destinations: &'a dyn Destinations<L>,
     /// Whether lines of open blocks are prefetched, and those of their low bits.
     pub(super) prefetches: bool,
 }
@@ -121,7 +121,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let most_steps = Self::steps_at_once(grid);
         let steps = try_with_capacity(most_steps)?;
         let to = try_with_capacity(
-            most_steps * block_len + tuning::ITEMS_AHEAD.max(Destinations::SLACK),
+            most_steps * block_len + tuning::ITEMS_AHEAD.max(destinations::SLACK),
         )?;
         Ok(Self { exchange, items, lows, nexts, full, free, search, steps, to })
     }
@@ -323,8 +323,11 @@ impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
             // A bijection may wait for tasks of its own here, and this thread do others meanwhile,
             // such as that of another collector. So nobody ever waits for a thread that is here: it
             // has read all blocks that it has taken.
-            let runs = collector.steps.iter().map(Step::places);
-            collector.exchange.destinations.list::<L>(runs, &mut collector.to);
+            let mut runs = [const { 0..0 }; tuning::MOST_STEPS];
+            runs.iter_mut().zip(&collector.steps).for_each(|(run, step)| *run = step.places());
+            let runs = &runs[..collector.steps.len()];
+            collector.to.clear();
+            collector.exchange.destinations.list(runs, &mut collector.to);
             let listed = collector.to.len();
             collector.to.resize(listed + tuning::ITEMS_AHEAD, Index::ZERO);
             let mut done = 0;

@@ -6,9 +6,8 @@ use core::ops::Range;
 use super::marks::for_each_word;
 use super::points;
 use crate::Error;
-use crate::compact::Direction;
 use crate::compact::cpu::buckets::LowBits;
-use crate::compact::cpu::survivors::{SlotRange, Values, room_for};
+use crate::compact::cpu::survivors::{self, SlotRange, room_for};
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::{Buffer, assume_init_mut};
@@ -17,63 +16,39 @@ use crate::engine::base::stream::{LINE, prefetch_lines};
 use crate::engine::word::{Index, Word};
 use crate::{Bijection, Trusted};
 
+/// The capacity that a list needs beyond its destinations.
+pub(super) const SLACK: usize = points::SLACK;
+
 /// Computes where items go: to the slots of a permutation's domain, for a shuffle, or to indexes,
-/// for undoing one.
-pub(super) enum Destinations<'a> {
-    /// The item at index `k` goes to the slot `f.inverse(k)`.
-    Slots(&'a Trusted<'a>),
-    /// Every slot's value is an index, so the item at place `k` goes to `f.forward(k)`.
-    Values(&'a Trusted<'a>),
-    /// The item at place `k` goes to the `k`-th value that survives.
-    Survivors(Survivors<'a>),
+/// for undoing one. It is called through a pointer, so that a program has code only for the
+/// directions in which it moves items.
+pub(super) trait Destinations<L: LowBits>: Sync {
+    /// Appends the destinations of the items at several runs of places, one after the other. There
+    /// are at most [`tuning::MOST_STEPS`] runs, and `to` has the capacity for them, and for
+    /// [`SLACK`] more.
+    fn list(&self, runs: &[Range<usize>], to: &mut Vec<L::Index>);
 }
 
-impl<'a> Destinations<'a> {
-    /// The capacity that a list needs beyond its destinations.
-    pub(super) const SLACK: usize = points::SLACK;
+/// The item at index `k` goes to the slot `f.inverse(k)`.
+pub(super) struct Slots<'a>(pub(super) &'a Trusted<'a>);
 
-    /// The destinations of `len` items, at least one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(super) fn new(
-        f: &'a Trusted<'a>,
-        len: usize,
-        direction: Direction,
-        marks: &'a mut Buffer,
-    ) -> Result<Self, Error> {
-        Ok(match direction {
-            Direction::Shuffle => Self::Slots(f),
-            Direction::Unshuffle if len as u64 - 1 == f.last() => Self::Values(f),
-            Direction::Unshuffle => Self::Survivors(Survivors::new(f, len, marks)?),
-        })
+impl<L: LowBits> Destinations<L> for Slots<'_> {
+    fn list(&self, runs: &[Range<usize>], to: &mut Vec<L::Index>) {
+        append_runs(runs, to, |first, out| L::inverse_run(self.0, first, out));
     }
+}
 
-    /// Replaces what `to` holds with the destinations of the items at several runs of places, one
-    /// after the other, in the words of low bits of type L. There are at most
-    /// [`tuning::MOST_STEPS`] runs, and `to` has the capacity for them, and for
-    /// [`SLACK`](Self::SLACK) more.
-    pub(super) fn list<L: LowBits>(
-        &self,
-        runs: impl Iterator<Item = Range<usize>> + Clone,
-        to: &mut Vec<L::Index>,
-    ) {
-        to.clear();
-        match self {
-            Self::Slots(f) => append_runs(runs, to, |first, out| L::inverse_run(f, first, out)),
-            Self::Values(f) => append_runs(runs, to, |first, out| L::forward_run(f, first, out)),
-            Self::Survivors(survivors) => survivors.list::<L>(runs, to),
-        }
+/// Every slot's value is an index, so the item at place `k` goes to `f.forward(k)`.
+pub(super) struct Values<'a>(pub(super) &'a Trusted<'a>);
+
+impl<L: LowBits> Destinations<L> for Values<'_> {
+    fn list(&self, runs: &[Range<usize>], to: &mut Vec<L::Index>) {
+        append_runs(runs, to, |first, out| L::forward_run(self.0, first, out));
     }
 }
 
 /// Appends what a function writes for each run.
-fn append_runs<N: Word>(
-    runs: impl Iterator<Item = Range<usize>>,
-    to: &mut Vec<N>,
-    write: impl Fn(u64, &mut [N]),
-) {
+fn append_runs<N: Word>(runs: &[Range<usize>], to: &mut Vec<N>, write: impl Fn(u64, &mut [N])) {
     for run in runs {
         let before = to.len();
         to.resize(before + run.len(), N::ZERO);
@@ -87,7 +62,8 @@ const CELL: usize = u64::BITS as usize;
 /// The number of cells in a run, whose survivors are summed.
 const CELLS: usize = 16;
 
-/// The values that survive, in order, with an index by which any of them is found.
+/// The item at place `k` goes to the `k`-th value that survives: these in order, with an index by
+/// which any of them is found.
 pub(super) struct Survivors<'a> {
     f: &'a Trusted<'a>,
     len: usize,
@@ -178,7 +154,7 @@ impl<'a> Cells<'a> {
 
 impl<'a> Survivors<'a> {
     /// Finds out about every slot, and keeps marks in the given memory if there may be as much.
-    fn new(f: &'a Trusted<'a>, len: usize, room: &'a mut Buffer) -> Result<Self, Error> {
+    pub(super) fn new(f: &'a Trusted<'a>, len: usize, room: &'a mut Buffer) -> Result<Self, Error> {
         let is_little = Cells::all(f) <= tuning::MOST_KEPT_MARKS / size_of::<u64>();
         Self::of(f, len, |sums| match is_little {
             true => Cells::marked(f, len, sums, room),
@@ -203,55 +179,18 @@ impl<'a> Survivors<'a> {
         Ok(Self { f, len, cells, before, runs_a_survivor: runs as f64 / len as f64 })
     }
 
-    /// Appends the survivors whose numbers are in some runs, at most [`tuning::MOST_STEPS`].
-    fn list<L: LowBits>(
-        &self,
-        runs: impl Iterator<Item = Range<usize>> + Clone,
-        to: &mut Vec<L::Index>,
-    ) {
-        // Blocks come from all over the array, so nothing that tells where their survivors are is
-        // in the cache. It is asked for in all runs before it is needed in the first.
-        for run in runs.clone() {
-            prefetch_lines(self.before[self.guess(run.start)..].as_ptr().cast(), 1);
-        }
-        match &self.cells {
-            Cells::Marked(words) => {
-                let lines =
-                    |run: &Range<usize>| (CELLS + run.len() / CELL) * size_of::<u64>() / LINE;
-                let found = self.find(words, runs.clone(), lines);
-                let listed = to.len();
-                for (&found, run) in found.iter().zip(runs) {
-                    let skipped = run.start - self.before[found] as usize;
-                    let cell = found * CELLS;
-                    let first = cell as u64 * CELL as u64;
-                    points::append(&words[cell..], first, skipped, run.len(), to);
-                }
-                // All together, since evaluators are slow at a few.
-                L::forward_each(self.f, &mut to[listed..]);
-            }
-            Cells::Counted(counts) => {
-                let found = self.find(counts, runs.clone(), |_| 1);
-                let values = Values::of_trusted(self.f, self.len);
-                for (&found, run) in found.iter().zip(runs) {
-                    let skipped = run.start - self.before[found] as usize;
-                    evaluate_again(&values, counts, found * CELLS, skipped, run.len(), to);
-                }
-            }
-        }
-    }
-
     /// Finds the run of cells where each of some runs of survivors begins, and prefetches what is
     /// known of its cells: as many lines as `lines` says.
     fn find<C>(
         &self,
         cells: &[C],
-        runs: impl Iterator<Item = Range<usize>>,
+        runs: &[Range<usize>],
         lines: impl Fn(&Range<usize>) -> usize,
     ) -> [usize; tuning::MOST_STEPS] {
         let mut found = [0; tuning::MOST_STEPS];
         for (found, run) in found.iter_mut().zip(runs) {
             *found = self.find_run(run.start);
-            prefetch_lines(cells[*found * CELLS..].as_ptr().cast(), lines(&run));
+            prefetch_lines(cells[*found * CELLS..].as_ptr().cast(), lines(run));
         }
         found
     }
@@ -288,12 +227,46 @@ impl<'a> Survivors<'a> {
     }
 }
 
+impl<L: LowBits> Destinations<L> for Survivors<'_> {
+    fn list(&self, runs: &[Range<usize>], to: &mut Vec<L::Index>) {
+        // Blocks come from all over the array, so nothing that tells where their survivors are is
+        // in the cache. It is asked for in all runs before it is needed in the first.
+        for run in runs {
+            prefetch_lines(self.before[self.guess(run.start)..].as_ptr().cast(), 1);
+        }
+        match &self.cells {
+            Cells::Marked(words) => {
+                let lines =
+                    |run: &Range<usize>| (CELLS + run.len() / CELL) * size_of::<u64>() / LINE;
+                let found = self.find(words, runs, lines);
+                let listed = to.len();
+                for (&found, run) in found.iter().zip(runs) {
+                    let skipped = run.start - self.before[found] as usize;
+                    let cell = found * CELLS;
+                    let first = cell as u64 * CELL as u64;
+                    points::append(&words[cell..], first, skipped, run.len(), to);
+                }
+                // All together, since evaluators are slow at a few.
+                L::forward_each(self.f, &mut to[listed..]);
+            }
+            Cells::Counted(counts) => {
+                let found = self.find(counts, runs, |_| 1);
+                let values = survivors::Values::of_trusted(self.f, self.len);
+                for (&found, run) in found.iter().zip(runs) {
+                    let skipped = run.start - self.before[found] as usize;
+                    evaluate_again(&values, counts, found * CELLS, skipped, run.len(), to);
+                }
+            }
+        }
+    }
+}
+
 /// The most cells that are evaluated at a time.
 const CHUNK: usize = 8;
 
 /// Appends survivors, as many as `count`, from a cell on, without the first `skipped` of them.
 fn evaluate_again<N: Index>(
-    values: &Values,
+    values: &survivors::Values,
     counts: &[u8],
     mut cell: usize,
     mut skipped: usize,
@@ -354,11 +327,12 @@ mod tests {
                         [0..1, 0..len, len / 3..len / 2, len / 2..len, len - 1..len, behind..len]
                     {
                         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
-                        let capacity = 2 * run.len() + Destinations::SLACK;
+                        let capacity = 2 * run.len() + SLACK;
                         narrow.reserve(capacity);
                         wide.reserve(capacity);
-                        survivors.list::<u16>([run.clone(), run.clone()].into_iter(), &mut narrow);
-                        survivors.list::<u32>([run.clone()].into_iter(), &mut wide);
+                        let twice = [run.clone(), run.clone()];
+                        Destinations::<u16>::list(&survivors, &twice, &mut narrow);
+                        Destinations::<u32>::list(&survivors, &twice[..1], &mut wide);
                         assert_eq!(wide, all[run.clone()]);
                         let twice = [&all[run.clone()], &all[run]].concat();
                         assert!(narrow.iter().map(|&value| u64::from(value)).eq(twice));

@@ -42,11 +42,12 @@ use core::sync::atomic;
 
 use claims::Claims;
 use collect::{BlockExchange, Collector, Run};
-use destinations::Destinations;
+use destinations::{Destinations, Slots, Survivors, Values};
 use grid::Grid;
 use order::Order;
 
 use super::buckets::{Buckets, LowBits};
+use super::call::Call;
 use super::gaps;
 use super::taken::TakenSlots;
 use super::tuning;
@@ -116,25 +117,25 @@ impl Buffers {
 
 /// A move in place that is to be made: by which bijection, in which direction, and with which
 /// buckets and blocks.
-pub(in crate::compact::cpu) struct InPlace<'a> {
+pub(in crate::compact::cpu) struct InPlace<'a, C> {
     f: &'a Trusted<'a>,
     len: usize,
-    direction: Direction,
+    call: C,
     buckets: Buckets,
     /// The number of items in a block, as a power of two.
     block_bits: u32,
 }
 
-impl<'a> InPlace<'a> {
+impl<'a, C: Call> InPlace<'a, C> {
     /// A move of `len` items of type T with at most `most_buckets` buckets; `None` where the
     /// strategy does not apply.
     pub(in crate::compact::cpu) fn new<T>(
         f: &'a Trusted<'a>,
         len: usize,
-        direction: Direction,
+        call: C,
         most_buckets: u64,
     ) -> Option<Self> {
-        let last = match direction {
+        let last = match call.direction() {
             Direction::Shuffle => f.last(),
             Direction::Unshuffle => (len as u64).checked_sub(1)?,
         };
@@ -147,7 +148,7 @@ impl<'a> InPlace<'a> {
             && buckets.len() >> block_bits < claims::MOST_BLOCKS
             // With fewer items for their slots, most evaluations would be for empty slots.
             && len as u64 > f.last() / tuning::SPARSE;
-        serves.then_some(Self { f, len, direction, buckets, block_bits })
+        serves.then_some(Self { f, len, call, buckets, block_bits })
     }
 
     /// Moves the items.
@@ -188,65 +189,47 @@ impl<'a> InPlace<'a> {
         items: SharedPtr<T>,
         buffers: &mut Buffers,
     ) -> Result<(), Error> {
-        let Self { f, len, direction, buckets, block_bits } = *self;
+        let Self { f, len, call, buckets, block_bits } = *self;
         let Buffers { lows, blocks, block_lows, marks, stages, taken } = buffers;
-        let level = SimdLevel::current();
-        let order = match direction {
+        let fills_domain = len as u64 - 1 == f.last();
+        let order = match call.direction() {
             Direction::Unshuffle => Order::Dense,
-            Direction::Shuffle if len as u64 - 1 == f.last() => Order::Dense,
-            Direction::Shuffle if gaps::are_closed::<T>(level, buckets) => Order::Slots,
+            Direction::Shuffle if fills_domain => Order::Dense,
+            Direction::Shuffle if gaps::are_closed::<T>(SimdLevel::current(), buckets) => {
+                Order::Slots
+            }
             Direction::Shuffle => Order::Gaps,
         };
         let counts = match order {
             Order::Dense => self.even_counts()?,
             Order::Slots | Order::Gaps => marks::counts(f, len, buckets)?,
         };
-        let destinations = Destinations::new(f, len, direction, marks)?;
-        let grid = Grid::new(&counts, block_bits)?;
-        let threads = rayon::current_num_threads();
-        let exchange = BlockExchange {
-            items,
-            lows: SharedPtr::new(lows.room_in_pages::<L>(len)?.as_mut_ptr().cast::<L>()),
-            buckets,
-            grid: &grid,
-            claims: &Claims::new(&grid, tuning::bucket_shares(buckets.count, threads))?,
-            destinations: &destinations,
-            prefetches: tuning::prefetches_open(buckets.count),
+        let (slots, values, survivors);
+        let destinations: &dyn Destinations<L> = match call.direction() {
+            Direction::Shuffle => {
+                slots = Slots(f);
+                &slots
+            }
+            Direction::Unshuffle if fills_domain => {
+                values = Values(f);
+                &values
+            }
+            Direction::Unshuffle => {
+                survivors = Survivors::new(f, len, marks)?;
+                &survivors
+            }
         };
-
-        let room = Collector::<T, L>::blocks(&grid) * grid.block_len();
-        let blocks = blocks.room_in_pages(threads * room)?.chunks_mut(room);
-        let block_lows = block_lows.room_in_pages(threads * room)?.chunks_mut(room);
-        let mut collectors = try_with_capacity(threads)?;
-        for (thread, (items, lows)) in blocks.zip(block_lows).enumerate() {
-            let search = exchange.claims.search(thread, threads);
-            collectors.push(Collector::new(&exchange, search, items, lows)?);
-        }
-        let most = match order {
-            Order::Slots => buckets.len(),
-            Order::Dense | Order::Gaps => counts.iter().copied().max().unwrap_or(0).max(1),
-        };
-        let words = TakenSlots::count(buckets.len());
-        let stages = stages.room_in_pages(threads * most)?.chunks_mut(most);
-        let mut all = try_with_capacity(threads)?;
-        all.extend(stages.zip(taken.room(threads * words)?.chunks_mut(words)));
-
-        // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
-        // aborts.
-        let guard = AbortOnUnwind;
-        parallel::each_mut(&mut collectors, |_, collector| {
-            // SAFETY: the caller promises as many items as this was created for, which is the
-            // number of the grid's places, and that nobody else uses them. There are as many low
-            // bits, in a buffer that is borrowed for this whole call.
-            level.run(unsafe { Run::new(collector) });
-        });
-        // SAFETY: all collectors have run. The promise of the items is the same.
-        unsafe { order::all(&exchange, &collectors, order, all) };
-        core::mem::forget(guard);
-        Ok(())
+        let buffers = [lows, blocks, block_lows, stages, taken];
+        // SAFETY: the caller promises as many items as the counts add up to, and that nobody else
+        // uses them.
+        unsafe { exchange(items, &counts, order, destinations, buckets, block_bits, buffers) }
     }
 
-    /// The number of items in each bucket where there is one for each slot or index.
+    /// The number of items in each bucket, where all slots or indexes before the last are taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
     fn even_counts(&self) -> Result<Vec<usize>, Error> {
         let Self { len, buckets, .. } = *self;
         let mut counts = try_with_capacity(buckets.count)?;
@@ -254,4 +237,71 @@ impl<'a> InPlace<'a> {
         counts.extend(before.map(|before| (len - before).min(buckets.len())));
         Ok(counts)
     }
+}
+
+/// Moves items with given numbers in each bucket to their destinations, in blocks of
+/// `2^block_bits`, and orders each bucket.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`], before anything is moved.
+///
+/// # Safety
+///
+/// There are as many items as the counts add up to from `items` on, and nobody else uses them
+/// meanwhile. The destinations are a permutation, with that many in each bucket.
+unsafe fn exchange<T: Send, L: LowBits>(
+    items: SharedPtr<T>,
+    counts: &[usize],
+    order: Order,
+    destinations: &dyn Destinations<L>,
+    buckets: Buckets,
+    block_bits: u32,
+    [lows, blocks, block_lows, stages, taken]: [&mut Buffer; 5],
+) -> Result<(), Error> {
+    let level = SimdLevel::current();
+    let grid = Grid::new(counts, block_bits)?;
+    let threads = rayon::current_num_threads();
+    let exchange = BlockExchange {
+        items,
+        lows: SharedPtr::new(
+            lows.room_in_pages::<L>(counts.iter().sum())?.as_mut_ptr().cast::<L>(),
+        ),
+        buckets,
+        grid: &grid,
+        claims: &Claims::new(&grid, tuning::bucket_shares(buckets.count, threads))?,
+        destinations,
+        prefetches: tuning::prefetches_open(buckets.count),
+    };
+
+    let room = Collector::<T, L>::blocks(&grid) * grid.block_len();
+    let blocks = blocks.room_in_pages(threads * room)?.chunks_mut(room);
+    let block_lows = block_lows.room_in_pages(threads * room)?.chunks_mut(room);
+    let mut collectors = try_with_capacity(threads)?;
+    for (thread, (items, lows)) in blocks.zip(block_lows).enumerate() {
+        let search = exchange.claims.search(thread, threads);
+        collectors.push(Collector::new(&exchange, search, items, lows)?);
+    }
+    let most = match order {
+        Order::Slots => buckets.len(),
+        Order::Dense | Order::Gaps => counts.iter().copied().max().unwrap_or(0).max(1),
+    };
+    let words = TakenSlots::count(buckets.len());
+    let stages = stages.room_in_pages(threads * most)?.chunks_mut(most);
+    let mut all = try_with_capacity(threads)?;
+    all.extend(stages.zip(taken.room(threads * words)?.chunks_mut(words)));
+
+    // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
+    // aborts.
+    let guard = AbortOnUnwind;
+    parallel::each_mut(&mut collectors, |_, collector| {
+        // SAFETY: the caller promises as many items as this was created for, which is the
+        // number of the grid's places, and that nobody else uses them. There are as many low
+        // bits, in a buffer that is borrowed for this whole call.
+        level.run(unsafe { Run::new(collector) });
+    });
+    // SAFETY: all collectors have run. The promise of the items is the same.
+    unsafe { order::all(&exchange, &collectors, order, all) };
+    core::mem::forget(guard);
+    Ok(())
 }

@@ -59,7 +59,7 @@ fn check<T: Clone + Debug + PartialEq + Send>(
 /// [`check`], of the exchanges in the two directions, with blocks of two sizes.
 fn check_exchanges<'f, T: Clone + Debug + PartialEq + Send>(
     p: &[u32],
-    exchange: impl Fn(Direction, usize) -> InPlace<'f>,
+    exchange: impl Fn(Direction, usize) -> InPlace<'f, Direction>,
     item: impl Fn(u32) -> T,
 ) {
     let len = p.len();

@@ -75,6 +75,7 @@ use crate::error::{ExchangeError, GpuError};
 /// ```
 /// use std::time::Duration;
 ///
+/// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::cuda::{Cuda, CudaExchange, NcclId};
 ///
@@ -134,8 +135,8 @@ impl CudaExchange {
     ///
     /// [`Error::BackendUnavailable`] if NCCL cannot be found or loaded;
     /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) for more than 16 ranks;
-    /// [`ExchangeError::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if
-    /// the other ranks do not join in time; [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// [`Error::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other
+    /// ranks do not join in time; [`GpuError::Nccl`](crate::error::GpuError::Nccl),
     /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn new(

@@ -70,6 +70,7 @@ use crate::seed::{KeyDomain, Seed};
 /// Reading a file of ten million items in blocks of 4096, with 64 blocks in memory:
 ///
 /// ```
+/// use bijective_shuffle::bijection::BlockShuffle;
 /// use bijective_shuffle::prelude::*;
 ///
 /// # fn read(items: core::ops::Range<u64>) -> impl Iterator<Item = u64> { items }
@@ -119,8 +120,9 @@ impl BlockShuffle {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
-    /// [`BijectionError::EmptyBlock`](crate::BijectionError::EmptyBlock) if `block` or `window` is.
+    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0,
+    /// and [`BijectionError::EmptyBlock`](crate::error::BijectionError::EmptyBlock) if `block` or
+    /// `window` is.
     pub fn new(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
         Self::try_from_seed(len, block, window, seed)
     }
@@ -136,6 +138,7 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::bijection::{BlockShuffle, GridFeistel};
     /// use bijective_shuffle::prelude::*;
     ///
     /// let order = BlockShuffle::<GridFeistel>::try_from_seed(1_000_000, 1000, 16, 42)?;
@@ -185,11 +188,6 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
         (number < self.window_count()).then(|| self.numbered(number))
     }
 
-    /// The window that contains a slot; `None` if the slot is not below the length.
-    pub fn window_of(&self, slot: u64) -> Option<BlockWindow<'_, F>> {
-        (slot < self.len).then(|| self.around(slot))
-    }
-
     fn numbered(&self, number: u64) -> BlockWindow<'_, F> {
         let first = number * self.window;
         let positions = first..first + self.window.min(self.blocks - first);
@@ -235,16 +233,6 @@ impl<F> BlockShuffle<F> {
         self.len
     }
 
-    /// The number of items in every block but the last.
-    pub const fn block_len(&self) -> u64 {
-        self.block
-    }
-
-    /// The number of blocks in every window but the last.
-    pub const fn window_len(&self) -> u64 {
-        self.window
-    }
-
     /// The number of blocks.
     pub const fn block_count(&self) -> u64 {
         self.blocks
@@ -263,7 +251,6 @@ impl<F> BlockShuffle<F> {
     /// use bijective_shuffle::bijection::BlockShuffle;
     ///
     /// let order = BlockShuffle::new(25, 10, 2, 42)?;
-    /// assert_eq!((order.block_len(), order.window_len()), (10, 2));
     /// assert_eq!(order.items_of(1), 10..20);
     /// assert_eq!(order.items_of(2), 20..25);
     /// assert!(order.items_of(3).is_empty());
@@ -309,11 +296,6 @@ pub struct BlockWindow<'a, F = Standard> {
 }
 
 impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
-    /// The window's number, counted from 0.
-    pub const fn number(&self) -> u64 {
-        self.number
-    }
-
     /// The window's slots: one for each of its items, and at least one.
     pub fn slots(&self) -> Range<u64> {
         self.slots.clone()
@@ -431,21 +413,24 @@ fn take<'a>(values: &mut &'a mut [u64], count: u64) -> &'a mut [u64] {
     now
 }
 
+/// A family that always draws the same member for a length and a seed: a bijection on at least as
+/// many points. Only this file implements it.
+pub trait Steady: FromSeed + Bijection + 'static {}
+
+// SAFETY: a steady family always draws the same member for a length and a seed. Its walk to the
+// length is a bijection on exactly that many points, forward, inverse and in runs. So the outer
+// walk permutes the blocks, and each window's walk permutes its items. All sizes and keys are
+// computed from private fields that never change. Places number the items block after block in the
+// new order: each block takes as many places as it has items, only the last block may be short, and
+// a window consists of whole blocks. So places, windows and indexes correspond one to one, and
+// `inverse_run` reverses the steps of `forward_run`.
+unsafe impl<F: Steady> TrustedBijection for BlockShuffle<F> {}
+
 /// Implements trust for the shuffles over certain families. The check of the family is at run time,
 /// since Rust has no specialisation.
 macro_rules! vouch {
     ($($family:ty),*) => {
-        $(
-            // SAFETY: for a length and a seed these families always draw the same member: a
-            // bijection on at least as many points. Its walk to the length is a bijection on
-            // exactly that many, forward, inverse and in runs. So the outer walk permutes the
-            // blocks, and each window's walk permutes its items. All sizes and keys are computed
-            // from private fields that never change. Places number the items block after block in
-            // the new order: each block takes as many places as it has items, only the last block
-            // may be short, and a window consists of whole blocks. So places, windows and indexes
-            // correspond one to one, and `inverse_run` reverses the steps of `forward_run`.
-            unsafe impl TrustedBijection for BlockShuffle<$family> {}
-        )*
+        $(impl Steady for $family {})*
 
         fn trusted_form(shuffle: &dyn Any) -> Option<Trusted<'_>> {
             $(

@@ -25,6 +25,7 @@ use crate::word::{Word, bits_for};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::GridFeistel;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = GridFeistel::<12>::from_seed(1_000_001, 42);
@@ -70,7 +71,7 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0.
+    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0.
     pub fn new(len: u64, keys: [[u32; 4]; HALF_ROUNDS]) -> Result<Self, Error> {
         if len == 0 {
             return Err(Error::Bijection(BijectionError::EmptyDomain));

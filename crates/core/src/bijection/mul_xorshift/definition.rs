@@ -29,6 +29,7 @@ use crate::word::{Word, bits_for};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::MulXorshift;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = MulXorshift::<10>::from_seed(1000, 42);
@@ -46,7 +47,7 @@ pub struct MulXorshift<const ROUNDS: usize = 10, N = u64> {
 
 impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     /// The smallest width, in bits.
-    pub const MIN_BITS: u32 = 2;
+    const MIN_BITS: u32 = 2;
 
     /// The chain on `2^bits` points with the given multipliers and increments, modulo `2^bits`.
     ///
@@ -56,8 +57,9 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
-    /// from 2 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if a
+    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
+    /// is not from 2 to 64,
+    /// [`BijectionError::EvenMultiplier`](crate::error::BijectionError::EvenMultiplier) if a
     /// multiplier is even.
     pub fn new(
         bits: u32,
@@ -105,8 +107,8 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
-    /// not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
+    /// domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, Error> {
         check_bits::<M>(self.bits, MulXorshift::<ROUNDS>::MIN_BITS)?;
         let convert = |words: [N; ROUNDS]| words.map(|word| M::wrap(word.widen()));

@@ -74,6 +74,7 @@ const DEVICE_BATCHES: usize = 80;
 /// Drawing 3 of 1000 applicants, with a bound of 2^-40 for the whole order:
 ///
 /// ```
+/// use bijective_shuffle::bijection::SwapOrNot;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let seed = Seed::from_bytes(*b"announced after entries closed..");
@@ -108,8 +109,8 @@ impl SwapOrNot {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `n` is 0,
-    /// [`BijectionError::DistanceOutOfRange`](crate::BijectionError::DistanceOutOfRange) if `bits`
+    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `n` is 0,
+    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
     /// is not from 1 to 128.
     pub fn for_distance(n: u64, bits: u32, seed: impl Into<Seed>) -> Result<Self, Error> {
         if n == 0 {
@@ -117,7 +118,7 @@ impl SwapOrNot {
         }
         if !(1..=MOST_BITS).contains(&bits) {
             let max = MOST_BITS;
-            return Err(Error::Bijection(BijectionError::DistanceOutOfRange { bits, max }));
+            return Err(Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 1, max }));
         }
         Ok(Self::draw(n, bits, &mut seed.into().key_stream(Self::key_domain(n))))
     }

@@ -149,7 +149,7 @@ fn what_cannot_be_promised_is_refused() {
     let refused = |n, bits| SwapOrNot::for_distance(n, bits, 1).unwrap_err();
     assert_eq!(refused(0, 40), Error::Bijection(BijectionError::EmptyDomain));
     for bits in [0, 129] {
-        let error = Error::Bijection(BijectionError::DistanceOutOfRange { bits, max: 128 });
+        let error = Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 1, max: 128 });
         assert_eq!(refused(1000, bits), error);
     }
 }

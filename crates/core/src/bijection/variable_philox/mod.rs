@@ -32,6 +32,7 @@ use crate::word::{Index, Word, bits_for};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::bijection::VariablePhilox;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let keys = core::array::from_fn(|k| (k as u32).wrapping_mul(0x9E37_79B9));
@@ -53,14 +54,14 @@ pub struct VariablePhilox<const ROUNDS: usize = 24, N = u64> {
 
 impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
     /// The smallest width, in bits: each half needs one.
-    pub const MIN_BITS: u32 = 2;
+    const MIN_BITS: u32 = 2;
 
     /// The cipher on `2^bits` points with the given round keys.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
-    /// from 2 to 64.
+    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
+    /// is not from 2 to 64.
     pub fn new(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         Ok(Self { bits, keys, word: PhantomData })
@@ -82,8 +83,8 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
-    /// not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
+    /// domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, Error> {
         check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
         Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
