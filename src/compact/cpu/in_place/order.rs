@@ -9,8 +9,10 @@ use super::collect::{BlockExchange, Collector};
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::gaps::CloseGaps;
 use crate::compact::cpu::taken::TakenSlots;
+use crate::compact::cpu::tuning;
 use crate::engine::base::parallel;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::base::stream::prefetch_lines_to_write;
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +83,10 @@ struct BucketItems<'a, 'e, T, L: LowBits> {
 }
 
 impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
-    /// Visits each item: where it is, and its number in the bucket.
+    /// Visits each item: where it is, and its number in the bucket. Of a stage, the place with that
+    /// number is prefetched some items before.
     #[inline(always)]
-    fn for_each(&self, mut visit: impl FnMut(*const T, usize)) {
+    fn for_each<P>(&self, stage: Option<*const P>, mut visit: impl FnMut(*const T, usize)) {
         let Self { exchange, collectors, bucket, first } = *self;
         let block_len = exchange.grid.block_len();
         let claimed = exchange.claims.claimed(bucket).filter(|blocks| !blocks.is_empty());
@@ -103,6 +106,11 @@ impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
         let rests = rests.map(|(items, lows)| (items.as_ptr().cast::<T>(), lows));
         for (items, lows) in claimed.chain(rests) {
             for (k, low) in lows.iter().enumerate() {
+                if let Some(stage) = stage {
+                    let later = lows[(k + tuning::PLACES_AHEAD).min(lows.len() - 1)];
+                    let place = stage.wrapping_add(later.number(exchange.buckets));
+                    prefetch_lines_to_write(place.cast(), 1);
+                }
                 visit(items.wrapping_add(k), low.number(exchange.buckets));
             }
         }
@@ -133,20 +141,23 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
             // SAFETY: the item is in the array or in an open block, and the stage is elsewhere.
             unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
         };
+        let ahead = tuning::prefetches_places().then_some(stage.as_ptr());
         match order {
-            Order::Dense => items.for_each(|item, number| copy(item, &mut stage[number])),
+            Order::Dense => items.for_each(ahead, |item, number| copy(item, &mut stage[number])),
             Order::Slots => {
                 taken.fill(TakenSlots::NONE);
-                items.for_each(|item, slot| {
+                items.for_each(ahead, |item, slot| {
                     TakenSlots::take(taken, slot);
                     copy(item, &mut stage[slot]);
                 });
             }
             Order::Gaps => {
                 taken.fill(TakenSlots::NONE);
-                items.for_each(|_, slot| TakenSlots::take(taken, slot));
+                items.for_each(None::<*const T>, |_, slot| TakenSlots::take(taken, slot));
                 TakenSlots::count_before(taken);
-                items.for_each(|item, slot| copy(item, &mut stage[taken[slot / 64].rank(slot)]));
+                items.for_each(None::<*const T>, |item, slot| {
+                    copy(item, &mut stage[taken[slot / 64].rank(slot)]);
+                });
             }
         }
     }
