@@ -43,11 +43,8 @@ const BSHUF_LIMITED: Contender = Contender {
 const SHUF: Contender =
     Contender { name: "shuf", script: r#"exec shuf -o "$OUT" "$IN""#, is_copy: false };
 
-const UUTILS: Contender = Contender {
-    name: "uutils shuf",
-    script: r#"exec "$UUTILS" -o "$OUT" "$IN""#,
-    is_copy: false,
-};
+const UUTILS: Contender =
+    Contender { name: "uutils shuf", script: r#"exec "$UUTILS" -o "$OUT" "$IN""#, is_copy: false };
 
 const SORT: Contender =
     Contender { name: "sort -R", script: r#"exec sort -R -o "$OUT" "$IN""#, is_copy: false };
