@@ -112,7 +112,7 @@ fn in_short(results: &Results) -> Result<String, String> {
             &over("files-table", NEW, LIMITED, "pyarrow, read and write")?,
         ],
         [
-            "a folder of compressed lines to shards, in a quarter of their size: ours / the codec alone",
+            "a folder of 4 GiB of compressed lines to shards, in 1 GiB, all in a tmpfs: ours / the codec alone",
             "1.5 or less",
             &of_set(lines, LIMITED, "the codec alone")?,
         ],
@@ -132,7 +132,7 @@ fn in_short(results: &Results) -> Result<String, String> {
             &of_set("lines of JSON", "polars", OURS)?,
         ],
         [
-            "a folder of Parquet to a folder, in a quarter of its size: ours / pyarrow's reading and writing",
+            "a folder of 4 GiB of Parquet to a folder, in 1 GiB, all in a tmpfs: ours / pyarrow's reading and writing",
             "1.5 or less",
             &of_set("rows of Parquet", LIMITED, "pyarrow, read and write")?,
         ],
