@@ -71,6 +71,8 @@ pub use items::{Count, Items};
 pub use order::Order;
 pub use parts::{NamedError, Parts, Pieces};
 pub use shuffle::FileShuffle;
+#[cfg(test)]
+pub(crate) use store::Memory;
 pub use store::{Store, TemporaryFile};
 pub use summary::Summary;
 pub use watch::{Pass, Watch};

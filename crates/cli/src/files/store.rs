@@ -226,3 +226,43 @@ impl Store for TemporaryFile {
 fn named(folder: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
 }
+
+/// A store in memory for tests, which is full at some point. What was released is garbled.
+#[cfg(test)]
+pub(crate) struct Memory {
+    bytes: std::sync::RwLock<Vec<u8>>,
+    most: usize,
+}
+
+#[cfg(test)]
+impl Memory {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { bytes: Vec::new().into(), most }
+    }
+}
+
+#[cfg(test)]
+impl Store for Memory {
+    fn bytes(&self) -> u64 {
+        self.bytes.read().unwrap().len() as u64
+    }
+
+    fn append(&mut self, block: &[u8]) -> io::Result<()> {
+        let bytes = self.bytes.get_mut().unwrap();
+        if bytes.len() + block.len() > self.most {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        bytes.extend_from_slice(block);
+        Ok(())
+    }
+
+    fn read_at(&self, block: &mut [u8], offset: u64) -> io::Result<()> {
+        let bytes = self.bytes.read().unwrap();
+        block.copy_from_slice(&bytes[offset as usize..][..block.len()]);
+        Ok(())
+    }
+
+    fn release(&self, offset: u64, bytes: usize) {
+        self.bytes.write().unwrap()[offset as usize..][..bytes].fill(0xA5);
+    }
+}

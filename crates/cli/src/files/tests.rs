@@ -8,37 +8,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A store in memory, which is full at some point.
-struct Memory {
-    bytes: Vec<u8>,
-    most: usize,
-}
-
-impl Memory {
-    fn new() -> Self {
-        Self { bytes: Vec::new(), most: usize::MAX }
-    }
-}
-
-impl Store for Memory {
-    fn bytes(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    fn append(&mut self, block: &[u8]) -> io::Result<()> {
-        if self.bytes.len() + block.len() > self.most {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        self.bytes.extend_from_slice(block);
-        Ok(())
-    }
-
-    fn read_at(&self, block: &mut [u8], offset: u64) -> io::Result<()> {
-        block.copy_from_slice(&self.bytes[offset as usize..][..block.len()]);
-        Ok(())
-    }
-}
-
 const LINES: Items = Items::Lines { delimiter: b'\n' };
 
 fn records(bytes: usize) -> Items {
@@ -60,7 +29,8 @@ fn shuffled(
     let count = shuffle.count(&mut source, &())?;
     let mut output = Vec::new();
     let order = order(count.items);
-    let summary = shuffle.run(&order, &count, &mut source, &mut Memory::new(), &mut output, &())?;
+    let summary =
+        shuffle.run(&order, &count, &mut source, &mut Memory::new(usize::MAX), &mut output, &())?;
     assert_eq!(summary.bytes, output.len() as u64);
     Ok((output, summary))
 }
@@ -181,14 +151,21 @@ fn source_that_changes_is_noticed() {
         let mut output = Vec::new();
         let mut source = Cursor::new(changed);
         let error = shuffle
-            .run(&order, &count, &mut source, &mut Memory::new(), &mut output, &())
+            .run(&order, &count, &mut source, &mut Memory::new(usize::MAX), &mut output, &())
             .unwrap_err();
         assert!(matches!(error, FilesError::Changed), "{error:?}");
         assert!(output.is_empty());
     }
     let order = Order::shuffle(count.items + 1, 1);
     let mut source = Cursor::new(&text);
-    let error = shuffle.run(&order, &count, &mut source, &mut Memory::new(), &mut Vec::new(), &());
+    let error = shuffle.run(
+        &order,
+        &count,
+        &mut source,
+        &mut Memory::new(usize::MAX),
+        &mut Vec::new(),
+        &(),
+    );
     assert!(matches!(error, Err(FilesError::LengthMismatch { items: 1000, order: 1001 })));
 }
 
@@ -199,14 +176,14 @@ fn full_store_is_an_error() {
     let count = shuffle.count(&mut Cursor::new(&text), &()).unwrap();
     let order = Order::shuffle(count.items, 1);
     let need = {
-        let mut store = Memory::new();
+        let mut store = Memory::new(usize::MAX);
         let mut source = Cursor::new(&text);
         shuffle.run(&order, &count, &mut source, &mut store, &mut Vec::new(), &()).unwrap();
-        store.bytes.len()
+        store.bytes() as usize
     };
     // In pass 1, at its end, and where buckets are split in pass 2.
     for most in [0, 1 << 18, text.len(), need - 1] {
-        let mut store = Memory { bytes: Vec::new(), most };
+        let mut store = Memory::new(most);
         let mut source = Cursor::new(&text);
         let result = shuffle.run(&order, &count, &mut source, &mut store, &mut Vec::new(), &());
         match result {
@@ -238,7 +215,7 @@ fn faults_of_source_and_output_are_told_apart() {
     let shuffle = FileShuffle::new(LINES, 1 << 14);
     let count = shuffle.count(&mut Cursor::new(&text), &()).unwrap();
     let order = Order::shuffle(count.items, 1);
-    let mut store = Memory::new();
+    let mut store = Memory::new(usize::MAX);
     let read = shuffle.run(&order, &count, &mut Broken, &mut store, &mut Vec::new(), &());
     assert!(matches!(read, Err(FilesError::Read(_))), "{read:?}");
     let mut source = Cursor::new(&text);

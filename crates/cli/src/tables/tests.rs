@@ -15,7 +15,7 @@ use super::batches::{Part, ROW_COST, cost, for_rows_at, rows_of};
 use super::{
     Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
 };
-use crate::files::{Order, Store};
+use crate::files::{Memory, Order};
 
 /// A table in memory, which may say that it has other groups than it has.
 struct Rows {
@@ -109,31 +109,6 @@ impl TableWriter for Taken {
     }
 }
 
-/// A store in memory, which is full at some point.
-struct Memory {
-    bytes: Vec<u8>,
-    most: usize,
-}
-
-impl Store for Memory {
-    fn bytes(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    fn append(&mut self, block: &[u8]) -> io::Result<()> {
-        if self.bytes.len() + block.len() > self.most {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        self.bytes.extend_from_slice(block);
-        Ok(())
-    }
-
-    fn read_at(&self, block: &mut [u8], offset: u64) -> io::Result<()> {
-        block.copy_from_slice(&self.bytes[offset as usize..][..block.len()]);
-        Ok(())
-    }
-}
-
 fn run(
     memory: usize,
     order: &Order,
@@ -141,7 +116,7 @@ fn run(
     most: usize,
     taken: &mut Taken,
 ) -> Result<crate::files::Summary, TableError> {
-    let mut store = Memory { bytes: Vec::new(), most };
+    let mut store = Memory::new(most);
     TableShuffle::new(memory).run(order, table, &mut store, taken, &())
 }
 
