@@ -81,7 +81,7 @@ impl Run<'_> {
         let shards = Shards::even("part", "", places.end - places.start, self.shards);
         // In some of them what was read is given back.
         let in_memory = PathBuf::from("/dev/shm");
-        let is_elsewhere = self.memory % 3 == 0 && in_memory.is_dir();
+        let is_elsewhere = self.memory.is_multiple_of(3) && in_memory.is_dir();
         let folders = [if is_elsewhere { in_memory } else { std::env::temp_dir() }];
         let is_compressed = self.memory % 2 == 1;
         let mut store = Temporary::in_folders(&folders, is_compressed, set.held(&counted)).unwrap();
