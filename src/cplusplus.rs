@@ -32,7 +32,7 @@ fn compile(text: &str, options: &[&str]) -> Option<(Output, PathBuf, TempDir)> {
     std::fs::write(&source, text).unwrap();
     let compiled = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".into()))
         .args(["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror"])
-        // They are rounded one by one, as the device's are where it counts.
+        // Products and sums are rounded one by one, as the device's are where it counts.
         .arg("-ffp-contract=off")
         // Where the texts of bijections find the headers that they consist of.
         .arg(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/gpu"))

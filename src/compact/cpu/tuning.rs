@@ -197,8 +197,9 @@ pub(crate) const ITEMS_AHEAD: usize = 32;
 /// are more than the first-level cache has, and Intel's cores take long for such stores.
 ///
 /// The speed of calls over that without it, default family: on 16 cores of an Intel Xeon 1.21 at
-/// 2^22 + 1 and 1.10 at 2^24 + 1, on two of its cores 1.10 and 1.11; on two cores of an EPYC of the
-/// fourth generation 0.98 to 1.01 and 0.96 to 0.98.
+/// 2^22 + 1 and 1.10 at 2^24 + 1, on two of its cores 1.10 and 1.11, all with threads that stayed
+/// awake between the steps of a call; on two cores of an EPYC of the fourth generation 0.98 to 1.01
+/// and 0.96 to 0.98.
 pub(crate) fn prefetches_places() -> bool {
     machine::is_intel()
 }
