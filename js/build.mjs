@@ -24,8 +24,8 @@ const dist = join(here, "dist");
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(join(dist, "page"), { recursive: true });
 
-// Small where it does not matter; the loops that do are vectorised only by a last step that
-// optimises for speed.
+// Small where speed does not matter. Loops over bijections, in core, are vectorised only where code
+// may become longer.
 const settings = {
   "profile.release.lto": '"fat"',
   "profile.release.codegen-units": "1",
@@ -34,7 +34,6 @@ const settings = {
   "profile.release.opt-level": "3",
   'profile.release.package."*".opt-level': '"s"',
   "profile.release.package.bijective-shuffle.opt-level": '"s"',
-  "profile.release.package.bijective-shuffle-core.opt-level": '"s"',
   "profile.release.package.bijective-shuffle-js-webgpu.opt-level": '"s"',
 };
 const target = "wasm32-unknown-unknown";

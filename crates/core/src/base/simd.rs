@@ -3,10 +3,11 @@
 //! A [`SimdKernel`] is plain code, mostly loops over arrays, that is compiled once for every
 //! [`SimdLevel`]. The compiler vectorises it with the instructions of that level.
 //!
-//! A vector crate such as `wide` picks its instructions at compile time, and users compile for the
-//! oldest machine. With SSE2 its vectors are faster than the loops in some families and slower in
-//! others (`benches/wide`, `benches/notes/cpu.md`), and where there is AVX-512 the loops are
-//! several times as fast as with SSE2. Intrinsics are used only where compilers do not find the
+//! A vector crate such as `wide` picks its instructions at compile time, and users of x86-64
+//! compile for the oldest machine. With SSE2 its vectors are faster than the loops in some families
+//! and slower in others (`benches/wide`, `benches/notes/cpu.md`), and where there is AVX-512 the
+//! loops are several times as fast as with SSE2. So `wide` serves the default family on other
+//! targets, which have one set of vectors. Intrinsics are used only where compilers do not find the
 //! instruction: to pack survivors, to mark them, to list marked slots, to close gaps between items,
 //! and for the default family with AVX-512.
 

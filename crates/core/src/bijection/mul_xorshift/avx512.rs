@@ -14,8 +14,8 @@ use core::arch::x86_64::{
 };
 use core::mem::transmute;
 
+use super::lanes::Vectored;
 use super::round::Round;
-use crate::bijection::lanes::Lane;
 
 /// The number of vectors that are computed together, so that the multipliers are busy through their
 /// latency.
@@ -28,31 +28,6 @@ struct Keys {
     shift: __m512i,
     mask: __m512i,
 }
-
-/// A word for whose lanes there is an evaluator here.
-pub(in crate::bijection) trait Vectored: Lane {
-    /// The number of points that are evaluated together, or 0 if there is no evaluator.
-    const POINTS: usize = 0;
-
-    /// Writes the values at points, [`POINTS`](Self::POINTS) at a time, as many times as the slice
-    /// holds that many: at consecutive points from `first` on or, if there is none, at those that
-    /// the slice holds.
-    ///
-    /// # Safety
-    ///
-    /// The machine has AVX-512 with the byte and word instructions.
-    unsafe fn evaluate<const INVERSE: bool>(
-        _rounds: &[Round<Self>],
-        _outer: Round<Self>,
-        _mask: Self,
-        _first: Option<Self>,
-        _out: &mut [Self],
-    ) {
-        unreachable!("there is no evaluator");
-    }
-}
-
-impl Vectored for u64 {}
 
 macro_rules! vectored {
     ($word:ty, $signed:ty, $lanes:literal, $set:ident, $add:ident, $sub:ident, $mul:ident, $shift:ident) => {

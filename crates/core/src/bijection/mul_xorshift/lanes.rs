@@ -1,16 +1,44 @@
 //! A [`MulXorshift`] on many points at once, in the narrowest lanes that hold the domain: a vector
 //! holds twice as many words of half the width.
 
-#[cfg(target_arch = "x86_64")]
-use super::avx512::Vectored;
 use super::definition::MulXorshift;
 use super::round::Round;
-#[cfg(target_arch = "x86_64")]
 use crate::base::simd::SimdLevel;
-#[cfg(not(target_arch = "x86_64"))]
-use crate::bijection::lanes::Lane as Vectored;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
+
+/// A word that lanes are evaluated in, with the crate's own vectors where there is an evaluator.
+pub(in crate::bijection) trait Vectored: Lane {
+    /// The number of points that are evaluated together, or 0 if there is no evaluator.
+    const POINTS: usize = 0;
+
+    /// Whether any machine of the target has the evaluator's instructions; otherwise those with
+    /// AVX-512 do.
+    const IS_PORTABLE: bool = false;
+
+    /// Writes the values at points, [`POINTS`](Self::POINTS) at a time, as many times as the slice
+    /// holds that many: at consecutive points from `first` on or, if there is none, at those that
+    /// the slice holds.
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX-512 with the byte and word instructions, or the evaluator is portable.
+    unsafe fn evaluate<const INVERSE: bool>(
+        _rounds: &[Round<Self>],
+        _outer: Round<Self>,
+        _mask: Self,
+        _first: Option<Self>,
+        _out: &mut [Self],
+    ) {
+        unreachable!("there is no evaluator");
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Vectored for u16 {}
+#[cfg(not(any(target_arch = "x86_64", feature = "std")))]
+impl Vectored for u32 {}
+impl Vectored for u64 {}
 
 /// The rounds, in the order in which they are applied.
 pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {
@@ -76,6 +104,10 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
     #[inline(always)]
     fn evaluate<const LARGE: bool>(&self, points: &mut [L; BLOCK]) {
         let rounds = uncounted(&self.rounds);
+        if L::IS_PORTABLE {
+            // SAFETY: the evaluator is portable.
+            return unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, points) };
+        }
         let evaluate = |lanes: &mut [L]| {
             if INVERSE {
                 inverse(rounds, self.outer, lanes);
@@ -115,14 +147,13 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, points) };
     }
 
-    #[cfg(target_arch = "x86_64")]
     fn run_at_once(&self, level: SimdLevel, first: L, out: &mut [L]) -> usize {
-        if L::POINTS == 0 || !level.has_avx512() {
+        if L::POINTS == 0 || !(L::IS_PORTABLE || level.has_avx512()) {
             return 0;
         }
         let blocks = out.len() / L::POINTS * L::POINTS;
         let (rounds, out) = (uncounted(&self.rounds), &mut out[..blocks]);
-        // SAFETY: the level's features are more than those.
+        // SAFETY: the level has the features, or none are needed.
         unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), out) };
         blocks
     }

@@ -4,6 +4,8 @@
 mod avx512;
 mod definition;
 mod lanes;
+#[cfg(all(not(target_arch = "x86_64"), feature = "std"))]
+mod portable;
 mod round;
 
 pub use definition::MulXorshift;
