@@ -56,7 +56,10 @@ const LAYERS: &[&str] = &[
 
 /// What follows them in a program of the strategy in place. The texts of the embedded kernels do
 /// not depend on it.
-const IN_PLACE: &str = include_str!("../../../gpu/shuffle/in_place.cuh");
+const IN_PLACE: &str = concat!(
+    include_str!("../../../gpu/shuffle/in_place/blocks.cuh"),
+    include_str!("../../../gpu/shuffle/in_place/buckets.cuh"),
+);
 
 /// What follows them in a program that moves a short array in place.
 const IN_BLOCK: &str = include_str!("../../../gpu/shuffle/in_block.cuh");

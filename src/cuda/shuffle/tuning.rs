@@ -226,8 +226,8 @@ pub(crate) const IN_PLACE_BITS: [u32; 4] = [5, 6, 7, 8];
 pub(crate) const IN_PLACE_PART_BITS: u32 = 8;
 
 /// The most stripes that are listed together, as a power of two: `MOST_TOGETHER` in
-/// gpu/shuffle/in_place.cuh. With four times as many stripes as lists all blocks have work to the
-/// end: 9.7 ms instead of 10.0 ms with twice as many.
+/// gpu/shuffle/in_place/buckets.cuh. With four times as many stripes as lists all blocks have work
+/// to the end: 9.7 ms instead of 10.0 ms with twice as many.
 pub(crate) const IN_PLACE_TOGETHER_BITS: u32 = 2;
 
 /// Stripes for each multiprocessor, if there are so many.

@@ -1,4 +1,4 @@
-//! The kernels of gpu/shuffle/in_place.cuh, with their arguments.
+//! The kernels of gpu/shuffle/in_place, with their arguments.
 
 use super::sizes::Sizes;
 use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
@@ -8,7 +8,7 @@ use crate::cuda::shuffle::kernels::SCAN_THREADS;
 use crate::cuda::shuffle::tuning;
 
 device_struct! {
-    /// `Striped` in gpu/shuffle/in_place.cuh.
+    /// `Striped` in gpu/shuffle/in_place/blocks.cuh.
     pub(super) struct Striped {
         pub(super) items: u64,
         pub(super) len: u64,
@@ -32,7 +32,7 @@ device_struct! {
 }
 
 device_struct! {
-    /// `Parts` in gpu/shuffle/in_place.cuh.
+    /// `Parts` in gpu/shuffle/in_place/buckets.cuh.
     pub(super) struct Parts {
         pub(super) items: u64,
         pub(super) keys: u64,

@@ -12,10 +12,10 @@ use crate::cuda::shuffle::tuning::{self, Tiles};
 /// The most lists of a bucket.
 const MOST_LISTS: u64 = 1 << 13;
 
-/// `SHARES` in gpu/shuffle/in_place.cuh.
+/// `SHARES` in gpu/shuffle/in_place/buckets.cuh.
 const SHARES: usize = 1 << 13;
 
-/// The bits of a block's number in its stripe: `NUMBER_BITS` in gpu/shuffle/in_place.cuh.
+/// The bits of a block's number in its stripe: `NUMBER_BITS` in gpu/shuffle/in_place/blocks.cuh.
 const NUMBER_BITS: u32 = 20;
 
 /// The most blocks of an array, whose numbers have two flags beside them in a word.
@@ -237,7 +237,7 @@ impl Sizes {
         capacity(density * slots as f64, slots)
     }
 
-    /// The size of `Collect` in gpu/shuffle/in_place.cuh.
+    /// The size of `Collect` in gpu/shuffle/in_place/blocks.cuh.
     pub(super) fn collect_shared(&self) -> usize {
         let (item, block, bins) = (self.word.bytes(), self.block as usize, 1_usize << self.bits);
         let (threads, tile) = (self.collect.threads as usize, self.collect.tile() as usize);
@@ -247,7 +247,7 @@ impl Sizes {
         ((end + 2 * (tile / block + bins)).next_multiple_of(4) + 33 * 4).next_multiple_of(16)
     }
 
-    /// The size of `Listed` in gpu/shuffle/in_place.cuh.
+    /// The size of `Listed` in gpu/shuffle/in_place/buckets.cuh.
     pub(super) fn list_shared(&self) -> usize {
         self.list.tile() as usize * 10 + self.list_bins() as usize * 8 + 32 * 4
     }
@@ -319,7 +319,7 @@ fn spread_pass(limits: &Limits, item: usize, bits: u32) -> Option<Tiles> {
     Some(Tiles { records: two.or_else(one)?, ..pass })
 }
 
-/// The size of `Spread` in gpu/shuffle/in_place.cuh.
+/// The size of `Spread` in gpu/shuffle/in_place/buckets.cuh.
 fn spread_shared(item: usize, records: u32, bits: u32) -> usize {
     let tile = (tuning::IN_PLACE_SPREAD.threads * records) as usize;
     let more = (4 * (tile + SHARES + 1)).saturating_sub(tile * item).max(1);
