@@ -69,8 +69,8 @@ pub(crate) fn to_folder(
 
 /// What is said where tables are not read.
 #[cfg(not(feature = "tables"))]
-const NO_TABLES: &str =
-    "this bshuf was built without the feature `tables`, for Parquet and Arrow files";
+const NO_TABLES: &str = "Parquet and Arrow files need the feature `tables` of the program: \
+                         cargo install bijective-shuffle-cli --features tables";
 
 #[cfg(not(feature = "tables"))]
 fn run<'o>(

@@ -1,6 +1,6 @@
-// The strategy in place, first part: an array is changed within its own memory, a block of items at
-// a time, until each bucket's items are together. src/cuda/shuffle/in_place/mod.rs says how, and why
-// nothing is lost.
+// The strategy in place, first part: an array is changed within its own memory, a block of items
+// at a time, until each bucket's items are together. src/cuda/shuffle/in_place/mod.rs says how, and
+// why nothing is lost.
 #ifndef BIJECTIVE_SHUFFLE_IN_PLACE_BLOCKS
 #define BIJECTIVE_SHUFFLE_IN_PLACE_BLOCKS
 

@@ -27,6 +27,7 @@ pub(crate) use sets::{SetArguments, Stage};
 /// machine.
 #[derive(Parser)]
 #[command(name = "bshuf", version, infer_long_args = true)]
+#[command(after_help = "All cores work unless RAYON_NUM_THREADS is a lower number of threads.")]
 pub(crate) struct Arguments {
     /// The files to read; standard input if there are none, or for `-`
     #[arg(value_name = "FILE")]

@@ -209,3 +209,16 @@ fn a_shard_for_which_there_is_no_room_is_named() {
     let start = "bshuf: out/part-00000-of-00002.txt: File too large";
     assert!(complaint.starts_with(start), "{complaint}");
 }
+
+#[test]
+fn a_number_of_threads_is_a_number() {
+    let folder = Folder::new();
+    for (threads, why) in [("x", Some("\"x\"")), (" 2", Some("\" 2\"")), ("2", None), ("", None)] {
+        let mut command = Command::new(program());
+        command.args(["-q", "--seed", "1"]).env("RAYON_NUM_THREADS", threads);
+        let outcome = folder.finish(&mut command, b"1\n");
+        let said = why.map(|text| format!("bshuf: RAYON_NUM_THREADS: {text} is no number\n"));
+        assert_eq!(outcome.stderr, said.clone().unwrap_or_default());
+        assert_eq!(outcome.stdout, if said.is_some() { &b""[..] } else { b"1\n" });
+    }
+}

@@ -125,7 +125,8 @@ fn arrays_keep_their_headers() {
 fn tables_need_their_feature() {
     let folder = Folder::new();
     folder.write("x.parquet", b"PAR1");
-    let why = "this bshuf was built without the feature `tables`, for Parquet and Arrow files";
+    let why = "Parquet and Arrow files need the feature `tables` of the program: cargo install \
+               bijective-shuffle-cli --features tables";
     for options in [&["-o", "new", "x.parquet"][..], &["-n", "0", "x.parquet"]] {
         assert_eq!(folder.complaint(options, b""), format!("bshuf: x.parquet: {why}"));
     }
