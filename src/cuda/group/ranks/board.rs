@@ -39,6 +39,12 @@ struct Place {
     numbers: [[AtomicU64; MOST]; 2],
 }
 
+impl Place {
+    fn has_left(&self) -> bool {
+        self.has_left.load(Ordering::Acquire) != 0
+    }
+}
+
 #[repr(C)]
 struct Page {
     places: [Place; MOST_MEMBERS],
@@ -136,9 +142,9 @@ impl Board {
     }
 
     fn places(&self) -> &[Place] {
-        // SAFETY: the memory is there until the drop, with the size of a `Page`, as has been checked,
-        // and aligned as pages of memory are. Any bytes are numbers, which all processes and devices
-        // read and write as such.
+        // SAFETY: the memory is there until the drop, with the size of a `Page`, as has been
+        // checked, and aligned as pages of memory are. Any bytes are numbers, which all processes
+        // and devices read and write as such.
         &unsafe { &*self.page.as_ptr().cast::<Page>() }.places[..self.ranks]
     }
 
@@ -171,8 +177,10 @@ impl Board {
     /// Whether all ranks have told as often as this one. `None` if that will never be so.
     pub(super) fn have_told(&self) -> Option<bool> {
         let turn = self.turns.load(Ordering::Relaxed);
+        // Asked first: who has failed or left tells nothing afterwards.
+        let is_over = self.has_failed() || self.places().iter().any(Place::has_left);
         match self.places().iter().all(|place| place.told.load(Ordering::Acquire) >= turn) {
-            false if self.has_failed() => None,
+            false if is_over => None,
             have_told => Some(have_told),
         }
     }
@@ -214,7 +222,7 @@ impl Board {
 
     /// Whether no rank uses another's memory any more.
     pub(super) fn have_left(&self) -> bool {
-        self.places().iter().all(|place| place.has_left.load(Ordering::Acquire) != 0)
+        self.places().iter().all(Place::has_left)
     }
 }
 
@@ -335,6 +343,9 @@ mod tests {
             board.leave();
         }
         assert!(boards.iter().all(Board::have_left));
+        // Nobody waits for what they would have told.
+        boards[0].tell(&[1]);
+        assert_eq!(boards[0].have_told(), None);
     }
 
     #[test]

@@ -33,8 +33,10 @@ use crate::error::{ExchangeError, GpuError};
 /// before and after a shuffle different ones. The result is the permutation that one GPU or a CPU
 /// would make of the whole array.
 ///
-/// NVIDIA's library NCCL moves what ranks send, over whatever links there are between them. It is
-/// part of CUDA's packages, and separately the Python packages `nvidia-nccl-cu12` and
+/// NVIDIA's library NCCL moves what ranks send, over whatever links there are between them. Where
+/// all ranks are processes on one host that can map each other's memory, pieces of items (see
+/// below) go by the copy engines of the GPUs instead, as in a group. NCCL is part of CUDA's
+/// packages, and separately the Python packages `nvidia-nccl-cu12` and
 /// `nvidia-nccl-cu13`. If it is not where the system looks for libraries, set the environment
 /// variable `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two
 /// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup),
@@ -65,8 +67,8 @@ use crate::error::{ExchangeError, GpuError};
 /// every point of the bijection's domain is an item. The last kernels and messages are still
 /// running when a call returns. Wait for them by [`synchronize`](Self::synchronize): the stream
 /// itself never ends if another rank is lost. Dropping an engine waits for the others to drop
-/// theirs, for at most twice the time limit. At most 16 ranks make an exchange, and NVRTC compiles
-/// its kernels.
+/// theirs, for at most three times the time limit. If they do not, memory that they have mapped is
+/// not freed. At most 16 ranks make an exchange, and NVRTC compiles its kernels.
 ///
 /// # Examples
 ///
@@ -206,7 +208,8 @@ impl CudaExchange {
     /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.ranks.wait(&self.stream)
+        let done = self.ranks.wait(&self.stream);
+        done.inspect_err(|_| self.near.iter().for_each(Near::fail))
     }
 
     /// Copies the items in shuffled order: item `p[k]` of the whole array to place `k` of its new

@@ -135,13 +135,14 @@ impl Near {
     ///
     /// Those of [`Communicator::wait`].
     pub(super) fn let_go(&mut self, ranks: &Communicator) -> Result<(), Error> {
-        self.streams.iter().try_for_each(|stream| ranks.wait(stream))?;
+        let finished = self.streams.iter().try_for_each(|stream| ranks.wait(stream));
+        finished.inspect_err(|_| self.board.fail())?;
         self.unmap();
         self.gather(ranks, &[]).map(drop)
     }
 
-    /// Gets memory of at least this size on this rank, which no other has mapped. It is cleared: see
-    /// [`Executor::working_memory`](crate::cuda::runtime::executor::Executor::working_memory).
+    /// Gets memory of at least this size on this rank, which no other has mapped. It is cleared as
+    /// [`Executor::working_memory`](crate::cuda::runtime::executor::Executor::working_memory) is.
     ///
     /// # Errors
     ///
@@ -352,6 +353,11 @@ impl Near {
         Ok(())
     }
 
+    /// Ends the communication after an error, of which the others need not learn by their limits.
+    pub(super) fn fail(&self) {
+        self.board.fail();
+    }
+
     /// Ends the communication after an error, and waits until neither stream uses any memory.
     pub(super) fn give_up(&self) {
         self.board.fail();
@@ -402,8 +408,8 @@ impl Drop for Near {
 fn free(address: &mut u64) {
     let address = std::mem::take(address);
     if address != 0 {
-        // SAFETY: `grow` has allocated it. No other rank uses it, and the driver waits for what this
-        // one does. Its errors are those of the context, which the next call reports.
+        // SAFETY: `grow` has allocated it. No other rank uses it, and the driver waits for what
+        // this one does. Its errors are those of the context, which the next call reports.
         let _ = unsafe { sys::cuMemFree_v2(address) };
     }
 }
