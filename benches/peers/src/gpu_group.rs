@@ -281,7 +281,8 @@ impl Bench<'_> {
             let (id, together) = (&id, &together);
             let ranks = ranks.map(|(rank, ((stream, source), out))| {
                 scope.spawn(move || {
-                    self.rank(rank, stream, f, id, || drop(together.wait()), [source], out)
+                    let meet = || _ = together.wait();
+                    self.rank(rank, stream, f, id, meet, [source], out)
                 })
             });
             let ranks: Vec<_> = ranks.collect();

@@ -295,12 +295,20 @@ mod tests {
             assert_eq!(board.have_told(), Some(false));
             // What a device writes: one byte of a number, and then the counter.
             let page: *mut u8 = board.memory().0.cast();
-            let told = Board::offset(rank, Counter::Told) as usize;
-            // SAFETY: both places are in the page, and nobody else writes them now.
-            unsafe {
-                *page.add(at as usize + 8) = 5;
-                page.add(told).cast::<AtomicU64>().as_ref().unwrap().store(turn, Ordering::Release);
+            let number = page.wrapping_add(at as usize + 8);
+            // SAFETY: the byte is in the page, and nobody else writes it now.
+            unsafe { *number = 5 };
+            let place = &board.places()[rank];
+            let counters = [
+                (Counter::Told, &place.told),
+                (Counter::Sent, &place.sent),
+                (Counter::Sorted, &place.sorted),
+            ];
+            for (counter, at) in counters {
+                let offset = Board::offset(rank, counter) as usize;
+                assert_eq!(page.addr() + offset, (&raw const *at).addr());
             }
+            place.told.store(turn, Ordering::Release);
         }
         for board in &boards {
             assert_eq!(board.have_told(), Some(true));
