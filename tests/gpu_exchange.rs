@@ -1,6 +1,7 @@
-//! Ranks that exchange items by NCCL: threads of this program, and processes. With one GPU there is
-//! one rank, which shows what a rank does; with `BIJECTIVE_SHUFFLE_REQUIRE_GPUS=n` it fails where
-//! there are fewer than n. Skipped where there is no GPU or no NCCL.
+//! Ranks that exchange items: threads of this program, by NCCL, and processes, which copy into each
+//! other's memory. With one GPU there is one rank, which shows what a rank does; with
+//! `BIJECTIVE_SHUFFLE_REQUIRE_GPUS=n` it fails where there are fewer than n, or where n processes
+//! do not reach each other's memory. Skipped where there is no GPU or no NCCL.
 
 // NCCL is a library for Linux, and CUDA has no driver for 32 bits.
 #![cfg(all(target_pointer_width = "64", target_os = "linux"))]
@@ -35,8 +36,7 @@ const GUARD: usize = 512;
 /// How many ranks there can be, 1, 2 or 4.
 fn ranks() -> Vec<usize> {
     let devices = common::cuda().map_or(0, |_| Cuda::device_count().unwrap());
-    let required = std::env::var("BIJECTIVE_SHUFFLE_REQUIRE_GPUS").unwrap_or("0".into());
-    let required: usize = required.parse().expect("BIJECTIVE_SHUFFLE_REQUIRE_GPUS is a number");
+    let required = required();
     assert!(devices >= required, "{devices} devices, of {required}");
     match NcclId::new() {
         Ok(_) => [1, 2, 4].into_iter().filter(|&ranks| ranks <= devices).collect(),
@@ -46,6 +46,12 @@ fn ranks() -> Vec<usize> {
             Vec::new()
         }
     }
+}
+
+/// How many GPUs there have to be.
+fn required() -> usize {
+    let required = std::env::var("BIJECTIVE_SHUFFLE_REQUIRE_GPUS").unwrap_or("0".into());
+    required.parse().expect("BIJECTIVE_SHUFFLE_REQUIRE_GPUS is a number")
 }
 
 fn rank(id: NcclId, rank: usize, ranks: usize, strategy: CudaStrategy) -> CudaExchange {
@@ -397,21 +403,48 @@ fn a_rank_of_its_own_process() {
     let id = std::fs::read(Path::new(folder).join("id")).unwrap();
     let id = NcclId::from_bytes(id.try_into().unwrap());
     // Within one host NCCL notices a death at the limit and not before.
-    let limit = if job == "die" { Duration::from_secs(15) } else { LIMIT };
+    let limit = if job != "move" { Duration::from_secs(15) } else { LIMIT };
     let mut of = rank_within(limit, id, number, ranks, CudaStrategy::Auto);
     let len = 3_000_001;
     let f = Standard::from_seed(len, 5);
-    let (order, even) = (reference(&f, len), even(len as usize, ranks));
-    check(&mut of, &f, &order, [&even, &even], word);
+    let (order, lens) = (reference(&f, len), even(len as usize, ranks));
+    check(&mut of, &f, &order, [&lens, &lens], word);
+    if required() == ranks && ranks > 1 {
+        // It is not by NCCL that they come.
+        assert!(format!("{of:?}").contains("near: Some"), "{of:?}");
+    }
+    if job == "move" {
+        // In pieces, for which memory grows, on all ranks or on one, and then with fewer items.
+        let mut all_on_last = vec![0; ranks];
+        all_on_last[ranks - 1] = 1 << 25;
+        for len in [1 << 25, (1 << 25) + 3, 1 << 20] {
+            let f = Standard::from_seed(len, 6);
+            let (order, lens) = (reference(&f, len), even(len as usize, ranks));
+            check(&mut of, &f, &order, [&lens, &lens], word);
+            check(&mut of, &f, &order, [&lens, &lens], |index| index as u32 ^ 7);
+            if len == 1 << 25 {
+                check(&mut of, &f, &order, [&all_on_last, &lens], word);
+            }
+        }
+    }
     if job == "die" && number == 1 {
         // Without any of what a program does at its end.
         std::process::abort();
     }
-    if job == "die" {
+    if job == "die amid" && number == 1 {
+        // While the devices of others wait for this one's.
+        std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            std::process::abort();
+        });
+    }
+    if job != "move" {
+        let even = lens;
         let source = of.stream().alloc_zeros::<u64>(even[number]).unwrap();
         let mut out = of.stream().alloc_zeros::<u64>(even[number]).unwrap();
         let begin = Instant::now();
-        let lost = of.shuffle_into(&f, &source, &mut out);
+        let lost = (0..).map(|_| of.shuffle_into(&f, &source, &mut out)).find(Result::is_err);
+        let lost = lost.unwrap();
         let is_typed = |error: &Error| {
             matches!(
                 error,
@@ -430,8 +463,8 @@ fn a_rank_of_its_own_process() {
 fn ranks_in_processes() {
     let _alone = DEVICES.lock();
     for ranks in ranks() {
-        for job in ["move", "die"] {
-            if job == "die" && ranks == 1 {
+        for job in ["move", "die", "die amid"] {
+            if job != "move" && ranks == 1 {
                 continue;
             }
             let folder = tempfile::tempdir().unwrap();
@@ -440,7 +473,7 @@ fn ranks_in_processes() {
             let children: Vec<_> =
                 (0..ranks).map(|rank| start(folder.path(), rank, ranks, job)).collect();
             for (rank, mut child) in children.into_iter().enumerate() {
-                let dies = job == "die" && rank == 1;
+                let dies = job != "move" && rank == 1;
                 assert_eq!(child.wait().unwrap().success(), !dies, "{job}: rank {rank} of {ranks}");
             }
         }

@@ -48,6 +48,9 @@ pub(crate) enum Command {
     /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w +
     /// 1 items a GPU
     GpuGroup(GpuGroups),
+    /// One of the ranks that `gpu-group` starts
+    #[command(hide = true)]
+    GpuRank(GpuRank),
     /// Time calls that move few items in device memory, from several sides: rows as CSV
     GpuCalls,
     /// Time parts of permutations in device memory: rows as CSV
@@ -162,6 +165,16 @@ pub(crate) struct GpuGroups {
     /// Only contenders whose name contains this; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct GpuRank {
+    #[arg(long)]
+    pub(crate) id: String,
+    pub(crate) rank: usize,
+    pub(crate) ranks: usize,
+    pub(crate) each: usize,
+    pub(crate) bytes: usize,
 }
 
 /// Words that groups of GPUs move.

@@ -1,7 +1,9 @@
 //! Times groups of GPUs, and ranks that exchange by NCCL, beside one GPU alone and a bare exchange
 //! of as many bytes, and prints rows.
 
+use std::env;
 use std::error::Error;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +16,7 @@ use bijective_shuffle::cuda::cudarc::driver::{
 use bijective_shuffle::cuda::{Cuda, CudaExchange, CudaGroup, CudaStrategy, CudaWorkspace, NcclId};
 use bijective_shuffle::prelude::*;
 
-use crate::arguments::{Common, GpuGroups, GroupItem};
+use crate::arguments::{Common, GpuGroups, GpuRank, GroupItem};
 use crate::gpu_time;
 use crate::machine::{self, Origin};
 
@@ -60,6 +62,20 @@ pub(crate) fn run(of: &GpuGroups, common: &Common) -> Result<(), Box<dyn Error>>
         }
     }
     Ok(())
+}
+
+/// What a process does that is one of the ranks.
+pub(crate) fn run_rank(of: &GpuRank, common: &Common) -> Result<(), Box<dyn Error>> {
+    let byte = |at: usize| u8::from_str_radix(of.id.get(2 * at..2 * at + 2).unwrap_or(""), 16);
+    let id = (0..of.id.len() / 2).map(byte).collect::<Result<Vec<_>, _>>()?;
+    let id = NcclId::from_bytes(id.try_into().map_err(|_| "no id")?);
+    let origin = Origin::new("a rank")?;
+    let (ordinals, repeats) = ((0..of.ranks).collect(), common.effort().repeats);
+    let bench = Bench { origin: &origin, ordinals, each: of.each, repeats, only: &[] };
+    match of.bytes {
+        4 => bench.in_this_process::<u32>(of.rank, &id),
+        _ => bench.in_this_process::<u64>(of.rank, &id),
+    }
 }
 
 /// What is measured at a length.
@@ -162,7 +178,7 @@ impl Bench<'_> {
                 }
                 let call = || group.shuffle_into(&f, &source, &mut out);
                 if self.measure::<T, _>(name, self.len(), all, call)? {
-                    self.compare(&f, &streams, &out, name)?;
+                    self.compare(&f, &streams, &out, 0, name)?;
                 }
             }
             let name = format!("back, {name}");
@@ -180,7 +196,64 @@ impl Bench<'_> {
             }
         }
         drop(group);
-        self.by_nccl(&f, &streams, &source, out)
+        self.by_nccl(&f, &streams, &source, out)?;
+        drop(source);
+        self.in_processes::<T>()
+    }
+
+    /// Ranks in processes of their own, which copy into each other's memory if they can.
+    fn in_processes<T: Number>(&self) -> Result<(), Box<dyn Error>> {
+        let name = "ranks, default";
+        if !self.wants(name) || self.ordinals.len() == 1 {
+            return Ok(());
+        }
+        let id: String = match NcclId::new() {
+            Ok(id) => id.to_bytes().map(|byte| format!("{byte:02x}")).concat(),
+            Err(error) => {
+                println!("# {name}: {error}");
+                return Ok(());
+            }
+        };
+        let start = |rank: usize| {
+            let numbers = [rank, self.ordinals.len(), self.each, size_of::<T>()];
+            let numbers = numbers.map(|number| number.to_string());
+            Command::new(env::current_exe()?)
+                .args(["gpu-rank", "--repeats", &self.repeats.to_string(), "--id", &id])
+                .args(numbers)
+                .stdout(Stdio::piped())
+                .spawn()
+        };
+        let ranks: Vec<_> = (0..self.ordinals.len()).map(start).collect::<Result<_, _>>()?;
+        let mut samples = vec![0.0_f64; 2 * self.repeats];
+        for rank in ranks {
+            let output = rank.wait_with_output()?;
+            let text = String::from_utf8(output.stdout)?;
+            if !output.status.success() || text.lines().count() != samples.len() {
+                return Err(format!("{name}, {} items: {text}", self.len()).into());
+            }
+            for (slowest, line) in samples.iter_mut().zip(text.lines()) {
+                *slowest = slowest.max(line.parse()?);
+            }
+        }
+        let names = [name.into(), format!("back, {name}")];
+        for (samples, name) in samples.chunks_mut(self.repeats).zip(names) {
+            samples.sort_by(f64::total_cmp);
+            self.print::<T>(&name, self.len(), samples[samples.len() / 2]);
+        }
+        Ok(())
+    }
+
+    /// What such a process does: it prints a line for each of its samples.
+    fn in_this_process<T: Number>(&self, rank: usize, id: &NcclId) -> Result<(), Box<dyn Error>> {
+        let stream = Cuda::on_device(rank)?.stream().clone();
+        let source = numbers::<T>(&stream, (rank * self.each) as u64, self.each)?;
+        let mut out = [stream.alloc_zeros(self.each)?];
+        let f = Standard::from_seed(self.len(), 1);
+        // Calls wait for each other.
+        let times = self.rank(rank, &stream, &f, id, || (), [&source], &mut out[0])?;
+        self.compare(&f, &[stream], &out, rank, "a rank")?;
+        times.iter().flatten().for_each(|seconds| println!("{seconds:e}"));
+        Ok(())
     }
 
     /// Ranks that exchange by NCCL, a thread for each.
@@ -207,7 +280,10 @@ impl Bench<'_> {
             let ranks = streams.iter().zip(source).zip(&mut out).enumerate();
             let (id, together) = (&id, &together);
             let ranks = ranks.map(|(rank, ((stream, source), out))| {
-                scope.spawn(move || self.rank(rank, stream, f, id, together, [source], out))
+                scope.spawn(move || {
+                    let meet = || _ = together.wait();
+                    self.rank(rank, stream, f, id, meet, [source], out)
+                })
             });
             let ranks: Vec<_> = ranks.collect();
             ranks.into_iter().map(|rank| rank.join().expect("no rank panics")).collect::<Vec<_>>()
@@ -232,7 +308,7 @@ impl Bench<'_> {
             self.print::<T>(name, self.len(), samples[samples.len() / 2]);
         }
         // What comes last is a shuffle.
-        self.compare(f, streams, &out, name)
+        self.compare(f, streams, &out, 0, name)
     }
 
     /// What a rank's samples take, there and back. It ends with a shuffle.
@@ -243,7 +319,7 @@ impl Bench<'_> {
         stream: &Arc<CudaStream>,
         f: &Standard,
         id: &NcclId,
-        together: &Barrier,
+        together: impl Fn(),
         [source]: [&CudaSlice<T>; 1],
         out: &mut CudaSlice<T>,
     ) -> Result<[Vec<f64>; 2], bijective_shuffle::Error> {
@@ -254,7 +330,7 @@ impl Bench<'_> {
         for direction in [1, 0] {
             // The first call warms up.
             for sample in 0..=self.repeats {
-                together.wait();
+                together();
                 let start = Instant::now();
                 for _ in 0..NCCL_CALLS {
                     if direction == 0 {
@@ -395,22 +471,24 @@ impl Bench<'_> {
     }
 
     /// Compares what is at the beginning, in the middle and at the end of each run with the order
-    /// of the survivors.
+    /// of the survivors. The runs are those of this member and of the ones behind it.
     fn compare<T: Number>(
         &self,
         f: &Standard,
         streams: &[Arc<CudaStream>],
-        out: &Shards<T>,
+        out: &[CudaSlice<T>],
+        from: usize,
         name: &str,
     ) -> Result<(), Box<dyn Error>> {
         let few = self.each.min(COMPARED);
         // The slot behind the last that was seen, where the next run begins.
         let mut next = 0;
-        for (member, (stream, run)) in streams.iter().zip(out).enumerate() {
+        for (member, (stream, run)) in (from..).zip(streams.iter().zip(out)) {
             for first in self.windows(few) {
                 let got = stream.clone_dtoh(&run.slice(first..first + few))?;
                 stream.synchronize()?;
-                let slot = if first == 0 { next } else { f.inverse(got[0].into()) };
+                let is_next = first == 0 && (member == 0 || member > from);
+                let slot = if is_next { next } else { f.inverse(got[0].into()) };
                 let mut slots = slot..=f.last();
                 let mut survivors = slots.by_ref().map(|slot| f.forward(slot));
                 for (place, &item) in (first..).zip(&got) {

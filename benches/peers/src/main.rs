@@ -83,6 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuCold => gpu_cold::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuGroup(groups) => gpu_group::run(groups, common),
+        Command::GpuRank(rank) => gpu_group::run_rank(rank, common),
         Command::GpuIndexes(pieces) => gpu_indexes::run(pieces),
         Command::GpuViews(views) => gpu_views::run(views, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),

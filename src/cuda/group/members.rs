@@ -354,7 +354,7 @@ fn wait(stream: &CudaStream, event: &CudaEvent) -> Result<(), Error> {
 /// # Safety
 ///
 /// There are as many bytes at both addresses, which the stream may read and write.
-unsafe fn copy(delivery: &Delivery, stream: &CudaStream) -> Result<(), Error> {
+pub(super) unsafe fn copy(delivery: &Delivery, stream: &CudaStream) -> Result<(), Error> {
     let Delivery { from, to, bytes, .. } = *delivery;
     // Addresses of device memory have 64 bits, and so have `usize`s where CUDA has a driver.
     let bytes = bytes as usize;

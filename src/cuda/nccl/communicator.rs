@@ -134,7 +134,19 @@ impl Communicator {
     ///
     /// As [`new`](Self::new).
     pub(in crate::cuda) fn wait(&self, stream: &CudaStream) -> Result<(), Error> {
-        self.link.wait(|| is_finished(stream).map_err(|error| failed(error, "wait for a stream")))
+        self.wait_for(|| is_finished(stream).map_err(|error| failed(error, "wait for a stream")))
+    }
+
+    /// As [`wait`](Self::wait), until the closure says that it is done.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and those of the closure.
+    pub(in crate::cuda) fn wait_for(
+        &self,
+        is_done: impl FnMut() -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        self.link.wait(is_done)
     }
 }
 

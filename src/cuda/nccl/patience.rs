@@ -11,24 +11,24 @@ const SLEEP: Duration = Duration::from_micros(50);
 
 /// One time of waiting.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(in crate::cuda) struct Patience {
     since: Instant,
     limit: Duration,
     pauses: u32,
 }
 
 impl Patience {
-    pub(super) fn new(limit: Duration) -> Self {
+    pub(in crate::cuda) fn new(limit: Duration) -> Self {
         Self { since: Instant::now(), limit, pauses: 0 }
     }
 
     /// Whether the time limit has passed.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::cuda) fn is_over(&self) -> bool {
         self.since.elapsed() >= self.limit
     }
 
     /// Lets a moment pass, before it is asked again.
-    pub(super) fn pause(&mut self) {
+    pub(in crate::cuda) fn pause(&mut self) {
         if self.pauses < EAGER {
             self.pauses += 1;
             thread::yield_now();

@@ -10,7 +10,8 @@ use crate::sheet::Sheet;
 const ALONE: &str = "one GPU, Partitioned, default";
 const GROUP: &str = "group, default";
 const EXCHANGE: &str = "bare exchange by copies";
-const NCCL: &str = "NCCL, default";
+/// Ranks in threads, and in processes.
+const RANKS: [&str; 2] = ["NCCL, default", "ranks, default"];
 
 /// The rows of benches/peers/cuda/torch_group.py, on the GPUs of [`H200`].
 const TORCH: &str = "gpu-group-torch";
@@ -45,12 +46,12 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     Ok(())
 }
 
-/// Groups, and ranks that exchange by NCCL, beside one GPU.
+/// Groups, and ranks that exchange by NCCL or by copies, beside one GPU.
 fn beside_one(sheet: &Sheet) -> Result<String, String> {
     let all = groups(sheet)?;
-    let with_nccl = all.iter().any(|row| row.nccl.is_some());
+    let were_measured = [0, 1].map(|way| all.iter().any(|row| row.ranks[way].is_some()));
     let rows = all.into_iter().map(|row| {
-        let Group { of, way, alone, exchange, group, nccl } = row;
+        let Group { of, way, alone, exchange, group, ranks } = row;
         let mut cells = Vec::from(of.cells());
         cells.extend([
             way.to_owned(),
@@ -60,15 +61,15 @@ fn beside_one(sheet: &Sheet) -> Result<String, String> {
             format!("{:.1}", of.length as f64 / group / 1e9),
             format!("{:.2}", alone / group),
         ]);
-        if with_nccl {
+        for (ranks, _) in ranks.into_iter().zip(were_measured).filter(|of| of.1) {
             let beside = |cell: f64| format!("{cell:.2}");
-            cells.push(nccl.map_or(String::new(), |nccl| beside(nccl * 1e3)));
-            cells.push(nccl.map_or(String::new(), |nccl| beside(group / nccl)));
+            cells.push(ranks.map_or(String::new(), |ranks| beside(ranks * 1e3)));
+            cells.push(ranks.map_or(String::new(), |ranks| beside(group / ranks)));
         }
         cells
     });
     let rows: Vec<_> = rows.collect();
-    let head = [
+    let mut head = vec![
         "GPUs",
         "bytes an item",
         "items in all",
@@ -78,12 +79,13 @@ fn beside_one(sheet: &Sheet) -> Result<String, String> {
         "group, ms",
         "G items/s in all",
         "alone / group",
-        "ranks by NCCL, ms",
-        "group / NCCL",
     ];
-    let head = &head[..if with_nccl { 11 } else { 9 }];
+    let of_ranks =
+        [["ranks by NCCL, ms", "group / NCCL"], ["ranks by copies, ms", "group / copies"]];
+    let of_ranks = of_ranks.into_iter().zip(were_measured).filter(|of| of.1);
+    head.extend(of_ranks.flat_map(|(columns, _)| columns));
     let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
-    Ok(origins.collect::<String>() + "\n" + &table(head, &rows))
+    Ok(origins.collect::<String>() + "\n" + &table(&head, &rows))
 }
 
 /// All rows, with nothing beside them.
@@ -185,8 +187,8 @@ struct Group {
     alone: f64,
     exchange: f64,
     group: f64,
-    /// Ranks that exchange by NCCL, if they were measured.
-    nccl: Option<f64>,
+    /// Ranks that exchange by NCCL and by copies, if they were measured.
+    ranks: [Option<f64>; 2],
 }
 
 fn groups(sheet: &Sheet) -> Result<Vec<Group>, String> {
@@ -198,8 +200,8 @@ fn groups(sheet: &Sheet) -> Result<Vec<Group>, String> {
         for (way, prefix) in [("there", ""), ("back", "back, ")] {
             let alone = rows.seconds(&format!("{prefix}{ALONE}"), share)?;
             let group = rows.seconds(&format!("{prefix}{GROUP}"), of)?;
-            let nccl = rows.seconds(&format!("{prefix}{NCCL}"), of).ok();
-            groups.push(Group { of, way, alone, exchange, group, nccl });
+            let ranks = RANKS.map(|ranks| rows.seconds(&format!("{prefix}{ranks}"), of).ok());
+            groups.push(Group { of, way, alone, exchange, group, ranks });
         }
     }
     Ok(groups)
@@ -254,6 +256,10 @@ mod tests {
         );
         assert!(text.contains("| back | 1.00 | 0.50 | 2.00 | 0.0 | 0.50 | | |"), "{text}");
         assert!(!beside_one(&sheet(&rows[..5])).unwrap().contains("NCCL"));
+        let both: Vec<&str> = rows.into_iter().chain(["\"ranks, default\",2,2,8,8,2e-3"]).collect();
+        let text = beside_one(&sheet(&both)).unwrap();
+        assert!(text.contains("| 0.50 | 2.50 | 0.80 | 2.00 | 1.00 |"), "{text}");
+        assert!(text.contains("| 0.50 | | | | |"), "{text}");
     }
 
     #[test]

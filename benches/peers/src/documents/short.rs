@@ -58,7 +58,7 @@ const GROUP: &[(&str, &str)] = &[
     ("group, ms", "`CudaGroup`, ms"),
     ("G items/s in all", "G items/s in all"),
     ("alone / group", "alone / group"),
-    ("ranks by NCCL, ms", "`CudaExchange`, ms"),
+    ("ranks by copies, ms", "`CudaExchange`, ms"),
 ];
 const GROUP_ROWS: &[(&str, &[&str])] =
     &[("GPUs", &["2"]), ("bytes an item", &["8"]), ("items in all", &["134217730", "1073741826"])];

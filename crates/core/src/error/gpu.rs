@@ -94,9 +94,9 @@ pub enum GpuError {
         /// What this rank was doing.
         during: &'static str,
     },
-    /// NCCL noticed that another rank's process has ended, or that it cannot be reached any more.
-    /// The engine is of no use any more, and device memory that was to receive holds
-    /// unspecified values.
+    /// Another rank's process has ended or cannot be reached any more, as NCCL noticed, or another
+    /// rank has failed. The engine is of no use any more, and device memory that was to receive
+    /// holds unspecified values.
     PeerLost {
         /// The rank that noticed it, which is this one.
         rank: usize,
@@ -175,8 +175,8 @@ impl fmt::Display for GpuError {
             ),
             Self::PeerLost { rank, during } => write!(
                 f,
-                "rank {rank} could not {during}, because another rank's process has ended or \
-                 cannot be reached: start all ranks again, with a new NcclId"
+                "rank {rank} could not {during}, because another rank has failed or cannot be \
+                 reached: start all ranks again, with a new NcclId"
             ),
             Self::TimedOut { rank, during, after } => write!(
                 f,

@@ -11,6 +11,7 @@ use super::super::peer_access;
 use super::super::shards::{MOST_MEMBERS, Shards};
 use super::ballot::{Ballot, fingerprint, version};
 use super::call::{Call, Given, copy_bytes};
+use super::near::Near;
 use super::pieces::Lanes;
 use super::words::Words;
 use crate::Error;
@@ -32,8 +33,10 @@ use crate::error::{ExchangeError, GpuError};
 /// before and after a shuffle different ones. The result is the permutation that one GPU or a CPU
 /// would make of the whole array.
 ///
-/// NVIDIA's library NCCL moves what ranks send, over whatever links there are between them. It is
-/// part of CUDA's packages, and separately the Python packages `nvidia-nccl-cu12` and
+/// NVIDIA's library NCCL moves what ranks send, over whatever links there are between them. Where
+/// all ranks are processes on one host that can map each other's memory, pieces of items (see
+/// below) go by the copy engines of the GPUs instead, as in a group. NCCL is part of CUDA's
+/// packages, and separately the Python packages `nvidia-nccl-cu12` and
 /// `nvidia-nccl-cu13`. If it is not where the system looks for libraries, set the environment
 /// variable `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two
 /// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup),
@@ -64,8 +67,8 @@ use crate::error::{ExchangeError, GpuError};
 /// every point of the bijection's domain is an item. The last kernels and messages are still
 /// running when a call returns. Wait for them by [`synchronize`](Self::synchronize): the stream
 /// itself never ends if another rank is lost. Dropping an engine waits for the others to drop
-/// theirs, for at most twice the time limit. At most 16 ranks make an exchange, and NVRTC compiles
-/// its kernels.
+/// theirs, for at most three times the time limit. If they do not, memory that they have mapped is
+/// not freed. At most 16 ranks make an exchange, and NVRTC compiles its kernels.
 ///
 /// # Examples
 ///
@@ -110,6 +113,8 @@ use crate::error::{ExchangeError, GpuError};
 pub struct CudaExchange {
     // It ends what it does in the streams before anything else here is freed.
     pub(super) ranks: Communicator,
+    /// If the ranks use each other's memory.
+    pub(super) near: Option<Near>,
     pub(super) stream: Arc<CudaStream>,
     pub(super) lanes: Lanes,
     pub(super) strategy: CudaStrategy,
@@ -156,8 +161,10 @@ impl CudaExchange {
         let executor = Executor::new(&engine.device, &stream, false);
         // What may fail on one rank comes before the others wait for it.
         let (lanes, words) = (Lanes::new(&stream)?, Words::new(&stream, ranks)?);
+        let ranks = Communicator::new(&stream, id, rank, ranks, time_limit)?;
         Ok(Self {
-            ranks: Communicator::new(&stream, id, rank, ranks, time_limit)?,
+            near: Near::join(&ranks, &words, [&stream, lanes.messages()], time_limit)?,
+            ranks,
             lanes,
             strategy: engine.strategy,
             words,
@@ -187,7 +194,8 @@ impl CudaExchange {
     /// The bytes of device memory that it holds for later calls.
     pub fn bytes(&self) -> usize {
         let own = self.words.bytes() + self.sides.held() + self.whole.held();
-        own + self.copies.held() + self.executor.bytes()
+        let near = self.near.as_ref().map_or(0, Near::bytes);
+        own + near + self.copies.held() + self.executor.bytes()
     }
 
     /// Waits until this rank has finished what is in its stream.
@@ -200,7 +208,8 @@ impl CudaExchange {
     /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.ranks.wait(&self.stream)
+        let done = self.ranks.wait(&self.stream);
+        done.inspect_err(|_| self.near.iter().for_each(Near::fail))
     }
 
     /// Copies the items in shuffled order: item `p[k]` of the whole array to place `k` of its new
@@ -403,8 +412,7 @@ impl CudaExchange {
             }
         });
         // Ballots go by a stream of their own, since the other may be captured, which is an error.
-        let words = Ballot::words(ballot.as_ref());
-        let words = self.words.gather(&self.ranks, self.lanes.messages(), &words);
+        let words = self.gather(&Ballot::words(ballot.as_ref()));
         if let Some(payload) = panic {
             resume_unwind(payload);
         }
@@ -443,8 +451,7 @@ impl CudaExchange {
     ///
     /// This rank's own, or [`ExchangeError::RankFailed`].
     pub(super) fn all_ready<R>(&mut self, ready: Result<R, Error>) -> Result<R, Error> {
-        let own = [u64::from(ready.is_ok())];
-        let words = self.words.gather(&self.ranks, self.lanes.messages(), &own);
+        let words = self.gather(&[ready.is_ok().into()]);
         let ready = ready?;
         match words?.iter().position(|words| words[0] == 0) {
             Some(rank) => Err(Error::Exchange(ExchangeError::RankFailed { rank })),
@@ -466,16 +473,24 @@ impl CudaExchange {
         let is_short = may_do && ready == Err(GpuError::OutOfMemory.into());
         let answer = if is_short { Ok(false) } else { ready.map(|()| true) };
         let has_room = u64::from(answer == Ok(true));
-        let words = self.words.gather(
-            &self.ranks,
-            self.lanes.messages(),
-            &[answer.is_ok().into(), has_room],
-        );
+        let words = self.gather(&[answer.is_ok().into(), has_room]);
         answer?;
         let words = words?;
         match words.iter().position(|words| words[0] == 0) {
             Some(rank) => Err(Error::Exchange(ExchangeError::RankFailed { rank })),
             None => Ok(words.iter().all(|words| words[1] == 1)),
+        }
+    }
+
+    /// Gathers numbers of the host, as [`Words::gather`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Words::gather`].
+    fn gather(&self, own: &[u64]) -> Result<Vec<Vec<u64>>, Error> {
+        match &self.near {
+            Some(near) => near.gather(&self.ranks, own),
+            None => self.words.gather(&self.ranks, self.lanes.messages(), own),
         }
     }
 
@@ -501,7 +516,10 @@ impl CudaExchange {
     /// one too, and waits until neither stream uses any memory. Later calls return the error.
     pub(super) fn give_up(&self, error: Error) -> Error {
         self.ranks.fail(error.clone());
-        self.lanes.finish();
+        match &self.near {
+            Some(near) => near.give_up(),
+            None => self.lanes.finish(),
+        }
         error
     }
 }

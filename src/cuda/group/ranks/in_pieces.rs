@@ -53,12 +53,28 @@ impl CudaExchange {
         loop {
             // All ranks have the same sizes, so that they agree on this.
             let smaller = all.sizes.in_smaller_pieces();
+            let bytes: Vec<u64> = all.layouts.iter().map(|layout| layout.bytes).collect();
+            let grows = self.near.as_ref().is_some_and(|near| near.lacks(&bytes));
+            if let Some(near) = self.near.as_mut().filter(|_| grows) {
+                near.let_go(&self.ranks)?;
+            }
             let ready = self.reserve(&mut all, smaller.is_some());
-            if self.all_have_room(ready, smaller.is_some())? {
+            let has_room = self.all_have_room(ready, smaller.is_some());
+            if let Some(near) = self.near.as_mut().filter(|_| grows) {
+                near.has_grown(&bytes, has_room == Ok(true));
+                if has_room == Ok(true) && !near.map(&self.ranks)? {
+                    self.near = None;
+                    continue;
+                }
+            }
+            if has_room? {
                 break;
             }
             let Some(smaller) = smaller else { return Err(GpuError::OutOfMemory.into()) };
             all = InPieces::new(call, smaller, self.rank());
+        }
+        if let Some(near) = &self.near {
+            all.memory.copy_from_slice(near.memory());
         }
         // SAFETY: the caller vouches for the arrays. If anything fails, no rank uses them any more
         // when this returns.
@@ -68,13 +84,17 @@ impl CudaExchange {
     /// Gets the memory and the kernels for a call. If it could do with less memory, memory that
     /// seems not to be there is not even asked for.
     fn reserve(&mut self, all: &mut InPieces<'_>, has_choice: bool) -> Result<(), Error> {
-        let item = all.call.given.item as u64;
-        let lacking = self.executor.lacking(all.layout().bytes);
-        if has_choice && lacking > 0 && !seems_free(self.stream.context(), lacking) {
-            return Err(GpuError::OutOfMemory.into());
-        }
+        let (item, bytes) = (all.call.given.item as u64, all.layout().bytes);
         let side = (all.room.sides[all.rank] * item).next_multiple_of(256).max(256);
-        all.memory[all.rank] = self.executor.working_memory(all.layout().bytes)?;
+        all.memory[all.rank] = if let Some(near) = &mut self.near {
+            near.grow(bytes, has_choice)?
+        } else {
+            let lacking = self.executor.lacking(bytes);
+            if has_choice && lacking > 0 && !seems_free(self.stream.context(), lacking) {
+                return Err(GpuError::OutOfMemory.into());
+            }
+            self.executor.working_memory(bytes)?
+        };
         let before = self.sides.room(&self.stream, 2 * side)?.0;
         all.sides = [before, before + side];
         // Kernels do not depend on what the ranks have yet to tell each other.
@@ -106,7 +126,10 @@ impl CudaExchange {
         let exchange = all.exchange(source, &all.call.out);
         let pieces = all.steps(&exchange)?;
         // SAFETY: the caller vouches for the arrays, and waits for both streams.
-        unsafe { self.lanes.send(&mut self.executor, &self.ranks, &pieces) }?;
+        unsafe { self.lanes.send(&mut self.executor, (&self.ranks, self.near.as_ref()), &pieces) }?;
+        if let Some(near) = &mut self.near {
+            near.end(all.sizes.pieces);
+        }
         // SAFETY: the plans have written the overflow word and, with gaps, the sums of the counts.
         let Some(used) = unsafe { self.sorted(all) }? else { return Ok(false) };
         let (array, rank) = (&all.call.out, all.rank);
@@ -181,8 +204,12 @@ impl CudaExchange {
     /// As [`Words::gather_at`](super::words::Words::gather_at).
     unsafe fn gather_at(&mut self, own: &[(u64, usize)]) -> Result<Vec<Vec<u64>>, Error> {
         self.lanes.messages_after_kernels()?;
-        // SAFETY: the caller vouches for the addresses, and the messages wait for the kernels.
-        unsafe { self.words.gather_at(&self.ranks, self.lanes.messages(), own) }
+        match &self.near {
+            // SAFETY: the caller vouches for the addresses, and the messages wait for the kernels.
+            Some(near) => unsafe { near.gather_at(&self.ranks, own) },
+            // SAFETY: as above.
+            None => unsafe { self.words.gather_at(&self.ranks, self.lanes.messages(), own) },
+        }
     }
 }
 

@@ -8,19 +8,26 @@
 //! pieces have been sorted, also whether a bucket has overflowed; and, to undo a shuffle, when they
 //! have counted their survivors. The host waits for both.
 //!
+//! Processes on one host send pieces, and tell each other numbers, without NCCL, if they can.
+//!
 //! ```text
 //! engine     `CudaExchange`                      call     what the ranks move together
 //! ballot     what they tell each other before    words    numbers that all get of all
 //! in_pieces  items are sent sorted by buckets    pieces   how one is sent while others are sorted
 //! runs       places that one uses, another has   whole    what is not sent in pieces
+//! near       ranks that map each other's memory  board    what all of a host see, with numbers
+//! turns      by which these wait for each other
 //! ```
 
 mod ballot;
+mod board;
 mod call;
 mod engine;
 mod in_pieces;
+mod near;
 mod pieces;
 mod runs;
+mod turns;
 mod whole;
 mod words;
 

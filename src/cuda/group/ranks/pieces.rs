@@ -5,6 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaEvent, CudaStream};
 
 use super::super::exchange::Exchange;
+use super::super::phase::Delivery;
+use super::near::Near;
 use crate::Error;
 use crate::cuda::nccl::{Communicator, Message};
 use crate::cuda::runtime::executor::Executor;
@@ -32,7 +34,7 @@ pub(super) struct Lanes {
 pub(super) struct Steps<'a> {
     /// Sorts a piece of its items by the bucket.
     fill: Plan<'a>,
-    sends: Vec<Message>,
+    sends: Vec<Delivery>,
     receives: Vec<Message>,
     /// Sorts what it has kept, and then what it has received.
     kept: Plan<'a>,
@@ -42,21 +44,36 @@ pub(super) struct Steps<'a> {
 impl<'a> Steps<'a> {
     /// The steps of a rank with a piece of an exchange.
     pub(super) fn new(of: &Exchange<'a>, rank: usize, piece: u64) -> Result<Self, Error> {
-        let message = |peer, address, bytes| Message { peer, address, bytes };
-        let sends = of.deliveries(rank, piece).into_iter();
         let senders = (0..of.members()).filter(|&peer| peer != rank);
         let receives = senders.flat_map(|sender| {
             let all = of.deliveries(sender, piece).into_iter();
             let mine = all.filter(|delivery| delivery.receiver == rank);
-            mine.map(move |delivery| message(sender, delivery.to, delivery.bytes))
+            mine.map(move |Delivery { to: address, bytes, .. }| Message {
+                peer: sender,
+                address,
+                bytes,
+            })
         });
         Ok(Self {
             fill: of.fill(rank, piece)?,
-            sends: sends.map(|to| message(to.receiver, to.from, to.bytes)).collect(),
+            sends: of.deliveries(rank, piece),
             receives: receives.collect(),
             kept: of.sort_kept(rank, piece)?,
             received: of.sort_received(rank, piece)?,
         })
+    }
+
+    /// Sends by NCCL what has been filled, and receives.
+    ///
+    /// # Safety
+    ///
+    /// As [`Communicator::exchange`].
+    unsafe fn exchange(&self, ranks: &Communicator, stream: &CudaStream) -> Result<(), Error> {
+        let sends = self.sends.iter().map(|&Delivery { receiver: peer, from, bytes, .. }| {
+            Message { peer, address: from, bytes }
+        });
+        // SAFETY: the caller vouches for the memory and the stream.
+        unsafe { ranks.exchange(stream, &sends.collect::<Vec<_>>(), &self.receives) }
     }
 
     /// The plans, in the order in which they are executed.
@@ -119,9 +136,10 @@ impl Lanes {
     pub(super) unsafe fn send(
         &self,
         executor: &mut Executor,
-        ranks: &Communicator,
+        (ranks, near): (&Communicator, Option<&Near>),
         pieces: &[Steps<'_>],
     ) -> Result<(), Error> {
+        near.map_or(Ok(()), Near::begin)?;
         for number in 0..=pieces.len() {
             if let Some(piece) = pieces.get(number) {
                 // SAFETY: the caller vouches for the memory. What the piece before the last left
@@ -132,9 +150,14 @@ impl Lanes {
                 if number >= 2 {
                     wait(&self.messages, &self.sorted)?;
                 }
-                // SAFETY: the caller vouches for the memory. This piece has been filled, and what
-                // was received in its memory before has been sorted, as this stream waits for.
-                unsafe { ranks.exchange(&self.messages, &piece.sends, &piece.receives) }?;
+                match near {
+                    // SAFETY: the caller vouches for the memory, and this piece has been filled.
+                    Some(near) => unsafe { near.deliver(number as u64, &piece.sends) }?,
+                    // SAFETY: the caller vouches for the memory. This piece has been filled, and
+                    // what was received in its memory before has been sorted, as this stream waits
+                    // for.
+                    None => unsafe { piece.exchange(ranks, &self.messages) }?,
+                }
                 record(&self.delivered[number % 2], &self.messages)?;
             }
             if let Some(before) = number.checked_sub(1) {
@@ -143,10 +166,12 @@ impl Lanes {
                 // same stream.
                 unsafe { executor.execute(&piece.kept) }?;
                 wait(&self.stream, &self.delivered[before % 2])?;
+                near.map_or(Ok(()), |near| near.receive(before as u64))?;
                 // SAFETY: the caller vouches for the memory, and the stream has waited for all
                 // that comes.
                 unsafe { executor.execute(&piece.received) }?;
                 record(&self.sorted, &self.stream)?;
+                near.map_or(Ok(()), |near| near.has_sorted(before as u64))?;
             }
         }
         Ok(())

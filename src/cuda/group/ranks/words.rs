@@ -13,7 +13,7 @@ use crate::cuda::runtime::stream::{failed, finish};
 use crate::error::GpuError;
 
 /// The most numbers that are gathered at a time.
-const MOST: usize = 16;
+pub(super) const MOST: usize = 16;
 
 /// The bytes of a rank's numbers, and of the mark behind them.
 const BYTES: u64 = 8 * (MOST as u64 + 1);

@@ -1,0 +1,465 @@
+//! [`Near`]: ranks on one host, each a process, that copy into each other's memory.
+//!
+//! A rank's working memory is mapped in the other processes, so that pieces go from GPU to GPU by
+//! their copy engines, as between the members of a group. What may fail elsewhere only has another
+//! way: where not all ranks see the same memory, or one cannot map another's, all send by NCCL.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cudarc::driver::{CudaStream, sys};
+
+use super::super::members::copy;
+use super::super::phase::Delivery;
+use super::board::{Board, Counter, random};
+use super::turns::Turns;
+use super::words::Words;
+use crate::Error;
+use crate::cuda::nccl::{Communicator, Patience};
+use crate::cuda::runtime::memory::seems_free;
+use crate::cuda::runtime::stream::{failed, is_finished};
+use crate::error::GpuError;
+
+/// The driver gives a multiple of this a mapping of its own.
+const GRAIN: u64 = 2 << 20;
+
+/// The numbers of a handle of the driver's, by which another process maps memory.
+const HANDLE: usize = size_of::<sys::CUipcMemHandle>() / 8;
+
+/// One rank of several on a host.
+#[derive(Debug)]
+pub(super) struct Near {
+    board: Board,
+    /// Where the device sees the board.
+    page: u64,
+    rank: usize,
+    limit: Duration,
+    /// The stream of the kernels, and that of the copies.
+    streams: [Arc<CudaStream>; 2],
+    /// How much memory each rank has, which all know.
+    bytes: Vec<u64>,
+    /// This rank's memory, or 0.
+    own: u64,
+    /// Where each rank's memory is mapped here; 0 where it is not.
+    mapped: Vec<u64>,
+    turns: Turns,
+}
+
+impl Near {
+    /// Ranks that are near each other: `None` on all ranks if they are not, or if one of them has
+    /// no way to use the others' memory. A program that has several ranks is one that has no need:
+    /// it has `CudaGroup`, and the driver maps memory in other processes only.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Words::gather`].
+    pub(super) fn join(
+        ranks: &Communicator,
+        words: &Words,
+        streams: [&Arc<CudaStream>; 2],
+        limit: Duration,
+    ) -> Result<Option<Self>, Error> {
+        let (rank, count) = (ranks.rank(), ranks.ranks());
+        if count == 1 {
+            return Ok(None);
+        }
+        let name = random();
+        let created = (rank == 0).then(|| Board::create(name, count).ok()).flatten();
+        let own = [u64::from(std::process::id()), if created.is_some() { name } else { 0 }];
+        let told = words.gather(ranks, streams[1], &own)?;
+        let name = told[0][1];
+        let are_processes =
+            (1..count).all(|other| told[..other].iter().all(|of| of[0] != told[other][0]));
+        if name == 0 || !are_processes {
+            return Ok(None);
+        }
+        let board = created.or_else(|| Board::open(name, rank, count).ok());
+        let mut near = board.and_then(|board| Self::new(board, rank, count, streams, limit));
+        let have_joined = words.gather(ranks, streams[1], &[near.is_some().into()])?;
+        if let Some(near) = &mut near {
+            near.board.hide();
+        }
+        Ok(near.filter(|_| have_joined.iter().all(|words| words[0] == 1)))
+    }
+
+    /// `None` if the device cannot use the board.
+    fn new(
+        board: Board,
+        rank: usize,
+        ranks: usize,
+        streams: [&Arc<CudaStream>; 2],
+        limit: Duration,
+    ) -> Option<Self> {
+        let context = streams[0].context();
+        context.bind_to_thread().ok()?;
+        let counts = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
+        if context.attribute(counts).ok()? == 0 {
+            return None;
+        }
+        let (memory, bytes) = board.memory();
+        let flags = sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+        // SAFETY: the board is whole pages of memory, and is there until `drop`, which ends this.
+        unsafe { sys::cuMemHostRegister_v2(memory, bytes, flags) }.result().ok()?;
+        let mut near = Self {
+            board,
+            page: 0,
+            rank,
+            limit,
+            streams: streams.map(Arc::clone),
+            bytes: vec![0; ranks],
+            own: 0,
+            mapped: vec![0; ranks],
+            turns: Turns::new(ranks),
+        };
+        // SAFETY: the memory has just been registered, and the call writes one address.
+        unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut near.page, memory, 0) }
+            .result()
+            .ok()?;
+        Some(near)
+    }
+
+    /// The bytes of device memory that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes[self.rank] as usize
+    }
+
+    /// Whether a rank has less memory than it needs.
+    pub(super) fn lacks(&self, bytes: &[u64]) -> bool {
+        self.bytes.iter().zip(bytes).any(|(has, needs)| has < needs)
+    }
+
+    /// Ends the use of each other's memory, so that it may be freed on every rank where this
+    /// returns.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Communicator::wait`].
+    pub(super) fn let_go(&mut self, ranks: &Communicator) -> Result<(), Error> {
+        let finished = self.streams.iter().try_for_each(|stream| ranks.wait(stream));
+        finished.inspect_err(|_| self.board.fail())?;
+        self.unmap();
+        self.gather(ranks, &[]).map(drop)
+    }
+
+    /// Gets memory of at least this size on this rank, which no other has mapped. It is cleared as
+    /// [`Executor::working_memory`](crate::cuda::runtime::executor::Executor::working_memory) is.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory), also if it seems that there
+    /// will not be enough and there `has_choice`; [`GpuError::Driver`].
+    pub(super) fn grow(&mut self, bytes: u64, has_choice: bool) -> Result<u64, Error> {
+        if self.bytes[self.rank] >= bytes {
+            return Ok(self.own);
+        }
+        let context = self.streams[0].context();
+        context.bind_to_thread().map_err(|error| failed(error, "use the device"))?;
+        free(&mut self.own);
+        let bytes = bytes.checked_next_multiple_of(GRAIN).ok_or(GpuError::OutOfMemory)?;
+        let size = usize::try_from(bytes).map_err(|_| GpuError::OutOfMemory)?;
+        if has_choice && !seems_free(context, bytes) {
+            return Err(GpuError::OutOfMemory.into());
+        }
+        // SAFETY: the call writes one address.
+        unsafe { sys::cuMemAlloc_v2(&raw mut self.own, size) }
+            .result()
+            .map_err(|error| failed(error, "allocate working memory"))?;
+        // SAFETY: the memory has just been allocated with this size.
+        unsafe { sys::cuMemsetD8Async(self.own, 0, size, self.streams[0].cu_stream()) }
+            .result()
+            .map_err(|error| failed(error, "clear working memory"))?;
+        Ok(self.own)
+    }
+
+    /// Remembers that all ranks have grown to these sizes, or that not all could. Then all free
+    /// what they have.
+    pub(super) fn has_grown(&mut self, bytes: &[u64], have_all: bool) {
+        if have_all {
+            for (has, &needs) in self.bytes.iter_mut().zip(bytes) {
+                *has = needs.max(*has);
+            }
+        } else {
+            free(&mut self.own);
+            self.bytes.fill(0);
+        }
+    }
+
+    /// Maps the memory of the others. Returns false on all ranks if one of them cannot.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gather`](Self::gather).
+    pub(super) fn map(&mut self, ranks: &Communicator) -> Result<bool, Error> {
+        // A rank without items needs no memory.
+        let own = (self.own != 0).then(|| export(self.own));
+        let own = own.unwrap_or(Some([0; HANDLE]));
+        let has_handle = u64::from(own.is_some());
+        let words = [&own.unwrap_or_default()[..], &[has_handle]].concat();
+        let told = self.gather(ranks, &words)?;
+        let mut is_mapped = true;
+        for (rank, words) in told.iter().enumerate() {
+            let (handle, has_handle) = (&words[..HANDLE], words[HANDLE] == 1);
+            let address = match handle.iter().any(|&word| word != 0) {
+                true if rank == self.rank => Some(self.own),
+                true if is_mapped => open(handle),
+                _ => Some(0),
+            };
+            is_mapped &= has_handle && address.is_some();
+            self.mapped[rank] = address.unwrap_or(0);
+        }
+        let told = self.gather(ranks, &[is_mapped.into()])?;
+        Ok(told.iter().all(|words| words[0] == 1))
+    }
+
+    /// Where the memory of each rank is.
+    pub(super) fn memory(&self) -> &[u64] {
+        &self.mapped
+    }
+
+    fn unmap(&mut self) {
+        for (rank, address) in self.mapped.iter_mut().enumerate() {
+            let address = std::mem::take(address);
+            if rank != self.rank && address != 0 {
+                // SAFETY: it was mapped, and both streams have finished, so nothing uses it.
+                let closed = unsafe { sys::cuIpcCloseMemHandle(address) }.result();
+                self.streams[0].context().record_err(closed);
+            }
+        }
+    }
+
+    /// Gathers numbers of the host, as [`Words::gather`].
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::PeerLost`] if another rank has failed; else as [`Communicator::wait`].
+    pub(super) fn gather(&self, ranks: &Communicator, own: &[u64]) -> Result<Vec<Vec<u64>>, Error> {
+        self.board.tell(own);
+        self.all_told(ranks, own.len())
+    }
+
+    /// Gathers numbers that the copies' stream reads, as [`Words::gather_at`].
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    ///
+    /// # Safety
+    ///
+    /// As for [`Words::gather_at`].
+    pub(super) unsafe fn gather_at(
+        &self,
+        ranks: &Communicator,
+        own: &[(u64, usize)],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let (numbers, turn) = self.board.begin_to_tell();
+        self.bind()?;
+        for (to, &(from, bytes)) in (self.page + numbers..).step_by(8).zip(own) {
+            // SAFETY: the caller vouches for the bytes to be read, and the board has room for as
+            // many numbers, which no rank reads before they are told.
+            unsafe { sys::cuMemcpyAsync(to, from, bytes, self.streams[1].cu_stream()) }
+                .result()
+                .map_err(|error| failed(error, "copy to the host"))?;
+        }
+        self.write(1, Counter::Told, turn)?;
+        self.all_told(ranks, own.len())
+    }
+
+    fn all_told(&self, ranks: &Communicator, number: usize) -> Result<Vec<Vec<u64>>, Error> {
+        let during = "gather from all ranks";
+        let told = ranks.wait_for(|| {
+            is_finished(&self.streams[1]).map_err(|error| failed(error, during))?;
+            let lost = GpuError::PeerLost { rank: self.rank, during };
+            self.board.have_told().ok_or(Error::Gpu(lost))
+        });
+        // The others need not wait until their time limit.
+        told.inspect_err(|_| self.board.fail())?;
+        Ok(self.board.read(number))
+    }
+
+    /// Begins a call, in the stream of the kernels: what comes is received when this rank is done
+    /// with what came before.
+    pub(super) fn begin(&self) -> Result<(), Error> {
+        self.bind()?;
+        self.write(0, Counter::Sorted, self.turns.ready())
+    }
+
+    /// Puts a piece's copies in their stream.
+    ///
+    /// # Safety
+    ///
+    /// The stream may read the memory of all copies and, when the receivers have sorted what was
+    /// there, write it.
+    pub(super) unsafe fn deliver(&self, piece: u64, copies: &[Delivery]) -> Result<(), Error> {
+        let turns = &self.turns;
+        self.wait_for_others(1, Counter::Sorted, turns.may_receive(piece))?;
+        for turn in 0..turns.of_piece() {
+            let before = turns.before(piece, turn);
+            if turns.of_piece() > 1 {
+                // So that no two copy to the same: see `Members::meet_sending`.
+                self.wait_for_others(1, Counter::Sent, before)?;
+            }
+            let receiver = turns.receiver(self.rank, turn);
+            for delivery in copies.iter().filter(|copy| copy.receiver == receiver) {
+                // SAFETY: the caller vouches for the addresses, and the stream has waited for the
+                // receiver.
+                unsafe { copy(delivery, &self.streams[1]) }?;
+            }
+            self.write(1, Counter::Sent, before + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the stream of the kernels wait for what others send of a piece.
+    pub(super) fn receive(&self, piece: u64) -> Result<(), Error> {
+        self.wait_for_others(0, Counter::Sent, self.turns.sent(piece))
+    }
+
+    /// Says, in the stream of the kernels, that a piece has been sorted.
+    pub(super) fn has_sorted(&self, piece: u64) -> Result<(), Error> {
+        self.write(0, Counter::Sorted, self.turns.sorted(piece))
+    }
+
+    /// Ends a call of so many pieces.
+    pub(super) fn end(&mut self, pieces: u64) {
+        self.turns = self.turns.after(pieces);
+    }
+
+    fn bind(&self) -> Result<(), Error> {
+        let bound = self.streams[0].context().bind_to_thread();
+        bound.map_err(|error| failed(error, "use the device"))
+    }
+
+    /// Has a stream write one of this rank's counters.
+    fn write(&self, stream: usize, counter: Counter, value: u64) -> Result<(), Error> {
+        let (stream, at) =
+            (self.streams[stream].cu_stream(), self.page + Board::offset(self.rank, counter));
+        // SAFETY: the counter is in the board, which the device may write.
+        unsafe { sys::cuStreamWriteValue64_v2(stream, at, value, 0) }
+            .result()
+            .map_err(|error| failed(error, "tell other ranks"))
+    }
+
+    /// Makes a stream wait until a counter of all other ranks is at least this.
+    fn wait_for_others(&self, stream: usize, counter: Counter, least: u64) -> Result<(), Error> {
+        let stream = self.streams[stream].cu_stream();
+        let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
+        for other in (0..self.bytes.len()).filter(|&other| other != self.rank) {
+            let at = self.page + Board::offset(other, counter);
+            // SAFETY: the counter is in the board, which the device may read.
+            unsafe { sys::cuStreamWaitValue64_v2(stream, at, least, flags) }
+                .result()
+                .map_err(|error| failed(error, "wait for other ranks"))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the communication after an error, of which the others need not learn by their limits.
+    pub(super) fn fail(&self) {
+        self.board.fail();
+    }
+
+    /// Ends the communication after an error, and waits until neither stream uses any memory.
+    pub(super) fn give_up(&self) {
+        self.board.fail();
+        self.finish();
+    }
+
+    /// Waits for both streams, whatever they report. What they still wait for after the time limit
+    /// never comes.
+    fn finish(&self) {
+        let mut patience = Patience::new(self.limit);
+        for stream in &self.streams {
+            while matches!(is_finished(stream), Ok(false)) {
+                if patience.is_over() {
+                    self.board.fail();
+                } else if self.board.has_failed() {
+                    self.board.release();
+                }
+                patience.pause();
+            }
+        }
+    }
+}
+
+impl Drop for Near {
+    fn drop(&mut self) {
+        let context = self.streams[0].context().clone();
+        context.record_err(context.bind_to_thread());
+        self.finish();
+        self.unmap();
+        self.board.leave();
+        if self.own != 0 {
+            let mut patience = Patience::new(self.limit);
+            while !self.board.have_left() && !patience.is_over() {
+                patience.pause();
+            }
+            // Where a rank has been lost, it may still copy to this memory, which is left behind.
+            if self.board.have_left() {
+                free(&mut self.own);
+            }
+        }
+        // SAFETY: the memory was registered, and nothing on the device uses it any more.
+        let ended = unsafe { sys::cuMemHostUnregister(self.board.memory().0) }.result();
+        context.record_err(ended);
+    }
+}
+
+/// Frees memory, if there is any, which no other rank has mapped.
+fn free(address: &mut u64) {
+    let address = std::mem::take(address);
+    if address != 0 {
+        // SAFETY: `grow` has allocated it. No other rank uses it, and the driver waits for what
+        // this one does. Its errors are those of the context, which the next call reports.
+        let _ = unsafe { sys::cuMemFree_v2(address) };
+    }
+}
+
+/// The handle of memory that was allocated at an address.
+fn export(address: u64) -> Option<[u64; HANDLE]> {
+    let mut handle = sys::CUipcMemHandle { reserved: [0; 8 * HANDLE] };
+    // SAFETY: the memory exists, and the call writes one handle.
+    unsafe { sys::cuIpcGetMemHandle(&raw mut handle, address) }.result().ok()?;
+    Some(numbers(&handle))
+}
+
+/// Maps the memory of another process.
+fn open(numbers: &[u64]) -> Option<u64> {
+    let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
+    let (handle, mut address) = (handle(numbers), 0);
+    // SAFETY: the call writes one address, and reads a handle that the driver made on another rank.
+    unsafe { sys::cuIpcOpenMemHandle_v2(&raw mut address, handle, flags) }.result().ok()?;
+    Some(address)
+}
+
+/// The numbers of a handle, whose bytes are of either sign, as `char` is in C.
+fn numbers(handle: &sys::CUipcMemHandle) -> [u64; HANDLE] {
+    let byte = |at: usize| u8::from_ne_bytes(handle.reserved[at].to_ne_bytes());
+    let number = |at: usize| u64::from_ne_bytes(std::array::from_fn(|k| byte(8 * at + k)));
+    std::array::from_fn(number)
+}
+
+/// The handle that has these numbers.
+fn handle(numbers: &[u64]) -> sys::CUipcMemHandle {
+    let mut handle = sys::CUipcMemHandle { reserved: [0; 8 * HANDLE] };
+    let bytes = numbers.iter().flat_map(|number| number.to_ne_bytes());
+    for (place, byte) in handle.reserved.iter_mut().zip(bytes) {
+        *place = c_char::from_ne_bytes([byte]);
+    }
+    handle
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_come_back_from_their_numbers() {
+        let mut of = sys::CUipcMemHandle { reserved: [0; 8 * HANDLE] };
+        for (place, byte) in of.reserved.iter_mut().zip(180_u8..) {
+            *place = c_char::from_ne_bytes([byte]);
+        }
+        assert_eq!(handle(&numbers(&of)), of);
+        assert_eq!(numbers(&of)[0].to_ne_bytes(), std::array::from_fn(|k| 180 + k as u8));
+    }
+}

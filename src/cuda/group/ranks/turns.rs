@@ -1,0 +1,193 @@
+//! [`Turns`]: the numbers by which the devices of several processes take turns.
+//!
+//! Each rank has two counters. In one it counts the turns of its copies: in each turn of a piece it
+//! copies to another rank, and no two copy to the same. In the other it counts what it has sorted
+//! of what came. Counters never go back, so each call begins where the one before has ended.
+
+/// What the counters of every rank have been at the end of the calls so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turns {
+    ranks: u64,
+    sent: u64,
+    sorted: u64,
+}
+
+impl Turns {
+    pub(super) fn new(ranks: usize) -> Self {
+        Self { ranks: ranks as u64, sent: 0, sorted: 0 }
+    }
+
+    /// The turns of a piece.
+    pub(super) fn of_piece(&self) -> u64 {
+        self.ranks - 1
+    }
+
+    /// To whom a rank copies in a turn.
+    pub(super) fn receiver(&self, rank: usize, turn: u64) -> usize {
+        ((rank as u64 + 1 + turn) % self.ranks) as usize
+    }
+
+    /// What a rank has sorted when it is done with all earlier calls.
+    pub(super) fn ready(&self) -> u64 {
+        self.sorted + 1
+    }
+
+    /// What a rank has sorted when it is done with a piece.
+    pub(super) fn sorted(&self, piece: u64) -> u64 {
+        self.sorted + 2 + piece
+    }
+
+    /// What a rank has sorted when it may receive a piece, in whose memory the one before the last
+    /// came.
+    pub(super) fn may_receive(&self, piece: u64) -> u64 {
+        piece.checked_sub(2).map_or(self.ready(), |before| self.sorted(before))
+    }
+
+    /// What a rank has sent before a turn of a piece.
+    pub(super) fn before(&self, piece: u64, turn: u64) -> u64 {
+        self.sent + piece * self.of_piece() + turn
+    }
+
+    /// What a rank has sent when all of a piece has come from it.
+    pub(super) fn sent(&self, piece: u64) -> u64 {
+        self.before(piece + 1, 0)
+    }
+
+    /// The same after a call of so many pieces.
+    pub(super) fn after(self, pieces: u64) -> Self {
+        Self { sent: self.before(pieces, 0), sorted: self.sorted(pieces) - 1, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+
+    /// What a stream does: in `near.rs` and `pieces.rs` the same are put in it.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// Waits for a counter of a rank: 0 is what it has sent, 1 what it has sorted.
+        Wait(usize, usize, u64),
+        Write(usize, u64),
+        /// Waits until the other stream of the rank has done as many steps.
+        Behind(usize),
+        Fill(u64),
+        Copy(usize, u64),
+        Sort(u64),
+    }
+
+    /// The steps of a rank's two streams: kernels and copies.
+    fn streams(rank: usize, ranks: usize, calls: &[u64]) -> [Vec<Step>; 2] {
+        let (mut kernels, mut copies) = (Vec::new(), Vec::new());
+        let mut turns = Turns::new(ranks);
+        let others = || (0..ranks).filter(move |&other| other != rank);
+        for &pieces in calls {
+            kernels.push(Step::Write(1, turns.ready()));
+            let mut delivered = Vec::new();
+            for number in 0..=pieces {
+                if number < pieces {
+                    kernels.push(Step::Fill(number));
+                    copies.push(Step::Behind(kernels.len()));
+                    copies.extend(
+                        others().map(|other| Step::Wait(other, 1, turns.may_receive(number))),
+                    );
+                    for turn in 0..turns.of_piece() {
+                        let before = turns.before(number, turn);
+                        copies.extend(others().map(|other| Step::Wait(other, 0, before)));
+                        copies.push(Step::Copy(turns.receiver(rank, turn), number));
+                        copies.push(Step::Write(0, before + 1));
+                    }
+                    delivered.push(copies.len());
+                }
+                if let Some(before) = number.checked_sub(1) {
+                    kernels.push(Step::Behind(delivered[before as usize]));
+                    kernels.extend(others().map(|other| Step::Wait(other, 0, turns.sent(before))));
+                    kernels.push(Step::Sort(before));
+                    kernels.push(Step::Write(1, turns.sorted(before)));
+                }
+            }
+            // All ranks tell each other that they have sorted everything, which is not modelled,
+            // and what comes next needs that no more than the counters say.
+            turns = turns.after(pieces);
+        }
+        [kernels, copies]
+    }
+
+    /// In whatever order streams go on, every piece arrives in memory that is free for it, is
+    /// sorted once it is there, no two ranks copy to one at the same time, and nobody waits for
+    /// ever.
+    #[test]
+    fn pieces_arrive_in_free_memory_in_any_order() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for ranks in [2, 3, 4, 8, 16] {
+            for calls in [&[1, 5, 2][..], &[3, 3], &[9]] {
+                let all: Vec<_> = (0..ranks).map(|rank| streams(rank, ranks, calls)).collect();
+                let mut counters = vec![[0_u64; 2]; ranks];
+                let mut done = vec![[0_usize; 2]; ranks];
+                // For each rank, sender and turn of the memory, the piece that is there; and the
+                // pieces of a rank that are filled and not yet sent.
+                let mut inbox = vec![vec![[None; 2]; ranks]; ranks];
+                let mut outbox = vec![[VecDeque::new(), VecDeque::new()]; ranks];
+                let mut idle = 0;
+                while done.iter().zip(&all).any(|(done, all)| {
+                    done.iter().zip(all).any(|(&done, stream)| done < stream.len())
+                }) {
+                    let (rank, stream) = (random.usize(..ranks), random.usize(..2));
+                    let Some(&step) = all[rank][stream].get(done[rank][stream]) else { continue };
+                    let goes_on = match step {
+                        Step::Wait(of, counter, value) => counters[of][counter] >= value,
+                        Step::Behind(steps) => done[rank][1 - stream] >= steps,
+                        Step::Write(counter, value) => {
+                            assert!(counters[rank][counter] < value);
+                            counters[rank][counter] = value;
+                            true
+                        }
+                        Step::Fill(piece) => {
+                            let outbox: &mut VecDeque<usize> =
+                                &mut outbox[rank][(piece % 2) as usize];
+                            assert!(outbox.is_empty(), "what is not sent is overwritten");
+                            outbox.extend((0..ranks).filter(|&other| other != rank));
+                            true
+                        }
+                        Step::Copy(to, piece) => {
+                            let half = (piece % 2) as usize;
+                            outbox[rank][half].retain(|&other| other != to);
+                            let place = &mut inbox[to][rank][half];
+                            assert_eq!(place.replace(piece), None, "what is not sorted");
+                            true
+                        }
+                        Step::Sort(piece) => {
+                            for sender in (0..ranks).filter(|&other| other != rank) {
+                                let place = &mut inbox[rank][sender][(piece % 2) as usize];
+                                assert_eq!(place.take(), Some(piece), "what has not come");
+                            }
+                            true
+                        }
+                    };
+                    if goes_on {
+                        done[rank][stream] += 1;
+                        idle = 0;
+                    }
+                    idle += 1;
+                    assert!(idle < 100_000, "all wait for each other");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_copy_to_the_same_in_a_turn() {
+        for ranks in 2..=16 {
+            let turns = Turns::new(ranks);
+            for turn in 0..turns.of_piece() {
+                let mut receivers: Vec<_> =
+                    (0..ranks).map(|rank| turns.receiver(rank, turn)).collect();
+                assert!(receivers.iter().enumerate().all(|(rank, &to)| rank != to));
+                receivers.sort_unstable();
+                assert!(receivers.into_iter().eq(0..ranks));
+            }
+        }
+    }
+}
