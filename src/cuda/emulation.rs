@@ -2,6 +2,7 @@
 //! threads of a block take turns, and get the arguments that a device would get.
 
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use super::cplusplus;
 use super::runtime::kernel::{BijectionUse, Instance};
@@ -90,8 +91,11 @@ pub(super) struct Emulation<'p> {
 impl<'p> Emulation<'p> {
     /// An empty program; `None`, and a note, if this machine cannot run any.
     pub(super) fn new() -> Option<Self> {
-        let can = cfg!(all(target_os = "linux", target_arch = "x86_64"))
-            && cplusplus::run("int main() {}").is_some();
+        static CAN: OnceLock<bool> = OnceLock::new();
+        let can = CAN.get_or_init(|| {
+            cfg!(all(target_os = "linux", target_arch = "x86_64"))
+                && cplusplus::run("int main() {}").is_some()
+        });
         if !can {
             println!("skipped: no C++ compiler, or no fixed addresses");
             return None;

@@ -6,8 +6,9 @@ use bijective_shuffle_kernels::{Code, Images, TARGETS};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cuda::runtime::nvrtc::{Nvrtc, Target};
-use crate::cuda::runtime::program::{self, tests::compiler};
+use crate::cuda::runtime::nvrtc::Target;
+use crate::cuda::runtime::program;
+use crate::cuda::runtime::program::tests::{compiler, is_alone};
 use crate::engine::bijection::StandardCipher;
 
 fn architecture(target: &Images) -> u32 {
@@ -60,10 +61,11 @@ fn maker(code: Code) -> ((u32, u32), fn(u32) -> Target) {
 
 #[test]
 fn an_image_is_what_the_compiler_makes_of_its_text() {
-    if compiler().is_none() {
+    let Some(nvrtc) = compiler() else { return };
+    if !is_alone("cuda::promised::tests::an_image_is_what_the_compiler_makes_of_its_text") {
         return;
     }
-    let version = Nvrtc::get().unwrap().version;
+    let version = nvrtc.version;
     for target in TARGETS {
         let (made_by, of) = maker(target.code());
         if made_by != version {

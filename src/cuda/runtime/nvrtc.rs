@@ -191,6 +191,16 @@ impl Nvrtc {
     ///
     /// The compiler's log.
     pub(crate) fn compile(&self, text: &str, target: Target) -> Result<Vec<u8>, String> {
+        self.compile_by(text, target, &[])
+    }
+
+    /// [`compile`](Self::compile), with more options.
+    pub(crate) fn compile_by(
+        &self,
+        text: &str,
+        target: Target,
+        more: &[&str],
+    ) -> Result<Vec<u8>, String> {
         let zero = |_| "the text has a zero byte".to_owned();
         let text = CString::new(text).map_err(zero)?;
         let mut program: Program = ptr::null_mut();
@@ -214,8 +224,10 @@ impl Nvrtc {
             Target::Cubin(number) => format!("--gpu-architecture=sm_{number}"),
             Target::Ptx(number) => format!("--gpu-architecture=compute_{number}"),
         };
-        let options = [CString::new(architecture).map_err(zero)?, c"--std=c++17".into()];
-        let pointers = options.each_ref().map(|option| option.as_ptr());
+        let options = [&[architecture.as_str(), "--std=c++17"], more].concat();
+        let options: Result<Vec<_>, _> = options.into_iter().map(CString::new).collect();
+        let options = options.map_err(zero)?;
+        let pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the program's handle is valid, and the array has as many pointers as the number
         // says, each to a text that ends with a zero byte.
         let code =
