@@ -60,14 +60,22 @@ enum Posts {
     All,
     /// Tiles of even numbers post nothing.
     LeavesOut,
-    /// The first workgroup stops for ever once it has a tile.
+    /// The workgroup that begins first stops for ever.
     Stops,
+}
+
+/// A thread of the model: the workgroups `number`, `number + groups`, ..
+#[derive(Clone, Copy)]
+struct Part {
+    posts: Posts,
+    groups: u32,
+    number: u32,
+    is_reversed: bool,
 }
 
 struct State {
     /// The launch's number.
     launch: AtomicU32,
-    tickets: AtomicU32,
     survivors: AtomicU32,
     statuses: Vec<[AtomicU32; 3]>,
     variant: Variant,
@@ -76,13 +84,12 @@ struct State {
 impl State {
     fn new(tiles: usize, variant: Variant) -> Self {
         let statuses = (0..tiles).map(|_| std::array::from_fn(|_| AtomicU32::new(0))).collect();
-        let [launch, tickets, survivors] = std::array::from_fn(|_| AtomicU32::new(0));
-        Self { launch, tickets, survivors, statuses, variant }
+        let [launch, survivors] = std::array::from_fn(|_| AtomicU32::new(0));
+        Self { launch, survivors, statuses, variant }
     }
 
     /// What the host does before a launch.
     fn begin(&self, launch: u32) {
-        self.tickets.store(0, RELAXED);
         match self.variant {
             Short => self.launch.store(launch, RELAXED),
             SameNumber => self.launch.store(1, RELAXED),
@@ -187,16 +194,21 @@ fn look_back(state: &State, counts: &[u32], tile: u32, leaves_out: bool) -> u32 
     sum
 }
 
-/// One workgroup, of which there is one for each tile: this thread is several in turn. To evaluate
-/// a tile is to look up its count, and what is moved is the tile's number with its base.
-fn survivors(state: &State, counts: &[u32], posts: Posts, number: u32) -> Vec<(u32, u32)> {
+/// One workgroup, of which there is one for each tile: this thread is several, one after the other
+/// in either order of their numbers. To evaluate a tile is to look up its count, and what is moved
+/// is the tile's number with its base.
+fn survivors(state: &State, counts: &[u32], part: Part) -> Vec<(u32, u32)> {
+    let Part { posts, groups, number, is_reversed } = part;
+    let mut tiles: Vec<u32> = (number..counts.len() as u32).step_by(groups as usize).collect();
+    if is_reversed {
+        tiles.reverse();
+    }
+    if posts == Posts::Stops && number == 0 {
+        tiles.remove(0);
+    }
     let mut moved = Vec::new();
-    loop {
-        let tile = state.tickets.fetch_add(1, RELAXED);
-        let Some(&all) = counts.get(tile as usize) else { return moved };
-        if posts == Posts::Stops && number == 0 {
-            return moved;
-        }
+    for tile in tiles {
+        let all = counts[tile as usize];
         let leaves_out = posts == Posts::LeavesOut && tile.is_multiple_of(2);
         if !leaves_out {
             match tile {
@@ -213,23 +225,24 @@ fn survivors(state: &State, counts: &[u32], posts: Posts, number: u32) -> Vec<(u
         }
         moved.push((tile, before));
     }
+    moved
 }
 
 /// What comes after a launch begins when all workgroups have ended.
-fn launch(state: &Arc<State>, number: u32, counts: &'static [u32], groups: u32, posts: Posts) {
+fn launch(state: &Arc<State>, number: u32, counts: &'static [u32], first: Part) {
     state.begin(number);
-    let others: Vec<_> = (1..groups)
+    let others: Vec<_> = (1..first.groups)
         .map(|number| {
             let state = state.clone();
-            thread::spawn(move || survivors(&state, counts, posts, number))
+            thread::spawn(move || survivors(&state, counts, Part { number, ..first }))
         })
         .collect();
-    let mut moved = survivors(state, counts, posts, 0);
+    let mut moved = survivors(state, counts, first);
     moved.extend(others.into_iter().flat_map(|other| other.join().unwrap()));
     moved.sort_unstable();
     let base = |tile: usize| counts[..tile].iter().sum::<u32>();
     assert!(moved.iter().all(|&(tile, before)| before == base(tile as usize)), "a base is wrong");
-    let stopped = usize::from(posts == Posts::Stops);
+    let stopped = usize::from(first.posts == Posts::Stops);
     assert!(moved.len() >= counts.len() - stopped, "a tile is missing");
     if moved.last().is_some_and(|&(tile, _)| tile as usize == counts.len() - 1) {
         assert_eq!(state.survivors.load(RELAXED), base(counts.len()), "the total is wrong");
@@ -243,14 +256,17 @@ type Launches = &'static [&'static [u32]];
 fn check(variant: Variant, posts: Posts, groups: u32, most: usize, launches: Launches) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(most + usize::from(long()));
-    builder.check(move || {
-        let tiles = launches.iter().map(|counts| counts.len()).max();
-        let state = Arc::new(State::new(tiles.unwrap(), variant));
-        // The numbers count up as calls are recorded, and these are submitted the other way round.
-        for (number, counts) in (1..=launches.len() as u32).rev().zip(launches) {
-            launch(&state, number, counts, groups, posts);
-        }
-    });
+    for is_reversed in [false, true] {
+        builder.check(move || {
+            let tiles = launches.iter().map(|counts| counts.len()).max();
+            let state = Arc::new(State::new(tiles.unwrap(), variant));
+            // The numbers count up as calls are recorded, and these are submitted the other way
+            // round.
+            for (number, counts) in (1..=launches.len() as u32).rev().zip(launches) {
+                launch(&state, number, counts, Part { posts, groups, number: 0, is_reversed });
+            }
+        });
+    }
 }
 
 /// Counts of which the sums need both halves.

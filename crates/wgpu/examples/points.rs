@@ -5,8 +5,8 @@
 //! `cargo run --release --example points -- 1000000 100` takes a number of points, of which
 //! there are at most 2^24, and of frames.
 
-use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::Cpu;
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle_wgpu::{Wgpu, wgpu};
 use wgpu::BufferUsages;

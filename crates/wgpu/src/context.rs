@@ -1,7 +1,7 @@
 //! A device, and what was compiled for it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wgpu::BufferBinding;
 
@@ -113,15 +113,36 @@ impl Context {
         self.guarded(what, || Ok(self.device.create_buffer(&descriptor)))
     }
 
+    /// Compiles the kernels that are missing, side by side: each takes a driver tens of
+    /// milliseconds. What fails here fails again when it is recorded, with its error.
+    pub(crate) fn prepare<'t>(&self, texts: impl Iterator<Item = (&'t str, bool)>) {
+        // A page has one thread.
+        if cfg!(target_arch = "wasm32") {
+            return;
+        }
+        let kernels = self.kernels();
+        let missing: HashSet<_> = texts
+            .filter(|(text, is_own)| !kernels[usize::from(*is_own)].contains_key(*text))
+            .collect();
+        drop(kernels);
+        std::thread::scope(|scope| {
+            for (text, is_own) in missing {
+                scope.spawn(move || self.kernel(text, is_own));
+            }
+        });
+    }
+
+    fn kernels(&self) -> MutexGuard<'_, [HashMap<String, wgpu::ComputePipeline>; 2]> {
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The compiled form of a text. Those of users stay fully checked.
     pub(crate) fn kernel(
         &self,
         text: &str,
         is_own: bool,
     ) -> Result<wgpu::ComputePipeline, WgpuError> {
-        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        let kernels = &mut kernels[usize::from(is_own)];
-        if let Some(kernel) = kernels.get(text) {
+        if let Some(kernel) = self.kernels()[usize::from(is_own)].get(text) {
             return Ok(kernel.clone());
         }
         let descriptor = wgpu::ShaderModuleDescriptor {
@@ -135,8 +156,8 @@ impl Context {
                 // SAFETY: every loop of the crate's texts ends: those over items and rounds count
                 // up to constants or to the length, a walk's steps are counted down, a look-back
                 // comes nearer to the first tile at the latest after the turn in which it has
-                // counted a missing tile itself, and each turn of the last resort's takes a
-                // ticket, of which there are as many as tiles. All other checks stay.
+                // counted a missing tile itself, and each turn of the last resort's has a
+                // later tile. All other checks stay.
                 unsafe { self.device.create_shader_module_trusted(descriptor, checks) }
             } else {
                 self.device.create_shader_module(descriptor)
@@ -159,7 +180,7 @@ impl Context {
             }
             compiled => compiled?,
         };
-        kernels.insert(text.into(), kernel.clone());
+        self.kernels()[usize::from(is_own)].insert(text.into(), kernel.clone());
         Ok(kernel)
     }
 

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use crate::limits::Excess;
-use crate::shader::{LAUNCHES, STATE_WORDS, Status, Tile, Tuning, Units};
+use crate::shader::{STATE_WORDS, Status, Tile, Tuning, Units};
 use crate::source::WgslSource;
 
 /// What a call is about: the bijection, the length, and whether all slots survive.
@@ -167,7 +167,7 @@ impl<'a> Launch<'a> {
             _ => Status::Wide,
         });
         let words = u64::from(tiles) * if status == Status::Wide { 3 } else { 1 };
-        let words = STATE_WORDS + u64::from(LAUNCHES) + words;
+        let words = STATE_WORDS + words;
         let is_cleared = status != Status::Short;
         let place = if is_cleared { Place::State } else { Place::Launches };
         Ok(Self {

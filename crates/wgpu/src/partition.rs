@@ -92,13 +92,34 @@ impl Partitioning {
         len: u32,
         last: u32,
     ) -> Option<Self> {
-        // A power of two consists of whole rows and subgroups, over which kernels add up.
-        let threads = 1 << shape.threads.min(limits.threads).checked_ilog2()?;
-        // Words of the workgroup's memory, without those of a sum over the workgroup.
-        let words = (limits.storage / 4).saturating_sub(2 * threads);
-        let each = |fixed: u32, record: u32| words.saturating_sub(fixed) / threads / record;
+        let plans = shape.rooms.iter();
+        let plans =
+            plans.filter_map(|room| Self::in_room(shape, *room, limits, what, units, len, last));
+        let (_, plan) = plans.min_by_key(|&(bits, _)| bits.max(Shape::FEW_BITS))?;
+        Some(plan)
+    }
+
+    /// The most bits by which a pass sorts, and the sizes.
+    fn in_room(
+        shape: &Shape,
+        room: Tile,
+        limits: &Limits,
+        what: Move,
+        units: Units,
+        len: u32,
+        last: u32,
+    ) -> Option<(u32, Self)> {
+        // A tile as far as the limits allow. A power of two consists of whole rows and subgroups,
+        // over which kernels add up. The workgroup's memory has room for a sum over it, too.
+        let threads_of = |threads: u32| Some(1 << threads.min(limits.threads).checked_ilog2()?);
+        let tile = |threads: u32, each: u32, fixed: u32, record: u32| {
+            let words = (limits.storage / 4).saturating_sub(2 * threads + fixed);
+            Tile { threads, each: each.min(words / threads / record) }
+        };
+        let threads: u32 = threads_of(shape.threads)?;
         // Where there are gaps, each thread that puts a bucket in order has two words of a bitmap.
-        let room = shape.room.min(each(2 * threads, units.words));
+        let room_threads = threads_of(room.threads)?;
+        let room = tile(room_threads, room.each, 2 * room_threads, units.words);
         let is_back = what == Move::Scatter;
         // The keys are slots or, on the way back, indexes.
         let last = if is_back { len - 1 } else { last };
@@ -111,8 +132,8 @@ impl Partitioning {
             if is_dense { points_of } else { records.min(points_of).next_multiple_of(64) }
         };
         // A word of the bitmap for each thread.
-        let most = if is_dense { 31 } else { (32 * threads).ilog2() };
-        let fits = |bits: &u32| capacity(*bits) <= u64::from(threads * room);
+        let most = if is_dense { 31 } else { (32 * room.threads).ilog2() };
+        let fits = |bits: &u32| capacity(*bits) <= u64::from(room.len());
         let bucket_bits = (5..=most).rev().find(fits)?;
         let key_bits = (32 - last.leading_zeros()).max(bucket_bits + 1);
         let above = key_bits - bucket_bits;
@@ -123,26 +144,29 @@ impl Partitioning {
             let capacity = u32::try_from(capacity(shift)).unwrap_or(u32::MAX);
             Level { shift, buckets, bins, capacity }
         };
-        let (first, second) = match above {
-            _ if above <= shape.bits => (level(bucket_bits, key_bits), None),
+        let (bits, first, second) = match above {
+            _ if above <= shape.bits => (above, level(bucket_bits, key_bits), None),
             _ if above <= 2 * shape.bits => {
                 let first = bucket_bits + above / 2;
-                (level(first, key_bits), Some(level(bucket_bits, first)))
+                let second = Some(level(bucket_bits, first));
+                (key_bits - first, level(first, key_bits), second)
             }
             _ => return None,
         };
         // A record of a pass is a key and an item, and a bin has a word. There is one bin more.
         let bins = first.bins.max(second.map_or(0, |second| second.bins));
-        let records = shape.records.min(each(bins + 1, 1 + units.words));
-        let pass = Tile { threads, each: records };
-        if records == 0 || u64::from(len).next_multiple_of(pass.len().into()) > 1 << 32 {
+        let each = shape.records.iter().find(|&&(from, _)| bits >= from).map_or(1, |row| row.1);
+        let pass = tile(threads, each, bins + 1, 1 + units.words);
+        if pass.each == 0 || u64::from(len).next_multiple_of(pass.len().into()) > 1 << 32 {
             return None;
         }
         // As many records for each thread as the fullest bucket has.
-        let room = if is_dense { (1_u32 << bucket_bits).div_ceil(threads) } else { room };
-        let room = Tile { threads, each: room };
+        let room = match is_dense {
+            true => Tile { each: (1_u32 << bucket_bits).div_ceil(room.threads), ..room },
+            false => room,
+        };
         let layout = Layout::Apart;
-        Some(Self { what, units, is_dense, layout, pass, room, first, second })
+        Some((bits, Self { what, units, is_dense, layout, pass, room, first, second }))
     }
 
     fn last_level(&self) -> Level {
@@ -261,7 +285,8 @@ impl Partitioning {
         launches.push(own(text, params, records.chain([target, self.counts()]).collect()));
         // Where every key occurs a bucket has room for all of its keys.
         if !self.is_dense {
-            let tile = tuning.slots(job.source().last);
+            // The smallest tiles, whose kernel compiles soonest: it hardly ever does anything.
+            let tile = tuning.slots(0);
             let mut resort = Launch::survivors(job, tile, units, tuning, |status| {
                 shader::survivors(job.source(), what, status, false, true, units, tile, tuning)
             })?;
@@ -317,7 +342,7 @@ mod tests {
                     assert!(bins.iter().all(|bins| bins.is_multiple_of(pass.threads)));
                     let bins = bins.into_iter().max().unwrap();
                     assert!(pass.threads <= limits.threads);
-                    assert!(pass.threads.is_power_of_two() && room.threads == pass.threads);
+                    assert!(pass.threads.is_power_of_two() && room.threads.is_power_of_two());
                     let most = limits.storage / 4;
                     let pass_words = pass.len() * (1 + words) + bins + 1;
                     assert!(pass_words + 2 * pass.threads <= most, "{plan:?}");
@@ -327,14 +352,20 @@ mod tests {
                 }
             }
         }
-        let shape = Shape::STANDARD;
-        let units = Units::WORD;
-        let plan = Partitioning::with(&shape, &large, Move::Gather, units, 1 << 26, u32::MAX >> 6)
-            .unwrap();
-        assert_eq!(plan.first, Level { shift: 19, buckets: 128, bins: 256, capacity: 1 << 19 });
+        let plan = |what, len: u32| {
+            let (shape, last) = (Shape::STANDARD, len.next_power_of_two() - 1);
+            Partitioning::with(&shape, &large, what, Units::WORD, len, last).unwrap()
+        };
+        let short = plan(Move::Gather, 1 << 26);
+        assert_eq!(short.first, Level { shift: 19, buckets: 128, bins: 256, capacity: 1 << 19 });
         assert_eq!(
-            plan.second,
+            short.second,
             Some(Level { shift: 12, buckets: 1 << 14, bins: 256, capacity: 1 << 12 })
         );
+        assert_eq!((short.pass.each, short.room.threads), (11, 256));
+        assert_eq!(plan(Move::Gather, 1 << 24).pass.each, 7);
+        // Keys of 29 bits that all occur would take a pass by 9 bits.
+        let long = plan(Move::Scatter, (1 << 28) + 1);
+        assert_eq!((long.second.unwrap().shift, long.room.threads), (13, 512));
     }
 }

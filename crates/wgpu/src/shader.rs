@@ -15,7 +15,7 @@ pub(crate) const THREADS: u32 = 256;
 /// The words of `bs_state` that are for all launches.
 pub(crate) const STATE_WORDS: u64 = 8;
 
-/// The launches that one state can serve, each with a ticket of its own, before it is replaced.
+/// The launches that one state can serve, each with a number of its own, before it is replaced.
 pub(crate) const LAUNCHES: u32 = 128;
 
 /// The numbers that kernels are compiled with and chosen by.
@@ -44,12 +44,13 @@ pub(crate) struct Tuning {
 /// The sizes of the partitioned strategy, as far as a device's limits allow them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
-    /// Threads of a workgroup.
+    /// Threads of a workgroup in a pass.
     pub(crate) threads: u32,
-    /// Records of a thread in a pass.
-    pub(crate) records: u32,
-    /// Records of a thread that puts a bucket in order.
-    pub(crate) room: u32,
+    /// Records of a thread in a pass, by the least bits by which one of them sorts.
+    pub(crate) records: &'static [(u32, u32)],
+    /// The room for a bucket that is put in order. The second is for arrays of which a pass would
+    /// otherwise sort by more than [`Self::FEW_BITS`].
+    pub(crate) rooms: [Tile; 2],
     /// The most bits by which a pass sorts.
     pub(crate) bits: u32,
     /// The standard deviations above the mean for which a bucket has room.
@@ -57,9 +58,18 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// results/h200-passes.csv has the losers.
-    pub(crate) const STANDARD: Self =
-        Self { threads: 256, records: 11, room: 19, bits: 10, deviations: 8.0 };
+    /// A pass by more bits takes longer than to put buckets of twice the size in order.
+    pub(crate) const FEW_BITS: u32 = 8;
+
+    /// results/h200-passes.csv and h200-shapes.csv have the losers.
+    pub(crate) const STANDARD: Self = Self {
+        threads: 256,
+        // Of 8 to 11 records fewer workgroups run at a time than of 7, and of 12 fewer still.
+        records: &[(7, 11), (0, 7)],
+        rooms: [Tile { threads: 256, each: 19 }, Tile { threads: 512, each: 18 }],
+        bits: 10,
+        deviations: 8.0,
+    };
 }
 
 impl Tuning {
@@ -220,7 +230,10 @@ pub(crate) fn survivors(
 }
 
 /// What the last resort has around the work on a tile. Other workgroups have one tile each.
-const REPEAT: [&str; 2] = ["if (bs_counts[0] == 0u) { return; } loop {", "workgroupBarrier(); }"];
+const REPEAT: [&str; 2] = [
+    "if (bs_counts[0] == 0u) { return; } loop {",
+    "tile += groups.x * groups.y; workgroupBarrier(); }",
+];
 
 fn scan(tuning: &Tuning) -> &'static str {
     match tuning.subgroups {
@@ -270,9 +283,13 @@ pub(crate) fn distribute(
     text += &units.text();
     let _ = writeln!(text, "const bs_BINS: u32 = {bins}u;");
     text += scan(tuning);
-    text += include_str!("shaders/stage.wgsl");
     let [to, from] = texts_of_records(layout);
     text += to;
+    text += include_str!("shaders/record.wgsl");
+    text += match layout {
+        Layout::Apart => include_str!("shaders/kept_apart.wgsl"),
+        Layout::Pairs | Layout::Halves => include_str!("shaders/kept_pairs.wgsl"),
+    };
     text += include_str!("shaders/distribute.wgsl");
     match records {
         Records::Bucket => {
@@ -311,7 +328,8 @@ pub(crate) fn place(
     tile: Tile,
     tuning: &Tuning,
 ) -> String {
-    let mut text = header(0, tile) + &units.text() + texts_of_records(layout)[1];
+    let mut text = header(0, tile) + &units.text() + include_str!("shaders/record.wgsl");
+    text += texts_of_records(layout)[1];
     if !is_dense {
         text += scan(tuning);
         text += include_str!("shaders/ranks.wgsl");

@@ -408,6 +408,7 @@ impl WgpuWorkspace {
             }
             reserved => reserved?,
         }
+        context.prepare(launches.iter().map(|launch| (&*launch.text, launch.is_own)));
         for Launch { text, is_own, mut params, bindings } in launches {
             if let Some(state) = bindings.iter().find(|bound| bound.place == Place::Launches) {
                 params.launch = self.launch(state.bytes)?;

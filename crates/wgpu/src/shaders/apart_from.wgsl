@@ -2,5 +2,4 @@
 @group(0) @binding(7) var<storage, read> bs_from_keys: array<u32>;
 @group(0) @binding(8) var<storage, read> bs_from_items: array<bs_Unit>;
 
-struct bs_Record { key: u32, item: bs_Unit }
 fn bs_read_record(at: u32) -> bs_Record { return bs_Record(bs_from_keys[at], bs_from_items[at]); }

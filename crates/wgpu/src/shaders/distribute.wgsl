@@ -9,8 +9,6 @@
 // [0] whether a bucket has overflowed; [8..] the records of the buckets of both passes
 @group(0) @binding(4) var<storage, read_write> bs_counts: array<atomic<u32>>;
 
-// A tile's records in the order of their buckets; the keys are in `bs_stage`.
-var<workgroup> bs_items: array<bs_Unit, bs_TILE>;
 // For each bin first the tile's records, then where they begin in it, and then from where on they lie
 // in memory.
 var<workgroup> bs_bins: array<atomic<u32>, bs_BINS + 1u>;

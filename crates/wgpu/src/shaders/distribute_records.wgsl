@@ -20,14 +20,12 @@
   if (t == 0u) { atomicStore(&bs_bins[bs_BINS], count); }
   workgroupBarrier();
 %K  let sorted$k = place$k + atomicLoad(&bs_bins[bin$k]);
-%K  bs_stage[sorted$k] = key$k;
-%K  bs_items[sorted$k] = x$k;
+%K  bs_keep(sorted$k, key$k, x$k);
   workgroupBarrier();
   // What memory answers is not needed earlier.
 %B  atomicStore(&bs_bins[first_bin + $ku], room$k);
   workgroupBarrier();
-%K  let out_key$k = bs_stage[t + $ku * bs_THREADS];
-%K  let out$k = bs_items[t + $ku * bs_THREADS];
-%K  let to$k = atomicLoad(&bs_bins[out_key$k >> shift]) + t + $ku * bs_THREADS;
-%K  if (t + $ku * bs_THREADS < count) { bs_write_record(to$k, out_key$k & ((1u << shift) - 1u), out$k); }
+%K  let out$k = bs_kept(t + $ku * bs_THREADS);
+%K  let to$k = atomicLoad(&bs_bins[out$k.key >> shift]) + t + $ku * bs_THREADS;
+%K  if (t + $ku * bs_THREADS < count) { bs_write_record(to$k, out$k.key & ((1u << shift) - 1u), out$k.item); }
 }

@@ -2,7 +2,6 @@
 @group(0) @binding(7) var<storage, read> bs_from: array<vec2<u32>>;
 @group(0) @binding(8) var<storage, read> bs_from_rest: array<vec2<u32>>;
 
-struct bs_Record { key: u32, item: bs_Unit }
 fn bs_read_record(at: u32) -> bs_Record {
   let half = arrayLength(&bs_from);
   var pair: vec2<u32>;

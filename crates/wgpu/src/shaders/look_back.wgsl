@@ -6,23 +6,14 @@
 // Whoever counts a tile finds the same number. If a status is replaced by one that says less, others
 // look further back.
 
-// [1] tiles that were counted for others, [2] survivors in all, [8..] a ticket for each launch,
-// [136..] statuses
+// [1] tiles that were counted for others, [2] survivors in all, [8..] statuses
 @group(0) @binding(3) var<storage, read_write> bs_state: array<atomic<u32>>;
 
-const bs_TICKETS: u32 = 8u;
-const bs_STATUSES: u32 = 136u;
+const bs_STATUSES: u32 = 8u;
 const bs_DONE: u32 = 0xffffffffu;
 
-var<workgroup> bs_tile: u32;
 var<workgroup> bs_next: u32;
 var<workgroup> bs_sum: u32;
-
-// Tiles begin in the order of their numbers, so that none waits for one that has no workgroup yet.
-fn bs_take(t: u32, number: u32) -> u32 {
-  if (t == 0u) { bs_tile = atomicAdd(&bs_state[bs_TICKETS + bs_params.launch], 1u); }
-  return workgroupUniformLoad(&bs_tile);
-}
 
 fn bs_post(t: u32, tile: u32, all: u32) {
   if (t == 0u && !bs_leaves_out(tile)) {

@@ -1,7 +1,6 @@
 // Records as pairs of words.
 @group(0) @binding(7) var<storage, read> bs_from: array<vec2<u32>>;
 
-struct bs_Record { key: u32, item: bs_Unit }
 fn bs_read_record(at: u32) -> bs_Record {
   let pair = bs_from[at];
   return bs_Record(pair.x, pair.y);

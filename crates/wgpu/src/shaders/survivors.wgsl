@@ -3,8 +3,9 @@
 @compute @workgroup_size(bs_THREADS)
 fn main($entry) {
   $begin
+  // Workgroups may begin in any order, though the fewest tiles are counted again in this one.
+  var tile = number;
   $repeat
-  let tile = bs_take(t, number);
   if (tile >= bs_params.tiles) { return; }
 
   let first = tile * bs_TILE + t * bs_K;

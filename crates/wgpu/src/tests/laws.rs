@@ -10,7 +10,7 @@ use bytemuck::Pod;
 
 use super::{errors, families, gpu};
 use crate::Wgpu;
-use crate::shader::{Shape, Status, Tuning};
+use crate::shader::{Shape, Status, Tile, Tuning};
 
 /// Lengths around powers of two and around tiles of 2048 slots.
 const LENGTHS: [u64; 26] = [
@@ -215,14 +215,23 @@ fn partitioning(shape: Shape) -> Tuning {
 
 const SHAPE: Shape = Shape::STANDARD;
 
+/// The same by so many threads.
+fn with(threads: u32, shape: Shape) -> Shape {
+    Shape { threads, rooms: shape.rooms.map(|room| Tile { threads, ..room }), ..shape }
+}
+
 /// Buckets so small that there are one or two passes at these lengths.
-const SMALL: Shape = Shape { threads: 128, records: 1, room: 1, ..SHAPE };
+const SMALL: Shape = Shape {
+    threads: 128,
+    records: &[(0, 1)],
+    rooms: [Tile { threads: 128, each: 1 }, Tile { threads: 256, each: 1 }],
+    ..SHAPE
+};
 
 #[test]
 fn arrays_may_be_partitioned() {
     let Some(gpu) = gpu() else { return };
-    for shape in
-        [SHAPE, SMALL, Shape { bits: 4, ..SMALL }, Shape { threads: 256, records: 16, ..SHAPE }]
+    for shape in [SHAPE, SMALL, Shape { bits: 4, ..SMALL }, Shape { records: &[(0, 16)], ..SHAPE }]
     {
         for subgroups in [false, true] {
             let tuning = Tuning { subgroups, ..partitioning(shape) };
@@ -244,10 +253,10 @@ fn arrays_may_be_partitioned() {
 fn threads_fit_every_limit() {
     let Some(gpu) = gpu() else { return };
     let wide = errors::device(|limits| limits.max_compute_invocations_per_workgroup = 1024);
-    let wide = wide.tuned(partitioning(Shape { threads: 512, ..SHAPE }));
+    let wide = wide.tuned(partitioning(with(512, SHAPE)));
     agrees(&wide, "wide workgroups", &Standard::from_seed(10_000, 42), 10_000);
     for subgroups in [false, true] {
-        let tuning = partitioning(Shape { threads: 200, ..SMALL });
+        let tuning = partitioning(with(200, SMALL));
         let gpu = gpu.tuned(Tuning { subgroups, ..tuning });
         agrees(&gpu, "odd workgroups", &Standard::from_seed(10_000, 42), 10_000);
     }

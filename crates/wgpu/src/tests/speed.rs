@@ -13,7 +13,7 @@ use wgpu::{BufferUsages, CommandEncoder, Features};
 
 use crate::Wgpu;
 use crate::context::whole_of;
-use crate::shader::{Shape, Status, Tuning};
+use crate::shader::{Shape, Status, Tile, Tuning};
 
 const RUNS: usize = 7;
 
@@ -90,17 +90,20 @@ fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
         const SLOTS: [(u32, &[(u32, u32)]); 4] =
             [(1, &[(0, 1)]), (2, &[(0, 2)]), (4, &[(0, 4)]), (8, &[(0, 8)])];
         for (number, slots) in SLOTS {
-            if width < 24 {
+            {
                 add(format!("{number} slots"), Tuning { slots, ..direct });
             }
         }
     }
-    // "256,8,19,10;..": threads, records, the room of a bucket, the most bits of a pass.
-    let shapes = std::env::var("SHAPES").unwrap_or("256,8,19,10;512,8,18,10".into());
+    // "256,8,256,19,10;..": the threads and the records of a thread in a pass, those for a bucket
+    // that is put in order, and the most bits of a pass.
+    let shapes = std::env::var("SHAPES").unwrap_or("256,8,256,19,10;512,8,512,18,10".into());
     for numbers in shapes.split(';').filter(|_| width >= 22) {
         let words: Vec<u32> = numbers.split(',').map(|n| n.parse().expect("a number")).collect();
-        let [threads, records, room, bits] = words[..] else { panic!("{numbers}") };
-        let partition = Shape { threads, records, room, bits, ..Shape::STANDARD };
+        let [threads, each, room_threads, room, bits] = words[..] else { panic!("{numbers}") };
+        let room = Tile { threads: room_threads, each: room };
+        let records = Box::leak(Box::new([(0, each)]));
+        let partition = Shape { threads, records, rooms: [room; 2], bits, ..Shape::STANDARD };
         let name = format!("partitioned {numbers}").replace(',', " ");
         add(name, Tuning { partition, partitioned: 0, ..auto });
     }
@@ -114,29 +117,13 @@ fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
 #[test]
 #[ignore = "it takes minutes, and means something on a GPU only"]
 fn speed() {
-    let instance = wgpu::Instance::default();
-    let options = wgpu::RequestAdapterOptions {
-        power_preference: wgpu::PowerPreference::HighPerformance,
-        ..Default::default()
-    };
-    let adapter = pollster::block_on(instance.request_adapter(&options)).expect("a GPU");
-    let info = adapter.get_info();
-    let descriptor = wgpu::DeviceDescriptor {
-        required_limits: adapter.limits(),
-        required_features: Features::TIMESTAMP_QUERY
-            | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
-            | Features::SUBGROUP,
-        ..Default::default()
-    };
+    let (gpu, info, opened) =
+        opened(Features::TIMESTAMP_QUERY | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
     let start = Instant::now();
-    let (device, queue) =
-        pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
-    let gpu = Wgpu::on_device(device, queue);
     let mut few = [0_u32; 1000];
-    let opened = start.elapsed();
     gpu.write_indexes(&Standard::from_seed(1000, 1), &mut few).expect("the default family");
     println!("# {}, {} {}", info.name, info.driver, info.driver_info);
-    println!("# opened in {opened:?}, first call in {:?}", start.elapsed() - opened);
+    println!("# opened in {opened:?}, first call in {:?}", start.elapsed());
     println!("# largest binding {}", gpu.device().limits().max_storage_buffer_binding_size);
     let create = |bytes, usage| {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -235,7 +222,77 @@ fn speed() {
                 read(&back, &mut words);
                 assert!(words == items, "{tuning:?}, and back");
                 row("unshuffle", &name, time, state[1]);
+                if plus == 1 && !name.starts_with("partitioned") {
+                    let time = clock.time(estimate, |encoder| {
+                        workspace.write_indexes(encoder, &f, len, back.slice(..)).expect("valid");
+                    });
+                    read(&back, &mut words);
+                    assert!(words == expected, "{tuning:?}, indexes");
+                    row("indexes", &name, time, 0);
+                }
             }
         }
     }
+}
+
+/// The GPU with subgroups and more features, and how long it took to open.
+fn opened(more: Features) -> (Wgpu, wgpu::AdapterInfo, Duration) {
+    let instance = wgpu::Instance::default();
+    let options = wgpu::RequestAdapterOptions {
+        power_preference: wgpu::PowerPreference::HighPerformance,
+        ..Default::default()
+    };
+    let adapter = pollster::block_on(instance.request_adapter(&options)).expect("a GPU");
+    let descriptor = wgpu::DeviceDescriptor {
+        required_limits: adapter.limits(),
+        required_features: more | Features::SUBGROUP,
+        ..Default::default()
+    };
+    let start = Instant::now();
+    let (device, queue) =
+        pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
+    (Wgpu::on_device(device, queue), adapter.get_info(), start.elapsed())
+}
+
+/// What the first shuffle and the first un-shuffle of a process take, and the second ones, with
+/// arrays that are on the GPU: `LEN` has the length. With `__GL_SHADER_DISK_CACHE=0` NVIDIA's
+/// driver compiles the kernels in every process.
+#[test]
+#[ignore = "it means something on a GPU, in a process of its own"]
+fn first_call() {
+    let len: u64 = std::env::var("LEN").expect("a length").parse().expect("a number");
+    let (gpu, _, opened) = opened(Features::empty());
+    let arrays = [(); 2].map(|()| {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 4 * len,
+            usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    });
+    let done = |encoder: CommandEncoder| {
+        gpu.queue().submit([encoder.finish()]);
+        gpu.device().poll(wgpu::PollType::wait_indefinitely()).expect("the device is there");
+    };
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    arrays.iter().for_each(|array| encoder.clear_buffer(array, 0, None));
+    done(encoder);
+    let [from, into] = arrays.each_ref().map(|array| array.slice(..));
+    let f = Standard::from_seed(len, 42);
+    let mut workspace = gpu.workspace();
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+    println!("len,opened,shuffle,again,unshuffle,again");
+    print!("{len},{:.1}", milliseconds(opened));
+    for is_undo in [false, false, true, true] {
+        let start = Instant::now();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        match is_undo {
+            false => workspace.shuffle_into(&mut encoder, &f, len, 4, from, into),
+            true => workspace.unshuffle_into(&mut encoder, &f, len, 4, from, into),
+        }
+        .expect("valid");
+        done(encoder);
+        print!(",{:.1}", milliseconds(start.elapsed()));
+    }
+    println!();
 }

@@ -1,0 +1,1 @@
+struct bs_Record { key: u32, item: bs_Unit }
