@@ -9,7 +9,6 @@ use crate::engine::base::memory::Buffer;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
 use crate::engine::bijection::StandardCipher;
 use crate::engine::seed::words;
-use crate::{FromSeed, Trusted};
 
 /// The number of rows whose keys are drawn together.
 const ROWS: usize = 8;
@@ -39,7 +38,7 @@ impl CipherRows {
             for (lane, row) in rows.by_ref().take(ROWS).enumerate() {
                 let words = keys.map(|round| round.map(|word| word[lane]));
                 let chain = StandardCipher::of_words(len as u64, words);
-                direct::fill_alone(&Trusted::new(&chain), row, &mut self.memory)?;
+                direct::fill_alone(&chain.trust(), row, &mut self.memory)?;
             }
             first = first.wrapping_add(ROWS as u64);
         }

@@ -257,7 +257,7 @@ impl Workspace {
         if size_of::<T>() == 0 {
             return Ok(());
         }
-        let cipher = StandardCipher::from_seed(items.len() as u64, seed);
+        let cipher = StandardCipher::of_seed(items.len() as u64, seed.into());
         self.reorder_checked(CheckedPermutation::of_seed(&cipher, items.len()), items, call)
     }
 

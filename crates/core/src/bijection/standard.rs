@@ -35,6 +35,23 @@ enum Kind {
 /// The family for lengths above [`Standard::EXACT_MAX`].
 pub type StandardCipher = MulXorshift<10>;
 
+impl StandardCipher {
+    /// The cipher of a seed, as [`FromSeed::from_seed`] draws it. Like [`trust`](Self::trust) it is
+    /// neither generic nor inlined, so that evaluators are compiled in this package alone.
+    #[doc(hidden)]
+    #[inline(never)]
+    pub fn of_seed(len: u64, seed: Seed) -> Self {
+        Self::from_seed(len, seed)
+    }
+
+    /// The cipher as engines evaluate it.
+    #[doc(hidden)]
+    #[inline(never)]
+    pub fn trust(&self) -> Trusted<'_> {
+        Trusted::new(self).panic_free()
+    }
+}
+
 impl Standard {
     /// The largest length for which the permutation is drawn exactly.
     ///
@@ -43,7 +60,7 @@ impl Standard {
     /// small and quick to draw.
     pub const EXACT_MAX: u64 = 256;
 
-    #[inline]
+    // Neither this nor what calls it is `inline`: the ciphers' evaluators are compiled here alone.
     fn inner(&self) -> &dyn TrustedBijection {
         match &self.0 {
             Kind::Exact(table) => table,
@@ -60,15 +77,12 @@ impl Standard {
 }
 
 impl Bijection for Standard {
-    #[inline]
     fn last(&self) -> u64 {
         self.inner().last()
     }
-    #[inline]
     fn forward(&self, slot: u64) -> u64 {
         self.inner().forward(slot)
     }
-    #[inline]
     fn inverse(&self, index: u64) -> u64 {
         self.inner().inverse(index)
     }
