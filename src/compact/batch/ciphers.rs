@@ -2,6 +2,7 @@
 //! of several rows are drawn side by side.
 
 use crate::Error;
+use crate::FromSeed;
 use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::cpu::direct;

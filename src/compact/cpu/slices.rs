@@ -30,7 +30,7 @@ use crate::engine::base::check::check_length;
 use crate::engine::base::memory::SharedPtr;
 use crate::engine::base::parallel;
 use crate::engine::bijection::StandardCipher;
-use crate::{Bijection, FromSeed, Trusted};
+use crate::{Bijection, Trusted};
 
 impl Workspace {
     /// Shuffles the items in the order of a seed or of a bijection: item `p[k]` moves to place `k`.

@@ -25,18 +25,22 @@ pub const FEW: usize = 8;
 /// they go back and in the word.
 macro_rules! narrow_hooks {
     ($word:ty) => {
+        #[inline]
         fn forward_run_u32(&self, first: $word, out: &mut [u32]) {
             self.run::<false, u32>(first, out);
         }
 
+        #[inline]
         fn forward_run_u16(&self, first: $word, out: &mut [u16]) {
             self.run::<false, u16>(first, out);
         }
 
+        #[inline]
         fn inverse_run_u32(&self, first: $word, out: &mut [u32]) {
             self.run::<true, u32>(first, out);
         }
 
+        #[inline]
         fn forward_each_u32(&self, values: &mut [u32]) {
             self.each::<false, u32>(values);
         }

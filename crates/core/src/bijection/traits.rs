@@ -306,9 +306,9 @@ pub struct Trusted<'a, N: Word = u64> {
 }
 
 enum Inner<'a, N: Word> {
-    Borrowed(&'a dyn TrustedBijection<N>),
+    Borrowed(&'a dyn Bijection<N>),
     #[cfg(feature = "alloc")]
-    Owned(Box<dyn TrustedBijection<N> + 'a>),
+    Owned(Box<dyn Bijection<N> + 'a>),
 }
 
 impl<'a, N: Word> Trusted<'a, N> {
@@ -329,6 +329,16 @@ impl<'a, N: Word> Trusted<'a, N> {
     /// }
     /// ```
     pub fn new<B: TrustedBijection<N>>(bijection: &'a B) -> Self {
+        // SAFETY: the bijection is trusted.
+        unsafe { Self::vouched(bijection) }
+    }
+
+    /// Wraps a reference to what is trusted for a reason that its type does not tell.
+    ///
+    /// # Safety
+    ///
+    /// The bijection keeps the promises of [`TrustedBijection`].
+    pub(super) unsafe fn vouched(bijection: &'a dyn Bijection<N>) -> Self {
         Self { inner: Inner::Borrowed(bijection), is_panic_free: false }
     }
 
@@ -386,7 +396,7 @@ impl<'a, N: Word> Trusted<'a, N> {
         serves.then(|| Passes::one(self, len))
     }
 
-    fn get(&self) -> &dyn TrustedBijection<N> {
+    fn get(&self) -> &dyn Bijection<N> {
         match &self.inner {
             Inner::Borrowed(bijection) => *bijection,
             #[cfg(feature = "alloc")]

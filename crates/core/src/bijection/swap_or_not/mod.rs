@@ -311,31 +311,38 @@ impl<const INVERSE: bool> SimdKernel for Mixed<'_, INVERSE> {
     }
 }
 
+// Evaluators are `inline`, so that programs without this family do not compile them.
 impl Bijection for SwapOrNot {
     fn last(&self) -> u64 {
         self.last
     }
 
+    #[inline]
     fn forward(&self, slot: u64) -> u64 {
         self.evaluate_one::<false>(slot)
     }
 
+    #[inline]
     fn inverse(&self, index: u64) -> u64 {
         self.evaluate_one::<true>(index)
     }
 
+    #[inline]
     fn forward_run(&self, first: u64, out: &mut [u64]) {
         self.run::<false, _>(first, out);
     }
 
+    #[inline]
     fn inverse_run(&self, first: u64, out: &mut [u64]) {
         self.run::<true, _>(first, out);
     }
 
+    #[inline]
     fn forward_each(&self, values: &mut [u64]) {
         self.each::<false, _>(values);
     }
 
+    #[inline]
     fn inverse_each(&self, values: &mut [u64]) {
         self.each::<true, _>(values);
     }
