@@ -61,6 +61,7 @@ struct Piece {
 
 impl Lanes {
     /// The lanes of a rank's places in a division of all places, to runs of indexes.
+    #[inline]
     pub(super) fn new(
         p: &Compaction,
         census: &Census,
@@ -203,6 +204,7 @@ impl Lanes {
     /// # Panics
     ///
     /// If there are fewer or more places than were counted.
+    #[inline]
     pub(super) fn write_indexes(&self, p: &Compaction, out: &mut [u64]) -> Result<(), Error> {
         assert_eq!(out.len(), self.places());
         let cut = |places, count| <[u64]>::split_at_mut(places, count);

@@ -120,6 +120,7 @@ impl Permutations {
     /// If there is not enough memory or the back end is not available;
     /// [`try_to_vec`](Self::try_to_vec) returns an error instead.
     #[track_caller]
+    #[inline]
     pub fn to_vec(&self) -> Vec<u64> {
         or_panic(self.try_to_vec())
     }
@@ -129,6 +130,7 @@ impl Permutations {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and the errors of the GPU.
+    #[inline]
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
         let items = self.count.checked_mul(self.len);
         let bytes = items.and_then(|items| items.checked_mul(8)).unwrap_or(u64::MAX);

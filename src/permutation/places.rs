@@ -33,6 +33,7 @@ impl Walk {
     /// assert_eq!(walk.get(1_000_000_000_000), None);
     /// ```
     #[track_caller]
+    #[inline]
     pub fn get(&self, k: u64) -> Option<u64> {
         if !self.fills_domain() {
             return or_panic(self.try_get(k));
@@ -52,6 +53,7 @@ impl Walk {
     ///
     /// As [`get`](Self::get).
     #[track_caller]
+    #[inline]
     pub fn position(&self, index: u64) -> Option<u64> {
         if !self.fills_domain() {
             return or_panic(self.try_position(index));

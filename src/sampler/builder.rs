@@ -105,6 +105,7 @@ impl SamplerBuilder {
     /// }
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     pub fn blocks(self, block: u64, window: u64) -> Self {
         self.order(move |len, seed| BlockShuffle::new(len, block, window, seed))
     }

@@ -154,6 +154,7 @@ impl InPlace {
 /// Involutions whose product, in order, is the map: none for the identity, one for an involution,
 /// two for a permutation of bits, and one more if a constant is added. `None` for all other maps,
 /// for which no short product is known.
+#[inline]
 fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     if map.is_identity() {
         return Some(Vec::new());

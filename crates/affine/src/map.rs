@@ -121,6 +121,7 @@ impl Affine {
     /// assert_eq!(both.forward(99), reversal.forward(gray.forward(99)));
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         if self.bits() != next.bits() {
             return Err(Error::Bijection(BijectionError::DomainMismatch {

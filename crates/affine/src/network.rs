@@ -62,6 +62,7 @@ impl Network {
     ///
     /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::error::BijectionError::DomainMismatch)
     /// if the widths differ.
+    #[inline]
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         let mut all = self.clone();
         let mut maps = next.before.iter().chain([&next.after]);
@@ -85,6 +86,7 @@ impl Network {
     /// mask is 0, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// beyond 64 bits.
+    #[inline]
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
@@ -111,6 +113,7 @@ impl Network {
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
+    #[inline]
     pub fn sorting(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         // Sorts the items at even places and those at odd places, and then merges them.
@@ -128,6 +131,7 @@ impl Network {
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
+    #[inline]
     pub fn merger(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         let mut merger = Self::permutation(Affine::translation(0, 0)?);

@@ -45,6 +45,7 @@ impl<'a> CheckedPermutation<'a> {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`].
+    #[inline]
     pub(super) fn new(bijection: &'a dyn Bijection, len: usize) -> Result<Self, Error> {
         let indices = match EngineForm::of(uncompacted(bijection, len)?) {
             EngineForm::Trusted(trusted) => {
@@ -164,6 +165,7 @@ impl<'a> CheckedPermutation<'a> {
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
+#[inline]
 fn list(trusted: &Trusted, len: usize, buffers: &mut Buffers) -> Result<Option<Vec<u32>>, Error> {
     let sorting = Sorting::new::<u32>(trusted, len, Direction::Shuffle, tuning::MOST_BUCKETS);
     let Some(sorting) = sorting.filter(|_| fits_u32(len)) else {

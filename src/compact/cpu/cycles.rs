@@ -64,6 +64,7 @@ impl Buffers {
 ///
 /// Nobody else uses the columns, each of which has as many items as the permutation has indexes.
 /// There are at most 2^32.
+#[inline]
 pub(super) unsafe fn reorder(
     p: &CheckedPermutation,
     direction: Direction,
@@ -108,6 +109,7 @@ pub(super) unsafe fn reorder(
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
+#[inline]
 fn list_sources<'a>(
     p: &CheckedPermutation,
     direction: Direction,
@@ -129,6 +131,7 @@ fn list_sources<'a>(
 }
 
 /// Whether most of some places have a leader on their cycle, and not far away.
+#[inline]
 fn has_leaders(sources: &[u32]) -> bool {
     let places = (0..SAMPLES).map(|sample| (sample * sources.len() / SAMPLES) | 1);
     let has_leader = |start: &usize| {
@@ -225,6 +228,7 @@ impl Chains<'_> {
     ///
     /// The sources are a permutation, the items of all leaders have been set aside, and no other
     /// thread follows the chains of the same leaders.
+    #[inline]
     unsafe fn follow(&self, leaders: Range<usize>) {
         let mut steps = [Step::default(); tuning::CHAINS];
         let (mut live, mut waiting) = (0, leaders);
@@ -288,6 +292,7 @@ impl Chains<'_> {
     ///
     /// All chains have been followed, to the end of the lists, whose length this is. No other
     /// thread uses them.
+    #[inline]
     unsafe fn follow_rest(&self, len: usize) {
         for first in 0..len {
             // SAFETY: `first` is below the length, which is that of the list.

@@ -371,7 +371,7 @@ impl Workspace {
         items: &mut [T],
     ) -> Result<bool, Error> {
         // The compiler knows the size, and has no code for cycles where they are not followed.
-        if size_of::<T>() < tuning::LEAST_FOLLOWED
+        if const { size_of::<T>() < tuning::LEAST_FOLLOWED }
             || !self.strategy.follows_cycles(p, size_of::<T>())
         {
             return Ok(false);

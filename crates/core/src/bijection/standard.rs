@@ -146,7 +146,7 @@ impl FromSeed for Standard {
         Self(if len <= Self::EXACT_MAX {
             Kind::Exact(Table::from_seed(len, seed))
         } else {
-            Kind::Cipher(StandardCipher::from_seed(len, seed))
+            Kind::Cipher(StandardCipher::of_seed(len, seed.into()))
         })
     }
 

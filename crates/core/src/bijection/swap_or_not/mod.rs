@@ -13,7 +13,7 @@ use alloc::{boxed::Box, vec::Vec};
 use self::bound::BatchShape;
 use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
 use super::device::pair;
-use super::lanes::{FEW, narrow_hooks};
+use super::lanes::{FEW, narrow_hooks, runs};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
 use crate::base::simd::{PerLevel, SimdKernel, SimdLevel};
@@ -311,7 +311,6 @@ impl<const INVERSE: bool> SimdKernel for Mixed<'_, INVERSE> {
     }
 }
 
-// Evaluators are `inline`, so that programs without this family do not compile them.
 impl Bijection for SwapOrNot {
     fn last(&self) -> u64 {
         self.last
@@ -327,25 +326,7 @@ impl Bijection for SwapOrNot {
         self.evaluate_one::<true>(index)
     }
 
-    #[inline]
-    fn forward_run(&self, first: u64, out: &mut [u64]) {
-        self.run::<false, _>(first, out);
-    }
-
-    #[inline]
-    fn inverse_run(&self, first: u64, out: &mut [u64]) {
-        self.run::<true, _>(first, out);
-    }
-
-    #[inline]
-    fn forward_each(&self, values: &mut [u64]) {
-        self.each::<false, _>(values);
-    }
-
-    #[inline]
-    fn inverse_each(&self, values: &mut [u64]) {
-        self.each::<true, _>(values);
-    }
+    runs!(u64);
 
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self).panic_free())
