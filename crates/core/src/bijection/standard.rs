@@ -1,6 +1,6 @@
 //! [`Standard`]: the family from which a plain seed chooses, and the rule for small lengths.
 
-use super::traits::EngineHooks;
+use super::traits::{EngineHooks, pass_on};
 use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
 use crate::seed::{KeyDomain, Seed, Words};
 
@@ -67,65 +67,16 @@ impl Standard {
             Kind::Cipher(cipher) => cipher,
         }
     }
-
-    fn inner_hooks(&self) -> &dyn EngineHooks {
-        match &self.0 {
-            Kind::Exact(table) => table,
-            Kind::Cipher(cipher) => cipher,
-        }
-    }
 }
 
 impl Bijection for Standard {
-    fn last(&self) -> u64 {
-        self.inner().last()
-    }
-    fn forward(&self, slot: u64) -> u64 {
-        self.inner().forward(slot)
-    }
-    fn inverse(&self, index: u64) -> u64 {
-        self.inner().inverse(index)
-    }
-    fn forward_run(&self, first: u64, out: &mut [u64]) {
-        self.inner().forward_run(first, out);
-    }
-    fn inverse_run(&self, first: u64, out: &mut [u64]) {
-        self.inner().inverse_run(first, out);
-    }
-    fn forward_each(&self, values: &mut [u64]) {
-        self.inner().forward_each(values);
-    }
-    fn inverse_each(&self, values: &mut [u64]) {
-        self.inner().inverse_each(values);
-    }
+    pass_on!(u64, self => self.inner());
+
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self).panic_free())
     }
-    fn device_source(&self) -> Option<DeviceSource> {
-        self.inner().device_source()
-    }
-    #[inline]
     fn hooks(&self) -> Option<&dyn EngineHooks> {
-        Some(self)
-    }
-}
-
-// The family answers by itself that there is nothing to build, so that the compiler sees it.
-impl EngineHooks for Standard {
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.inner_hooks().forward_run_u32(first, out);
-    }
-    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
-        self.inner_hooks().forward_run_u16(first, out);
-    }
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.inner_hooks().inverse_run_u32(first, out);
-    }
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.inner_hooks().forward_each_u32(values);
-    }
-    fn evaluation_picoseconds(&self) -> u32 {
-        self.inner_hooks().evaluation_picoseconds()
+        self.inner().hooks()
     }
 }
 

@@ -21,6 +21,37 @@ use crate::base::check::check_length;
 use crate::error::Error;
 use crate::word::Word;
 
+/// The methods of a bijection that passes calls on to another.
+macro_rules! pass_on {
+    ($word:ty, $self:ident => $to:expr) => {
+        fn last(&$self) -> $word {
+            $to.last()
+        }
+        fn forward(&$self, slot: $word) -> $word {
+            $to.forward(slot)
+        }
+        fn inverse(&$self, index: $word) -> $word {
+            $to.inverse(index)
+        }
+        fn forward_run(&$self, first: $word, out: &mut [$word]) {
+            $to.forward_run(first, out);
+        }
+        fn inverse_run(&$self, first: $word, out: &mut [$word]) {
+            $to.inverse_run(first, out);
+        }
+        fn forward_each(&$self, values: &mut [$word]) {
+            $to.forward_each(values);
+        }
+        fn inverse_each(&$self, values: &mut [$word]) {
+            $to.inverse_each(values);
+        }
+        fn device_source(&$self) -> Option<DeviceSource> {
+            $to.device_source()
+        }
+    };
+}
+pub(super) use pass_on;
+
 /// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate
 /// at any point independently.
 ///
@@ -406,33 +437,11 @@ impl<'a, N: Word> Trusted<'a, N> {
 }
 
 impl<N: Word> Bijection<N> for Trusted<'_, N> {
-    fn last(&self) -> N {
-        self.get().last()
-    }
-    fn forward(&self, slot: N) -> N {
-        self.get().forward(slot)
-    }
-    fn inverse(&self, index: N) -> N {
-        self.get().inverse(index)
-    }
-    fn forward_run(&self, first: N, out: &mut [N]) {
-        self.get().forward_run(first, out);
-    }
-    fn inverse_run(&self, first: N, out: &mut [N]) {
-        self.get().inverse_run(first, out);
-    }
-    fn forward_each(&self, values: &mut [N]) {
-        self.get().forward_each(values);
-    }
-    fn inverse_each(&self, values: &mut [N]) {
-        self.get().inverse_each(values);
-    }
+    pass_on!(N, self => self.get());
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let (inner, is_panic_free) = (Inner::Borrowed(self.get()), self.is_panic_free);
         Some(Trusted { inner, is_panic_free })
-    }
-    fn device_source(&self) -> Option<DeviceSource> {
-        self.get().device_source()
     }
     fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
         self.get().hooks()
