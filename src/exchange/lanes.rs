@@ -9,12 +9,11 @@ use super::census::Census;
 use super::division::Owners;
 use super::rounds::Runs;
 use super::tiles::{self, Compaction};
-use crate::Error;
-use crate::Word;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::SharedPtr;
 use crate::engine::base::stream::prefetch_lines;
 use crate::error::ExchangeError;
+use crate::{Error, Word};
 
 /// The least number of slots in a piece.
 const PIECE_SLOTS: u64 = 1 << 16;

@@ -10,13 +10,12 @@ use super::lanes::Lanes;
 use super::rounds::Runs;
 use super::shifted::Shifted;
 use super::tiles::Compaction;
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::hooks::EngineForm;
 use crate::compact::Workspace;
 use crate::engine::base::check::try_with_capacity;
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
+use crate::{Bijection, Error};
 
 /// The number of items whose destinations are counted at a time.
 const RUN: usize = 1 << 10;

@@ -1,9 +1,5 @@
 //! [`Permutations`]: many independent permutations of one length.
 
-use crate::Error;
-use crate::FromSeed;
-use crate::Seed;
-use crate::Word;
 use crate::backend::{Backend, Engine};
 use crate::bijection::Standard;
 use crate::compact::batch::{self, Batch};
@@ -11,6 +7,7 @@ use crate::compact::{Compactor, Direction};
 use crate::engine::base::check::{check_word, or_panic, try_with_capacity};
 use crate::error::ViewError;
 use crate::permutation::Permutation;
+use crate::{Error, FromSeed, Seed, Word};
 
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
 /// permutation tests, Shapley values, or a bootstrap.

@@ -3,11 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Permutation, SurvivorIndex, Walk, tuning};
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
 use crate::error::ViewError;
+use crate::{Bijection, Error};
 
 /// Single places, for which no index is needed.
 impl Walk {

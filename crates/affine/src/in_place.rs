@@ -15,9 +15,8 @@ use super::subspace::Echelon;
 use super::tiles::Tiling;
 use super::{BitMatrix, tuning};
 use crate::Affine;
-use bijective_shuffle_core::Bijection;
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr, assume_init};
+use bijective_shuffle_core::{Bijection, Error};
 
 /// Permutes an array in place by an affine map: item `x` moves to place `A x ^ c`.
 ///

@@ -9,9 +9,8 @@ use super::shares::Shares;
 use super::tiles::Tiling;
 use super::tuning;
 use crate::Affine;
-use bijective_shuffle_core::Bijection;
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr};
+use bijective_shuffle_core::{Bijection, Error};
 
 /// Permutes an array into another by an affine map: `out[A x ^ c] = source[x]`.
 ///

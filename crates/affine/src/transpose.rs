@@ -122,8 +122,7 @@ impl<T: Copy> Array<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Affine;
-    use crate::{BitMatrix, permuted};
+    use crate::{Affine, BitMatrix, permuted};
 
     fn check<T: Copy + Send + Sync + PartialEq>(
         rows: usize,

@@ -1,15 +1,13 @@
 //! Rows too long to be drawn exactly. Each is compacted from a keyed bijection of its own; the keys
 //! of several rows are drawn side by side.
 
-use crate::Error;
-use crate::FromSeed;
-use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::cpu::direct;
 use crate::engine::base::memory::Buffer;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
 use crate::engine::bijection::StandardCipher;
 use crate::engine::seed::words;
+use crate::{Error, FromSeed, Word};
 
 /// The number of rows whose keys are drawn together.
 const ROWS: usize = 8;

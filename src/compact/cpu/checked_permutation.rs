@@ -8,14 +8,12 @@ use super::partitioned::{Buffers, Sorting};
 use super::places::{Numbers, Places, Span};
 use super::survivors::{Values, is_short};
 use super::tuning;
-use crate::Error;
-use crate::Word;
 use crate::bijection::hooks::{EngineForm, Hooked};
 use crate::compact::Direction;
 use crate::engine::base::check::{check_length, try_with_capacity};
 use crate::engine::base::memory::Buffer;
 use crate::engine::bijection::StandardCipher;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted, Word};
 
 /// A permutation by which items may be moved: each index below its length is at exactly one place.
 pub(super) struct CheckedPermutation<'a> {

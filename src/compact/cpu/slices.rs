@@ -13,24 +13,21 @@ use core::ptr;
 
 use super::call::Call;
 use super::checked_permutation::CheckedPermutation;
-use super::cycles;
 use super::exact::{exchange, is_exact};
 use super::partitioned::{outbox, sort};
 use super::places::Span;
 use super::relocation::{Gather, Relocation, Scatter};
 use super::strategy::Way;
-use super::tuning;
 use super::words::as_words;
 use super::workspace::Workspace;
-use crate::Error;
-use crate::Seed;
+use super::{cycles, tuning};
 use crate::compact::columns::Column;
 use crate::compact::{By, Direction, Order, passes};
 use crate::engine::base::check::check_length;
 use crate::engine::base::memory::SharedPtr;
 use crate::engine::base::parallel;
 use crate::engine::bijection::StandardCipher;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Seed, Trusted};
 
 impl Workspace {
     /// Shuffles the items in the order of a seed or of a bijection: item `p[k]` moves to place `k`.

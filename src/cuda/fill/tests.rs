@@ -7,10 +7,9 @@ use super::philox::Places;
 use super::streams::{Layout, gather, scatter};
 use super::{kernels, tuning};
 use crate::Error;
-use crate::cuda::cplusplus;
-use crate::cuda::device_header;
 use crate::cuda::runtime::plan::Evaluated;
 use crate::cuda::runtime::program::tests::compile_all;
+use crate::cuda::{cplusplus, device_header};
 use crate::rng::engine::{Distribution, F32, F64, NormalF32, NormalF64, NumberSource, U32, U64};
 use crate::rng::{
     LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,

@@ -15,22 +15,20 @@
 
 use core::ops::Range;
 
-use super::direct;
 use super::kernels::{self, Everywhere};
 use super::layout::{Layout, Parts};
 use super::movement::Sharded;
 use super::phase::{Delivery, Phase, Piece};
 use super::shards::{Shards, of_members};
 use super::sizes::Sizes;
-use super::tuning;
-use crate::DeviceSource;
-use crate::Error;
+use super::{direct, tuning};
 use crate::compact::Direction;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::kernels::{self as of_one, Buckets};
 use crate::cuda::shuffle::tuning as of_one_tuning;
 use crate::cuda::view;
+use crate::{DeviceSource, Error};
 
 /// A movement by the partitioned strategy, with the memory of all members.
 pub(super) struct Exchange<'a> {

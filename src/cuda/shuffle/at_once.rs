@@ -1,7 +1,6 @@
 //! The direct strategy for few tiles, each of which adds up the counts of all tiles before it.
 
-use super::job::Job;
-use super::job::Slots;
+use super::job::{Job, Slots};
 use super::kernels::{self, MoveAtOnce};
 use super::movement::{Moves, Visit};
 use super::tuning::Shape;

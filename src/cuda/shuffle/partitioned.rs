@@ -10,12 +10,11 @@
 //! nothing unless a bucket has overflowed. So a trusted shuffle never waits for the GPU, and can be
 //! captured in a CUDA graph.
 
-use super::direct;
 use super::job::{Job, Slots};
 use super::kernels::{self, Buckets};
 use super::movement::Array;
 use super::sizes::{Layout, Level, Partition, SurvivorTiles};
-use super::tuning;
+use super::{direct, tuning};
 use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;

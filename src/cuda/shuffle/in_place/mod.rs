@@ -49,13 +49,12 @@ use super::kernels as shared_kernels;
 use super::movement::{Array, Movement};
 use super::strategy::{self, CudaStrategy};
 use super::tuning;
-use crate::Bijection;
-use crate::Error;
 use crate::compact::{Direction, passes};
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, Grid, Ground, Launch, MOST_POINTS, Plan, block_number};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::GpuError;
+use crate::{Bijection, Error};
 
 /// The jobs of moving the items at an address within their own memory: one or, for a composition of
 /// permutations, one for each pass. Each copies the items to the beginning of what is kept; the
