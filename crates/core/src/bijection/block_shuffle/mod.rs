@@ -427,9 +427,9 @@ pub trait Steady: FromSeed + Bijection + 'static {}
 // `inverse_run` reverses the steps of `forward_run`.
 unsafe impl<F: Steady> TrustedBijection for BlockShuffle<F> {}
 
-/// Implements trust for the shuffles over certain families. Whether a family is one of them is asked
-/// at run time, since Rust has no specialisation, and by its name, so that only the families that a
-/// program has are compiled.
+/// Implements trust for the shuffles over certain families. The check of the family is at run time,
+/// since Rust has no specialisation, and by its type's number, so that a program compiles only the
+/// families that it uses.
 macro_rules! vouch {
     ($($family:ty),*) => {
         $(impl Steady for $family {})*
