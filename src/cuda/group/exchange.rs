@@ -362,7 +362,7 @@ impl<'a> Exchange<'a> {
         let tile = u64::from(of_one_tuning::PASS_THREADS * sizes.second.records);
         let grid = Grid::rows(from.capacity.div_ceil(tile), owned.end - owned.start)?;
         let shift = sizes.bucket_bits as i32;
-        let kernel = of_one::distribute_bucket(sizes.second, sizes.word);
+        let kernel = of_one::distribute(sizes.second, sizes.word);
         let launch =
             Launch::new(kernel, grid, move |_| of_one::DistributeBucket { from, shift, to });
         plan.launch(launch.with_shared(sizes.second_shared()));

@@ -38,7 +38,7 @@ impl Visit for AtOnce {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let Slots { last, len, index } = self.slots;
-        let kernel = kernels::move_at_once::<M>(index, self.shape, self.movement);
+        let kernel = kernels::of_slots(index, self.shape, self.movement);
         Launch::new(kernel, self.grid, move |at| MoveAtOnce {
             last,
             len,

@@ -107,7 +107,7 @@ impl Partitioning {
             shared = shared.max(collecting);
             let tiles = last / u64::from(tuning::PASS_THREADS * slots) + 1;
             plan.take_tile_states(tiles)?;
-            let kernel = kernels::distribute_survivors(pass, word);
+            let kernel = kernels::distribute(pass, word);
             Launch::new(kernel, Grid::blocks(tiles)?, move |at| kernels::DistributeSurvivors {
                 last,
                 len,
@@ -137,7 +137,7 @@ impl Partitioning {
         let (first, Level { pass, shift, .. }) = (partition.first, level);
         let tile = u64::from(tuning::PASS_THREADS * pass.records);
         let grid = Grid::rows(first.capacity.div_ceil(tile), first.buckets)?;
-        let kernel = kernels::distribute_bucket(pass, word);
+        let kernel = kernels::distribute(pass, word);
         let launch = Launch::new(kernel, grid, move |at| kernels::DistributeBucket {
             from: buckets(&layout, &first, 0, at),
             shift: shift as i32,

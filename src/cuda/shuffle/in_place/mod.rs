@@ -184,12 +184,12 @@ impl<'a> Striping<'a> {
         plan.launch(collect.with_shared(self.sizes.collect_shared()));
 
         let striped = self.striped();
-        let rows = Launch::new(kernels::sum_rows(word), Grid::blocks(buckets)?, move |at| {
+        let rows = Launch::new(kernels::sum(word), Grid::blocks(buckets)?, move |at| {
             kernels::SumRows { to: striped(at) }
         });
         plan.launch(rows);
         let striped = self.striped();
-        let kernel = kernels::sum_all_buckets(word);
+        let kernel = kernels::sum(word);
         plan.launch(Launch::new(kernel, Grid::Blocks(1, 1), move |at| kernels::SumAllBuckets {
             to: striped(at),
         }));
