@@ -20,7 +20,7 @@ use core::ptr;
 
 use super::checked_permutation::{CheckedPermutation, fits_u32};
 use super::direct::MoveRun;
-use super::places::Places;
+use super::places::RowRange;
 use super::tuning;
 use crate::Error;
 use crate::compact::Direction;
@@ -121,7 +121,7 @@ fn list_sources<'a>(
     match direction {
         Direction::Shuffle => p.for_each_run(&mut *sources, tiles, &WriteIndexes)?,
         Direction::Unshuffle => {
-            let places = PlaceRange { first: 0, len: p.len() };
+            let places = RowRange { first: 0, len: p.len(), bytes: size_of::<u32>() };
             p.for_each_run(places, tiles, &WritePlaces(SharedPtr::new(sources.as_mut_ptr())))?;
         }
     }
@@ -167,8 +167,8 @@ impl<N: Index> MoveRun<&mut [MaybeUninit<u32>], N> for WriteIndexes {
 /// Writes each place to its index in a list, which has room for as many as the permutation has.
 struct WritePlaces(SharedPtr<MaybeUninit<u32>>);
 
-impl<N: Index> MoveRun<PlaceRange, N> for WritePlaces {
-    fn move_run(&self, places: PlaceRange, indices: &[N]) {
+impl<N: Index> MoveRun<RowRange, N> for WritePlaces {
+    fn move_run(&self, places: RowRange, indices: &[N]) {
         assert_eq!(places.len, indices.len());
         for (place, &index) in (places.first..).zip(indices) {
             // SAFETY: the indexes of a checked permutation are below its length, which is that of
@@ -177,28 +177,6 @@ impl<N: Index> MoveRun<PlaceRange, N> for WritePlaces {
             // SAFETY: each index is in one run only, so no other thread writes there.
             unsafe { source.write(MaybeUninit::new(place as u32)) };
         }
-    }
-}
-
-/// Consecutive places, by their numbers.
-struct PlaceRange {
-    first: usize,
-    len: usize,
-}
-
-impl Places for PlaceRange {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn item_bytes(&self) -> usize {
-        size_of::<u32>()
-    }
-
-    fn cut(self, count: usize) -> (Self, Self) {
-        assert!(count <= self.len);
-        let rest = Self { first: self.first + count, len: self.len - count };
-        (Self { first: self.first, len: count }, rest)
     }
 }
 

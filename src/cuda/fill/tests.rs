@@ -369,10 +369,10 @@ fn kernels_that_fill_compile() {
         for words in [1 << 10, 1 << 30] {
             for rounds in [7, 10] {
                 let (shape, _) = tuning::fill_philox(rounds, words);
-                all.push(kernels::fill_philox(number, rounds, shape).erase());
+                all.push(kernels::philox::<kernels::FillPhilox>(number, rounds, shape).erase());
             }
             let (shape, _) = tuning::fill_anywhere(words);
-            all.push(kernels::fill_philox_anywhere(number, 10, shape).erase());
+            all.push(kernels::philox::<kernels::FillPhiloxAnywhere>(number, 10, shape).erase());
         }
         let together = if number.ends_with("32") { 4 } else { 2 };
         let shape = tuning::FILL_STREAMS;
@@ -381,7 +381,7 @@ fn kernels_that_fill_compile() {
             all.push(kernels::fill_streams(generator, number, together, shape).erase());
         }
         let shape = tuning::FILL_PHILOX_STREAMS;
-        all.push(kernels::fill_philox_streams(number, 10, shape).erase());
+        all.push(kernels::philox::<kernels::FillPhiloxStreams>(number, 10, shape).erase());
         let shape = tuning::FILL_WARPS;
         all.push(kernels::fill_warps("XorShift1024WeylQuads", number, shape).erase());
         for (ring, threads) in
