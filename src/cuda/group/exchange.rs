@@ -330,7 +330,7 @@ impl<'a> Exchange<'a> {
             return Ok(plan);
         }
         let (bases, before) = (self.at(member, layout.bases), self.at(member, layout.before));
-        let kernel = kernels::place_in_shards(sizes.word, sizes.bucket_bits, sizes.dense);
+        let kernel = of_one::place(sizes.word, sizes.bucket_bits, sizes.dense);
         let (from, out) = (self.small(member), self.out.argument());
         let first = first << sizes.second.bits;
         let place = Launch::new(kernel, Grid::blocks(small)?, move |_| kernels::PlaceInShards {

@@ -198,7 +198,8 @@ pub(crate) fn distribute<A: Arguments>(pass: Pass, word: WordType) -> Kernel<A> 
     Kernel::new(pass_template(pass, word), tuning::PASS_THREADS, tuning::PASS_BLOCKS)
 }
 
-pub(crate) fn place_bucket(word: WordType, bucket_bits: u32, dense: bool) -> Kernel<PlaceBucket> {
+/// The kernel with these arguments that moves buckets' items to their places.
+pub(crate) fn place<A: Arguments>(word: WordType, bucket_bits: u32, dense: bool) -> Kernel<A> {
     let tuning::Place { threads, blocks, together } = tuning::place(dense);
     let template = [
         ("THREADS", Value::Number(threads)),

@@ -79,7 +79,7 @@ impl Partitioning {
                 kernels::ScanCounts { counts, len, bases: at.at(bases) }
             }));
         }
-        let kernel = kernels::place_bucket(word, partition.bucket_bits, partition.dense);
+        let kernel = kernels::place(word, partition.bucket_bits, partition.dense);
         let place = Launch::new(kernel, grid, move |at| kernels::PlaceBucket {
             from: buckets(&layout, &level, number, at),
             bases: at.at(bases),
