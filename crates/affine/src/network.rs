@@ -4,14 +4,13 @@
 //! of a layer of pairs is that layer between two permutations. So a nest of `parm`s becomes a list
 //! with one permutation for each layer, before anything moves.
 
-use rayon::prelude::*;
-
 use super::in_place::{InPlace, Memory};
 use super::parm::index_bits;
 use super::permute::check_length;
 use super::{BitMatrix, tuning};
 use crate::Affine;
 use bijective_shuffle_core::Error;
+use bijective_shuffle_core::engine::base::parallel;
 
 /// A sequence of steps that permute an array by affine maps and, in between, apply a function to
 /// pairs of neighbours.
@@ -188,7 +187,9 @@ impl Network {
             if tuning::is_sequential::<T>(2 * pairs.len()) {
                 pairs.iter_mut().for_each(each);
             } else {
-                pairs.par_iter_mut().with_min_len(tuning::piece::<[T; 2]>()).for_each(each);
+                parallel::each_chunk(pairs, tuning::piece::<[T; 2]>(), |_, pairs| {
+                    pairs.iter_mut().for_each(each);
+                });
             }
         }
         Ok(())

@@ -56,7 +56,7 @@ pub fn parm<T: Copy + Send + Sync>(
         f(first)?;
         f(second)
     } else {
-        let (first, second) = rayon::join(|| f(first), || f(second));
+        let (first, second) = rayon_core::join(|| f(first), || f(second));
         first.and(second)
     }
 }

@@ -115,7 +115,7 @@ impl Copying {
         let len = map.last() as usize + 1;
         if map.is_identity() || size_of::<T>() == 0 {
             // Large pieces, since `memcpy` is faster on those.
-            let piece = tuning::piece::<T>().max(len.div_ceil(rayon::current_num_threads()));
+            let piece = tuning::piece::<T>().max(len.div_ceil(rayon_core::current_num_threads()));
             let shares = Shares::new::<T>(len.div_ceil(piece) as u64, piece.min(len), 0);
             return Self { way: Way::Plain { piece, len }, shares };
         }
@@ -217,7 +217,7 @@ mod tests {
 
     /// In each of some pools, or without any.
     fn check_in<T: Copy + Send + Sync + PartialEq>(
-        pools: &[rayon::ThreadPool],
+        pools: &[rayon_core::ThreadPool],
         bits: u32,
         item: impl Fn(u64) -> T,
     ) {
@@ -284,8 +284,9 @@ mod tests {
 
     #[test]
     fn arrays_that_are_shared_among_threads() {
-        let pools = [1, 3, 16]
-            .map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+        let pools = [1, 3, 16].map(|threads| {
+            rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+        });
         for pool in &pools {
             let several = if pool.current_num_threads() == 1 { 1 } else { 4 };
             pool.install(|| {
