@@ -1,13 +1,11 @@
 //! [`Engine`]: one of the engines, chosen at run time.
 
-use crate::Bijection;
-use crate::Error;
-use crate::Word;
 use crate::bijection::hooks::EngineForm;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, passes, sealed};
 use crate::cuda::Cuda;
 use crate::engine::base::check::check_word;
+use crate::{Bijection, Error, Word};
 
 /// One of the engines for slices in host memory.
 #[derive(Clone, Debug)]

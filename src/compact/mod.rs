@@ -66,10 +66,8 @@ pub(crate) use order::Chosen;
 
 use rayon::prelude::*;
 
-use crate::Bijection;
-use crate::Error;
-use crate::Word;
 use crate::engine::base::check::{check_length, try_with_capacity};
+use crate::{Bijection, Error, Word};
 
 pub(crate) mod sealed {
     /// Only engines of this crate are [`Compactor`](super::Compactor)s.

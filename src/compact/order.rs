@@ -2,9 +2,8 @@
 
 use core::fmt;
 
-use crate::Seed;
 use crate::bijection::Standard;
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, FromSeed, Seed};
 
 /// The order in which items are moved: that of a seed, or that of a bijection.
 ///

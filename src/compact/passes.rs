@@ -5,10 +5,9 @@
 //! if the passes are not those of the bijection that returned them.
 
 use super::Direction;
-use crate::Error;
 use crate::bijection::hooks::{Hooked, Passes};
 use crate::engine::base::abort::AbortOnUnwind;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted};
 
 /// The passes of a bijection, if it is best applied to `len` items in that way: if it has as many
 /// points, and has passes of that length.

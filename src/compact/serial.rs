@@ -2,11 +2,9 @@
 
 use super::defects::{with_slots, wrong_count};
 use super::{Compactor, sealed};
-use crate::Bijection;
-use crate::Error;
-use crate::Word;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::{check_in_order, check_length, check_word, try_with_capacity};
+use crate::{Bijection, Error, Word};
 
 /// The sequential reference engine: one slot after the other, on one thread, without `unsafe`.
 ///

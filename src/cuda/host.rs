@@ -6,8 +6,6 @@ use cudarc::driver::sys;
 
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::Jobs;
-use crate::Error;
-use crate::Word;
 use crate::bijection::hooks::{EngineHooks, Passes};
 use crate::compact::batch::Batch;
 use crate::compact::columns::{Column, ColumnSet, StaticRow};
@@ -22,7 +20,7 @@ use crate::cuda::runtime::stream::{failed, finish};
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::base::check::{check_length, check_word, try_with_capacity};
 use crate::engine::base::memory::Buffer;
-use crate::{Bijection, DeviceSource, Trusted};
+use crate::{Bijection, DeviceSource, Error, Trusted, Word};
 
 impl Cuda {
     /// Frees the page-locked memory.

@@ -18,14 +18,12 @@ use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::strategy::{self, CudaStrategy};
 use super::shuffle::{in_place, tuning};
-use crate::Error;
-use crate::Seed;
 use crate::affine::{Affine, Network};
 use crate::bijection::Standard;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
 use crate::error::GpuError;
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, Error, FromSeed, Seed};
 
 /// The strategies whose kernels are embedded.
 const STRATEGIES: [CudaStrategy; 2] = [CudaStrategy::Auto, CudaStrategy::SinglePass];

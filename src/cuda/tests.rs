@@ -8,8 +8,7 @@ use super::runtime::program::tests::{compile_all, compile_plans};
 use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
-use super::shuffle::strategy::CudaStrategy;
-use super::shuffle::strategy::plan;
+use super::shuffle::strategy::{CudaStrategy, plan};
 use crate::bijection::{
     Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard, SwapOrNot,
     VariablePhilox,

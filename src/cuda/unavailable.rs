@@ -1,12 +1,10 @@
 //! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems without
 //! CUDA.
 
-use crate::Bijection;
-use crate::Error;
-use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
 use crate::error::Unavailable;
+use crate::{Bijection, Error, Word};
 
 /// The engine on an NVIDIA GPU, which this build does not have: creating it returns an error.
 ///

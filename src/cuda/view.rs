@@ -16,15 +16,12 @@ use super::runtime::in_use::{reading, writing};
 use super::runtime::plan::{Address, Evaluated, Grid, Launch, Plan};
 use super::runtime::stream::{check_device, check_slices, enter, failed, finish};
 use super::runtime::word_type::WordType;
-use super::shuffle::direct;
 use super::shuffle::job::{Slots, check_params};
-use super::shuffle::kernels;
 use super::shuffle::movement::Movement;
 use super::shuffle::tuning::Shape;
+use super::shuffle::{direct, kernels};
 use super::workspace::CudaWorkspace;
-use crate::DeviceSource;
-use crate::Error;
-use crate::Word;
+use crate::{DeviceSource, Error, Word};
 
 /// The text of the bijections for parts of others.
 const TEXT: &str = include_str!("../../gpu/view.cuh");

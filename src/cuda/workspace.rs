@@ -19,12 +19,10 @@ use super::shuffle::job::any_address;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
-use crate::Bijection;
-use crate::Error;
-use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::{Chosen, Direction, Order};
 use crate::engine::base::check::check_word;
+use crate::{Bijection, Error, Word};
 
 /// The GPU engine on slices in device memory, with kernels and working memory that it keeps from
 /// call to call.

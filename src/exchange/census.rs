@@ -3,11 +3,10 @@
 use rayon::prelude::*;
 
 use super::tiles::{self, Compaction};
-use crate::Bijection;
-use crate::Error;
 use crate::engine::base::check::try_with_capacity;
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
+use crate::{Bijection, Error};
 
 /// The usual number of slots in a run, as a power of two. To find one slot, a run is evaluated.
 const RUN_BITS: u32 = 10;

@@ -9,12 +9,11 @@ use super::census::Census;
 use super::division::Owners;
 use super::rounds::Runs;
 use super::tiles::{self, Compaction};
-use crate::Error;
-use crate::Word;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::SharedPtr;
 use crate::engine::base::stream::prefetch_lines;
 use crate::error::ExchangeError;
+use crate::{Error, Word};
 
 /// The least number of slots in a piece.
 const PIECE_SLOTS: u64 = 1 << 16;
@@ -61,6 +60,7 @@ struct Piece {
 
 impl Lanes {
     /// The lanes of a rank's places in a division of all places, to runs of indexes.
+    #[inline]
     pub(super) fn new(
         p: &Compaction,
         census: &Census,
@@ -203,6 +203,7 @@ impl Lanes {
     /// # Panics
     ///
     /// If there are fewer or more places than were counted.
+    #[inline]
     pub(super) fn write_indexes(&self, p: &Compaction, out: &mut [u64]) -> Result<(), Error> {
         assert_eq!(out.len(), self.places());
         let cut = |places, count| <[u64]>::split_at_mut(places, count);

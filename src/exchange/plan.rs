@@ -10,13 +10,12 @@ use super::lanes::Lanes;
 use super::rounds::Runs;
 use super::shifted::Shifted;
 use super::tiles::Compaction;
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::hooks::EngineForm;
 use crate::compact::Workspace;
 use crate::engine::base::check::try_with_capacity;
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
+use crate::{Bijection, Error};
 
 /// The number of items whose destinations are counted at a time.
 const RUN: usize = 1 << 10;
@@ -206,6 +205,7 @@ impl<'p> Exchange<'p> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], and [`ExchangeError::CensusDiffers`].
+    #[inline]
     pub fn send_counts(&self) -> Result<Vec<u64>, Error> {
         if self.to_slots { self.count() } else { Ok(self.lanes.counts().to_vec()) }
     }
@@ -220,12 +220,14 @@ impl<'p> Exchange<'p> {
     /// # Errors
     ///
     /// As [`send_counts`](Self::send_counts).
+    #[inline]
     pub fn receive_counts(&self) -> Result<Vec<u64>, Error> {
         if self.to_slots { Ok(self.lanes.counts().to_vec()) } else { self.count() }
     }
 
     /// For each round, how many of the run's indexes belong to each rank where items are in the
     /// order of the slots.
+    #[inline]
     fn count(&self) -> Result<Vec<u64>, Error> {
         let (p, slots) = (&self.compaction, self.slots());
         let ranks = slots.ranks();
@@ -254,6 +256,7 @@ impl<'p> Exchange<'p> {
     }
 
     /// Adds up how many indexes of a run belong to each owner of the slots up to `last`.
+    #[inline]
     fn count_run(
         &self,
         run: Range<u64>,
@@ -330,6 +333,7 @@ impl<'p> Exchange<'p> {
     /// assert!(indexes.into_iter().eq(p.range(250..500)?));
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     pub fn write_indexes(&self, out: &mut [u64]) -> Result<(), Error> {
         let places = self.slots().places(self.rank);
         check(places.end - places.start, [out.len()])?;

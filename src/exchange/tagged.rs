@@ -9,12 +9,11 @@ use super::division::Division;
 use super::plan::{check, check_divisions};
 use super::shifted::Shifted;
 use super::tiles::Compaction;
-use crate::Error;
 use crate::bijection::hooks::EngineForm;
 use crate::compact::{Key, Shape, Sizes, Workspace, bucket_count, fits, shape_of};
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted};
 
 /// The least items that a bucket has from each rank on average: with fewer, the room that buckets
 /// have to spare is a large part of what is sent.

@@ -5,12 +5,11 @@ mod tagged;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{Census, Division, Exchange};
-use crate::Error;
 use crate::bijection::{GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, Error, FromSeed};
 
 /// Makes an exchange, and returns what each rank holds afterwards, one after the other.
 fn exchange<T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(

@@ -3,12 +3,11 @@
 
 use core::mem::MaybeUninit;
 
-use crate::Word;
 use crate::bijection::hooks::EngineForm;
 use crate::compact::{SlotRange, Values, room_for};
 use crate::engine::base::check::check_length;
 use crate::permutation::Permutation;
-use crate::{Bijection, Error};
+use crate::{Bijection, Error, Word};
 
 /// The number of slots in a tile: their survivors stay in the L1 cache.
 const TILE: usize = 1 << 10;

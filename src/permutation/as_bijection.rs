@@ -5,11 +5,10 @@
 //! as its trusted form, and an index of the one with values of the other would be no bijection.
 
 use super::{Iter, Permutation, tuning};
-use crate::Error;
 use crate::bijection::Inverse;
 use crate::bijection::hooks::{EngineHooks, Hooked, Passes};
 use crate::engine::base::check::{check_length, or_panic};
-use crate::{Bijection, DeviceSource, Trusted, TrustedBijection};
+use crate::{Bijection, DeviceSource, Error, Trusted, TrustedBijection};
 
 /// `forward` is [`try_get`](Permutation::try_get) and `inverse` is
 /// [`try_position`](Permutation::try_position). The domain is `[0, len)`; that of an empty

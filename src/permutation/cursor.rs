@@ -5,10 +5,9 @@ use core::str::FromStr;
 
 use super::Permutation;
 use super::index::Landmark;
-use crate::Bijection;
-use crate::Error;
 use crate::engine::base::saved;
 use crate::error::SavedError;
+use crate::{Bijection, Error};
 
 /// The position of an [`Iter`](crate::iter::Iter): seven numbers, from which a later process
 /// [resumes](Permutation::resume) the iteration.

@@ -22,12 +22,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::tuning;
-use crate::Bijection;
-use crate::Error;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::parallel;
 use crate::error::{Defect, ViewError};
+use crate::{Bijection, Error};
 
 /// The index by which `Permutation::try_get` and `try_position` find places and slots where the
 /// length does not fill the bijection's domain. `Permutation::build_index` says what it takes;

@@ -1,8 +1,7 @@
 //! Turning a permutation into an iterator: in `for` loops, and from a cursor.
 
 use super::{Cursor, Indexes, IntoIter, Iter, Permutation};
-use crate::Bijection;
-use crate::Error;
+use crate::{Bijection, Error};
 
 impl<B: Bijection> Permutation<B> {
     /// Resumes an iteration at the position of a [cursor](Iter::cursor).

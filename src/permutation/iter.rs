@@ -8,11 +8,10 @@ use core::marker::PhantomData;
 use super::ahead::Ahead;
 use super::index::Landmark;
 use super::{Cursor, Permutation};
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::Standard;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
+use crate::{Bijection, Error};
 
 /// The iterator over the indexes of a borrowed permutation; see [`Indexes`].
 pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;

@@ -1,9 +1,5 @@
 //! [`Permutations`]: many independent permutations of one length.
 
-use crate::Error;
-use crate::FromSeed;
-use crate::Seed;
-use crate::Word;
 use crate::backend::{Backend, Engine};
 use crate::bijection::Standard;
 use crate::compact::batch::{self, Batch};
@@ -11,6 +7,7 @@ use crate::compact::{Compactor, Direction};
 use crate::engine::base::check::{check_word, or_panic, try_with_capacity};
 use crate::error::ViewError;
 use crate::permutation::Permutation;
+use crate::{Error, FromSeed, Seed, Word};
 
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
 /// permutation tests, Shapley values, or a bootstrap.
@@ -120,6 +117,7 @@ impl Permutations {
     /// If there is not enough memory or the back end is not available;
     /// [`try_to_vec`](Self::try_to_vec) returns an error instead.
     #[track_caller]
+    #[inline]
     pub fn to_vec(&self) -> Vec<u64> {
         or_panic(self.try_to_vec())
     }
@@ -129,6 +127,7 @@ impl Permutations {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and the errors of the GPU.
+    #[inline]
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
         let items = self.count.checked_mul(self.len);
         let bytes = items.and_then(|items| items.checked_mul(8)).unwrap_or(u64::MAX);

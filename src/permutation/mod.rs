@@ -27,15 +27,12 @@ pub use many::Permutations;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::Error;
-use crate::Seed;
-use crate::Word;
 use crate::backend::Backend;
 use crate::bijection::{CycleWalk, Standard};
 use crate::compact::{Compactor, Direction};
 use crate::engine::base::check::{check_length, check_word, or_panic, try_with_capacity};
 use crate::engine::base::parallel;
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, Error, FromSeed, Seed, Word};
 
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that moves to
 /// place `k`.

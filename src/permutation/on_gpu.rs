@@ -7,14 +7,12 @@ use cudarc::driver::DeviceRepr;
 
 use super::{Permutation, SurvivorIndex, tuning};
 
-use crate::Error;
-use crate::Word;
 use crate::bijection::Inverse;
 use crate::bijection::hooks::EngineForm;
 use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
 use crate::engine::base::check::try_with_capacity;
 use crate::error::{Defect, GpuError, ViewError};
-use crate::{Bijection, DeviceSource};
+use crate::{Bijection, DeviceSource, Error, Word};
 
 /// Views of a permutation, in device memory.
 impl CudaWorkspace {

@@ -3,11 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Permutation, SurvivorIndex, Walk, tuning};
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::or_panic;
 use crate::error::ViewError;
+use crate::{Bijection, Error};
 
 /// Single places, for which no index is needed.
 impl Walk {
@@ -33,6 +32,7 @@ impl Walk {
     /// assert_eq!(walk.get(1_000_000_000_000), None);
     /// ```
     #[track_caller]
+    #[inline]
     pub fn get(&self, k: u64) -> Option<u64> {
         if !self.fills_domain() {
             return or_panic(self.try_get(k));
@@ -52,6 +52,7 @@ impl Walk {
     ///
     /// As [`get`](Self::get).
     #[track_caller]
+    #[inline]
     pub fn position(&self, index: u64) -> Option<u64> {
         if !self.fills_domain() {
             return or_panic(self.try_position(index));

@@ -6,9 +6,8 @@ use core::mem::{self, MaybeUninit};
 use super::ahead::Bound;
 use super::iter::Indexes;
 use super::{Permutation, tuning};
-use crate::Bijection;
-use crate::Error;
 use crate::compact::{SlotRange, Values, room_for};
+use crate::{Bijection, Error};
 
 impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// Whether each place is evaluated by itself, instead of a run of slots together.

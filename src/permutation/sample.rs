@@ -3,11 +3,10 @@
 use rayon::prelude::*;
 
 use super::{Permutation, tuning};
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::check::try_with_capacity;
 use crate::error::Defect;
+use crate::{Bijection, Error};
 
 impl<B: Bijection> Permutation<B> {
     /// A random sample without replacement: clones of the first `count` items of the shuffled

@@ -5,9 +5,8 @@
 //! `cuda/shuffle/passes.rs`.
 
 use super::Permutation;
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::Compose;
+use crate::{Bijection, Error};
 
 impl<B: Bijection> Permutation<B> {
     /// The composition of this permutation and another: applying it is the same as applying this

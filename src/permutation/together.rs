@@ -1,9 +1,8 @@
 //! The methods of [`Permutation`] that move several arrays at once.
 
 use super::Permutation;
-use crate::Bijection;
-use crate::Error;
 use crate::compact::{ColumnSet, Columns, Direction};
+use crate::{Bijection, Error};
 
 impl<B: Bijection> Permutation<B> {
     /// Shuffles several columns together: item `p[k]` of each column moves to its place `k`. See

@@ -3,9 +3,8 @@
 use core::ops::{Bound, Range, RangeBounds};
 
 use super::{Iter, Permutation};
-use crate::Bijection;
-use crate::Error;
 use crate::error::ViewError;
+use crate::{Bijection, Error};
 
 impl<B: Bijection> Permutation<B> {
     /// Iterates over `p[0], p[1], ..` on the calling thread, in constant memory.

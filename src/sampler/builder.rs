@@ -1,10 +1,8 @@
 //! [`SamplerBuilder`]: the settings of a sampler before they are checked.
 
 use super::order::Orders;
-use crate::Bijection;
-use crate::Error;
-use crate::Seed;
 use crate::bijection::BlockShuffle;
+use crate::{Bijection, Error, Seed};
 
 /// What happens in the last step of an epoch if fewer items are left than a global batch has.
 ///
@@ -105,6 +103,7 @@ impl SamplerBuilder {
     /// }
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     pub fn blocks(self, block: u64, window: u64) -> Self {
         self.order(move |len, seed| BlockShuffle::new(len, block, window, seed))
     }

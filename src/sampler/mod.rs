@@ -10,9 +10,8 @@ pub use state::SamplerState;
 use core::fmt;
 use core::ops::Range;
 
-use crate::Error;
-use crate::Seed;
 use crate::error::{Defect, SavedError, ViewError};
+use crate::{Error, Seed};
 use order::Order;
 
 /// The number of items of a batch between two questions whether to go on: under a millisecond.

@@ -3,10 +3,8 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::Error;
-use crate::Seed;
 use crate::bijection::{CycleWalk, Standard};
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, Error, FromSeed, Seed};
 
 /// An epoch's order: a bijection with exactly as many points as there are items.
 pub(super) type Order = Arc<dyn Bijection>;

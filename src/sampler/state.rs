@@ -4,10 +4,9 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::builder::SamplerBuilder;
-use crate::Bijection;
-use crate::Error;
 use crate::engine::base::saved;
 use crate::error::SavedError;
+use crate::{Bijection, Error};
 
 /// The position of a [`Sampler`](crate::Sampler): four numbers, from which a later process
 /// [resumes](crate::Sampler::resume), also with another number of ranks and another batch size.

@@ -1,10 +1,9 @@
 //! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
-use crate::Error;
-use crate::Seed;
 use crate::compact::{Compactor, Cpu, Direction, Order, Plain, Workspace};
 use crate::engine::base::check::or_panic;
 use crate::permutation::Permutation;
+use crate::{Error, Seed};
 
 mod sealed {
     /// Gives the provided methods access to the slice.

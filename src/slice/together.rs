@@ -1,9 +1,8 @@
 //! [`ParBijectiveShuffleTogether`]: the extension trait for several arrays at once.
 
-use crate::Error;
-use crate::Seed;
 use crate::compact::{ColumnForm, Columns, Order, Workspace};
 use crate::engine::base::check::or_panic;
+use crate::{Error, Seed};
 
 /// Shuffles several arrays in the same order, such as keys and their values. [`Columns`] lists the
 /// types that can be shuffled together.

@@ -3,9 +3,8 @@
 use core::fmt;
 
 use super::subspace::Echelon;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::Word;
 use bijective_shuffle_core::error::{BijectionError, MatrixError};
+use bijective_shuffle_core::{Error, Word};
 
 /// A square matrix of bits, with up to 64 rows and columns, over the field GF(2): addition is
 /// exclusive or, and multiplication is and.

@@ -50,6 +50,7 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// The squares of a tiling, or `None` unless all of its tiles consist of squares.
+    #[inline]
     pub(super) fn new(map: &Affine, tiling: &Tiling) -> Option<Self> {
         let run = tiling.target_run as usize;
         if run < SIDE_BITS || (tiling.source_run as usize) < SIDE_BITS {

@@ -35,6 +35,7 @@ impl BitMatrix {
     /// assert_eq!(plu.permutation.product(&plu.lower)?.product(&plu.upper)?, a);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
+    #[inline]
     pub fn plu(&self) -> Result<Factors, Error> {
         // Factorise the transpose with rows and columns in reverse order, B = J A^T J = U L P. Then
         // A = J B^T J = (J P^T J) (J L^T J) (J U^T J): the transposition exchanges upper and lower,
@@ -67,6 +68,7 @@ impl BitMatrix {
     /// assert_eq!(ulp.upper.product(&ulp.lower)?.product(&ulp.permutation)?, a);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
+    #[inline]
     pub fn ulp(&self) -> Result<Factors, Error> {
         // From the last row up: move the column of the row's pivot to the diagonal, and add the row
         // to all rows above that have a 1 there. The remainder is lower triangular: L = U' A P',

@@ -4,10 +4,8 @@ use bijective_shuffle_core::Words;
 
 use super::BitMatrix;
 use super::subspace::Echelon;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::Word;
 use bijective_shuffle_core::error::MatrixError;
-use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_core::{Error, KeyDomain, Seed, Word};
 
 impl BitMatrix {
     /// The identity matrix.

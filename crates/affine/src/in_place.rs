@@ -15,9 +15,8 @@ use super::subspace::Echelon;
 use super::tiles::Tiling;
 use super::{BitMatrix, tuning};
 use crate::Affine;
-use bijective_shuffle_core::Bijection;
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr, assume_init};
+use bijective_shuffle_core::{Bijection, Error};
 
 /// Permutes an array in place by an affine map: item `x` moves to place `A x ^ c`.
 ///
@@ -154,6 +153,7 @@ impl InPlace {
 /// Involutions whose product, in order, is the map: none for the identity, one for an involution,
 /// two for a permutation of bits, and one more if a constant is added. `None` for all other maps,
 /// for which no short product is known.
+#[inline]
 fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     if map.is_identity() {
         return Some(Vec::new());

@@ -1,14 +1,15 @@
 //! [`Affine`]: affine maps over GF(2).
 
 use super::BitMatrix;
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::bijection::hooks::EngineHooks;
 use bijective_shuffle_core::engine::base::check::check_bits;
 use bijective_shuffle_core::engine::base::simd::PerLevel;
 use bijective_shuffle_core::engine::bijection::lanes::{BLOCK, Lanes, each, uncounted};
 use bijective_shuffle_core::engine::word::{Word, bits_for};
 use bijective_shuffle_core::error::BijectionError;
-use bijective_shuffle_core::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use bijective_shuffle_core::{
+    Bijection, DeviceSource, Error, FromSeed, Trusted, TrustedBijection, Words,
+};
 
 /// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over
 /// GF(2): a bit matrix multiply complement permutation (Cormen 1993; Bouverot-Dupuis and Sheeran,
@@ -121,6 +122,7 @@ impl Affine {
     /// assert_eq!(both.forward(99), reversal.forward(gray.forward(99)));
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         if self.bits() != next.bits() {
             return Err(Error::Bijection(BijectionError::DomainMismatch {

@@ -29,6 +29,7 @@ pub(super) struct Mover {
 }
 
 impl Mover {
+    #[inline]
     pub(super) fn new(mut tiling: Tiling) -> Self {
         tiling.count_by_source();
         let (run, out) = (tiling.source_run as usize, tiling.target_run as usize);

@@ -4,14 +4,13 @@
 //! of a layer of pairs is that layer between two permutations. So a nest of `parm`s becomes a list
 //! with one permutation for each layer, before anything moves.
 
-use rayon::prelude::*;
-
 use super::in_place::{InPlace, Memory};
 use super::parm::index_bits;
 use super::permute::check_length;
 use super::{BitMatrix, tuning};
 use crate::Affine;
 use bijective_shuffle_core::Error;
+use bijective_shuffle_core::engine::base::parallel;
 
 /// A sequence of steps that permute an array by affine maps and, in between, apply a function to
 /// pairs of neighbours.
@@ -62,6 +61,7 @@ impl Network {
     ///
     /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::error::BijectionError::DomainMismatch)
     /// if the widths differ.
+    #[inline]
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         let mut all = self.clone();
         let mut maps = next.before.iter().chain([&next.after]);
@@ -85,6 +85,7 @@ impl Network {
     /// mask is 0, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// beyond 64 bits.
+    #[inline]
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
@@ -111,6 +112,7 @@ impl Network {
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
+    #[inline]
     pub fn sorting(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         // Sorts the items at even places and those at odd places, and then merges them.
@@ -128,6 +130,7 @@ impl Network {
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
+    #[inline]
     pub fn merger(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         let mut merger = Self::permutation(Affine::translation(0, 0)?);
@@ -184,7 +187,9 @@ impl Network {
             if tuning::is_sequential::<T>(2 * pairs.len()) {
                 pairs.iter_mut().for_each(each);
             } else {
-                pairs.par_iter_mut().with_min_len(tuning::piece::<[T; 2]>()).for_each(each);
+                parallel::each_chunk(pairs, tuning::piece::<[T; 2]>(), |_, pairs| {
+                    pairs.iter_mut().for_each(each);
+                });
             }
         }
         Ok(())

@@ -38,6 +38,7 @@ use bijective_shuffle_core::error::MatrixError;
 /// assert_eq!(items, [60, 70, 40, 50, 20, 30, 0, 10]);
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
+#[inline]
 pub fn parm<T: Copy + Send + Sync>(
     mask: u64,
     items: &mut [T],
@@ -55,7 +56,7 @@ pub fn parm<T: Copy + Send + Sync>(
         f(first)?;
         f(second)
     } else {
-        let (first, second) = rayon::join(|| f(first), || f(second));
+        let (first, second) = rayon_core::join(|| f(first), || f(second));
         first.and(second)
     }
 }

@@ -9,9 +9,8 @@ use super::shares::Shares;
 use super::tiles::Tiling;
 use super::tuning;
 use crate::Affine;
-use bijective_shuffle_core::Bijection;
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr};
+use bijective_shuffle_core::{Bijection, Error};
 
 /// Permutes an array into another by an affine map: `out[A x ^ c] = source[x]`.
 ///
@@ -116,7 +115,7 @@ impl Copying {
         let len = map.last() as usize + 1;
         if map.is_identity() || size_of::<T>() == 0 {
             // Large pieces, since `memcpy` is faster on those.
-            let piece = tuning::piece::<T>().max(len.div_ceil(rayon::current_num_threads()));
+            let piece = tuning::piece::<T>().max(len.div_ceil(rayon_core::current_num_threads()));
             let shares = Shares::new::<T>(len.div_ceil(piece) as u64, piece.min(len), 0);
             return Self { way: Way::Plain { piece, len }, shares };
         }
@@ -218,7 +217,7 @@ mod tests {
 
     /// In each of some pools, or without any.
     fn check_in<T: Copy + Send + Sync + PartialEq>(
-        pools: &[rayon::ThreadPool],
+        pools: &[rayon_core::ThreadPool],
         bits: u32,
         item: impl Fn(u64) -> T,
     ) {
@@ -285,8 +284,9 @@ mod tests {
 
     #[test]
     fn arrays_that_are_shared_among_threads() {
-        let pools = [1, 3, 16]
-            .map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+        let pools = [1, 3, 16].map(|threads| {
+            rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+        });
         for pool in &pools {
             let several = if pool.current_num_threads() == 1 { 1 } else { 4 };
             pool.install(|| {

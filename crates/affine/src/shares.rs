@@ -24,7 +24,7 @@ impl Shares {
     pub(super) fn new<T>(tiles: u64, items: usize, room: usize) -> Self {
         let all = usize::try_from(tiles).unwrap_or(usize::MAX).saturating_mul(items);
         let threads =
-            if tuning::is_sequential::<T>(all) { 1 } else { rayon::current_num_threads() };
+            if tuning::is_sequential::<T>(all) { 1 } else { rayon_core::current_num_threads() };
         let share = tuning::share::<T>(tiles, items, threads);
         let workers = tiles.div_ceil(share).min(threads as u64) as usize;
         // Whole lines, and at least one, so that the memory splits into as many pieces as there are
@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn check_with(room: usize, threads: usize, tiles: u64, items: usize) -> u64 {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let shares = Shares::new::<u64>(tiles, items, room);
             assert!(shares.workers <= threads);

@@ -85,6 +85,7 @@ impl Tiling {
     ///
     /// If the runs need fewer dimensions than that, tiles grow by the next bits of both sides in
     /// turn, which makes the runs longer. The same order numbers the tiles.
+    #[inline]
     pub fn new(map: &Affine, run: u32, least: u32) -> Self {
         let run = run.min(map.bits());
         let (a, inverse) = (map.matrix(), map.inverse_matrix());
@@ -132,6 +133,7 @@ impl Tiling {
 
     /// Numbers the tiles in the order of the source alone, which was faster for words of 2 and 4
     /// bytes on a GPU. The slots must still be those of [`new`](Self::new).
+    #[inline]
     pub fn in_order_of_source(&mut self, map: &Affine) {
         let (a, low) = (map.matrix(), u64::low_mask(self.source_run));
         let mut span = Echelon::span(self.source.iter().copied());
@@ -154,6 +156,7 @@ impl Tiling {
     /// # Panics
     ///
     /// If a tile has fewer than `first + lanes` coordinates.
+    #[inline]
     pub fn avoid_conflicts(&mut self, first: u32, lanes: u32, word: u32) {
         let phase = first as usize..(first + lanes) as usize;
         let wide = |slots: &[u32]| slots[phase.clone()].iter().map(|&slot| slot.into()).collect();
@@ -220,6 +223,7 @@ impl Tiling {
 
 /// All combinations of the vectors. Combination `k` is the sum of the vectors at the set bits of
 /// `k`.
+#[inline]
 pub fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(vectors: &[V]) -> Vec<V> {
     let mut all = vec![V::default()];
     for &vector in vectors {
@@ -234,6 +238,7 @@ pub fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(vectors: 
 
 /// A basis of a common complement of two subspaces of equal dimension, each given by a basis, in
 /// the space of vectors of `bits` bits.
+#[inline]
 fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
     // The p_i that are independent of Q, and for the others what they are in Q.
     let q_span = Echelon::span(q.iter().copied());

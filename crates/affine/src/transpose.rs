@@ -122,8 +122,7 @@ impl<T: Copy> Array<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Affine;
-    use crate::{BitMatrix, permuted};
+    use crate::{Affine, BitMatrix, permuted};
 
     fn check<T: Copy + Send + Sync + PartialEq>(
         rows: usize,
@@ -153,7 +152,7 @@ mod tests {
     #[test]
     fn arrays_that_are_shared_among_threads() {
         for threads in [1, 3, 16] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 // Several shares in each direction, the last of which is smaller than the others.
                 check(2051, 1201, |k| k as u64);

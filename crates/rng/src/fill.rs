@@ -3,8 +3,6 @@
 //! Words are drawn where the numbers will be. For all types, a group of words takes exactly the
 //! room of the numbers made from it, so there is no buffer between them (docs/results/rng.md).
 
-use super::Generator;
-use super::convert;
 use super::number::{
     Distribution, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, NormalF32, NormalF64,
     U32, U64, memory,
@@ -12,6 +10,7 @@ use super::number::{
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE};
 use super::words::NextWords;
+use super::{Generator, convert};
 use bijective_shuffle_core::engine::base::parallel;
 use bijective_shuffle_core::engine::base::simd::SimdLevel;
 

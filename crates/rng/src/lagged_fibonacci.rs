@@ -4,9 +4,8 @@ use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator};
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_core::{Error, KeyDomain, Seed};
 
 /// The generator `x[n] = x[n - R] + x[n - S]` modulo 2^32 with lags `R > S`, such as
 /// [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].

@@ -1,10 +1,9 @@
 //! Turns words into numbers of other types. gpu/rng/number.cuh is the same for a GPU, without the
 //! exponential distribution.
 
-use super::exponential;
-use super::normal;
 use super::rectangle::Rectangle;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
+use super::{exponential, normal};
 use bijective_shuffle_core::engine::base::words::joined;
 
 /// How words become numbers of a type and a distribution.

@@ -8,19 +8,16 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::convert;
 use super::fill::{Fill, NumberSource};
 use super::number::Distribution;
 use super::rectangle::Rectangle;
-use super::tuning;
 use super::words::kernel;
-use super::{Generator, Multipliers, Mwc, generator};
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::Seed;
+use super::{Generator, Multipliers, Mwc, convert, generator, tuning};
 use bijective_shuffle_core::engine::base::check::try_with_capacity;
 use bijective_shuffle_core::engine::base::parallel;
 use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
 use bijective_shuffle_core::error::GeneratorError;
+use bijective_shuffle_core::{Error, Seed};
 
 /// Streams of one generator that step together.
 ///

@@ -8,10 +8,9 @@ use super::number::{
     NormalF32, NormalF64, U32, U64, memory,
 };
 use super::*;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::Seed;
 use bijective_shuffle_core::engine::base::simd::SimdLevel;
 use bijective_shuffle_core::error::GeneratorError;
+use bijective_shuffle_core::{Error, Seed};
 
 /// Runs a generic function for every generator.
 macro_rules! for_each_generator {

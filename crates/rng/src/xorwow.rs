@@ -5,9 +5,8 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_core::{Error, KeyDomain, Seed};
 
 /// Marsaglia's xorwow: a xorshift generator of 160 bits, combined with a Weyl sequence.
 ///

@@ -1,15 +1,13 @@
 //! Rows too long to be drawn exactly. Each is compacted from a keyed bijection of its own; the keys
 //! of several rows are drawn side by side.
 
-use crate::Error;
-use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::cpu::direct;
 use crate::engine::base::memory::Buffer;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
 use crate::engine::bijection::StandardCipher;
 use crate::engine::seed::words;
-use crate::{FromSeed, Trusted};
+use crate::{Error, FromSeed, Word};
 
 /// The number of rows whose keys are drawn together.
 const ROWS: usize = 8;
@@ -39,7 +37,7 @@ impl CipherRows {
             for (lane, row) in rows.by_ref().take(ROWS).enumerate() {
                 let words = keys.map(|round| round.map(|word| word[lane]));
                 let chain = StandardCipher::of_words(len as u64, words);
-                direct::fill_alone(&Trusted::new(&chain), row, &mut self.memory)?;
+                direct::fill_alone(&chain.trust(), row, &mut self.memory)?;
             }
             first = first.wrapping_add(ROWS as u64);
         }

@@ -3,9 +3,8 @@
 use super::Batch;
 use super::ciphers::CipherRows;
 use super::exact::ExactRows;
-use crate::Error;
-use crate::Word;
 use crate::bijection::Standard;
+use crate::{Error, Word};
 
 /// What a thread needs to draw rows: the choices that all rows share, and working memory.
 pub(super) enum Drawer {

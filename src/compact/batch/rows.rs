@@ -6,12 +6,10 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::drawer::Drawer;
-use crate::Error;
-use crate::Word;
 use crate::bijection::Standard;
 use crate::compact::cpu::direct;
 use crate::engine::base::check::try_with_capacity;
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, Error, FromSeed, Word};
 
 /// The number of items that a thread draws at a time, in whole rows: some ten microseconds of work.
 /// No other number was tried.

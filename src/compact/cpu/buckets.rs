@@ -1,8 +1,7 @@
 //! Buckets: runs of slots, or of indexes, of equal length.
 
-use crate::Word;
 use crate::bijection::hooks::Hooked;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Trusted, Word};
 
 /// The low bits of a slot or an index: its number within its bucket. They travel with the item, so
 /// the type is as narrow as it can be.

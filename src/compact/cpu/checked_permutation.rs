@@ -8,14 +8,12 @@ use super::partitioned::{Buffers, Sorting};
 use super::places::{Numbers, Places, Span};
 use super::survivors::{Values, is_short};
 use super::tuning;
-use crate::Error;
-use crate::Word;
 use crate::bijection::hooks::{EngineForm, Hooked};
 use crate::compact::Direction;
 use crate::engine::base::check::{check_length, try_with_capacity};
 use crate::engine::base::memory::Buffer;
 use crate::engine::bijection::StandardCipher;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted, Word};
 
 /// A permutation by which items may be moved: each index below its length is at exactly one place.
 pub(super) struct CheckedPermutation<'a> {
@@ -45,6 +43,7 @@ impl<'a> CheckedPermutation<'a> {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`].
+    #[inline]
     pub(super) fn new(bijection: &'a dyn Bijection, len: usize) -> Result<Self, Error> {
         let indices = match EngineForm::of(uncompacted(bijection, len)?) {
             EngineForm::Trusted(trusted) => {
@@ -62,7 +61,7 @@ impl<'a> CheckedPermutation<'a> {
     /// The permutation of a seed, whose slots are never many for the items. It checks nothing and
     /// lists nothing, so that a program that shuffles by seeds alone has no code for that.
     pub(super) fn of_seed(cipher: &'a StandardCipher, len: usize) -> Self {
-        let trusted = Trusted::new(cipher).panic_free();
+        let trusted = cipher.trust();
         debug_assert!(len as u64 - 1 <= trusted.last() && !tuning::is_sparse(trusted.last(), len));
         Self { len, indices: Indices::Evaluated(trusted), list: None }
     }
@@ -164,6 +163,7 @@ impl<'a> CheckedPermutation<'a> {
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
+#[inline]
 fn list(trusted: &Trusted, len: usize, buffers: &mut Buffers) -> Result<Option<Vec<u32>>, Error> {
     let sorting = Sorting::new::<u32>(trusted, len, Direction::Shuffle, tuning::MOST_BUCKETS);
     let Some(sorting) = sorting.filter(|_| fits_u32(len)) else {

@@ -20,7 +20,7 @@ use core::ptr;
 
 use super::checked_permutation::{CheckedPermutation, fits_u32};
 use super::direct::MoveRun;
-use super::places::Places;
+use super::places::RowRange;
 use super::tuning;
 use crate::Error;
 use crate::compact::Direction;
@@ -64,6 +64,7 @@ impl Buffers {
 ///
 /// Nobody else uses the columns, each of which has as many items as the permutation has indexes.
 /// There are at most 2^32.
+#[inline]
 pub(super) unsafe fn reorder(
     p: &CheckedPermutation,
     direction: Direction,
@@ -108,6 +109,7 @@ pub(super) unsafe fn reorder(
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
+#[inline]
 fn list_sources<'a>(
     p: &CheckedPermutation,
     direction: Direction,
@@ -119,7 +121,7 @@ fn list_sources<'a>(
     match direction {
         Direction::Shuffle => p.for_each_run(&mut *sources, tiles, &WriteIndexes)?,
         Direction::Unshuffle => {
-            let places = PlaceRange { first: 0, len: p.len() };
+            let places = RowRange { first: 0, len: p.len(), bytes: size_of::<u32>() };
             p.for_each_run(places, tiles, &WritePlaces(SharedPtr::new(sources.as_mut_ptr())))?;
         }
     }
@@ -129,6 +131,7 @@ fn list_sources<'a>(
 }
 
 /// Whether most of some places have a leader on their cycle, and not far away.
+#[inline]
 fn has_leaders(sources: &[u32]) -> bool {
     let places = (0..SAMPLES).map(|sample| (sample * sources.len() / SAMPLES) | 1);
     let has_leader = |start: &usize| {
@@ -164,8 +167,8 @@ impl<N: Index> MoveRun<&mut [MaybeUninit<u32>], N> for WriteIndexes {
 /// Writes each place to its index in a list, which has room for as many as the permutation has.
 struct WritePlaces(SharedPtr<MaybeUninit<u32>>);
 
-impl<N: Index> MoveRun<PlaceRange, N> for WritePlaces {
-    fn move_run(&self, places: PlaceRange, indices: &[N]) {
+impl<N: Index> MoveRun<RowRange, N> for WritePlaces {
+    fn move_run(&self, places: RowRange, indices: &[N]) {
         assert_eq!(places.len, indices.len());
         for (place, &index) in (places.first..).zip(indices) {
             // SAFETY: the indexes of a checked permutation are below its length, which is that of
@@ -174,28 +177,6 @@ impl<N: Index> MoveRun<PlaceRange, N> for WritePlaces {
             // SAFETY: each index is in one run only, so no other thread writes there.
             unsafe { source.write(MaybeUninit::new(place as u32)) };
         }
-    }
-}
-
-/// Consecutive places, by their numbers.
-struct PlaceRange {
-    first: usize,
-    len: usize,
-}
-
-impl Places for PlaceRange {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn item_bytes(&self) -> usize {
-        size_of::<u32>()
-    }
-
-    fn cut(self, count: usize) -> (Self, Self) {
-        assert!(count <= self.len);
-        let rest = Self { first: self.first + count, len: self.len - count };
-        (Self { first: self.first, len: count }, rest)
     }
 }
 
@@ -225,6 +206,7 @@ impl Chains<'_> {
     ///
     /// The sources are a permutation, the items of all leaders have been set aside, and no other
     /// thread follows the chains of the same leaders.
+    #[inline]
     unsafe fn follow(&self, leaders: Range<usize>) {
         let mut steps = [Step::default(); tuning::CHAINS];
         let (mut live, mut waiting) = (0, leaders);
@@ -288,6 +270,7 @@ impl Chains<'_> {
     ///
     /// All chains have been followed, to the end of the lists, whose length this is. No other
     /// thread uses them.
+    #[inline]
     unsafe fn follow_rest(&self, len: usize) {
         for first in 0..len {
             // SAFETY: `first` is below the length, which is that of the list.

@@ -3,10 +3,9 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::tuning;
-use crate::Error;
-use crate::Word;
 use crate::engine::base::check::{check_in_order, try_with_capacity};
 use crate::engine::base::parallel;
+use crate::{Error, Word};
 
 /// Checks that the indexes are the numbers below their count, each exactly once.
 ///

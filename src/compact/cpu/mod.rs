@@ -53,12 +53,10 @@ use rayon::prelude::*;
 
 use self::checked_permutation::{fits_u32, uncompacted};
 use super::{Compactor, Direction, cloned, passes, sealed};
-use crate::Bijection;
-use crate::Error;
-use crate::Word;
 use crate::bijection::hooks::EngineForm;
 use crate::engine::base::check::{check_length, check_word, try_with_capacity};
 use crate::engine::base::parallel;
+use crate::{Bijection, Error, Word};
 
 /// The engine on the threads of the current rayon pool, or on the calling thread alone where that
 /// is faster.

@@ -45,6 +45,30 @@ impl<P: Send> Places for &mut [P] {
     }
 }
 
+/// Consecutive rows, by their numbers. A row is one place of each of some columns.
+pub(super) struct RowRange {
+    pub(super) first: usize,
+    pub(super) len: usize,
+    /// The size of a row.
+    pub(super) bytes: usize,
+}
+
+impl Places for RowRange {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn item_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn cut(self, count: usize) -> (Self, Self) {
+        assert!(count <= self.len);
+        let rest = Self { first: self.first + count, len: self.len - count, ..self };
+        (Self { len: count, ..self }, rest)
+    }
+}
+
 /// Places that are only read.
 impl<P: Sync> Places for &[P] {
     #[inline]

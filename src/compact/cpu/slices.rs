@@ -13,24 +13,21 @@ use core::ptr;
 
 use super::call::Call;
 use super::checked_permutation::CheckedPermutation;
-use super::cycles;
 use super::exact::{exchange, is_exact};
 use super::partitioned::{outbox, sort};
 use super::places::Span;
 use super::relocation::{Gather, Relocation, Scatter};
 use super::strategy::Way;
-use super::tuning;
 use super::words::as_words;
 use super::workspace::Workspace;
-use crate::Error;
-use crate::Seed;
+use super::{cycles, tuning};
 use crate::compact::columns::Column;
 use crate::compact::{By, Direction, Order, passes};
 use crate::engine::base::check::check_length;
 use crate::engine::base::memory::SharedPtr;
 use crate::engine::base::parallel;
 use crate::engine::bijection::StandardCipher;
-use crate::{Bijection, FromSeed, Trusted};
+use crate::{Bijection, Error, Seed, Trusted};
 
 impl Workspace {
     /// Shuffles the items in the order of a seed or of a bijection: item `p[k]` moves to place `k`.
@@ -257,7 +254,7 @@ impl Workspace {
         if size_of::<T>() == 0 {
             return Ok(());
         }
-        let cipher = StandardCipher::from_seed(items.len() as u64, seed);
+        let cipher = StandardCipher::of_seed(items.len() as u64, seed.into());
         self.reorder_checked(CheckedPermutation::of_seed(&cipher, items.len()), items, call)
     }
 
@@ -371,7 +368,7 @@ impl Workspace {
         items: &mut [T],
     ) -> Result<bool, Error> {
         // The compiler knows the size, and has no code for cycles where they are not followed.
-        if size_of::<T>() < tuning::LEAST_FOLLOWED
+        if const { size_of::<T>() < tuning::LEAST_FOLLOWED }
             || !self.strategy.follows_cycles(p, size_of::<T>())
         {
             return Ok(false);

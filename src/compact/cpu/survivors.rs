@@ -4,11 +4,10 @@ use core::mem::MaybeUninit;
 
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
-use crate::Error;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::memory::{Buffer, assume_init, assume_init_mut};
 use crate::engine::word::Index;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted};
 
 /// The values at all slots of a domain. Those below a length survive; the length is at least 1.
 pub(crate) struct Values<'a> {

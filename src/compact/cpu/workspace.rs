@@ -7,11 +7,8 @@ use core::mem;
 use core::ops::{Deref, DerefMut};
 use std::sync::Mutex;
 
-use super::cycles;
-use super::in_place;
-use super::partitioned;
 use super::strategy::Strategy;
-use super::tuning;
+use super::{cycles, in_place, partitioned, tuning};
 use crate::Error;
 use crate::engine::base::memory::Buffer;
 

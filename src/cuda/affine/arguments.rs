@@ -2,9 +2,8 @@
 
 use super::tuning::{self, AffineShape};
 use crate::Error;
-use crate::affine::Affine;
-use crate::affine::BitMatrix;
 use crate::affine::engine::tiles::{Tile, Tiling, combinations};
+use crate::affine::{Affine, BitMatrix};
 use crate::cuda::runtime::kernel::device_struct;
 use crate::cuda::runtime::word_type::WordType;
 

@@ -6,9 +6,8 @@ use cudarc::driver::{CudaViewMut, DeviceRepr};
 
 use super::plan::{self, array_bytes};
 use crate::Error;
-use crate::affine::Affine;
 use crate::affine::engine::{check_length, index_bits};
-use crate::affine::{BitMatrix, Network};
+use crate::affine::{Affine, BitMatrix, Network};
 use crate::cuda::raw::RawArray;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::{reading, writing};

@@ -2,7 +2,6 @@
 
 use super::kernels::{self, Keys, Shares, Width};
 use super::tuning;
-use crate::Error;
 use crate::bijection::Standard;
 use crate::compact::batch::Batch;
 use crate::cuda::runtime::device::Limits;
@@ -15,7 +14,7 @@ use crate::cuda::shuffle::strategy;
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::engine::bijection::StandardCipher;
 use crate::error::GpuError;
-use crate::{Bijection, FromSeed};
+use crate::{Bijection, Error, FromSeed};
 
 /// Rows to be written: `rows` of them from row `first` on, to the address `out`, in words of 4 or 8
 /// bytes.

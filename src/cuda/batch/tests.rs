@@ -3,14 +3,13 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::Permutations;
-use crate::Seed;
 use crate::bijection::Table;
 use crate::cuda::cplusplus;
 use crate::cuda::runtime::kernel::initialiser;
 use crate::cuda::runtime::plan::Evaluated;
 use crate::cuda::runtime::program::tests::compile_all;
 use crate::engine::bijection::{batch, rejected};
+use crate::{Permutations, Seed};
 
 const SEEDS: [fn() -> Seed; 2] =
     [|| Seed::new(0x0123_4567_89AB_CDEF), || Seed::from_bytes([0xA5; 32])];

@@ -1,7 +1,7 @@
 //! The kernels of gpu/fill.cuh, with their arguments.
 
 use super::tuning::FillShape;
-use crate::cuda::runtime::kernel::{Kernel, Template, Value, arguments};
+use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments};
 
 arguments! {
     /// Fills with one stream of Philox4x32 whose blocks fall on aligned places.
@@ -72,37 +72,19 @@ shared_streams! {
     FillRings, "fill_rings<Generator, Number>"
 }
 
-fn philox_template(number: &'static str, rounds: usize, shape: FillShape) -> Template {
-    Template::from([
+/// The kernel with these arguments that fills by Philox.
+pub(super) fn philox<A: Arguments>(
+    number: &'static str,
+    rounds: usize,
+    shape: FillShape,
+) -> Kernel<A> {
+    let template = [
         ("Number", Value::Type(number)),
         ("ROUNDS", Value::Number(rounds as u32)),
         ("THREADS", Value::Number(shape.threads)),
         ("TOGETHER", Value::Number(shape.together)),
-    ])
-}
-
-pub(super) fn fill_philox(
-    number: &'static str,
-    rounds: usize,
-    shape: FillShape,
-) -> Kernel<FillPhilox> {
-    Kernel::new(philox_template(number, rounds, shape), shape.threads, shape.blocks)
-}
-
-pub(super) fn fill_philox_anywhere(
-    number: &'static str,
-    rounds: usize,
-    shape: FillShape,
-) -> Kernel<FillPhiloxAnywhere> {
-    Kernel::new(philox_template(number, rounds, shape), shape.threads, shape.blocks)
-}
-
-pub(super) fn fill_philox_streams(
-    number: &'static str,
-    rounds: usize,
-    shape: FillShape,
-) -> Kernel<FillPhiloxStreams> {
-    Kernel::new(philox_template(number, rounds, shape), shape.threads, shape.blocks)
+    ];
+    Kernel::new(template, shape.threads, shape.blocks)
 }
 
 pub(super) fn fill_streams(

@@ -52,12 +52,12 @@ impl Places {
         Ok(match self {
             Self::Aligned(arguments) => {
                 let tuned = tuning::fill_philox(ROUNDS, words);
-                let kernel = kernels::fill_philox(number, ROUNDS, tuned.0);
+                let kernel = kernels::philox(number, ROUNDS, tuned.0);
                 Launch::new(kernel, grid(blocks, tuned, multiprocessors)?, move |_| arguments)
             }
             Self::Anywhere(arguments) => {
                 let tuned = tuning::fill_anywhere(words);
-                let kernel = kernels::fill_philox_anywhere(number, ROUNDS, tuned.0);
+                let kernel = kernels::philox(number, ROUNDS, tuned.0);
                 Launch::new(kernel, grid(blocks, tuned, multiprocessors)?, move |_| arguments)
             }
         })

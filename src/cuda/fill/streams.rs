@@ -290,7 +290,7 @@ fn plan<G: DeviceGenerator, D: DeviceDraw>(job: StreamsJob) -> Result<Plan<'stat
             let shape = tuning::FILL_PHILOX_STREAMS;
             let pieces = count * (D::WORDS / D::NUMBERS) as u64;
             let grid = blocks(pieces.div_ceil(u64::from(shape.threads)))?;
-            let kernel = kernels::fill_philox_streams(D::NAME, rounds, shape);
+            let kernel = kernels::philox(D::NAME, rounds, shape);
             Launch::new(kernel, grid, move |_| kernels::FillPhiloxStreams {
                 states,
                 count,

@@ -7,10 +7,9 @@ use super::philox::Places;
 use super::streams::{Layout, gather, scatter};
 use super::{kernels, tuning};
 use crate::Error;
-use crate::cuda::cplusplus;
-use crate::cuda::device_header;
 use crate::cuda::runtime::plan::Evaluated;
 use crate::cuda::runtime::program::tests::compile_all;
+use crate::cuda::{cplusplus, device_header};
 use crate::rng::engine::{Distribution, F32, F64, NormalF32, NormalF64, NumberSource, U32, U64};
 use crate::rng::{
     LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
@@ -370,10 +369,10 @@ fn kernels_that_fill_compile() {
         for words in [1 << 10, 1 << 30] {
             for rounds in [7, 10] {
                 let (shape, _) = tuning::fill_philox(rounds, words);
-                all.push(kernels::fill_philox(number, rounds, shape).erase());
+                all.push(kernels::philox::<kernels::FillPhilox>(number, rounds, shape).erase());
             }
             let (shape, _) = tuning::fill_anywhere(words);
-            all.push(kernels::fill_philox_anywhere(number, 10, shape).erase());
+            all.push(kernels::philox::<kernels::FillPhiloxAnywhere>(number, 10, shape).erase());
         }
         let together = if number.ends_with("32") { 4 } else { 2 };
         let shape = tuning::FILL_STREAMS;
@@ -382,7 +381,7 @@ fn kernels_that_fill_compile() {
             all.push(kernels::fill_streams(generator, number, together, shape).erase());
         }
         let shape = tuning::FILL_PHILOX_STREAMS;
-        all.push(kernels::fill_philox_streams(number, 10, shape).erase());
+        all.push(kernels::philox::<kernels::FillPhiloxStreams>(number, 10, shape).erase());
         let shape = tuning::FILL_WARPS;
         all.push(kernels::fill_warps("XorShift1024WeylQuads", number, shape).erase());
         for (ring, threads) in

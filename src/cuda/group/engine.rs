@@ -13,8 +13,6 @@ use super::phase::Phase;
 use super::room::{self, Candidate};
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
-use crate::Error;
-use crate::Word;
 use crate::compact::{Direction, Order};
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
@@ -27,6 +25,7 @@ use crate::cuda::shuffle::job::{Job, any_address};
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::engine::base::check::check_word;
 use crate::error::GpuError;
+use crate::{Error, Word};
 
 /// The engine on several GPUs of one host, for arrays that are divided among them.
 ///

@@ -15,22 +15,20 @@
 
 use core::ops::Range;
 
-use super::direct;
 use super::kernels::{self, Everywhere};
 use super::layout::{Layout, Parts};
 use super::movement::Sharded;
 use super::phase::{Delivery, Phase, Piece};
 use super::shards::{Shards, of_members};
 use super::sizes::Sizes;
-use super::tuning;
-use crate::DeviceSource;
-use crate::Error;
+use super::{direct, tuning};
 use crate::compact::Direction;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::kernels::{self as of_one, Buckets};
 use crate::cuda::shuffle::tuning as of_one_tuning;
 use crate::cuda::view;
+use crate::{DeviceSource, Error};
 
 /// A movement by the partitioned strategy, with the memory of all members.
 pub(super) struct Exchange<'a> {
@@ -332,7 +330,7 @@ impl<'a> Exchange<'a> {
             return Ok(plan);
         }
         let (bases, before) = (self.at(member, layout.bases), self.at(member, layout.before));
-        let kernel = kernels::place_in_shards(sizes.word, sizes.bucket_bits, sizes.dense);
+        let kernel = of_one::place(sizes.word, sizes.bucket_bits, sizes.dense);
         let (from, out) = (self.small(member), self.out.argument());
         let first = first << sizes.second.bits;
         let place = Launch::new(kernel, Grid::blocks(small)?, move |_| kernels::PlaceInShards {
@@ -364,7 +362,7 @@ impl<'a> Exchange<'a> {
         let tile = u64::from(of_one_tuning::PASS_THREADS * sizes.second.records);
         let grid = Grid::rows(from.capacity.div_ceil(tile), owned.end - owned.start)?;
         let shift = sizes.bucket_bits as i32;
-        let kernel = of_one::distribute_bucket(sizes.second, sizes.word);
+        let kernel = of_one::distribute(sizes.second, sizes.word);
         let launch =
             Launch::new(kernel, grid, move |_| of_one::DistributeBucket { from, shift, to });
         plan.launch(launch.with_shared(sizes.second_shared()));

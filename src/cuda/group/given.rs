@@ -5,8 +5,6 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 
 use super::shards::Shards;
-use crate::Bijection;
-use crate::Error;
 use crate::compact::Order;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
@@ -15,6 +13,7 @@ use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::movement::{LARGEST_ITEM, Movement};
 use crate::error::GpuError;
+use crate::{Bijection, Error};
 
 /// A movement for jobs that say only what is evaluated.
 pub(super) fn nowhere() -> Movement {

@@ -5,7 +5,6 @@ use super::sizes::Sizes;
 use crate::compact::Direction;
 use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::kernels::THREADS;
-use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::kernels::Buckets;
 use crate::cuda::shuffle::tuning as of_one;
 
@@ -99,22 +98,6 @@ pub(super) fn send_survivors(sizes: &Sizes) -> Kernel<SendSurvivors> {
 
 pub(super) fn add_up() -> Kernel<AddUp> {
     Kernel::new([], THREADS, 1)
-}
-
-pub(super) fn place_in_shards(
-    word: WordType,
-    bucket_bits: u32,
-    dense: bool,
-) -> Kernel<PlaceInShards> {
-    let of_one::Place { threads, blocks, together } = of_one::place(dense);
-    let template = [
-        ("THREADS", Value::Number(threads)),
-        ("TOGETHER", Value::Number(together)),
-        ("BUCKET_BITS", Value::Number(bucket_bits)),
-        ("DENSE", Value::Flag(dense)),
-        ("Word", Value::Word(word)),
-    ];
-    Kernel::new(template, threads, blocks)
 }
 
 pub(super) fn any_word() -> Kernel<AnyWord> {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
 
-use super::peer_access;
 use super::phase::{Delivery, Phase, Piece};
-use super::room;
+use super::{peer_access, room};
 use crate::Error;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::device::Limits;

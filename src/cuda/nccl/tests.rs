@@ -1,10 +1,9 @@
 //! Tests with a stand-in for NCCL, which need neither a GPU nor NCCL.
 
 use std::path::Path;
-use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{ptr, thread};
 
 use super::fake::Fake;
 use super::id::NcclId;

@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 
-use super::embedded;
 use super::launch::LoadedKernel;
 use super::nvrtc::{Nvrtc, Target};
-use super::probe;
 use super::program::Program;
 use super::stream::failed;
+use super::{embedded, probe};
 use crate::Error;
 use crate::error::{GpuError, Unavailable};
 

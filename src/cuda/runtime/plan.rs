@@ -16,9 +16,8 @@ use super::kernel::{Arguments, Instance, Kernel};
 use super::kernels;
 use super::reader::Reader;
 use super::word_type::WordType;
-use crate::DeviceSource;
-use crate::Error;
 use crate::error::GpuError;
+use crate::{DeviceSource, Error};
 
 /// More bytes than any device has. Up to this many, sizes are computed without overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 46;

@@ -1,7 +1,6 @@
 //! The direct strategy for few tiles, each of which adds up the counts of all tiles before it.
 
-use super::job::Job;
-use super::job::Slots;
+use super::job::{Job, Slots};
 use super::kernels::{self, MoveAtOnce};
 use super::movement::{Moves, Visit};
 use super::tuning::Shape;
@@ -39,7 +38,7 @@ impl Visit for AtOnce {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let Slots { last, len, index } = self.slots;
-        let kernel = kernels::move_at_once::<M>(index, self.shape, self.movement);
+        let kernel = kernels::of_slots(index, self.shape, self.movement);
         Launch::new(kernel, self.grid, move |at| MoveAtOnce {
             last,
             len,

@@ -1,19 +1,16 @@
 //! The plan for a bijection that is not trusted.
 
-use super::direct;
 use super::job::{Job, Slots};
-use super::kernels;
 use super::movement::{Movement, Moves};
-use crate::Error;
-use crate::Word;
+use super::{direct, kernels};
 use crate::compact::wrong_count;
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::reader::Reader;
 use crate::cuda::runtime::word_type::WordType;
-use crate::engine::base::check::check_in_order;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::check::{check_in_order, try_with_capacity};
 use crate::error::{Defect, GpuError};
+use crate::{Error, Word};
 
 /// Writes the indexes first, then checks them, and then moves the items, if there are any.
 pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {

@@ -58,7 +58,7 @@ impl Visit for Dense {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let len = self.len;
-        let kernel = kernels::move_dense::<M>(self.index, self.shape, self.movement);
+        let kernel = kernels::of_slots(self.index, self.shape, self.movement);
         Launch::new(kernel, self.grid, move |at| MoveDense { len, movement: movement(at) })
     }
 }
@@ -98,7 +98,7 @@ impl Visit for Survivors {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let Self { slots: Slots { last, len, index }, only_if, .. } = self;
-        let kernel = kernels::move_survivors::<M>(index, self.shape, self.movement);
+        let kernel = kernels::of_slots(index, self.shape, self.movement);
         Launch::new(kernel, Grid::Resident(self.tiles), move |at| MoveSurvivors {
             last,
             len,
@@ -161,7 +161,7 @@ impl Visit for CountedSurvivors {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let Self { last, len, bases, .. } = self;
-        let kernel = kernels::move_counted_survivors::<M>(self.index, self.shape, self.movement);
+        let kernel = kernels::of_slots(self.index, self.shape, self.movement);
         Launch::new(kernel, Grid::Resident(self.tiles), move |at| MoveCountedSurvivors {
             last,
             len,

@@ -1,13 +1,12 @@
 //! [`Job`]: a permutation to be applied.
 
 use super::movement::Movement;
-use crate::Error;
 use crate::bijection::hooks::EngineForm;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::base::check::check_length;
 use crate::error::GpuError;
-use crate::{Bijection, DeviceSource};
+use crate::{Bijection, DeviceSource, Error};
 
 /// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, the
 /// arguments of no kernel are more than half of the rest (of a group's, 344 bytes), and a part of a

@@ -3,7 +3,7 @@
 use super::sizes::Pass;
 use super::tuning::{self, Shape};
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::{DeviceType, Kernel, Template, Value, arguments, device_struct};
+use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
@@ -136,50 +136,15 @@ arguments! {
     }
 }
 
-/// Template arguments of the kernels that evaluate slots.
-fn slots_template(index: WordType, shape: Shape, movement: Value) -> Template {
-    Template::from([
+/// The kernel with these arguments that moves what is at tiles of slots.
+pub(crate) fn of_slots<A: Arguments>(index: WordType, shape: Shape, movement: Value) -> Kernel<A> {
+    let template = [
         ("Index", Value::Word(index)),
         ("THREADS", Value::Number(shape.threads)),
         ("SLOTS", Value::Number(shape.slots)),
         ("Move", movement),
-    ])
-}
-
-/// The kernel that moves items where every slot survives.
-pub(crate) fn move_dense<M: DeviceType>(
-    index: WordType,
-    shape: Shape,
-    movement: Value,
-) -> Kernel<MoveDense<M>> {
-    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
-}
-
-/// The kernel that moves survivors by look-back.
-pub(crate) fn move_survivors<M: DeviceType>(
-    index: WordType,
-    shape: Shape,
-    movement: Value,
-) -> Kernel<MoveSurvivors<M>> {
-    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
-}
-
-/// The kernel that moves the survivors of few tiles.
-pub(crate) fn move_at_once<M: DeviceType>(
-    index: WordType,
-    shape: Shape,
-    movement: Value,
-) -> Kernel<MoveAtOnce<M>> {
-    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
-}
-
-/// The kernel that moves survivors whose places are known.
-pub(crate) fn move_counted_survivors<M: DeviceType>(
-    index: WordType,
-    shape: Shape,
-    movement: Value,
-) -> Kernel<MoveCountedSurvivors<M>> {
-    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
+    ];
+    Kernel::new(template, shape.threads, shape.blocks)
 }
 
 pub(crate) fn count_survivors(index: WordType, shape: Shape) -> Kernel<CountSurvivors> {
@@ -228,15 +193,13 @@ pub(crate) fn distribute_source(
     )
 }
 
-pub(crate) fn distribute_survivors(pass: Pass, word: WordType) -> Kernel<DistributeSurvivors> {
+/// The kernel with these arguments that distributes records in a pass.
+pub(crate) fn distribute<A: Arguments>(pass: Pass, word: WordType) -> Kernel<A> {
     Kernel::new(pass_template(pass, word), tuning::PASS_THREADS, tuning::PASS_BLOCKS)
 }
 
-pub(crate) fn distribute_bucket(pass: Pass, word: WordType) -> Kernel<DistributeBucket> {
-    Kernel::new(pass_template(pass, word), tuning::PASS_THREADS, tuning::PASS_BLOCKS)
-}
-
-pub(crate) fn place_bucket(word: WordType, bucket_bits: u32, dense: bool) -> Kernel<PlaceBucket> {
+/// The kernel with these arguments that moves buckets' items to their places.
+pub(crate) fn place<A: Arguments>(word: WordType, bucket_bits: u32, dense: bool) -> Kernel<A> {
     let tuning::Place { threads, blocks, together } = tuning::place(dense);
     let template = [
         ("THREADS", Value::Number(threads)),

@@ -10,12 +10,11 @@
 //! nothing unless a bucket has overflowed. So a trusted shuffle never waits for the GPU, and can be
 //! captured in a CUDA graph.
 
-use super::direct;
 use super::job::{Job, Slots};
 use super::kernels::{self, Buckets};
 use super::movement::Array;
 use super::sizes::{Layout, Level, Partition, SurvivorTiles};
-use super::tuning;
+use super::{direct, tuning};
 use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
@@ -80,7 +79,7 @@ impl Partitioning {
                 kernels::ScanCounts { counts, len, bases: at.at(bases) }
             }));
         }
-        let kernel = kernels::place_bucket(word, partition.bucket_bits, partition.dense);
+        let kernel = kernels::place(word, partition.bucket_bits, partition.dense);
         let place = Launch::new(kernel, grid, move |at| kernels::PlaceBucket {
             from: buckets(&layout, &level, number, at),
             bases: at.at(bases),
@@ -108,7 +107,7 @@ impl Partitioning {
             shared = shared.max(collecting);
             let tiles = last / u64::from(tuning::PASS_THREADS * slots) + 1;
             plan.take_tile_states(tiles)?;
-            let kernel = kernels::distribute_survivors(pass, word);
+            let kernel = kernels::distribute(pass, word);
             Launch::new(kernel, Grid::blocks(tiles)?, move |at| kernels::DistributeSurvivors {
                 last,
                 len,
@@ -138,7 +137,7 @@ impl Partitioning {
         let (first, Level { pass, shift, .. }) = (partition.first, level);
         let tile = u64::from(tuning::PASS_THREADS * pass.records);
         let grid = Grid::rows(first.capacity.div_ceil(tile), first.buckets)?;
-        let kernel = kernels::distribute_bucket(pass, word);
+        let kernel = kernels::distribute(pass, word);
         let launch = Launch::new(kernel, grid, move |at| kernels::DistributeBucket {
             from: buckets(&layout, &first, 0, at),
             shift: shift as i32,

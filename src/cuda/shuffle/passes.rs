@@ -5,13 +5,12 @@ use core::iter;
 use super::job::Job;
 use super::movement::{Array, Movement, Moves};
 use super::strategy::{self, CudaStrategy};
-use crate::Bijection;
-use crate::Error;
 use crate::bijection::Lcg;
 use crate::compact::{Direction, passes};
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, MOST_POINTS, Plan};
 use crate::error::GpuError;
+use crate::{Bijection, Error};
 
 /// A job or, for a bijection that has passes (`EngineHooks::passes`), one for each of them.
 pub(in crate::cuda) struct Jobs {
@@ -143,12 +142,11 @@ pub(in crate::cuda) fn there_and_back(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FromSeed;
-    use crate::Permutation;
     use crate::bijection::Table;
     use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::word_type::WordType;
     use crate::cuda::tests::LARGE;
+    use crate::{FromSeed, Permutation};
 
     const LEN: u64 = 1500;
 

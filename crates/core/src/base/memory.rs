@@ -1,5 +1,7 @@
 //! Working memory that is reused from call to call.
 
+#[cfg(target_os = "linux")]
+use core::ffi::{c_int, c_void};
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -158,6 +160,16 @@ pub fn try_in_huge_pages<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
+// Declared here, since one call is not worth the crate `libc`; the standard library links it.
+#[cfg(target_os = "linux")]
+unsafe extern "C" {
+    fn madvise(start: *mut c_void, len: usize, advice: c_int) -> c_int;
+}
+
+/// The number of this advice, which is the same for every architecture.
+#[cfg(target_os = "linux")]
+const MADV_HUGEPAGE: c_int = 14;
+
 /// Asks that the whole huge pages among some bytes be huge pages. If the system ignores it,
 /// everything still works, only more slowly: a page's first access takes its time, and random
 /// accesses to many small pages cost a TLB miss each.
@@ -173,8 +185,7 @@ unsafe fn ask_for_huge_pages(start: *mut u8, bytes: usize) {
     if whole > 0 && !cfg!(miri) {
         // SAFETY: the caller promises that these pages are within an allocation, and the advice
         // changes no contents.
-        let _ =
-            unsafe { libc::madvise(start.wrapping_add(before).cast(), whole, libc::MADV_HUGEPAGE) };
+        let _ = unsafe { madvise(start.wrapping_add(before).cast(), whole, MADV_HUGEPAGE) };
     }
 }
 

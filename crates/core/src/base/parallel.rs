@@ -5,13 +5,22 @@
 //! Here it is compiled once, for a task that is called through a pointer. A task is worth at least
 //! some microseconds, of which the call is nothing.
 
-use rayon::prelude::*;
+use core::ops::Range;
 
 use super::memory::SharedPtr;
 
 /// Calls a task with each number below `count`, each of which may be another thread's.
 pub fn each(count: usize, task: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().with_max_len(1).for_each(task);
+    each_in(0..count, task);
+}
+
+fn each_in(Range { start, end }: Range<usize>, task: &(dyn Fn(usize) + Sync)) {
+    if end - start > 1 {
+        let middle = start.midpoint(end);
+        rayon_core::join(|| each_in(start..middle, task), || each_in(middle..end, task));
+    } else if start < end {
+        task(start);
+    }
 }
 
 /// Calls a task with each item of a slice and its number.
@@ -81,7 +90,7 @@ pub fn inside<R: Send>(run: impl FnOnce() -> R + Send) -> R {
 }
 
 fn enter(run: &mut (dyn FnMut() + Send)) {
-    rayon::scope(|_| run());
+    rayon_core::scope(|_| run());
 }
 
 #[cfg(test)]

@@ -139,16 +139,18 @@ impl SimdLevel {
     #[inline]
     pub fn current() -> Self {
         static CURRENT: OnceLock<SimdLevel> = OnceLock::new();
-        *CURRENT.get_or_init(|| {
-            let limit = std::env::var(LIMIT).ok();
-            let mut allowed = Self::all().collect::<Vec<_>>();
-            if let Some(place) =
-                allowed.iter().position(|level| Some(level.name()) == limit.as_deref())
-            {
-                allowed.truncate(place + 1);
-            }
-            *allowed.last().expect("the portable level is always there")
-        })
+        *CURRENT.get_or_init(Self::highest)
+    }
+
+    #[cfg(feature = "std")]
+    fn highest() -> Self {
+        let limit = std::env::var(LIMIT).ok();
+        let mut allowed = Self::all().collect::<Vec<_>>();
+        if let Some(place) = allowed.iter().position(|level| Some(level.name()) == limit.as_deref())
+        {
+            allowed.truncate(place + 1);
+        }
+        *allowed.last().expect("the portable level is always there")
     }
 
     /// The level that needs no looking for.

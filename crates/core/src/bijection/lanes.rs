@@ -22,22 +22,52 @@ pub const BLOCK: usize = 256;
 /// Fewer points than this are evaluated one at a time.
 pub const FEW: usize = 8;
 
-/// The hooks in narrow words of a family that has the methods `run` and `each`, generic in whether
-/// they go back and in the word.
+/// The runs of a family that has the methods `run` and `each`, generic in whether they go back and
+/// in the word. They are `inline`, so that only the families that a program has are compiled.
+macro_rules! runs {
+    ($word:ty) => {
+        #[inline]
+        fn forward_run(&self, first: $word, out: &mut [$word]) {
+            self.run::<false, $word>(first, out);
+        }
+
+        #[inline]
+        fn inverse_run(&self, first: $word, out: &mut [$word]) {
+            self.run::<true, $word>(first, out);
+        }
+
+        #[inline]
+        fn forward_each(&self, values: &mut [$word]) {
+            self.each::<false, $word>(values);
+        }
+
+        #[inline]
+        fn inverse_each(&self, values: &mut [$word]) {
+            self.each::<true, $word>(values);
+        }
+    };
+}
+pub(super) use runs;
+
+/// The hooks of such a family, in narrow words.
 macro_rules! narrow_hooks {
     ($word:ty) => {
+        #[inline]
         fn forward_run_u32(&self, first: $word, out: &mut [u32]) {
             self.run::<false, u32>(first, out);
         }
 
+        #[inline]
         fn forward_run_u16(&self, first: $word, out: &mut [u16]) {
             self.run::<false, u16>(first, out);
         }
 
+        #[inline]
         fn inverse_run_u32(&self, first: $word, out: &mut [u32]) {
             self.run::<true, u32>(first, out);
         }
 
+        #[inline]
         fn forward_each_u32(&self, values: &mut [u32]) {
             self.each::<false, u32>(values);
         }
@@ -197,12 +227,12 @@ fn run_by<P: Index, M: Index>(
     out = &mut out[done..];
     if !out.is_empty() {
         let first = first.further(P::truncate(done as u64));
-        level.run(Run { lanes, first, out });
+        level.run(Values { lanes, first: Some(first), out });
     }
 }
 
-fn each_by<P: Index, M: Index>(level: SimdLevel, lanes: &dyn Evaluator<P>, values: &mut [M]) {
-    level.run(Each { lanes, values });
+fn each_by<P: Index, M: Index>(level: SimdLevel, lanes: &dyn Evaluator<P>, out: &mut [M]) {
+    level.run(Values { lanes, first: None, out });
 }
 
 /// A block of points that are to be replaced with their values.
@@ -228,14 +258,15 @@ impl<L: Lanes> SimdKernel for Block<'_, L> {
     }
 }
 
-/// The values at consecutive points are to be written.
-struct Run<'a, P, M> {
+/// Values are to be written: those at consecutive points from `first` on or, if there is none, at
+/// the points that they replace.
+struct Values<'a, P, M> {
     lanes: &'a dyn Evaluator<P>,
-    first: P,
+    first: Option<P>,
     out: &'a mut [M],
 }
 
-impl<P: Index, M: Index> SimdKernel for Run<'_, P, M> {
+impl<P: Index, M: Index> SimdKernel for Values<'_, P, M> {
     type Output = ();
 
     #[inline(always)]
@@ -261,79 +292,28 @@ impl<P: Index, M: Index> SimdKernel for Run<'_, P, M> {
     }
 }
 
-impl<P: Index, M: Index> Run<'_, P, M> {
+impl<P: Index, M: Index> Values<'_, P, M> {
     /// Evaluates blocks by a function.
     #[inline(always)]
     fn by(self, evaluate: impl Fn(&mut [P; BLOCK])) {
         let Self { lanes, mut first, out } = self;
         let mut points = [P::ZERO; BLOCK];
         for values in out.chunks_mut(BLOCK) {
-            if values.len() < FEW {
-                for (value, k) in values.iter_mut().zip(0..) {
-                    *value = M::truncate(lanes.one(first.further(P::truncate(k))).extend());
+            if let Some(first) = &mut first {
+                for (point, k) in points.iter_mut().zip(0..values.len() as u64) {
+                    *point = first.further(P::truncate(k));
                 }
-                return;
+                *first = first.further(P::truncate(BLOCK as u64));
+            } else {
+                for (point, value) in points.iter_mut().zip(&*values) {
+                    *point = P::truncate(value.extend());
+                }
             }
-            for (point, k) in points.iter_mut().zip(0..) {
-                *point = first.further(P::truncate(k));
-            }
-            evaluate(&mut points);
-            for (value, point) in values.iter_mut().zip(&points) {
-                *value = M::truncate(point.extend());
-            }
-            first = first.further(P::truncate(BLOCK as u64));
-        }
-    }
-}
-
-/// Points are to be replaced with their values.
-struct Each<'a, P, M> {
-    lanes: &'a dyn Evaluator<P>,
-    values: &'a mut [M],
-}
-
-impl<P: Index, M: Index> SimdKernel for Each<'_, P, M> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let lanes = self.lanes;
-        self.by(|points| lanes.block(points));
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn run_avx2(self) {
-        let lanes = self.lanes;
-        // SAFETY: the caller promises the same features.
-        self.by(|points| unsafe { lanes.block_avx2(points) });
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn run_avx512(self) {
-        let lanes = self.lanes;
-        // SAFETY: the caller promises the same features.
-        self.by(|points| unsafe { lanes.block_avx512(points) });
-    }
-}
-
-impl<P: Index, M: Index> Each<'_, P, M> {
-    /// Evaluates blocks by a function.
-    #[inline(always)]
-    fn by(self, evaluate: impl Fn(&mut [P; BLOCK])) {
-        let Self { lanes, values } = self;
-        let mut points = [P::ZERO; BLOCK];
-        for values in values.chunks_mut(BLOCK) {
             if values.len() < FEW {
-                for value in values {
-                    let point = P::truncate(value.extend());
+                for (value, &point) in values.iter_mut().zip(&points) {
                     *value = M::truncate(lanes.one(point).extend());
                 }
                 return;
-            }
-            for (point, value) in points.iter_mut().zip(&*values) {
-                *point = P::truncate(value.extend());
             }
             evaluate(&mut points);
             for (value, point) in values.iter_mut().zip(&points) {

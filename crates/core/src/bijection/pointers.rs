@@ -3,7 +3,7 @@
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, sync::Arc};
 
-use super::traits::EngineHooks;
+use super::traits::{EngineHooks, pass_on};
 use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
 use crate::word::Word;
 
@@ -11,32 +11,10 @@ use crate::word::Word;
 macro_rules! forward_bijection {
     ($($pointer:ty),*) => {$(
         impl<N: Word, B: Bijection<N> + ?Sized> Bijection<N> for $pointer {
-            fn last(&self) -> N {
-                (**self).last()
-            }
-            fn forward(&self, slot: N) -> N {
-                (**self).forward(slot)
-            }
-            fn inverse(&self, index: N) -> N {
-                (**self).inverse(index)
-            }
-            fn forward_run(&self, first: N, out: &mut [N]) {
-                (**self).forward_run(first, out);
-            }
-            fn inverse_run(&self, first: N, out: &mut [N]) {
-                (**self).inverse_run(first, out);
-            }
-            fn forward_each(&self, values: &mut [N]) {
-                (**self).forward_each(values);
-            }
-            fn inverse_each(&self, values: &mut [N]) {
-                (**self).inverse_each(values);
-            }
+            pass_on!(N, self => (**self));
+
             fn trusted(&self) -> Option<Trusted<'_, N>> {
                 (**self).trusted()
-            }
-            fn device_source(&self) -> Option<DeviceSource> {
-                (**self).device_source()
             }
             #[inline]
             fn hooks(&self) -> Option<&dyn EngineHooks<N>> {

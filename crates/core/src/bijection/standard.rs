@@ -1,6 +1,6 @@
 //! [`Standard`]: the family from which a plain seed chooses, and the rule for small lengths.
 
-use super::traits::EngineHooks;
+use super::traits::{EngineHooks, pass_on};
 use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
 use crate::seed::{KeyDomain, Seed, Words};
 
@@ -35,6 +35,23 @@ enum Kind {
 /// The family for lengths above [`Standard::EXACT_MAX`].
 pub type StandardCipher = MulXorshift<10>;
 
+impl StandardCipher {
+    /// The cipher of a seed, as [`FromSeed::from_seed`] draws it. Like [`trust`](Self::trust) it is
+    /// neither generic nor inlined, so that evaluators are compiled in this package alone.
+    #[doc(hidden)]
+    #[inline(never)]
+    pub fn of_seed(len: u64, seed: Seed) -> Self {
+        Self::from_seed(len, seed)
+    }
+
+    /// The cipher as engines evaluate it.
+    #[doc(hidden)]
+    #[inline(never)]
+    pub fn trust(&self) -> Trusted<'_> {
+        Trusted::new(self).panic_free()
+    }
+}
+
 impl Standard {
     /// The largest length for which the permutation is drawn exactly.
     ///
@@ -43,15 +60,8 @@ impl Standard {
     /// small and quick to draw.
     pub const EXACT_MAX: u64 = 256;
 
-    #[inline]
+    // Neither this nor what calls it is `inline`: the ciphers' evaluators are compiled here alone.
     fn inner(&self) -> &dyn TrustedBijection {
-        match &self.0 {
-            Kind::Exact(table) => table,
-            Kind::Cipher(cipher) => cipher,
-        }
-    }
-
-    fn inner_hooks(&self) -> &dyn EngineHooks {
         match &self.0 {
             Kind::Exact(table) => table,
             Kind::Cipher(cipher) => cipher,
@@ -60,58 +70,13 @@ impl Standard {
 }
 
 impl Bijection for Standard {
-    #[inline]
-    fn last(&self) -> u64 {
-        self.inner().last()
-    }
-    #[inline]
-    fn forward(&self, slot: u64) -> u64 {
-        self.inner().forward(slot)
-    }
-    #[inline]
-    fn inverse(&self, index: u64) -> u64 {
-        self.inner().inverse(index)
-    }
-    fn forward_run(&self, first: u64, out: &mut [u64]) {
-        self.inner().forward_run(first, out);
-    }
-    fn inverse_run(&self, first: u64, out: &mut [u64]) {
-        self.inner().inverse_run(first, out);
-    }
-    fn forward_each(&self, values: &mut [u64]) {
-        self.inner().forward_each(values);
-    }
-    fn inverse_each(&self, values: &mut [u64]) {
-        self.inner().inverse_each(values);
-    }
+    pass_on!(u64, self => self.inner());
+
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self).panic_free())
     }
-    fn device_source(&self) -> Option<DeviceSource> {
-        self.inner().device_source()
-    }
-    #[inline]
     fn hooks(&self) -> Option<&dyn EngineHooks> {
-        Some(self)
-    }
-}
-
-// The family answers by itself that there is nothing to build, so that the compiler sees it.
-impl EngineHooks for Standard {
-    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.inner_hooks().forward_run_u32(first, out);
-    }
-    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
-        self.inner_hooks().forward_run_u16(first, out);
-    }
-    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
-        self.inner_hooks().inverse_run_u32(first, out);
-    }
-    fn forward_each_u32(&self, values: &mut [u32]) {
-        self.inner_hooks().forward_each_u32(values);
-    }
-    fn evaluation_picoseconds(&self) -> u32 {
-        self.inner_hooks().evaluation_picoseconds()
+        self.inner().hooks()
     }
 }
 
@@ -132,7 +97,7 @@ impl FromSeed for Standard {
         Self(if len <= Self::EXACT_MAX {
             Kind::Exact(Table::from_seed(len, seed))
         } else {
-            Kind::Cipher(StandardCipher::from_seed(len, seed))
+            Kind::Cipher(StandardCipher::of_seed(len, seed.into()))
         })
     }
 

@@ -21,6 +21,37 @@ use crate::base::check::check_length;
 use crate::error::Error;
 use crate::word::Word;
 
+/// The methods of a bijection that passes calls on to another.
+macro_rules! pass_on {
+    ($word:ty, $self:ident => $to:expr) => {
+        fn last(&$self) -> $word {
+            $to.last()
+        }
+        fn forward(&$self, slot: $word) -> $word {
+            $to.forward(slot)
+        }
+        fn inverse(&$self, index: $word) -> $word {
+            $to.inverse(index)
+        }
+        fn forward_run(&$self, first: $word, out: &mut [$word]) {
+            $to.forward_run(first, out);
+        }
+        fn inverse_run(&$self, first: $word, out: &mut [$word]) {
+            $to.inverse_run(first, out);
+        }
+        fn forward_each(&$self, values: &mut [$word]) {
+            $to.forward_each(values);
+        }
+        fn inverse_each(&$self, values: &mut [$word]) {
+            $to.inverse_each(values);
+        }
+        fn device_source(&$self) -> Option<DeviceSource> {
+            $to.device_source()
+        }
+    };
+}
+pub(super) use pass_on;
+
 /// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate
 /// at any point independently.
 ///
@@ -306,9 +337,9 @@ pub struct Trusted<'a, N: Word = u64> {
 }
 
 enum Inner<'a, N: Word> {
-    Borrowed(&'a dyn TrustedBijection<N>),
+    Borrowed(&'a dyn Bijection<N>),
     #[cfg(feature = "alloc")]
-    Owned(Box<dyn TrustedBijection<N> + 'a>),
+    Owned(Box<dyn Bijection<N> + 'a>),
 }
 
 impl<'a, N: Word> Trusted<'a, N> {
@@ -329,6 +360,16 @@ impl<'a, N: Word> Trusted<'a, N> {
     /// }
     /// ```
     pub fn new<B: TrustedBijection<N>>(bijection: &'a B) -> Self {
+        // SAFETY: the bijection is trusted.
+        unsafe { Self::vouched(bijection) }
+    }
+
+    /// Wraps a reference to what is trusted for a reason that its type does not tell.
+    ///
+    /// # Safety
+    ///
+    /// The bijection keeps the promises of [`TrustedBijection`].
+    pub(super) unsafe fn vouched(bijection: &'a dyn Bijection<N>) -> Self {
         Self { inner: Inner::Borrowed(bijection), is_panic_free: false }
     }
 
@@ -386,7 +427,7 @@ impl<'a, N: Word> Trusted<'a, N> {
         serves.then(|| Passes::one(self, len))
     }
 
-    fn get(&self) -> &dyn TrustedBijection<N> {
+    fn get(&self) -> &dyn Bijection<N> {
         match &self.inner {
             Inner::Borrowed(bijection) => *bijection,
             #[cfg(feature = "alloc")]
@@ -396,33 +437,11 @@ impl<'a, N: Word> Trusted<'a, N> {
 }
 
 impl<N: Word> Bijection<N> for Trusted<'_, N> {
-    fn last(&self) -> N {
-        self.get().last()
-    }
-    fn forward(&self, slot: N) -> N {
-        self.get().forward(slot)
-    }
-    fn inverse(&self, index: N) -> N {
-        self.get().inverse(index)
-    }
-    fn forward_run(&self, first: N, out: &mut [N]) {
-        self.get().forward_run(first, out);
-    }
-    fn inverse_run(&self, first: N, out: &mut [N]) {
-        self.get().inverse_run(first, out);
-    }
-    fn forward_each(&self, values: &mut [N]) {
-        self.get().forward_each(values);
-    }
-    fn inverse_each(&self, values: &mut [N]) {
-        self.get().inverse_each(values);
-    }
+    pass_on!(N, self => self.get());
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let (inner, is_panic_free) = (Inner::Borrowed(self.get()), self.is_panic_free);
         Some(Trusted { inner, is_panic_free })
-    }
-    fn device_source(&self) -> Option<DeviceSource> {
-        self.get().device_source()
     }
     fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
         self.get().hooks()

@@ -9,10 +9,9 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use bijective_shuffle_core::Error;
 use bijective_shuffle_core::engine::base::words::{halves, joined};
 use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_core::{Error, KeyDomain, Seed};
 
 /// A multiply-with-carry generator (Marsaglia): the low half of `a x + c` is the next word, and its
 /// high half the next carry.

@@ -7,13 +7,11 @@ use polynomial::Polynomial;
 use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
-use super::tuning;
-use super::{FirstWords, Generator, generator};
-use bijective_shuffle_core::Error;
+use super::{FirstWords, Generator, generator, tuning};
 use bijective_shuffle_core::engine::base::parallel;
 use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
 use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_core::{Error, KeyDomain, Seed};
 
 /// The number of words in the state, and of lanes in a warp.
 const WORDS: usize = 32;

@@ -6,7 +6,7 @@ use core::ptr;
 use crate::Error;
 use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
 use crate::compact::cpu::direct::MoveRun;
-use crate::compact::cpu::places::Places;
+use crate::compact::cpu::places::RowRange;
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::{Buffer, SharedPtr};
@@ -90,30 +90,6 @@ impl<'a> Copies<'a> {
                 put_back(first, (self.len - first).min(chunk));
             });
         }
-    }
-}
-
-/// Consecutive rows. A row is one place of each column.
-pub(super) struct RowRange {
-    first: usize,
-    len: usize,
-    /// The size of a row.
-    bytes: usize,
-}
-
-impl Places for RowRange {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn item_bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn cut(self, count: usize) -> (Self, Self) {
-        assert!(count <= self.len);
-        let rest = Self { first: self.first + count, len: self.len - count, ..self };
-        (Self { len: count, ..self }, rest)
     }
 }
 

@@ -22,11 +22,10 @@ use self::direct::{Copies, Gather, Scatter};
 use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::workspace::Workspace;
-use crate::Bijection;
-use crate::Error;
 use crate::compact::columns::{ColumnSet, Columns, StaticRow, item_bytes};
 use crate::compact::{Direction, Order, passes};
 use crate::engine::base::parallel;
+use crate::{Bijection, Error};
 
 impl Workspace {
     /// Shuffles several columns in the order of a seed or of a bijection: item `p[k]` of each

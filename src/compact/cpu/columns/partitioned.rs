@@ -67,6 +67,7 @@ fn sorting<'p, R>(
 /// Moves the items of more columns than one record holds, in several records. All of them are
 /// sorted before the first is placed, even though all their buckets then take memory at once. So
 /// nothing has been written if one of them fails.
+#[inline]
 fn sort_groups(
     p: &CheckedPermutation,
     direction: Direction,
@@ -123,6 +124,7 @@ fn groups(columns: &[Column]) -> Result<Vec<&[Column]>, Error> {
 }
 
 /// Moves the items of columns of any types. It is compiled once, and not for each combination.
+#[inline]
 fn sort_packed(
     p: &CheckedPermutation,
     direction: Direction,

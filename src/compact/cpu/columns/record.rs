@@ -68,6 +68,7 @@ impl<'a> Layout<'a> {
     ///
     /// Each column has `count` items from `first` on, to which nobody writes meanwhile, and
     /// `records` has room for `count` records.
+    #[inline]
     pub(crate) unsafe fn pack(self, first: usize, count: usize, records: *mut u8) {
         for (column, offset) in self.fields() {
             let Column { bytes, .. } = column;
@@ -86,6 +87,7 @@ impl<'a> Layout<'a> {
     ///
     /// Each column has `count` places from `first` on, which nobody else uses meanwhile, and there
     /// are `count` records.
+    #[inline]
     pub(crate) unsafe fn stream(self, first: usize, count: usize, records: *const u8) {
         let mut room = [MaybeUninit::<u8>::uninit(); MOST_AT_ONCE * tuning::LARGEST_ITEM];
         for start in (0..count).step_by(tuning::RECORDS) {
@@ -136,6 +138,7 @@ impl Column {
 /// # Safety
 ///
 /// All items can be read and all places written, and no item overlaps a place.
+#[inline]
 unsafe fn copy_items(
     from: *const u8,
     from_step: usize,

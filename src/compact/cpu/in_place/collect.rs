@@ -7,8 +7,6 @@ use core::ptr;
 use super::claims::{Claim, Claims, Search, Taken};
 use super::destinations::{self, Destinations};
 use super::grid::Grid;
-use crate::Error;
-use crate::Word;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;
@@ -16,6 +14,7 @@ use crate::engine::base::memory::{SharedPtr, assume_init};
 use crate::engine::base::simd::SimdKernel;
 use crate::engine::base::stream::{LINE, prefetch_lines_to_write};
 use crate::engine::word::Index;
+use crate::{Error, Word};
 
 /// What all threads share.
 pub(super) struct BlockExchange<'a, T, L> {

@@ -5,7 +5,6 @@ use core::ops::Range;
 
 use super::marks::for_each_word;
 use super::points;
-use crate::Error;
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::survivors::{self, SlotRange, room_for};
 use crate::compact::cpu::tuning;
@@ -14,7 +13,7 @@ use crate::engine::base::memory::{Buffer, assume_init_mut};
 use crate::engine::base::parallel;
 use crate::engine::base::stream::{LINE, prefetch_lines};
 use crate::engine::word::{Index, Word};
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted};
 
 /// The capacity that a list needs beyond its destinations.
 pub(super) const SLACK: usize = points::SLACK;

@@ -1,14 +1,12 @@
 //! Which slots are taken, those whose values are below a length.
 
-use crate::Error;
-use crate::Word;
 use crate::bijection::hooks::Hooked;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::parallel;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted, Word};
 
 /// Evaluates every slot, and returns the number of taken slots in each bucket. The length is at
 /// least 1.

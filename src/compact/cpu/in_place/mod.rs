@@ -48,17 +48,15 @@ use order::Order;
 
 use super::buckets::{Buckets, LowBits};
 use super::call::Call;
-use super::gaps;
 use super::taken::TakenSlots;
-use super::tuning;
-use crate::Error;
+use super::{gaps, tuning};
 use crate::compact::Direction;
 use crate::engine::base::abort::AbortOnUnwind;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::{Buffer, SharedPtr};
 use crate::engine::base::parallel;
 use crate::engine::base::simd::SimdLevel;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted};
 
 /// The buffers that the strategy needs.
 #[derive(Debug, Default)]

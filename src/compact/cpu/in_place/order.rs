@@ -1,9 +1,8 @@
 //! Putting each bucket's items in order, in the cache.
 
 use core::mem::MaybeUninit;
-use core::ptr;
-use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::{ptr, slice};
 
 use super::collect::{BlockExchange, Collector};
 use crate::compact::cpu::buckets::LowBits;

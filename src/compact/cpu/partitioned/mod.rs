@@ -45,7 +45,6 @@ use super::gaps::{self, CloseGaps};
 use super::places::{Source, Target};
 use super::taken::TakenSlots;
 use super::tuning;
-use crate::Error;
 use crate::compact::Direction;
 use crate::engine::base::abort::AbortOnUnwind;
 use crate::engine::base::check::try_with_capacity;
@@ -53,7 +52,7 @@ use crate::engine::base::memory::{Buffer, assume_init};
 use crate::engine::base::parallel;
 use crate::engine::base::simd::SimdLevel;
 use crate::engine::base::stream::publish;
-use crate::{Bijection, Trusted};
+use crate::{Bijection, Error, Trusted};
 
 /// The buffers that the strategy needs.
 #[derive(Debug, Default)]

@@ -14,12 +14,11 @@ use super::Buffers;
 use super::block::{Block, Part, SPARE};
 use super::shape::{Low, Shape, buckets_of, capacity, fits};
 use super::sort::{Key, Partition};
-use crate::Error;
-use crate::Trusted;
 use crate::compact::cpu::buckets::Buckets;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::{Buffer, SharedPtr};
 use crate::engine::base::stream::Publish;
+use crate::{Error, Trusted};
 
 /// A rank's items in buckets.
 pub(crate) struct Outbox<'a, T> {

@@ -1,8 +1,6 @@
 //! Sorting items into buckets, each thread into a part of its own.
 
 use super::block::{Part, items_per_block};
-use crate::Error;
-use crate::Trusted;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
@@ -12,6 +10,7 @@ use crate::engine::base::memory::{Buffer, SharedPtr};
 use crate::engine::base::parallel;
 use crate::engine::base::stream::Publish;
 use crate::engine::word::Index;
+use crate::{Error, Trusted};
 
 /// What decides the bucket of an item.
 #[derive(Clone, Copy)]

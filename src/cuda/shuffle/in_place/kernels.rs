@@ -1,7 +1,7 @@
 //! The kernels of gpu/shuffle/in_place, with their arguments.
 
 use super::sizes::Sizes;
-use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
+use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::kernels::SCAN_THREADS;
@@ -135,12 +135,8 @@ pub(super) fn collect_blocks(sizes: &Sizes) -> Kernel<CollectBlocks> {
     Kernel::new(template, sizes.collect.threads, sizes.collect.blocks)
 }
 
-pub(super) fn sum_rows(word: WordType) -> Kernel<SumRows> {
-    let template = [("THREADS", Value::Number(SCAN_THREADS)), ("Word", Value::Word(word))];
-    Kernel::new(template, SCAN_THREADS, 1)
-}
-
-pub(super) fn sum_all_buckets(word: WordType) -> Kernel<SumAllBuckets> {
+/// The kernel with these arguments that sums by one block.
+pub(super) fn sum<A: Arguments>(word: WordType) -> Kernel<A> {
     let template = [("THREADS", Value::Number(SCAN_THREADS)), ("Word", Value::Word(word))];
     Kernel::new(template, SCAN_THREADS, 1)
 }

@@ -49,13 +49,12 @@ use super::kernels as shared_kernels;
 use super::movement::{Array, Movement};
 use super::strategy::{self, CudaStrategy};
 use super::tuning;
-use crate::Bijection;
-use crate::Error;
 use crate::compact::{Direction, passes};
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, Grid, Ground, Launch, MOST_POINTS, Plan, block_number};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::GpuError;
+use crate::{Bijection, Error};
 
 /// The jobs of moving the items at an address within their own memory: one or, for a composition of
 /// permutations, one for each pass. Each copies the items to the beginning of what is kept; the
@@ -185,12 +184,12 @@ impl<'a> Striping<'a> {
         plan.launch(collect.with_shared(self.sizes.collect_shared()));
 
         let striped = self.striped();
-        let rows = Launch::new(kernels::sum_rows(word), Grid::blocks(buckets)?, move |at| {
+        let rows = Launch::new(kernels::sum(word), Grid::blocks(buckets)?, move |at| {
             kernels::SumRows { to: striped(at) }
         });
         plan.launch(rows);
         let striped = self.striped();
-        let kernel = kernels::sum_all_buckets(word);
+        let kernel = kernels::sum(word);
         plan.launch(Launch::new(kernel, Grid::Blocks(1, 1), move |at| kernels::SumAllBuckets {
             to: striped(at),
         }));

@@ -43,21 +43,7 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
         self.slot(index)
     }
 
-    fn forward_run(&self, first: u64, out: &mut [u64]) {
-        self.run::<false, u64>(first, out);
-    }
-
-    fn inverse_run(&self, first: u64, out: &mut [u64]) {
-        self.run::<true, u64>(first, out);
-    }
-
-    fn forward_each(&self, values: &mut [u64]) {
-        self.each::<false, u64>(values);
-    }
-
-    fn inverse_each(&self, values: &mut [u64]) {
-        self.each::<true, u64>(values);
-    }
+    super::lanes::runs!(u64);
 
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self).panic_free())

@@ -23,19 +23,27 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     /// code for words that are narrower than the lanes.
     fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
         let first = first.widen();
-        match (self.bits, size_of::<M>()) {
-            (..=16, _) => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
-            (17..=32, 4..) => run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), first, out),
-            (33.., 8..) => run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), first, out),
+        match self.bits {
+            ..=16 => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
+            17..=32 if const { size_of::<M>() >= 4 } => {
+                run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), first, out);
+            }
+            33.. if const { size_of::<M>() >= 8 } => {
+                run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), first, out);
+            }
             _ => too_narrow(),
         }
     }
 
     fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
-        match (self.bits, size_of::<M>()) {
-            (..=16, _) => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
-            (17..=32, 4..) => each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values),
-            (33.., 8..) => each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values),
+        match self.bits {
+            ..=16 => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
+            17..=32 if const { size_of::<M>() >= 4 } => {
+                each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values);
+            }
+            33.. if const { size_of::<M>() >= 8 } => {
+                each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values);
+            }
             _ => too_narrow(),
         }
     }
@@ -59,21 +67,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         self.slot(index)
     }
 
-    fn forward_run(&self, first: N, out: &mut [N]) {
-        self.run::<false, N>(first, out);
-    }
-
-    fn inverse_run(&self, first: N, out: &mut [N]) {
-        self.run::<true, N>(first, out);
-    }
-
-    fn forward_each(&self, values: &mut [N]) {
-        self.each::<false, N>(values);
-    }
-
-    fn inverse_each(&self, values: &mut [N]) {
-        self.each::<true, N>(values);
-    }
+    super::lanes::runs!(N);
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self).panic_free())

@@ -13,7 +13,7 @@ use alloc::{boxed::Box, vec::Vec};
 use self::bound::BatchShape;
 use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
 use super::device::pair;
-use super::lanes::{FEW, narrow_hooks};
+use super::lanes::{FEW, narrow_hooks, runs};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
 use crate::base::simd::{PerLevel, SimdKernel, SimdLevel};
@@ -316,29 +316,17 @@ impl Bijection for SwapOrNot {
         self.last
     }
 
+    #[inline]
     fn forward(&self, slot: u64) -> u64 {
         self.evaluate_one::<false>(slot)
     }
 
+    #[inline]
     fn inverse(&self, index: u64) -> u64 {
         self.evaluate_one::<true>(index)
     }
 
-    fn forward_run(&self, first: u64, out: &mut [u64]) {
-        self.run::<false, _>(first, out);
-    }
-
-    fn inverse_run(&self, first: u64, out: &mut [u64]) {
-        self.run::<true, _>(first, out);
-    }
-
-    fn forward_each(&self, values: &mut [u64]) {
-        self.each::<false, _>(values);
-    }
-
-    fn inverse_each(&self, values: &mut [u64]) {
-        self.each::<true, _>(values);
-    }
+    runs!(u64);
 
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self).panic_free())

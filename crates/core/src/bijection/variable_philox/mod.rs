@@ -126,21 +126,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
         N::wrap(self.split().inverse(index.widen(), &self.keys))
     }
 
-    fn forward_run(&self, first: N, out: &mut [N]) {
-        self.run::<false, N>(first, out);
-    }
-
-    fn inverse_run(&self, first: N, out: &mut [N]) {
-        self.run::<true, N>(first, out);
-    }
-
-    fn forward_each(&self, values: &mut [N]) {
-        self.each::<false, N>(values);
-    }
-
-    fn inverse_each(&self, values: &mut [N]) {
-        self.each::<true, N>(values);
-    }
+    super::lanes::runs!(N);
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self).panic_free())
