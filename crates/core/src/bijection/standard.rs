@@ -52,6 +52,16 @@ impl StandardCipher {
     }
 }
 
+/// What the family does by its kind.
+macro_rules! of_kind {
+    ($self:ident, $kind:ident => $does:expr) => {
+        match &$self.0 {
+            Kind::Exact($kind) => $does,
+            Kind::Cipher($kind) => $does,
+        }
+    };
+}
+
 impl Standard {
     /// The largest length for which the permutation is drawn exactly.
     ///
@@ -62,15 +72,27 @@ impl Standard {
 
     // Neither this nor what calls it is `inline`: the ciphers' evaluators are compiled here alone.
     fn inner(&self) -> &dyn TrustedBijection {
-        match &self.0 {
-            Kind::Exact(table) => table,
-            Kind::Cipher(cipher) => cipher,
-        }
+        of_kind!(self, kind => kind)
     }
 }
 
 impl Bijection for Standard {
-    pass_on!(u64, self => self.inner());
+    #[inline]
+    fn last(&self) -> u64 {
+        of_kind!(self, kind => kind.last())
+    }
+
+    #[inline]
+    fn forward(&self, slot: u64) -> u64 {
+        of_kind!(self, kind => kind.forward(slot))
+    }
+
+    #[inline]
+    fn inverse(&self, index: u64) -> u64 {
+        of_kind!(self, kind => kind.inverse(index))
+    }
+
+    pass_on!(runs of u64, self => self.inner());
 
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self).panic_free())

@@ -33,6 +33,9 @@ macro_rules! pass_on {
         fn inverse(&$self, index: $word) -> $word {
             $to.inverse(index)
         }
+        pass_on!(runs of $word, $self => $to);
+    };
+    (runs of $word:ty, $self:ident => $to:expr) => {
         fn forward_run(&$self, first: $word, out: &mut [$word]) {
             $to.forward_run(first, out);
         }
