@@ -1,7 +1,8 @@
 // Arrays whose items are moved, in place.
 //
 // The module gives indexes, and JavaScript moves the items: so nothing is copied into the module's
-// memory, and any array will do. Items of long typed arrays go through buckets that fit the caches.
+// memory, and any array will do. Items of long arrays go through buckets that fit the caches. To undo
+// a shuffle they need not: writes at random places are not waited for, as reads are.
 
 import { said } from "./given.ts";
 import { type Options, type Seed, writeSeed } from "./seed.ts";
@@ -24,10 +25,13 @@ export type TypedArray =
 /** The arrays that typed arrays are moved as: the bytes of their items count, and nothing else. */
 type Raw = Uint8Array | Uint16Array | Uint32Array | Float64Array | BigUint64Array;
 
-/** From so many items on, typed arrays go through buckets; for other arrays that is no faster. */
-const MANY = 1 << 17;
+/** With more bytes than this, items are shuffled through buckets. */
+const MANY_BYTES = 1 << 23;
 
-/** The slots or indexes of a bucket, whose items fit the second cache. */
+/** With more items than this, plain arrays are not: engines keep a longer new array as a table. */
+const MOST_PLAIN = 1 << 24;
+
+/** The bits of the slots of a bucket, whose items fit the second cache. */
 const BUCKET_BITS = 14;
 
 /** The slots whose items the module gives at a time. */
@@ -76,14 +80,10 @@ function reorder(
   const order = wasm.order(0, BigInt(length), writeSeed(seed, options));
   try {
     const moved = (Array.isArray(array) ? array : raw(array)) as ArrayOf<unknown>;
-    if (length < MANY || Array.isArray(array)) {
-      reorderAtOnce(moved, order, isUndo);
-    } else if (isUndo) {
-      undoByBuckets(moved, order);
-    } else if (!shuffleByBuckets(moved, order)) {
-      // The buckets hold more than they can be expected to get, so this does not happen.
-      reorderAtOnce(moved, order, false);
-    }
+    const bytes = length * (Array.isArray(array) ? 8 : array.BYTES_PER_ELEMENT);
+    const serve = !isUndo && bytes > MANY_BYTES && !(Array.isArray(array) && length > MOST_PLAIN);
+    // The buckets hold more than they can be expected to get, so there is always room.
+    if (!serve || !shuffleByBuckets(moved, order)) reorderAtOnce(moved, order, isUndo);
   } finally {
     wasm.order_free(order);
   }
@@ -121,6 +121,7 @@ interface ArrayOf<T> {
 
 /** A new array of the same kind. */
 function alike<T>(array: ArrayOf<T>, length: number): ArrayOf<T> {
+  if (Array.isArray(array)) return new Array<T>(length);
   return new (array.constructor as new (length: number) => ArrayOf<T>)(length);
 }
 
@@ -139,15 +140,6 @@ function reorderAtOnce<T>(array: ArrayOf<T>, order: number, isUndo: boolean): vo
   }
 }
 
-/** The bits of the slots, or indexes, of a bucket where there are `2^bits`. */
-function bucketBits(bits: number): number {
-  return Math.max(Math.min(bits, BUCKET_BITS), bits - MOST_BUCKETS_BITS);
-}
-
-function arrayOfLows(bits: number, length: number): Uint16Array | Uint32Array {
-  return bits <= 16 ? new Uint16Array(length) : new Uint32Array(length);
-}
-
 /**
  * Reads the items in order, puts each into the bucket of its slot, and then writes the buckets in
  * order. Returns whether there was room in all buckets; if not, nothing has moved.
@@ -155,13 +147,13 @@ function arrayOfLows(bits: number, length: number): Uint16Array | Uint32Array {
 function shuffleByBuckets<T>(array: ArrayOf<T>, order: number): boolean {
   const { length } = array;
   const bits = 32 - Math.clz32(length - 1);
-  const shift = bucketBits(bits);
+  const shift = Math.max(Math.min(bits, BUCKET_BITS), bits - MOST_BUCKETS_BITS);
   const [slots, buckets] = [2 ** shift, 2 ** (bits - shift)];
   // The number of items in a bucket deviates by at most half the root of its slots.
   const mean = Math.ceil((slots * length) / 2 ** bits);
   const room = Math.min(slots, mean + Math.ceil(5 * Math.sqrt(slots)));
   const bucketed = alike(array, buckets * room);
-  const lows = arrayOfLows(shift, buckets * room);
+  const lows = new (shift <= 16 ? Uint16Array : Uint32Array)(buckets * room);
   const ends = new Float64Array(buckets);
   for (let b = 0; b < buckets; b++) ends[b] = b * room;
 
@@ -193,32 +185,4 @@ function shuffleByBuckets<T>(array: ArrayOf<T>, order: number): boolean {
     found.fill(0);
   }
   return true;
-}
-
-/** Reads the items in order, puts each into the bucket of its index, and writes each to its index. */
-function undoByBuckets<T>(array: ArrayOf<T>, order: number): void {
-  const { length } = array;
-  const shift = bucketBits(32 - Math.clz32(length - 1));
-  const size = 2 ** shift;
-  const buckets = Math.ceil(length / size);
-  const bucketed = alike(array, length);
-  const lows = arrayOfLows(shift, length);
-  const ends = new Float64Array(buckets);
-  for (let b = 0; b < buckets; b++) ends[b] = b * size;
-
-  let place = 0;
-  for (let slot = 0, count; (count = wasm.order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
-    const indexes = narrowBuffer();
-    for (let k = 0; k < count; k++) {
-      const index = indexes[k]!;
-      const at = ends[index >>> shift]!++;
-      bucketed[at] = array[place + k]!;
-      lows[at] = index & (size - 1);
-    }
-    place += count;
-  }
-  for (let b = 0; b < buckets; b++) {
-    const start = b * size;
-    for (let at = start; at < ends[b]!; at++) array[start + lows[at]!] = bucketed[at]!;
-  }
 }
