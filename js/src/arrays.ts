@@ -79,11 +79,11 @@ function reorder(
   }
   const order = wasm.order(0, BigInt(length), writeSeed(seed, options));
   try {
-    const moved = (Array.isArray(array) ? array : raw(array)) as ArrayOf<unknown>;
+    const moved = Array.isArray(array) ? array : raw(array);
     const bytes = length * (Array.isArray(array) ? 8 : array.BYTES_PER_ELEMENT);
     const serve = !isUndo && bytes > MANY_BYTES && !(Array.isArray(array) && length > MOST_PLAIN);
     // The buckets hold more than they can be expected to get, so there is always room.
-    if (!serve || !shuffleByBuckets(moved, order)) reorderAtOnce(moved, order, isUndo);
+    if (!serve || !shuffleByBuckets(moved as ArrayOf<unknown>, order)) reorderAtOnce(moved, order, isUndo);
   } finally {
     wasm.order_free(order);
   }
@@ -116,7 +116,6 @@ function raw(array: TypedArray): Raw {
 interface ArrayOf<T> {
   readonly length: number;
   [index: number]: T;
-  slice(): ArrayOf<T>;
 }
 
 /** A new array of the same kind. */
@@ -126,18 +125,34 @@ function alike<T>(array: ArrayOf<T>, length: number): ArrayOf<T> {
 }
 
 /** Looks up each item where it was. */
-function reorderAtOnce<T>(array: ArrayOf<T>, order: number, isUndo: boolean): void {
+function reorderAtOnce(array: unknown[] | Raw, order: number, isUndo: boolean): void {
   const before = array.slice();
+  // Engines compile a function for the arrays that it has seen, so each kind has its own.
+  const plain = isUndo ? putPlain : takePlain;
+  const typed = isUndo ? putTyped : takeTyped;
   let place = 0;
   for (let slot = 0, count; (count = wasm.order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
     const indexes = narrowBuffer();
-    if (isUndo) {
-      for (let k = 0; k < count; k++) array[indexes[k]!] = before[place + k]!;
-    } else {
-      for (let k = 0; k < count; k++) array[place + k] = before[indexes[k]!]!;
-    }
+    if (Array.isArray(array)) plain(array, before as unknown[], indexes, place, count);
+    else typed(array as Uint8Array, before as Uint8Array, indexes, place, count);
     place += count;
   }
+}
+
+function takePlain(to: unknown[], from: unknown[], indexes: Uint32Array, place: number, count: number): void {
+  for (let k = 0; k < count; k++) to[place + k] = from[indexes[k]!];
+}
+
+function putPlain(to: unknown[], from: unknown[], indexes: Uint32Array, place: number, count: number): void {
+  for (let k = 0; k < count; k++) to[indexes[k]!] = from[place + k];
+}
+
+function takeTyped(to: Uint8Array, from: Uint8Array, indexes: Uint32Array, place: number, count: number): void {
+  for (let k = 0; k < count; k++) to[place + k] = from[indexes[k]!]!;
+}
+
+function putTyped(to: Uint8Array, from: Uint8Array, indexes: Uint32Array, place: number, count: number): void {
+  for (let k = 0; k < count; k++) to[indexes[k]!] = from[place + k]!;
 }
 
 /**
