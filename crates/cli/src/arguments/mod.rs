@@ -24,10 +24,9 @@ use crate::temporary::Temporary;
 pub(crate) use sets::{SetArguments, Stage};
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
-/// machine.
+/// machine. All cores work, or RAYON_NUM_THREADS of them.
 #[derive(Parser)]
 #[command(name = "bshuf", version, infer_long_args = true)]
-#[command(after_help = "All cores work unless RAYON_NUM_THREADS is a lower number of threads.")]
 pub(crate) struct Arguments {
     /// The files to read; standard input if there are none, or for `-`
     #[arg(value_name = "FILE")]

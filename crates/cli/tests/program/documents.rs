@@ -40,10 +40,11 @@ fn run_commands(document: &str) {
     let blocks = text.split("```console\n").skip(1).filter_map(|block| block.split("```").next());
     let commands: Vec<&str> =
         blocks.flat_map(str::lines).filter(|line| line.contains("bshuf ")).collect();
+    let is_known = |line: &&str| cfg!(feature = "datasets") || !line.contains("--csv");
     assert!(commands.len() >= 5, "{}: {commands:?}", document.display());
 
     let (folder, names) = prepared();
-    for command in commands {
+    for command in commands.into_iter().filter(is_known) {
         let output = shell(&folder, command);
         assert!(output.status.success(), "{command}: {output:?}");
         let is_to_file = command.contains("--output") || command.contains(" > ");
