@@ -207,7 +207,7 @@ impl CudaExchange {
         match &self.near {
             // SAFETY: the caller vouches for the addresses, and the messages wait for the kernels.
             Some(near) => unsafe { near.gather_at(&self.ranks, own) },
-            // SAFETY: as above.
+            // SAFETY: the caller vouches for the addresses, and the messages wait for the kernels.
             None => unsafe { self.words.gather_at(&self.ranks, self.lanes.messages(), own) },
         }
     }
