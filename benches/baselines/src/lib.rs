@@ -1,9 +1,10 @@
-//! Parallel shuffles of the literature: the competitors of Mitchell, Stokes, Frank, Holmes,
+//! Shuffles of the literature: the competitors of Mitchell, Stokes, Frank, Holmes,
 //! *Bandwidth-Optimal Random Shuffling for GPUs*, ACM TOPC 9(1), 2022 (table 3, figure 13), on the
-//! threads of the current rayon pool.
+//! threads of the current rayon pool; and one of a single thread, [`batched_dice`].
 //!
 //! | function | work | extra memory | same order for a seed |
 //! | --- | --- | --- | --- |
+//! | [`batched_dice`] | `O(n)`, on one thread | none | always |
 //! | [`dart_throwing`] | `O(n)` expected | `2n` items and `2n` bits | in a pool of one thread only |
 //! | [`rao_sandelius`] | `O(n log n)` | `n` items, which [`rao_sandelius_with`] is given | always |
 //! | [`rao_sandelius_in_place`] | `O(n log n)` | none | always |
@@ -13,7 +14,7 @@
 //!
 //! They are written from the papers, to be measured against. "Always" means for every number of
 //! threads, with one version of this package: no order here is promised to last. Items are `Copy`,
-//! since all but one of the algorithms hold them in two places at a time.
+//! since nearly all of the algorithms hold them in two places at a time.
 //!
 //! # Examples
 //!
@@ -27,6 +28,7 @@
 //! assert!(items.into_iter().eq(0..1000));
 //! ```
 
+mod batched_dice;
 mod dart_throwing;
 mod fisher_yates;
 mod merge_shuffle;
@@ -39,6 +41,7 @@ mod stream;
 mod tests;
 mod tuning;
 
+pub use batched_dice::batched_dice;
 pub use dart_throwing::dart_throwing;
 pub use merge_shuffle::merge_shuffle;
 pub use rao_sandelius::{rao_sandelius, rao_sandelius_with};

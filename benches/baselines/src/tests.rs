@@ -9,7 +9,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::tuning::Tuning;
-use crate::{dart_throwing, fisher_yates, merge_shuffle, sort_shuffle, stream::Key};
+use crate::{batched_dice, dart_throwing, fisher_yates, merge_shuffle, sort_shuffle, stream::Key};
 use crate::{rao_sandelius, rao_sandelius_in_place};
 
 /// The probability that the statistic of a perfect shuffle exceeds the critical value: less than
@@ -24,8 +24,9 @@ const SMALL: Tuning = Tuning { block: 7, leaf: 5, halved_leaf: 6, digit_bits: 3 
 
 type Shuffle<T> = fn(&mut [T], u64, &Tuning);
 
-fn deterministic<T: Copy + Send + Sync>() -> [(&'static str, Shuffle<T>); 5] {
+fn deterministic<T: Copy + Send + Sync>() -> [(&'static str, Shuffle<T>); 6] {
     [
+        ("batched dice", |items, seed, _| batched_dice(items, seed)),
         ("Rao-Sandelius", rao_sandelius::tuned),
         ("Rao-Sandelius, in place", rao_sandelius_in_place::tuned),
         ("MergeShuffle", merge_shuffle::tuned),

@@ -14,6 +14,7 @@ use crate::item::Item;
 pub(crate) const RAND: &str = "rand";
 pub(crate) const FASTRAND: &str = "fastrand";
 pub(crate) const RIP_PARALLEL: &str = "rip_shuffle, parallel";
+pub(crate) const BATCHED_DICE: &str = "batched dice";
 const RIP_SEQUENTIAL: &str = "rip_shuffle, sequential";
 
 /// The sequential shuffles for items of any type.
@@ -23,6 +24,11 @@ pub(crate) fn sequential<T: Item>() -> Vec<Contender<T>> {
         generator(FASTRAND, fastrand::Rng::with_seed, |items, rng| rng.shuffle(items)),
         generator(RIP_SEQUENTIAL, pcg, |items, rng| items.seq_shuffle(rng)),
     ]
+}
+
+/// The sequential shuffle of the literature.
+pub(crate) fn batched_dice<T: Item>() -> Contender<T> {
+    seed(BATCHED_DICE, baselines::batched_dice)
 }
 
 /// The parallel shuffle of another package.
