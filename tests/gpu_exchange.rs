@@ -65,7 +65,9 @@ fn rank_within(
     ranks: usize,
     strategy: CudaStrategy,
 ) -> CudaExchange {
-    let cuda = Cuda::on_device(rank).unwrap().with_strategy(strategy);
+    // Only in the test of many ranks are they more than there are devices.
+    let device = rank % Cuda::device_count().unwrap();
+    let cuda = Cuda::on_device(device).unwrap().with_strategy(strategy);
     CudaExchange::new(&cuda, &id, rank, ranks, limit).unwrap()
 }
 
@@ -373,8 +375,8 @@ fn what_is_no_rank_is_refused() {
     let no_such = |rank: u64, ranks: u64| Err(Error::NoSuchRank { rank, ranks });
     assert_eq!(new(0, 0), no_such(0, 0));
     assert_eq!(new(2, 2), no_such(2, 2));
-    let many = GpuError::GroupSize { members: 17, most: 16 };
-    assert_eq!(new(0, 17), Err(many.into()));
+    let many = GpuError::GroupSize { members: 513, most: 512 };
+    assert_eq!(new(0, 513), Err(many.into()));
     // A rank that nobody joins.
     let begin = Instant::now();
     let alone = CudaExchange::new(&cuda, &id, 0, 2, Duration::from_secs(2)).map(drop);
@@ -386,11 +388,14 @@ fn what_is_no_rank_is_refused() {
 const RANK: &str = "BIJECTIVE_SHUFFLE_TEST_RANK";
 
 fn start(folder: &Path, rank: usize, ranks: usize, job: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--exact", "a_rank_of_its_own_process", "--nocapture"])
-        .env(RANK, format!("{}\n{rank}\n{ranks}\n{job}", folder.display()))
-        .spawn()
-        .unwrap()
+        .env(RANK, format!("{}\n{rank}\n{ranks}\n{job}", folder.display()));
+    if job == "many" {
+        command.env("NCCL_HOSTID", rank.to_string()).env("NCCL_NET", "Socket");
+    }
+    command.spawn().unwrap()
 }
 
 /// What a process does that `start` has made: an exchange, or its death before one.
@@ -403,7 +408,10 @@ fn a_rank_of_its_own_process() {
     let id = std::fs::read(Path::new(folder).join("id")).unwrap();
     let id = NcclId::from_bytes(id.try_into().unwrap());
     // Within one host NCCL notices a death at the limit and not before.
-    let limit = if job != "move" { Duration::from_secs(15) } else { LIMIT };
+    let limit = if job.starts_with("die") { Duration::from_secs(15) } else { LIMIT };
+    if job == "many" {
+        return one_of_many(&mut rank_within(limit, id, number, ranks, CudaStrategy::Partitioned));
+    }
     let mut of = rank_within(limit, id, number, ranks, CudaStrategy::Auto);
     let len = 3_000_001;
     let f = Standard::from_seed(len, 5);
@@ -456,6 +464,39 @@ fn a_rank_of_its_own_process() {
         assert!(lost.as_ref().is_err_and(is_typed), "{lost:?}");
         assert!(begin.elapsed() < 3 * limit);
         assert_eq!(of.shuffle_into(&f, &source, &mut out), lost, "every later call says the same");
+    }
+}
+
+/// What each of many ranks does. They share devices, and so take turns.
+fn one_of_many(of: &mut CudaExchange) {
+    assert!(format!("{of:?}").contains("near: None"), "{of:?}");
+    let ranks = of.ranks();
+    for len in [1 << 18, (1 << 18) + 1] {
+        let f = Standard::from_seed(len, 9);
+        let even = even(len as usize, ranks);
+        let mut uneven = even.clone();
+        let moved: usize = uneven[3..7].iter_mut().map(std::mem::take).sum();
+        uneven[ranks - 1] += moved;
+        check(of, &f, &reference(&f, len), [&uneven, &even], word);
+    }
+}
+
+/// More ranks than a group has members, and than there are devices: NCCL takes each process for a
+/// host of its own, and sends by sockets.
+#[test]
+fn many_ranks_in_processes() {
+    let _alone = DEVICES.lock();
+    if ranks().is_empty() {
+        return;
+    }
+    let ranks = if long() { 64 } else { 17 };
+    let folder = tempfile::tempdir().unwrap();
+    let id = NcclId::new().unwrap();
+    std::fs::write(folder.path().join("id"), id.to_bytes()).unwrap();
+    let children: Vec<_> =
+        (0..ranks).map(|rank| start(folder.path(), rank, ranks, "many")).collect();
+    for (rank, mut child) in children.into_iter().enumerate() {
+        assert!(child.wait().unwrap().success(), "rank {rank} of {ranks}");
     }
 }
 

@@ -2,8 +2,17 @@
 
 use crate::cuda::shuffle::tuning::{PASS_THREADS, Shape};
 
-/// The most bits by which the first pass sorts, where there is more to sort.
+/// The most bits by which the first pass sorts, where there is more to sort. Only where buckets
+/// would not fit shared memory otherwise, it sorts by up to two more: its tiles then have hardly more
+/// records than there are buckets.
 pub(super) const MOST_FIRST_BITS: u32 = 11;
+
+/// The first pass sorts by at least as many bits as give each member so many buckets, where there
+/// is so much to sort: members own whole buckets, and would else have very different shares.
+pub(super) const LEAST_BUCKETS: usize = 4;
+
+/// The most ranks of an exchange, all of which have so many buckets.
+pub(super) const MOST_RANKS: usize = (1 << MOST_FIRST_BITS) / LEAST_BUCKETS;
 
 /// `Auto` uses the partitioned strategy from this many items for each member on. That is a guess:
 /// below, its dozen launches take longer than the items do.

@@ -258,7 +258,7 @@ impl<'a> InPieces<'a> {
 }
 
 /// Runs of these lengths, each of which begins where the one before ends.
-fn one_after_the_other(lens: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
+pub(super) fn one_after_the_other(lens: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
     let mut end = 0;
     let run = |len| {
         let start = end;

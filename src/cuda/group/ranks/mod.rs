@@ -22,6 +22,8 @@
 mod ballot;
 mod board;
 mod call;
+#[cfg(test)]
+mod emulated_tests;
 mod engine;
 mod in_pieces;
 mod near;

@@ -12,7 +12,7 @@ use cudarc::driver::{CudaStream, sys};
 
 use super::super::members::copy;
 use super::super::phase::Delivery;
-use super::board::{Board, Counter, random};
+use super::board::{Board, Counter, MOST_NEAR, random};
 use super::turns::Turns;
 use super::words::Words;
 use crate::Error;
@@ -47,8 +47,8 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Ranks that are near each other: `None` on all ranks if they are not, or if one of them has
-    /// no way to use the others' memory. A program that has several ranks is one that has no need:
+    /// Ranks that are near each other: `None` on all ranks if they are not, or are more than there
+    /// are GPUs on a host, or if one of them has no way to use the others' memory. A program that has several ranks is one that has no need:
     /// it has `CudaGroup`, and the driver maps memory in other processes only.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Near {
         limit: Duration,
     ) -> Result<Option<Self>, Error> {
         let (rank, count) = (ranks.rank(), ranks.ranks());
-        if count == 1 {
+        if count == 1 || count > MOST_NEAR {
             return Ok(None);
         }
         let name = random();
