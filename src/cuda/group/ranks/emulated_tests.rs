@@ -161,23 +161,19 @@ fn check(f: &dyn Bijection, [from, to]: [&[usize]; 2], direction: Direction) {
 
 /// Few ranks have items, and nearly all get some.
 #[test]
-fn sixty_four_ranks_shuffle_as_one() {
+fn sixty_four_ranks_undo_a_shuffle() {
     let f = MulXorshift::<10>::from_seed(1 << 10, 2);
     let from = |rank| if rank % 6 == 3 { 60 } else { 0 };
     let [from, mut to]: [Vec<_>; 2] =
         [(0..64).map(from).collect(), (0..64).map(|rank| rank * 5 % 19).collect()];
     to[40] += from.iter().sum::<usize>() - to.iter().sum::<usize>();
-    for direction in [Direction::Shuffle, Direction::Unshuffle] {
-        check(&f, [&from, &to], direction);
-    }
+    check(&f, [&from, &to], Direction::Unshuffle);
 }
 
-/// Every slot has an item.
 #[test]
-fn seventeen_ranks_without_gaps() {
+fn seventeen_ranks_shuffle() {
     let f = MulXorshift::<10>::from_seed(1 << 9, 5);
-    let more = |rank| if rank == 9 { 2 } else { 0 };
-    let from: Vec<_> = (0..17).map(|rank| 30 + more(rank)).collect();
-    let to: Vec<_> = (0..17).map(|rank| 2 * rank + 14 + more(rank)).collect();
+    let from: Vec<_> = (0..17).map(|rank| 11 + rank).collect();
+    let to: Vec<_> = from.iter().rev().copied().collect();
     check(&f, [&from, &to], Direction::Shuffle);
 }

@@ -36,12 +36,12 @@ use crate::error::{ExchangeError, GpuError};
 ///
 /// NVIDIA's library NCCL moves what ranks send, over whatever links there are between them. Where
 /// all ranks are processes on one host that can map each other's memory, and at most 16, pieces of
-/// items (see below) go by the copy engines of the GPUs instead, as in a group. NCCL is part of CUDA's
-/// packages, and separately the Python packages `nvidia-nccl-cu12` and
-/// `nvidia-nccl-cu13`. If it is not where the system looks for libraries, set the environment
-/// variable `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two
-/// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup),
-/// which needs no library.
+/// items (see below) go by the copy engines of the GPUs instead, as in a group. NCCL is part of
+/// CUDA's packages, and separately the Python packages `nvidia-nccl-cu12` and `nvidia-nccl-cu13`.
+/// If it is not where the system looks for libraries, set the environment variable
+/// `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two ranks on one
+/// GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup), which needs no
+/// library.
 ///
 /// All ranks make the same calls, in the same order. In each call they first tell each other what
 /// they are about to do, and whether they have the memory and the kernels for it. So if one rank
@@ -54,9 +54,10 @@ use crate::error::{ExchangeError, GpuError};
 /// where it goes. Items are sent in up to five pieces: while one is on its way, the GPU prepares
 /// the next and sorts the one before. For items of `s` bytes, that takes at most about `2 s + 6`
 /// bytes an item where a rank has 2^25 items or more, and up to `3 s + 10` where it has fewer and
-/// sends them in fewer pieces. Where a GPU has less memory, all ranks send smaller pieces. The
-/// bijection must be [trusted](crate::TrustedBijection), have less than eight times as many points
-/// as items, and scatter neighbours; there must be 2^18 items a rank, unless the strategy is
+/// sends them in fewer pieces; hundreds of ranks with few items each take up to 1.8 times as much.
+/// Where a GPU has less memory, all ranks send smaller pieces. The bijection must be
+/// [trusted](crate::TrustedBijection), have less than eight times as many points as items, and
+/// scatter neighbours; there must be 2^18 items a rank, unless the strategy is
 /// [`Partitioned`](CudaStrategy::Partitioned).
 ///
 /// Other items, other bijections, and arrays of few items or of more than there are passes for

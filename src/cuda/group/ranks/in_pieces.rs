@@ -311,7 +311,34 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::given::nowhere;
+    use super::super::super::sizes::tests::{LIMITS, even};
+    use super::super::call::Given;
     use super::*;
+    use crate::FromSeed;
+    use crate::bijection::Standard;
+    use crate::compact::Direction;
+    use crate::cuda::runtime::word_type::WordType;
+    use crate::cuda::shuffle::job::Job;
+
+    /// However many ranks there are, nearly all places that one uses are its own.
+    #[test]
+    fn ranks_need_room_for_few_places_of_others() {
+        for ranks in [2, 17, 33, 64, 512] {
+            let len = ranks << 20 | 1;
+            let job = Job::new(&Standard::from_seed(len, 1), len, nowhere()).unwrap();
+            for direction in [Direction::Shuffle, Direction::Unshuffle] {
+                let array = even(len, ranks, 8);
+                let given = Given { source: 256, out: 256, lens: [0; 2], item: 8, direction };
+                let call = Call { job: &job, given, source: array.clone(), out: array };
+                let last = if direction == Direction::Shuffle { job.last } else { len - 1 };
+                let (array, keys) = (&call.source, [last, job.last]);
+                let sizes = Sizes::new(&LIMITS, WordType::U64, keys, array, array).unwrap();
+                let sides = Room::new(&call, &sizes).sides;
+                assert!(sides.iter().all(|&side| side <= 3 << 17), "{ranks}: {sides:?}");
+            }
+        }
+    }
 
     #[test]
     fn runs_follow_each_other() {
