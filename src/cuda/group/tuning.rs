@@ -3,8 +3,8 @@
 use crate::cuda::shuffle::tuning::{PASS_THREADS, Shape};
 
 /// The most bits by which the first pass sorts, where there is more to sort. Only where buckets
-/// would not fit shared memory otherwise, it sorts by up to two more: its tiles then have hardly more
-/// records than there are buckets.
+/// would not fit shared memory otherwise, it sorts by up to two more: its tiles then have hardly
+/// more records than there are buckets.
 pub(super) const MOST_FIRST_BITS: u32 = 11;
 
 /// The first pass sorts by at least as many bits as give each member so many buckets, where there

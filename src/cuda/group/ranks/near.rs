@@ -48,8 +48,9 @@ pub(super) struct Near {
 
 impl Near {
     /// Ranks that are near each other: `None` on all ranks if they are not, or are more than there
-    /// are GPUs on a host, or if one of them has no way to use the others' memory. A program that has several ranks is one that has no need:
-    /// it has `CudaGroup`, and the driver maps memory in other processes only.
+    /// are GPUs on a host, or if one of them has no way to use the others' memory. A program that
+    /// has several ranks is one that has no need: it has `CudaGroup`, and the driver maps memory in
+    /// other processes only.
     ///
     /// # Errors
     ///
