@@ -122,8 +122,6 @@ pub struct CudaExchange {
     pub(super) strategy: CudaStrategy,
     pub(super) executor: Executor,
     pub(super) words: Words,
-    /// The items at places of others that this rank uses.
-    pub(super) sides: Memory,
     /// Whole arrays.
     pub(super) whole: Memory,
     /// The items of a shuffle in place.
@@ -170,7 +168,6 @@ impl CudaExchange {
             lanes,
             strategy: engine.strategy,
             words,
-            sides: Memory::new(),
             whole: Memory::new(),
             copies: Memory::new(),
             executor,
@@ -195,7 +192,7 @@ impl CudaExchange {
 
     /// The bytes of device memory that it holds for later calls.
     pub fn bytes(&self) -> usize {
-        let own = self.words.bytes() + self.sides.held() + self.whole.held();
+        let own = self.words.bytes() + self.whole.held();
         let near = self.near.as_ref().map_or(0, Near::bytes);
         own + near + self.copies.held() + self.executor.bytes()
     }
@@ -211,6 +208,7 @@ impl CudaExchange {
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
         let done = self.ranks.wait(&self.stream);
+        let done = done.and_then(|()| self.near.as_ref().map_or(Ok(()), Near::check));
         done.inspect_err(|_| self.near.iter().for_each(Near::fail))
     }
 
