@@ -486,37 +486,38 @@ fn one_of_many(of: &mut CudaExchange) {
 #[test]
 fn many_ranks_in_processes() {
     let _alone = DEVICES.lock();
-    if ranks().is_empty() {
-        return;
-    }
-    let ranks = if long() { 64 } else { 17 };
-    let folder = tempfile::tempdir().unwrap();
-    let id = NcclId::new().unwrap();
-    std::fs::write(folder.path().join("id"), id.to_bytes()).unwrap();
-    let children: Vec<_> =
-        (0..ranks).map(|rank| start(folder.path(), rank, ranks, "many")).collect();
-    for (rank, mut child) in children.into_iter().enumerate() {
-        assert!(child.wait().unwrap().success(), "rank {rank} of {ranks}");
+    if !ranks().is_empty() {
+        in_processes(if long() { 64 } else { 17 }, "many");
     }
 }
 
 #[test]
 fn ranks_in_processes() {
     let _alone = DEVICES.lock();
-    for ranks in ranks() {
-        for job in ["move", "die", "die amid"] {
-            if job != "move" && ranks == 1 {
-                continue;
-            }
-            let folder = tempfile::tempdir().unwrap();
-            let id = NcclId::new().unwrap();
-            std::fs::write(folder.path().join("id"), id.to_bytes()).unwrap();
-            let children: Vec<_> =
-                (0..ranks).map(|rank| start(folder.path(), rank, ranks, job)).collect();
-            for (rank, mut child) in children.into_iter().enumerate() {
-                let dies = job != "move" && rank == 1;
-                assert_eq!(child.wait().unwrap().success(), !dies, "{job}: rank {rank} of {ranks}");
-            }
-        }
+    ranks().into_iter().for_each(|ranks| in_processes(ranks, "move"));
+}
+
+#[test]
+fn a_process_that_dies_between_calls() {
+    let _alone = DEVICES.lock();
+    ranks().into_iter().filter(|&ranks| ranks > 1).for_each(|ranks| in_processes(ranks, "die"));
+}
+
+#[test]
+fn a_process_that_dies_amid_a_call() {
+    let _alone = DEVICES.lock();
+    let ranks = ranks().into_iter().filter(|&ranks| ranks > 1);
+    ranks.for_each(|ranks| in_processes(ranks, "die amid"));
+}
+
+/// Starts processes that do a job, and waits for all of them.
+fn in_processes(ranks: usize, job: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let id = NcclId::new().unwrap();
+    std::fs::write(folder.path().join("id"), id.to_bytes()).unwrap();
+    let children: Vec<_> = (0..ranks).map(|rank| start(folder.path(), rank, ranks, job)).collect();
+    for (rank, mut child) in children.into_iter().enumerate() {
+        let dies = job.starts_with("die") && rank == 1;
+        assert_eq!(child.wait().unwrap().success(), !dies, "{job}: rank {rank} of {ranks}");
     }
 }
