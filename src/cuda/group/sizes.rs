@@ -7,7 +7,7 @@
 
 use core::ops::Range;
 
-use super::shards::Shards;
+use super::shards::{MOST_MEMBERS, Shards};
 use super::tuning;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
@@ -149,8 +149,10 @@ impl Sizes {
         let points = last + 1;
         let density = len as f64 / points as f64;
         let dense = len == points;
-        let least_buckets = tuning::LEAST_BUCKETS * to.members();
-        let least_first_bits = least_buckets.next_power_of_two().ilog2();
+        let least_first_bits = match to.members() {
+            ..=MOST_MEMBERS => 1,
+            ranks => (tuning::LEAST_BUCKETS * ranks).next_power_of_two().ilog2(),
+        };
         let most_bits = key_bits.saturating_sub(least_first_bits + 1).max(5);
         let best_bits = most_bucket_bits(limits, item, density, dense)?.min(most_bits);
         let capacity = |bits: u32| {
@@ -476,7 +478,7 @@ pub(super) mod tests {
     /// take, as the documentation of `CudaExchange` says, and the slack of shorter runs.
     #[test]
     fn many_ranks_have_even_shares_and_bounded_memory() {
-        for (ranks, slack) in [(16, 1.25), (17, 1.25), (33, 1.35), (64, 1.35), (512, 1.8)] {
+        for (ranks, slack) in [(17, 1.25), (33, 1.35), (64, 1.35), (512, 1.8)] {
             for own in [tuning::PARTITION_ITEMS, 1 << 20, 1 << 24, 1 << 27] {
                 for (len, last) in [
                     (own * ranks, own * ranks - 1),
@@ -512,7 +514,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_bucket_has_an_owner_whose_places_it_holds() {
-        for members in (1..=9).chain([17, 33, 64]) {
+        for members in (1..=9).chain([16, 17, 33, 64]) {
             for len in [1_u64 << 10, 1 << 20, (1 << 29) + 1, 3 << 28, 1 << 31, 1 << 33] {
                 for last in [len - 1, (len + 1).next_power_of_two() - 1] {
                     let shards = even(len, members, 8);

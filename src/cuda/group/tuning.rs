@@ -7,8 +7,11 @@ use crate::cuda::shuffle::tuning::{PASS_THREADS, Shape};
 /// more records than there are buckets.
 pub(super) const MOST_FIRST_BITS: u32 = 11;
 
-/// The first pass sorts by at least as many bits as give each member so many buckets, where there
-/// is so much to sort: members own whole buckets, and would else have very different shares.
+/// Where there are more ranks than a group has members, the first pass sorts by at least as many
+/// bits as give each of them so many buckets, if there is so much to sort: ranks own whole buckets,
+/// and many would own none. A group does without: with few items, it takes as long as its launches,
+/// of which it has more the more members own buckets. Four members on one H200, with 2^20 items of
+/// 8 bytes each, took 0.28 ms with two buckets and 0.42 ms with 16.
 pub(super) const LEAST_BUCKETS: usize = 4;
 
 /// The most ranks of an exchange, all of which have so many buckets.
