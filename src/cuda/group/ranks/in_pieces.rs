@@ -357,10 +357,10 @@ mod tests {
     use crate::cuda::runtime::word_type::WordType;
     use crate::cuda::shuffle::job::Job;
 
-    /// However many ranks there are, nearly all places that one uses are its own.
+    /// However many ranks there are, most places that one uses are its own.
     #[test]
     fn ranks_need_room_for_few_places_of_others() {
-        for ranks in [2, 17, 33, 64, 512] {
+        for ranks in [17, 33, 64, 512] {
             let len = ranks << 20 | 1;
             let job = Job::new(&Standard::from_seed(len, 1), len, nowhere()).unwrap();
             for direction in [Direction::Shuffle, Direction::Unshuffle] {
