@@ -65,7 +65,9 @@ fn rank_within(
     ranks: usize,
     strategy: CudaStrategy,
 ) -> CudaExchange {
-    let cuda = Cuda::on_device(rank).unwrap().with_strategy(strategy);
+    // In some tests there are more processes than devices.
+    let device = rank % Cuda::device_count().unwrap();
+    let cuda = Cuda::on_device(device).unwrap().with_strategy(strategy);
     CudaExchange::new(&cuda, &id, rank, ranks, limit).unwrap()
 }
 
@@ -373,8 +375,8 @@ fn what_is_no_rank_is_refused() {
     let no_such = |rank: u64, ranks: u64| Err(Error::NoSuchRank { rank, ranks });
     assert_eq!(new(0, 0), no_such(0, 0));
     assert_eq!(new(2, 2), no_such(2, 2));
-    let many = GpuError::GroupSize { members: 17, most: 16 };
-    assert_eq!(new(0, 17), Err(many.into()));
+    let many = GpuError::GroupSize { members: 513, most: 512 };
+    assert_eq!(new(0, 513), Err(many.into()));
     // A rank that nobody joins.
     let begin = Instant::now();
     let alone = CudaExchange::new(&cuda, &id, 0, 2, Duration::from_secs(2)).map(drop);
@@ -386,11 +388,16 @@ fn what_is_no_rank_is_refused() {
 const RANK: &str = "BIJECTIVE_SHUFFLE_TEST_RANK";
 
 fn start(folder: &Path, rank: usize, ranks: usize, job: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--exact", "a_rank_of_its_own_process", "--nocapture"])
-        .env(RANK, format!("{}\n{rank}\n{ranks}\n{job}", folder.display()))
-        .spawn()
-        .unwrap()
+        .env(RANK, format!("{}\n{rank}\n{ranks}\n{job}", folder.display()));
+    if ranks > Cuda::device_count().unwrap() {
+        // NCCL would refuse ranks that share a device. So it takes each process for a host of its
+        // own, and sends by sockets.
+        command.env("NCCL_HOSTID", rank.to_string()).env("NCCL_NET", "Socket");
+    }
+    command.spawn().unwrap()
 }
 
 /// What a process does that `start` has made: an exchange, or its death before one.
@@ -403,7 +410,10 @@ fn a_rank_of_its_own_process() {
     let id = std::fs::read(Path::new(folder).join("id")).unwrap();
     let id = NcclId::from_bytes(id.try_into().unwrap());
     // Within one host NCCL notices a death at the limit and not before.
-    let limit = if job != "move" { Duration::from_secs(15) } else { LIMIT };
+    let limit = if job.starts_with("die") { Duration::from_secs(15) } else { LIMIT };
+    if job == "many" {
+        return one_of_many(&mut rank_within(limit, id, number, ranks, CudaStrategy::Partitioned));
+    }
     let mut of = rank_within(limit, id, number, ranks, CudaStrategy::Auto);
     let len = 3_000_001;
     let f = Standard::from_seed(len, 5);
@@ -459,23 +469,63 @@ fn a_rank_of_its_own_process() {
     }
 }
 
+/// What each of many ranks does. They share devices, and so take turns.
+fn one_of_many(of: &mut CudaExchange) {
+    let ranks = of.ranks();
+    if ranks > 16 || required() > 0 {
+        assert_eq!(format!("{of:?}").contains("near: Some"), ranks <= 16, "{of:?}");
+    }
+    for len in [1 << 18, (1 << 18) + 1] {
+        let f = Standard::from_seed(len, 9);
+        let even = even(len as usize, ranks);
+        let mut uneven = even.clone();
+        let moved: usize = uneven[1..ranks.div_ceil(3)].iter_mut().map(std::mem::take).sum();
+        uneven[ranks - 1] += moved;
+        check(of, &f, &reference(&f, len), [&uneven, &even], word);
+    }
+}
+
+/// More ranks than there are devices, and more than copy into each other's memory.
+#[test]
+fn many_ranks_in_processes() {
+    let _alone = DEVICES.lock();
+    if !ranks().is_empty() {
+        in_processes(5, "many");
+        in_processes(if long() { 64 } else { 17 }, "many");
+    }
+}
+
 #[test]
 fn ranks_in_processes() {
     let _alone = DEVICES.lock();
-    for ranks in ranks() {
-        for job in ["move", "die", "die amid"] {
-            if job != "move" && ranks == 1 {
-                continue;
-            }
-            let folder = tempfile::tempdir().unwrap();
-            let id = NcclId::new().unwrap();
-            std::fs::write(folder.path().join("id"), id.to_bytes()).unwrap();
-            let children: Vec<_> =
-                (0..ranks).map(|rank| start(folder.path(), rank, ranks, job)).collect();
-            for (rank, mut child) in children.into_iter().enumerate() {
-                let dies = job != "move" && rank == 1;
-                assert_eq!(child.wait().unwrap().success(), !dies, "{job}: rank {rank} of {ranks}");
-            }
-        }
+    ranks().into_iter().for_each(|ranks| in_processes(ranks, "move"));
+}
+
+/// The last number of ranks that there can be, but two at least, which may share a device.
+fn two_or_more() -> Option<usize> {
+    ranks().last().map(|&ranks| ranks.max(2))
+}
+
+#[test]
+fn a_process_that_dies_between_calls() {
+    let _alone = DEVICES.lock();
+    two_or_more().into_iter().for_each(|ranks| in_processes(ranks, "die"));
+}
+
+#[test]
+fn a_process_that_dies_amid_a_call() {
+    let _alone = DEVICES.lock();
+    two_or_more().into_iter().for_each(|ranks| in_processes(ranks, "die amid"));
+}
+
+/// Starts processes that do a job, and waits for all of them.
+fn in_processes(ranks: usize, job: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let id = NcclId::new().unwrap();
+    std::fs::write(folder.path().join("id"), id.to_bytes()).unwrap();
+    let children: Vec<_> = (0..ranks).map(|rank| start(folder.path(), rank, ranks, job)).collect();
+    for (rank, mut child) in children.into_iter().enumerate() {
+        let dies = job.starts_with("die") && rank == 1;
+        assert_eq!(child.wait().unwrap().success(), !dies, "{job}: rank {rank} of {ranks}");
     }
 }

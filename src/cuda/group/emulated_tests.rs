@@ -32,7 +32,7 @@ const fn memory(member: usize, part: usize) -> u64 {
 const fn item(index: u64) -> u64 {
     index.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
-const ITEM: &str = "k * 0x9E3779B97F4A7C15ull";
+pub(super) const ITEM: &str = "k * 0x9E3779B97F4A7C15ull";
 
 /// The array whose runs are in a part of the members' memory.
 fn array(lens: &[usize], part: usize) -> Shards {
@@ -40,7 +40,7 @@ fn array(lens: &[usize], part: usize) -> Shards {
 }
 
 /// The words of all items, some of 8 bytes for each, in their new order.
-fn expected(f: &dyn Bijection, len: u64, direction: Direction, words: u64) -> Vec<u64> {
+pub(super) fn expected(f: &dyn Bijection, len: u64, direction: Direction, words: u64) -> Vec<u64> {
     let order = (0..=f.last()).map(|slot| f.forward(slot)).filter(|&index| index < len);
     let mut from: Vec<u64> = order.collect();
     if direction == Direction::Unshuffle {
@@ -51,7 +51,7 @@ fn expected(f: &dyn Bijection, len: u64, direction: Direction, words: u64) -> Ve
     from.iter().flat_map(|index| (0..words).map(move |word| item(index * words + word))).collect()
 }
 
-fn job(f: &dyn Bijection, len: u64) -> Job {
+pub(super) fn job(f: &dyn Bijection, len: u64) -> Job {
     Job::new(f, len, nowhere()).unwrap()
 }
 
@@ -265,15 +265,20 @@ fn buckets_that_overflow_are_moved_directly() {
     }
 }
 
-/// More buckets than a block has threads: what the first pass sends is looked at.
+/// More buckets than a block has threads, and than a tile has records: what the first pass sends
+/// is looked at.
 #[test]
 fn a_first_pass_by_many_bits_sends_each_item_to_its_bucket() {
+    [11, 13].into_iter().for_each(first_pass_by);
+}
+
+fn first_pass_by(bits: u32) {
     let f = MulXorshift::<10>::from_seed(1 << 17, 5);
     let array = array(&[1 << 17], 0);
     let job = job(&f, 1 << 17);
     let keys = [job.last; 2];
     let mut sizes = Sizes::new(&LIMITS, WordType::U64, keys, &array, &array).unwrap();
-    sizes.sort_by(11, &array);
+    sizes.sort_by(bits, &array);
     let layouts = [Layout::new(&sizes, 0)];
     assert!(layouts[0].bytes <= PARTS[3] - PARTS[2]);
     let addresses = [memory(0, 2)];
@@ -298,7 +303,7 @@ fn a_first_pass_by_many_bits_sends_each_item_to_its_bucket() {
     emulation.print("uint32_t", addresses[0] + outbox.keys, records);
     let lines = emulation.run(&job.source);
     let [counts, items, keys] = &lines[..] else { panic!("three lines") };
-    assert_eq!(counts.len(), 2048);
+    assert_eq!(counts.len(), 1 << bits);
     assert_eq!(counts.iter().sum::<u64>(), 1 << 17);
     for (bucket, &count) in counts.iter().enumerate() {
         let first = bucket * sizes.part(0, 0) as usize;

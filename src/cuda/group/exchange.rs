@@ -175,7 +175,7 @@ impl<'a> Exchange<'a> {
         let sum = self.at(member, sum);
         let mut plan = Plan::new();
         plan.launch(Launch::new(kernels::add_up(), Grid::Blocks(1, 1), move |_| {
-            // There are at most 16 members.
+            // A group has at most 16 members.
             kernels::AddUp { of, member: member as u32, sum }
         }));
         plan
@@ -218,7 +218,7 @@ impl<'a> Exchange<'a> {
         let bases = self.at(member, layout.tile_bases + 8 * first_run);
         let before = self.at(member, layout.rank);
         let ((f, last), len) = (self.slots(member, &tiles), self.job.len);
-        let (first, source) = (self.sizes.first, self.source.argument());
+        let (first, source) = (self.sizes.first, self.source);
         let (shift, to) = (first.shift as i32, self.outbox(member, piece));
         let kernel = kernels::send_survivors(self.sizes);
         let grid = Grid::blocks(tiles.end - tiles.start)?;
@@ -229,7 +229,7 @@ impl<'a> Exchange<'a> {
             slots,
             counted,
             before,
-            source,
+            source: source.argument(),
             shift,
             to,
         });
@@ -262,33 +262,39 @@ impl<'a> Exchange<'a> {
     /// What a member sends of a piece: to the member behind it first, so that not all send to the
     /// same.
     pub(super) fn deliveries(&self, sender: usize, piece: u64) -> Vec<Delivery> {
-        let mut deliveries = Vec::new();
-        if self.sizes.piece(sender, piece).is_empty() {
-            return deliveries;
+        let owners = (1..self.members()).map(|step| (sender + step) % self.members());
+        owners
+            .flat_map(|owner| self.deliveries_to(owner, sender, piece).into_iter().flatten())
+            .collect()
+    }
+
+    /// What a member sends of a piece to another, if it has anything.
+    pub(super) fn deliveries_to(
+        &self,
+        owner: usize,
+        sender: usize,
+        piece: u64,
+    ) -> Option<[Delivery; 3]> {
+        let owned = self.sizes.owned(owner);
+        if self.sizes.piece(sender, piece).is_empty() || owned.is_empty() {
+            return None;
         }
-        for owner in (1..self.members()).map(|step| (sender + step) % self.members()) {
-            let owned = self.sizes.owned(owner);
-            let buckets = owned.end - owned.start;
-            let inbox = self.layouts[owner].inboxes[self.turn(piece)][sender];
-            let Some(inbox) = inbox.filter(|_| buckets > 0) else { continue };
-            let outbox = self.parts_for(sender, owner, piece);
-            let records = buckets * self.sizes.part(sender, piece);
-            let item = self.sizes.word.bytes() as u64;
-            deliveries.extend(
-                [
-                    (outbox.counts, inbox.counts, 4 * buckets),
-                    (outbox.items, inbox.items, item * records),
-                    (outbox.keys, inbox.keys, 4 * records),
-                ]
-                .map(|(from, to, bytes)| Delivery {
-                    receiver: owner,
-                    from: self.at(sender, from),
-                    to: self.at(owner, to),
-                    bytes,
-                }),
-            );
-        }
-        deliveries
+        let inbox = self.layouts[owner].inboxes[self.turn(piece)][sender]?;
+        let outbox = self.parts_for(sender, owner, piece);
+        let buckets = owned.end - owned.start;
+        let records = buckets * self.sizes.part(sender, piece);
+        let item = self.sizes.word.bytes() as u64;
+        let parts = [
+            (outbox.counts, inbox.counts, 4 * buckets),
+            (outbox.items, inbox.items, item * records),
+            (outbox.keys, inbox.keys, 4 * records),
+        ];
+        Some(parts.map(|(from, to, bytes)| Delivery {
+            receiver: owner,
+            from: self.at(sender, from),
+            to: self.at(owner, to),
+            bytes,
+        }))
     }
 
     /// The plan that sorts what a member has kept of a piece.
@@ -331,14 +337,14 @@ impl<'a> Exchange<'a> {
         }
         let (bases, before) = (self.at(member, layout.bases), self.at(member, layout.before));
         let kernel = of_one::place(sizes.word, sizes.bucket_bits, sizes.dense);
-        let (from, out) = (self.small(member), self.out.argument());
+        let (from, out) = (self.small(member), self.out);
         let first = first << sizes.second.bits;
         let place = Launch::new(kernel, Grid::blocks(small)?, move |_| kernels::PlaceInShards {
             from,
             bases,
             before,
             first,
-            out,
+            out: out.argument(),
         });
         plan.launch(place.with_shared(sizes.place_shared()));
         Ok(plan)

@@ -22,7 +22,9 @@ pub(super) fn of_members<T: Copy>(
     rest: T,
 ) -> [T; MOST_MEMBERS] {
     let mut all = [rest; MOST_MEMBERS];
-    all.iter_mut().zip(values).for_each(|(place, value)| *place = value);
+    let mut values = values.into_iter();
+    all.iter_mut().zip(&mut values).for_each(|(place, value)| *place = value);
+    assert!(values.next().is_none(), "an argument has a place for each member");
     all
 }
 
@@ -39,7 +41,7 @@ pub(in crate::cuda) struct Shards {
 }
 
 impl Shards {
-    /// The array whose members have runs of these addresses and lengths, at most [`MOST_MEMBERS`].
+    /// The array whose members have runs of these addresses and lengths.
     pub(in crate::cuda) fn new(runs: impl IntoIterator<Item = (u64, usize)>, item: usize) -> Self {
         Self::from_place(0, runs, item)
     }
@@ -105,7 +107,8 @@ impl Shards {
         WordType::dividing(addresses | self.item as u64 | 16)
     }
 
-    /// The argument for kernels that find an item wherever it is.
+    /// The argument for kernels that find an item wherever it is. There are at most
+    /// [`MOST_MEMBERS`].
     pub(super) fn argument(&self) -> ShardsArgument {
         let members = 0..self.members();
         ShardsArgument {

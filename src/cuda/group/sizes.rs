@@ -7,7 +7,7 @@
 
 use core::ops::Range;
 
-use super::shards::Shards;
+use super::shards::{MOST_MEMBERS, Shards};
 use super::tuning;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
@@ -149,22 +149,30 @@ impl Sizes {
         let points = last + 1;
         let density = len as f64 / points as f64;
         let dense = len == points;
-        let best_bits = most_bucket_bits(limits, item, density, dense)?.min(key_bits - 2);
+        let least_first_bits = match to.members() {
+            ..=MOST_MEMBERS => 1,
+            ranks => (tuning::LEAST_BUCKETS * ranks).next_power_of_two().ilog2(),
+        };
+        let most_bits = key_bits.saturating_sub(least_first_bits + 1).max(5);
+        let best_bits = most_bucket_bits(limits, item, density, dense)?.min(most_bits);
         let capacity = |bits: u32| {
             let capacity = capacity(density * (1_u64 << bits) as f64, 1 << bits);
             let place = place_shared(item, capacity, dense) + place_fixed(bits, dense) + PLACES;
             (place <= limits.shared_per_block).then_some(capacity)
         };
         // Buckets are larger than is best where there would be too many. If those are too large,
-        // the second pass sorts by a bit more than is best.
-        let second_bits = [of_one::PASS_BITS, of_one::PASS_BITS + 1].into_iter();
-        let (bucket_bits, most_second_bits, capacity) = second_bits
-            .map(|bits| {
-                (best_bits.max(key_bits.saturating_sub(tuning::MOST_FIRST_BITS + bits)), bits)
+        // the second pass sorts by a bit more than is best, and then the first by up to two.
+        let (most_first, most_second) = (tuning::MOST_FIRST_BITS, of_one::PASS_BITS + 1);
+        let passes = [(0, most_second - 1), (0, most_second), (1, most_second), (2, most_second)];
+        let (bucket_bits, most_second_bits, capacity) = passes
+            .into_iter()
+            .map(|(more, bits)| {
+                (best_bits.max(key_bits.saturating_sub(most_first + more + bits)), bits)
             })
             .filter(|&(bucket_bits, _)| bucket_bits <= u16::BITS)
             .find_map(|(bucket_bits, bits)| Some((bucket_bits, bits, capacity(bucket_bits)?)))?;
-        let (first_bits, second_bits) = pass_bits(key_bits - bucket_bits, most_second_bits);
+        let (first_bits, second_bits) =
+            pass_bits(key_bits - bucket_bits, least_first_bits, most_second_bits);
         // That is at most 16 + 10 bits, so a key below the bucket fits 32.
         let shift = bucket_bits + second_bits;
         let slot = WordType::for_indexes(last.max(last_slot));
@@ -367,13 +375,14 @@ impl Sizes {
 }
 
 /// The bits by which the two passes sort, at least 2 together. Each sorts by at least one, the
-/// second by so many at most, and the first by the rest.
-fn pass_bits(all: u32, most_second: u32) -> (u32, u32) {
+/// second by so many at most, and the first by the rest, which is so many at least, if there are.
+fn pass_bits(all: u32, least_first: u32, most_second: u32) -> (u32, u32) {
     let second = match all.saturating_sub(of_one::SECOND_PASS_BITS) {
         0 => all - 1,
         first if first <= of_one::PASS_BITS => of_one::SECOND_PASS_BITS,
         _ => most_second,
     };
+    let second = second.min(all.saturating_sub(least_first)).max(1);
     (all - second, second)
 }
 
@@ -413,6 +422,7 @@ fn send_shared(item: usize, slot: usize, records: u32, bits: u32) -> usize {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::layout::Layout;
     use super::*;
 
     /// Those of an H100.
@@ -433,9 +443,9 @@ pub(super) mod tests {
     fn passes_sort_by_eight_bits_where_they_can() {
         let expected = [(2, 1, 1), (8, 1, 7), (9, 1, 8), (16, 8, 8), (17, 9, 8), (18, 9, 9)];
         for (all, first, second) in expected.into_iter().chain([(20, 11, 9)]) {
-            assert_eq!(pass_bits(all, of_one::PASS_BITS), (first, second), "{all} bits");
+            assert_eq!(pass_bits(all, 1, of_one::PASS_BITS), (first, second), "{all} bits");
         }
-        assert_eq!(pass_bits(21, of_one::PASS_BITS + 1), (11, 10));
+        assert_eq!(pass_bits(21, 1, of_one::PASS_BITS + 1), (11, 10));
     }
 
     #[test]
@@ -443,27 +453,68 @@ pub(super) mod tests {
         let bucket_bits = |len: u64, last: u64, last_slot| {
             let array = even(len, 2, 8);
             let sizes = Sizes::new(&LIMITS, WordType::U64, [last, last_slot], &array, &array)?;
-            assert!(sizes.first.bits <= tuning::MOST_FIRST_BITS, "{len}");
             assert!(sizes.place_shared() <= LIMITS.shared_per_block, "{len}");
-            Some(sizes.bucket_bits)
+            let more = sizes.first.bits.checked_sub(tuning::MOST_FIRST_BITS + 1);
+            Some((sizes.bucket_bits, more.map_or(0, |more| more + 1)))
         };
         // Without gaps there and back, and with gaps there and back.
-        assert_eq!(bucket_bits(1 << 33, (1 << 33) - 1, (1 << 33) - 1), Some(13));
-        assert_eq!(bucket_bits(1 << 34, (1 << 34) - 1, (1 << 34) - 1), Some(14));
+        assert_eq!(bucket_bits(1 << 33, (1 << 33) - 1, (1 << 33) - 1), Some((13, 0)));
+        assert_eq!(bucket_bits(1 << 34, (1 << 34) - 1, (1 << 34) - 1), Some((14, 0)));
         let len = (1 << 33) + 2;
-        assert_eq!(bucket_bits(len, (1 << 34) - 1, (1 << 34) - 1), Some(14));
-        assert_eq!(bucket_bits(len, len - 1, (1 << 34) - 1), Some(14));
+        assert_eq!(bucket_bits(len, (1 << 34) - 1, (1 << 34) - 1), Some((14, 0)));
+        assert_eq!(bucket_bits(len, len - 1, (1 << 34) - 1), Some((14, 0)));
         // Buckets of 15 bits would be too large, so the second pass sorts by ten bits.
         let len = (1 << 34) + 4;
-        assert_eq!(bucket_bits(len, len - 1, (1 << 35) - 1), Some(14));
+        assert_eq!(bucket_bits(len, len - 1, (1 << 35) - 1), Some((14, 0)));
+        // And then the first one by more.
+        assert_eq!(bucket_bits(1 << 36, (1 << 36) - 1, (1 << 36) - 1), Some((14, 1)));
+        let len = (1 << 36) + 4;
+        assert_eq!(bucket_bits(len, len - 1, (1 << 37) - 1), Some((14, 2)));
         // Those would not fit shared memory, or 16 bits.
-        assert_eq!(bucket_bits(1 << 36, (1 << 36) - 1, (1 << 36) - 1), None);
         assert_eq!(bucket_bits(1 << 38, (1 << 38) - 1, (1 << 38) - 1), None);
+    }
+
+    /// However many ranks there are, each owns some buckets, and their memory is what their items
+    /// take, as the documentation of `CudaExchange` says, and the slack of shorter runs.
+    #[test]
+    fn many_ranks_have_even_shares_and_bounded_memory() {
+        for (ranks, slack) in [(17, 1.25), (33, 1.35), (64, 1.35), (512, 1.8)] {
+            for own in [tuning::PARTITION_ITEMS, 1 << 20, 1 << 24, 1 << 27] {
+                for (len, last) in [
+                    (own * ranks, own * ranks - 1),
+                    (own * ranks + 3, (own * ranks + 3).next_power_of_two() - 1),
+                ] {
+                    let even = even(len, ranks, 8);
+                    let all_on_one = (0..ranks).map(|rank| (256, if rank == 5 { len } else { 0 }));
+                    let all_on_one = Shards::new(all_on_one.map(|(at, len)| (at, len as usize)), 8);
+                    for (from, keys) in
+                        [(&even, [last; 2]), (&even, [len - 1, last]), (&all_on_one, [last; 2])]
+                    {
+                        let sizes = Sizes::new(&LIMITS, WordType::U64, keys, from, &even).unwrap();
+                        let buckets = sizes.buckets();
+                        for rank in 0..ranks as usize {
+                            let owned = sizes.owned(rank);
+                            let owned = owned.end - owned.start;
+                            assert!((buckets / ranks..=buckets / ranks + 2).contains(&owned));
+                            let held = from.places(rank);
+                            let sent = (held.end - held.start) as f64;
+                            let got = owned as f64 / buckets as f64 * len as f64;
+                            let most = 12.0 * sent + 12.0 * got + 10.0 * got;
+                            let bytes = Layout::new(&sizes, rank).bytes as f64;
+                            assert!(
+                                bytes <= slack * most + 2e6,
+                                "{ranks} ranks, {len} of {keys:?}: {bytes}, {most}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]
     fn every_bucket_has_an_owner_whose_places_it_holds() {
-        for members in 1..=9 {
+        for members in (1..=9).chain([16, 17, 33, 64]) {
             for len in [1_u64 << 10, 1 << 20, (1 << 29) + 1, 3 << 28, 1 << 31, 1 << 33] {
                 for last in [len - 1, (len + 1).next_power_of_two() - 1] {
                     let shards = even(len, members, 8);

@@ -61,10 +61,11 @@ impl Bench<'_> {
         for rank in ranks {
             let output = rank.wait_with_output()?;
             let text = String::from_utf8(output.stdout)?;
-            if !output.status.success() || text.lines().count() != 2 * self.repeats {
+            // NCCL may write lines of its own.
+            let samples: Vec<f64> = text.lines().filter_map(|line| line.parse().ok()).collect();
+            if !output.status.success() || samples.len() != 2 * self.repeats {
                 return Err(format!("{name}, {} items: {text}", self.len()).into());
             }
-            let samples = text.lines().map(str::parse).collect::<Result<Vec<f64>, _>>()?;
             let (there, back) = samples.split_at(self.repeats);
             times.push([there.to_vec(), back.to_vec()]);
         }

@@ -13,8 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::MmapRaw;
 
-use super::super::shards::MOST_MEMBERS;
 use super::words::MOST;
+
+/// The most ranks that a board has places for. No host has more GPUs that map each other's memory;
+/// for each piece, a stream would wait for as many counters as the square of their number.
+pub(super) const MOST_NEAR: usize = 16;
 
 /// Where Linux keeps files in memory. No other system has ranks.
 const FOLDER: &str = "/dev/shm";
@@ -47,7 +50,7 @@ impl Place {
 
 #[repr(C)]
 struct Page {
-    places: [Place; MOST_MEMBERS],
+    places: [Place; MOST_NEAR],
 }
 
 /// The counters of a rank that its device writes.
@@ -259,7 +262,7 @@ mod tests {
 
     #[test]
     fn every_rank_gets_what_all_have_told() {
-        for ranks in [1, 2, 5, MOST_MEMBERS] {
+        for ranks in [1, 2, 5, MOST_NEAR] {
             let boards = boards(ranks);
             thread::scope(|scope| {
                 for board in &boards {

@@ -8,7 +8,8 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::super::given::{job_of_items, total};
 use super::super::peer_access;
-use super::super::shards::{MOST_MEMBERS, Shards};
+use super::super::shards::Shards;
+use super::super::tuning::MOST_RANKS;
 use super::ballot::{Ballot, fingerprint, version};
 use super::call::{Call, Given, copy_bytes};
 use super::near::Near;
@@ -34,13 +35,13 @@ use crate::error::{ExchangeError, GpuError};
 /// would make of the whole array.
 ///
 /// NVIDIA's library NCCL moves what ranks send, over whatever links there are between them. Where
-/// all ranks are processes on one host that can map each other's memory, pieces of items (see
-/// below) go by the copy engines of the GPUs instead, as in a group. NCCL is part of CUDA's
-/// packages, and separately the Python packages `nvidia-nccl-cu12` and
-/// `nvidia-nccl-cu13`. If it is not where the system looks for libraries, set the environment
-/// variable `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two
-/// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup),
-/// which needs no library.
+/// all ranks are processes on one host that can map each other's memory, and at most 16, pieces of
+/// items (see below) go by the copy engines of the GPUs instead, as in a group. NCCL is part of
+/// CUDA's packages, and separately the Python packages `nvidia-nccl-cu12` and `nvidia-nccl-cu13`.
+/// If it is not where the system looks for libraries, set the environment variable
+/// `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two ranks on one
+/// GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup), which needs no
+/// library.
 ///
 /// All ranks make the same calls, in the same order. In each call they first tell each other what
 /// they are about to do, and whether they have the memory and the kernels for it. So if one rank
@@ -53,14 +54,15 @@ use crate::error::{ExchangeError, GpuError};
 /// where it goes. Items are sent in up to five pieces: while one is on its way, the GPU prepares
 /// the next and sorts the one before. For items of `s` bytes, that takes at most about `2 s + 6`
 /// bytes an item where a rank has 2^25 items or more, and up to `3 s + 10` where it has fewer and
-/// sends them in fewer pieces. Where a GPU has less memory, all ranks send smaller pieces. The
-/// bijection must be [trusted](crate::TrustedBijection), have less than eight times as many points
-/// as items, and scatter neighbours; there must be 2^18 items a rank, unless the strategy is
+/// sends them in fewer pieces; hundreds of ranks with few items each take up to 1.8 times as much.
+/// Where a GPU has less memory, all ranks send smaller pieces. The bijection must be
+/// [trusted](crate::TrustedBijection), have less than eight times as many points as items, and
+/// scatter neighbours; there must be 2^18 items a rank, unless the strategy is
 /// [`Partitioned`](CudaStrategy::Partitioned).
 ///
-/// Other items, other bijections and arrays of few items are gathered by all ranks, each of which
-/// shuffles the whole array and keeps its part. That takes memory for two whole arrays on each GPU,
-/// and for shuffling one.
+/// Other items, other bijections, and arrays of few items or of more than there are passes for
+/// (2^37 of 8 bytes on an H100), are gathered by all ranks, each of which shuffles the whole array
+/// and keeps its part. That takes memory for two whole arrays on each GPU, and for shuffling one.
 ///
 /// The host waits for the other ranks three times: the third time until all items have been
 /// gathered, or all pieces have been sorted, and once more to undo a shuffle in pieces, if not
@@ -68,7 +70,7 @@ use crate::error::{ExchangeError, GpuError};
 /// running when a call returns. Wait for them by [`synchronize`](Self::synchronize): the stream
 /// itself never ends if another rank is lost. Dropping an engine waits for the others to drop
 /// theirs, for at most three times the time limit. If they do not, memory that they have mapped is
-/// not freed. At most 16 ranks make an exchange, and NVRTC compiles its kernels.
+/// not freed. At most 512 ranks make an exchange, and NVRTC compiles its kernels.
 ///
 /// # Examples
 ///
@@ -120,8 +122,6 @@ pub struct CudaExchange {
     pub(super) strategy: CudaStrategy,
     pub(super) executor: Executor,
     pub(super) words: Words,
-    /// The items at places of others that this rank uses.
-    pub(super) sides: Memory,
     /// Whole arrays.
     pub(super) whole: Memory,
     /// The items of a shuffle in place.
@@ -139,7 +139,7 @@ impl CudaExchange {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if NCCL cannot be found or loaded;
-    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) for more than 16 ranks;
+    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) for more than 512 ranks;
     /// [`Error::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other
     /// ranks do not join in time; [`GpuError::Nccl`](crate::error::GpuError::Nccl),
     /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
@@ -151,8 +151,8 @@ impl CudaExchange {
         ranks: usize,
         time_limit: Duration,
     ) -> Result<Self, Error> {
-        if ranks > MOST_MEMBERS {
-            return Err(GpuError::GroupSize { members: ranks, most: MOST_MEMBERS }.into());
+        if ranks > MOST_RANKS {
+            return Err(GpuError::GroupSize { members: ranks, most: MOST_RANKS }.into());
         }
         let stream = engine.stream.clone();
         // NCCL may have ranks of one process read and write each other's memory directly.
@@ -168,7 +168,6 @@ impl CudaExchange {
             lanes,
             strategy: engine.strategy,
             words,
-            sides: Memory::new(),
             whole: Memory::new(),
             copies: Memory::new(),
             executor,
@@ -193,7 +192,7 @@ impl CudaExchange {
 
     /// The bytes of device memory that it holds for later calls.
     pub fn bytes(&self) -> usize {
-        let own = self.words.bytes() + self.sides.held() + self.whole.held();
+        let own = self.words.bytes() + self.whole.held();
         let near = self.near.as_ref().map_or(0, Near::bytes);
         own + near + self.copies.held() + self.executor.bytes()
     }
@@ -209,6 +208,7 @@ impl CudaExchange {
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
         let done = self.ranks.wait(&self.stream);
+        let done = done.and_then(|()| self.near.as_ref().map_or(Ok(()), Near::check));
         done.inspect_err(|_| self.near.iter().for_each(Near::fail))
     }
 

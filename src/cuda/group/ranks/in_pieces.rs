@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use super::super::exchange::Exchange;
 use super::super::layout::Layout;
+use super::super::phase::Delivery;
 use super::super::shards::Shards;
 use super::super::sizes::Sizes;
 use super::call::Call;
@@ -12,6 +13,7 @@ use super::pieces::Steps;
 use super::runs::{Reach, messages};
 use super::words::set_word;
 use crate::Error;
+use crate::cuda::nccl::Message;
 use crate::cuda::runtime::memory::seems_free;
 use crate::error::GpuError;
 
@@ -25,10 +27,9 @@ struct InPieces<'a> {
     layouts: Vec<Layout>,
     room: Room,
     rank: usize,
-    /// Where the working memory begins: of this rank's alone, the address is known.
+    /// Where the working memory begins: of this rank's alone, the address is known, or of all, if
+    /// they use each other's memory.
     memory: Vec<u64>,
-    /// Memory for the places of others, before this rank's and behind.
-    sides: [u64; 2],
 }
 
 impl CudaExchange {
@@ -53,7 +54,7 @@ impl CudaExchange {
         loop {
             // All ranks have the same sizes, so that they agree on this.
             let smaller = all.sizes.in_smaller_pieces();
-            let bytes: Vec<u64> = all.layouts.iter().map(|layout| layout.bytes).collect();
+            let bytes: Vec<u64> = (0..self.ranks()).map(|rank| all.bytes(rank)).collect();
             let grows = self.near.as_ref().is_some_and(|near| near.lacks(&bytes));
             if let Some(near) = self.near.as_mut().filter(|_| grows) {
                 near.let_go(&self.ranks)?;
@@ -84,8 +85,7 @@ impl CudaExchange {
     /// Gets the memory and the kernels for a call. If it could do with less memory, memory that
     /// seems not to be there is not even asked for.
     fn reserve(&mut self, all: &mut InPieces<'_>, has_choice: bool) -> Result<(), Error> {
-        let (item, bytes) = (all.call.given.item as u64, all.layout().bytes);
-        let side = (all.room.sides[all.rank] * item).next_multiple_of(256).max(256);
+        let bytes = all.bytes(all.rank);
         all.memory[all.rank] = if let Some(near) = &mut self.near {
             near.grow(bytes, has_choice)?
         } else {
@@ -95,8 +95,6 @@ impl CudaExchange {
             }
             self.executor.working_memory(bytes)?
         };
-        let before = self.sides.room(&self.stream, 2 * side)?.0;
-        all.sides = [before, before + side];
         // Kernels do not depend on what the ranks have yet to tell each other.
         let exchange = all.exchange(&all.call.source, &all.call.out);
         for piece in all.steps(&exchange)? {
@@ -142,9 +140,14 @@ impl CudaExchange {
         placed = all.reach(&used, array);
         // SAFETY: the caller vouches for the arrays, and there is room for the places of others.
         unsafe { self.executor.execute(&all.exchange(source, &placed).place(rank)?) }?;
-        let [theirs, mine] = messages(rank, &used, array, all.sides);
-        // SAFETY: what others hold has just been written beside this rank's run, and the caller
-        // vouches for that.
+        if let Some(near) = &self.near {
+            // SAFETY: what others hold has just been written beside this rank's run, as on all
+            // ranks, and the caller vouches for that run.
+            unsafe { near.fetch(all.used_by_others(&used, array)) }?;
+            return Ok(true);
+        }
+        let [theirs, mine] = messages(rank, &used, array, all.sides(rank));
+        // SAFETY: as above.
         unsafe { self.exchange(&theirs, &mine) }?;
         Ok(true)
     }
@@ -168,10 +171,16 @@ impl CudaExchange {
         }
         // SAFETY: the word is in this stream's working memory.
         unsafe { set_word(&self.stream, all.memory[rank] + layout.rank, used[rank].start) }?;
-        let [theirs, mine] = messages(rank, &used, array, all.sides);
-        // SAFETY: there is room for what this rank uses and others hold, as has been checked; the
-        // caller vouches for what it holds and others use.
-        unsafe { self.exchange(&mine, &theirs) }?;
+        if let Some(near) = &self.near {
+            // SAFETY: there is room for what ranks use and others hold, as has been checked; the
+            // caller vouches for what this one holds and others use. All are done with what was in
+            // that room, since their streams have come to where they have told their counts.
+            unsafe { near.hand_out(all.used_by_others(&used, array)) }?;
+        } else {
+            let [theirs, mine] = messages(rank, &used, array, all.sides(rank));
+            // SAFETY: as above.
+            unsafe { self.exchange(&mine, &theirs) }?;
+        }
         Ok(Some(all.reach(&used, array)))
     }
 
@@ -221,7 +230,6 @@ impl<'a> InPieces<'a> {
             layouts: (0..ranks).map(|rank| Layout::new(&sizes, rank)).collect(),
             room: Room::new(call, &sizes),
             memory: vec![0; ranks],
-            sides: [0; 2],
             call,
             sizes,
             rank,
@@ -230,6 +238,34 @@ impl<'a> InPieces<'a> {
 
     fn layout(&self) -> &Layout {
         &self.layouts[self.rank]
+    }
+
+    /// The bytes of memory for the places of others, on each side of a rank's.
+    fn side(&self, rank: usize) -> u64 {
+        (self.room.sides[rank] * self.call.given.item as u64).next_multiple_of(256)
+    }
+
+    /// The bytes of working memory of a rank.
+    fn bytes(&self, rank: usize) -> u64 {
+        self.layouts[rank].bytes + 2 * self.side(rank)
+    }
+
+    /// A rank's memory for the places of others, before its own and behind.
+    fn sides(&self, rank: usize) -> [u64; 2] {
+        let before = self.memory[rank] + self.layouts[rank].bytes;
+        [before, before + self.side(rank)]
+    }
+
+    /// What other ranks use of an array and this one holds, from there to their memory.
+    fn used_by_others(&self, used: &[Range<u64>], array: &Shards) -> Vec<Delivery> {
+        let rank = self.rank;
+        let [_, mine] = messages(rank, used, array, self.sides(rank));
+        let copies = mine.into_iter().flat_map(|Message { peer, address: from, bytes }| {
+            let [theirs, _] = messages(peer, used, array, self.sides(peer));
+            let there = theirs.into_iter().filter(move |message| message.peer == rank);
+            there.map(move |there| Delivery { receiver: peer, from, to: there.address, bytes })
+        });
+        copies.collect()
     }
 
     fn exchange<'e>(&'e self, source: &'e Shards, out: &'e Shards) -> Exchange<'e> {
@@ -253,12 +289,12 @@ impl<'a> InPieces<'a> {
     fn reach(&self, used: &[Range<u64>], array: &Shards) -> Shards {
         let own = array.places(self.rank);
         let reach = Reach::new(&used[self.rank], &own);
-        reach.array((array.address(self.rank), own), self.sides, array.item())
+        reach.array((array.address(self.rank), own), self.sides(self.rank), array.item())
     }
 }
 
 /// Runs of these lengths, each of which begins where the one before ends.
-fn one_after_the_other(lens: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
+pub(super) fn one_after_the_other(lens: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
     let mut end = 0;
     let run = |len| {
         let start = end;
@@ -311,7 +347,34 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::given::nowhere;
+    use super::super::super::sizes::tests::{LIMITS, even};
+    use super::super::call::Given;
     use super::*;
+    use crate::FromSeed;
+    use crate::bijection::Standard;
+    use crate::compact::Direction;
+    use crate::cuda::runtime::word_type::WordType;
+    use crate::cuda::shuffle::job::Job;
+
+    /// However many ranks there are, most places that one uses are its own.
+    #[test]
+    fn ranks_need_room_for_few_places_of_others() {
+        for ranks in [17, 33, 64, 512] {
+            let len = ranks << 20 | 1;
+            let job = Job::new(&Standard::from_seed(len, 1), len, nowhere()).unwrap();
+            for direction in [Direction::Shuffle, Direction::Unshuffle] {
+                let array = even(len, ranks, 8);
+                let given = Given { source: 256, out: 256, lens: [0; 2], item: 8, direction };
+                let call = Call { job: &job, given, source: array.clone(), out: array };
+                let last = if direction == Direction::Shuffle { job.last } else { len - 1 };
+                let (array, keys) = (&call.source, [last, job.last]);
+                let sizes = Sizes::new(&LIMITS, WordType::U64, keys, array, array).unwrap();
+                let sides = Room::new(&call, &sizes).sides;
+                assert!(sides.iter().all(|&side| side <= 3 << 17), "{ranks}: {sides:?}");
+            }
+        }
+    }
 
     #[test]
     fn runs_follow_each_other() {

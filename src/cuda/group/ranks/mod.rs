@@ -8,7 +8,8 @@
 //! pieces have been sorted, also whether a bucket has overflowed; and, to undo a shuffle, when they
 //! have counted their survivors. The host waits for both.
 //!
-//! Processes on one host send pieces, and tell each other numbers, without NCCL, if they can.
+//! Processes on one host send pieces and ends, and tell each other numbers, without NCCL, if they
+//! can.
 //!
 //! ```text
 //! engine     `CudaExchange`                      call     what the ranks move together
@@ -22,6 +23,8 @@
 mod ballot;
 mod board;
 mod call;
+#[cfg(test)]
+mod emulated_tests;
 mod engine;
 mod in_pieces;
 mod near;

@@ -12,7 +12,7 @@ use cudarc::driver::{CudaStream, sys};
 
 use super::super::members::copy;
 use super::super::phase::Delivery;
-use super::board::{Board, Counter, random};
+use super::board::{Board, Counter, MOST_NEAR, random};
 use super::turns::Turns;
 use super::words::Words;
 use crate::Error;
@@ -47,9 +47,10 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Ranks that are near each other: `None` on all ranks if they are not, or if one of them has
-    /// no way to use the others' memory. A program that has several ranks is one that has no need:
-    /// it has `CudaGroup`, and the driver maps memory in other processes only.
+    /// Ranks that are near each other: `None` on all ranks if they are not, or are more than there
+    /// are GPUs on a host, or if one of them has no way to use the others' memory. A program that
+    /// has several ranks is one that has no need: it has `CudaGroup`, and the driver maps memory in
+    /// other processes only.
     ///
     /// # Errors
     ///
@@ -61,7 +62,7 @@ impl Near {
         limit: Duration,
     ) -> Result<Option<Self>, Error> {
         let (rank, count) = (ranks.rank(), ranks.ranks());
-        if count == 1 {
+        if count == 1 || count > MOST_NEAR {
             return Ok(None);
         }
         let name = random();
@@ -320,7 +321,44 @@ impl Near {
         self.write(0, Counter::Sorted, self.turns.sorted(piece))
     }
 
-    /// Ends a call of so many pieces.
+    /// Copies to others, in the stream of the kernels, what they use and this rank holds, and makes
+    /// the stream wait until they have done the same.
+    ///
+    /// # Safety
+    ///
+    /// The stream may read the memory of all copies, and write it now: no rank uses it.
+    pub(super) unsafe fn hand_out(&self, copies: Vec<Delivery>) -> Result<(), Error> {
+        self.bind()?;
+        for delivery in &copies {
+            // SAFETY: the caller vouches for the addresses.
+            unsafe { copy(delivery, &self.streams[0]) }?;
+        }
+        self.write(0, Counter::Sorted, self.turns.handed_out())?;
+        self.wait_for_others(0, Counter::Sorted, self.turns.handed_out())
+    }
+
+    /// Copies from others what they have placed and this rank holds: copies are given as to
+    /// [`hand_out`](Self::hand_out), and made the other way, when all have placed what they have
+    /// in the stream of the kernels.
+    ///
+    /// # Safety
+    ///
+    /// The stream may write where the copies begin, and read where they end, in memory that no rank
+    /// uses again before the streams of all have come to their next [`gather_at`](Self::gather_at).
+    pub(super) unsafe fn fetch(&self, copies: Vec<Delivery>) -> Result<(), Error> {
+        self.bind()?;
+        self.write(0, Counter::Sorted, self.turns.placed())?;
+        if !copies.is_empty() {
+            self.wait_for_others(0, Counter::Sorted, self.turns.placed())?;
+        }
+        for Delivery { receiver, from, to, bytes } in copies {
+            // SAFETY: the caller vouches for the addresses.
+            unsafe { copy(&Delivery { receiver, from: to, to: from, bytes }, &self.streams[0]) }?;
+        }
+        Ok(())
+    }
+
+    /// Ends a call of so many pieces, but for what it places.
     pub(super) fn end(&mut self, pieces: u64) {
         self.turns = self.turns.after(pieces);
     }
@@ -352,6 +390,17 @@ impl Near {
                 .map_err(|error| failed(error, "wait for other ranks"))?;
         }
         Ok(())
+    }
+
+    /// Whether what this rank has waited for has come: after a failure, nothing is waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::PeerLost`] if a rank has failed.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let during = "wait for other ranks";
+        let lost = GpuError::PeerLost { rank: self.rank, during };
+        if self.board.has_failed() { Err(lost.into()) } else { Ok(()) }
     }
 
     /// Ends the communication after an error, of which the others need not learn by their limits.

@@ -46,8 +46,7 @@ impl<'a> Steps<'a> {
     pub(super) fn new(of: &Exchange<'a>, rank: usize, piece: u64) -> Result<Self, Error> {
         let senders = (0..of.members()).filter(|&peer| peer != rank);
         let receives = senders.flat_map(|sender| {
-            let all = of.deliveries(sender, piece).into_iter();
-            let mine = all.filter(|delivery| delivery.receiver == rank);
+            let mine = of.deliveries_to(rank, sender, piece).into_iter().flatten();
             mine.map(move |Delivery { to: address, bytes, .. }| Message {
                 peer: sender,
                 address,

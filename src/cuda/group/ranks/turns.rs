@@ -1,8 +1,9 @@
 //! [`Turns`]: the numbers by which the devices of several processes take turns.
 //!
 //! Each rank has two counters. In one it counts the turns of its copies: in each turn of a piece it
-//! copies to another rank, and no two copy to the same. In the other it counts what it has sorted
-//! of what came. Counters never go back, so each call begins where the one before has ended.
+//! copies to another rank, and no two copy to the same. In the other it counts its steps: what it
+//! has handed out before it begins, what it has sorted of what came, and what it has placed.
+//! Counters never go back, so each call begins where the one before has ended.
 
 /// What the counters of every rank have been at the end of the calls so far.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +28,19 @@ impl Turns {
         ((rank as u64 + 1 + turn) % self.ranks) as usize
     }
 
+    /// What a rank has sorted when others have what they use of its items.
+    pub(super) fn handed_out(&self) -> u64 {
+        self.sorted + 1
+    }
+
     /// What a rank has sorted when it is done with all earlier calls.
     pub(super) fn ready(&self) -> u64 {
-        self.sorted + 1
+        self.sorted + 2
     }
 
     /// What a rank has sorted when it is done with a piece.
     pub(super) fn sorted(&self, piece: u64) -> u64 {
-        self.sorted + 2 + piece
+        self.sorted + 3 + piece
     }
 
     /// What a rank has sorted when it may receive a piece, in whose memory the one before the last
@@ -55,7 +61,12 @@ impl Turns {
 
     /// The same after a call of so many pieces.
     pub(super) fn after(self, pieces: u64) -> Self {
-        Self { sent: self.before(pieces, 0), sorted: self.sorted(pieces) - 1, ..self }
+        Self { sent: self.before(pieces, 0), sorted: self.sorted(pieces), ..self }
+    }
+
+    /// What a rank has sorted when it has placed everything of the call that these are after.
+    pub(super) fn placed(&self) -> u64 {
+        self.sorted
     }
 }
 
@@ -76,6 +87,14 @@ mod tests {
         Fill(u64),
         Copy(usize, u64),
         Sort(u64),
+        /// Copies to all others what they use and this rank holds.
+        HandOut,
+        /// Uses what all others have handed out.
+        Use,
+        /// Stores what others hold beside its own.
+        Place,
+        /// Copies that from all others.
+        Fetch,
     }
 
     /// The steps of a rank's two streams: kernels and copies.
@@ -83,7 +102,22 @@ mod tests {
         let (mut kernels, mut copies) = (Vec::new(), Vec::new());
         let mut turns = Turns::new(ranks);
         let others = || (0..ranks).filter(move |&other| other != rank);
-        for &pieces in calls {
+        let wait = |counter, value| others().map(move |other| Step::Wait(other, counter, value));
+        // Ranks tell each other numbers: the third counter.
+        let mut told = 0;
+        let mut tell = |kernels: &mut Vec<Step>| {
+            told += 1;
+            kernels.push(Step::Write(2, told));
+            kernels.extend(wait(2, told));
+        };
+        for (call, &pieces) in calls.iter().enumerate() {
+            // In some calls survivors are counted.
+            if call % 2 == 0 {
+                tell(&mut kernels);
+                kernels.extend([Step::HandOut, Step::Write(1, turns.handed_out())]);
+                kernels.extend(wait(1, turns.handed_out()));
+                kernels.push(Step::Use);
+            }
             kernels.push(Step::Write(1, turns.ready()));
             let mut delivered = Vec::new();
             for number in 0..=pieces {
@@ -108,9 +142,11 @@ mod tests {
                     kernels.push(Step::Write(1, turns.sorted(before)));
                 }
             }
-            // All ranks tell each other that they have sorted everything, which is not modelled,
-            // and what comes next needs that no more than the counters say.
             turns = turns.after(pieces);
+            tell(&mut kernels);
+            kernels.extend([Step::Place, Step::Write(1, turns.placed())]);
+            kernels.extend(wait(1, turns.placed()));
+            kernels.push(Step::Fetch);
         }
         [kernels, copies]
     }
@@ -124,12 +160,15 @@ mod tests {
         for ranks in [2, 3, 4, 8, 16] {
             for calls in [&[1, 5, 2][..], &[3, 3], &[9]] {
                 let all: Vec<_> = (0..ranks).map(|rank| streams(rank, ranks, calls)).collect();
-                let mut counters = vec![[0_u64; 2]; ranks];
+                let mut counters = vec![[0_u64; 3]; ranks];
                 let mut done = vec![[0_usize; 2]; ranks];
                 // For each rank, sender and turn of the memory, the piece that is there; and the
                 // pieces of a rank that are filled and not yet sent.
                 let mut inbox = vec![vec![[None; 2]; ranks]; ranks];
                 let mut outbox = vec![[VecDeque::new(), VecDeque::new()]; ranks];
+                // What is beside a rank's own items, for each rank that holds it: `true` if it has
+                // come from there, and `false` if it goes there.
+                let mut sides = vec![vec![None; ranks]; ranks];
                 let mut idle = 0;
                 while done.iter().zip(&all).any(|(done, all)| {
                     done.iter().zip(all).any(|(&done, stream)| done < stream.len())
@@ -142,6 +181,29 @@ mod tests {
                         Step::Write(counter, value) => {
                             assert!(counters[rank][counter] < value);
                             counters[rank][counter] = value;
+                            true
+                        }
+                        Step::HandOut => {
+                            for user in (0..ranks).filter(|&user| user != rank) {
+                                assert_eq!(sides[user][rank].replace(true), None);
+                            }
+                            true
+                        }
+                        Step::Use => {
+                            let all = (0..ranks).filter(|&holder| holder != rank);
+                            all.for_each(|holder| assert_eq!(sides[rank][holder], Some(true)));
+                            true
+                        }
+                        Step::Place => {
+                            for holder in (0..ranks).filter(|&holder| holder != rank) {
+                                assert_ne!(sides[rank][holder].replace(false), Some(false));
+                            }
+                            true
+                        }
+                        Step::Fetch => {
+                            for user in (0..ranks).filter(|&user| user != rank) {
+                                assert_eq!(sides[user][rank].take(), Some(false));
+                            }
                             true
                         }
                         Step::Fill(piece) => {
