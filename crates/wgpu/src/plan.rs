@@ -5,6 +5,12 @@ use crate::limits::{Excess, Limits};
 use crate::partition::Partitioning;
 use crate::shader::{self, Move, Tuning, Units};
 
+/// The most phases in which an array is gathered.
+const MOST_PHASES: u64 = 4;
+
+/// The longest text of a bijection that is evaluated once more for each phase.
+const CHEAP_TEXT: usize = 3000;
+
 /// What plans depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planner {
@@ -148,8 +154,15 @@ impl Planner {
             Move::Places if source.has_inverse() => (Move::Indexes, true),
             what => (what, false),
         };
-        let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
         let tiles = job.tiles(tuning.tile(), units)?;
+        let phases = match what {
+            Move::Gather if !is_windowed && units.count == 1 => {
+                self.phases(bytes_of(job.len(), 4 * units.words), source.text(is_inverted))
+            }
+            _ => 1,
+        };
+        let what = if phases > 1 { Move::Phases } else { what };
+        let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
         Ok(Launch {
             text: text.into(),
             is_own: source.is_trusted,
@@ -157,10 +170,68 @@ impl Planner {
                 len: job.len(),
                 last: source.last,
                 tiles,
+                groups: Some(tiles * phases),
+                windows: [0, job.len().div_ceil(phases), 0, 0],
                 keys: &source.keys,
                 ..Params::default()
             },
             bindings: Vec::new(),
         })
+    }
+
+    /// The phases in which an array of so many bytes is gathered by a text.
+    fn phases(&self, bytes: u64, text: &str) -> u32 {
+        let needed = bytes.div_ceil(self.tuning.phase);
+        // Rounds are written out, so a text without loops is as long as it takes.
+        let is_cheap = text.len() <= CHEAP_TEXT && !text.contains("for (");
+        if is_cheap && needed <= MOST_PHASES { needed as u32 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bijective_shuffle::bijection::{CycleWalk, MulXorshift, Standard, VariablePhilox};
+    use bijective_shuffle::{Bijection, FromSeed};
+
+    use super::*;
+    use crate::WgslSource;
+
+    /// The workgroups for each tile of the only launch.
+    fn phases(f: &dyn Bijection, len: u64, what: Move, item_bytes: u32) -> u32 {
+        let limits = Limits {
+            binding: 1 << 27,
+            buffer: 1 << 28,
+            alignment: 256,
+            threads: 256,
+            storage: 16 << 10,
+        };
+        let source = WgslSource::from_bijection(f).expect("it has a text");
+        let tuning = Tuning { partitioned: u64::MAX, ..Tuning::STANDARD };
+        let launches =
+            Planner { limits, tuning }.items(Job::new(&source, len as u32), what, item_bytes);
+        let [launch] = &launches.expect("it fits")[..] else { panic!("one launch") };
+        launch.params.groups() / launch.params.tiles
+    }
+
+    #[test]
+    fn large_arrays_are_gathered_in_phases_where_an_evaluation_is_cheap() {
+        for (width, item_bytes, expected) in
+            [(21, 4, 1), (22, 4, 2), (23, 4, 4), (24, 4, 1), (21, 8, 2), (20, 16, 2), (22, 12, 1)]
+        {
+            let len = 1 << width;
+            let f = Standard::from_seed(len, 1);
+            for what in [Move::Gather, Move::Scatter] {
+                assert_eq!(phases(&f, len, what, item_bytes), expected, "2^{width}");
+                assert_eq!(phases(&f, len - 1, what, item_bytes), 1);
+            }
+        }
+        let len = 1 << 22;
+        let dear: [&dyn Bijection; 2] = [
+            &VariablePhilox::<24>::from_seed(len, 1),
+            &CycleWalk::<MulXorshift<10>>::from_seed(len, 1),
+        ];
+        for f in dear {
+            assert_eq!(phases(f, len, Move::Gather, 4), 1);
+        }
     }
 }
