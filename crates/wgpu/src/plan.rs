@@ -5,11 +5,10 @@ use crate::limits::{Excess, Limits};
 use crate::partition::Partitioning;
 use crate::shader::{self, Move, Tuning, Units};
 
-/// The most phases in which an array is gathered.
-const MOST_PHASES: u64 = 4;
-
-/// The longest text of a bijection that is evaluated once more for each phase.
-const CHEAP_TEXT: usize = 3000;
+/// The longest text of a bijection whose evaluation is cheap. `MulXorshift<20>` has 3283 bytes, with
+/// which 2^23 words take 131 us in four phases and 170 in one; `VariablePhilox<24>` has 9801, and they
+/// take 381 and 174 (results/h200-phases.csv).
+const CHEAP_TEXT: usize = 3500;
 
 /// What plans depend on.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +156,7 @@ impl Planner {
         let tiles = job.tiles(tuning.tile(), units)?;
         let phases = match what {
             Move::Gather if !is_windowed && units.count == 1 => {
-                self.phases(bytes_of(job.len(), 4 * units.words), source.text(is_inverted))
+                self.phases(job, units.words, source.text(is_inverted))
             }
             _ => 1,
         };
@@ -179,25 +178,27 @@ impl Planner {
         })
     }
 
-    /// The phases in which an array of so many bytes is gathered by a text.
-    fn phases(&self, bytes: u64, text: &str) -> u32 {
-        let needed = bytes.div_ceil(self.tuning.phase);
-        // Rounds are written out, so a text without loops is as long as it takes.
+    /// The phases in which items are gathered, each of which evaluates all of them. The length of a
+    /// text tells what that takes, since rounds are written out; that of a loop nothing does.
+    fn phases(&self, job: Job<'_>, words: u32, text: &str) -> u32 {
+        let needed = bytes_of(job.len(), 4 * words).div_ceil(self.tuning.phase);
         let is_cheap = text.len() <= CHEAP_TEXT && !text.contains("for (");
-        if is_cheap && needed <= MOST_PHASES { needed as u32 } else { 1 }
+        let most = if words == 4 { 2 } else { 4 };
+        if job.source().has_inverse() && is_cheap && needed <= most { needed as u32 } else { 1 }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use bijective_shuffle::FromSeed;
     use bijective_shuffle::bijection::{CycleWalk, MulXorshift, Standard, VariablePhilox};
-    use bijective_shuffle::{Bijection, FromSeed};
 
     use super::*;
-    use crate::WgslSource;
+    use crate::{AsWgsl, WgslSource};
 
     /// The workgroups for each tile of the only launch.
-    fn phases(f: &dyn Bijection, len: u64, what: Move, item_bytes: u32) -> u32 {
+    fn phases(f: &impl AsWgsl, len: u32, what: Move, item_bytes: u32) -> u32 {
+        let tuning = Tuning { partitioned: u64::MAX, ..Tuning::STANDARD };
         let limits = Limits {
             binding: 1 << 27,
             buffer: 1 << 28,
@@ -205,33 +206,38 @@ mod tests {
             threads: 256,
             storage: 16 << 10,
         };
-        let source = WgslSource::from_bijection(f).expect("it has a text");
-        let tuning = Tuning { partitioned: u64::MAX, ..Tuning::STANDARD };
-        let launches =
-            Planner { limits, tuning }.items(Job::new(&source, len as u32), what, item_bytes);
-        let [launch] = &launches.expect("it fits")[..] else { panic!("one launch") };
+        let source = f.as_wgsl().expect("it has a text");
+        let job = Job::new(&source, len);
+        let launches = Planner { limits, tuning }.items(job, what, item_bytes).expect("it fits");
+        let [launch] = &launches[..] else { panic!("{} launches", launches.len()) };
         launch.params.groups() / launch.params.tiles
     }
 
     #[test]
-    fn large_arrays_are_gathered_in_phases_where_an_evaluation_is_cheap() {
-        for (width, item_bytes, expected) in
-            [(21, 4, 1), (22, 4, 2), (23, 4, 4), (24, 4, 1), (21, 8, 2), (20, 16, 2), (22, 12, 1)]
-        {
-            let len = 1 << width;
-            let f = Standard::from_seed(len, 1);
+    fn arrays_are_gathered_in_phases_where_an_evaluation_is_cheap() {
+        for (width, item_bytes, expected) in [
+            (21, 4, 1),
+            (22, 4, 2),
+            (23, 4, 4),
+            (24, 4, 1),
+            (22, 8, 4),
+            (23, 8, 1),
+            (20, 16, 2),
+            (21, 16, 1),
+            (22, 12, 1),
+        ] {
+            let f = Standard::from_seed(1 << width, 1);
             for what in [Move::Gather, Move::Scatter] {
-                assert_eq!(phases(&f, len, what, item_bytes), expected, "2^{width}");
-                assert_eq!(phases(&f, len - 1, what, item_bytes), 1);
+                assert_eq!(phases(&f, 1 << width, what, item_bytes), expected, "2^{width}");
+                assert_eq!(phases(&f, (1 << width) - 1, what, item_bytes), 1, "2^{width} - 1");
             }
         }
-        let len = 1 << 22;
-        let dear: [&dyn Bijection; 2] = [
-            &VariablePhilox::<24>::from_seed(len, 1),
-            &CycleWalk::<MulXorshift<10>>::from_seed(len, 1),
-        ];
-        for f in dear {
-            assert_eq!(phases(f, len, Move::Gather, 4), 1);
-        }
+        let philox = VariablePhilox::<24>::from_seed(1 << 22, 1);
+        assert_eq!(phases(&philox, 1 << 22, Move::Gather, 4), 1);
+        let walk = CycleWalk::<MulXorshift<10>>::from_seed(1 << 22, 1);
+        assert_eq!(phases(&walk, 1 << 22, Move::Gather, 4), 1);
+        let text = "fn forward(slot: u32) -> u32 { return param(0u) - slot; }";
+        let last = (1 << 22) - 1;
+        assert_eq!(phases(&WgslSource::new(last, text, [last]), 1 << 22, Move::Gather, 4), 1);
     }
 }
