@@ -5,9 +5,9 @@ use crate::limits::{Excess, Limits};
 use crate::partition::Partitioning;
 use crate::shader::{self, Move, Tuning, Units};
 
-/// The longest text of a bijection whose evaluation is cheap. `MulXorshift<20>` has 3283 bytes, with
-/// which 2^23 words take 131 us in four phases and 170 in one; `VariablePhilox<24>` has 9801, and they
-/// take 381 and 174 (results/h200-phases.csv).
+/// The longest text of a bijection whose evaluation is cheap. That of `MulXorshift<20>` has 3283
+/// bytes, and 2^23 words take 131 us in four phases and 170 in one; that of `VariablePhilox<24>`
+/// has 9801, and they take 381 and 174 (results/h200-phases.csv).
 const CHEAP_TEXT: usize = 3500;
 
 /// What plans depend on.
@@ -196,21 +196,21 @@ mod tests {
     use super::*;
     use crate::{AsWgsl, WgslSource};
 
-    /// The workgroups for each tile of the only launch.
-    fn phases(f: &impl AsWgsl, len: u32, what: Move, item_bytes: u32) -> u32 {
-        let tuning = Tuning { partitioned: u64::MAX, ..Tuning::STANDARD };
+    /// The launches, and the workgroups for each tile of the first.
+    fn planned(f: &impl AsWgsl, len: u32, what: Move, item_bytes: u32) -> (usize, u32) {
         let limits = Limits {
-            binding: 1 << 27,
-            buffer: 1 << 28,
+            binding: 1 << 30,
+            buffer: 1 << 30,
             alignment: 256,
             threads: 256,
             storage: 16 << 10,
         };
         let source = f.as_wgsl().expect("it has a text");
         let job = Job::new(&source, len);
-        let launches = Planner { limits, tuning }.items(job, what, item_bytes).expect("it fits");
-        let [launch] = &launches[..] else { panic!("{} launches", launches.len()) };
-        launch.params.groups() / launch.params.tiles
+        let planner = Planner { limits, tuning: Tuning::STANDARD };
+        let launches = planner.items(job, what, item_bytes).expect("it fits");
+        let params = launches[0].params;
+        (launches.len(), params.groups() / params.tiles)
     }
 
     #[test]
@@ -219,7 +219,6 @@ mod tests {
             (21, 4, 1),
             (22, 4, 2),
             (23, 4, 4),
-            (24, 4, 1),
             (22, 8, 4),
             (23, 8, 1),
             (20, 16, 2),
@@ -228,16 +227,35 @@ mod tests {
         ] {
             let f = Standard::from_seed(1 << width, 1);
             for what in [Move::Gather, Move::Scatter] {
-                assert_eq!(phases(&f, 1 << width, what, item_bytes), expected, "2^{width}");
-                assert_eq!(phases(&f, (1 << width) - 1, what, item_bytes), 1, "2^{width} - 1");
+                assert_eq!(planned(&f, 1 << width, what, item_bytes), (1, expected), "2^{width}");
+                let less = planned(&f, (1 << width) - 1, what, item_bytes);
+                assert_eq!(less, (1, 1), "2^{width} - 1");
             }
         }
         let philox = VariablePhilox::<24>::from_seed(1 << 22, 1);
-        assert_eq!(phases(&philox, 1 << 22, Move::Gather, 4), 1);
+        assert_eq!(planned(&philox, 1 << 22, Move::Gather, 4), (1, 1));
         let walk = CycleWalk::<MulXorshift<10>>::from_seed(1 << 22, 1);
-        assert_eq!(phases(&walk, 1 << 22, Move::Gather, 4), 1);
+        assert_eq!(planned(&walk, 1 << 22, Move::Gather, 4), (1, 1));
         let text = "fn forward(slot: u32) -> u32 { return param(0u) - slot; }";
         let last = (1 << 22) - 1;
-        assert_eq!(phases(&WgslSource::new(last, text, [last]), 1 << 22, Move::Gather, 4), 1);
+        let own = WgslSource::new(last, text, [last]);
+        assert_eq!(planned(&own, 1 << 22, Move::Gather, 4), (1, 1));
+    }
+
+    #[test]
+    fn larger_items_are_sorted_only_where_they_would_be_scattered() {
+        let (whole, more) = (1 << 24, (1 << 24) + 1);
+        for (len, what, item_bytes, launches) in [
+            (whole, Move::Gather, 4, 3),
+            (more, Move::Gather, 4, 4),
+            (whole, Move::Scatter, 8, 1),
+            (more, Move::Gather, 8, 1),
+            (more, Move::Scatter, 8, 4),
+            (more, Move::Scatter, 12, 1),
+        ] {
+            let f = Standard::from_seed(len.into(), 1);
+            let name = format!("{what:?} of {len} items of {item_bytes} bytes");
+            assert_eq!(planned(&f, len, what, item_bytes).0, launches, "{name}");
+        }
     }
 }

@@ -30,7 +30,9 @@ pub(crate) struct Tuning {
     pub(crate) window: u32,
     /// The turns without progress after which a missing tile is counted again.
     pub(crate) patience: u32,
-    /// Larger arrays are gathered in phases, each of which reads so many bytes of them.
+    /// Larger arrays are gathered in phases, each of which reads so many bytes of them: as many as
+    /// an H200 reads at full speed (results/h200-reach.csv and h200-phases.csv). Nobody has
+    /// measured what other makers' GPUs would like.
     pub(crate) phase: u64,
     /// Arrays of so many bytes are partitioned.
     pub(crate) partitioned: u64,
