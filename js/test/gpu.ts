@@ -222,6 +222,8 @@ export async function check(tuning: Tuning): Promise<string | undefined> {
   for (const length of [200, 5000, 4096]) await moves(gpu, length, 4, key, 2 ** 40);
   for (const length of [2 ** 20, 2 ** 20 + 1]) await moves(gpu, length, 4, 42);
   await moves(gpu, 2 ** 20 + 1, 1, 42);
+  // In two phases.
+  await moves(gpu, 2 ** 20, 16, 42);
   // More calls than one state has numbers for.
   for (let seed = 0; seed < 40; seed++) await moves(gpu, 3000, 4, seed);
   const { partitioned } = tuning;

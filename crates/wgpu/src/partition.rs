@@ -64,7 +64,12 @@ impl Partitioning {
         let bytes = u64::from(job.len()) * u64::from(4 * units.words);
         // With fewer than one item for every eight points most of the evaluations would be in vain.
         let is_sparse = job.len() <= last / 8;
-        if units.count != 1 || bytes < tuning.partitioned || is_sparse || !source.has_inverse() {
+        // A gather of larger items is faster than to sort them: 2^22 items of 16 bytes take 96 us
+        // where they take 223, and 2^25 of 8 take 864 and 998. A scatter of 2^25 + 1 of 8 takes
+        // 2067 where it takes 1301 (results/h200-phases.csv).
+        let is_scatter = what == Move::Scatter && !job.is_whole();
+        let is_sorted = units == Units::WORD || units.count == 1 && is_scatter;
+        if !is_sorted || bytes < tuning.partitioned || is_sparse || !source.has_inverse() {
             return None;
         }
         let plan = Self::with(&tuning.partition, limits, what, units, job.len(), last)?;

@@ -5,6 +5,11 @@ use crate::limits::{Excess, Limits};
 use crate::partition::Partitioning;
 use crate::shader::{self, Move, Tuning, Units};
 
+/// The longest text of a bijection whose evaluation is cheap. That of `MulXorshift<20>` has 3283
+/// bytes, and 2^23 words take 131 us in four phases and 170 in one; that of `VariablePhilox<24>`
+/// has 9801, and they take 381 and 174 (results/h200-phases.csv).
+const CHEAP_TEXT: usize = 3500;
+
 /// What plans depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planner {
@@ -148,8 +153,15 @@ impl Planner {
             Move::Places if source.has_inverse() => (Move::Indexes, true),
             what => (what, false),
         };
-        let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
         let tiles = job.tiles(tuning.tile(), units)?;
+        let phases = match what {
+            Move::Gather if !is_windowed && units.count == 1 => {
+                self.phases(job, units.words, source.text(is_inverted))
+            }
+            _ => 1,
+        };
+        let what = if phases > 1 { Move::Phases } else { what };
+        let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
         Ok(Launch {
             text: text.into(),
             is_own: source.is_trusted,
@@ -157,10 +169,93 @@ impl Planner {
                 len: job.len(),
                 last: source.last,
                 tiles,
+                groups: Some(tiles * phases),
+                windows: [0, job.len().div_ceil(phases), 0, 0],
                 keys: &source.keys,
                 ..Params::default()
             },
             bindings: Vec::new(),
         })
+    }
+
+    /// The phases in which items are gathered, each of which evaluates all of them. The length of a
+    /// text tells what that takes, since rounds are written out; that of a loop nothing does.
+    fn phases(&self, job: Job<'_>, words: u32, text: &str) -> u32 {
+        let needed = bytes_of(job.len(), 4 * words).div_ceil(self.tuning.phase);
+        let is_cheap = text.len() <= CHEAP_TEXT && !text.contains("for (");
+        let most = if words == 4 { 2 } else { 4 };
+        if job.source().has_inverse() && is_cheap && needed <= most { needed as u32 } else { 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bijective_shuffle::FromSeed;
+    use bijective_shuffle::bijection::{CycleWalk, MulXorshift, Standard, VariablePhilox};
+
+    use super::*;
+    use crate::{AsWgsl, WgslSource};
+
+    /// The launches, and the workgroups for each tile of the first.
+    fn planned(f: &impl AsWgsl, len: u32, what: Move, item_bytes: u32) -> (usize, u32) {
+        let limits = Limits {
+            binding: 1 << 30,
+            buffer: 1 << 30,
+            alignment: 256,
+            threads: 256,
+            storage: 16 << 10,
+        };
+        let source = f.as_wgsl().expect("it has a text");
+        let job = Job::new(&source, len);
+        let planner = Planner { limits, tuning: Tuning::STANDARD };
+        let launches = planner.items(job, what, item_bytes).expect("it fits");
+        let params = launches[0].params;
+        (launches.len(), params.groups() / params.tiles)
+    }
+
+    #[test]
+    fn arrays_are_gathered_in_phases_where_an_evaluation_is_cheap() {
+        for (width, item_bytes, expected) in [
+            (21, 4, 1),
+            (22, 4, 2),
+            (23, 4, 4),
+            (22, 8, 4),
+            (23, 8, 1),
+            (20, 16, 2),
+            (21, 16, 1),
+            (22, 12, 1),
+        ] {
+            let f = Standard::from_seed(1 << width, 1);
+            for what in [Move::Gather, Move::Scatter] {
+                assert_eq!(planned(&f, 1 << width, what, item_bytes), (1, expected), "2^{width}");
+                let less = planned(&f, (1 << width) - 1, what, item_bytes);
+                assert_eq!(less, (1, 1), "2^{width} - 1");
+            }
+        }
+        let philox = VariablePhilox::<24>::from_seed(1 << 22, 1);
+        assert_eq!(planned(&philox, 1 << 22, Move::Gather, 4), (1, 1));
+        let walk = CycleWalk::<MulXorshift<10>>::from_seed(1 << 22, 1);
+        assert_eq!(planned(&walk, 1 << 22, Move::Gather, 4), (1, 1));
+        let text = "fn forward(slot: u32) -> u32 { return param(0u) - slot; }";
+        let last = (1 << 22) - 1;
+        let own = WgslSource::new(last, text, [last]);
+        assert_eq!(planned(&own, 1 << 22, Move::Gather, 4), (1, 1));
+    }
+
+    #[test]
+    fn larger_items_are_sorted_only_where_they_would_be_scattered() {
+        let (whole, more) = (1 << 24, (1 << 24) + 1);
+        for (len, what, item_bytes, launches) in [
+            (whole, Move::Gather, 4, 3),
+            (more, Move::Gather, 4, 4),
+            (whole, Move::Scatter, 8, 1),
+            (more, Move::Gather, 8, 1),
+            (more, Move::Scatter, 8, 4),
+            (more, Move::Scatter, 12, 1),
+        ] {
+            let f = Standard::from_seed(len.into(), 1);
+            let name = format!("{what:?} of {len} items of {item_bytes} bytes");
+            assert_eq!(planned(&f, len, what, item_bytes).0, launches, "{name}");
+        }
     }
 }

@@ -30,6 +30,10 @@ pub(crate) struct Tuning {
     pub(crate) window: u32,
     /// The turns without progress after which a missing tile is counted again.
     pub(crate) patience: u32,
+    /// Larger arrays are gathered in phases, each of which reads so many bytes of them: as many as
+    /// an H200 reads at full speed (results/h200-reach.csv and h200-phases.csv). Nobody has
+    /// measured what other makers' GPUs would like.
+    pub(crate) phase: u64,
     /// Arrays of so many bytes are partitioned.
     pub(crate) partitioned: u64,
     pub(crate) partition: Shape,
@@ -81,6 +85,7 @@ impl Tuning {
         items: 4,
         window: 64,
         patience: 2,
+        phase: 1 << 23,
         partitioned: 1 << 26,
         partition: Shape::STANDARD,
         subgroups: true,
@@ -105,6 +110,8 @@ impl Tuning {
 pub(crate) enum Move {
     /// `dst[place] = src[index]`
     Gather,
+    /// The same in phases, where all slots survive
+    Phases,
     /// `dst[index] = src[place]`
     Scatter,
     /// `dst[place] = index`
@@ -176,6 +183,9 @@ pub(crate) fn whole(
         text += include_str!("shaders/rows.wgsl");
     }
     text += include_str!("shaders/whole.wgsl");
+    if what == Move::Phases {
+        text = text.replace("$repeat", PHASE);
+    }
     expanded(&text, tuning.items, units.count > 1, false)
 }
 
@@ -234,6 +244,10 @@ const REPEAT: [&str; 2] = [
     "if (bs_counts[0] == 0u) { return; } loop {",
     "tile += groups.x * groups.y; workgroupBarrier(); }",
 ];
+
+/// What a gather in phases has there. Workgroups begin by their numbers, more or less.
+const PHASE: &str =
+    "bs_first = tile / bs_params.tiles * bs_params.windows.y; tile %= bs_params.tiles;";
 
 fn scan(tuning: &Tuning) -> &'static str {
     match tuning.subgroups {
@@ -438,7 +452,7 @@ fn moves(what: Move, is_windowed: bool, units: Units) -> String {
     let mut text = units.text();
     if is_windowed {
         let (start, end) = match what {
-            Move::Gather | Move::Indexes => ("index", "place"),
+            Move::Gather | Move::Phases | Move::Indexes => ("index", "place"),
             Move::Scatter | Move::Places => ("place", "index"),
         };
         for (name, number) in [("start", start), ("end", end)] {
@@ -450,6 +464,7 @@ fn moves(what: Move, is_windowed: bool, units: Units) -> String {
     }
     text += match (what, is_windowed) {
         (Move::Gather, false) => include_str!("shaders/gather.wgsl"),
+        (Move::Phases, _) => include_str!("shaders/gather_phase.wgsl"),
         (Move::Scatter, false) => include_str!("shaders/scatter.wgsl"),
         (Move::Indexes, false) => include_str!("shaders/indexes.wgsl"),
         (Move::Places, false) => include_str!("shaders/places.wgsl"),

@@ -21,8 +21,9 @@ use crate::source::{AsWgsl, WgslSource};
 /// records before and after. One workspace serves any number of calls, one after the other in one
 /// queue. It keeps working memory from call to call: about 1 byte for 500 items; 4 bytes an item
 /// for items that are no whole words; an array's size for a shuffle in place; and for an array of
-/// 64 MiB and more, of items of 4, 8 or 16 bytes, up to twice its size and 8 bytes an item. Where
-/// the GPU does not have the last, the array moves without it, which takes longer.
+/// 64 MiB and more of items of 4 bytes, or an un-shuffle of items of 8 or 16, up to twice its size
+/// and 8 bytes an item. Where the GPU does not have the last, the array moves without it, which
+/// takes longer.
 ///
 /// An array is a slice of a buffer, which begins at a multiple of
 /// `min_storage_buffer_offset_alignment`, 256 bytes by default, and which may be longer than its

@@ -2,7 +2,8 @@
 @compute @workgroup_size(bs_THREADS)
 fn main($entry) {
   $begin
-  let tile = number;
+  var tile = number;
+  $repeat
   if (tile >= bs_params.tiles) { return; }
   let before = tile * bs_TILE;
   let all = min(bs_params.len - before, bs_TILE);

@@ -208,6 +208,35 @@ fn tunings_do_not_change_results() {
     }
 }
 
+/// Workgroups more than all tiles of all phases, which a rectangle of them may have, move nothing.
+#[test]
+fn arrays_may_be_gathered_in_phases() {
+    let Some(gpu) = gpu() else { return };
+    let narrow = errors::device(|limits| limits.max_compute_workgroups_per_dimension = 100);
+    for (phase, lens) in [
+        (16, &[1, 4, 5, 8, 13, 16, 17][..]),
+        (4096, &[1024, 2048, 2049, 4096, 8192]),
+        (1 << 15, &[16_384, 32_768]),
+    ] {
+        for (gpu, items) in [(gpu, 4), (gpu, 1), (&narrow, 4)] {
+            let tuning = Tuning { phase, items, ..Tuning::STANDARD };
+            let gpu = gpu.tuned(tuning);
+            for &len in lens {
+                agrees(&gpu, &format!("{tuning:?}"), &Standard::from_seed(len, 42), len);
+            }
+        }
+    }
+    let gpu = gpu.tuned(Tuning { phase: 5000, ..Tuning::STANDARD });
+    for (name, bijection) in families(3000) {
+        agrees(&gpu, name, &*bijection, bijection.last() + 1);
+    }
+    let f = Standard::from_seed(2048, 3);
+    moves::<u64>(&gpu, "in phases", &f, 2048, |k| !k);
+    let f = Standard::from_seed(1024, 3);
+    moves::<[u32; 4]>(&gpu, "in phases", &f, 1024, |k| [k as u32, 1, 2, !k as u32]);
+    moves::<[u32; 3]>(&gpu, "in one phase", &f, 1024, |k| [k as u32, 1, !k as u32]);
+}
+
 /// One that partitions all arrays.
 fn partitioning(shape: Shape) -> Tuning {
     Tuning { partitioned: 0, partition: shape, ..Tuning::STANDARD }

@@ -71,9 +71,10 @@ fn texts_of_families(tuning: &Tuning) {
         for (name, bijection) in families(len) {
             let source = &WgslSource::from_bijection(&*bijection).expect(name);
             for is_inverted in [false, true] {
-                let text =
-                    shader::whole(source, Move::Gather, is_inverted, false, Units::WORD, tuning);
-                translate(name, &text);
+                for what in [Move::Gather, Move::Phases] {
+                    let text = shader::whole(source, what, is_inverted, false, Units::WORD, tuning);
+                    translate(name, &text);
+                }
                 let records = Records::Source { source, is_inverted };
                 translate(
                     name,

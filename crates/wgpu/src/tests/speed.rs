@@ -8,12 +8,13 @@
 
 use std::time::{Duration, Instant};
 
-use bijective_shuffle::{Compactor, Cpu, FromSeed, bijection::Standard};
+use bijective_shuffle::bijection::{MulXorshift, Standard, VariablePhilox};
+use bijective_shuffle::{Bijection, Compactor, Cpu, FromSeed};
 use wgpu::{BufferUsages, CommandEncoder, Features};
 
-use crate::Wgpu;
 use crate::context::whole_of;
 use crate::shader::{Shape, Status, Tile, Tuning};
+use crate::{Wgpu, WgslSource};
 
 const RUNS: usize = 7;
 
@@ -64,13 +65,17 @@ impl Clock<'_> {
 
 /// The tunings that are timed at a length, with their names: `VARIANTS` has the names of those that
 /// are wanted, or nothing for all.
-fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
+fn variants(width: f64, plus: u64) -> Vec<(String, Tuning)> {
     let auto = Tuning::STANDARD;
-    let direct = Tuning { partitioned: u64::MAX, ..auto };
+    let direct = Tuning { partitioned: u64::MAX, phase: u64::MAX, ..auto };
     let left_out = |one_of| Tuning { leaves_out: Some(one_of), ..direct };
     let mut variants = vec![("auto".into(), auto), ("direct".into(), direct)];
     let mut add = |name: String, tuning| variants.push((name, tuning));
-    if plus == 0 && width < 24 {
+    add("one phase".into(), Tuning { phase: u64::MAX, ..auto });
+    for mib in [4, 8, 16] {
+        add(format!("phases of {mib} MiB"), Tuning { phase: mib << 20, ..direct });
+    }
+    if plus == 0 && width < 24.0 {
         for items in [2, 8, 16] {
             add(format!("{items} items"), Tuning { items, ..direct });
         }
@@ -98,7 +103,7 @@ fn variants(width: u32, plus: u64) -> Vec<(String, Tuning)> {
     // "256,8,256,19,10;..": the threads and the records of a thread in a pass, those for a bucket
     // that is put in order, and the most bits of a pass.
     let shapes = std::env::var("SHAPES").unwrap_or("256,8,256,19,10;512,8,512,18,10".into());
-    for numbers in shapes.split(';').filter(|_| width >= 22) {
+    for numbers in shapes.split(';').filter(|_| width >= 22.0) {
         let words: Vec<u32> = numbers.split(',').map(|n| n.parse().expect("a number")).collect();
         let [threads, each, room_threads, room, bits] = words[..] else { panic!("{numbers}") };
         let room = Tile { threads: room_threads, each: room };
@@ -144,17 +149,35 @@ fn speed() {
         busy: [BufferUsages::COPY_SRC, BufferUsages::COPY_DST].map(|usage| create(BUSY, usage)),
     };
     let widths = std::env::var("WIDTHS").unwrap_or("18 20 22 24 26 28".into());
+    let family = std::env::var("FAMILY").unwrap_or_default();
+    let item_bytes = std::env::var("ITEM_BYTES").map_or(4, |bytes| bytes.parse().expect("bytes"));
     println!("what,len,variant,gitems_per_s,microseconds,tiles_counted_for_others");
-    for width in widths.split(' ').map(|width| width.parse::<u32>().expect("a width")) {
+    for width in widths.split(' ').map(|width| width.parse::<f64>().expect("a width")) {
         for plus in [0, 1] {
-            let len = (1_u64 << width) + plus;
-            let f = Standard::from_seed(len, 42);
+            let len = width.exp2() as u64 + plus;
+            let f: &dyn Bijection = match &*family {
+                "" => &Standard::from_seed(len, 42),
+                "MulXorshift<20>" => &MulXorshift::<20>::from_seed(len, 42),
+                "VariablePhilox<7>" => &VariablePhilox::<7>::from_seed(len, 42),
+                "VariablePhilox<24>" => &VariablePhilox::<24>::from_seed(len, 42),
+                family => panic!("{family}"),
+            };
+            let source = WgslSource::from_bijection(f).expect("it has a text");
+            println!(
+                "# texts of {} and {} bytes",
+                source.text(false).len(),
+                source.text(true).len()
+            );
+            let bytes = len * u64::from(item_bytes);
             let all = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-            let [from, into, indexes] = [(); 3].map(|()| create(4 * len, all));
-            let items: Vec<u32> = (0..len as u32).collect();
+            let [from, into, indexes] = [bytes, bytes, 4 * len].map(|bytes| create(bytes, all));
+            let words = item_bytes / 4;
+            let items: Vec<u32> = (0..len as u32 * words).collect();
             gpu.queue().write_buffer(&from, 0, bytemuck::cast_slice(&items));
-            let mut expected = items.clone();
-            Cpu.write_indexes(&f, &mut expected).expect("the default family");
+            let mut order = vec![0_u32; len as usize];
+            Cpu.write_indexes(f, &mut order).expect("a bijection");
+            let expected: Vec<u32> =
+                order.iter().flat_map(|index| index * words..(index + 1) * words).collect();
             let estimate = len as f64 / 30e9 + 5e-6;
             let row = |what: &str, variant: &str, time: f64, counted: u32| {
                 let speed = len as f64 / time / 1e9;
@@ -166,27 +189,27 @@ fn speed() {
             workspace.write_indexes(&mut encoder, &f, len, indexes.slice(..)).expect("valid");
             gpu.queue().submit([encoder.finish()]);
             let time = clock.time(estimate, |encoder| {
-                encoder.copy_buffer_to_buffer(&from, 0, &into, 0, 4 * len);
+                encoder.copy_buffer_to_buffer(&from, 0, &into, 0, bytes);
             });
             row("copy", "driver", time, 0);
-            let time = clock.time(estimate, |encoder| {
-                let [indexes, from, into] =
-                    [&indexes, &from, &into].map(|buffer| whole_of(buffer, 4 * len));
-                workspace.record_take(encoder, len as u32, 4, indexes, from, into).expect("valid");
-            });
+            let mut workspace_of_takes = gpu.workspace();
+            let mut take = |encoder: &mut CommandEncoder| {
+                let [from, into] = [&from, &into].map(|buffer| whole_of(buffer, bytes));
+                let indexes = whole_of(&indexes, 4 * len);
+                workspace_of_takes
+                    .record_take(encoder, len as u32, item_bytes, indexes, from, into)
+                    .expect("valid");
+            };
+            let time = clock.time(estimate, &mut take);
             row("gather", "by given indexes", time, 0);
             let time = clock.time(estimate, |encoder| {
                 workspace.write_indexes(encoder, &f, len, indexes.slice(..)).expect("valid");
             });
             row("indexes", "auto", time, 0);
-            if width < 22 {
+            if width < 22.0 {
                 let time = clock.time(estimate, |encoder| {
                     encoder.clear_buffer(&indexes, 0, Some(4096));
-                    let [indexes, from, into] =
-                        [&indexes, &from, &into].map(|buffer| whole_of(buffer, 4 * len));
-                    workspace
-                        .record_take(encoder, len as u32, 4, indexes, from, into)
-                        .expect("valid");
+                    take(encoder);
                 });
                 row("gather", "and a buffer cleared", time, 0);
             }
@@ -201,10 +224,14 @@ fn speed() {
             for (name, tuning) in variants(width, plus) {
                 let mut workspace = gpu.tuned(tuning).workspace();
                 let [from, into] = [&from, &into].map(|buffer| buffer.slice(..));
+                let mut words = vec![0; items.len()];
+                // What others have left there would be right.
+                gpu.queue().write_buffer(into.buffer(), 0, bytemuck::cast_slice(&words));
                 let time = clock.time(estimate, |encoder| {
-                    workspace.shuffle_into(encoder, &f, len, 4, from, into).expect("valid");
+                    workspace
+                        .shuffle_into(encoder, &f, len, item_bytes, from, into)
+                        .expect("valid");
                 });
-                let mut words = items.clone();
                 read(into.buffer(), &mut words);
                 assert!(words == expected, "{tuning:?}");
                 let mut state = [0; 2];
@@ -213,10 +240,10 @@ fn speed() {
                 }
                 row("shuffle", &name, time, state[1]);
                 // Back from what is shuffled, and checked as well.
-                let back = create(4 * len, all);
+                let back = create(bytes, all);
                 let time = clock.time(estimate, |encoder| {
                     workspace
-                        .unshuffle_into(encoder, &f, len, 4, into, back.slice(..))
+                        .unshuffle_into(encoder, &f, len, item_bytes, into, back.slice(..))
                         .expect("valid");
                 });
                 read(&back, &mut words);
@@ -226,8 +253,9 @@ fn speed() {
                     let time = clock.time(estimate, |encoder| {
                         workspace.write_indexes(encoder, &f, len, back.slice(..)).expect("valid");
                     });
+                    words.truncate(order.len());
                     read(&back, &mut words);
-                    assert!(words == expected, "{tuning:?}, indexes");
+                    assert!(words == order, "{tuning:?}, indexes");
                     row("indexes", &name, time, 0);
                 }
             }
