@@ -19,10 +19,11 @@ struct Striped {
     uint32_t buckets;
     uint32_t stripe_bits;   // of a source below the stripe
     uint32_t shift;         // bits of a key below the bucket
-    uint32_t together_bits; // 2 to this power neighbouring stripes are listed together
+    uint32_t together_bits; // 2 to this power neighbouring stripes are listed or spread together
     uint32_t counted;       // slots of a tile of `tile_bases`
     const uint64_t* tile_bases; // survivors before each tile of slots, to undo a shuffle with gaps
     uint64_t* first_slots;  // of the first item of each stripe, likewise
+    uint32_t* planes;       // for each bit of a source's bucket a plane, with a bit for each source; or null
     T* rests;               // for each stripe, a block for each bucket: what has filled no block
     uint32_t* table;        // for each block of the array what it holds, and then where it goes
     uint32_t* block_rows;   // for each bucket its blocks of each stripe; sums, after `sum_rows`
@@ -32,6 +33,7 @@ struct Striped {
     uint64_t* block_bases;  // their sums
     uint64_t* item_bases;
 
+    __device__ __forceinline__ uint64_t plane_words() const { return (len + 31) / 32; }
     __device__ __forceinline__ uint64_t row(uint32_t bucket, uint32_t stripe) const {
         return uint64_t(bucket) * (stripes + 1) + stripe;
     }
@@ -119,6 +121,7 @@ __device__ __forceinline__ void collect_blocks(const F& f, const Striped<T>& to,
         uint32_t bin[PER_THREAD], rank[PER_THREAD], valid = 0;
         // A warp's records follow each other.
         const uint32_t own = warp * (32 * PER_THREAD) + lane;
+        const uint64_t tile_first = first;
         if constexpr (!GAPS) {
             const uint32_t count = end - first < TILE ? uint32_t(end - first) : TILE;
             BIJECTIVE_SHUFFLE_UNROLL
@@ -173,12 +176,17 @@ __device__ __forceinline__ void collect_blocks(const F& f, const Striped<T>& to,
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < PER_THREAD; ++k) {
             const bool is_valid = valid >> k & 1;
-            uint32_t same = __ballot_sync(FULL_WARP, is_valid);
+            uint32_t same = __ballot_sync(FULL_WARP, is_valid), word = 0;
             BIJECTIVE_SHUFFLE_UNROLL
             for (int bit = 0; bit < BITS; ++bit) {
                 const bool set = bin[k] >> bit & 1;
                 const uint32_t those = __ballot_sync(FULL_WARP, set);
                 same &= set ? those : ~those;
+                if (!GAPS && lane == bit) word = those;
+            }
+            if (!GAPS && to.planes != nullptr) {
+                const uint64_t source = tile_first + own - lane + 32 * k;
+                if (lane < BITS && source < end) to.planes[lane * to.plane_words() + source / 32] = word;
             }
             const uint32_t lower = __popc(same & ((1u << lane) - 1));
             uint32_t before = 0;
