@@ -33,7 +33,8 @@ struct Striped {
     uint64_t* block_bases;  // their sums
     uint64_t* item_bases;
 
-    __device__ __forceinline__ uint64_t plane_words() const { return (len + 31) / 32; }
+    // The words of a plane, which are read four at a time.
+    __device__ __forceinline__ uint64_t plane_words() const { return (len + 127) / 128 * 4; }
     __device__ __forceinline__ uint64_t row(uint32_t bucket, uint32_t stripe) const {
         return uint64_t(bucket) * (stripes + 1) + stripe;
     }

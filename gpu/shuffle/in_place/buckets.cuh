@@ -322,7 +322,7 @@ template <int THREADS, int PER_THREAD, int BITS, int PLANES, int BLOCK, Directio
 __device__ __forceinline__ void spread_by_planes(const F& f, const Striped<T>& from, uint32_t first_bucket,
                                                  const Parts<T>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
-    constexpr uint32_t TILE = THREADS * PER_THREAD, WARPS = THREADS / 32, STEPS = 11, SUMS = STEPS * WARPS;
+    constexpr uint32_t TILE = THREADS * PER_THREAD, WARPS = THREADS / 32, STEPS = 3, SUMS = STEPS * WARPS;
     static_assert(SUMS <= THREADS, "a sum a thread");
     auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, uint16_t, Parts<T>>*>(memory);
     __shared__ Run<BLOCK, T> run;
@@ -338,20 +338,28 @@ __device__ __forceinline__ void spread_by_planes(const F& f, const Striped<T>& f
     // and of those before it.
     uint32_t next = 0, skip = 0, found = 0, done = 0;
     while (next < words) {
-        uint32_t mask[STEPS], number[STEPS];
+        uint32_t mask[STEPS][4], number[STEPS];
         BIJECTIVE_SHUFFLE_UNROLL
         for (uint32_t k = 0; k < STEPS; ++k) {
-            const uint32_t word = next + THREADS * k + thread, at = word < words ? word : words - 1;
-            const uint32_t sources = word < words ? range - 32 * word : 0;
-            mask[k] = sources < 32 ? (1u << sources) - 1 : FULL_WARP;
+            const uint32_t word = next + 4 * (THREADS * k + thread), at = word < words ? word : 0;
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t j = 0; j < 4; ++j) {
+                const uint32_t before = 32 * (word + j), sources = before < range ? range - before : 0;
+                mask[k][j] = sources < 32 ? (1u << sources) - 1 : FULL_WARP;
+            }
             BIJECTIVE_SHUFFLE_UNROLL
             for (int bit = 0; bit < PLANES; ++bit) {
-                mask[k] &= plane[bit * from.plane_words() + at] ^ ((bucket >> bit & 1) - 1);
+                const uint4 four = *reinterpret_cast<const uint4*>(plane + bit * from.plane_words() + at);
+                const uint32_t flip = (bucket >> bit & 1) - 1;
+                mask[k][0] &= four.x ^ flip;
+                mask[k][1] &= four.y ^ flip;
+                mask[k][2] &= four.z ^ flip;
+                mask[k][3] &= four.w ^ flip;
             }
         }
         BIJECTIVE_SHUFFLE_UNROLL
         for (uint32_t k = 0; k < STEPS; ++k) {
-            const uint32_t own = __popc(mask[k]);
+            const uint32_t own = __popc(mask[k][0]) + __popc(mask[k][1]) + __popc(mask[k][2]) + __popc(mask[k][3]);
             uint32_t sum = own;
             for (int step = 1; step < 32; step *= 2) {
                 const uint32_t other = __shfl_up_sync(FULL_WARP, sum, step);
@@ -369,16 +377,19 @@ __device__ __forceinline__ void spread_by_planes(const F& f, const Striped<T>& f
         for (uint32_t k = 0; k < STEPS; ++k) {
             // For those that are done, this is beyond what is taken.
             uint32_t at = before[k * WARPS + warp] + number[k] - skip;
-            for (uint32_t rest = mask[k]; rest != 0; rest &= rest - 1, ++at) {
-                const uint32_t source = 32 * (next + THREADS * k + thread) + __ffs(rest) - 1;
-                if (at < take) tile.keys[found + at] = source;
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t j = 0; j < 4; ++j) {
+                const uint32_t first_source = 32 * (next + 4 * (THREADS * k + thread) + j) - 1;
+                for (uint32_t rest = mask[k][j]; rest != 0; rest &= rest - 1, ++at) {
+                    if (at < take) tile.keys[found + at] = first_source + __ffs(rest);
+                }
             }
         }
         __syncthreads();
         found += take;
         skip += take;
         if (skip == all) {
-            next += THREADS * STEPS;
+            next += 4 * THREADS * STEPS;
             skip = 0;
         }
         if (found == 0 || (found < TILE && next < words)) continue;
@@ -401,8 +412,8 @@ __device__ __forceinline__ void spread_by_planes(const F& f, const Striped<T>& f
 }
 
 // Moves the items of parts to their places in the array: in order through shared memory, if they
-// are no more than `capacity`, else one by one.
-template <int THREADS, int TOGETHER, int PART_BITS, class T>
+// are no more than `capacity`, else one by one. DENSE says that there is an item for each key.
+template <int THREADS, int TOGETHER, int PART_BITS, bool DENSE, class T>
 __device__ __forceinline__ void place_part(const Parts<T>& from, uint32_t capacity, T* out) {
     extern __shared__ __align__(16) unsigned char memory[];
     T* const items = reinterpret_cast<T*>(memory);
@@ -414,50 +425,57 @@ __device__ __forceinline__ void place_part(const Parts<T>& from, uint32_t capaci
     T* const to = out + base;
     const T* const source = from.items + start;
     const uint16_t* const source_keys = from.keys + start;
-    const bool fits = count <= capacity;
+    const bool fits = DENSE || count <= capacity;
     prefetch<THREADS>(source, count);
-    constexpr int WORDS = (1 << PART_BITS) / 32, EACH = (WORDS + THREADS - 1) / THREADS;
-    for (int word = thread; word < WORDS; word += THREADS) ranks.taken[word] = 0;
-    __syncthreads();
-    if (thread == 0) from.counts[part] = 0;
-    for (uint32_t j = thread; j < count; j += THREADS) {
-        const uint16_t key = source_keys[j];
-        if (fits) keys[j] = key;
-        ranks.mark(key);
+    if constexpr (!DENSE) {
+        constexpr int WORDS = (1 << PART_BITS) / 32, EACH = (WORDS + THREADS - 1) / THREADS;
+        for (int word = thread; word < WORDS; word += THREADS) ranks.taken[word] = 0;
+        __syncthreads();
+        for (uint32_t j = thread; j < count; j += THREADS) {
+            const uint16_t key = source_keys[j];
+            if (fits) keys[j] = key;
+            ranks.mark(key);
+        }
+        __syncthreads();
+        uint32_t ones = 0;
+        for (int k = 0; k < EACH; ++k) {
+            const int word = thread * EACH + k;
+            if (word < WORDS) ones += __popc(ranks.taken[word]);
+        }
+        uint32_t before = exclusive_sum<THREADS>(ones, ranks.sums);
+        for (int k = 0; k < EACH; ++k) {
+            const int word = thread * EACH + k;
+            if (word < WORDS) {
+                ranks.before[word] = before;
+                before += __popc(ranks.taken[word]);
+            }
+        }
+        __syncthreads();
     }
-    __syncthreads();
-    uint32_t ones = 0;
-    for (int k = 0; k < EACH; ++k) {
-        const int word = thread * EACH + k;
-        if (word < WORDS) ones += __popc(ranks.taken[word]);
-    }
-    uint32_t before = exclusive_sum<THREADS>(ones, ranks.sums);
-    for (int k = 0; k < EACH; ++k) {
-        const int word = thread * EACH + k;
-        if (word < WORDS) {
-            ranks.before[word] = before;
-            before += __popc(ranks.taken[word]);
+    for (uint32_t first = thread; fits && first < count; first += THREADS * TOGETHER) {
+        T item[TOGETHER];
+        uint32_t place[TOGETHER];
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < TOGETHER; ++k) {
+            const uint32_t j = first + THREADS * k;
+            if (j >= count) continue;
+            if constexpr (DENSE) place[k] = read_only(source_keys + j);
+            item[k] = read_only(source + j);
+        }
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < TOGETHER; ++k) {
+            const uint32_t j = first + THREADS * k;
+            if (j >= count) continue;
+            if constexpr (!DENSE) place[k] = ranks.of(keys[j]);
+            items[place[k]] = item[k];
         }
     }
     __syncthreads();
+    if (thread == 0) from.counts[part] = 0;
     if (!fits) {
         for (uint32_t j = thread; j < count; j += THREADS) to[ranks.of(source_keys[j])] = source[j];
         return;
     }
-    for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
-        T item[TOGETHER];
-        BIJECTIVE_SHUFFLE_UNROLL
-        for (int k = 0; k < TOGETHER; ++k) {
-            const uint32_t j = first + THREADS * k;
-            if (j < count) item[k] = read_only(source + j);
-        }
-        BIJECTIVE_SHUFFLE_UNROLL
-        for (int k = 0; k < TOGETHER; ++k) {
-            const uint32_t j = first + THREADS * k;
-            if (j < count) items[ranks.of(keys[j])] = item[k];
-        }
-    }
-    __syncthreads();
 #pragma unroll 8
     for (uint32_t j = thread; j < count; j += THREADS) to[j] = items[j];
 }

@@ -123,7 +123,7 @@ arguments! {
 
 arguments! {
     /// Moves the items of parts to their places.
-    pub(super) struct PlacePart => InPlace, None, "place_part<THREADS, TOGETHER, PART_BITS>" {
+    pub(super) struct PlacePart => InPlace, None, "place_part<THREADS, TOGETHER, PART_BITS, DENSE>" {
         from: Parts => "Parts<Word>",
         capacity: u32 => "uint32_t",
         out: u64 => "Word*",
@@ -206,11 +206,12 @@ pub(super) fn spread_by_planes(sizes: &Sizes) -> Kernel<SpreadByPlanes> {
 }
 
 pub(super) fn place_part(sizes: &Sizes) -> Kernel<PlacePart> {
-    let tuning::Place { threads, blocks, together } = tuning::PLACE_GAPS;
+    let tuning::Place { threads, blocks, together } = sizes.place();
     let template = [
         ("THREADS", Value::Number(threads)),
         ("TOGETHER", Value::Number(together)),
         ("PART_BITS", Value::Number(sizes.part_bits)),
+        ("DENSE", Value::Flag(!sizes.keys_with_gaps())),
         ("Word", Value::Word(sizes.word)),
     ];
     Kernel::new(template, threads, blocks)

@@ -6,8 +6,10 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::MOST_POINTS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
-use crate::cuda::shuffle::sizes::{aligned, capacity, most_bucket_bits, pass_room, pass_shared};
-use crate::cuda::shuffle::tuning::{self, Shape, Tiles};
+use crate::cuda::shuffle::sizes::{
+    aligned, capacity, most_bucket_bits, pass_room, pass_shared, place_shared,
+};
+use crate::cuda::shuffle::tuning::{self, Place, Shape, Tiles};
 
 /// The most lists of a bucket.
 const MOST_LISTS: u64 = 1 << 13;
@@ -169,7 +171,8 @@ impl Sizes {
             let mean = (1_u64 << range) as f64 / keys * (1_u64 << self.shift) as f64;
             mean + deviations * mean.sqrt() <= tile && lists(*range) >= least_lists
         };
-        let least = self.block.ilog2().max(u32::BITS.ilog2()) + tuning::IN_PLACE_TOGETHER_BITS;
+        // A stripe has whole blocks, and four whole words of a plane.
+        let least = self.block.ilog2().max(7) + tuning::IN_PLACE_TOGETHER_BITS;
         let range = (least..u32::BITS).rev().find(fits)?;
         let lists = lists(range);
         let wanted = multiprocessors * tuning::IN_PLACE_STRIPES;
@@ -282,7 +285,14 @@ impl Sizes {
     }
 
     pub(super) fn place_shared(&self) -> usize {
-        (self.part_capacity() as usize * (self.word.bytes() + 2)).next_multiple_of(16)
+        place_shared(self.word.bytes(), self.part_capacity(), !self.keys_with_gaps())
+    }
+
+    /// The shape of the kernel that puts parts in order. Where a part takes more than a third of
+    /// the shared memory, one block has all threads.
+    pub(super) fn place(&self) -> Place {
+        let is_small = self.part_capacity() * self.word.bytes() as u64 <= tuning::PLACE_BYTES;
+        tuning::place(!self.keys_with_gaps() && is_small)
     }
 
     /// Survivors are counted in tiles of 2 to this power slots, none of which is in two parts.
@@ -328,7 +338,7 @@ impl Sizes {
             tile_counts: take(tiles, 4),
             tile_bases: take(tiles, 8),
             first_slots: take(slots, 8),
-            planes: take(planes * self.len.div_ceil(32), 4),
+            planes: take(planes * self.len.div_ceil(128), 16),
             part_counts: take(self.parts(), 4),
             list: take(listed, 4),
             list_keys: take(listed, 4),
