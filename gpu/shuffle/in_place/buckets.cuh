@@ -117,7 +117,7 @@ struct Parts {
     T* items;
     uint16_t* keys;
     uint32_t* counts;       // of those that are there; 0 before and after
-    const uint64_t* bases;  // survivors before each tile of slots; null if there is an item for each key
+    const uint64_t* bases;  // survivors before each tile of slots; null if each key has an item
     uint64_t first;         // the number of the first part
     uint32_t part_bits;     // of a key below the part
     uint32_t tile_bits;     // 2 to this power tiles are a part
@@ -315,8 +315,8 @@ __device__ __forceinline__ void spread_items(const Striped<T>& from, uint32_t fi
 }
 
 // The same without lists: the planes say which sources are those of the bucket's items, and these
-// are evaluated once more. A block has the sources of some neighbouring stripes, and takes the words
-// of the planes in rounds, until a tile is full or no word is left.
+// are evaluated once more. A block has the sources of some neighbouring stripes. It takes the
+// planes' words in rounds, until a tile is full or no word is left.
 template <int THREADS, int PER_THREAD, int BITS, int PLANES, int BLOCK, Direction DIRECTION, class Index, class F,
           class T>
 __device__ __forceinline__ void spread_by_planes(const F& f, const Striped<T>& from, uint32_t first_bucket,
@@ -452,22 +452,22 @@ __device__ __forceinline__ void place_part(const Parts<T>& from, uint32_t capaci
         }
         __syncthreads();
     }
-    for (uint32_t first = thread; fits && first < count; first += THREADS * TOGETHER) {
+    const uint32_t ordered = fits ? count : 0;
+    for (uint32_t first = thread; first < ordered; first += THREADS * TOGETHER) {
         T item[TOGETHER];
-        uint32_t place[TOGETHER];
+        // With gaps, a place is found when it is needed, since registers are few.
+        uint32_t dense[TOGETHER];
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < TOGETHER; ++k) {
             const uint32_t j = first + THREADS * k;
             if (j >= count) continue;
-            if constexpr (DENSE) place[k] = read_only(source_keys + j);
+            if constexpr (DENSE) dense[k] = read_only(source_keys + j);
             item[k] = read_only(source + j);
         }
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < TOGETHER; ++k) {
             const uint32_t j = first + THREADS * k;
-            if (j >= count) continue;
-            if constexpr (!DENSE) place[k] = ranks.of(keys[j]);
-            items[place[k]] = item[k];
+            if (j < count) items[DENSE ? dense[k] : ranks.of(keys[j])] = item[k];
         }
     }
     __syncthreads();

@@ -288,11 +288,13 @@ impl Sizes {
         place_shared(self.word.bytes(), self.part_capacity(), !self.keys_with_gaps())
     }
 
-    /// The shape of the kernel that puts parts in order. Where a part takes more than a third of
-    /// the shared memory, one block has all threads.
+    /// The shape of the kernel that puts parts in order.
     pub(super) fn place(&self) -> Place {
-        let is_small = self.part_capacity() * self.word.bytes() as u64 <= tuning::PLACE_BYTES;
-        tuning::place(!self.keys_with_gaps() && is_small)
+        let bytes = self.part_capacity() * self.word.bytes() as u64;
+        match self.keys_with_gaps() {
+            false if bytes > tuning::PLACE_BYTES => tuning::IN_PLACE_PLACE_LARGE,
+            gaps => tuning::place(!gaps),
+        }
     }
 
     /// Survivors are counted in tiles of 2 to this power slots, none of which is in two parts.
