@@ -397,8 +397,9 @@ __device__ __forceinline__ void spread_by_planes(const F& f, const Striped<T>& f
         uint32_t key[PER_THREAD];
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < PER_THREAD; ++k) {
-            const uint32_t source = valid >> k & 1 ? tile.keys[THREADS * k + thread] : 0;
-            key[k] = uint32_t(target_of<DIRECTION, Index>(f, Index(first + source)) & low_mask(from.shift));
+            if (!(valid >> k & 1)) continue;
+            const Index source = Index(first + tile.keys[THREADS * k + thread]);
+            key[k] = uint32_t(target_of<DIRECTION, Index>(f, source) & low_mask(from.shift));
         }
         __syncthreads();
         const uint64_t first_part = uint64_t(blockIdx.y) << (from.shift - to.part_bits);

@@ -139,6 +139,8 @@ impl Sizes {
             };
             let least = most_part_bits.min(shift);
             if planes {
+                // So many parts that the whole device has work.
+                let least = least.min(shift.saturating_sub(tuning::IN_PLACE_PART_BITS)).max(5);
                 let few = |&part_bits: &u32| shift - part_bits <= tuning::IN_PLACE_PLANE_PART_BITS;
                 return (least..=shift.min(u16::BITS)).filter(few).find_map(with_parts);
             }
