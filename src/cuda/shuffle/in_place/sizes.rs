@@ -140,7 +140,7 @@ impl Sizes {
             let least = most_part_bits.min(shift);
             if planes {
                 // So many parts that the whole device has work.
-                let least = least.min(shift.saturating_sub(tuning::IN_PLACE_PART_BITS)).max(5);
+                let least = least.min(shift.saturating_sub(tuning::IN_PLACE_PART_BITS));
                 let few = |&part_bits: &u32| shift - part_bits <= tuning::IN_PLACE_PLANE_PART_BITS;
                 return (least..=shift.min(u16::BITS)).filter(few).find_map(with_parts);
             }
@@ -153,7 +153,8 @@ impl Sizes {
         };
         let by_planes = || tuning::IN_PLACE_PLANES.into_iter().find_map(|bits| of(bits, true));
         let by_lists = || tuning::IN_PLACE_BITS.into_iter().find_map(|bits| of(bits, false));
-        // Planes are of sources, which to undo a shuffle with gaps are not what is evaluated.
+        // Planes say the buckets of sources. To undo a shuffle with gaps, a source is the rank of a
+        // slot, and its slot would still have to be found.
         let planes = if is_back_with_gaps { None } else { by_planes() };
         planes.or_else(by_lists)
     }
