@@ -7,38 +7,38 @@
 //! keys. A key is a slot, or an index where a shuffle is undone.
 //!
 //! 1. *Collect.* The array is divided into *stripes*. A block of threads reads one, tile by tile,
-//!    and collects the items of each bucket in an open block. A full one is written at the front of
-//!    the stripe, where items have been read before. What fills no block at the end, the *rests*,
-//!    goes to working memory. Ranks in a tile are stable, so the order of the sources is kept. Where
-//!    there is room, *planes* of bits record the bucket of each source.
+//!    and collects the items of each bucket in an open block. A full one is written at the front
+//!    of the stripe, where items have been read before. What fills no block at the end, the
+//!    *rests*, goes to working memory. Ranks in a tile are stable, so the order of the sources is
+//!    kept. Where there is room, *planes* of bits record the bucket of each source.
 //! 2. *Exchange.* All counts are known now, so each block's target is: the blocks of a bucket
 //!    behind those of the buckets before it, stripe by stripe. They are moved along the cycles of
 //!    that map by many groups of lanes, each of which claims a block before it reads it
 //!    (`exchange_blocks` argues that nobody waits for long).
 //! 3. Then a *group* of buckets at a time, the last first. Its sources are found, in order: source
-//!    `j` of some neighbouring stripes is that of item `j`. So the items are *spread* over the parts
-//!    of the bucket in working memory, each with the rest of its key, and each part is *placed* in
-//!    the array, in order.
+//!    `j` of some neighbouring stripes is that of item `j`. So the items are *spread* over the
+//!    parts of the bucket in working memory, each with the rest of its key, and each part is
+//!    *placed* in the array, in order.
 //!
 //! There are two ways to find a bucket's sources. The planes have them in order, and each is
-//! evaluated once more; that takes a plane for each bit of a bucket's number, so items have at least
-//! 8 bytes and buckets are few, since each reads all planes. Otherwise the bucket's keys are
+//! evaluated once more; that takes a plane for each bit of a bucket's number, so items have at
+//! least 8 bytes and buckets are few, since each reads all planes. Otherwise the bucket's keys are
 //! evaluated and their sources *listed* by the stripes that they are in, and each list is put in
 //! order.
 //!
 //! A group's items are out of the array before any is placed. Its places begin at or behind its
 //! blocks, since a bucket's blocks begin where the blocks of earlier buckets end, and its places
-//! where all items of earlier buckets end; and the blocks of earlier buckets are before both. So no
-//! item is overwritten before it has been read.
+//! where all items of earlier buckets end; and the blocks of earlier buckets are before both. So
+//! no item is overwritten before it has been read.
 //!
-//! All sizes are exact counts, so nothing overflows, whatever the bijection is like. Where not every
-//! key has an item, those of each part are counted first. A list that is longer than a tile is put
-//! in order piece by piece, and a part that is larger than its shared memory is placed item by item;
-//! both are only slower.
+//! All sizes are exact counts, so nothing overflows, whatever the bijection is like. Where not
+//! every key has an item, those of each part are counted first. A list that is longer than a tile
+//! is put in order piece by piece, and a part that is larger than its shared memory is placed item
+//! by item; both are only slower.
 //!
 //! To undo a shuffle in which not every slot survives, the source of an item is the rank of its
-//! slot. The survivors are counted first, so that a stripe knows its first slot, and the lists have
-//! slots in place of ranks, whose order is the same.
+//! slot. The survivors are counted first, so that a stripe knows its first slot, and the lists
+//! have slots in place of ranks, whose order is the same.
 //!
 //! A short array is moved by one block of threads, which holds all of its items (`block.rs`).
 
