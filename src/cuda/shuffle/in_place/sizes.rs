@@ -272,7 +272,8 @@ impl Sizes {
         let (item, block, bins) = (self.word.bytes(), self.block as usize, 1_usize << self.bits);
         let (threads, tile) = (self.collect.threads as usize, self.collect.tile() as usize);
         let open = bins * block * item;
-        let tile_bytes = (tile * item).max(threads / 32 * bins * 2).next_multiple_of(item.max(2));
+        let tile_bytes =
+            (tile * item.max(4)).max(threads / 32 * bins * 2).next_multiple_of(item.max(2));
         let end = (open + tile_bytes).next_multiple_of(4) + 24 * bins;
         ((end + 2 * (tile / block + bins)).next_multiple_of(4) + 33 * 4).next_multiple_of(16)
     }
