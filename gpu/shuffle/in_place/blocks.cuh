@@ -19,10 +19,11 @@ struct Striped {
     uint32_t buckets;
     uint32_t stripe_bits;   // of a source below the stripe
     uint32_t shift;         // bits of a key below the bucket
-    uint32_t together_bits; // 2 to this power neighbouring stripes are listed together
+    uint32_t together_bits; // 2 to this power neighbouring stripes are listed or spread together
     uint32_t counted;       // slots of a tile of `tile_bases`
     const uint64_t* tile_bases; // survivors before each tile of slots, to undo a shuffle with gaps
     uint64_t* first_slots;  // of the first item of each stripe, likewise
+    uint32_t* planes;       // for each bit of a source's bucket a plane, with a bit for each source; or null
     T* rests;               // for each stripe, a block for each bucket: what has filled no block
     uint32_t* table;        // for each block of the array what it holds, and then where it goes
     uint32_t* block_rows;   // for each bucket its blocks of each stripe; sums, after `sum_rows`
@@ -32,6 +33,8 @@ struct Striped {
     uint64_t* block_bases;  // their sums
     uint64_t* item_bases;
 
+    // The words of a plane, which are read four at a time.
+    __device__ __forceinline__ uint64_t plane_words() const { return (len + 127) / 128 * 4; }
     __device__ __forceinline__ uint64_t row(uint32_t bucket, uint32_t stripe) const {
         return uint64_t(bucket) * (stripes + 1) + stripe;
     }
@@ -61,12 +64,13 @@ __device__ __forceinline__ Index source_of(const F& f, Index target) {
 template <int THREADS, int PER_THREAD, int BITS, int BLOCK, class T>
 struct Collect {
     static constexpr int TILE = THREADS * PER_THREAD, BINS = 1 << BITS, WARPS = THREADS / 32;
-    static_assert(BINS <= THREADS && TILE < 1 << 16, "a bin a thread, and sums in half a word");
+    static_assert(BINS <= THREADS && TILE < 1 << 16 && 64 * THREADS <= 1 << 16, "a bin a thread, and sums in half a word");
 
     T open[BINS][BLOCK];  // what has not filled a block yet
     union {
         T items[TILE];  // the tile's items, in the order of their buckets
         uint16_t before[WARPS][BINS];
+        uint32_t survivors[WARPS][32 * PER_THREAD];
     };
     // Of each bin: the items that are held, now and before this tile, the blocks that have been
     // written, and of this tile the first block, the number of items in blocks, and where its items
@@ -108,7 +112,11 @@ __device__ __forceinline__ void collect_blocks(const F& f, const Striped<T>& to,
     if (thread < BINS) shared.held[thread] = shared.written[thread] = 0;
     // The first source of the tile.
     uint64_t first = begin;
+    uint32_t usual_steps = 0;
     if constexpr (GAPS) {
+        usual_steps = uint32_t(float(PER_THREAD - 1) / float(to.len) * (float(last) + 1));
+        // So that offsets in the tile have 16 bits.
+        usual_steps = usual_steps < PER_THREAD ? PER_THREAD : usual_steps < 64 ? usual_steps : 64;
         const uint64_t tile = tile_of_rank(to.tile_bases, last / to.counted + 1, begin);
         slot = tile * to.counted;
         first = to.tile_bases[tile];
@@ -119,6 +127,7 @@ __device__ __forceinline__ void collect_blocks(const F& f, const Striped<T>& to,
         uint32_t bin[PER_THREAD], rank[PER_THREAD], valid = 0;
         // A warp's records follow each other.
         const uint32_t own = warp * (32 * PER_THREAD) + lane;
+        const uint64_t tile_first = first;
         if constexpr (!GAPS) {
             const uint32_t count = end - first < TILE ? uint32_t(end - first) : TILE;
             BIJECTIVE_SHUFFLE_UNROLL
@@ -135,50 +144,67 @@ __device__ __forceinline__ void collect_blocks(const F& f, const Striped<T>& to,
             }
             first += count;
         } else {
-            uint32_t count = 0;
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int k = 0; k < PER_THREAD; ++k) {
-                const uint64_t at = slot + own + 32 * k;
-                const Index target = Index(f.forward(Index(at <= last ? at : last)));
-                bin[k] = uint32_t(target >> to.shift);
-                const uint32_t survive = __ballot_sync(FULL_WARP, at <= last && target < to.len);
-                rank[k] = count + __popc(survive & ((1u << lane) - 1));
-                valid |= (survive >> lane & 1) << k;
-                count += __popc(survive);
-            }
-            if (lane == 0) shared.sums[warp] = count;
-            __syncthreads();
-            uint32_t before = 0, all = 0;
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int w = 0; w < WARPS; ++w) {
-                before += uint32_t(w) < warp ? shared.sums[w] : 0;
-                all += shared.sums[w];
-            }
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int k = 0; k < PER_THREAD; ++k) {
-                const uint64_t source = first + before + rank[k];
-                if (!(valid >> k & 1)) continue;
-                if (source == begin) to.first_slots[stripe] = slot + own + 32 * k;
-                if (source < begin || source >= end) {
-                    valid &= ~(1u << k);
-                } else {
-                    item[k] = to.items[source];
+            // A warp has so many slots that their survivors nearly fill its records. If they are
+            // more than there is room for, the tile is done again with a slot for each record.
+            uint32_t steps = usual_steps, count, before, all;
+            for (;; steps = PER_THREAD) {
+                count = before = all = 0;
+#pragma unroll 4
+                for (uint32_t k = 0; k < steps; ++k) {
+                    const uint32_t offset = 32 * (warp * steps + k) + lane;
+                    const uint64_t at = slot + offset;
+                    const Index target = Index(f.forward(Index(at <= last ? at : last)));
+                    const bool survives = at <= last && target < to.len;
+                    const uint32_t those = __ballot_sync(FULL_WARP, survives);
+                    const uint32_t place = count + __popc(those & ((1u << lane) - 1));
+                    if (survives && place < 32 * PER_THREAD) {
+                        shared.survivors[warp][place] = uint32_t(target >> to.shift) << 16 | offset;
+                    }
+                    count += __popc(those);
                 }
+                if (lane == 0) shared.sums[warp] = count;
+                __syncthreads();
+                bool fits = true;
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int w = 0; w < WARPS; ++w) {
+                    before += uint32_t(w) < warp ? shared.sums[w] : 0;
+                    all += shared.sums[w];
+                    fits &= shared.sums[w] <= 32 * PER_THREAD;
+                }
+                if (fits) break;
+                __syncthreads();
             }
-            slot += TILE;
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < PER_THREAD; ++k) {
+                const uint64_t source = first + before + 32 * k + lane;
+                const bool exists = 32 * k + lane < count;
+                const uint32_t survivor = exists ? shared.survivors[warp][32 * k + lane] : 0;
+                bin[k] = survivor >> 16;
+                if (!exists || source < begin || source >= end) continue;
+                if (source == begin) to.first_slots[stripe] = slot + (survivor & 0xFFFF);
+                valid |= 1u << k;
+                item[k] = to.items[source];
+            }
+            slot += THREADS * steps;
             first += all;
+            __syncthreads();
         }
         for (uint32_t b = lane; b < BINS; b += 32) shared.before[warp][b] = 0;
         __syncwarp();
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < PER_THREAD; ++k) {
             const bool is_valid = valid >> k & 1;
-            uint32_t same = __ballot_sync(FULL_WARP, is_valid);
+            uint32_t same = __ballot_sync(FULL_WARP, is_valid), word = 0;
             BIJECTIVE_SHUFFLE_UNROLL
             for (int bit = 0; bit < BITS; ++bit) {
                 const bool set = bin[k] >> bit & 1;
                 const uint32_t those = __ballot_sync(FULL_WARP, set);
                 same &= set ? those : ~those;
+                if (!GAPS && lane == bit) word = those;
+            }
+            if (!GAPS && to.planes != nullptr) {
+                const uint64_t source = tile_first + own - lane + 32 * k;
+                if (lane < BITS && source < end) to.planes[lane * to.plane_words() + source / 32] = word;
             }
             const uint32_t lower = __popc(same & ((1u << lane) - 1));
             uint32_t before = 0;

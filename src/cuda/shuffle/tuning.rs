@@ -204,7 +204,10 @@ pub(crate) const IN_PLACE_LIST: Tiles = Tiles { threads: 512, records: 8, blocks
 /// with the items prefetched 13.4 ms, with the keys loaded later 12.3 ms.
 pub(crate) const IN_PLACE_SPREAD: Tiles = Tiles { threads: PASS_THREADS, records: 12, blocks: 2 };
 
-/// Counting survivors, to undo a shuffle with gaps.
+/// Placing parts without gaps of which a multiprocessor has room for one.
+pub(crate) const IN_PLACE_PLACE_LARGE: Place = Place { threads: 1024, blocks: 1, together: 8 };
+
+/// Counting survivors where there are gaps.
 pub(crate) const IN_PLACE_COUNTED: Shape = Shape { threads: THREADS, slots: 32, blocks: 1 };
 
 /// The bytes of a block that is exchanged: with 256 bytes that takes 5.25 ms, with 512 bytes
@@ -220,6 +223,15 @@ pub(crate) const IN_PLACE_EXCHANGE_BLOCKS: u32 = 8;
 /// The bits by which stripes are sorted, the fewest first: those with which the working memory is
 /// small enough. With 7 bits instead of 8 at `m = 2^29` the whole takes 47 ms instead of 38 ms.
 pub(crate) const IN_PLACE_BITS: [u32; 4] = [5, 6, 7, 8];
+
+/// The same where planes of bits say the bucket of each source. Each bucket reads all planes, so
+/// there must be few: at `m = 2^29` the whole takes 26.9 ms with 5 and 30.6 ms with 6 on an H200.
+pub(crate) const IN_PLACE_PLANES: [u32; 2] = [5, 6];
+
+/// The most bits by which buckets are divided into parts by planes, while a larger part fits in
+/// shared memory: at `m = 2^29` the whole takes 24.9 ms with 10, and 29.9 ms with 11 and with items
+/// that are prefetched.
+pub(crate) const IN_PLACE_PLANE_PART_BITS: u32 = 10;
 
 /// The most bits by which buckets are divided into parts, while a larger part fits in shared
 /// memory.
@@ -245,7 +257,7 @@ pub(crate) const IN_PLACE_SHORT: Shape = Shape { threads: 1024, slots: 4, blocks
 
 /// Arrays of fewer bytes are copied, which takes no more memory than this. On an H200 2^20 items of
 /// 8 bytes took 1.6 ms within their memory and take 0.019 by a copy; 2^23 items took 1.8 and take
-/// 0.18. 2^26 items take 4.5 ms, and into another array 1.2.
+/// 0.18. 2^26 items take 3.0 ms, and into another array 1.2.
 pub(crate) const IN_PLACE_LEAST_BYTES: u64 = 128 << 20;
 
 /// The most points of a domain for each item.

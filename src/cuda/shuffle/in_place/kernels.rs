@@ -20,6 +20,7 @@ device_struct! {
         pub(super) counted: u32,
         pub(super) tile_bases: u64,
         pub(super) first_slots: u64,
+        pub(super) planes: u64,
         pub(super) rests: u64,
         pub(super) table: u64,
         pub(super) block_rows: u64,
@@ -38,6 +39,9 @@ device_struct! {
         pub(super) keys: u64,
         pub(super) counts: u64,
         pub(super) bases: u64,
+        pub(super) first: u64,
+        pub(super) part_bits: u32,
+        pub(super) tile_bits: u32,
     }
 }
 
@@ -87,12 +91,10 @@ arguments! {
         => InPlace, Value, "list_sources<THREADS, RECORDS, BINS, DIRECTION, GAPS, Index>" {
         to: Striped => "Striped<Word>",
         first_bucket: u32 => "uint32_t",
-        part_bits: u32 => "uint32_t",
         last: u64 => "uint64_t",
         slots: u64 => "uint64_t",
         list: u64 => "uint32_t*",
         keys: u64 => "uint32_t*",
-        part_counts: u64 => "uint32_t*",
     }
 }
 
@@ -102,7 +104,6 @@ arguments! {
         => InPlace, None, "spread_items<THREADS, RECORDS, BITS, BLOCK, GAPS>" {
         from: Striped => "Striped<Word>",
         first_bucket: u32 => "uint32_t",
-        part_bits: u32 => "uint32_t",
         slots: u64 => "uint64_t",
         list: u64 => "const uint32_t*",
         keys: u64 => "const uint32_t*",
@@ -111,11 +112,19 @@ arguments! {
 }
 
 arguments! {
-    /// Moves the items of parts to their places.
-    pub(super) struct PlacePart => InPlace, None, "place_part<THREADS, TOGETHER, PART_BITS>" {
-        from: Parts => "Parts<Word>",
-        item_bases: u64 => "const uint64_t*",
+    /// The same, by planes of bits instead of lists.
+    pub(super) struct SpreadByPlanes
+        => InPlace, Value, "spread_by_planes<THREADS, RECORDS, BITS, PLANES, BLOCK, DIRECTION, Index>" {
+        from: Striped => "Striped<Word>",
         first_bucket: u32 => "uint32_t",
+        to: Parts => "Parts<Word>",
+    }
+}
+
+arguments! {
+    /// Moves the items of parts to their places.
+    pub(super) struct PlacePart => InPlace, None, "place_part<THREADS, TOGETHER, PART_BITS, DENSE>" {
+        from: Parts => "Parts<Word>",
         capacity: u32 => "uint32_t",
         out: u64 => "Word*",
     }
@@ -182,12 +191,27 @@ pub(super) fn spread_items(sizes: &Sizes) -> Kernel<SpreadItems> {
     Kernel::new(template, sizes.spread.threads, sizes.spread.blocks)
 }
 
+pub(super) fn spread_by_planes(sizes: &Sizes) -> Kernel<SpreadByPlanes> {
+    let template = [
+        ("THREADS", Value::Number(sizes.spread.threads)),
+        ("RECORDS", Value::Number(sizes.spread.records)),
+        ("BITS", Value::Number(sizes.shift - sizes.part_bits)),
+        ("PLANES", Value::Number(sizes.bits)),
+        ("BLOCK", Value::Number(sizes.block)),
+        ("DIRECTION", Value::Way(sizes.direction)),
+        ("Index", Value::Word(sizes.index)),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, sizes.spread.threads, sizes.spread.blocks)
+}
+
 pub(super) fn place_part(sizes: &Sizes) -> Kernel<PlacePart> {
-    let tuning::Place { threads, blocks, together } = tuning::PLACE_GAPS;
+    let tuning::Place { threads, blocks, together } = sizes.place();
     let template = [
         ("THREADS", Value::Number(threads)),
         ("TOGETHER", Value::Number(together)),
         ("PART_BITS", Value::Number(sizes.part_bits)),
+        ("DENSE", Value::Flag(!sizes.keys_with_gaps())),
         ("Word", Value::Word(sizes.word)),
     ];
     Kernel::new(template, threads, blocks)

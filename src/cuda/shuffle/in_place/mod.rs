@@ -7,31 +7,38 @@
 //! keys. A key is a slot, or an index where a shuffle is undone.
 //!
 //! 1. *Collect.* The array is divided into *stripes*. A block of threads reads one, tile by tile,
-//!    and collects the items of each bucket in an open block. A full one is written at the front of
-//!    the stripe, where items have been read before. What fills no block at the end, the *rests*,
-//!    goes to working memory. Ranks in a tile are stable, so the order of the sources is kept.
+//!    and collects the items of each bucket in an open block. A full one is written at the front
+//!    of the stripe, where items have been read before. What fills no block at the end, the
+//!    *rests*, goes to working memory. Ranks in a tile are stable, so the order of the sources is
+//!    kept. Where there is room, *planes* of bits record the bucket of each source.
 //! 2. *Exchange.* All counts are known now, so each block's target is: the blocks of a bucket
 //!    behind those of the buckets before it, stripe by stripe. They are moved along the cycles of
 //!    that map by many groups of lanes, each of which claims a block before it reads it
 //!    (`exchange_blocks` argues that nobody waits for long).
-//! 3. Then a *group* of buckets at a time, the last first. Their keys are evaluated, and the
-//!    sources *listed* by the stripes that they are in. A list has as many sources as the stripes
-//!    have items of that bucket, and when it is put in order, source `j` is that of item `j`. So
-//!    the items are *spread* over the parts of the bucket in working memory, each with the rest of
-//!    its key, and each part is *placed* in the array, in order.
+//! 3. Then a *group* of buckets at a time, the last first. Its sources are found, in order: source
+//!    `j` of some neighbouring stripes is that of item `j`. So the items are *spread* over the
+//!    parts of the bucket in working memory, each with the rest of its key, and each part is
+//!    *placed* in the array, in order.
+//!
+//! There are two ways to find a bucket's sources. The planes have them in order, and each is
+//! evaluated once more; that takes a plane for each bit of a bucket's number, so items have at
+//! least 8 bytes and buckets are few, since each reads all planes. Otherwise the bucket's keys are
+//! evaluated and their sources *listed* by the stripes that they are in, and each list is put in
+//! order.
 //!
 //! A group's items are out of the array before any is placed. Its places begin at or behind its
 //! blocks, since a bucket's blocks begin where the blocks of earlier buckets end, and its places
-//! where all items of earlier buckets end; and the blocks of earlier buckets are before both. So no
-//! item is overwritten before it has been read.
+//! where all items of earlier buckets end; and the blocks of earlier buckets are before both. So
+//! no item is overwritten before it has been read.
 //!
-//! All sizes are exact counts, so nothing overflows, whatever the bijection is like. A list that is
-//! longer than a tile is put in order piece by piece, and a part that is larger than its shared
-//! memory is placed item by item; both are only slower.
+//! All sizes are exact counts, so nothing overflows, whatever the bijection is like. Where not
+//! every key has an item, those of each part are counted first. A list that is longer than a tile
+//! is put in order piece by piece, and a part that is larger than its shared memory is placed item
+//! by item; both are only slower.
 //!
 //! To undo a shuffle in which not every slot survives, the source of an item is the rank of its
-//! slot. The survivors are counted first, so that a stripe knows its first slot, and the lists have
-//! slots in place of ranks, whose order is the same.
+//! slot. The survivors are counted first, so that a stripe knows its first slot, and the lists
+//! have slots in place of ranks, whose order is the same.
 //!
 //! A short array is moved by one block of threads, which holds all of its items (`block.rs`).
 
@@ -145,10 +152,11 @@ impl<'a> Striping<'a> {
     fn plan(&self) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
         plan.take_scratch(self.layout.bytes);
-        if self.sizes.back_with_gaps() {
+        if self.sizes.has_gaps() {
             self.count(&mut plan)?;
         }
         self.exchange(&mut plan)?;
+        plan.clear(Address::Scratch(self.layout.part_counts), self.sizes.parts() * 4);
         let mut end = self.sizes.buckets();
         while end > 0 {
             let first = end.saturating_sub(self.sizes.group);
@@ -161,8 +169,8 @@ impl<'a> Striping<'a> {
     /// Counts the survivors before each tile of slots.
     fn count(&self, plan: &mut Plan<'a>) -> Result<(), Error> {
         let (last, len, layout) = (self.sizes.last, self.sizes.len, self.layout);
-        let tiles = self.sizes.counted_tiles().1;
-        let kernel = shared_kernels::count_survivors(self.sizes.index, tuning::IN_PLACE_COUNTED);
+        let (shape, tiles) = (self.sizes.counted_shape(), self.sizes.counted_tiles());
+        let kernel = shared_kernels::count_survivors(self.sizes.index, shape);
         let count = Launch::new(kernel, Grid::blocks(tiles)?, move |at| {
             let counts = at.at(Address::Scratch(layout.tile_counts));
             shared_kernels::CountSurvivors { last, len, counts }
@@ -221,61 +229,64 @@ impl<'a> Striping<'a> {
     /// Puts the items of some buckets in order, `number` of them from `first` on.
     fn put_in_order(&self, plan: &mut Plan<'a>, first: u32, number: u64) -> Result<(), Error> {
         let (sizes, layout, slots) = (self.sizes, self.layout, self.slots);
-        let Sizes { last, part_bits, shift, .. } = sizes;
-        let parts = number << (shift - part_bits);
+        let parts = number << (sizes.shift - sizes.part_bits);
         let scratch = Address::Scratch;
-        plan.clear(scratch(layout.part_counts), parts * 4);
-
+        let parts_at = move |at: &Ground| Parts {
+            items: at.at(scratch(layout.items)),
+            keys: at.at(scratch(layout.keys)),
+            counts: at.at(scratch(layout.part_counts)),
+            bases: if sizes.keys_with_gaps() { at.at(scratch(layout.tile_bases)) } else { 0 },
+            first: u64::from(first) << (sizes.shift - sizes.part_bits),
+            part_bits: sizes.part_bits,
+            tile_bits: sizes.part_bits - sizes.counted_bits(),
+        };
+        let grid = Grid::rows(sizes.lists(), number)?;
         let striped = self.striped();
-        let tiles = (1_u64 << shift).div_ceil(u64::from(sizes.list.tile()));
-        let last_key = if sizes.direction == Direction::Shuffle { last } else { sizes.keys() };
+        if sizes.planes {
+            let kernel = kernels::spread_by_planes(&sizes);
+            let spread = Launch::new(kernel, grid, move |at| kernels::SpreadByPlanes {
+                from: striped(at),
+                first_bucket: first,
+                to: parts_at(at),
+            });
+            plan.launch(spread.evaluating(&self.job.source).with_shared(sizes.spread_shared()));
+        } else {
+            self.list(plan, first, number)?;
+            let spread =
+                Launch::new(kernels::spread_items(&sizes), grid, move |at| kernels::SpreadItems {
+                    from: striped(at),
+                    first_bucket: first,
+                    slots,
+                    list: at.at(scratch(layout.list)),
+                    keys: at.at(scratch(layout.list_keys)),
+                    to: parts_at(at),
+                });
+            plan.launch(spread.with_shared(sizes.spread_shared()));
+        }
+        let (array, capacity) = (self.array, sizes.part_capacity() as u32);
+        let place = Launch::new(kernels::place_part(&sizes), Grid::blocks(parts)?, move |at| {
+            kernels::PlacePart { from: parts_at(at), capacity, out: at.at(array) }
+        });
+        plan.launch(place.with_shared(sizes.place_shared()));
+        Ok(())
+    }
+
+    /// Lists the sources of some buckets' items.
+    fn list(&self, plan: &mut Plan<'a>, first: u32, number: u64) -> Result<(), Error> {
+        let (sizes, layout, slots) = (self.sizes, self.layout, self.slots);
+        let tiles = (1_u64 << sizes.shift).div_ceil(u64::from(sizes.list.tile()));
+        let striped = self.striped();
         let kernel = kernels::list_sources(&sizes);
         let list =
             Launch::new(kernel, Grid::rows(tiles, number)?, move |at| kernels::ListSources {
                 to: striped(at),
                 first_bucket: first,
-                part_bits,
-                last: last_key,
+                last: sizes.keys(),
                 slots,
-                list: at.at(scratch(layout.list)),
-                keys: at.at(scratch(layout.list_keys)),
-                part_counts: at.at(scratch(layout.part_counts)),
+                list: at.at(Address::Scratch(layout.list)),
+                keys: at.at(Address::Scratch(layout.list_keys)),
             });
         plan.launch(list.evaluating(&self.job.source).with_shared(sizes.list_shared()));
-        sum(plan, layout.part_counts, parts, layout.part_bases)?;
-        plan.clear(scratch(layout.part_counts), parts * 4);
-
-        let parts_at = move |at: &Ground| Parts {
-            items: at.at(scratch(layout.items)),
-            keys: at.at(scratch(layout.keys)),
-            counts: at.at(scratch(layout.part_counts)),
-            bases: at.at(scratch(layout.part_bases)),
-        };
-        let striped = self.striped();
-        let grid = Grid::rows(sizes.lists(), number)?;
-        let spread =
-            Launch::new(kernels::spread_items(&sizes), grid, move |at| kernels::SpreadItems {
-                from: striped(at),
-                first_bucket: first,
-                part_bits,
-                slots,
-                list: at.at(scratch(layout.list)),
-                keys: at.at(scratch(layout.list_keys)),
-                to: parts_at(at),
-            });
-        plan.launch(spread.with_shared(sizes.spread_shared()));
-
-        let (array, capacity) = (self.array, sizes.part_capacity() as u32);
-        let place = Launch::new(kernels::place_part(&sizes), Grid::blocks(parts)?, move |at| {
-            kernels::PlacePart {
-                from: parts_at(at),
-                item_bases: at.at(scratch(layout.item_bases)),
-                first_bucket: first,
-                capacity,
-                out: at.at(array),
-            }
-        });
-        plan.launch(place.with_shared(sizes.place_shared()));
         Ok(())
     }
 
@@ -292,9 +303,10 @@ impl<'a> Striping<'a> {
                 stripe_bits: sizes.stripe_bits,
                 shift: sizes.shift,
                 together_bits: sizes.together_bits,
-                counted: sizes.counted_tiles().0 as u32,
+                counted: 1 << sizes.counted_bits(),
                 tile_bases: scratch(layout.tile_bases),
                 first_slots: scratch(layout.first_slots),
+                planes: if sizes.planes { scratch(layout.planes) } else { 0 },
                 rests: scratch(layout.rests),
                 table: scratch(layout.table),
                 block_rows: scratch(layout.block_rows),

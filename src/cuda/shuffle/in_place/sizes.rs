@@ -6,8 +6,10 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::MOST_POINTS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
-use crate::cuda::shuffle::sizes::{aligned, capacity, most_bucket_bits, pass_room, pass_shared};
-use crate::cuda::shuffle::tuning::{self, Tiles};
+use crate::cuda::shuffle::sizes::{
+    aligned, capacity, most_bucket_bits, pass_room, pass_shared, place_shared,
+};
+use crate::cuda::shuffle::tuning::{self, Place, Shape, Tiles};
 
 /// The most lists of a bucket.
 const MOST_LISTS: u64 = 1 << 13;
@@ -40,6 +42,8 @@ pub(super) struct Sizes {
     pub(super) part_bits: u32,
     /// Items of a block.
     pub(super) block: u32,
+    /// Whether planes of bits say the bucket of each source, so that sources need not be listed.
+    pub(super) planes: bool,
     /// A stripe has 2 to this power items.
     pub(super) stripe_bits: u32,
     /// A list has the sources of 2 to this power stripes.
@@ -65,12 +69,12 @@ pub(super) struct Layout {
     pub(super) tile_counts: u64,
     pub(super) tile_bases: u64,
     pub(super) first_slots: u64,
+    pub(super) planes: u64,
+    pub(super) part_counts: u64,
     pub(super) list: u64,
     pub(super) list_keys: u64,
     pub(super) items: u64,
     pub(super) keys: u64,
-    pub(super) part_counts: u64,
-    pub(super) part_bases: u64,
     pub(super) bytes: u64,
 }
 
@@ -104,13 +108,13 @@ impl Sizes {
         let block = tuning::IN_PLACE_BLOCK_BYTES / item as u32;
         let collect = tuning::in_place_collect(item);
         let most_part_bits = most_bucket_bits(limits, item, density, false)?;
-        tuning::IN_PLACE_BITS.into_iter().find_map(|bits| {
+        let of = |bits: u32, planes: bool| {
             let shift = key_bits.checked_sub(bits)?;
             let with_parts = |part_bits: u32| {
-                let spread = spread_pass(limits, item, shift - part_bits)?;
+                let spread = spread_pass(limits, item, shift - part_bits, planes)?;
                 let list = tuning::IN_PLACE_LIST;
                 let (stripe_bits, together_bits, group) = (0, 0, 1);
-                let mut sizes = Self {
+                let sizes = Self {
                     direction,
                     word,
                     index,
@@ -120,6 +124,7 @@ impl Sizes {
                     shift,
                     part_bits,
                     block,
+                    planes,
                     stripe_bits,
                     together_bits,
                     group,
@@ -127,48 +132,63 @@ impl Sizes {
                     list,
                     spread,
                 };
-                (sizes.set_stripes(limits) && sizes.fits(limits)).then(|| sizes.set_group())
+                let together = (0..=tuning::IN_PLACE_TOGETHER_BITS).rev();
+                let striped = together.filter_map(|bits| sizes.with_stripes(bits, limits));
+                let mut grouped = striped.filter(|sizes| sizes.fits(limits)).map(Self::set_group);
+                grouped.find(|sizes| sizes.bytes() <= sizes.room())
             };
             let least = most_part_bits.min(shift);
+            if planes {
+                // So many parts that the whole device has work.
+                let least = least.min(shift.saturating_sub(tuning::IN_PLACE_PART_BITS));
+                let few = |&part_bits: &u32| shift - part_bits <= tuning::IN_PLACE_PLANE_PART_BITS;
+                return (least..=shift.min(u16::BITS)).filter(few).find_map(with_parts);
+            }
             let most = shift.saturating_sub(tuning::IN_PLACE_PART_BITS).clamp(least, u16::BITS);
             // With fewer buckets there would be too many parts of one.
             if most > least && bits < tuning::IN_PLACE_BITS[tuning::IN_PLACE_BITS.len() - 1] {
                 return None;
             }
-            let sizes = (least..=most).rev().find_map(with_parts)?;
-            (sizes.bytes() <= sizes.room()).then_some(sizes)
-        })
+            (least..=most).rev().find_map(with_parts)
+        };
+        let by_planes = || tuning::IN_PLACE_PLANES.into_iter().find_map(|bits| of(bits, true));
+        let by_lists = || tuning::IN_PLACE_BITS.into_iter().find_map(|bits| of(bits, false));
+        // Planes say the buckets of sources. To undo a shuffle with gaps, a source is the rank of a
+        // slot, and its slot would still have to be found.
+        let planes = if is_back_with_gaps { None } else { by_planes() };
+        planes.or_else(by_lists)
     }
 
-    /// Chooses the stripes: so many that the whole device has work, but no more than their rests
-    /// take a small part of the array's memory. Returns whether there are such stripes.
-    fn set_stripes(&mut self, limits: &Limits) -> bool {
-        // The sources of a list, so many that those of a bucket hardly ever fill more than a tile.
+    /// The same with stripes, of which 2 to a power are spread together: so many stripes that the
+    /// whole device has work, but no more than their rests take a small part of the array's memory.
+    fn with_stripes(mut self, together: u32, limits: &Limits) -> Option<Self> {
+        // The sources that are spread together: so many that the items of a bucket hardly ever fill
+        // more than a tile. By planes that costs little, and there are no lists to be listed.
         let keys = self.keys() as f64 + 1.0;
         let tile = f64::from(self.spread.threads * self.spread.records);
+        let deviations = if self.planes { 2.0 } else { tuning::DEVIATIONS };
+        let multiprocessors = u64::from(limits.multiprocessors);
+        let least_lists = if self.planes { multiprocessors + multiprocessors / 2 } else { 0 };
+        let lists = |range: u32| ((self.len - 1) >> range) + 1;
         let fits = |range: &u32| {
             let mean = (1_u64 << range) as f64 / keys * (1_u64 << self.shift) as f64;
-            mean + tuning::DEVIATIONS * mean.sqrt() <= tile
+            mean + deviations * mean.sqrt() <= tile && lists(*range) >= least_lists
         };
-        let least = self.block.ilog2() + tuning::IN_PLACE_TOGETHER_BITS;
-        let Some(range) = (least..u32::BITS).rev().find(fits) else { return false };
-        let lists = ((self.len - 1) >> range) + 1;
-        if lists > MOST_LISTS {
-            return false;
-        }
-        let wanted = u64::from(limits.multiprocessors) * tuning::IN_PLACE_STRIPES;
+        // A stripe has whole blocks, and four whole words of a plane.
+        let least = self.block.ilog2().max(7) + tuning::IN_PLACE_TOGETHER_BITS;
+        let range = (least..u32::BITS).rev().find(fits)?;
+        let lists = lists(range);
+        let wanted = multiprocessors * tuning::IN_PLACE_STRIPES;
         let bytes = self.len * self.word.bytes() as u64;
         let rests = self.buckets() * u64::from(tuning::IN_PLACE_BLOCK_BYTES);
         let most = bytes / tuning::IN_PLACE_RESTS / rests;
-        let is_good = |&bits: &u32| {
-            lists << bits <= most.max(1) && (bits == 0 || lists << (bits - 1) < wanted)
-        };
-        let Some(together) = (0..=tuning::IN_PLACE_TOGETHER_BITS).rev().find(is_good) else {
-            return false;
-        };
         (self.stripe_bits, self.together_bits) = (range - together, together);
-        self.stripe_bits - self.block.ilog2() <= NUMBER_BITS
-            && self.len / u64::from(self.block) < MOST_BLOCKS
+        (lists <= MOST_LISTS
+            && lists << together <= most.max(1)
+            && (together == 0 || lists << (together - 1) < wanted)
+            && self.stripe_bits - self.block.ilog2() <= NUMBER_BITS
+            && self.len / u64::from(self.block) < MOST_BLOCKS)
+            .then_some(self)
     }
 
     /// Whether each kernel's shared memory is there.
@@ -177,7 +197,7 @@ impl Sizes {
         let words = (1_usize << self.part_bits) / 32;
         self.collect_shared() <= most
             && self.list_shared() <= most
-            && self.spread_shared() + 256 <= most
+            && self.spread_shared() + spread_fixed(self.planes) <= most
             && self.place_shared() + 8 * words + 256 <= most
     }
 
@@ -195,9 +215,19 @@ impl Sizes {
         self.len * self.word.bytes() as u64 / 100 * tuning::IN_PLACE_PERCENT
     }
 
+    /// Whether not every slot survives.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.len - 1 != self.last
+    }
+
     /// Whether a shuffle is undone in which not every slot survives.
     pub(super) fn back_with_gaps(&self) -> bool {
-        self.direction == Direction::Unshuffle && self.len - 1 != self.last
+        self.direction == Direction::Unshuffle && self.has_gaps()
+    }
+
+    /// Whether not every key has an item.
+    pub(super) fn keys_with_gaps(&self) -> bool {
+        self.direction == Direction::Shuffle && self.has_gaps()
     }
 
     /// The last key.
@@ -242,7 +272,8 @@ impl Sizes {
         let (item, block, bins) = (self.word.bytes(), self.block as usize, 1_usize << self.bits);
         let (threads, tile) = (self.collect.threads as usize, self.collect.tile() as usize);
         let open = bins * block * item;
-        let tile_bytes = (tile * item).max(threads / 32 * bins * 2).next_multiple_of(item.max(2));
+        let tile_bytes =
+            (tile * item.max(4)).max(threads / 32 * bins * 2).next_multiple_of(item.max(2));
         let end = (open + tile_bytes).next_multiple_of(4) + 24 * bins;
         ((end + 2 * (tile / block + bins)).next_multiple_of(4) + 33 * 4).next_multiple_of(16)
     }
@@ -253,17 +284,35 @@ impl Sizes {
     }
 
     pub(super) fn spread_shared(&self) -> usize {
-        spread_shared(self.word.bytes(), self.spread.records, self.shift - self.part_bits)
+        let bits = self.shift - self.part_bits;
+        spread_shared(self.word.bytes(), self.spread.records, bits, self.planes)
     }
 
     pub(super) fn place_shared(&self) -> usize {
-        (self.part_capacity() as usize * (self.word.bytes() + 2)).next_multiple_of(16)
+        place_shared(self.word.bytes(), self.part_capacity(), !self.keys_with_gaps())
     }
 
-    /// Slots of a tile whose survivors are counted, and the number of such tiles.
-    pub(super) fn counted_tiles(&self) -> (u64, u64) {
-        let tile = tuning::IN_PLACE_COUNTED.tile();
-        (tile, self.last / tile + 1)
+    /// The shape of the kernel that puts parts in order.
+    pub(super) fn place(&self) -> Place {
+        let bytes = self.part_capacity() * self.word.bytes() as u64;
+        match self.keys_with_gaps() {
+            false if bytes > tuning::PLACE_BYTES => tuning::IN_PLACE_PLACE_LARGE,
+            gaps => tuning::place(!gaps),
+        }
+    }
+
+    /// Survivors are counted in tiles of 2 to this power slots, none of which is in two parts.
+    pub(super) fn counted_bits(&self) -> u32 {
+        self.part_bits.min(tuning::IN_PLACE_COUNTED.tile().ilog2())
+    }
+
+    pub(super) fn counted_shape(&self) -> Shape {
+        let shape = tuning::IN_PLACE_COUNTED;
+        Shape { slots: (1 << self.counted_bits()) / shape.threads, ..shape }
+    }
+
+    pub(super) fn counted_tiles(&self) -> u64 {
+        (self.last >> self.counted_bits()) + 1
     }
 
     fn bytes(&self) -> u64 {
@@ -281,11 +330,11 @@ impl Sizes {
         let block = u64::from(self.block);
         // A bucket has at most as many items as keys.
         let grouped = (self.group << self.shift).min(self.len);
-        let tiles = if self.back_with_gaps() { self.counted_tiles().1 } else { 0 };
+        let tiles = if self.has_gaps() { self.counted_tiles() } else { 0 };
         let slots = if self.back_with_gaps() { stripes } else { 0 };
-        Layout {
+        let (planes, listed) = if self.planes { (u64::from(self.bits), 0) } else { (0, grouped) };
+        let mut layout = Layout {
             rests: take(stripes * buckets * block, item),
-            table: take(self.len / block, 4),
             block_rows: take(buckets * (stripes + 1), 4),
             item_rows: take(buckets * (stripes + 1), 4),
             block_counts: take(buckets, 4),
@@ -295,23 +344,30 @@ impl Sizes {
             tile_counts: take(tiles, 4),
             tile_bases: take(tiles, 8),
             first_slots: take(slots, 8),
-            list: take(grouped, 4),
-            list_keys: take(grouped, 4),
+            planes: take(planes * self.len.div_ceil(128), 16),
+            part_counts: take(self.parts(), 4),
+            list: take(listed, 4),
+            list_keys: take(listed, 4),
             items: take(grouped, item),
             keys: take(grouped, 2),
-            part_counts: take(self.parts(), 4),
-            part_bases: take(self.parts(), 8),
-            bytes,
-        }
+            // Once the blocks are exchanged, the table's memory is that of a group.
+            table: 0,
+            bytes: 0,
+        };
+        layout.table = layout.list;
+        layout.bytes = bytes.max(aligned(layout.table + self.len / block * 4));
+        layout
     }
 }
 
 /// The largest tiles of a pass that spreads items of a size by some bits, two of which should fit
 /// on a multiprocessor, and one must.
-fn spread_pass(limits: &Limits, item: usize, bits: u32) -> Option<Tiles> {
+fn spread_pass(limits: &Limits, item: usize, bits: u32, planes: bool) -> Option<Tiles> {
     let pass = tuning::IN_PLACE_SPREAD;
     let fits = |room: usize| {
-        let fits = |&records: &u32| spread_shared(item, records, bits) + 256 <= room;
+        let fits = |&records: &u32| {
+            spread_shared(item, records, bits, planes) + spread_fixed(planes) <= room
+        };
         (1..=pass.records).rev().find(fits)
     };
     let two = fits(pass_room(limits, 2)).filter(|&records| 2 * records >= pass.records);
@@ -319,9 +375,14 @@ fn spread_pass(limits: &Limits, item: usize, bits: u32) -> Option<Tiles> {
     Some(Tiles { records: two.or_else(one)?, ..pass })
 }
 
-/// The size of `Spread` in gpu/shuffle/in_place/buckets.cuh.
-fn spread_shared(item: usize, records: u32, bits: u32) -> usize {
+/// The size of `Spread` in gpu/shuffle/in_place/buckets.cuh, or that of its last field.
+fn spread_shared(item: usize, records: u32, bits: u32, planes: bool) -> usize {
     let tile = (tuning::IN_PLACE_SPREAD.threads * records) as usize;
-    let more = (4 * (tile + SHARES + 1)).saturating_sub(tile * item).max(1);
-    more.next_multiple_of(16) + pass_shared(item, records, bits)
+    let more = (4 * (tile + SHARES + 1)).saturating_sub(tile * item).max(1).next_multiple_of(16);
+    pass_shared(item, records, bits) + if planes { 0 } else { more }
+}
+
+/// At least what the pass has beside it: where its items are and, by planes, the counts of rounds.
+fn spread_fixed(planes: bool) -> usize {
+    if planes { 1536 } else { 256 }
 }
