@@ -93,7 +93,10 @@ macro_rules! model {
             }
 
             // In it `super::atomic` are loom's.
-            #[allow(clippy::duplicate_mod, reason = "the same code with other atomics is the point")]
+            #[allow(
+                clippy::duplicate_mod,
+                reason = "the same code with other atomics is the point"
+            )]
             #[path = "tasks.rs"]
             mod tasks;
 
