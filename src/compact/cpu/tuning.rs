@@ -77,10 +77,10 @@ const TILE: usize = size(1 << 15, 1 << 8);
 const LEAST_TILE: usize = size(1 << 12, 1 << 6);
 
 /// The number of slots that one of so many threads takes at a time: so few that each takes several
-/// times. At 2^17 + 1 items, 16 threads of an Intel Xeon would take 8 tiles of the largest size.
+/// times, if it has a core. At 2^17 + 1 items 16 threads would share 8 tiles of the largest size.
 pub(crate) fn tile(last: u64, threads: usize) -> usize {
-    let quarter = last / (4 * threads as u64) + 1;
-    quarter.next_power_of_two().clamp(LEAST_TILE as u64, TILE as u64) as usize
+    let tiles = 4 * threads.min(machine::cores()) as u64;
+    (last / tiles + 1).next_power_of_two().clamp(LEAST_TILE as u64, TILE as u64) as usize
 }
 
 /// The number of tiles for each thread in a wave. More tiles mean fewer waves, at the end of which
