@@ -84,8 +84,8 @@ pub fn count_up<N: Send>(out: &mut [N], word: impl Fn(u64) -> N + Sync) {
     });
 }
 
-/// Runs a function on a thread of the pool, which the calling thread may be. What it does in parallel
-/// begins there, and is done by threads that stay awake meanwhile if the pool has many.
+/// Runs a function on a thread of the pool, which the calling thread may be. What it does in
+/// parallel begins there, and is done by threads that stay awake meanwhile if the pool has many.
 pub fn inside<R: Send>(run: impl FnOnce() -> R + Send) -> R {
     let (mut run, mut result) = (Some(run), None);
     enter(&mut || result = run.take().map(|run| run()));

@@ -59,8 +59,8 @@ fn replace(crew: Option<Arc<Crew>>) -> Option<Arc<Crew>> {
     LED.try_with(|led| led.replace(crew)).ok().flatten()
 }
 
-/// Runs a function, on a thread of the pool, whose jobs are done by a crew if the pool can have one:
-/// threads that wait without sleeping need cores of their own.
+/// Runs a function, on a thread of the pool, whose jobs are done by a crew if the pool can have
+/// one: threads that wait without sleeping need cores of their own.
 pub(super) fn lead(run: &mut dyn FnMut()) {
     let threads = rayon_core::current_num_threads();
     if (LEAST_THREADS..=machine::cores()).contains(&threads) {
