@@ -145,17 +145,19 @@ pub(super) fn in_waves<P: Places, N: Word>(
 ) -> Result<(), Error> {
     let mut unfilled = Unfilled::new(places);
     let last = values.last_slot();
-    let tiles = rayon::current_num_threads() * tuning::TILES_PER_THREAD;
+    let threads = rayon::current_num_threads();
+    let size = tuning::tile(last, threads);
+    let tiles = threads * tuning::TILES_PER_THREAD;
     // No more tiles than the domain has.
-    let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) as usize + 1;
-    let room = buffer.room_in_pages(tiles * room_for(tuning::TILE))?;
+    let tiles = (last / size as u64).min(tiles as u64 - 1) as usize + 1;
+    let room = buffer.room_in_pages(tiles * room_for(size))?;
     let mut wave: Vec<SurvivorTile<N>> = try_with_capacity(tiles)?;
-    wave.extend(room.chunks_mut(room_for(tuning::TILE)).map(SurvivorTile::new));
-    let mut next = Some(SlotRange::first(last, tuning::TILE));
+    wave.extend(room.chunks_mut(room_for(size)).map(SurvivorTile::new));
+    let mut next = Some(SlotRange::first(last, size));
     while next.is_some() {
         for tile in &mut wave {
             tile.slots = next;
-            next = next.and_then(|slots| slots.next(last, tuning::TILE));
+            next = next.and_then(|slots| slots.next(last, size));
         }
         parallel::each_mut(&mut wave, |_, tile| tile.evaluate(values));
         let mut runs = try_with_capacity(tiles)?;

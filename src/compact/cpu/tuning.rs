@@ -71,7 +71,17 @@ const PLACE_PICOSECONDS: u64 = 400;
 
 /// The number of slots that a thread takes at a time: a tile's survivors, at most 256 KiB, fit the
 /// L2 cache.
-pub(crate) const TILE: usize = size(1 << 15, 1 << 8);
+const TILE: usize = size(1 << 15, 1 << 8);
+
+/// The least number of slots that a thread takes at a time.
+const LEAST_TILE: usize = size(1 << 12, 1 << 6);
+
+/// The number of slots that one of so many threads takes at a time: so few that each takes several
+/// times, if it has a core. At 2^17 + 1 items 16 threads would share 8 tiles of the largest size.
+pub(crate) fn tile(last: u64, threads: usize) -> usize {
+    let tiles = 4 * threads.min(machine::cores()) as u64;
+    (last / tiles + 1).next_power_of_two().clamp(LEAST_TILE as u64, TILE as u64) as usize
+}
 
 /// The number of tiles for each thread in a wave. More tiles mean fewer waves, at the end of which
 /// all threads wait: at 2^20 + 1, 822 with 4 tiles, 1050 with 16, 1012 with 64.

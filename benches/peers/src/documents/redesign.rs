@@ -7,8 +7,10 @@ use crate::measure::median;
 use crate::sheet::Sheet;
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
-    let sheet = results.sheet("cpu-redesign")?;
-    computed.block("cpu redesign", conditions_of(&sheet) + &by_contender(&sheet)?);
+    for (file, block) in [("cpu-redesign", "cpu redesign"), ("cpu-crew", "cpu crew")] {
+        let sheet = results.sheet(file)?;
+        computed.block(block, conditions_of(&sheet) + &by_contender(&sheet)?);
+    }
     let files = [
         ("cpu-walks", "cpu walks"),
         ("cpu-gaps", "cpu gaps"),

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
 
 /// The assumed size of the last-level cache where it cannot be found out: that of one core complex
 /// of a server.
@@ -17,6 +18,12 @@ const USUAL_CACHE: usize = 32 << 20;
 pub fn cache_bytes() -> usize {
     static BYTES: AtomicUsize = AtomicUsize::new(UNKNOWN);
     kept(&BYTES, || last_level_cache().unwrap_or(USUAL_CACHE))
+}
+
+/// The number of cores that this process may use. It is looked up once.
+pub fn cores() -> usize {
+    static CORES: AtomicUsize = AtomicUsize::new(UNKNOWN);
+    kept(&CORES, || thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Whether the processor is one of Intel's, of 64 bits. It is asked once.

@@ -6,6 +6,8 @@ pub mod abort;
 #[doc(hidden)]
 pub mod check;
 #[cfg(feature = "engine")]
+mod crew;
+#[cfg(feature = "engine")]
 #[doc(hidden)]
 pub mod machine;
 #[cfg(feature = "engine")]

@@ -7,11 +7,14 @@
 
 use core::ops::Range;
 
+use super::crew;
 use super::memory::SharedPtr;
 
 /// Calls a task with each number below `count`, each of which may be another thread's.
 pub fn each(count: usize, task: &(dyn Fn(usize) + Sync)) {
-    each_in(0..count, task);
+    if !crew::each(count, task) {
+        each_in(0..count, task);
+    }
 }
 
 fn each_in(Range { start, end }: Range<usize>, task: &(dyn Fn(usize) + Sync)) {
@@ -81,8 +84,8 @@ pub fn count_up<N: Send>(out: &mut [N], word: impl Fn(u64) -> N + Sync) {
     });
 }
 
-/// Runs a function on a thread of the pool, so that what it does in parallel begins there. The
-/// calling thread may be one.
+/// Runs a function on a thread of the pool, which the calling thread may be. What it does in
+/// parallel begins there, and is done by threads that stay awake meanwhile if the pool has many.
 pub fn inside<R: Send>(run: impl FnOnce() -> R + Send) -> R {
     let (mut run, mut result) = (Some(run), None);
     enter(&mut || result = run.take().map(|run| run()));
@@ -90,7 +93,7 @@ pub fn inside<R: Send>(run: impl FnOnce() -> R + Send) -> R {
 }
 
 fn enter(run: &mut (dyn FnMut() + Send)) {
-    rayon_core::scope(|_| run());
+    rayon_core::scope(|_| crew::lead(run));
 }
 
 #[cfg(test)]

@@ -1,0 +1,197 @@
+//! A crew: the threads of one call, which stay awake from one of its jobs to the next.
+//!
+//! A call has a few jobs, one after the other, whose tasks all threads do. The pool would wake its
+//! threads one by one for each job, and let some sleep before the next. So one thread leads a crew,
+//! and others of its pool join it once, as *helpers*, and look for jobs without sleeping.
+//!
+//! The leader opens a job, takes tasks as everybody does, and when none is left, waits for those
+//! who still have one. It never waits for a thread that has no task, and so does all of them if no
+//! helper comes. A helper that has found nothing for long leaves, so that its thread can do
+//! something else, or sleep; the next job asks for another. A task may wait for others of the pool,
+//! and its thread do them meanwhile, whatever they lead or wait for: who is waited for has begun
+//! later than who waits, and so nobody waits in a circle.
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod model;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use core::any::Any;
+use core::cell::Cell;
+use core::hint;
+use core::mem;
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::panic::{catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use super::machine;
+use tasks::Tasks;
+
+// What chose these is in benches/notes/cpu.md, "Threads that stay awake".
+
+/// The least threads of a pool for a crew. Two threads lost 2 to 3 % at 2^17 + 1 items on two cores
+/// of an EPYC; four gained 7 to 16 % at 2^17 + 1 and 2^18 + 1 on four of a Xeon.
+const LEAST_THREADS: usize = 4;
+
+/// How often a helper looks for a job before it leaves. After 150 looks, 16 threads of a Xeon had
+/// 0.86 of the speed at 2^20 + 1 items that they have after 300.
+const LOOKS: usize = 1000;
+
+/// How often it looks where other threads lead crews as well, which it could help meanwhile. After
+/// 300 looks two shuffles at the same time had 0.82 to 0.88 of the speed that they had after 150.
+const FEW_LOOKS: usize = 150;
+
+/// After so many looks, who waits gives way to other threads before the next.
+const SPINS: usize = 100;
+
+/// The number of crews of this process.
+static CREWS: AtomicUsize = AtomicUsize::new(0);
+
+type Task<'a> = &'a (dyn Fn(usize) + Sync);
+
+thread_local! {
+    /// The crew that this thread leads, unless it is doing a job of it.
+    static LED: Cell<Option<Arc<Crew>>> = const { Cell::new(None) };
+}
+
+/// Sets which crew this thread leads, and returns which it has led. A thread that ends leads none.
+fn replace(crew: Option<Arc<Crew>>) -> Option<Arc<Crew>> {
+    LED.try_with(|led| led.replace(crew)).ok().flatten()
+}
+
+/// Runs a function, on a thread of the pool, whose jobs are done by a crew if the pool can have
+/// one: threads that wait without sleeping need cores of their own.
+pub(super) fn lead(run: &mut dyn FnMut()) {
+    let threads = rayon_core::current_num_threads();
+    if (LEAST_THREADS..=machine::cores()).contains(&threads) {
+        lead_others(threads - 1, run);
+    } else {
+        run();
+    }
+}
+
+/// Runs a function whose jobs are done by this thread and others of the pool.
+fn lead_others(others: usize, run: &mut dyn FnMut()) {
+    /// Ends what this thread leads, also when it unwinds.
+    struct End;
+    impl Drop for End {
+        fn drop(&mut self) {
+            if let Some(crew) = replace(None) {
+                crew.tasks.close();
+                CREWS.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    let led = replace(None);
+    if led.is_some() {
+        // The crew that this thread leads already does these jobs too.
+        replace(led);
+        return run();
+    }
+    let (tasks, helpers) = (Tasks::new(1 + others), AtomicUsize::new(0));
+    CREWS.fetch_add(1, Ordering::Relaxed);
+    replace(Some(Arc::new(Crew { tasks, helpers, panic: Mutex::new(None) })));
+    let _end = End;
+    run();
+}
+
+/// Has the crew that this thread leads do a job: calls a task with each number below `count`.
+/// Returns `false`, with nothing done, if it leads none.
+pub(super) fn each(count: usize, task: Task) -> bool {
+    let Some(crew) = replace(None) else { return false };
+    let panic = crew.each(count, task);
+    replace(Some(crew));
+    panic.is_none_or(|panic| resume_unwind(panic))
+}
+
+struct Crew {
+    tasks: Tasks<Task<'static>>,
+    /// The number of helpers that the pool was asked for, without those that have left.
+    helpers: AtomicUsize,
+    /// What a task has panicked with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Crew {
+    /// Does a job, and returns what a task has panicked with.
+    fn each(self: &Arc<Self>, count: usize, task: Task) -> Option<Box<dyn Any + Send>> {
+        // SAFETY: only the lifetime is another. Who takes a task calls it before saying that it is
+        // done, and this function waits until all have said so.
+        let mut task: Task<'static> = unsafe { mem::transmute::<Task, Task>(task) };
+        self.tasks.open(count, &mut task);
+        let wanted = count.min(self.tasks.members()).saturating_sub(1);
+        let missing = wanted.saturating_sub(self.helpers.load(Ordering::Relaxed));
+        self.helpers.fetch_add(missing, Ordering::Relaxed);
+        self.ask_for(missing);
+        self.work();
+        let mut looks = 0;
+        while !self.tasks.are_done() {
+            pause(looks);
+            looks += 1;
+        }
+        self.panic.lock().expect("nobody panics with it").take()
+    }
+
+    /// Asks the pool for helpers, of whom each asks for some: to wake a thread takes a while for
+    /// the one that does it, too.
+    fn ask_for(self: &Arc<Self>, mut helpers: usize) {
+        while helpers > 0 {
+            let (crew, others) = (self.clone(), helpers / 2);
+            rayon_core::spawn(move || {
+                crew.ask_for(others);
+                crew.help();
+            });
+            helpers -= others + 1;
+        }
+    }
+
+    /// Does tasks of all jobs, until there will be none or has been none for long.
+    fn help(&self) {
+        let (mut round, mut looks) = (0, 0);
+        while looks < FEW_LOOKS || looks < LOOKS && CREWS.load(Ordering::Relaxed) == 1 {
+            match self.tasks.round() {
+                None => return,
+                Some(same) if same == round => {
+                    pause(looks);
+                    looks += 1;
+                }
+                Some(next) => {
+                    (round, looks) = (next, 0);
+                    self.work();
+                }
+            }
+        }
+        self.helpers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Does tasks of a job until none is left.
+    fn work(&self) {
+        let member = rayon_core::current_thread_index().unwrap_or(0);
+        let mut done = 0;
+        while let Some((number, task)) = self.tasks.take(member) {
+            // SAFETY: the leader keeps the task until this thread has said that it is done.
+            let task = unsafe { *task };
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(number))) {
+                *self.panic.lock().expect("nobody panics with it") = Some(panic);
+            }
+            done += 1;
+        }
+        self.tasks.have_done(done);
+    }
+}
+
+/// Waits for a moment, after so many others.
+fn pause(before: usize) {
+    match before {
+        ..SPINS => hint::spin_loop(),
+        SPINS..LOOKS => thread::yield_now(),
+        // Only a leader waits for so long. Who is waited for may need this very core.
+        LOOKS.. => thread::sleep(Duration::from_micros(50)),
+    }
+}
