@@ -178,7 +178,9 @@ impl Crew {
             // SAFETY: the leader keeps the task until this thread has said that it is done.
             let task = unsafe { *task };
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(number))) {
-                *self.panic.lock().expect("nobody panics with it") = Some(panic);
+                // Dropping one that has come before might panic too, and then nobody would say that
+                // these tasks are done.
+                mem::forget(self.panic.lock().expect("nobody panics with it").replace(panic));
             }
             done += 1;
         }

@@ -111,3 +111,22 @@ fn a_panic_is_the_leaders_and_the_crew_lives_on() {
         assert!(!each(1, &|_| {}), "it leads no crew any more");
     });
 }
+
+#[test]
+fn what_panics_when_it_is_dropped_stops_no_crew() {
+    struct Hostile;
+    impl Drop for Hostile {
+        fn drop(&mut self) {
+            panic!("while it is dropped");
+        }
+    }
+    pool(3).install(|| {
+        lead_all(|| {
+            let job = || each(20, &|_| std::panic::panic_any(Hostile));
+            let panic = catch_unwind(AssertUnwindSafe(job)).unwrap_err();
+            assert!(panic.is::<Hostile>());
+            mem::forget(panic);
+            check_jobs(5, &|_| {});
+        });
+    });
+}
