@@ -41,7 +41,10 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let [huge, small] = ["cpu-two-strategies-huge", "cpu-two-strategies-small"];
     let strategies = by_pages(&results.measured(&[huge])?, &results.measured(&[small])?)?;
     computed.block("two cores strategies", strategies);
-    computed.block("small", report(&files.small, &small::RATIOS)?);
+    computed.block("small", report(&files.small, &small::RATIOS[..4])?);
+    // Batched dice came later.
+    let dice = report(&results.measured(&["cpu-small-zen4"])?, &small::RATIOS)?;
+    computed.block("small, Zen 4", dice);
     computed.block("waking", report(&files.waking, &[])?);
     computed.block("sixteen", report(&files.sixteen, &[])?);
     computed.block("beyond", by_pages(&files.huge, &files.small_pages)?);
