@@ -127,7 +127,8 @@ impl Memory {
             return &[];
         }
         let count = self.bytes / size_of::<T>();
-        // SAFETY: as in `items`.
+        // SAFETY: an array in C order has all of its bytes one after the other from its address on.
+        // The caller promises that nobody writes to them, the alignment, and what bytes are.
         unsafe { core::slice::from_raw_parts(self.start.cast(), count) }
     }
 
@@ -225,7 +226,8 @@ pub(crate) fn reorder_copies<'py>(
                 // SAFETY: `read` keeps the array where it is, nobody else knows that it is read,
                 // the alignment was checked, and any bytes are an item.
                 let source = unsafe { from.shared_items::<Item>() };
-                // SAFETY: as above, of `written`, which shares memory with no other array.
+                // SAFETY: `written` keeps the array where it is, and it shares memory with no
+                // other; the alignment was checked, and any bytes are an item.
                 let out = unsafe { to.items::<Item>() };
                 order.reorder_into(&mut workspace, source, out)
             }, else Ok(()))

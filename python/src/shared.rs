@@ -32,15 +32,15 @@ unsafe impl<N: Number> Sync for Shared<N> {}
 /// Any bits are a number of this type.
 pub(crate) unsafe trait Number: Element + Copy + Send + Sync {}
 
-// SAFETY: as it is of all integers.
+// SAFETY: an integer has no bits that are none.
 unsafe impl Number for u32 {}
-// SAFETY: as it is of all integers.
+// SAFETY: an integer has no bits that are none.
 unsafe impl Number for i32 {}
-// SAFETY: as it is of all integers.
+// SAFETY: an integer has no bits that are none.
 unsafe impl Number for u64 {}
-// SAFETY: as it is of all integers.
+// SAFETY: an integer has no bits that are none.
 unsafe impl Number for i64 {}
-// SAFETY: as it is of all floating-point numbers.
+// SAFETY: any bits are a floating-point number, if only one that is not a number.
 unsafe impl Number for f64 {}
 
 impl<N: Number> Shared<N> {

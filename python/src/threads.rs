@@ -69,8 +69,9 @@ fn pool() -> PyResult<&'static ThreadPool> {
             others
         }
     };
-    // SAFETY: as above; another thread of this process has stored `others`, whose contents the
-    // `Acquire` of the failed exchange has made visible.
+    // SAFETY: `made` comes from `Box::into_raw`, and so does `others`, which another thread of this
+    // process has stored, and whose contents the `Acquire` of the failed exchange has made visible.
+    // What has been stored is never freed.
     Ok(&unsafe { &*kept }.pool)
 }
 

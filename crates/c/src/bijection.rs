@@ -58,7 +58,7 @@ struct Functions {
 
 // SAFETY: the header demands functions that any thread may call with the context.
 unsafe impl Send for Functions {}
-// SAFETY: as above, also at the same time.
+// SAFETY: it demands that several threads may call them at the same time.
 unsafe impl Sync for Functions {}
 
 impl Drop for Functions {
@@ -118,7 +118,7 @@ impl library::Bijection for Custom {
     }
 
     fn inverse(&self, index: u64) -> u64 {
-        // SAFETY: as for `forward`.
+        // SAFETY: the header demands a function that any thread may call with this context.
         self.point(unsafe { (self.0.inverse)(self.0.given.context, index) })
     }
 
@@ -131,7 +131,8 @@ impl library::Bijection for Custom {
             }
             return;
         };
-        // SAFETY: as for `forward`, and there is room for as many values as are asked for.
+        // SAFETY: the header demands a function that any thread may call with this context, and
+        // there is room for as many values as are asked for.
         unsafe { run(self.0.given.context, first, out.as_mut_ptr(), out.len()) };
         self.point(out.iter().copied().max().unwrap_or(0));
     }

@@ -93,7 +93,7 @@ fn pool() -> Result<&'static ThreadPool, Failure> {
         // SAFETY: it comes from `Box::into_raw` above, and nobody else has seen it yet.
         unsafe { (*made).before = newest };
     }
-    // SAFETY: as in `find`.
+    // SAFETY: it comes from `Box::into_raw`, and pools are never freed.
     Ok(&unsafe { &*made }.pool)
 }
 

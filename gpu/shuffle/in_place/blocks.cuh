@@ -64,7 +64,8 @@ __device__ __forceinline__ Index source_of(const F& f, Index target) {
 template <int THREADS, int PER_THREAD, int BITS, int BLOCK, class T>
 struct Collect {
     static constexpr int TILE = THREADS * PER_THREAD, BINS = 1 << BITS, WARPS = THREADS / 32;
-    static_assert(BINS <= THREADS && TILE < 1 << 16 && 64 * THREADS <= 1 << 16, "a bin a thread, and sums in half a word");
+    static_assert(BINS <= THREADS && TILE < 1 << 16, "a bin a thread, and sums in half a word");
+    static_assert(64 * THREADS <= 1 << 16, "offsets of slots in a tile have half a word");
 
     T open[BINS][BLOCK];  // what has not filled a block yet
     union {

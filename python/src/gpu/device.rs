@@ -264,7 +264,8 @@ pub(super) fn reorder(
             // stream of their owner alone.
             unsafe { workspace.shuffle_raw(bijection, array) }
         } else {
-            // SAFETY: as for the other direction.
+            // SAFETY: both are addresses of that many rows on this GPU, which do not overlap and
+            // are used in the stream of their owner alone, whatever the direction.
             unsafe { workspace.unshuffle_raw(bijection, array) }
         };
         moved.map_err(exception)?;
@@ -330,7 +331,8 @@ pub(super) fn indexes(
             // `reorder`.
             unsafe { write::<u32>(workspace, bijection, out) }
         } else {
-            // SAFETY: as above, of 64 bits.
+            // SAFETY: there are that many words of 64 bits, as the array's interface says; and see
+            // `reorder`.
             unsafe { write::<u64>(workspace, bijection, out) }
         };
         written.map_err(exception)

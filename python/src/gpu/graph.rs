@@ -136,7 +136,8 @@ impl Relaxed {
 
 impl Drop for Relaxed {
     fn drop(&mut self) {
-        // SAFETY: as in `new`. It cannot fail with a mode that the driver has returned.
+        // SAFETY: the variable is of the mode's type. It cannot fail with a mode that the driver
+        // has returned.
         let _ = unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut self.0) };
     }
 }

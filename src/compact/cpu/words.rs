@@ -55,8 +55,9 @@ pub(super) fn words<T, W>(items: &[T]) -> &[MaybeUninit<W>] {
 /// When the words are given back, each is one that was there before, whole.
 pub(super) unsafe fn words_mut<T, W>(items: &mut [T]) -> &mut [MaybeUninit<W>] {
     assert!(are_alike::<T, W>());
-    // SAFETY: as in `words`; the items are borrowed mutably for as long as the words are, and the
-    // caller promises that all of them are items again afterwards.
+    // SAFETY: the items are as many words, of the same size and alignment, and any bytes are such a
+    // word. They are borrowed mutably for as long as the words are, and the caller promises that
+    // all of them are items again afterwards.
     unsafe { slice::from_raw_parts_mut(items.as_mut_ptr().cast(), items.len()) }
 }
 

@@ -186,7 +186,9 @@ impl Link {
         for &Message { peer, address, bytes } in receives.iter().filter(is_there) {
             if !has_failed(code) {
                 let (to, peer) = (ptr::without_provenance_mut(address as usize), peer as c_int);
-                // SAFETY: as for `send`.
+                // SAFETY: the communicator is open, and its ranks, of which the peer is one, fit a
+                // `c_int`. The caller vouches for the memory, that it may be written, and the
+                // stream.
                 code = unsafe { (nccl.receive)(to, bytes as usize, BYTE, peer, comm, stream) };
             }
         }

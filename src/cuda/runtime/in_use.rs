@@ -145,13 +145,15 @@ impl InUse<'_> {
             // SAFETY: the stream and the event exist, since they are borrowed.
             unsafe { result::stream::wait_event(stream, event.cu_event(), wait) }?;
         }
-        // SAFETY: as above. The event is of the stream's context, as every slice that is accepted.
+        // SAFETY: the stream and the event exist, since they are borrowed, and the event is of the
+        // stream's context, as every slice that is accepted.
         unsafe { result::event::record(event.cu_event(), stream) }?;
         if let Some(home) = self.home {
             // A capture cannot wait for what is outside of it. What the graph does with the source
             // is for those to order who launch it.
             if let Ok(false) = is_captured(home) {
-                // SAFETY: as above; the slice, which is borrowed, keeps its stream.
+                // SAFETY: the event exists, since it is borrowed, and the slice, which is borrowed
+                // too, keeps its stream.
                 unsafe { result::stream::wait_event(home.cu_stream(), event.cu_event(), wait) }?;
             }
         }

@@ -165,7 +165,7 @@ pub(crate) fn heeding(signal: i32, command: &mut Command) -> &mut Command {
         // only.
         let before = unsafe { libc::signal(signal, libc::SIG_DFL) };
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: as above, and the limit is read where it is.
+        // SAFETY: `setrlimit` is a call of the system alone, which reads the limit where it is.
         let limited = unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
         if before == libc::SIG_ERR || limited != 0 {
             return Err(std::io::Error::last_os_error());

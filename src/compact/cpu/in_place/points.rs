@@ -150,7 +150,8 @@ unsafe fn list_avx512<N: Index>(word: u64, first: u32, room: &mut [MaybeUninit<N
         // SAFETY: at most 16 slots of each quarter before this one are listed, so there is room for
         // 16 more of 32 bits.
         let place = unsafe { room.as_mut_ptr().add(listed) };
-        // SAFETY: as above; N has no invalid values.
+        // SAFETY: there is room for 16 more of 32 bits from that place on, and N has no invalid
+        // values.
         unsafe { _mm512_storeu_si512(place.cast(), packed) };
         listed += marks.count_ones() as usize;
     }

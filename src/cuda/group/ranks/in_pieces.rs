@@ -147,7 +147,9 @@ impl CudaExchange {
             return Ok(true);
         }
         let [theirs, mine] = messages(rank, &used, array, all.sides(rank));
-        // SAFETY: as above.
+        // SAFETY: what others hold has just been written beside this rank's run, and what they send
+        // goes to places of that run, for which the caller vouches, after the kernels in this
+        // stream.
         unsafe { self.exchange(&theirs, &mine) }?;
         Ok(true)
     }
@@ -178,7 +180,8 @@ impl CudaExchange {
             unsafe { near.hand_out(all.used_by_others(&used, array)) }?;
         } else {
             let [theirs, mine] = messages(rank, &used, array, all.sides(rank));
-            // SAFETY: as above.
+            // SAFETY: there is room for what this rank uses and others hold, as has been checked,
+            // and the caller vouches for what this one holds and others use.
             unsafe { self.exchange(&mine, &theirs) }?;
         }
         Ok(Some(all.reach(&used, array)))

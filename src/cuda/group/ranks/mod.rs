@@ -17,7 +17,7 @@
 //! in_pieces  items are sent sorted by buckets    pieces   how one is sent while others are sorted
 //! runs       places that one uses, another has   whole    what is not sent in pieces
 //! near       ranks that map each other's memory  board    what all of a host see, with numbers
-//! turns      by which these wait for each other
+//! turns      by which these wait for each other  handle   how one maps another's memory
 //! ```
 
 mod ballot;
@@ -26,6 +26,7 @@ mod call;
 #[cfg(test)]
 mod emulated_tests;
 mod engine;
+mod handle;
 mod in_pieces;
 mod near;
 mod pieces;

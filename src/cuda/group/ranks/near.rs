@@ -4,7 +4,6 @@
 //! their copy engines, as between the members of a group. What may fail elsewhere only has another
 //! way: where not all ranks see the same memory, or one cannot map another's, all send by NCCL.
 
-use std::ffi::c_char;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use cudarc::driver::{CudaStream, sys};
 use super::super::members::copy;
 use super::super::phase::Delivery;
 use super::board::{Board, Counter, MOST_NEAR, random};
+use super::handle::{HANDLE, export, open};
 use super::turns::Turns;
 use super::words::Words;
 use crate::Error;
@@ -23,9 +23,6 @@ use crate::error::GpuError;
 
 /// The driver gives a multiple of this a mapping of its own.
 const GRAIN: u64 = 2 << 20;
-
-/// The numbers of a handle of the driver's, by which another process maps memory.
-const HANDLE: usize = size_of::<sys::CUipcMemHandle>() / 8;
 
 /// One rank of several on a host.
 #[derive(Debug)]
@@ -358,7 +355,7 @@ impl Near {
         Ok(())
     }
 
-    /// Ends a call of so many pieces, but for what it places.
+    /// Goes on to the turns after a call's pieces. What the call places follows, in these turns.
     pub(super) fn end(&mut self, pieces: u64) {
         self.turns = self.turns.after(pieces);
     }
@@ -461,54 +458,5 @@ fn free(address: &mut u64) {
         // SAFETY: `grow` has allocated it. No other rank uses it, and the driver waits for what
         // this one does. Its errors are those of the context, which the next call reports.
         let _ = unsafe { sys::cuMemFree_v2(address) };
-    }
-}
-
-/// The handle of memory that was allocated at an address.
-fn export(address: u64) -> Option<[u64; HANDLE]> {
-    let mut handle = sys::CUipcMemHandle { reserved: [0; 8 * HANDLE] };
-    // SAFETY: the memory exists, and the call writes one handle.
-    unsafe { sys::cuIpcGetMemHandle(&raw mut handle, address) }.result().ok()?;
-    Some(numbers(&handle))
-}
-
-/// Maps the memory of another process.
-fn open(numbers: &[u64]) -> Option<u64> {
-    let flags = sys::CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS as u32;
-    let (handle, mut address) = (handle(numbers), 0);
-    // SAFETY: the call writes one address, and reads a handle that the driver made on another rank.
-    unsafe { sys::cuIpcOpenMemHandle_v2(&raw mut address, handle, flags) }.result().ok()?;
-    Some(address)
-}
-
-/// The numbers of a handle, whose bytes are of either sign, as `char` is in C.
-fn numbers(handle: &sys::CUipcMemHandle) -> [u64; HANDLE] {
-    let byte = |at: usize| u8::from_ne_bytes(handle.reserved[at].to_ne_bytes());
-    let number = |at: usize| u64::from_ne_bytes(std::array::from_fn(|k| byte(8 * at + k)));
-    std::array::from_fn(number)
-}
-
-/// The handle that has these numbers.
-fn handle(numbers: &[u64]) -> sys::CUipcMemHandle {
-    let mut handle = sys::CUipcMemHandle { reserved: [0; 8 * HANDLE] };
-    let bytes = numbers.iter().flat_map(|number| number.to_ne_bytes());
-    for (place, byte) in handle.reserved.iter_mut().zip(bytes) {
-        *place = c_char::from_ne_bytes([byte]);
-    }
-    handle
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn handles_come_back_from_their_numbers() {
-        let mut of = sys::CUipcMemHandle { reserved: [0; 8 * HANDLE] };
-        for (place, byte) in of.reserved.iter_mut().zip(180_u8..) {
-            *place = c_char::from_ne_bytes([byte]);
-        }
-        assert_eq!(handle(&numbers(&of)), of);
-        assert_eq!(numbers(&of)[0].to_ne_bytes(), std::array::from_fn(|k| 180 + k as u8));
     }
 }

@@ -56,7 +56,8 @@ impl CudaExchange {
         // A plan may make the host wait for its stream, and nobody is to wait for a lost rank.
         let gathered = gathered.and_then(|()| self.ranks.wait(&self.stream));
         let moved = gathered.and_then(|()| {
-            // SAFETY: as above, this rank's items go to their places among those of all.
+            // SAFETY: the caller vouches for this rank's items, and they go to their places in
+            // memory with room for those of all.
             unsafe { copy_bytes(&self.stream, from, at(source, &own), own_bytes) }?;
             let plan = jobs.plan(CudaStrategy::Auto, &self.executor.device.limits)?;
             // SAFETY: both halves of the memory have room for all items, and belong to this stream.
