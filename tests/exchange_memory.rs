@@ -98,12 +98,15 @@ fn rounds_take_the_memory_that_they_are_given() {
             }
         });
     }
-    chunks_take_the_memory_that_they_are_given();
+    for threads in [1, 4] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| chunks_take_the_memory_that_they_are_given(threads));
+    }
     a_domain_that_shrinks_takes_no_more_memory();
 }
 
 /// Two ranks of one process, which copy from one to the other and have no other memory.
-fn chunks_take_the_memory_that_they_are_given() {
+fn chunks_take_the_memory_that_they_are_given(threads: usize) {
     // 8 MB of items on each rank, so that no working memory is mapped.
     const ITEMS: u64 = 1_000_001;
     let p = Permutation::new(2 * ITEMS, 42);
@@ -155,7 +158,9 @@ fn chunks_take_the_memory_that_they_are_given() {
         // The lists of buckets are not counted.
         let room = 2 * memory as usize + (1 << 18);
         assert!(peak <= room, "{chunks} chunks: {peak} bytes and not {room}");
-        assert!(peak >= 2 * least as usize * 7 / 8, "{chunks} chunks: only {peak} bytes");
+        // Several threads may not all need their memory at the same time.
+        let is_enough = threads > 1 || peak >= 2 * least as usize * 7 / 8;
+        assert!(is_enough, "{chunks} chunks: only {peak} bytes");
     }
 }
 

@@ -354,7 +354,8 @@ mod shards {
     }
 
     /// Begins a file that takes rows.
-    type Make<'m> = &'m dyn Fn(SharedFile) -> Result<Box<dyn TableWriter + 'm>, TableError>;
+    type Make<'m> =
+        &'m (dyn Fn(SharedFile) -> Result<Box<dyn TableWriter + 'm>, TableError> + Sync);
 
     fn write<'m>(
         (rows, extension): (Rows<'_>, &str),

@@ -4,6 +4,8 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 
+use rayon::ThreadPoolBuilder;
+
 use super::{divisions, exchange};
 use crate::Error;
 use crate::bijection::{Lcg, MulXorshift, VariablePhilox};
@@ -455,6 +457,12 @@ fn shapes(plans: &[TaggedExchange]) -> Vec<[u64; 2]> {
 
 #[test]
 fn all_ranks_choose_the_same_chunks() {
+    // With more threads, more items are few enough for a single chunk.
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    pool.install(check_chunks);
+}
+
+fn check_chunks() {
     for (len, ranks) in [(150_001, 1), (150_001, 8), (1 << 24, 2), ((1 << 26) + 1, 16)] {
         let p = Permutation::new(len, 42);
         for to in divisions(len, ranks) {

@@ -35,6 +35,9 @@ pub struct Dataset<'i> {
     pub(super) form: Form,
     pub(super) header: Vec<u8>,
     pub(super) memory: usize,
+    /// How many threads the pool has in which the set was opened. Those that read its inputs belong
+    /// to none, and rayon would start another one for them if they asked it.
+    threads: usize,
     /// The parts of the first sample that was found.
     names: Arc<OnceLock<Names>>,
 }
@@ -150,7 +153,8 @@ impl<'i> Dataset<'i> {
         let whole = |(number, one): (usize, &Described)| Piece::whole(number, one.input.bytes());
         let pieces = inputs.iter().enumerate().map(whole).collect();
         let (form, names) = (form.clone(), Arc::default());
-        let mut set = Self { inputs, pieces, form, header: Vec::new(), memory, names };
+        let (header, threads) = (Vec::new(), rayon::current_num_threads());
+        let mut set = Self { inputs, pieces, form, header, memory, threads, names };
         if let Some(first) = set.inputs.first()
             && set.form.headers > 0
         {
@@ -302,7 +306,7 @@ impl<'i> Dataset<'i> {
             return Ok(Text::new(lines));
         }
         // Inputs are read side by side. If they are few, each has threads for itself.
-        let threads = rayon::current_num_threads() / self.inputs.len();
+        let threads = self.threads / self.inputs.len();
         let mut text = Text::new(decoded(&**input, *codec, threads, watch)?);
         text.read_more()?;
         let start = &text.rest()[..text.rest().len().min(LONGEST_MARK)];

@@ -28,8 +28,9 @@ const MOST_BUCKETS: u64 = 1 << 16;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     memory: usize,
-    /// How many threads put buckets in order.
-    threads: u64,
+    /// Whether keys are divided as on any machine with as much memory, and not for the threads of
+    /// the pool.
+    of_any_machine: bool,
 }
 
 /// What the items are, and what may be used for them.
@@ -52,13 +53,13 @@ pub(crate) struct Split {
 
 impl Budget {
     pub(super) fn new(memory: usize) -> Self {
-        Self { memory, threads: rayon::current_num_threads() as u64 }
+        Self { memory, of_any_machine: false }
     }
 
-    /// A budget that divides keys as on any machine with as much memory.
+    /// A budget that divides keys as on any machine.
     #[cfg(feature = "datasets")]
     pub(super) fn of_any_machine(memory: usize) -> Self {
-        Self { memory, threads: 1 }
+        Self { memory, of_any_machine: true }
     }
 
     /// How many bytes are read at a time. Three such chunks are held.
@@ -81,7 +82,8 @@ impl Budget {
     /// There are at least `least` buckets, if there are so many keys.
     pub(super) fn split(self, width: u64, items: u64, bytes: u64, least: u64) -> Split {
         let cost = bucket_cost(bytes.saturating_add(items.saturating_mul(4)), width, bytes);
-        let each = (self.round() / (2 * self.threads)).clamp(1, BUCKET_COST);
+        let threads = if self.of_any_machine { 1 } else { rayon::current_num_threads() as u64 };
+        let each = (self.round() / (2 * threads)).clamp(1, BUCKET_COST);
         let least_block = (self.memory / 256).clamp(1, LEAST_BLOCK);
         let most = (self.memory / 2 / least_block) as u64;
         // Up to twice as many come of it.

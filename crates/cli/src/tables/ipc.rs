@@ -302,7 +302,7 @@ impl<W> fmt::Debug for IpcWriter<W> {
     }
 }
 
-impl<W: Write> TableWriter for IpcWriter<W> {
+impl<W: Write + Send> TableWriter for IpcWriter<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
         let batch = whole_batch(batch, &self.schema, &self.dictionaries);
         self.writer.write(&batch.map_err(TableError::write)?).map_err(TableError::write)

@@ -208,32 +208,33 @@ fn enough(table: &dyn Table, rows: u64) -> u64 {
     for_blocks.max(ENOUGH).saturating_add(table.held())
 }
 
-/// Writes batches that another thread makes, and returns what they took in memory.
+/// Another thread writes the batches that the calling one makes, which belongs to the pool of
+/// threads that does the work. Returns what they took in memory.
 fn feed(
     writer: &mut dyn TableWriter,
     watch: &dyn Watch,
-    produce: impl FnOnce(&mut dyn FnMut(RecordBatch) -> Produced) -> Produced + Send,
+    produce: impl FnOnce(&mut dyn FnMut(RecordBatch) -> Produced) -> Produced,
 ) -> Result<u64, TableError> {
     thread::scope(|scope| {
-        let (full, batches) = sync_channel(WAITING);
-        let producer = thread::Builder::new()
-            .spawn_scoped(scope, move || produce(&mut |batch| full.send(batch).map_err(|_| None)))
-            .map_err(TableError::Thread)?;
-        let mut bytes = 0;
-        let write = || {
+        let (full, batches) = sync_channel::<RecordBatch>(WAITING);
+        let write = move || {
+            let mut bytes = 0;
             for batch in batches {
                 let cost = cost(&batch);
                 writer.write(&batch)?;
                 watch.advance(cost).map_err(TableError::write)?;
                 bytes += cost;
             }
-            Ok(())
+            Ok(bytes)
         };
-        let written = write();
-        match (joined(producer), written) {
-            (_, Err(error)) | (Err(Some(error)), Ok(())) => Err(error),
+        let writing =
+            thread::Builder::new().spawn_scoped(scope, write).map_err(TableError::Thread)?;
+        let produced = produce(&mut |batch| full.send(batch).map_err(|_| None));
+        drop(full);
+        match (produced, joined(writing)) {
+            (_, Err(error)) | (Err(Some(error)), Ok(_)) => Err(error),
             // Nothing stops taking batches but an error.
-            (Ok(()) | Err(None), Ok(())) => Ok(bytes),
+            (Ok(()) | Err(None), Ok(bytes)) => Ok(bytes),
         }
     })
 }

@@ -107,7 +107,7 @@ impl<T: Table + Send + ?Sized> Table for Arc<T> {
 }
 
 /// A file that takes the rows of a [`Table`].
-pub trait TableWriter {
+pub trait TableWriter: Send {
     /// Appends rows with the columns of the table.
     ///
     /// # Errors

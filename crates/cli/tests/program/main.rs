@@ -30,5 +30,6 @@ mod tables;
 mod together;
 #[cfg(feature = "datasets")]
 mod torn;
+mod within;
 #[cfg(feature = "datasets")]
 mod workers;
