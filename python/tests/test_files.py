@@ -327,6 +327,30 @@ def test_a_full_disk_has_its_number(tmp_path):
     assert done.stdout.decode().startswith(f"OSError {errno.ENOSPC} "), done
 
 
+# Shuffles files that many threads read, and waits until there are no more threads than before and
+# those of the package's pool.
+READ = """
+import os, sys, time
+import bijective_shuffle as bs
+threads = lambda: len(os.listdir("/proc/self/task"))
+before = threads()
+bs.files.shuffle(sys.argv[1], output_dir=sys.argv[2], seed=1, shards=2, memory="1M")
+end = time.monotonic() + 30
+while threads() != before + 5 and time.monotonic() < end:
+    time.sleep(0.01)
+print(threads() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted on Linux")
+def test_no_thread_is_left_beside_the_pool(data, tmp_path):
+    """A child that is forked later would wait for it for ever."""
+    start = [sys.executable, "-c", READ, data / "gz", tmp_path / "out"]
+    few = {**os.environ, "RAYON_NUM_THREADS": "5"}
+    done = subprocess.run(start, capture_output=True, env=few)
+    assert done.stdout == b"5\n", done
+
+
 # Shuffles a file where few addresses are left, and says what that raises.
 SHORT = """
 import resource, sys
@@ -343,7 +367,10 @@ except Exception as error:
 @pytest.mark.skipif(sys.platform != "linux", reason="addresses are limited on Linux")
 def test_want_of_memory_is_a_memory_error(tmp_path):
     (tmp_path / "in").write_bytes(b"a\n" * 20_000_000)
-    done = subprocess.run([sys.executable, "-c", SHORT, tmp_path / "in"], capture_output=True)
+    # Each thread has addresses of its own, so that many could not be started.
+    few = {**os.environ, "RAYON_NUM_THREADS": "2"}
+    start = [sys.executable, "-c", SHORT, tmp_path / "in"]
+    done = subprocess.run(start, capture_output=True, env=few)
     assert done.stdout.startswith(b"MemoryError "), done
 
 
