@@ -9,7 +9,8 @@
 //! helper comes. A helper that has found nothing for long leaves, so that its thread can do
 //! something else, or sleep; the next job asks for another. A task may wait for others of the pool,
 //! and its thread do them meanwhile, whatever they lead or wait for: who is waited for has begun
-//! later than who waits, and so nobody waits in a circle.
+//! later than who waits, and so nobody waits in a circle. Only a broadcast of rayon's may not be
+//! waited for: the leader has a part in it, and while it waits it does nothing else.
 
 #[cfg(all(test, target_pointer_width = "64"))]
 mod model;
