@@ -68,6 +68,36 @@ fn run_beside_busy(others: usize, run: impl FnOnce() + Send) {
 }
 
 #[test]
+fn a_helper_leaves_when_its_shift_is_over() {
+    pool(2).install(|| {
+        lead_all(|| {
+            let (helped, leader) = (AtomicUsize::new(0), rayon_core::current_thread_index());
+            let count = || {
+                let is_helper = rayon_core::current_thread_index() != leader;
+                helped.fetch_add(is_helper.into(), Ordering::Relaxed);
+                is_helper
+            };
+            each(2, &|_| {
+                if count() {
+                    thread::sleep(SHIFT);
+                } else {
+                    while helped.load(Ordering::Relaxed) == 0 {
+                        thread::yield_now();
+                    }
+                }
+            });
+            // For one task, the leader asks for no helper.
+            for _ in 0..if cfg!(miri) { 10 } else { 100_000 } {
+                each(1, &|_| {
+                    count();
+                });
+            }
+            assert_eq!(helped.into_inner(), 1);
+        });
+    });
+}
+
+#[test]
 fn a_crew_makes_do_without_threads_that_do_not_come() {
     run_beside_busy(2, || lead_all(|| check_jobs(20, &|_| {})));
 }
