@@ -303,7 +303,8 @@ pub trait EngineHooks<N: Word = u64>: Bijection<N> {
 /// for every value of the type that safe code can make. They hold for every method that the type
 /// overrides, including the runs in both directions and methods that are hidden, and for the
 /// functions of its [`device_source`](Bijection::device_source). Engines rely on each of these for
-/// memory safety. A method may panic.
+/// memory safety. A method may panic. It may use rayon, but a call may hang whose bijection waits
+/// for all threads of the pool, as `rayon::broadcast` does.
 ///
 /// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` depend
 /// on a check of their parts, so only their [`trusted`](Bijection::trusted) forms, made of checked

@@ -47,26 +47,69 @@ fn helpers_leave_and_others_come() {
     });
 }
 
-#[test]
-fn a_crew_makes_do_without_threads_that_do_not_come() {
+/// Runs a function on a thread of a pool whose others are busy meanwhile.
+fn run_beside_busy(others: usize, run: impl FnOnce() + Send) {
     let (begun, end) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    pool(3).install(|| {
-        rayon_core::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|_| {
-                    begun.fetch_add(1, Ordering::Relaxed);
-                    while end.load(Ordering::Relaxed) == 0 {
+    pool(1 + others).scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(|_| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                while end.load(Ordering::Relaxed) == 0 {
+                    thread::yield_now();
+                }
+            });
+        }
+        while begun.load(Ordering::Relaxed) < others {
+            thread::yield_now();
+        }
+        run();
+        end.store(1, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_helper_leaves_when_its_shift_is_over() {
+    pool(2).install(|| {
+        lead_all(|| {
+            let (helped, leader) = (AtomicUsize::new(0), rayon_core::current_thread_index());
+            let count = || {
+                let is_helper = rayon_core::current_thread_index() != leader;
+                helped.fetch_add(is_helper.into(), Ordering::Relaxed);
+                is_helper
+            };
+            each(2, &|_| {
+                if count() {
+                    thread::sleep(SHIFT);
+                } else {
+                    while helped.load(Ordering::Relaxed) == 0 {
                         thread::yield_now();
                     }
+                }
+            });
+            // For one task, the leader asks for no helper.
+            for _ in 0..if cfg!(miri) { 10 } else { 100_000 } {
+                each(1, &|_| {
+                    count();
                 });
             }
-            while begun.load(Ordering::Relaxed) < 2 {
-                thread::yield_now();
-            }
-            lead_all(|| check_jobs(20, &|_| {}));
-            end.store(1, Ordering::Relaxed);
+            assert_eq!(helped.into_inner(), 1);
         });
     });
+}
+
+#[test]
+fn a_crew_makes_do_without_threads_that_do_not_come() {
+    run_beside_busy(2, || lead_all(|| check_jobs(20, &|_| {})));
+}
+
+#[test]
+fn what_waits_for_busy_threads_does_not_grow_with_each_call() {
+    let mut awaiting = 0;
+    run_beside_busy(2, || {
+        (0..10 * MOST_AWAITING).for_each(|_| lead_all(|| check_jobs(3, &|_| {})));
+        awaiting = AWAITING.with(Arc::strong_count) - 1; // Without the thread's own.
+    });
+    assert_eq!(awaiting, MOST_AWAITING);
 }
 
 #[test]
