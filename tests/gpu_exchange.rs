@@ -437,6 +437,9 @@ fn a_rank_of_its_own_process() {
             }
         }
     }
+    if job == "move" && ranks > 1 {
+        call_while_others_fetch(&mut of);
+    }
     if job == "die" && number == 1 {
         // Without any of what a program does at its end.
         std::process::abort();
@@ -466,6 +469,37 @@ fn a_rank_of_its_own_process() {
         assert!(lost.as_ref().is_err_and(is_typed), "{lost:?}");
         assert!(begin.elapsed() < 3 * limit);
         assert_eq!(of.shuffle_into(&f, &source, &mut out), lost, "every later call says the same");
+    }
+}
+
+/// The second rank puts in order what the first one holds, and begins another call, with the same
+/// memory, while the first still has much to do before it fetches that.
+fn call_while_others_fetch(of: &mut CudaExchange) {
+    let (rank, stream) = (of.rank(), of.stream().clone());
+    let (len, last) = (1_usize << 28, 1_usize << 21);
+    // A little more than half of the last bucket, which has 2^21 places.
+    let behind = last / 2 + 5;
+    let even = even(len, of.ranks());
+    let mut most_on_first = vec![0; of.ranks()];
+    (most_on_first[0], most_on_first[1]) = (len - behind, behind);
+    let f = Standard::from_seed(len as u64, 3);
+    let first: usize = even[..rank].iter().sum();
+    let items: Vec<u64> = (first as u64..(first + even[rank]) as u64).collect();
+    let source = stream.clone_htod(&items).unwrap();
+    let mut out = stream.alloc_zeros::<u64>(most_on_first[rank].max(1)).unwrap();
+    let mut other = stream.alloc_zeros::<u64>(even[rank]).unwrap();
+    for _ in 0..3 {
+        of.shuffle_into(&f, &source, &mut other).unwrap();
+        of.shuffle_into(&f, &source, &mut out.slice_mut(..most_on_first[rank])).unwrap();
+        of.shuffle_into(&f, &source, &mut other).unwrap();
+        of.synchronize().unwrap();
+        if rank == 0 {
+            let fetched = stream.clone_dtoh(&out.slice(len - last..)).unwrap();
+            stream.synchronize().unwrap();
+            let slots = (len - last) as u64..(len - behind) as u64;
+            assert!(fetched.into_iter().eq(slots.map(|slot| f.forward(slot))));
+        }
+        stream.memset_zeros(&mut out).unwrap();
     }
 }
 

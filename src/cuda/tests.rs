@@ -26,6 +26,28 @@ pub(super) const LARGE: Limits = Limits {
     l2_bytes: 50 << 20,
 };
 
+/// A V100, a T4, an A100 and a small part of it, an RTX 3090, an L4 and a B200.
+pub(super) const DEVICES: [Limits; 7] = [
+    device(80, 2048, [96, 96], 6),
+    device(40, 1024, [64, 64], 4),
+    device(108, 2048, [163, 164], 40),
+    device(14, 2048, [163, 164], 5),
+    device(82, 1536, [99, 100], 6),
+    device(58, 1536, [99, 100], 48),
+    device(148, 2048, [227, 228], 126),
+];
+
+/// The limits of a GPU, with shared memory in KiB for a block and a multiprocessor, and L2 in MiB.
+const fn device(multiprocessors: u32, threads: u32, shared: [usize; 2], l2: u64) -> Limits {
+    Limits {
+        multiprocessors,
+        threads_per_multiprocessor: threads,
+        shared_per_block: shared[0] << 10,
+        shared_per_multiprocessor: shared[1] << 10,
+        l2_bytes: l2 << 20,
+    }
+}
+
 const STRATEGIES: [CudaStrategy; 5] = [
     CudaStrategy::Auto,
     CudaStrategy::Unfused,

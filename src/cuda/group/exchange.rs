@@ -317,7 +317,7 @@ impl<'a> Exchange<'a> {
         if piece + 1 == sizes.pieces && !sizes.dense {
             let counts = self.at(member, layout.counts);
             let bases = self.at(member, layout.bases);
-            // There are at most 2^21 small buckets, and the sum of all is what comes before one
+            // There are at most 2^23 small buckets, and the sum of all is what comes before one
             // more.
             let len = sizes.small_buckets(member) as u32 + 1;
             plan.launch(Launch::new(of_one::scan_counts(), Grid::Blocks(1, 1), move |_| {

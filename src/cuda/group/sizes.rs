@@ -43,11 +43,15 @@ pub(super) struct First {
 }
 
 impl First {
-    /// Two blocks should fit on a multiprocessor, and one must.
-    fn new(limits: &Limits, item: usize, slot: WordType, bits: u32, shift: u32) -> Option<Self> {
-        // Slots of 64 bits take twice the registers.
-        let blocks = if slot == WordType::U32 { of_one::PASS_BLOCKS } else { 1 };
-        let shared = |records| send_shared(item, slot.bytes(), records, bits);
+    /// The pass of which so many blocks fit on a multiprocessor.
+    fn new(
+        limits: &Limits,
+        [item, slot]: [usize; 2],
+        bits: u32,
+        shift: u32,
+        blocks: u32,
+    ) -> Option<Self> {
+        let shared = |records| send_shared(item, slot, records, bits);
         let room = pass_room(limits, blocks);
         let records = (1..=of_one::PASS_RECORDS).rev().find(|&records| shared(records) <= room)?;
         Some(Self { records, bits, blocks, shift, shared: shared(records) })
@@ -59,14 +63,13 @@ impl First {
     fn go_through_slots(
         &mut self,
         limits: &Limits,
-        item: usize,
-        slot: WordType,
+        [item, slot]: [usize; 2],
         density: f64,
     ) -> Option<u32> {
         let room = pass_room(limits, self.blocks);
-        let tiles = SurvivorTiles::new(self.records, slot.bytes(), density, room)?;
+        let tiles = SurvivorTiles::new(self.records, slot, density, room)?;
         self.records = tiles.records;
-        self.shared = send_shared(item, slot.bytes(), self.records, self.bits).max(tiles.shared);
+        self.shared = send_shared(item, slot, self.records, self.bits).max(tiles.shared);
         let slots = tiles.slots / tuning::COUNTED_SLOTS * tuning::COUNTED_SLOTS;
         (slots > 0).then_some(slots)
     }
@@ -179,7 +182,6 @@ impl Sizes {
         // That is at most 16 + 10 bits, so a key below the bucket fits 32.
         let shift = bucket_bits + second_bits;
         let slot = WordType::for_indexes(last.max(last_slot));
-        let mut first = First::new(limits, item, slot, first_bits, shift)?;
         let second = Pass {
             records: Partition::records(limits, item, second_bits)?,
             bits: second_bits,
@@ -188,12 +190,22 @@ impl Sizes {
         let buckets = (last >> shift) + 1;
         let owners = owners(to, last, shift, buckets);
         let counted = counted(from, last, last_slot);
-        let (ends, slots) = if counted.is_empty() {
-            (from.bounds(), first.records)
-        } else {
-            let density = len as f64 / (last_slot as f64 + 1.0);
-            (&*counted, first.go_through_slots(limits, item, slot, density)?)
+        let of_blocks = |blocks| {
+            let bytes = [item, slot.bytes()];
+            let mut first = First::new(limits, bytes, first_bits, shift, blocks)?;
+            let slots = match counted.is_empty() {
+                true => first.records,
+                false => {
+                    first.go_through_slots(limits, bytes, len as f64 / (last_slot as f64 + 1.0))?
+                }
+            };
+            Some((first, slots))
         };
+        // Two blocks should fit on a multiprocessor, and one must. Slots of 64 bits take twice the
+        // registers.
+        let most_blocks = if slot == WordType::U32 { of_one::PASS_BLOCKS } else { 1 };
+        let (first, slots) = (1..=most_blocks).rev().find_map(of_blocks)?;
+        let ends = if counted.is_empty() { from.bounds() } else { &*counted };
         let runs: Vec<u64> = ends.windows(2).map(|run| run[1] - run[0]).collect();
         // Of the points that a member goes through, as many have an item as of all of them.
         let share = len as f64 / ends.last().map_or(1, |&end| end.max(1)) as f64;
@@ -266,7 +278,8 @@ impl Sizes {
     pub(super) fn sort_by(&mut self, bits: u32, array: &Shards) {
         let last = array.len() - 1;
         let shift = 64 - last.leading_zeros() - bits;
-        self.first = First::new(&tests::LIMITS, array.item(), self.slot, bits, shift).unwrap();
+        let bytes = [array.item(), self.slot.bytes()];
+        self.first = First::new(&tests::LIMITS, bytes, bits, shift, of_one::PASS_BLOCKS).unwrap();
         (self.bucket_bits, self.second.bits) = (shift - 1, 1);
         self.slots = self.first.records;
         self.runs.fill(array.len());
@@ -279,12 +292,10 @@ impl Sizes {
     #[cfg(test)]
     pub(super) fn widen(&mut self, item: usize) {
         self.slot = WordType::U64;
-        let First { bits, shift, .. } = self.first;
-        self.first = First::new(&tests::LIMITS, item, self.slot, bits, shift).unwrap();
+        let (First { bits, shift, .. }, bytes) = (self.first, [item, self.slot.bytes()]);
+        self.first = First::new(&tests::LIMITS, bytes, bits, shift, 1).unwrap();
         self.slots = match self.is_counted() {
-            true => {
-                self.first.go_through_slots(&tests::LIMITS, item, self.slot, self.share).unwrap()
-            }
+            true => self.first.go_through_slots(&tests::LIMITS, bytes, self.share).unwrap(),
             false => self.first.records,
         };
         self.set_rooms(self.rooms());

@@ -9,6 +9,7 @@ use super::super::shards::Shards;
 use super::super::sizes::Sizes;
 use super::call::Call;
 use super::engine::CudaExchange;
+use super::near::Near;
 use super::pieces::Steps;
 use super::runs::{Reach, messages};
 use super::words::set_word;
@@ -112,12 +113,13 @@ impl CudaExchange {
     ///
     /// As [`move_in_pieces`](Self::move_in_pieces), until both streams have finished.
     unsafe fn send_and_place(&mut self, all: &InPieces<'_>) -> Result<bool, Error> {
-        let (near, placed);
+        let (reached, placed);
+        self.near.as_mut().map_or(Ok(()), Near::begin)?;
         let source = if all.sizes.is_counted() {
             // SAFETY: the caller vouches for the arrays.
             let Some(reach) = unsafe { self.reach_survivors(all) }? else { return Ok(false) };
-            near = reach;
-            &near
+            reached = reach;
+            &reached
         } else {
             &all.call.source
         };
@@ -176,7 +178,7 @@ impl CudaExchange {
         if let Some(near) = &self.near {
             // SAFETY: there is room for what ranks use and others hold, as has been checked; the
             // caller vouches for what this one holds and others use. All are done with what was in
-            // that room, since their streams have come to where they have told their counts.
+            // that room, since their streams have begun this call.
             unsafe { near.hand_out(all.used_by_others(&used, array)) }?;
         } else {
             let [theirs, mine] = messages(rank, &used, array, all.sides(rank));

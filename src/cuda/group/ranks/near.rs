@@ -275,11 +275,13 @@ impl Near {
         Ok(self.board.read(number))
     }
 
-    /// Begins a call, in the stream of the kernels: what comes is received when this rank is done
-    /// with what came before.
-    pub(super) fn begin(&self) -> Result<(), Error> {
+    /// Begins a call, in the stream of the kernels, when all ranks are done with what came before:
+    /// the memory from which others fetch may have another use now.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        self.turns = self.turns.begun();
         self.bind()?;
-        self.write(0, Counter::Sorted, self.turns.ready())
+        self.write(0, Counter::Sorted, self.turns.ready())?;
+        self.wait_for_others(0, Counter::Sorted, self.turns.ready())
     }
 
     /// Puts a piece's copies in their stream.
@@ -341,7 +343,7 @@ impl Near {
     /// # Safety
     ///
     /// The stream may write where the copies begin, and read where they end, in memory that no rank
-    /// uses again before the streams of all have come to their next [`gather_at`](Self::gather_at).
+    /// uses again before all [`begin`](Self::begin) another call.
     pub(super) unsafe fn fetch(&self, copies: Vec<Delivery>) -> Result<(), Error> {
         self.bind()?;
         self.write(0, Counter::Sorted, self.turns.placed())?;

@@ -138,7 +138,6 @@ impl Lanes {
         (ranks, near): (&Communicator, Option<&Near>),
         pieces: &[Steps<'_>],
     ) -> Result<(), Error> {
-        near.map_or(Ok(()), Near::begin)?;
         for number in 0..=pieces.len() {
             if let Some(piece) = pieces.get(number) {
                 // SAFETY: the caller vouches for the memory. What the piece before the last left

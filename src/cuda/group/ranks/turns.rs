@@ -1,9 +1,9 @@
 //! [`Turns`]: the numbers by which the devices of several processes take turns.
 //!
 //! Each rank has two counters. In one it counts the turns of its copies: in each turn of a piece it
-//! copies to another rank, and no two copy to the same. In the other it counts its steps: what it
-//! has handed out before it begins, what it has sorted of what came, and what it has placed.
-//! Counters never go back, so each call begins where the one before has ended.
+//! copies to another rank, and no two copy to the same. In the other it counts its steps: that it
+//! is done with earlier calls, what it has handed out, what it has sorted of what came, and what it
+//! has placed. Counters never go back, so each call begins where the one before has ended.
 
 /// What the counters of every rank have been at the end of the calls so far.
 #[derive(Clone, Copy, Debug)]
@@ -28,19 +28,24 @@ impl Turns {
         ((rank as u64 + 1 + turn) % self.ranks) as usize
     }
 
+    /// The same in a call that begins.
+    pub(super) fn begun(self) -> Self {
+        Self { sorted: self.sorted + 1, ..self }
+    }
+
+    /// What a rank has sorted when it is done with all calls before this one.
+    pub(super) fn ready(&self) -> u64 {
+        self.sorted
+    }
+
     /// What a rank has sorted when others have what they use of its items.
     pub(super) fn handed_out(&self) -> u64 {
         self.sorted + 1
     }
 
-    /// What a rank has sorted when it is done with all earlier calls.
-    pub(super) fn ready(&self) -> u64 {
-        self.sorted + 2
-    }
-
     /// What a rank has sorted when it is done with a piece.
     pub(super) fn sorted(&self, piece: u64) -> u64 {
-        self.sorted + 3 + piece
+        self.sorted + 2 + piece
     }
 
     /// What a rank has sorted when it may receive a piece, in whose memory the one before the last
@@ -84,6 +89,8 @@ mod tests {
         Write(usize, u64),
         /// Waits until the other stream of the rank has done as many steps.
         Behind(usize),
+        /// Writes its own memory.
+        Count,
         Fill(u64),
         Copy(usize, u64),
         Sort(u64),
@@ -111,14 +118,17 @@ mod tests {
             kernels.extend(wait(2, told));
         };
         for (call, &pieces) in calls.iter().enumerate() {
+            turns = turns.begun();
+            kernels.push(Step::Write(1, turns.ready()));
+            kernels.extend(wait(1, turns.ready()));
             // In some calls survivors are counted.
             if call % 2 == 0 {
+                kernels.push(Step::Count);
                 tell(&mut kernels);
                 kernels.extend([Step::HandOut, Step::Write(1, turns.handed_out())]);
                 kernels.extend(wait(1, turns.handed_out()));
                 kernels.push(Step::Use);
             }
-            kernels.push(Step::Write(1, turns.ready()));
             let mut delivered = Vec::new();
             for number in 0..=pieces {
                 if number < pieces {
@@ -153,7 +163,7 @@ mod tests {
 
     /// In whatever order streams go on, every piece arrives in memory that is free for it, is
     /// sorted once it is there, no two ranks copy to one at the same time, and nobody waits for
-    /// ever.
+    /// ever. What others hold may be anywhere in a rank's memory, as each call divides it anew.
     #[test]
     fn pieces_arrive_in_free_memory_in_any_order() {
         let mut random = fastrand::Rng::with_seed(7);
@@ -175,6 +185,14 @@ mod tests {
                 }) {
                     let (rank, stream) = (random.usize(..ranks), random.usize(..2));
                     let Some(&step) = all[rank][stream].get(done[rank][stream]) else { continue };
+                    // Whose memory is written beside what others hold.
+                    let written = match step {
+                        Step::Count | Step::Fill(_) => Some(rank),
+                        Step::Copy(to, _) => Some(to),
+                        _ => None,
+                    };
+                    let is_held = |of: usize| sides[of].contains(&Some(false));
+                    assert!(!written.is_some_and(is_held), "what is not fetched is overwritten");
                     let goes_on = match step {
                         Step::Wait(of, counter, value) => counters[of][counter] >= value,
                         Step::Behind(steps) => done[rank][1 - stream] >= steps,
@@ -206,6 +224,7 @@ mod tests {
                             }
                             true
                         }
+                        Step::Count => true,
                         Step::Fill(piece) => {
                             let outbox: &mut VecDeque<usize> =
                                 &mut outbox[rank][(piece % 2) as usize];

@@ -1,5 +1,6 @@
 use super::super::layout::Layout;
 use super::*;
+use crate::cuda::tests::DEVICES;
 
 /// Those of an H100.
 pub(crate) const LIMITS: Limits = Limits {
@@ -82,6 +83,37 @@ fn many_ranks_have_even_shares_and_bounded_memory() {
                             "{ranks} ranks, {len} of {keys:?}: {bytes}, {most}"
                         );
                     }
+                }
+            }
+        }
+    }
+}
+
+/// Items of every size are sent in pieces by every device, there and back, with gaps and without.
+#[test]
+fn every_device_sends_in_pieces() {
+    for limits in [LIMITS].into_iter().chain(DEVICES) {
+        for (ranks, item) in [2, 16, 17, 64, 512]
+            .into_iter()
+            .flat_map(|ranks| [1, 2, 4, 8, 16].map(|item| (ranks, item)))
+        {
+            for len in [1_u64 << 20, (1 << 20) + 1, 1 << 31, (1 << 31) - 1, 1 << 33] {
+                let slots = (len - 1).next_power_of_two().max(len) - 1;
+                let array = even(len, ranks, item);
+                let word = WordType::dividing(item as u64 | 16);
+                for last in [slots, len - 1] {
+                    let sizes = Sizes::new(&limits, word, [last, slots], &array, &array);
+                    let Some(sizes) = sizes else {
+                        // A thread of the first pass must have room for four.
+                        if item == 16 && limits.shared_per_block <= 64 << 10 {
+                            continue;
+                        }
+                        panic!(
+                            "{len} of {slots} by {last}, {ranks} ranks, {item} bytes: {limits:?}"
+                        );
+                    };
+                    let shared = [sizes.first.shared, sizes.second_shared(), sizes.place_shared()];
+                    assert!(shared.iter().all(|&bytes| bytes <= limits.shared_per_block));
                 }
             }
         }

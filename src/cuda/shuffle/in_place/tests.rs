@@ -4,7 +4,7 @@ use super::*;
 use crate::bijection::{GridFeistel, Lcg, Standard};
 use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::program::tests::compile_plans;
-use crate::cuda::tests::LARGE;
+use crate::cuda::tests::{DEVICES, LARGE};
 use crate::{FromSeed, Permutation};
 
 /// The array's memory, and the working memory.
@@ -28,7 +28,8 @@ fn expected(f: &dyn Bijection, len: u64, direction: Direction) -> Vec<u64> {
 }
 
 /// Small sizes for a job, of which every part of the method has several.
-fn small(job: &Job, planes: bool, [bits, part_bits, stripe_bits]: [u32; 3], group: u64) -> Sizes {
+fn small(job: &Job, planes: bool, shape: [u32; 4], group: u64) -> Sizes {
+    let [bits, part_bits, stripe_bits, records] = shape;
     let key_bits = match job.movement.direction() {
         Direction::Shuffle => 64 - job.last.leading_zeros(),
         Direction::Unshuffle => 64 - (job.len - 1).leading_zeros(),
@@ -50,13 +51,13 @@ fn small(job: &Job, planes: bool, [bits, part_bits, stripe_bits]: [u32; 3], grou
         group,
         collect: tuning::Tiles { threads: 64, records: 4, blocks: 1 },
         list: tuning::Tiles { threads: 64, records: 4, blocks: 1 },
-        spread: tuning::Tiles { threads: tuning::PASS_THREADS, records: 2, blocks: 1 },
+        spread: tuning::Tiles { threads: tuning::PASS_THREADS, records, blocks: 1 },
     }
 }
 
-/// A bijection, a length and a direction; the bits of a bucket, a part and a stripe; and how many
-/// buckets are put in order at a time.
-type Case<'a> = (&'a dyn Bijection, u64, Direction, [u32; 3], u64);
+/// A bijection, a length and a direction; the bits of a bucket, a part and a stripe, and the
+/// records of a thread that spreads them; and how many buckets are put in order at a time.
+type Case<'a> = (&'a dyn Bijection, u64, Direction, [u32; 4], u64);
 
 /// Moves arrays in place by some sizes, and compares.
 fn check(cases: &[Case<'_>]) {
@@ -101,11 +102,11 @@ fn arrays_are_shuffled_and_unshuffled_in_place() {
     let walked = GridFeistel::<12>::from_seed(4_500, 5);
     let mut cases: Vec<Case<'_>> = Vec::new();
     for direction in DIRECTIONS {
-        cases.push((&f, 6_000, direction, [3, 8, 9], 1));
+        cases.push((&f, 6_000, direction, [3, 8, 9, 2], 1));
         // The last stripe has one item, and the last part few keys.
-        cases.push((&f, 4_097, direction, [3, 8, 10], 3));
-        cases.push((&even, 1 << 12, direction, [3, 9, 8], 2));
-        cases.push((&walked, walked.last() + 1, direction, [4, 7, 9], 16));
+        cases.push((&f, 4_097, direction, [3, 8, 10, 2], 3));
+        cases.push((&even, 1 << 12, direction, [3, 9, 8, 2], 2));
+        cases.push((&walked, walked.last() + 1, direction, [4, 7, 9, 2], 16));
     }
     check(&cases);
 }
@@ -117,10 +118,23 @@ fn permutations_that_mix_nothing_are_only_slow() {
     let shifted = Lcg::new(13, 1, 1000).unwrap();
     let mut cases: Vec<Case<'_>> = Vec::new();
     for direction in DIRECTIONS {
-        cases.push((&identity, 1 << 13, direction, [2, 8, 11], 1));
-        cases.push((&shifted, (1 << 13) - 99, direction, [2, 8, 11], 3));
+        cases.push((&identity, 1 << 13, direction, [2, 8, 11, 2], 1));
+        cases.push((&shifted, (1 << 13) - 99, direction, [2, 8, 11, 2], 3));
+        // To undo it, a tile is done again: its slots survive, where half of all do not.
+        cases.push((&identity, (1 << 12) + 1, direction, [2, 8, 11, 2], 1));
     }
     check(&cases);
+}
+
+/// A list has more sources than are read of its planes at a time. The items of a round fill several
+/// tiles, or those of several rounds fill one.
+#[test]
+fn planes_are_read_in_several_rounds() {
+    let f = Standard::from_seed(1 << 19, 3);
+    check(&[
+        (&f, 1 << 19, Direction::Shuffle, [2, 10, 18, 2], 1),
+        (&f, 1 << 19, Direction::Unshuffle, [6, 8, 18, 12], 16),
+    ]);
 }
 
 /// All items of a short array are read before one is written, by a block whose warps have gaps, all
@@ -186,25 +200,12 @@ fn only_short_arrays_of_words_are_moved_by_one_block() {
 
 #[test]
 fn memory_is_a_small_part_of_the_array() {
-    for item in [1, 2, 4, 8, 16] {
-        for bits in 23..=33 {
-            for len in [1_u64 << bits, (1 << bits) + 1, 3 << (bits - 1)] {
-                let f = Standard::from_seed(len, 1);
-                for direction in DIRECTIONS {
-                    let bytes = len * item as u64;
-                    if bytes < tuning::IN_PLACE_LEAST_BYTES {
-                        continue;
-                    }
-                    let job = jobs(&f, len as usize, (256, item), direction).unwrap().remove(0);
-                    let Some(sizes) = Sizes::new(&job, &LARGE) else {
-                        // Bytes are few for what a bucket needs.
-                        assert!(item == 1 || len > 1 << 32, "{len} items of {item} bytes");
-                        continue;
-                    };
-                    assert!(sizes.layout().bytes <= bytes / 100 * 15, "{sizes:?}");
-                    // Planes take 5 bits an item, and there are few of them.
-                    if item < 8 || item == 8 && (26..30).contains(&bits) {
-                        assert_eq!(sizes.planes, item == 8 && !sizes.back_with_gaps(), "{sizes:?}");
+    for limits in [LARGE].into_iter().chain(DEVICES) {
+        for item in [1, 2, 4, 8, 16] {
+            for bits in 23..=37 {
+                for len in [1_u64 << bits, (1 << bits) + 1, 3 << (bits - 1)] {
+                    for direction in DIRECTIONS {
+                        check_sizes(&limits, (len, item), direction);
                     }
                 }
             }
@@ -215,6 +216,33 @@ fn memory_is_a_small_part_of_the_array() {
         let job = jobs(&f, 1 << 33, (256, 8), direction).unwrap().remove(0);
         assert!(Sizes::new(&job, &LARGE).is_some(), "64 GiB, {direction:?}");
     }
+}
+
+/// Looks at what is planned for items of some bytes, if they are moved in place.
+fn check_sizes(limits: &Limits, (len, item): (u64, usize), direction: Direction) {
+    let bytes = len * item as u64;
+    if bytes < tuning::IN_PLACE_LEAST_BYTES {
+        return;
+    }
+    let f = Standard::from_seed(len, 1);
+    let job = jobs(&f, len as usize, (256, item), direction).unwrap().remove(0);
+    let Some(sizes) = Sizes::new(&job, limits) else {
+        // Bytes are few for what a bucket needs.
+        assert!(*limits != LARGE || item == 1 || len > 1 << 32, "{len} items of {item} bytes");
+        return;
+    };
+    assert!(sizes.layout().bytes <= bytes / 100 * 15, "{sizes:?}");
+    // Planes take 5 bits an item, and there are few of them.
+    if item < 8 || item == 8 && *limits == LARGE && (1 << 26..1 << 30).contains(&len) {
+        assert_eq!(sizes.planes, item == 8 && !sizes.back_with_gaps(), "{sizes:?}");
+    }
+    // Kernels have numbers of 32 bits for the sources of a list, a bit for each of a warp's
+    // neighbouring keys in a part, and a place in shared memory for each key of a dense one.
+    assert!(sizes.stripe_bits + sizes.together_bits < 32, "{sizes:?}");
+    assert!(sizes.part_bits >= (32 * sizes.list.records).ilog2(), "{sizes:?}");
+    assert!(sizes.keys_with_gaps() || sizes.part_capacity() >= 1 << sizes.part_bits, "{sizes:?}");
+    assert!(sizes.buckets() <= u64::from(sizes.collect.threads), "{sizes:?}");
+    assert!(Striping::new(&job, sizes).plan().is_ok(), "{sizes:?}");
 }
 
 /// Each kernel, for the oldest architecture and the newest.
