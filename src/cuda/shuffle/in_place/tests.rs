@@ -4,7 +4,7 @@ use super::*;
 use crate::bijection::{GridFeistel, Lcg, Standard};
 use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::program::tests::compile_plans;
-use crate::cuda::tests::{DEVICES, LARGE};
+use crate::cuda::tests::LARGE;
 use crate::{FromSeed, Permutation};
 
 /// The array's memory, and the working memory.
@@ -198,9 +198,11 @@ fn only_short_arrays_of_words_are_moved_by_one_block() {
     assert_eq!(plan.launches().len(), passes.len() * 3, "each of them once, and two alternatives");
 }
 
+/// Arrays of more than 4 GiB, for which there are addresses on such machines alone.
+#[cfg(target_pointer_width = "64")]
 #[test]
 fn memory_is_a_small_part_of_the_array() {
-    for limits in [LARGE].into_iter().chain(DEVICES) {
+    for limits in [LARGE].into_iter().chain(crate::cuda::tests::DEVICES) {
         for item in [1, 2, 4, 8, 16] {
             for bits in 23..=37 {
                 for len in [1_u64 << bits, (1 << bits) + 1, 3 << (bits - 1)] {
@@ -219,6 +221,7 @@ fn memory_is_a_small_part_of_the_array() {
 }
 
 /// Looks at what is planned for items of some bytes, if they are moved in place.
+#[cfg(target_pointer_width = "64")]
 fn check_sizes(limits: &Limits, (len, item): (u64, usize), direction: Direction) {
     let bytes = len * item as u64;
     if bytes < tuning::IN_PLACE_LEAST_BYTES {
