@@ -90,7 +90,7 @@ pub(crate) fn checked_length(bijection: &impl AsWgsl, len: u64) -> Result<u32, W
     if len > 0 && len - 1 > last {
         return Err(Error::LengthExceedsDomain { len, last }.into());
     }
-    Excess::check("a length", len, u32::MAX.into())?;
+    Excess::check("items", len, u32::MAX.into())?;
     Ok(len as u32)
 }
 

@@ -309,6 +309,19 @@ fn all_families_and_items_may_be_partitioned() {
     }
 }
 
+/// A program may have opened its device with the limits that wgpu's own examples ask for.
+#[test]
+fn kernels_may_bind_few_arrays() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = errors::device(|limits| *limits = wgpu::Limits::downlevel_defaults());
+    let gpu = gpu.tuned(partitioning(SMALL));
+    let f = Standard::from_seed(5003, 3);
+    agrees(&gpu, "few arrays", &f, 5003);
+    moves::<u64>(&gpu, "few arrays", &f, 5003, |k| !k);
+}
+
 /// Buckets that have room for fewer records than most of them get: the last kernel moves all items.
 #[test]
 fn buckets_may_overflow() {
