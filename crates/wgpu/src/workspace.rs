@@ -12,7 +12,7 @@ use crate::error::WgpuError;
 use crate::launch::{Job, Launch, Params, Place, bytes_of};
 use crate::limits::Excess;
 use crate::plan::Planner;
-use crate::shader::{self, LAUNCHES, Move, STATE_WORDS, Tuning};
+use crate::shader::{self, LAUNCHES, Move, STATE_WORDS};
 use crate::source::{AsWgsl, WgslSource};
 
 /// Shuffles arrays in a program's own buffers.
@@ -97,7 +97,7 @@ pub(crate) fn checked_length(bijection: &impl AsWgsl, len: u64) -> Result<u32, W
 impl WgpuWorkspace {
     /// A workspace for a program's own device and queue.
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        Self::of(Arc::new(Context::new(device, queue, Tuning::STANDARD)))
+        Self::of(Arc::new(Context::standard(device, queue)))
     }
 
     pub(crate) fn of(context: Arc<Context>) -> Self {

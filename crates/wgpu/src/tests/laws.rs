@@ -309,6 +309,18 @@ fn all_families_and_items_may_be_partitioned() {
     }
 }
 
+/// So long that workgroups look back at thousands of tiles where a CPU's threads begin far apart.
+#[test]
+fn long_arrays_may_be_looked_back_at_on_a_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let f = Standard::from_seed((1 << 23) + 1, 9);
+    let mut expected = vec![0_u32; (1 << 23) + 1];
+    Cpu.write_indexes(&f, &mut expected).expect("a bijection");
+    let mut indexes = vec![0_u32; expected.len()];
+    gpu.write_indexes(&f, &mut indexes).expect("it fits");
+    assert!(indexes == expected);
+}
+
 /// A program may have opened its device with the limits that wgpu's own examples ask for.
 #[test]
 fn kernels_may_bind_few_arrays() {
