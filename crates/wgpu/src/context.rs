@@ -34,11 +34,13 @@ fn has_subgroups(features: wgpu::Features, backend: wgpu::Backend) -> bool {
 pub(crate) type Bindings<'a> = [(u32, BufferBinding<'a>)];
 
 impl Context {
-    /// With the standard tuning, on a CPU without subgroups: Mesa's lavapipe 22.3 ends all loops of
-    /// a thread after 65,535 turns in all, which takes it 2^23 items with them, and more without.
+    /// With the tuning for its kind of device.
     pub(crate) fn standard(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        let subgroups = device.adapter_info().device_type != wgpu::DeviceType::Cpu;
-        Self::new(device, queue, Tuning { subgroups, ..Tuning::STANDARD })
+        let tuning = match device.adapter_info().device_type {
+            wgpu::DeviceType::Cpu => Tuning::CPU,
+            _ => Tuning::STANDARD,
+        };
+        Self::new(device, queue, tuning)
     }
 
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, mut tuning: Tuning) -> Self {

@@ -30,7 +30,8 @@ impl Planner {
         what: Move,
         item_bytes: u32,
     ) -> Result<Vec<Launch<'a>>, Excess> {
-        if let Some(units) = Units::of(item_bytes) {
+        if let Some(units) = Units::of(item_bytes).filter(|units| units.count <= self.tuning.units)
+        {
             return self.moved(job, what, units, Some(Place::Source), Place::Target);
         }
         let mut launches = self.indexes(job, what, Place::Indexes)?;

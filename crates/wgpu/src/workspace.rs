@@ -414,6 +414,8 @@ impl WgpuWorkspace {
             if let Some(state) = bindings.iter().find(|bound| bound.place == Place::Launches) {
                 params.launch = self.launch(state.bytes)?;
             }
+            let looks_back =
+                bindings.iter().any(|bound| matches!(bound.place, Place::State | Place::Launches));
             let bindings: Vec<_> = bindings
                 .iter()
                 .map(|bound| {
@@ -426,6 +428,10 @@ impl WgpuWorkspace {
                     (bound.number, array)
                 })
                 .collect();
+            if looks_back && context.planner.tuning.counts_first {
+                let counts = Params { groups: None, sizes: [1, 0, 0, 0], ..params };
+                context.record(encoder, &text, is_own, counts, &bindings)?;
+            }
             context.record(encoder, &text, is_own, params, &bindings)?;
         }
         Ok(())
