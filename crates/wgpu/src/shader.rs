@@ -81,7 +81,7 @@ impl Shape {
 }
 
 impl Tuning {
-    /// The tuning of every device so far; results/h100-strategies.csv and h100.csv have the
+    /// The tuning of every GPU so far; results/h100-strategies.csv and h100.csv have the
     /// losers.
     pub(crate) const STANDARD: Self = Self {
         // Fewer compile in half the time, and short arrays are the first that programs shuffle.
@@ -103,7 +103,8 @@ impl Tuning {
     /// an error. Its threads begin far apart, so that a workgroup would count thousands of tiles,
     /// each of which takes 4 turns or more. If all are counted before, a thread has at most 32,768
     /// turns for the statuses of 2^32 slots, [`Self::window`] at a time, 24,000 for the units of
-    /// its items, and fewer than a hundred for sums.
+    /// its items, and fewer than a hundred for sums. Partitions would have loops over tiles, and
+    /// took 2^25 items on two cores from 0.95 to 2.03 seconds.
     pub(crate) const CPU: Self = Self {
         partitioned: u64::MAX,
         subgroups: false,

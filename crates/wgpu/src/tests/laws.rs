@@ -314,8 +314,8 @@ fn all_families_and_items_may_be_partitioned() {
     }
 }
 
-/// The last has as many tiles as 2^26 + 1 items have in the standard tuning, with which a thread of lavapipe
-/// on two cores had more turns than that lets it have, and 1009 items were put wrong.
+/// The last has as many tiles as 2^26 + 1 items have in the standard tuning, where a thread of
+/// lavapipe on two cores took more turns than it may, and 1009 items were put wrong.
 #[test]
 fn nobody_counts_for_others_on_a_cpu() {
     let Some(gpu) = gpu() else { return };
