@@ -341,7 +341,7 @@ fn nobody_counts_for_others_on_a_cpu() {
         let mut expected = vec![0_u32; len as usize];
         Cpu.write_indexes(&f, &mut expected).expect("a bijection");
         gpu.read(&into, 4 * len, |bytes| {
-            assert!(bytes == bytemuck::cast_slice::<_, u8>(&expected))
+            assert!(bytes == bytemuck::cast_slice::<_, u8>(&expected));
         })
         .expect("the device is there");
     }
