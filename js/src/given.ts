@@ -60,7 +60,7 @@ export function named<T extends object>(options: T | undefined, names: readonly 
   }
   for (const name of Object.keys(options)) {
     if (!names.includes(name)) {
-      throw new TypeError(`${of} has no option "${name}": there are ${names.join(", ")}`);
+      throw new TypeError(`${of} has no option "${name}": it takes ${names.join(", ")}`);
     }
   }
   return options;

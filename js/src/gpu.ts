@@ -99,9 +99,10 @@ const [COPY_SRC, COPY_DST, UNIFORM, STORAGE] = [0x4, 0x8, 0x40, 0x80];
  *
  * Working memory is kept from call to call: 1 byte for 500 items; for shuffles within a buffer, as
  * many bytes as the largest of them has; for items that are no whole words 4 bytes each; and for an
- * array of 64 MiB and more of items of 4 bytes, or to undo a shuffle of items of 8 or 16, up to twice
- * its size and 8 bytes an item. The last is asked for by the first call that could use it, which does not wait for it: that call
- * moves the array without it, in more time, and so do all others if there is no such memory.
+ * array of 64 MiB and more of items of 4 bytes, or to undo a shuffle of items of 8 or 16, up to
+ * twice its size and 8 bytes an item. The last is asked for by the first call that could use it,
+ * which does not wait for it: that call moves the array without it, in more time, and so do all
+ * others if there is no such memory.
  */
 export class WebGpuShuffler {
   /** The device. */

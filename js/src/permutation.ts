@@ -12,6 +12,9 @@ export type Item<N extends number | bigint> = N extends bigint ? bigint : number
 /** The longest order of a shuffle in which single places are looked up: the index takes seconds. */
 const MOST_INDEXED = 1n << 33n;
 
+/** JavaScript's own limit. */
+const MOST_IN_ARRAY = 2n ** 32n - 1n;
+
 /** What {@link Permutation} is made of. Nobody else can make one. */
 interface Parts<N extends number | bigint> {
   readonly length: N;
@@ -106,10 +109,16 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   /**
    * The items from place `start` up to, but not including, `end`. As in `Array.prototype.slice`,
    * negative places are counted from the end, and numbers are rounded towards 0 and to the length.
+   * More items than an array has room for are refused: {@link Permutation.places} has no array.
    */
   slice(start: number | bigint = 0, end?: number | bigint): Item<N>[] {
     const from = this.#bound(start);
     const to = end === undefined ? this.#length : this.#bound(end);
+    if (to - from > MOST_IN_ARRAY) {
+      throw new RangeError(
+        `a slice has ${to - from} items, more than an array holds: take them by \`places\``,
+      );
+    }
     return from < to ? [...this.places(from, to)] : [];
   }
 

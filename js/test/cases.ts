@@ -242,6 +242,7 @@ function longOrders(): void {
   const p = Permutation.walk(1e12, 42);
   equal([p.at(0), p.at(15), p.positionOf(0x70366b4dbb)], [0x245c8b0ad5, 0x70366b4dbb, 15]);
   equal(p.slice(15, 17), [p.at(15), p.at(16)]);
+  refused(() => p.slice(0, 2 ** 32), "`places`");
   const all = Permutation.walk(2n ** 64n - 1n, 42);
   equal(all.positionOf(all.at(-1)!), 2n ** 64n - 2n);
   const shuffled = new Permutation(1e12, 42);

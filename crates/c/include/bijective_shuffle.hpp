@@ -66,7 +66,7 @@ bs_array array_of(Range &range) {
     using item = item_of<Range>;
     static_assert(!std::is_const_v<item>, "the items are constant, so they cannot be moved");
     static_assert(std::is_trivially_copyable_v<item>,
-                  "the items cannot be moved as bytes: shuffle the indexes of a permutation instead");
+                  "the items cannot be moved as bytes: move item p[k] of a `permutation` p to k");
     return {std::data(range), sizeof(item)};
 }
 

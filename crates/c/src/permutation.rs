@@ -404,8 +404,7 @@ pub unsafe extern "C" fn bs_permutation_shard(
         // SAFETY: as the caller promises.
         let len = u128::from(unsafe { order(permutation) }?.len());
         if rank >= ranks {
-            let text = format!("there is no rank {rank} among {ranks}: ranks are counted from 0");
-            return Err(Failure::new(BS_ERROR_RANGE, text));
+            return Err(Error::NoSuchRank { rank, ranks }.into());
         }
         // At most the length.
         let bound = |rank: u128| (len * rank / u128::from(ranks)) as u64;

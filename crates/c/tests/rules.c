@@ -151,7 +151,7 @@ static void bad_arguments(void) {
     FAILS(bs_permutation_range(p, 1, 6, items), BS_ERROR_RANGE, "6 places from 1");
     FAILS(bs_permutation_range(p, UINT64_MAX, 2, items), BS_ERROR_RANGE, "places");
     FAILS(bs_permutation_shard(p, 2, 2, &number, &number), BS_ERROR_RANGE, "rank 2");
-    FAILS(bs_permutation_shard(p, 0, 0, &number, &number), BS_ERROR_RANGE, "rank 0");
+    FAILS(bs_permutation_shard(p, 0, 0, &number, &number), BS_ERROR_RANGE, "at least 1");
     FAILS(bs_permutation_blocks(6, 0, 1, 1, 0, &q), BS_ERROR_ARGUMENT, "block");
     FAILS(bs_permutation_range(p, 0, 6, (uint64_t *)(void *)((char *)items + 1)),
           BS_ERROR_ARGUMENT, "multiple of 8");
@@ -194,7 +194,7 @@ static void samplers(void) {
     options.length = 10;
     options.seed = 42;
     options.batch = 4;
-    FAILS(bs_sampler_new(&options, &s), BS_ERROR_RANGE, "rank");
+    FAILS(bs_sampler_new(&options, &s), BS_ERROR_RANGE, "ranks is at least 1");
     options.ranks = 1;
     options.tail = 4;
     FAILS(bs_sampler_new(&options, &s), BS_ERROR_ARGUMENT, "no tail 4");

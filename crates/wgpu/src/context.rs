@@ -34,12 +34,22 @@ fn has_subgroups(features: wgpu::Features, backend: wgpu::Backend) -> bool {
 pub(crate) type Bindings<'a> = [(u32, BufferBinding<'a>)];
 
 impl Context {
+    /// With the tuning for its kind of device.
+    pub(crate) fn standard(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let tuning = match device.adapter_info().device_type {
+            wgpu::DeviceType::Cpu => Tuning::CPU,
+            _ => Tuning::STANDARD,
+        };
+        Self::new(device, queue, tuning)
+    }
+
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, mut tuning: Tuning) -> Self {
         let limits = device.limits();
         tuning.subgroups &= has_subgroups(device.features(), device.adapter_info().backend);
         let threads = limits.max_compute_invocations_per_workgroup;
         let planned = Limits {
             binding: limits.max_storage_buffer_binding_size,
+            arrays: limits.max_storage_buffers_per_shader_stage,
             buffer: limits.max_buffer_size,
             alignment: limits.min_storage_buffer_offset_alignment.into(),
             threads: threads.min(limits.max_compute_workgroup_size_x),
@@ -53,7 +63,9 @@ impl Context {
     /// for one such function.
     pub(crate) fn listen(&self) {
         let lost = Arc::clone(&self.lost);
-        self.device.set_device_lost_callback(move |_, message| {
+        self.device.set_device_lost_callback(move |reason, message| {
+            // A program that destroys its device leaves no message.
+            let message = if message.is_empty() { format!("{reason:?}") } else { message };
             *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(message);
         });
     }
@@ -107,7 +119,7 @@ impl Context {
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, WgpuError> {
         let size = bytes.next_multiple_of(4).max(4);
-        Excess::check(what, size, self.limits.max_buffer_size)?;
+        Excess::check("bytes of one buffer", size, self.limits.max_buffer_size)?;
         let descriptor =
             wgpu::BufferDescriptor { label: Some(what), size, usage, mapped_at_creation: false };
         self.guarded(what, || Ok(self.device.create_buffer(&descriptor)))

@@ -11,7 +11,7 @@ use bijective_shuffle::{Error, Word};
 use crate::context::{Context, whole_of};
 use crate::error::WgpuError;
 use crate::launch::{Job, bytes_of};
-use crate::shader::{Move, STATE_WORDS, Tuning};
+use crate::shader::{Move, STATE_WORDS};
 use crate::source::{AsWgsl, WgslSource};
 use crate::workspace::{WgpuWorkspace, checked_length, job};
 
@@ -77,7 +77,7 @@ impl Wgpu {
     /// A device tells one listener only that it is lost, which is left to the program. Here the
     /// loss then shows as [`WgpuError::Driver`].
     pub fn on_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        Self { context: Arc::new(Context::new(device, queue, Tuning::STANDARD)) }
+        Self { context: Arc::new(Context::standard(device, queue)) }
     }
 
     /// The device.
@@ -97,7 +97,7 @@ impl Wgpu {
 
     /// The same device with other tuning.
     #[cfg(test)]
-    pub(crate) fn tuned(&self, tuning: Tuning) -> Self {
+    pub(crate) fn tuned(&self, tuning: crate::shader::Tuning) -> Self {
         let (device, queue) = (self.device().clone(), self.queue().clone());
         Self { context: Arc::new(Context::new(device, queue, tuning)) }
     }

@@ -86,7 +86,11 @@ impl fmt::Display for WgpuError {
                 write!(f, "the GPU does not have enough memory for {what}: shuffle fewer items")
             }
             Self::Limit { what, asked, most } => {
-                write!(f, "{what} of {asked} exceeds the device's limit of {most}")
+                write!(
+                    f,
+                    "{asked} {what} exceed the limit of {most}: shuffle fewer items, or open the \
+                     device with the adapter's limits"
+                )
             }
             Self::NoText { type_name: Some(name) } => write!(
                 f,

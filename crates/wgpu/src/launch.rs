@@ -67,7 +67,8 @@ pub(crate) struct Params<'a> {
     /// The first item and the number of items of the source, and of the target, that are bound,
     /// for kernels that move parts of arrays.
     pub(crate) windows: [u32; 4],
-    /// What kernels of the partitioned strategy need beside.
+    /// What kernels of the partitioned strategy need beside. The first is 1 where a look-back's
+    /// kernel counts its tiles and no more.
     pub(crate) sizes: [u32; 4],
     pub(crate) keys: &'a [[u32; 4]],
 }

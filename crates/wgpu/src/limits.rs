@@ -20,6 +20,8 @@ impl Excess {
 pub(crate) struct Limits {
     /// The bytes of a binding.
     pub(crate) binding: u64,
+    /// The arrays of a kernel.
+    pub(crate) arrays: u32,
     /// The bytes of a buffer.
     pub(crate) buffer: u64,
     /// What the offset of a binding is a multiple of, in bytes.

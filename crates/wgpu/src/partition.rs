@@ -310,6 +310,7 @@ mod tests {
     /// What every device has.
     const PORTABLE: Limits = Limits {
         binding: 1 << 27,
+        arrays: 8,
         buffer: 1 << 28,
         alignment: 256,
         threads: 256,

@@ -30,7 +30,8 @@ impl Planner {
         what: Move,
         item_bytes: u32,
     ) -> Result<Vec<Launch<'a>>, Excess> {
-        if let Some(units) = Units::of(item_bytes) {
+        if let Some(units) = Units::of(item_bytes).filter(|units| units.count <= self.tuning.units)
+        {
             return self.moved(job, what, units, Some(Place::Source), Place::Target);
         }
         let mut launches = self.indexes(job, what, Place::Indexes)?;
@@ -95,7 +96,12 @@ impl Planner {
             if from.is_some()
                 && let Some(sizes) = Partitioning::new(job, what, units, &self.limits, &self.tuning)
             {
-                return sizes.launches(job, &self.tuning);
+                let launches = sizes.launches(job, &self.tuning)?;
+                let arrays = launches.iter().map(|launch| launch.bindings.len()).max();
+                // A program may have asked for fewer than WebGPU guarantees.
+                if arrays <= Some(self.limits.arrays as usize) {
+                    return Ok(launches);
+                }
             }
             let mut launch = self.mover(job, what, units, false)?;
             let from = from.map(|from| Bound::new(1, from, len * item_bytes));
@@ -200,6 +206,7 @@ mod tests {
     fn planned(f: &impl AsWgsl, len: u32, what: Move, item_bytes: u32) -> (usize, u32) {
         let limits = Limits {
             binding: 1 << 30,
+            arrays: 8,
             buffer: 1 << 30,
             alignment: 256,
             threads: 256,

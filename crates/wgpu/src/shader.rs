@@ -39,6 +39,10 @@ pub(crate) struct Tuning {
     pub(crate) partition: Shape,
     /// Whether kernels use subgroups, if there are any.
     pub(crate) subgroups: bool,
+    /// Whether a dispatch of its own counts all tiles, so that nobody counts one for others.
+    pub(crate) counts_first: bool,
+    /// The most units of an item for which a thread moves units in a loop.
+    pub(crate) units: u32,
     /// Tests only: one of so many tiles posts nothing.
     pub(crate) leaves_out: Option<u32>,
     /// Tests only: what statuses are, whatever the length.
@@ -77,7 +81,7 @@ impl Shape {
 }
 
 impl Tuning {
-    /// The tuning of every device so far; results/h100-strategies.csv and h100.csv have the
+    /// The tuning of every GPU so far; results/h100-strategies.csv and h100.csv have the
     /// losers.
     pub(crate) const STANDARD: Self = Self {
         // Fewer compile in half the time, and short arrays are the first that programs shuffle.
@@ -89,8 +93,24 @@ impl Tuning {
         partitioned: 1 << 26,
         partition: Shape::STANDARD,
         subgroups: true,
+        counts_first: false,
+        units: u32::MAX,
         leaves_out: None,
         status: None,
+    };
+
+    /// That of CPUs. Mesa's lavapipe ends all loops of a thread after 65,535 turns in all, without
+    /// an error. Its threads begin far apart, so that a workgroup would count thousands of tiles,
+    /// each of which takes 4 turns or more. If all are counted before, a thread has at most 32,768
+    /// turns for the statuses of 2^32 slots, [`Self::window`] at a time, 24,000 for the units of
+    /// its items, and fewer than a hundred for sums. Partitions would have loops over tiles, and
+    /// took 2^25 items on two cores from 0.95 to 2.03 seconds.
+    pub(crate) const CPU: Self = Self {
+        partitioned: u64::MAX,
+        subgroups: false,
+        counts_first: true,
+        units: 3000,
+        ..Self::STANDARD
     };
 
     /// The tiles of a domain in which survivors are looked for.
@@ -233,11 +253,18 @@ pub(crate) fn survivors(
         text += include_str!("shaders/rows.wgsl");
     }
     text += include_str!("shaders/survivors.wgsl");
+    if tuning.counts_first {
+        text = text.replace("$repeat", COUNT);
+    }
     if is_resort {
         text = text.replace("$repeat", REPEAT[0]).replace("$end", REPEAT[1]);
     }
     expanded(&text, tile.each, units.count > 1, tuning.subgroups)
 }
+
+/// What kernels have there that may be told to count their tiles and no more.
+const COUNT: &str = "$repeat if (bs_params.sizes.x != 0u) { if (tile < bs_params.tiles) { \
+                     bs_post(t, tile, bs_scan(t, bs_count(t, tile)).y); } return; }";
 
 /// What the last resort has around the work on a tile. Other workgroups have one tile each.
 const REPEAT: [&str; 2] = [

@@ -12,7 +12,7 @@ use crate::error::WgpuError;
 use crate::launch::{Job, Launch, Params, Place, bytes_of};
 use crate::limits::Excess;
 use crate::plan::Planner;
-use crate::shader::{self, LAUNCHES, Move, STATE_WORDS, Tuning};
+use crate::shader::{self, LAUNCHES, Move, STATE_WORDS};
 use crate::source::{AsWgsl, WgslSource};
 
 /// Shuffles arrays in a program's own buffers.
@@ -90,14 +90,14 @@ pub(crate) fn checked_length(bijection: &impl AsWgsl, len: u64) -> Result<u32, W
     if len > 0 && len - 1 > last {
         return Err(Error::LengthExceedsDomain { len, last }.into());
     }
-    Excess::check("a length", len, u32::MAX.into())?;
+    Excess::check("items", len, u32::MAX.into())?;
     Ok(len as u32)
 }
 
 impl WgpuWorkspace {
     /// A workspace for a program's own device and queue.
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        Self::of(Arc::new(Context::new(device, queue, Tuning::STANDARD)))
+        Self::of(Arc::new(Context::standard(device, queue)))
     }
 
     pub(crate) fn of(context: Arc<Context>) -> Self {
@@ -414,6 +414,8 @@ impl WgpuWorkspace {
             if let Some(state) = bindings.iter().find(|bound| bound.place == Place::Launches) {
                 params.launch = self.launch(state.bytes)?;
             }
+            let looks_back =
+                bindings.iter().any(|bound| matches!(bound.place, Place::State | Place::Launches));
             let bindings: Vec<_> = bindings
                 .iter()
                 .map(|bound| {
@@ -426,6 +428,10 @@ impl WgpuWorkspace {
                     (bound.number, array)
                 })
                 .collect();
+            if looks_back && context.planner.tuning.counts_first {
+                let counts = Params { groups: None, sizes: [1, 0, 0, 0], ..params };
+                context.record(encoder, &text, is_own, counts, &bindings)?;
+            }
             context.record(encoder, &text, is_own, params, &bindings)?;
         }
         Ok(())

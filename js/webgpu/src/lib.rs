@@ -79,8 +79,9 @@ pub extern "C" fn plan(len: u32, item_bytes: u32, is_undo: u32, is_key: u32) -> 
     };
     let (threads, storage) = (threads as u32, storage as u32);
     let tuning = Tuning { subgroups: subgroups != 0, partitioned, ..Tuning::STANDARD };
-    let planner =
-        Planner { limits: Limits { binding, buffer, alignment, threads, storage }, tuning };
+    // As many arrays as WebGPU guarantees.
+    let limits = Limits { binding, arrays: 8, buffer, alignment, threads, storage };
+    let planner = Planner { limits, tuning };
     let seed = seed.with_epoch(epoch);
     memory.answer =
         json::launches(&planner, len, item_bytes, is_undo != 0, seed).unwrap_or_default();

@@ -115,6 +115,9 @@ impl fmt::Display for Error {
             Self::OutOfMemory { bytes } => {
                 write!(f, "{bytes} bytes of working memory could not be allocated")
             }
+            Self::NoSuchRank { rank, ranks: 0 } => {
+                write!(f, "there is no rank {rank} among 0: the number of ranks is at least 1")
+            }
             Self::NoSuchRank { rank, ranks } => {
                 write!(f, "there is no rank {rank} among {ranks}: ranks are counted from 0")
             }

@@ -7,7 +7,7 @@ struct bs_Params {
   tiles: u32,  // the workgroups that have something to do
   launch: u32, // a number that no other launch has that uses the same statuses
   windows: vec4<u32>,  // the first item and the number of items that are bound of source and target
-  sizes: vec4<u32>,    // what kernels of the partitioned strategy need beside
+  sizes: vec4<u32>,    // what some kernels need beside
   keys: array<vec4<u32>, WORDS_OF_KEYS>,
 }
 

@@ -68,6 +68,7 @@ fn limits_of_a_device() {
     let mut many = vec![7_u32; 1 << 16];
     let error = gpu.shuffle(&Standard::from_seed(1 << 16, 1), &mut many).unwrap_err();
     assert!(matches!(error, WgpuError::Limit { asked: 0x40000, most: 0x20000, .. }), "{error:?}");
+    assert!(error.to_string().starts_with("262144 bytes of one buffer exceed the limit of 131072"));
     // Bytes are moved by indexes, which have to fit a binding.
     let mut bytes = [7_u8; 20_000];
     let error = gpu.shuffle(&Standard::from_seed(20_000, 1), &mut bytes).unwrap_err();
@@ -118,7 +119,7 @@ fn a_device_that_is_lost() {
         gpu.device().destroy();
         let before = items.clone();
         let check = |error| match error {
-            WgpuError::Lost { .. } => {}
+            WgpuError::Lost { message } => assert!(!message.is_empty()),
             // The program listens itself then.
             WgpuError::Driver { .. } if !listens => {}
             other => panic!("{other:?}"),

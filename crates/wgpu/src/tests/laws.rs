@@ -55,8 +55,11 @@ fn moves<T: Pod + PartialEq + Send + Sync + Debug>(
 #[test]
 fn all_lengths_of_the_default_family() {
     let Some(gpu) = gpu() else { return };
-    for len in LENGTHS {
-        agrees(gpu, "Standard", &Standard::from_seed(len, 42), len);
+    // Those of other kinds of devices, too.
+    for gpu in [Tuning::STANDARD, Tuning::CPU].map(|tuning| gpu.tuned(tuning)) {
+        for len in LENGTHS {
+            agrees(&gpu, "Standard", &Standard::from_seed(len, 42), len);
+        }
     }
     // A domain that is much wider than the length: most tiles have few survivors.
     for len in [1, 100, 5000] {
@@ -200,6 +203,8 @@ fn tunings_do_not_change_results() {
         Tuning { patience: 0, window: 7, slots: &[(0, 1)], leaves_out: Some(3), ..standard },
         Tuning { status: Some(Status::Narrow), ..standard },
         Tuning { status: Some(Status::Wide), ..standard },
+        Tuning { status: Some(Status::Wide), ..Tuning::CPU },
+        Tuning { leaves_out: Some(3), ..Tuning::CPU },
     ] {
         let gpu = gpu.tuned(tuning);
         for len in [300, 10_000, 32_768, 70_000] {
@@ -309,14 +314,86 @@ fn all_families_and_items_may_be_partitioned() {
     }
 }
 
+/// The last has as many tiles as 2^26 + 1 items have in the standard tuning, where a thread of
+/// lavapipe on two cores took more turns than it may, and 1009 items were put wrong.
+#[test]
+fn nobody_counts_for_others_on_a_cpu() {
+    let Some(gpu) = gpu() else { return };
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    for (tuning, len) in [
+        (Tuning::CPU, (1 << 20) + 1),
+        (Tuning { status: Some(Status::Narrow), ..Tuning::CPU }, 300_000),
+        (Tuning { status: Some(Status::Wide), ..Tuning::CPU }, 300_000),
+        (Tuning { slots: &[(0, 1)], ..Tuning::CPU }, (1 << 23) + 1),
+    ] {
+        let gpu = gpu.tuned(tuning);
+        let f = Standard::from_seed(len, 9);
+        let into = gpu.context().buffer("indexes", 4 * len, usage).expect("memory");
+        let mut workspace = gpu.workspace();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        workspace.write_indexes(&mut encoder, &f, len, into.slice(..)).expect("valid");
+        gpu.queue().submit([encoder.finish()]);
+        let state = workspace.last_state().expect("there was a call");
+        let mut counted = [0_u32; 2];
+        gpu.read(state, 8, |bytes| bytemuck::cast_slice_mut(&mut counted).copy_from_slice(bytes))
+            .expect("the device is there");
+        assert_eq!(counted[1], 0, "{tuning:?}");
+        let mut expected = vec![0_u32; len as usize];
+        Cpu.write_indexes(&f, &mut expected).expect("a bijection");
+        gpu.read(&into, 4 * len, |bytes| {
+            assert!(bytes == bytemuck::cast_slice::<_, u8>(&expected));
+        })
+        .expect("the device is there");
+    }
+}
+
+/// What a program's device of this kind gets.
+#[test]
+fn a_cpu_has_its_own_tuning() {
+    let Some(gpu) = gpu() else { return };
+    let is_cpu = gpu.device().adapter_info().device_type == wgpu::DeviceType::Cpu;
+    let expected = if is_cpu { Tuning::CPU } else { Tuning::STANDARD };
+    let subgroups = gpu.context().planner.tuning.subgroups;
+    assert_eq!(gpu.context().planner.tuning, Tuning { subgroups, ..expected });
+    assert!(!(is_cpu && subgroups));
+}
+
+/// On lavapipe a thread has too few turns for the units of such items.
+#[test]
+fn items_may_be_large() {
+    let Some(gpu) = gpu() else { return };
+    for len in [512, 500] {
+        let f = Standard::from_seed(len, 3);
+        moves::<[u32; 35_001]>(gpu, "large", &f, len, |k| {
+            core::array::from_fn(|j| (k as u32) << 16 | j as u32)
+        });
+    }
+}
+
+/// A program may have opened its device with the limits that wgpu's own examples ask for.
+#[test]
+fn kernels_may_bind_few_arrays() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = errors::device(|limits| *limits = wgpu::Limits::downlevel_defaults());
+    let gpu = gpu.tuned(partitioning(SMALL));
+    let f = Standard::from_seed(5003, 3);
+    agrees(&gpu, "few arrays", &f, 5003);
+    moves::<u64>(&gpu, "few arrays", &f, 5003, |k| !k);
+}
+
 /// Buckets that have room for fewer records than most of them get: the last kernel moves all items.
 #[test]
 fn buckets_may_overflow() {
     let Some(gpu) = gpu() else { return };
     for shape in [SMALL, Shape { bits: 4, ..SMALL }] {
-        let gpu = gpu.tuned(partitioning(Shape { deviations: -5.0, ..shape }));
-        for len in [1000, 10_000, 70_000] {
-            agrees(&gpu, "overflow", &Standard::from_seed(len, 42), len);
+        let tuning = partitioning(Shape { deviations: -5.0, ..shape });
+        for tuning in [tuning, Tuning { counts_first: true, ..tuning }] {
+            let gpu = gpu.tuned(tuning);
+            for len in [1000, 10_000, 70_000] {
+                agrees(&gpu, "overflow", &Standard::from_seed(len, 42), len);
+            }
         }
     }
 }

@@ -53,6 +53,7 @@ fn every_text_is_valid_for_every_back_end() {
         texts_of_moves(tuning);
         texts_of_passes(tuning);
     }
+    texts_of_moves(&Tuning::CPU);
     let tuning = &Tuning::STANDARD;
     for item_bytes in [1, 2, 3, 6, 7] {
         translate("bytes", &shader::take_bytes(item_bytes, tuning));
