@@ -176,12 +176,15 @@ mod tests {
         let error = Err(Error::LengthMismatch { expected: 6, actual: 5 });
         assert_eq!(transpose(2, 3, &[0; 6], &mut [0; 5]), error);
         assert_eq!(transpose(2, 3, &[0; 5], &mut [0; 6]), error);
-        let error = |actual| Err(Error::LengthMismatch { expected: u64::MAX, actual });
-        assert_eq!(transpose(usize::MAX, usize::MAX, &[0; 0], &mut []), error(0));
+        let many = usize::MAX as u64;
+        let error = |rows, actual| {
+            Err(Error::LengthMismatch { expected: many.saturating_mul(rows), actual })
+        };
+        assert_eq!(transpose(usize::MAX, usize::MAX, &[0; 0], &mut []), error(many, 0));
         // Fails even for items of size zero, of which a slice can have any number: 2^64 - 1 is no
         // product of these sides.
-        let (many, mut out) = (vec![(); usize::MAX], vec![(); usize::MAX]);
-        assert_eq!(transpose(usize::MAX, 2, &many, &mut out), error(usize::MAX as u64));
-        assert_eq!(transpose(usize::MAX, 1, &many, &mut out), Ok(()));
+        let (items, mut out) = (vec![(); usize::MAX], vec![(); usize::MAX]);
+        assert_eq!(transpose(usize::MAX, 2, &items, &mut out), error(2, many));
+        assert_eq!(transpose(usize::MAX, 1, &items, &mut out), Ok(()));
     }
 }
