@@ -83,7 +83,7 @@ impl Permutation {
     /// Whether this is the inverse of the permutation that the seed determines.
     #[getter]
     fn is_inverse(&self) -> bool {
-        self.order.is_inverted()
+        self.order.is_inverse()
     }
 
     fn __getitem__<'py>(
@@ -225,7 +225,7 @@ impl Permutation {
         };
         let restore = py.import("bijective_shuffle._native")?.getattr("restore")?;
         let seed = this.key.to_python(py)?;
-        let state = (this.order.len(), seed, this.key.epoch, this.order.is_inverted(), kind);
+        let state = (this.order.len(), seed, this.key.epoch, this.order.is_inverse(), kind);
         Ok((restore, state).into_pyobject(py)?.into_any())
     }
 }

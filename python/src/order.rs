@@ -74,8 +74,8 @@ impl Order {
         each_kind!(self, p => p.len())
     }
 
-    pub(crate) fn is_inverted(&self) -> bool {
-        each_kind!(self, p => p.is_inverted())
+    pub(crate) fn is_inverse(&self) -> bool {
+        each_kind!(self, p => p.is_inverse())
     }
 
     /// What is looked up for a number below the length.
@@ -107,13 +107,13 @@ impl Order {
     /// built unasked.
     pub(crate) fn is_counted(&self, run: Run) -> bool {
         let is_near = run.start == 0 && (1..=MOST_COUNTED).contains(&run.step);
-        is_near && !self.is_inverted() && !self.is_random_access()
+        is_near && !self.is_inverse() && !self.is_random_access()
     }
 
     /// Whether looking up a number builds no index, and takes microseconds.
     pub(crate) fn is_at_hand(&self, number: u64, lookup: Lookup) -> bool {
         // The slot of a value may be anywhere, but places near the ends are counted to.
-        let is_place = (lookup == Lookup::Value) != self.is_inverted();
+        let is_place = (lookup == Lookup::Value) != self.is_inverse();
         let from_end = self.len().saturating_sub(number);
         self.is_random_access() || (is_place && number.min(from_end) < NEAR)
     }
@@ -224,7 +224,7 @@ impl Order {
         source: &[T],
         out: &mut [T],
     ) -> Result<(), Error> {
-        each_kind!(self, p => match p.is_inverted() {
+        each_kind!(self, p => match p.is_inverse() {
             false => workspace.shuffle_into(p.bijection(), source, out),
             true => workspace.unshuffle_into(p.bijection(), source, out),
         })

@@ -44,7 +44,7 @@ impl Permutation {
     }
 
     fn identity(&self) -> (Kind, Key, u64, bool) {
-        (self.kind, self.key, self.order.len(), self.order.is_inverted())
+        (self.kind, self.key, self.order.len(), self.order.is_inverse())
     }
 
     /// A hash of this permutation and of what it is used with.
@@ -149,6 +149,6 @@ impl Permutation {
                 format!("BlockShuffle({len}, {block}, {window}, {key}).order")
             }
         };
-        Ok(if self.order.is_inverted() { made + ".inverse()" } else { made })
+        Ok(if self.order.is_inverse() { made + ".inverse()" } else { made })
     }
 }

@@ -77,7 +77,7 @@ impl<'p> Exchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, u64::MAX, !p.is_inverted())
+        Self::new(p, census, [from, to], rank, u64::MAX, !p.is_inverse())
     }
 
     /// [`shuffle`](Self::shuffle) in rounds, in each of which a rank sorts at most `most` items, at
@@ -85,7 +85,7 @@ impl<'p> Exchange<'p> {
     /// how many go with some memory.
     ///
     /// A rank sends the items of one run of its places in a round, and receives what is sent to it
-    /// then. (For an [inverted](Permutation::is_inverted) permutation it receives those of one run,
+    /// then. (For an [inverted](Permutation::is_inverse) permutation it receives those of one run,
     /// and sends what goes there.) With a bijection that is not trusted, every round takes as long
     /// as one that has all items.
     ///
@@ -117,7 +117,7 @@ impl<'p> Exchange<'p> {
         rank: usize,
         most: u64,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, most, !p.is_inverted())
+        Self::new(p, census, [from, to], rank, most, !p.is_inverse())
     }
 
     /// The plan of a rank for undoing a shuffle: item `k` of the array moves to place `p[k]`.
@@ -135,7 +135,7 @@ impl<'p> Exchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, u64::MAX, p.is_inverted())
+        Self::new(p, census, [from, to], rank, u64::MAX, p.is_inverse())
     }
 
     /// [`unshuffle`](Self::unshuffle) in rounds, in each of which a rank sorts at most `most`
@@ -153,7 +153,7 @@ impl<'p> Exchange<'p> {
         rank: usize,
         most: u64,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, most, p.is_inverted())
+        Self::new(p, census, [from, to], rank, most, p.is_inverse())
     }
 
     fn new<B: Bijection>(
@@ -311,7 +311,7 @@ impl<'p> Exchange<'p> {
     /// [`Permutation`] by itself would have to count the survivors of the whole domain first, which
     /// the ranks have shared for their census.)
     ///
-    /// For an [inverted](Permutation::is_inverted) permutation these are the indexes of its
+    /// For an [inverted](Permutation::is_inverse) permutation these are the indexes of its
     /// inverse, and the other side's places.
     ///
     /// # Errors

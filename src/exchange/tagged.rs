@@ -116,7 +116,7 @@ impl<'p> TaggedExchange<'p> {
     /// The plan of a rank for a shuffle: item `p[k]` of the array moves to place `k`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards. The census is
-    /// only needed for an [inverted](Permutation::is_inverted) permutation.
+    /// only needed for an [inverted](Permutation::is_inverse) permutation.
     ///
     /// # Errors
     ///
@@ -133,14 +133,14 @@ impl<'p> TaggedExchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, !p.is_inverted())
+        Self::new(p, census, from, to, rank, !p.is_inverse())
     }
 
     /// The plan of a rank for undoing a shuffle: item `k` of the array moves to place `p[k]`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards: for undoing a
     /// shuffle they change sides. The census is needed unless the permutation is
-    /// [inverted](Permutation::is_inverted).
+    /// [inverted](Permutation::is_inverse).
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl<'p> TaggedExchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, p.is_inverted())
+        Self::new(p, census, from, to, rank, p.is_inverse())
     }
 
     fn new<B: Bijection>(

@@ -276,7 +276,7 @@ impl<B: Bijection> Permutation<B> {
     /// Whether this is the inverse of the permutation that the bijection compacts to, as
     /// [`inverse`](Self::inverse) returns it. With the length and the bijection, it determines the
     /// permutation.
-    pub const fn is_inverted(&self) -> bool {
+    pub const fn is_inverse(&self) -> bool {
         self.inverted
     }
 

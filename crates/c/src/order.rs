@@ -96,7 +96,7 @@ impl Order {
     pub(crate) fn is_at_hand(&self, number: u64, lookup: Lookup) -> bool {
         // The slot of an item may be anywhere, but places near the ends are counted to, if the
         // items are spread evenly over at most twice as many points.
-        let is_place = (lookup == Lookup::Item) != each_kind!(self, p => p.is_inverted());
+        let is_place = (lookup == Lookup::Item) != each_kind!(self, p => p.is_inverse());
         let from_end = self.len().saturating_sub(number);
         let is_counted =
             matches!(self, Self::Compacted(_)) && is_place && number.min(from_end) < NEAR;

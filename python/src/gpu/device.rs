@@ -203,7 +203,7 @@ fn bijection(order: &Order) -> (&dyn Bijection, bool) {
         Order::Walk(p) => p.bijection(),
         Order::Blocks(p) => p.bijection(),
     };
-    (bijection, order.is_inverted())
+    (bijection, order.is_inverse())
 }
 
 /// Up to so many bytes, an array without room for a copy is left to the workspace, which moves most
@@ -220,10 +220,10 @@ pub(super) fn reorder(
     (device, stream): (usize, u64),
     undo: bool,
 ) -> PyResult<()> {
-    let (bijection, is_inverted) = bijection(order);
+    let (bijection, is_inverse) = bijection(order);
     let (rows, width) = (from.rows, from.width);
     if to.is_none() && from.bytes() <= SHORT_BYTES {
-        let call = (bijection, from, undo != is_inverted);
+        let call = (bijection, from, undo != is_inverse);
         match width {
             1 => return short::<u8>(call, (device, stream)),
             2 => return short::<u16>(call, (device, stream)),
@@ -258,7 +258,7 @@ pub(super) fn reorder(
         };
         let from = from.address;
         let array = RawArray { source: from, out: target, len: rows, item_bytes: width };
-        let moved = if undo == is_inverted {
+        let moved = if undo == is_inverse {
             // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
             // arrays say and the driver confirms, and they do not overlap. They are used in the
             // stream of their owner alone.
@@ -315,8 +315,8 @@ pub(super) fn indexes(
     device: usize,
     stream: u64,
 ) -> PyResult<()> {
-    let (bijection, is_inverted) = bijection(order);
-    if is_inverted {
+    let (bijection, is_inverse) = bijection(order);
+    if is_inverse {
         let text = "indexes on a GPU are those of a permutation, not of an inverse";
         return Err(pyo3::exceptions::PyValueError::new_err(text));
     }
