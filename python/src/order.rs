@@ -136,7 +136,7 @@ impl Order {
     /// there afterwards, [`is_random_access`](Self::is_random_access) tells.
     pub(crate) fn prepare(&self, stop: &Stop) -> Result<(), Error> {
         let last = each_kind!(self, p => p.bijection().last());
-        if self.is_random_access() || last >= Permutation::UNASKED_SLOTS {
+        if self.is_random_access() || last >= Permutation::AUTO_INDEX_SLOTS_MAX {
             return Ok(());
         }
         self.build_index(stop)

@@ -11,7 +11,7 @@ impl<B: Bijection> Permutation<B> {
     /// [`SavedError::Foreign`](crate::error::SavedError::Foreign) if the cursor belongs to another
     /// permutation, or has been changed; and the errors of [`try_get`](Self::try_get), if the
     /// cursor has no slot for its place and the domain has more slots than
-    /// [`Permutation::UNASKED_SLOTS`].
+    /// [`Permutation::AUTO_INDEX_SLOTS_MAX`].
     ///
     /// # Examples
     ///

@@ -67,9 +67,9 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX). For [`walk`](Self::walk), which
 /// is a different permutation, it always does, so all of these views take constant memory.
 ///
-/// The index is built at first use, up to [`Permutation::UNASKED_SLOTS`], which is a length of
-/// 2^33. For single places or ranges of more items, use `walk`: with [`new`](Self::new) those views
-/// return [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) until
+/// The index is built at first use, up to [`Permutation::AUTO_INDEX_SLOTS_MAX`], which is a length
+/// of 2^33. For single places or ranges of more items, use `walk`: with [`new`](Self::new) those
+/// views return [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) until
 /// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion items.
 ///
 /// # Examples
@@ -153,7 +153,7 @@ impl Permutation {
     /// [`build_index`](Permutation::build_index) has built one: 2^34 slots take two threads 19
     /// seconds, and 2^40 would take half an hour and 4.5 GB. A domain with 64 points for each item
     /// or more counts as 64 slots for each item.
-    pub const UNASKED_SLOTS: u64 = tuning::UNASKED_SLOTS;
+    pub const AUTO_INDEX_SLOTS_MAX: u64 = tuning::AUTO_INDEX_SLOTS_MAX;
 
     /// The permutation of `len` items that a seed determines, from the [`Standard`] family.
     ///

@@ -81,7 +81,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if the index is needed,
-    /// has not been built, and would cover more slots than [`Permutation::UNASKED_SLOTS`];
+    /// has not been built, and would cover more slots than [`Permutation::AUTO_INDEX_SLOTS_MAX`];
     /// otherwise the errors of [`build_index`](Self::build_index).
     ///
     /// # Examples
@@ -158,7 +158,7 @@ impl<B: Bijection> Permutation<B> {
     /// it evaluates the inverse of every index and sorts.
     ///
     /// The other views build the index by themselves only up to
-    /// [`UNASKED_SLOTS`](Permutation::UNASKED_SLOTS).
+    /// [`AUTO_INDEX_SLOTS_MAX`](Permutation::AUTO_INDEX_SLOTS_MAX).
     ///
     /// No index is needed, and none is built, where the length fills the bijection's domain. A
     /// [composition](Self::then) has none of its own: those of its parts are built.

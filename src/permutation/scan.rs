@@ -31,11 +31,11 @@ impl<B: Bijection> Permutation<B> {
         if is_built { tuning::FAR } else { tuning::REACH }
     }
 
-    /// Whether an index is built at first use; see [`Permutation::UNASKED_SLOTS`].
+    /// Whether an index is built at first use; see [`Permutation::AUTO_INDEX_SLOTS_MAX`].
     pub(super) fn is_built_unasked(&self) -> bool {
         // Listing the slot of one item takes as long as counting `SPARSE` slots.
         let slots = self.bijection.last().min(self.len.saturating_mul(tuning::SPARSE));
-        slots < tuning::UNASKED_SLOTS
+        slots < tuning::AUTO_INDEX_SLOTS_MAX
     }
 
     /// The index at a place below the length, if the place is so near an end that evaluating the

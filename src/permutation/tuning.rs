@@ -13,7 +13,7 @@ pub(super) const SPARSE: u64 = 64;
 /// An index over more slots than this is built only if the caller asks for it explicitly. Two
 /// threads count this many in two to nine seconds, and the counts take 34 MiB. The next power of
 /// two takes 19 seconds, which is too long for a call that looks like a look-up.
-pub(super) const UNASKED_SLOTS: u64 = 1 << 33;
+pub(super) const AUTO_INDEX_SLOTS_MAX: u64 = 1 << 33;
 
 /// The number of slots, or items, that an iterator evaluates at a time: their values, 8 KiB, stay
 /// in the L1 cache.

@@ -149,7 +149,7 @@ fn smaller_domains_are_indexed_unasked() {
     let wide = MulXorshift::<10>::from_seed(u64::MAX, 1);
     let p = Permutation::from_bijection(1000, wide).unwrap();
     assert!(p.try_get(500).unwrap().is_some() && p.index_bytes().is_some());
-    let many = Permutation::UNASKED_SLOTS / 64;
+    let many = Permutation::AUTO_INDEX_SLOTS_MAX / 64;
     let p = Permutation::from_bijection(many, wide).unwrap();
     assert_eq!(
         p.try_get(many / 2).unwrap_err(),
