@@ -121,9 +121,9 @@ fn rows(bencher: Bencher, len: usize) {
     let permutations = Permutations::new(count as u64, len as u64, 1);
     let mut out = stream.alloc_zeros::<u32>(count * len).unwrap();
     let mut workspace = CudaWorkspace::new(cuda);
-    workspace.reserve_permutations::<u32>(&permutations, count * len).unwrap();
+    workspace.reserve_rows::<u32>(&permutations, count * len).unwrap();
     bencher.counter(ItemsCount::new(count * len)).bench_local(|| {
-        workspace.permutations(&permutations, 0, &mut out).unwrap();
+        workspace.write_rows(&permutations, 0, &mut out).unwrap();
         stream.synchronize().unwrap();
     });
     let got = stream.clone_dtoh(&out.slice((count - 1) * len..)).unwrap();

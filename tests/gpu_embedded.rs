@@ -203,7 +203,7 @@ fn rows<N: Word + Item>(cuda: &Cuda, len: u64, count: u64) {
     let mut expected = vec![N::default(); (len * count) as usize];
     permutations.write_rows(7, &mut expected).unwrap();
     let mut out = cuda.stream().alloc_zeros::<N>(expected.len()).unwrap();
-    CudaWorkspace::new(cuda).permutations(&permutations, 7, &mut out).unwrap();
+    CudaWorkspace::new(cuda).write_rows(&permutations, 7, &mut out).unwrap();
     assert!(read(cuda, &out) == expected, "{count} rows of {len} in {} bits", N::BITS);
 }
 

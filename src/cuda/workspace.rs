@@ -279,7 +279,7 @@ impl CudaWorkspace {
 
     /// Compiles and allocates what writing that many rows of a batch in words of type `N` needs.
     /// Returns the bytes that the workspace then holds.
-    pub(crate) fn reserve_rows<N: Word>(
+    pub(crate) fn reserve_batch<N: Word>(
         &mut self,
         batch: &Batch,
         rows: u64,

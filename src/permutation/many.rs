@@ -407,11 +407,11 @@ impl crate::cuda::CudaWorkspace {
     /// let cuda = Cuda::new()?;
     /// let mut rows = cuda.stream().alloc_zeros::<u32>(1000 * 32)?;
     /// let permutations = Permutations::new(1_000_000, 32, 42);
-    /// CudaWorkspace::new(&cuda).permutations(&permutations, 5000, &mut rows)?;
+    /// CudaWorkspace::new(&cuda).write_rows(&permutations, 5000, &mut rows)?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn permutations<N: Word + cudarc::driver::DeviceRepr>(
+    pub fn write_rows<N: Word + cudarc::driver::DeviceRepr>(
         &mut self,
         permutations: &Permutations,
         first: u64,
@@ -422,20 +422,20 @@ impl crate::cuda::CudaWorkspace {
     }
 
     /// Compiles the kernels and allocates the memory for calls of
-    /// [`permutations`](Self::permutations) with slices of `words` words of type `N`, so that such
+    /// [`write_rows`](Self::write_rows) with slices of `words` words of type `N`, so that such
     /// calls do neither. Returns the bytes that the workspace then holds.
     ///
     /// # Errors
     ///
-    /// As [`permutations`](Self::permutations), except for errors that occur only when the kernels
+    /// As [`write_rows`](Self::write_rows), except for errors that occur only when the kernels
     /// run.
-    pub fn reserve_permutations<N: Word + cudarc::driver::DeviceRepr>(
+    pub fn reserve_rows<N: Word + cudarc::driver::DeviceRepr>(
         &mut self,
         permutations: &Permutations,
         words: usize,
     ) -> Result<usize, Error> {
         let batch = permutations.rows(0, words)?;
         let rows = words.checked_div(batch.len).unwrap_or(0) as u64;
-        self.reserve_rows::<N>(&batch, rows)
+        self.reserve_batch::<N>(&batch, rows)
     }
 }

@@ -72,7 +72,7 @@ impl CudaWorkspace {
     /// let p = Permutation::walk(1 << 41, 42);
     /// let places = (1 << 40)..(1 << 40) + 100_000;
     /// let mut part = cuda.stream().alloc_zeros::<u64>(100_000)?;
-    /// match CudaWorkspace::new(&cuda).range(&p, places.clone(), &mut part) {
+    /// match CudaWorkspace::new(&cuda).write_range(&p, places.clone(), &mut part) {
     ///     // NVRTC, which compiles the kernels of views, is not installed.
     ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
     ///     written => written?,
@@ -83,7 +83,7 @@ impl CudaWorkspace {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn range<B: Bijection, N: Word + DeviceRepr>(
+    pub fn write_range<B: Bijection, N: Word + DeviceRepr>(
         &mut self,
         p: &Permutation<B>,
         places: impl RangeBounds<u64>,
@@ -193,7 +193,7 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// As [`Permutation::build_index`] and [`range`](Self::range).
+    /// As [`Permutation::build_index`] and [`write_range`](Self::write_range).
     pub fn build_index<B: Bijection>(&mut self, p: &Permutation<B>) -> Result<(), Error> {
         if p.fills_domain() || p.index.get().is_some() {
             return Ok(());

@@ -222,7 +222,7 @@ impl UnderTest for Device {
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
             *out = guarded(workspace, N::MAX, out, out.len(), |workspace, _, out| {
-                workspace.permutations(permutations, first, out)
+                workspace.write_rows(permutations, first, out)
             })?;
             Ok(())
         }

@@ -21,7 +21,7 @@ fn check(cuda: &Cuda, permutations: &Permutations, first: u64, rows: usize) {
         permutations.write_rows(first, &mut expected).unwrap();
         let poison = N::MAX;
         let got = guarded(cuda, poison, &vec![N::ZERO; words], |workspace, _, out| {
-            workspace.permutations(permutations, first, out)
+            workspace.write_rows(permutations, first, out)
         });
         let bits = N::BITS;
         assert!(
@@ -76,12 +76,12 @@ fn what_cannot_be_is_refused() {
     let mut out = cuda.stream().alloc_zeros::<u32>(10).unwrap();
     let mut workspace = CudaWorkspace::new(&cuda);
     let permutations = Permutations::new(10, 4, 1);
-    let error = workspace.permutations(&permutations, 0, &mut out);
+    let error = workspace.write_rows(&permutations, 0, &mut out);
     assert_eq!(error, Err(Error::View(ViewError::NotWhole { len: 4, actual: 10 })));
-    let error = workspace.permutations(&permutations, 9, &mut out.slice_mut(..8));
+    let error = workspace.write_rows(&permutations, 9, &mut out.slice_mut(..8));
     assert_eq!(error, Err(Error::View(ViewError::OutOfRange { start: 9, end: 11, len: 10 })));
-    workspace.permutations(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
-    let other = CudaWorkspace::new(&Cuda::new().unwrap()).permutations(
+    workspace.write_rows(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
+    let other = CudaWorkspace::new(&Cuda::new().unwrap()).write_rows(
         &permutations,
         0,
         &mut out.slice_mut(..8),
@@ -97,8 +97,8 @@ fn nothing_is_got_after_a_reservation() {
         let permutations = Permutations::new(1 << 20, len, 1);
         let words = rows * len as usize;
         let mut out = cuda.stream().alloc_zeros::<u32>(words).unwrap();
-        let held = workspace.reserve_permutations::<u32>(&permutations, words).unwrap();
-        workspace.permutations(&permutations, 3, &mut out).unwrap();
+        let held = workspace.reserve_rows::<u32>(&permutations, words).unwrap();
+        workspace.write_rows(&permutations, 3, &mut out).unwrap();
         assert_eq!(workspace.bytes(), held, "{rows} rows of {len}");
     }
 }

@@ -135,7 +135,7 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
                 workspace.permute_into(&reversal, &source, &mut out),
                 workspace.permute_in_place(&reversal, &mut out),
                 workspace.parm(1, &mut out, |_, _| Ok(())),
-                workspace.permutations(&Permutations::new(64, 16, 1), 0, &mut out),
+                workspace.write_rows(&Permutations::new(64, 16, 1), 0, &mut out),
                 streams.fill_u32(&mut out),
                 cuda.fill_u32(&mut rng, &mut out),
                 CudaStreams::new(&cuda, &ensemble).map(drop),
@@ -169,10 +169,10 @@ fn what_the_host_evaluates_is_not_captured() {
     let mut workspace = CudaWorkspace::new(&cuda);
     let p = Permutation::from_bijection(100, Standard::from_seed(1 << 20, 1)).unwrap();
     let mut out = stream.alloc_zeros::<u64>(100).unwrap();
-    let (answer, graph) = capture(stream, || workspace.range(&p, .., &mut out));
+    let (answer, graph) = capture(stream, || workspace.write_range(&p, .., &mut out));
     assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
     assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
-    workspace.range(&p, .., &mut out).unwrap();
+    workspace.write_range(&p, .., &mut out).unwrap();
     let got = stream.clone_dtoh(&out).unwrap();
     stream.synchronize().unwrap();
     assert_eq!(got, p.to_vec());

@@ -80,7 +80,7 @@ fn views_count_the_survivors_of_a_bijection_that_is_not_trusted() {
         let p = Permutation::from_bijection(5, f()).unwrap();
         let mut out =
             cuda.stream().alloc_zeros::<u64>((places.end - places.start) as usize).unwrap();
-        assert_eq!(workspace.range(&p, places.clone(), &mut out), wrong, "{places:?}");
+        assert_eq!(workspace.write_range(&p, places.clone(), &mut out), wrong, "{places:?}");
     }
 }
 
@@ -96,7 +96,7 @@ fn views_have_room_for_the_same_parameters_as_shuffles() {
             let refused = matches!(answer, Err(Error::Gpu(GpuError::Params { .. })));
             assert!(if fits { answer.is_ok() } else { refused }, "{words} words: {answer:?}");
             let p = Permutation::from_bijection(5, f).unwrap();
-            assert_eq!(workspace.range(&p, .., &mut out), answer, "{words} words, {last}");
+            assert_eq!(workspace.write_range(&p, .., &mut out), answer, "{words} words, {last}");
         }
     }
 }

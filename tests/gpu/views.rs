@@ -21,7 +21,7 @@ fn range<B: Bijection, N: Word + DeviceRepr>(
     let len = (places.end - places.start) as usize;
     let poisoned = vec![N::MAX; len + 2 * GUARD];
     let mut out = stream.clone_htod(&poisoned).unwrap();
-    let done = workspace.range(p, places, &mut out.slice_mut(GUARD..GUARD + len));
+    let done = workspace.write_range(p, places, &mut out.slice_mut(GUARD..GUARD + len));
     let all = stream.clone_dtoh(&out).unwrap();
     stream.synchronize().unwrap();
     assert!(all[..GUARD].iter().chain(&all[GUARD + len..]).all(|&x| x == N::MAX));
@@ -170,18 +170,21 @@ fn views_that_are_not_there_are_refused() {
     let points = cuda.stream().alloc_zeros::<u64>(10).unwrap();
     let p = Permutation::new(1000, 1);
     assert_eq!(
-        workspace.range(&p, 995..1005, &mut out),
+        workspace.write_range(&p, 995..1005, &mut out),
         Err(Error::View(ViewError::OutOfRange { start: 995, end: 1005, len: 1000 }))
     );
     assert_eq!(
-        workspace.range(&p, 0..9, &mut out),
+        workspace.write_range(&p, 0..9, &mut out),
         Err(Error::LengthMismatch { expected: 9, actual: 10 })
     );
-    assert_eq!(workspace.range(&p.inverse(), 0..10, &mut out), Err(Error::Gpu(GpuError::NoSource)));
+    assert_eq!(
+        workspace.write_range(&p.inverse(), 0..10, &mut out),
+        Err(Error::Gpu(GpuError::NoSource))
+    );
     assert_eq!(workspace.get_many(&p, &points, &mut out), Err(Error::Gpu(GpuError::NoSource)));
     let mut narrow = cuda.stream().alloc_zeros::<u32>(10).unwrap();
     assert_eq!(
-        workspace.range(&Permutation::walk((1 << 32) + 1, 1), 0..10, &mut narrow),
+        workspace.write_range(&Permutation::walk((1 << 32) + 1, 1), 0..10, &mut narrow),
         Err(Error::IndexTooWide { len: (1 << 32) + 1, bits: 32 })
     );
 }

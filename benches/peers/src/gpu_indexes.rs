@@ -144,7 +144,7 @@ impl Bench {
         places: Range<u64>,
     ) -> Result<(), Box<dyn Error>> {
         let count = places.end - places.start;
-        self.workspace.range(p, places, &mut self.piece.slice_mut(..count as usize))?;
+        self.workspace.write_range(p, places, &mut self.piece.slice_mut(..count as usize))?;
         let part: CudaView<'_, u64> = self.piece.slice(..count as usize);
         let mut launch = self.cuda.stream().launch_builder(&self.sum);
         launch.arg(&part).arg(&count).arg(&mut self.total);

@@ -99,7 +99,7 @@ impl Bench {
         let mut out = self.cuda.stream().alloc_zeros::<u64>(count)?;
         let start = p.len() / 3;
         let places = start..start + count as u64;
-        let seconds = self.time(|workspace| workspace.range(p, places.clone(), &mut out))?;
+        let seconds = self.time(|workspace| workspace.write_range(p, places.clone(), &mut out))?;
         compare(&self.cuda, name, p, places, &out.slice(..))?;
         self.print(name, p.len(), count as u64, seconds);
         Ok(())
