@@ -142,13 +142,13 @@ class _Epochs(IterableDataset[Any]):
 
 
 class StreamDataset(_Epochs):
-    """Batches of a stream of unknown length, shuffled through a buffer of `size` items: for
+    """Batches of a stream of unknown length, shuffled through a buffer of `buffer_size` items: for
     `DataLoader(data, batch_size=None)`.
 
-    All ranks and workers go through one shuffled stream, that of `StreamShuffle(source, size, seed)`,
-    and each step deals out the next `world * batch_size` items. So each worker reads the whole input;
-    where that costs too much, give each rank an input of its own, a `seed` of its own, and `rank=0,
-    world=1`. `collate` makes a batch of a list of items.
+    All ranks and workers go through one shuffled stream, that of `StreamShuffle(source, buffer_size,
+    seed)`, and each step deals out the next `world * batch_size` items. So each worker reads the
+    whole input; where that costs too much, give each rank an input of its own, a `seed` of its own,
+    and `rank=0, world=1`. `collate` makes a batch of a list of items.
 
     All iterations have the same epoch until `set_epoch` chooses another one: call it before each
     epoch of a loop. At the end of the input a step may have fewer items. With 'pad' (the default) the
@@ -160,18 +160,18 @@ class StreamDataset(_Epochs):
     each worker by itself, for the same number of them.
     """
 
-    def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]], size: int,
+    def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]], buffer_size: int,
                  seed: int | bytes, batch_size: int, *, rank: int | None = None,
                  world: int | None = None, tail: str = "pad",
                  collate: Callable[[list[Any]], Any] = torch.utils.data.default_collate) -> None:
         super().__init__()
         if batch_size < 1:
             raise ValueError(f"a batch has at least one item, not {batch_size}")
-        self._size, self._seed = size, seed
+        self._size, self._seed = buffer_size, seed
         self._batch, self._collate = batch_size, collate
         self._begin(rank, world, tail)
         # One for all iterations: it knows whether an iterator was read before.
-        self._stream = StreamShuffle(source, size, seed)
+        self._stream = StreamShuffle(source, buffer_size, seed)
 
     def state_after(self, steps: int) -> dict[str, str]:
         """The place after so many steps of the iteration that has begun last."""
@@ -192,7 +192,8 @@ class StreamDataset(_Epochs):
         return _StreamIterator(self)
 
     def __repr__(self) -> str:
-        return (f"StreamDataset(size={self._size}, seed={self._seed!r}, batch_size={self._batch}, "
+        return (f"StreamDataset(buffer_size={self._size}, seed={self._seed!r}, "
+                f"batch_size={self._batch}, "
                 f"tail={self._tail!r})")
 
 

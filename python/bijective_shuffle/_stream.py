@@ -19,13 +19,13 @@ _STATE = "stream"
 
 
 class StreamShuffle:
-    """Shuffles an iterable of unknown length through a buffer of `size` items: each step takes a
-    random item of the buffer, and the next item of the input comes into its place. When the input has
-    ended, the buffer is taken in random order.
+    """Shuffles an iterable of unknown length through a buffer of `buffer_size` items: each step takes
+    a random item of the buffer, and the next item of the input comes into its place. When the input
+    has ended, the buffer is taken in random order.
 
     `source` is an iterable, or a function `source(start)` that returns an iterator over the items of
-    the input from number `start` on. An item comes at most `size - 1` places too early; it comes more
-    than `k * size` places too late with a probability of about `exp(-1 - k)`.
+    the input from number `start` on. An item comes at most `buffer_size - 1` places too early; it
+    comes more than `k * buffer_size` places too late with a probability of about `exp(-1 - k)`.
 
     An iteration begins with the first item of the epoch, or at the place of a state that was loaded.
     `state_dict` is the place of the iteration that has begun last, a few numbers: which items are in
@@ -44,9 +44,9 @@ class StreamShuffle:
     True
     """
 
-    def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]], size: SupportsIndex,
-                 seed: Seed, epoch: SupportsIndex = 0) -> None:
-        self._source, self._size, self._seed = source, count(size, "size"), seed
+    def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]],
+                 buffer_size: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0) -> None:
+        self._source, self._size, self._seed = source, count(buffer_size, "buffer_size"), seed
         # Checks the arguments.
         _native.stream_slots(self._size, seed, 0, 0, 0)
         self._is_used = False
@@ -185,7 +185,7 @@ class StreamShuffle:
 
     def __repr__(self) -> str:
         epoch, emitted, _ = self._place()
-        return (f"<StreamShuffle(size={self._size}, seed={self._seed!r}) at item {emitted} of "
+        return (f"<StreamShuffle(buffer_size={self._size}, seed={self._seed!r}) at item {emitted} of "
                 f"epoch {epoch}>")
 
 

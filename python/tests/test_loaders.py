@@ -302,7 +302,7 @@ def test_a_number_that_is_wrong_has_a_name():
         "a weight": [lambda: bs.Mixture([1], [-1], 1)],
         "start": [lambda: bs.Mixture([1], [1], 1).changed(-1, [1])],
         "window": [lambda: bs.Lengths([1], 1, 1, window=-1)], "max_tokens": [lambda: bs.Lengths([1], -1, 1)],
-        "overlap": [lambda: bs.Packed([1], 1, 1, overlap=-1)], "size": [lambda: bs.StreamShuffle([], -1, 1)],
+        "overlap": [lambda: bs.Packed([1], 1, 1, overlap=-1)], "buffer_size": [lambda: bs.StreamShuffle([], -1, 1)],
         "n": [lambda: bs.Splits([1], 1).indexes(-1)], "blocks": [lambda: bs.NodeBlocks(-1, 0.5, 1)],
     }
     for name, calls in wrong.items():

@@ -33,21 +33,21 @@ pub struct StreamOrder {
 }
 
 impl StreamOrder {
-    /// The order of a buffer of `size` items, in the seed's epoch.
+    /// The order of a buffer of `buffer_size` items, in the seed's epoch.
     ///
     /// # Errors
     ///
-    /// [`Error::WindowSize`] unless the size is from 1 to 2^48.
-    pub fn new(size: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
-        if (1..=MOST).contains(&size) {
-            Ok(Self { size, seed: seed.into() })
+    /// [`Error::WindowSize`] unless `buffer_size` is from 1 to 2^48.
+    pub fn new(buffer_size: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
+        if (1..=MOST).contains(&buffer_size) {
+            Ok(Self { size: buffer_size, seed: seed.into() })
         } else {
-            Err(Error::WindowSize { size, most: MOST })
+            Err(Error::WindowSize { size: buffer_size, most: MOST })
         }
     }
 
     /// The number of items in the buffer, while the input goes on.
-    pub fn size(&self) -> u64 {
+    pub fn buffer_size(&self) -> u64 {
         self.size
     }
 

@@ -296,7 +296,7 @@ fn lengths_that_change_are_noticed() {
 fn stream_model(len: u64, order: StreamOrder) -> Vec<u64> {
     let mut slots = vec![0; len as usize];
     assert_eq!(order.fill(0, Some(len), &mut slots), len as usize);
-    let mut buffer: Vec<u64> = (0..len.min(order.size())).collect();
+    let mut buffer: Vec<u64> = (0..len.min(order.buffer_size())).collect();
     let mut next = buffer.len() as u64;
     let mut out = Vec::new();
     for slot in slots {
