@@ -115,6 +115,7 @@ impl Counted {
 
 /// What was written.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Written {
     /// The shards, in their order.
     pub shards: Vec<WrittenShard>,

@@ -20,6 +20,7 @@ pub struct Shards {
 
 /// A file that records are written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shard {
     /// Its name in the folder of all shards.
     pub name: PathBuf,
@@ -101,6 +102,7 @@ impl Shards {
 
 /// A shard that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WrittenShard {
     /// Its name in the folder of all shards.
     pub name: PathBuf,

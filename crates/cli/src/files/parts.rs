@@ -32,6 +32,7 @@ pub trait Pieces: Send {
 
 /// An error, and the name of the file that it was met with.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NamedError {
     /// What the file is called.
     pub name: String,
