@@ -29,7 +29,6 @@ pub(crate) const FRAME: usize = 4;
 
 /// What a source has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Count {
     /// The number of items.
     pub items: u64,
