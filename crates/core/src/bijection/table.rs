@@ -79,8 +79,8 @@ impl Table {
     /// Draws a permutation of `len` points, or of one.
     fn draw<W: Words + ?Sized>(len: u64, words: &mut W) -> Result<Self, Error> {
         let points = len.max(1);
-        // A length beyond the address space does not fit memory either.
-        let len = usize::try_from(points).unwrap_or(usize::MAX);
+        let bytes = points.saturating_mul(size_of::<u64>() as u64);
+        let len = usize::try_from(points).map_err(|_| Error::OutOfMemory { bytes })?;
         let (mut values, inverse) = (try_with_capacity(len)?, try_with_capacity(len)?);
         values.extend(0..points);
         draw_exchanges(len, || words.next_u64(), |a, b| values.swap(a, b));
