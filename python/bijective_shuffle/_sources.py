@@ -193,8 +193,7 @@ class StreamDataset(_Epochs):
 
     def __repr__(self) -> str:
         return (f"StreamDataset(buffer_size={self._size}, seed={self._seed!r}, "
-                f"batch_size={self._batch}, "
-                f"tail={self._tail!r})")
+                f"batch_size={self._batch}, tail={self._tail!r})")
 
 
 class _StreamIterator:

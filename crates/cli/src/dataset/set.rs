@@ -35,8 +35,8 @@ pub struct Dataset<'i> {
     pub(super) form: Form,
     pub(super) header: Vec<u8>,
     pub(super) memory: usize,
-    /// How many threads the pool has in which the set was opened. Those that read its inputs belong
-    /// to none, and rayon would start another one for them if they asked it.
+    /// How many threads the pool has in which the set was opened. The threads that read its inputs
+    /// belong to no pool, and rayon would start its own if they asked it.
     threads: usize,
     /// The parts of the first sample that was found.
     names: Arc<OnceLock<Names>>,
