@@ -21,6 +21,11 @@
 #include "rows.h"
 #include "scene.cuh"
 #include "shuffles.cuh"
+#ifdef RAFT
+#include <raft/version_config.hpp>
+
+#include "raft.cuh"
+#endif
 
 namespace {
 
@@ -59,6 +64,9 @@ const std::vector<Entry<T>> &contenders() {
         {"thrust::shuffle_copy (memory kept)", make<ThrustShuffleKept, T>},
         {"sort-shuffle", make<SortShuffle, T>},
         {"dart throwing", make<DartThrowing, T>},
+#ifdef RAFT
+        {"raft::random::permute", make<RaftPermute, T>},
+#endif
     };
     return all;
 }
@@ -159,6 +167,9 @@ Origin print_header(const Effort &effort) {
                 __CUDACC_VER_MINOR__, __CUDACC_VER_BUILD__);
     std::printf("# Thrust %d.%d.%d, CUB %d.%d.%d\n", THRUST_MAJOR_VERSION, THRUST_MINOR_VERSION,
                 THRUST_SUBMINOR_VERSION, CUB_MAJOR_VERSION, CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION);
+#ifdef RAFT
+    std::printf("# RAFT %02d.%02d.%02d\n", RAFT_VERSION_MAJOR, RAFT_VERSION_MINOR, RAFT_VERSION_PATCH);
+#endif
     const std::string calls = effort.calls == 0 ? "as many calls as take 2 ms, from 1 to 1000"
                                                 : std::to_string(effort.calls) + " calls";
     std::printf("# seconds: of one call, median of %d samples; a sample is the time between two events with %s between "

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Times the random permutations of PyTorch, and of CuPy where it is, on a GPU; prints a table as CSV. See README.md."""
+"""Times the random permutations of PyTorch, and of CuPy and cuda.compute where they are, on a GPU; prints a table as
+CSV. See README.md."""
 
 import argparse
 import csv
 import datetime
+import importlib.metadata
+import itertools
 import os
 import statistics
 import sys
@@ -17,6 +20,11 @@ try:
     import cupy
 except ImportError:
     cupy = None
+
+try:
+    import cuda.compute as compute
+except ImportError:
+    compute = None
 
 # What tells programs the revision, for there may be no repository where the GPU is.
 REVISION = "BIJECTIVE_SHUFFLE_REVISION"
@@ -91,6 +99,26 @@ class CupyScene:
         return bool(seen.all())
 
 
+class ComputeScene(TorchScene):
+    """The same for cuda.compute, which works in PyTorch's stream and memory, with a place for the result."""
+
+    def __init__(self, length, item_bytes):
+        super().__init__(length, item_bytes)
+        self.out = torch.full_like(self.items, -1)
+        self.seeds = itertools.count()
+        self.transform = None
+
+    def indexes(self):
+        return compute.ShuffleIterator(self.length, next(self.seeds))
+
+    def write(self, source):
+        """Puts what an iterator has at its places into `out`; only the first call of a scene compiles."""
+        arguments = {"d_in": source, "d_out": self.out, "op": compute.OpKind.IDENTITY}
+        self.transform = self.transform or compute.make_unary_transform(**arguments)
+        self.transform(num_items=self.length, **arguments)
+        return self.out
+
+
 def torch_contenders():
     """Name, work, and check of each."""
 
@@ -114,6 +142,22 @@ def cupy_contenders():
 
     if cupy is not None:
         yield "cupy.random.permutation", permutation, CupyScene.is_right
+
+
+def compute_indexes():
+    def indexes(scene):
+        return scene.write(scene.indexes())
+
+    if compute is not None:
+        yield "cuda.compute.ShuffleIterator", indexes, ComputeScene.is_right
+
+
+def compute_items():
+    def items(scene):
+        return scene.write(compute.PermutationIterator(scene.items, scene.indexes()))
+
+    if compute is not None:
+        yield "cuda.compute x[ShuffleIterator]", items, ComputeScene.is_right
 
 
 def sample(work, scene, calls):
@@ -196,7 +240,8 @@ def print_header(arguments):
         f"{gpu.total_memory >> 20} MiB of memory"
     )
     with_cupy = "no CuPy" if cupy is None else f"CuPy {cupy.__version__}"
-    print(f"# PyTorch {torch.__version__}, CUDA {torch.version.cuda}, {with_cupy}")
+    with_compute = "no cuda.compute" if compute is None else f"cuda-cccl {importlib.metadata.version('cuda-cccl')}"
+    print(f"# PyTorch {torch.__version__}, CUDA {torch.version.cuda}, {with_cupy}, {with_compute}")
     calls = f"{arguments.calls} calls" if arguments.calls else "as many calls as take 2 ms, from 1 to 1000"
     print(
         f"# seconds: of one call, median of {arguments.repeats} samples; a sample is the time between two events with "
@@ -242,7 +287,8 @@ def main():
     arguments = parse_arguments()
     if not torch.cuda.is_available():
         sys.exit("PyTorch sees no GPU: nothing to measure.")
-    known = {name for name, _, _ in [*torch_contenders(), *cupy_contenders()]}
+    all_contenders = [*torch_contenders(), *cupy_contenders(), *compute_indexes(), *compute_items()]
+    known = {name for name, _, _ in all_contenders}
     unknown = set(arguments.only) - known
     if unknown:
         sys.exit(f"there is no contender called {min(unknown)}; there are: {', '.join(sorted(known))}")
@@ -257,6 +303,12 @@ def main():
                 continue
             measure(TorchScene, torch_contenders(), length, item_bytes, arguments, rows)
             measure(CupyScene, cupy_contenders(), length, item_bytes, arguments, rows)
+            # Whether a bijection is on 2^w points is the same to the others.
+            for length in (length - 1, length):
+                measure(ComputeScene, compute_items(), length, item_bytes, arguments, rows)
+                # Its indexes are of 64 bits.
+                if item_bytes == 8:
+                    measure(ComputeScene, compute_indexes(), length, item_bytes, arguments, rows)
 
 
 if __name__ == "__main__":
