@@ -8,6 +8,7 @@ use super::results::Results;
 use crate::gpu;
 use crate::rows::{Length, Measured};
 use crate::sheet::Sheet;
+use crate::standings::length;
 
 use Length::{Above, Power};
 
@@ -32,6 +33,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu beside a gather", beside_a_gather(&measured, &earlier)?);
     computed.block("gpu beside others", beside_others(&measured)?);
     computed.block("gpu in place", in_place(results)?);
+    computed.block("gpu raft", beside_raft(results)?);
     let gather = measured.speed(GATHER, "8", Power(29).items()) / 1e9;
     computed.figure("gpu gather, G/s", gather, 1)?;
     let at = Above(29);
@@ -54,11 +56,7 @@ fn in_place(results: &Results) -> Result<String, Box<dyn Error>> {
         for at in [20, 23, 26, 29].into_iter().flat_map(|w| [Power(w), Above(w)]) {
             let speeds = NAMES.map(|name| measured.speed(name, item_bytes, at.items()));
             let [there, _, into_another, _] = speeds;
-            let length = match at {
-                Power(w) => format!("2^{w}"),
-                Above(w) => format!("2^{w} + 1"),
-            };
-            let mut row = vec![item_bytes.to_owned(), length];
+            let mut row = vec![item_bytes.to_owned(), length(at.items())];
             for speed in speeds {
                 row.push(number(speed / 1e9, 2)?);
             }
@@ -76,6 +74,51 @@ fn in_place(results: &Results) -> Result<String, Box<dyn Error>> {
         "in place / into another",
     ];
     Ok(conditions_of(&results.sheet("gpu-in-place")?) + &table(&head, &rows))
+}
+
+/// Ours beside other libraries with the paper's cipher, in billions of items a second. Indexes of
+/// ours have 4 bytes, those of `cuda.compute` 8.
+fn beside_raft(results: &Results) -> Result<String, Box<dyn Error>> {
+    const ITEMS: [&str; 5] = [
+        "Auto, default",
+        "Auto, Philox-24",
+        "raft::random::permute",
+        "cuda.compute x[ShuffleIterator]",
+        KEPT,
+    ];
+    const INDEXES: [&str; 5] =
+        ["indices, default", "indices, Philox-24", "", "cuda.compute.ShuffleIterator", ""];
+    const KINDS: [(&str, [&str; 5], [&str; 2]); 3] = [
+        ("8 bytes", ITEMS, ["8", "8"]),
+        ("4 bytes", ITEMS, ["4", "4"]),
+        ("indexes", INDEXES, ["4", "8"]),
+    ];
+    let measured = results.measured(&["gpu-compute"])?;
+    let mut rows = Vec::new();
+    for (what, names, [bytes_of_ours, bytes]) in KINDS {
+        for at in (11..=29).step_by(3).flat_map(|w| [Power(w), Above(w)]) {
+            let speed = |name, bytes| measured.speed(name, bytes, at.items()) / 1e9;
+            let [default, cipher, raft, compute, thrust] = names;
+            let ours = [default, cipher].map(|name| speed(name, bytes_of_ours));
+            let peers = [raft, compute, thrust].map(|name| speed(name, bytes));
+            let cells = ours.into_iter().chain(peers).chain(peers.map(|peer| ours[0] / peer));
+            let cells = cells.map(|value| number(value, 2).unwrap_or_default());
+            rows.push([what.to_owned(), length(at.items())].into_iter().chain(cells).collect());
+        }
+    }
+    let head = [
+        "what",
+        "length",
+        "ours, default",
+        "ours, cipher",
+        "RAFT",
+        "cuda.compute",
+        "Thrust, memory kept",
+        "/ RAFT",
+        "/ cuda.compute",
+        "/ Thrust",
+    ];
+    Ok(conditions_of(&results.sheet("gpu-compute")?) + &table::<Vec<String>>(&head, &rows))
 }
 
 /// Table 2 and figure 12, if a second GPU was measured.
