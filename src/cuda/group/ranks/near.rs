@@ -41,6 +41,8 @@ pub(super) struct Near {
     /// Where each rank's memory is mapped here; 0 where it is not.
     mapped: Vec<u64>,
     turns: Turns,
+    /// Whether in the last call ranks have fetched what others had placed, on all ranks alike.
+    has_fetched: bool,
 }
 
 impl Near {
@@ -109,6 +111,7 @@ impl Near {
             own: 0,
             mapped: vec![0; ranks],
             turns: Turns::new(ranks),
+            has_fetched: false,
         };
         // SAFETY: the memory has just been registered, and the call writes one address.
         unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut near.page, memory, 0) }
@@ -275,13 +278,16 @@ impl Near {
         Ok(self.board.read(number))
     }
 
-    /// Begins a call, in the stream of the kernels, when all ranks are done with what came before:
-    /// the memory from which others fetch may have another use now.
+    /// Begins a call, in the stream of the kernels. If ranks have fetched in the call before, that
+    /// is when all are done with it: the memory from which others fetch may have another use now.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         self.turns = self.turns.begun();
         self.bind()?;
         self.write(0, Counter::Sorted, self.turns.ready())?;
-        self.wait_for_others(0, Counter::Sorted, self.turns.ready())
+        if std::mem::take(&mut self.has_fetched) {
+            self.wait_for_others(0, Counter::Sorted, self.turns.ready())?;
+        }
+        Ok(())
     }
 
     /// Puts a piece's copies in their stream.
@@ -338,13 +344,14 @@ impl Near {
 
     /// Copies from others what they have placed and this rank holds: copies are given as to
     /// [`hand_out`](Self::hand_out), and made the other way, when all have placed what they have
-    /// in the stream of the kernels.
+    /// in the stream of the kernels. All ranks call it, or none, where no copy is made.
     ///
     /// # Safety
     ///
     /// The stream may write where the copies begin, and read where they end, in memory that no rank
     /// uses again before all [`begin`](Self::begin) another call.
-    pub(super) unsafe fn fetch(&self, copies: Vec<Delivery>) -> Result<(), Error> {
+    pub(super) unsafe fn fetch(&mut self, copies: Vec<Delivery>) -> Result<(), Error> {
+        self.has_fetched = true;
         self.bind()?;
         self.write(0, Counter::Sorted, self.turns.placed())?;
         if !copies.is_empty() {
