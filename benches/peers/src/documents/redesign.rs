@@ -7,7 +7,12 @@ use crate::measure::median;
 use crate::sheet::Sheet;
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
-    for (file, block) in [("cpu-redesign", "cpu redesign"), ("cpu-crew", "cpu crew")] {
+    let medians = [
+        ("cpu-redesign", "cpu redesign"),
+        ("cpu-crew", "cpu crew"),
+        ("cpu-crew-mends", "cpu crew mends"),
+    ];
+    for (file, block) in medians {
         let sheet = results.sheet(file)?;
         computed.block(block, conditions_of(&sheet) + &by_contender(&sheet)?);
     }
@@ -21,6 +26,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         ("cpu-blocks", "cpu blocks"),
         ("gpu-back", "gpu back"),
         ("gpu-back-h200", "gpu back h200"),
+        ("gpu-ranks-ends", "gpu ranks ends"),
+        ("gpu-in-place-lists", "gpu in place lists"),
     ];
     for (file, block) in files {
         let sheet = results.sheet(file)?;
