@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::buckets::Buckets;
-use super::taken::TakenSlots;
+use super::taken::SlotBits;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
 
 /// Whether closing the gaps of items of type T, once they are at their slots, is faster than
@@ -22,7 +22,7 @@ pub(super) fn are_closed<T>(level: SimdLevel, buckets: Buckets) -> bool {
 pub(super) struct CloseGaps<'a, T> {
     /// A place for each slot.
     stage: &'a [MaybeUninit<T>],
-    taken: &'a [TakenSlots],
+    taken: &'a SlotBits,
     /// The places, of which there are as many as taken slots.
     to: *mut T,
     count: usize,
@@ -35,11 +35,11 @@ impl<'a, T> CloseGaps<'a, T> {
     /// run, and they are not in the stage.
     pub(super) unsafe fn new(
         stage: &'a [MaybeUninit<T>],
-        taken: &'a [TakenSlots],
+        taken: &'a SlotBits,
         to: *mut T,
         count: usize,
     ) -> Self {
-        assert!(taken.len() * u64::BITS as usize >= stage.len());
+        assert!(taken.words().len() * u64::BITS as usize >= stage.len());
         Self { stage, taken, to, count }
     }
 }
@@ -51,8 +51,8 @@ impl<T> SimdKernel for CloseGaps<'_, T> {
     fn run(self) {
         let Self { stage, taken, to, count } = self;
         let mut done = 0;
-        for (stage, word) in stage.chunks(u64::BITS as usize).zip(taken) {
-            let mut slots = word.slots;
+        for (stage, &slots) in stage.chunks(u64::BITS as usize).zip(taken.words()) {
+            let mut slots = slots;
             while slots != 0 && done < count {
                 let item = stage[slots.trailing_zeros() as usize].as_ptr();
                 // SAFETY: the stage holds an item's bytes, fewer than `count` places have been
@@ -87,10 +87,10 @@ impl<T> SimdKernel for CloseGaps<'_, T> {
 #[target_feature(enable = "avx512f,popcnt")]
 unsafe fn close<T, const LANES: usize>(gaps: CloseGaps<T>) {
     let CloseGaps { stage, taken, mut to, count: mut left } = gaps;
-    for (stage, word) in stage.chunks(u64::BITS as usize).zip(taken) {
+    for (stage, &slots) in stage.chunks(u64::BITS as usize).zip(taken.words()) {
         let (vectors, rest) = stage.as_chunks::<LANES>();
         assert!(rest.is_empty(), "a bucket has a power of two of slots, 64 at least");
-        let mut slots = word.slots;
+        let mut slots = slots;
         for from in vectors {
             let mask = slots as u32 & ((1 << LANES) - 1);
             let count = mask.count_ones() as usize;
@@ -152,25 +152,30 @@ unsafe fn compress<const LANES: usize>(from: *const u8, mask: u32, to: *mut u8, 
 mod tests {
     use super::*;
 
-    /// Each bit of these words is set with a probability of one in 2, 1 or 8, or not at all.
-    fn words(kind: u64) -> impl Iterator<Item = TakenSlots> {
-        (1..).map(move |k: u64| {
+    /// Each bit is set with a probability of one in 2, 1 or 8, or not at all.
+    fn bits(slots: usize, kind: u64) -> SlotBits {
+        let mut taken = SlotBits::NONE;
+        let words = (1..).map(move |k: u64| {
             let word =
                 |salt: u64| (k ^ salt << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-            let slots = match kind {
+            match kind {
                 0 => word(1) ^ word(2),
                 1 => u64::MAX,
                 2 => word(3) & word(4) & word(5),
                 _ => 0,
-            };
-            TakenSlots { slots, before: 0 }
-        })
+            }
+        });
+        let words: Vec<u64> = words.take(slots / 64).collect();
+        (0..slots).filter(|slot| words[slot / 64] >> (slot % 64) & 1 == 1).for_each(|slot| {
+            taken.take(slot);
+        });
+        taken
     }
 
     fn check<T: Copy + PartialEq + core::fmt::Debug>(item: impl Fn(usize) -> T) {
         for (slots, kind) in (6..=12).flat_map(|bits| (0..4).map(move |kind| (1 << bits, kind))) {
-            let taken: Vec<TakenSlots> = words(kind).take(TakenSlots::count(slots)).collect();
-            let is_taken = |slot: &usize| taken[slot / 64].slots >> (slot % 64) & 1 == 1;
+            let taken = bits(slots, kind);
+            let is_taken = |slot: &usize| taken.words()[slot / 64] >> (slot % 64) & 1 == 1;
             let expected: Vec<T> = (0..slots).filter(is_taken).map(&item).collect();
             let mut stage = vec![MaybeUninit::uninit(); slots];
             (0..slots).filter(is_taken).for_each(|slot| _ = stage[slot].write(item(slot)));

@@ -1,4 +1,5 @@
-//! [`TakenSlots`]: which slots of a bucket are taken, and how many before each.
+//! Which slots of a bucket are taken: [`TakenSlots`], with how many are before each, and
+//! [`SlotBits`].
 
 use core::mem::MaybeUninit;
 
@@ -51,6 +52,29 @@ impl TakenSlots {
     pub(super) fn rank(self, slot: usize) -> usize {
         let below = self.slots & ((1 << (slot % 64)) - 1);
         (self.before + below.count_ones()) as usize
+    }
+}
+
+/// A bit for each slot of a bucket of up to 2^16, which says whether it is taken.
+///
+/// It has half the bytes of [`TakenSlots`], and is in the first-level cache together with the items
+/// that are put at their slots.
+pub(super) struct SlotBits([u64; 1 << (u16::BITS - 6)]);
+
+impl SlotBits {
+    /// None are taken.
+    pub(super) const NONE: Self = Self([0; 1 << (u16::BITS - 6)]);
+
+    /// Says that a slot is taken.
+    #[inline(always)]
+    pub(super) fn take(&mut self, slot: usize) {
+        self.0[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// The slots, 64 to a word.
+    #[inline(always)]
+    pub(super) fn words(&self) -> &[u64] {
+        &self.0
     }
 }
 

@@ -7,7 +7,7 @@ use core::{ptr, slice};
 use super::collect::{BlockExchange, Collector};
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::gaps::CloseGaps;
-use crate::compact::cpu::taken::TakenSlots;
+use crate::compact::cpu::taken::{SlotBits, TakenSlots};
 use crate::compact::cpu::tuning;
 use crate::engine::base::parallel;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
@@ -44,7 +44,7 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
     let buckets = exchange.grid.buckets();
     let next = AtomicUsize::new(0);
     parallel::each_of(stages, |(stage, room)| {
-        let taken = TakenSlots::none(room);
+        let (taken, mut bits) = (TakenSlots::none(room), SlotBits::NONE);
         let numbers = || next.fetch_add(1, Ordering::Relaxed);
         for bucket in core::iter::repeat_with(numbers).take_while(|&bucket| bucket < buckets) {
             let places = exchange.grid.places(bucket);
@@ -58,11 +58,11 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
             let room = if order == Order::Slots { exchange.buckets.len() } else { places.len() };
             let stage = &mut stage[..room];
             let items = BucketItems { exchange, collectors, bucket, first };
-            level.run(OrderBucket { items, order, taken, stage });
+            level.run(OrderBucket { items, order, taken, bits: &mut bits, stage });
             if order == Order::Slots {
                 // SAFETY: `OrderBucket` has written an item to the stage, which is elsewhere, for
                 // each taken slot: the bucket's own items, of which there are as many as places.
-                level.run(unsafe { CloseGaps::new(stage, taken, to, places.len()) });
+                level.run(unsafe { CloseGaps::new(stage, &bits, to, places.len()) });
             } else {
                 // SAFETY: `OrderBucket` has written an item to every place of the stage, which is
                 // elsewhere: the bucket's own items, each once. So none is lost or duplicated.
@@ -121,8 +121,10 @@ impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
 struct OrderBucket<'a, 'e, T, L: LowBits> {
     items: BucketItems<'a, 'e, T, L>,
     order: Order,
-    /// Where it says which slots are taken, unless the order is dense.
+    /// Where it says which slots are taken, for [`Order::Gaps`].
     taken: &'a mut [TakenSlots],
+    /// The same for [`Order::Slots`].
+    bits: &'a mut SlotBits,
     /// As many places as the bucket has items, or a place for each slot for [`Order::Slots`].
     stage: &'a mut [MaybeUninit<T>],
 }
@@ -135,7 +137,7 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { items, order, taken, stage } = self;
+        let Self { items, order, taken, bits, stage } = self;
         let copy = |item: *const T, place: &mut MaybeUninit<T>| {
             // SAFETY: the item is in the array or in an open block, and the stage is elsewhere.
             unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
@@ -144,9 +146,9 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
         match order {
             Order::Dense => items.for_each(ahead, |item, number| copy(item, &mut stage[number])),
             Order::Slots => {
-                taken.fill(TakenSlots::NONE);
+                *bits = SlotBits::NONE;
                 items.for_each(ahead, |item, slot| {
-                    TakenSlots::take(taken, slot);
+                    bits.take(slot);
                     copy(item, &mut stage[slot]);
                 });
             }

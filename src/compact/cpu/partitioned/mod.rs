@@ -37,18 +37,18 @@ use core::mem::MaybeUninit;
 use std::sync::Mutex;
 
 use few::Cells;
-use place::{Order, OrderBucket};
+use place::{Order, OrderBucket, PutAtSlots};
 use sort::{Capacity, Key, Partition};
 
 use super::buckets::{Buckets, LowBits};
 use super::gaps::{self, CloseGaps};
 use super::places::{Source, Target};
-use super::taken::TakenSlots;
+use super::taken::{SlotBits, TakenSlots};
 use super::tuning;
 use crate::compact::Direction;
 use crate::engine::base::abort::AbortOnUnwind;
 use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::{Buffer, assume_init};
+use crate::engine::base::memory::Buffer;
 use crate::engine::base::parallel;
 use crate::engine::base::simd::SimdLevel;
 use crate::engine::base::stream::publish;
@@ -281,27 +281,24 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
             let of = partition.buckets;
             let (at_slots, places) = places.split_at_mut(places_at_slots::<T>(order, of));
             let closes_gaps = order == Order::Gaps && !at_slots.is_empty();
+            let mut bits = SlotBits::NONE;
             while let Some((bucket, out)) = next() {
                 let count = out.len();
-                let parts = partition.parts.as_slice();
-                let (order, stage) = if closes_gaps {
-                    (Order::Slots { count }, &mut *at_slots)
-                } else {
-                    (order, &mut places[..count])
-                };
+                let (parts, stage) = (partition.parts.as_slice(), &mut places[..count]);
                 if order == Order::Sparse {
                     Cells::new(cells, count).order(parts, bucket, of, stage);
+                } else if closes_gaps {
+                    let taken = &mut bits;
+                    level.run(PutAtSlots { parts, bucket, taken, stage: &mut *at_slots });
+                    let all = bits.words().iter().map(|word| word.count_ones() as usize);
+                    debug_assert_eq!(all.sum::<usize>(), count, "one slot for each item");
+                    let to = stage.as_mut_ptr().cast();
+                    // SAFETY: there are `count` places, which are not among those at slots. There
+                    // is an item at each taken slot, of which a trusted bijection has as many.
+                    level.run(unsafe { CloseGaps::<T>::new(at_slots, &bits, to, count) });
                 } else {
                     let is_complete = level.run(OrderBucket { parts, bucket, order, taken, stage });
                     debug_assert!(is_complete, "a trusted bijection has one slot for each item");
-                }
-                if closes_gaps {
-                    // SAFETY: `Order::Slots` has written every word.
-                    let taken = unsafe { assume_init(taken) };
-                    let to = places[..count].as_mut_ptr().cast();
-                    // SAFETY: there are `count` places, which are not among those at slots. There
-                    // is an item at each of as many taken slots.
-                    level.run(unsafe { CloseGaps::<T>::new(at_slots, taken, to, count) });
                 }
                 out.stream(&places[..count]);
             }

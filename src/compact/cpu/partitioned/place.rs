@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use super::block::{InBuckets, PackedItem};
-use crate::compact::cpu::taken::TakenSlots;
+use crate::compact::cpu::taken::{SlotBits, TakenSlots};
 use crate::engine::base::simd::SimdKernel;
 
 /// How a bucket's items are put in order.
@@ -13,9 +13,6 @@ pub(super) enum Order {
     Dense,
     /// A bitmap of the slots tells how many are taken before each.
     Gaps,
-    /// The items are put at their slots, of which `count` are taken. The gaps are closed later
-    /// ([`CloseGaps`](crate::compact::cpu::gaps::CloseGaps)).
-    Slots { count: usize },
     /// Few slots are taken: the items are sorted ([`Cells`](super::few::Cells)).
     Sparse,
 }
@@ -27,10 +24,9 @@ pub(super) struct OrderBucket<'a, T, P> {
     pub(super) bucket: usize,
     /// Any but [`Order::Sparse`].
     pub(super) order: Order,
-    /// Room for [`TakenSlots::count`] words, for [`Order::Gaps`]; all are initialised for
-    /// [`Order::Slots`].
+    /// Room for [`TakenSlots::count`] words, for [`Order::Gaps`].
     pub(super) taken: &'a mut [MaybeUninit<TakenSlots>],
-    /// As many places as the bucket has items, or a place for each slot for [`Order::Slots`].
+    /// As many places as the bucket has items.
     pub(super) stage: &'a mut [MaybeUninit<T>],
 }
 
@@ -71,17 +67,6 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
             }
             return true;
         }
-        if let Order::Slots { count } = order {
-            let taken = TakenSlots::none(taken);
-            for part in parts {
-                part.for_each(bucket, |slot, item| {
-                    TakenSlots::take(taken, slot);
-                    copy(item, &mut stage[slot]);
-                });
-            }
-            let all = taken.iter().map(|word| word.slots.count_ones() as usize).sum::<usize>();
-            return all == count;
-        }
         // There is a word for every slot that 16 bits can name, so the compiler can drop the bounds
         // checks.
         assert!(taken.len() >= TakenSlots::count(1 << u16::BITS));
@@ -95,5 +80,37 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
             });
         }
         true
+    }
+}
+
+/// Puts a bucket's items at their slots. Their gaps are closed later
+/// ([`CloseGaps`](crate::compact::cpu::gaps::CloseGaps)).
+pub(super) struct PutAtSlots<'a, T, P> {
+    pub(super) parts: &'a [P],
+    pub(super) bucket: usize,
+    /// Where it says which slots are taken.
+    pub(super) taken: &'a mut SlotBits,
+    /// A place for each slot.
+    pub(super) stage: &'a mut [MaybeUninit<T>],
+}
+
+impl<T, P: InBuckets<T>> SimdKernel for PutAtSlots<'_, T, P> {
+    type Output = ();
+
+    #[cfg(target_arch = "x86_64")]
+    const USES_AVX512: bool = false;
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { parts, bucket, taken, stage } = self;
+        *taken = SlotBits::NONE;
+        for part in parts {
+            part.for_each(bucket, |slot, item: PackedItem<T>| {
+                taken.take(slot);
+                // SAFETY: the item is in a block of one of the parts, which are borrowed for this
+                // whole call.
+                unsafe { item.copy_to(&mut stage[slot]) };
+            });
+        }
     }
 }
