@@ -57,6 +57,12 @@ enum Then {
     Free(u32),
 }
 
+/// For how many items a thread needs memory, and for how many low bits.
+pub(super) struct Room {
+    pub(super) items: usize,
+    pub(super) lows: usize,
+}
+
 /// One thread's blocks. Each collector begins with a pair of lines, since cores fetch lines in
 /// pairs, and its thread writes to its fields all the time.
 #[repr(align(128))]
@@ -66,6 +72,8 @@ pub(super) struct Collector<'a, T, L: LowBits> {
     /// bits, those that have been taken.
     items: &'a mut [MaybeUninit<T>],
     lows: &'a mut [MaybeUninit<L>],
+    /// The memory in which no block is, once this is [closed](Self::close).
+    spare: &'a mut [MaybeUninit<T>],
     /// For each bucket, where the next item goes in its open block. That block is never full.
     nexts: Vec<u32>,
     /// The full blocks that wait to be written, each with its bucket.
@@ -93,11 +101,19 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// buckets, the steps and one: a thread takes a block only while no full one waits, so the
     /// items that it then holds are in open blocks or in those of its steps; and where it has
     /// claimed a block, it reads no more items than it writes, after it has read them.
-    pub(super) fn blocks(grid: &Grid) -> usize {
+    fn blocks(grid: &Grid) -> usize {
         2 * grid.buckets() + Self::steps_at_once(grid) + 1
     }
 
-    /// A thread's blocks in the given memory, which holds as many as [`blocks`](Self::blocks) says.
+    /// The memory of a thread: for its blocks, and when it is [closed](Self::close), for an open
+    /// block of each bucket and `spare` items.
+    pub(super) fn room(grid: &Grid, spare: usize) -> Room {
+        let [blocks, open] = [Self::blocks(grid), grid.buckets()].map(|n| n * grid.block_len());
+        Room { items: blocks.max(open + spare), lows: blocks }
+    }
+
+    /// A thread's blocks in the given memory, of which there is as much as [`room`](Self::room)
+    /// says.
     ///
     /// # Errors
     ///
@@ -110,7 +126,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     ) -> Result<Self, Error> {
         let BlockExchange { grid, .. } = exchange;
         let (blocks, block_len) = (Self::blocks(grid), grid.block_len());
-        assert_eq!((items.len(), lows.len()), (blocks * block_len, blocks * block_len));
+        assert!(items.len() >= blocks * block_len && lows.len() == blocks * block_len);
         let open = grid.buckets();
         let mut nexts = try_with_capacity(open)?;
         nexts.extend((0..open as u32).map(|block| block * block_len as u32));
@@ -122,7 +138,33 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let to = try_with_capacity(
             most_steps * block_len + tuning::ITEMS_AHEAD.max(destinations::SLACK),
         )?;
-        Ok(Self { exchange, items, lows, nexts, full, free, search, steps, to })
+        let spare = &mut [];
+        Ok(Self { exchange, items, lows, spare, nexts, full, free, search, steps, to })
+    }
+
+    /// Moves the open blocks, which are all that is left when this has run, to the front.
+    pub(super) fn close(&mut self) {
+        let Self { exchange, items, lows, spare, nexts, free, .. } = self;
+        let (block_len, open) = (exchange.grid.block_len(), exchange.grid.buckets());
+        let mut free = free.iter().map(|&block| block as usize).filter(|&block| block < open);
+        for next in nexts {
+            let (block, count) = (*next as usize / block_len, *next as usize % block_len);
+            if block >= open {
+                let free = free.next().expect("one for each open block that is not at the front");
+                let to = free * block_len;
+                let (front, behind) = items.split_at_mut(block * block_len);
+                front[to..][..count].swap_with_slice(&mut behind[..count]);
+                let (front, behind) = lows.split_at_mut(block * block_len);
+                front[to..][..count].swap_with_slice(&mut behind[..count]);
+                *next = (to + count) as u32;
+            }
+        }
+        (*items, *spare) = core::mem::take(items).split_at_mut(open * block_len);
+    }
+
+    /// What [`close`](Self::close) has left over.
+    pub(super) fn take_spare(&mut self) -> &'a mut [MaybeUninit<T>] {
+        core::mem::take(&mut self.spare)
     }
 
     /// The items that are left in a bucket's open block, and their low bits.

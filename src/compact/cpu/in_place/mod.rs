@@ -20,9 +20,9 @@
 //! In a shuffle with gaps, a bucket has as many places as taken slots, which are counted before any
 //! item moves. Which slots are taken is told by the low bits of the bucket's items.
 //!
-//! The working memory is the low bits, two bytes an item, and the open blocks and a bucket of each
-//! thread; to undo a shuffle with gaps, also the marks of the taken slots. It is all allocated
-//! before the first item moves. From then on nothing can fail: the bijection is trusted not to
+//! The working memory is the low bits, two bytes an item, and each thread's blocks, among which is
+//! room for a bucket in order when they are no longer needed; to undo a shuffle with gaps, also the
+//! marks of the taken slots. It is all allocated before the first item moves. From then on nothing can fail: the bijection is trusted not to
 //! panic, the counts are exact, and no bucket can overflow.
 
 mod claims;
@@ -41,7 +41,7 @@ mod tests;
 use core::sync::atomic;
 
 use claims::Claims;
-use collect::{BlockExchange, Collector, Run};
+use collect::{BlockExchange, Collector, Room, Run};
 use destinations::{Destinations, Slots, Survivors, Values};
 use grid::Grid;
 use order::Order;
@@ -63,13 +63,12 @@ use crate::{Bijection, Error, Trusted};
 pub(in crate::compact::cpu) struct Buffers {
     /// The low bits of the items that have been written, at the items' places.
     lows: Buffer,
-    /// The blocks of all threads, and their low bits.
+    /// The blocks of all threads, where each later puts a bucket's items in order, and their low
+    /// bits.
     blocks: Buffer,
     block_lows: Buffer,
     /// The taken slots, a bit for each slot, to undo a shuffle.
     marks: Buffer,
-    /// Room for one bucket's items in order, for each thread.
-    stages: Buffer,
     /// One bucket's taken slots, for each thread.
     taken: Buffer,
 }
@@ -81,14 +80,13 @@ impl Buffers {
             blocks: Buffer::new(),
             block_lows: Buffer::new(),
             marks: Buffer::new(),
-            stages: Buffer::new(),
             taken: Buffer::new(),
         }
     }
 
     pub(in crate::compact::cpu) fn bytes(&self) -> usize {
-        let Self { lows, blocks, block_lows, marks, stages, taken } = self;
-        [lows, blocks, block_lows, marks, stages, taken].map(Buffer::bytes).iter().sum()
+        let Self { lows, blocks, block_lows, marks, taken } = self;
+        [lows, blocks, block_lows, marks, taken].map(Buffer::bytes).iter().sum()
     }
 
     /// Buffers with room for so many bytes of low bits, and of blocks.
@@ -188,7 +186,7 @@ impl<'a, C: Call> InPlace<'a, C> {
         buffers: &mut Buffers,
     ) -> Result<(), Error> {
         let Self { f, len, call, buckets, block_bits } = *self;
-        let Buffers { lows, blocks, block_lows, marks, stages, taken } = buffers;
+        let Buffers { lows, blocks, block_lows, marks, taken } = buffers;
         let fills_domain = len as u64 - 1 == f.last();
         let order = match call.direction() {
             Direction::Unshuffle => Order::Dense,
@@ -217,7 +215,7 @@ impl<'a, C: Call> InPlace<'a, C> {
                 &survivors
             }
         };
-        let buffers = [lows, blocks, block_lows, stages, taken];
+        let buffers = [lows, blocks, block_lows, taken];
         // SAFETY: the caller promises as many items as the counts add up to, and that nobody else
         // uses them.
         unsafe { exchange(items, &counts, order, destinations, buckets, block_bits, buffers) }
@@ -255,7 +253,7 @@ unsafe fn exchange<T: Send, L: LowBits>(
     destinations: &dyn Destinations<L>,
     buckets: Buckets,
     block_bits: u32,
-    [lows, blocks, block_lows, stages, taken]: [&mut Buffer; 5],
+    [lows, blocks, block_lows, taken]: [&mut Buffer; 4],
 ) -> Result<(), Error> {
     let level = SimdLevel::current();
     let grid = Grid::new(counts, block_bits)?;
@@ -272,22 +270,21 @@ unsafe fn exchange<T: Send, L: LowBits>(
         prefetches: tuning::prefetches_open(buckets.count),
     };
 
-    let room = Collector::<T, L>::blocks(&grid) * grid.block_len();
+    let most = match order {
+        Order::Slots => buckets.len(),
+        Order::Dense | Order::Gaps => counts.iter().copied().max().unwrap_or(0).max(1),
+    };
+    let Room { items: room, lows: low_room } = Collector::<T, L>::room(&grid, most);
     let blocks = blocks.room_in_pages(threads * room)?.chunks_mut(room);
-    let block_lows = block_lows.room_in_pages(threads * room)?.chunks_mut(room);
+    let block_lows = block_lows.room_in_pages(threads * low_room)?.chunks_mut(low_room);
     let mut collectors = try_with_capacity(threads)?;
     for (thread, (items, lows)) in blocks.zip(block_lows).enumerate() {
         let search = exchange.claims.search(thread, threads);
         collectors.push(Collector::new(&exchange, search, items, lows)?);
     }
-    let most = match order {
-        Order::Slots => buckets.len(),
-        Order::Dense | Order::Gaps => counts.iter().copied().max().unwrap_or(0).max(1),
-    };
     let words = TakenSlots::count(buckets.len());
-    let stages = stages.room_in_pages(threads * most)?.chunks_mut(most);
-    let mut all = try_with_capacity(threads)?;
-    all.extend(stages.zip(taken.room(threads * words)?.chunks_mut(words)));
+    let taken = taken.room(threads * words)?.chunks_mut(words);
+    let mut stages = try_with_capacity(threads)?;
 
     // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
     // aborts.
@@ -297,9 +294,11 @@ unsafe fn exchange<T: Send, L: LowBits>(
         // number of the grid's places, and that nobody else uses them. There are as many low
         // bits, in a buffer that is borrowed for this whole call.
         level.run(unsafe { Run::new(collector) });
+        collector.close();
     });
+    stages.extend(collectors.iter_mut().map(Collector::take_spare).zip(taken));
     // SAFETY: all collectors have run. The promise of the items is the same.
-    unsafe { order::all(&exchange, &collectors, order, all) };
+    unsafe { order::all(&exchange, &collectors, order, stages) };
     core::mem::forget(guard);
     Ok(())
 }
