@@ -217,6 +217,13 @@ pub(crate) fn prefetches_places() -> bool {
 /// The number of items that are put in order before the one whose place is prefetched.
 pub(crate) const PLACES_AHEAD: usize = 24;
 
+/// How many bytes ahead a bucket's items and their low bits are prefetched while it is put in order:
+/// the hardware stops at every page.
+pub(crate) const BUCKET_AHEAD: usize = 4 << 10;
+
+/// The largest item, in bytes, that is prefetched so.
+pub(crate) const LARGEST_AHEAD: usize = 8;
+
 /// The number of slots or indexes in a bucket of items of the given size, as a power of two: their
 /// items take 512 KiB at most, and 16 bits tell them apart. `None` for larger items than the
 /// strategy moves.

@@ -11,7 +11,7 @@ use crate::compact::cpu::taken::{SlotBits, TakenSlots};
 use crate::compact::cpu::tuning;
 use crate::engine::base::parallel;
 use crate::engine::base::simd::{SimdKernel, SimdLevel};
-use crate::engine::base::stream::prefetch_lines_to_write;
+use crate::engine::base::stream::{LINE, prefetch_lines_l2, prefetch_lines_to_write};
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +82,9 @@ struct BucketItems<'a, 'e, T, L: LowBits> {
 }
 
 impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
-    /// Visits each item: where it is, and its number in the bucket. Of a stage, the place with that
-    /// number is prefetched some items before.
+    /// Visits each item: where it is, and its number in the bucket. Narrow items and their low bits
+    /// are prefetched some way ahead; and of a stage, the place with an item's number some items
+    /// before.
     #[inline(always)]
     fn for_each<P>(&self, stage: Option<*const P>, mut visit: impl FnMut(*const T, usize)) {
         let Self { exchange, collectors, bucket, first } = *self;
@@ -104,13 +105,21 @@ impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
         let rests = collectors.iter().map(|collector| collector.rest(bucket));
         let rests = rests.map(|(items, lows)| (items.as_ptr().cast::<T>(), lows));
         for (items, lows) in claimed.chain(rests) {
-            for (k, low) in lows.iter().enumerate() {
-                if let Some(stage) = stage {
-                    let later = lows[(k + tuning::PLACES_AHEAD).min(lows.len() - 1)];
-                    let place = stage.wrapping_add(later.number(exchange.buckets));
-                    prefetch_lines_to_write(place.cast(), 1);
+            for (start, run) in (0..).step_by(LINE).zip(lows.chunks(LINE)) {
+                if const { size_of::<T>() <= tuning::LARGEST_AHEAD } {
+                    // As many items as a line has bytes take as many lines as an item has bytes.
+                    let ahead = |from: *const u8| from.wrapping_add(tuning::BUCKET_AHEAD);
+                    prefetch_lines_l2(ahead(items.wrapping_add(start).cast()), size_of::<T>());
+                    prefetch_lines_l2(ahead(run.as_ptr().cast()), size_of::<L>());
                 }
-                visit(items.wrapping_add(k), low.number(exchange.buckets));
+                for (k, low) in (start..).zip(run) {
+                    if let Some(stage) = stage {
+                        let later = lows[(k + tuning::PLACES_AHEAD).min(lows.len() - 1)];
+                        let place = stage.wrapping_add(later.number(exchange.buckets));
+                        prefetch_lines_to_write(place.cast(), 1);
+                    }
+                    visit(items.wrapping_add(k), low.number(exchange.buckets));
+                }
             }
         }
     }
