@@ -22,8 +22,9 @@
 //!
 //! The working memory is the low bits, two bytes an item, and each thread's blocks, among which is
 //! room for a bucket in order when they are no longer needed; to undo a shuffle with gaps, also the
-//! marks of the taken slots. It is all allocated before the first item moves. From then on nothing can fail: the bijection is trusted not to
-//! panic, the counts are exact, and no bucket can overflow.
+//! marks of the taken slots. It is all allocated before the first item moves. From then on nothing
+//! can fail: the bijection is trusted not to panic, the counts are exact, and no bucket can
+//! overflow.
 
 mod claims;
 // Loom has no 64-bit atomics on machines of 32 bits.
