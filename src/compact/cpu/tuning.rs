@@ -218,10 +218,13 @@ pub(crate) fn prefetches_places() -> bool {
 pub(crate) const PLACES_AHEAD: usize = 24;
 
 /// How many bytes ahead a bucket's items and their low bits are prefetched while it is put in
-/// order, since the hardware stops at every page. MEASURED
+/// order, since the hardware stops at every page.
+///
+/// The speed of a call over that without, on one and two threads of an EPYC of the fourth
+/// generation: items of 4 bytes 1.01 to 1.02, of 8 bytes 1.04 to 1.06.
 pub(crate) const BUCKET_AHEAD: usize = 4 << 10;
 
-/// The largest item, in bytes, that is prefetched so.
+/// The largest item, in bytes, that is prefetched so. Wider ones have not gained.
 pub(crate) const LARGEST_AHEAD: usize = 8;
 
 /// The number of slots or indexes in a bucket of items of the given size, as a power of two: their

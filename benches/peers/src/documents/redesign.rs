@@ -11,6 +11,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         ("cpu-redesign", "cpu redesign"),
         ("cpu-crew", "cpu crew"),
         ("cpu-crew-mends", "cpu crew mends"),
+        ("cpu-u32", "cpu u32"),
     ];
     for (file, block) in medians {
         let sheet = results.sheet(file)?;
