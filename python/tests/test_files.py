@@ -174,7 +174,16 @@ def long_lines(path):
     path.write_text("".join(f"{k:020}\n" for k in range(500_000)))
 
 
-def test_interrupted(tmp_path):
+@pytest.fixture
+def interrupts():
+    """Lets Ctrl-C raise an exception also where Python ignores it, in what a shell has put into the
+    background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupted(interrupts, tmp_path):
     """An interrupt ends it soon, leaves whole shards, and a resumed run makes the same folder."""
     long_lines(tmp_path / "long")
     whole, part, temp = tmp_path / "whole", tmp_path / "part", tmp_path / "temp"
@@ -201,7 +210,7 @@ def test_interrupted(tmp_path):
     assert contents(part) == expected
 
 
-def test_an_interrupted_output_stays_as_it_was(tmp_path):
+def test_an_interrupted_output_stays_as_it_was(interrupts, tmp_path):
     long_lines(tmp_path / "long")
     (tmp_path / "out").write_text("old")
 
