@@ -94,6 +94,7 @@ def shuffle(
     | --- | --- |
     | `seed`, `epoch` | an integer or 32 bytes; drawn, and reported, if it is not given |
     | `undo` | puts records back; a folder of shards has the seed in its index |
+    | `recursive` | reads the folders in folders too |
     | `records` | `"csv"` with `delimiter` between fields, `"fastq"`, `"tar"` for the samples of archives, whose parts may differ if they are `uneven`; or a number of lines, or the bytes that end a record; lines, or what the inputs are, otherwise |
     | `header_lines` | so many lines at the head of each input stand at the head of each output |
     | `shards`, `shard_bytes`, `shard_records` | how many shards there are, or how large they are; as many as there are inputs otherwise |
@@ -112,7 +113,8 @@ def shuffle(
     that, as is what `progress` raises in the end.
 
     Raises `OSError` with the system's number and the file's name where the system refuses something,
-    such as room on a disk, `MemoryError` if there is not the memory, and `ValueError` if an input is not what it should be or options contradict each other.
+    such as room on a disk, `MemoryError` if there is not the memory, and `ValueError` if an input is
+    not what it should be or options contradict each other.
     """
     line = [*_switches(undo=undo, recursive=recursive, resume=resume, temp_compress=temp_compress)]
     line += _records(records, delimiter, uneven)
