@@ -55,7 +55,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     on_gpu(&network, &items)
 }
 
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Error>> {
     use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 
@@ -84,7 +88,11 @@ fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Er
     Ok(())
 }
 
-#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+#[cfg(not(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+)))]
 fn on_gpu(_: &Network, _: &[u64]) -> Result<(), Box<dyn std::error::Error>> {
     println!("the GPU was not built in");
     Ok(())

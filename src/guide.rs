@@ -56,7 +56,7 @@ pub mod files {}
 /// [writing]: mod@crate::guide::writing_a_bijection#on-the-gpu
 // Without the engine its examples would not compile.
 #[cfg_attr(
-    all(feature = "cuda", any(target_os = "linux", target_os = "windows")),
+    all(feature = "cuda", target_pointer_width = "64", any(target_os = "linux", target_os = "windows")),
     doc = include_str!("../docs/gpu.md")
 )]
 pub mod gpu {}

@@ -15,9 +15,17 @@ mod backend;
 mod compact;
 // The GPU engine is built only where CUDA has drivers. The same condition is in Cargo.toml, for the
 // engine's dependencies, and on every other item that belongs to the engine alone.
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 pub mod cuda;
-#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+#[cfg(not(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+)))]
 #[path = "cuda/unavailable.rs"]
 pub mod cuda;
 pub mod exchange;

@@ -65,7 +65,11 @@ pub(crate) fn exception(error: impl Into<bijective_shuffle_loaders::Error>) -> P
 }
 
 /// The exception for an error of CUDA's driver.
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 pub(crate) fn failed(error: bijective_shuffle::cuda::cudarc::driver::DriverError) -> PyErr {
     use bijective_shuffle::cuda::cudarc::driver::sys::CUresult;
 

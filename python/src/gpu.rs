@@ -11,13 +11,25 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::errors::ArrayError;
 use crate::permutation::Permutation;
 
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 #[path = "gpu/device.rs"]
 mod device;
-#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+#[cfg(not(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+)))]
 #[path = "gpu/none.rs"]
 mod device;
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 #[path = "gpu/graph.rs"]
 mod graph;
 

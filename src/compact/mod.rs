@@ -61,7 +61,11 @@ pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;
 pub(crate) use order::By;
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 pub(crate) use order::Chosen;
 
 use rayon::prelude::*;

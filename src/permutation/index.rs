@@ -122,7 +122,11 @@ impl SurvivorIndex {
     /// # Errors
     ///
     /// As [`build`](Self::build), and those of `count`.
-    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+    #[cfg(all(
+        feature = "cuda",
+        target_pointer_width = "64",
+        any(target_os = "linux", target_os = "windows")
+    ))]
     pub(super) fn from_counts(
         last: u64,
         len: u64,
@@ -243,7 +247,11 @@ impl Counts {
 
     /// Builds the index from counts that `count` gets from another device, some superblocks at a
     /// time. While that counts some, the host adds up those that came before.
-    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+    #[cfg(all(
+        feature = "cuda",
+        target_pointer_width = "64",
+        any(target_os = "linux", target_os = "windows")
+    ))]
     fn from_blocks(
         last: u64,
         len: u64,
@@ -272,7 +280,11 @@ impl Counts {
     }
 
     /// Appends the counts of the blocks of some superblocks, of which only the last may be shorter.
-    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+    #[cfg(all(
+        feature = "cuda",
+        target_pointer_width = "64",
+        any(target_os = "linux", target_os = "windows")
+    ))]
     fn append(&mut self, counted: &[u32]) {
         for superblock in counted.chunks(1 << (SUPERBLOCK_BITS - self.bits)) {
             let mut before = 0;

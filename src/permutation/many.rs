@@ -380,7 +380,11 @@ impl Permutations {
 }
 
 /// Rows of a batch in device memory.
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 impl crate::cuda::CudaWorkspace {
     /// Writes the rows of a batch from row `first` on, as many as `out` holds, as
     /// [`write_rows`](Permutations::write_rows) does in host memory. It does not wait for the GPU.

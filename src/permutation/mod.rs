@@ -7,7 +7,11 @@ mod index;
 mod into_iter;
 mod iter;
 mod many;
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 mod on_gpu;
 mod par_iter;
 mod places;

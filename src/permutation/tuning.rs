@@ -24,7 +24,11 @@ pub(super) const SCAN_RUN: usize = 1 << 9;
 
 /// A GPU counts the blocks of this many superblocks at a time: 2^30 slots, whose counts take 8 MiB
 /// on the GPU, and twice as much on the host, which adds up those before meanwhile.
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 pub(super) const SUPERBLOCKS_TOGETHER: u64 = 1 << 15;
 
 /// For a jump over this many slots or more, an iterator queries the index instead of evaluating the

@@ -243,7 +243,11 @@ pub(crate) fn lengths(most: u32) -> Vec<u64> {
 
 /// An engine on a stream of its own, if this machine has a GPU and the compiler; it must, if the
 /// environment says so.
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 pub(crate) fn cuda() -> Option<bijective_shuffle::cuda::Cuda> {
     let cuda = gpu()?;
     // Only what has to be compiled shows whether there is a compiler.
@@ -255,7 +259,11 @@ pub(crate) fn cuda() -> Option<bijective_shuffle::cuda::Cuda> {
 /// Compiled kernels are kept in the folder that `BIJECTIVE_SHUFFLE_TEST_KERNELS` names.
 pub(crate) fn gpu() -> Option<bijective_shuffle::cuda::Cuda> {
     let cuda = available(bijective_shuffle::cuda::Cuda::new())?;
-    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+    #[cfg(all(
+        feature = "cuda",
+        target_pointer_width = "64",
+        any(target_os = "linux", target_os = "windows")
+    ))]
     if let Some(folder) = std::env::var_os("BIJECTIVE_SHUFFLE_TEST_KERNELS") {
         cuda.keep_kernels_in(folder);
     }

@@ -17,7 +17,11 @@ mod checkerboard;
 mod exact;
 mod failure;
 mod geometry;
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 mod gpu;
 mod methods;
 mod metropolis;
@@ -225,7 +229,11 @@ fn check_all(engine: Option<Engine>) -> Result<(), Failure> {
     Ok(())
 }
 
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 fn has_gpu() -> bool {
     match bijective_shuffle::cuda::Cuda::new() {
         Ok(_) => true,
@@ -236,7 +244,11 @@ fn has_gpu() -> bool {
     }
 }
 
-#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+#[cfg(not(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+)))]
 fn has_gpu() -> bool {
     false
 }

@@ -209,9 +209,17 @@ fn start<G: TileWords>(
     }
     let streams = streams(G::states(geometry) * geometry.pairs())?;
     match engine {
-        #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+        #[cfg(all(
+            feature = "cuda",
+            target_pointer_width = "64",
+            any(target_os = "linux", target_os = "windows")
+        ))]
         Engine::Cuda => Ok(Box::new(crate::gpu::Gpu::new(setup, streams)?)),
-        #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+        #[cfg(not(all(
+            feature = "cuda",
+            target_pointer_width = "64",
+            any(target_os = "linux", target_os = "windows")
+        )))]
         Engine::Cuda => Err("built without the feature `cuda`".into()),
         _ => Ok(Box::new(Checkerboard::new(setup, streams)?)),
     }

@@ -1,11 +1,16 @@
 //! [`Packed`]: documents one after another, cut into sequences of the same length.
 
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(target_has_atomic = "64")]
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering;
 
 use bijective_shuffle::{Bijection, Seed};
 use bijective_shuffle_core::engine::base::stream::prefetch_lines_to_write;
 use bijective_shuffle_core::engine::base::{memory, parallel};
+
+#[cfg(not(target_has_atomic = "64"))]
+use locked::AtomicU64;
 
 use crate::Error;
 use crate::batches::Source;
@@ -295,5 +300,42 @@ impl<L: ItemLengths> fmt::Debug for Packed<L> {
             .field("overlap", &self.overlap)
             .field("seed", &self.seed)
             .finish_non_exhaustive()
+    }
+}
+
+/// Sums for processors that have no atomics of 64 bits.
+#[cfg(not(target_has_atomic = "64"))]
+mod locked {
+    use core::sync::atomic::Ordering;
+    use std::sync::{Mutex, PoisonError};
+
+    #[derive(Default)]
+    pub(super) struct AtomicU64(Mutex<u64>);
+
+    impl AtomicU64 {
+        pub(super) fn new(number: u64) -> Self {
+            Self(Mutex::new(number))
+        }
+
+        pub(super) fn fetch_add(&self, added: u64, order: Ordering) -> u64 {
+            let add = |number: u64| Some(number.wrapping_add(added));
+            let (Ok(before) | Err(before)) = self.fetch_update(order, order, add);
+            before
+        }
+
+        pub(super) fn fetch_update(
+            &self,
+            _: Ordering,
+            _: Ordering,
+            update: impl FnOnce(u64) -> Option<u64>,
+        ) -> Result<u64, u64> {
+            let mut number = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let next = update(*number).ok_or(*number)?;
+            Ok(core::mem::replace(&mut number, next))
+        }
+
+        pub(super) fn into_inner(self) -> u64 {
+            self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! so.
 
 use std::panic::catch_unwind;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use bijective_shuffle::bijection::{BlockShuffle, MulXorshift};
 use bijective_shuffle::error::ViewError;
@@ -163,12 +163,12 @@ fn the_building_of_an_index_stops_when_it_is_told_to() {
     fn check<B: Bijection>(p: Permutation<B>) {
         let expected = p.to_vec();
         for most in [0, 1, 5] {
-            let asked = AtomicU64::new(0);
+            let asked = AtomicUsize::new(0);
             let go_on = || asked.fetch_add(1, Relaxed) < most;
             assert_eq!(p.build_index_while(go_on), Ok(false));
             assert!(p.index_bytes().is_none());
             // Each thread may have been asking at that moment.
-            assert!(asked.into_inner() <= most + rayon::current_num_threads() as u64);
+            assert!(asked.into_inner() <= most + rayon::current_num_threads());
         }
         assert_eq!(p.build_index_while(|| true), Ok(true));
         assert!(p.index_bytes().is_some());
