@@ -9,7 +9,7 @@ use core::fmt;
 pub enum Unavailable {
     /// The crate was built without the feature `cuda`.
     NotBuilt,
-    /// CUDA has drivers for Linux and Windows only, not for this operating system.
+    /// CUDA has drivers for Linux and Windows of 64 bits only, not for this system.
     NoSuchSystem,
     /// The GPU driver's library was not found, or the file is not such a library.
     NoDriver,
@@ -88,7 +88,7 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotBuilt => f.write_str("the crate was built without the feature `cuda`"),
-            Self::NoSuchSystem => f.write_str("CUDA has no driver for this operating system"),
+            Self::NoSuchSystem => f.write_str("CUDA has no driver for this system"),
             Self::NoDriver => f.write_str("no NVIDIA driver is installed"),
             Self::StubDriver => f.write_str("the driver's library is a stub: install the driver"),
             Self::DriverMismatch => {
