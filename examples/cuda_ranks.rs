@@ -106,7 +106,7 @@ mod ranks {
         Ok(())
     }
 
-    pub fn main() -> Result<()> {
+    pub(crate) fn main() -> Result<()> {
         match run() {
             // No GPU, no driver or no NCCL: an ordinary state, not a panic.
             Err(error)
