@@ -202,6 +202,8 @@ void measure_all(std::size_t length, const Arguments &arguments, const Origin &o
             // Thrust has an exception of its own for this, and leaves the error behind.
             static_cast<void>(cudaGetLastError());
             std::printf("# too little memory for %s, %zu bytes an item, %zu items\n", entry.name, sizeof(T), length);
+        } catch (const std::length_error &error) {
+            std::printf("# %s: %s\n", entry.name, error.what());
         } catch (const std::exception &error) {
             throw std::runtime_error(std::string(entry.name) + ", " + std::to_string(sizeof(T)) + " bytes an item, " +
                                      std::to_string(length) + " items: " + error.what());

@@ -303,7 +303,7 @@ def main():
                 continue
             measure(TorchScene, torch_contenders(), length, item_bytes, arguments, rows)
             measure(CupyScene, cupy_contenders(), length, item_bytes, arguments, rows)
-            # Whether a bijection is on 2^w points is the same to the others.
+            # The other libraries take as long for 2^w items.
             for length in (length - 1, length):
                 measure(ComputeScene, compute_items(), length, item_bytes, arguments, rows)
                 # Its indexes are of 64 bits.

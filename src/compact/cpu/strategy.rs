@@ -52,9 +52,9 @@ pub enum Strategy {
     /// the size of the item; to undo a shuffle with more slots than items, a bit for each slot, if
     /// that is at most 16 MiB, and half a byte for every 64 slots, or one and a half without those
     /// bits; and for each thread 1 to 3 KiB for each bucket of 2^16 slots (less of larger items; up
-    /// to 5 KiB with 2^13 buckets on few threads). At least half of that is room for one bucket,
-    /// which takes half a MiB up to 2^13 buckets and grows with the slots beyond. It is all there
-    /// before the first item moves.
+    /// to 5 KiB with 2^13 buckets on few threads), but at least half of that and room for one
+    /// bucket, which is half a MiB up to 2^13 buckets and grows with the slots beyond. It is all
+    /// there before the first item moves.
     ///
     /// This serves one slice of items of up to 256 bytes, and bijections that are trusted and [free
     /// of panics](crate::Trusted::panic_free), on up to 2^35 points. Other items of at least 192

@@ -57,7 +57,7 @@ impl TakenSlots {
 
 /// A bit for each slot of a bucket of up to 2^16, which says whether it is taken.
 ///
-/// It has half the bytes of [`TakenSlots`], and is in the first-level cache together with the items
+/// It has half the bytes of [`TakenSlots`], which leaves more of the first-level cache to the items
 /// that are put at their slots.
 pub(super) struct SlotBits([u64; 1 << (u16::BITS - 6)]);
 

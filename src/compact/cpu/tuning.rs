@@ -224,7 +224,7 @@ pub(crate) const PLACES_AHEAD: usize = 24;
 /// generation: items of 4 bytes 1.01 to 1.02, of 8 bytes 1.04 to 1.06.
 pub(crate) const BUCKET_AHEAD: usize = 4 << 10;
 
-/// The largest item, in bytes, that is prefetched so. Wider ones have not gained.
+/// The largest item, in bytes, that is prefetched so: wider ones were not measured.
 pub(crate) const LARGEST_AHEAD: usize = 8;
 
 /// The number of slots or indexes in a bucket of items of the given size, as a power of two: their

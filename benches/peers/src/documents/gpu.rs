@@ -101,9 +101,13 @@ fn beside_raft(results: &Results) -> Result<String, Box<dyn Error>> {
             let [default, cipher, raft, compute, thrust] = names;
             let ours = [default, cipher].map(|name| speed(name, bytes_of_ours));
             let peers = [raft, compute, thrust].map(|name| speed(name, bytes));
-            let cells = ours.into_iter().chain(peers).chain(peers.map(|peer| ours[0] / peer));
-            let cells = cells.map(|value| number(value, 2).unwrap_or_default());
-            rows.push([what.to_owned(), length(at.items())].into_iter().chain(cells).collect());
+            let mut cells = vec![what.to_owned(), length(at.items())];
+            let ratios = peers.map(|peer| ours[0] / peer);
+            let names = names.iter().chain(&names[2..]);
+            for (name, value) in names.zip(ours.into_iter().chain(peers).chain(ratios)) {
+                cells.push(if name.is_empty() { String::new() } else { number(value, 2)? });
+            }
+            rows.push(cells);
         }
     }
     let head = [

@@ -109,6 +109,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// block of each bucket and `spare` items.
     pub(super) fn room(grid: &Grid, spare: usize) -> Room {
         let [blocks, open] = [Self::blocks(grid), grid.buckets()].map(|n| n * grid.block_len());
+        // Whole blocks, so that no two threads' memory meets within a line.
+        let spare = spare.next_multiple_of(grid.block_len());
         Room { items: blocks.max(open + spare), lows: blocks }
     }
 

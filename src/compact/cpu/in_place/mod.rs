@@ -283,7 +283,7 @@ unsafe fn exchange<T: Send, L: LowBits>(
         let search = exchange.claims.search(thread, threads);
         collectors.push(Collector::new(&exchange, search, items, lows)?);
     }
-    let words = TakenSlots::count(buckets.len());
+    let words = if order == Order::Gaps { TakenSlots::count(buckets.len()) } else { 1 };
     let taken = taken.room(threads * words)?.chunks_mut(words);
     let mut stages = try_with_capacity(threads)?;
 

@@ -181,7 +181,7 @@ impl CudaExchange {
         if let Some(near) = &self.near {
             // SAFETY: there is room for what ranks use and others hold, as has been checked; the
             // caller vouches for what this one holds and others use. All are done with what was in
-            // that room, since their streams have begun this call.
+            // that room: each has told the sum of its counts, so its stream has come to this call.
             unsafe { near.hand_out(all.used_by_others(&used, array)) }?;
         } else {
             let [theirs, mine] = messages(rank, &used, array, all.sides(rank));

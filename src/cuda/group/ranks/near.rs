@@ -280,6 +280,7 @@ impl Near {
 
     /// Begins a call, in the stream of the kernels. If ranks have fetched in the call before, that
     /// is when all are done with it: the memory from which others fetch may have another use now.
+    /// Otherwise others may still be in the call before until they have told something in this one.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         self.turns = self.turns.begun();
         self.bind()?;
@@ -344,7 +345,7 @@ impl Near {
 
     /// Copies from others what they have placed and this rank holds: copies are given as to
     /// [`hand_out`](Self::hand_out), and made the other way, when all have placed what they have
-    /// in the stream of the kernels. All ranks call it, or none, where no copy is made.
+    /// in the stream of the kernels. Either all ranks call this or, where none has a copy, none.
     ///
     /// # Safety
     ///

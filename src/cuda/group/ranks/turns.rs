@@ -92,14 +92,17 @@ mod tests {
         /// Writes its own memory.
         Count,
         Fill(u64),
-        Copy(usize, u64),
+        /// Copies a piece of a call to a rank.
+        Copy(usize, u64, usize),
         Sort(u64),
-        /// Copies to all others what they use and this rank holds.
-        HandOut,
+        /// Copies to all others what they use in a call and this rank holds.
+        HandOut(usize),
         /// Uses what all others have handed out.
         Use,
-        /// Stores what others hold beside its own.
+        /// Puts what has come in order, from its own memory, to its places.
         Place,
+        /// And those of others beside its own.
+        PlaceBeside,
         /// Copies that from all others.
         Fetch,
     }
@@ -127,7 +130,7 @@ mod tests {
             if call % 2 == 0 {
                 kernels.push(Step::Count);
                 tell(&mut kernels);
-                kernels.extend([Step::HandOut, Step::Write(1, turns.handed_out())]);
+                kernels.extend([Step::HandOut(call), Step::Write(1, turns.handed_out())]);
                 kernels.extend(wait(1, turns.handed_out()));
                 kernels.push(Step::Use);
             }
@@ -142,7 +145,7 @@ mod tests {
                     for turn in 0..turns.of_piece() {
                         let before = turns.before(number, turn);
                         copies.extend(others().map(|other| Step::Wait(other, 0, before)));
-                        copies.push(Step::Copy(turns.receiver(rank, turn), number));
+                        copies.push(Step::Copy(turns.receiver(rank, turn), number, call));
                         copies.push(Step::Write(0, before + 1));
                     }
                     delivered.push(copies.len());
@@ -156,12 +159,13 @@ mod tests {
             }
             turns = turns.after(pieces);
             tell(&mut kernels);
+            kernels.push(Step::Place);
             // In some calls everyone holds what it has placed.
             if call % 3 == 2 {
                 continue;
             }
             has_fetched = true;
-            kernels.extend([Step::Place, Step::Write(1, turns.placed())]);
+            kernels.extend([Step::PlaceBeside, Step::Write(1, turns.placed())]);
             kernels.extend(wait(1, turns.placed()));
             kernels.push(Step::Fetch);
         }
@@ -170,98 +174,113 @@ mod tests {
 
     /// In whatever order streams go on, every piece arrives in memory that is free for it, is
     /// sorted once it is there, no two ranks copy to one at the same time, and nobody waits for
-    /// ever. What others hold may be anywhere in a rank's memory, as each call divides it anew.
+    /// ever. What others hold, and what is still to be placed, may be anywhere in a rank's memory,
+    /// as each call divides it anew.
     #[test]
     fn pieces_arrive_in_free_memory_in_any_order() {
         let mut random = fastrand::Rng::with_seed(7);
-        for ranks in [2, 3, 4, 8, 16] {
-            for calls in [&[1, 5, 2, 1, 3][..], &[3, 3], &[9]] {
-                let all: Vec<_> = (0..ranks).map(|rank| streams(rank, ranks, calls)).collect();
-                let mut counters = vec![[0_u64; 3]; ranks];
-                let mut done = vec![[0_usize; 2]; ranks];
-                // For each rank, sender and turn of the memory, the piece that is there; and the
-                // pieces of a rank that are filled and not yet sent.
-                let mut inbox = vec![vec![[None; 2]; ranks]; ranks];
-                let mut outbox = vec![[VecDeque::new(), VecDeque::new()]; ranks];
-                // What is beside a rank's own items, for each rank that holds it: `true` if it has
-                // come from there, and `false` if it goes there.
-                let mut sides = vec![vec![None; ranks]; ranks];
-                let mut idle = 0;
-                while done.iter().zip(&all).any(|(done, all)| {
-                    done.iter().zip(all).any(|(&done, stream)| done < stream.len())
-                }) {
-                    let (rank, stream) = (random.usize(..ranks), random.usize(..2));
-                    let Some(&step) = all[rank][stream].get(done[rank][stream]) else { continue };
-                    // Whose memory is written beside what others hold.
-                    let written = match step {
-                        Step::Count | Step::Fill(_) => Some(rank),
-                        Step::Copy(to, _) => Some(to),
-                        _ => None,
-                    };
-                    let is_held = |of: usize| sides[of].contains(&Some(false));
-                    assert!(!written.is_some_and(is_held), "what is not fetched is overwritten");
-                    let goes_on = match step {
-                        Step::Wait(of, counter, value) => counters[of][counter] >= value,
-                        Step::Behind(steps) => done[rank][1 - stream] >= steps,
-                        Step::Write(counter, value) => {
-                            assert!(counters[rank][counter] < value);
-                            counters[rank][counter] = value;
-                            true
-                        }
-                        Step::HandOut => {
-                            for user in (0..ranks).filter(|&user| user != rank) {
-                                assert_eq!(sides[user][rank].replace(true), None);
-                            }
-                            true
-                        }
-                        Step::Use => {
-                            let all = (0..ranks).filter(|&holder| holder != rank);
-                            all.for_each(|holder| assert_eq!(sides[rank][holder], Some(true)));
-                            true
-                        }
-                        Step::Place => {
-                            for holder in (0..ranks).filter(|&holder| holder != rank) {
-                                assert_ne!(sides[rank][holder].replace(false), Some(false));
-                            }
-                            true
-                        }
-                        Step::Fetch => {
-                            for user in (0..ranks).filter(|&user| user != rank) {
-                                assert_eq!(sides[user][rank].take(), Some(false));
-                            }
-                            true
-                        }
-                        Step::Count => true,
-                        Step::Fill(piece) => {
-                            let outbox: &mut VecDeque<usize> =
-                                &mut outbox[rank][(piece % 2) as usize];
-                            assert!(outbox.is_empty(), "what is not sent is overwritten");
-                            outbox.extend((0..ranks).filter(|&other| other != rank));
-                            true
-                        }
-                        Step::Copy(to, piece) => {
-                            let half = (piece % 2) as usize;
-                            outbox[rank][half].retain(|&other| other != to);
-                            let place = &mut inbox[to][rank][half];
-                            assert_eq!(place.replace(piece), None, "what is not sorted");
-                            true
-                        }
-                        Step::Sort(piece) => {
-                            for sender in (0..ranks).filter(|&other| other != rank) {
-                                let place = &mut inbox[rank][sender][(piece % 2) as usize];
-                                assert_eq!(place.take(), Some(piece), "what has not come");
-                            }
-                            true
-                        }
-                    };
-                    if goes_on {
-                        done[rank][stream] += 1;
-                        idle = 0;
-                    }
-                    idle += 1;
-                    assert!(idle < 100_000, "all wait for each other");
-                }
+        for (ranks, orders) in [(2, 200), (3, 200), (4, 200), (8, 2), (16, 2)] {
+            for calls in [&[1, 5, 2, 1, 3, 2, 4, 1, 1][..], &[3, 3], &[9]] {
+                (0..orders).for_each(|_| take_steps(ranks, calls, &mut random));
             }
+        }
+    }
+
+    /// Takes all steps of some calls, whose streams go on in a random order.
+    fn take_steps(ranks: usize, calls: &[u64], random: &mut fastrand::Rng) {
+        let all: Vec<_> = (0..ranks).map(|rank| streams(rank, ranks, calls)).collect();
+        let mut counters = vec![[0_u64; 3]; ranks];
+        let mut done = vec![[0_usize; 2]; ranks];
+        // For each rank, sender and turn of the memory, the piece that is there; and the pieces of
+        // a rank that are filled and not yet sent.
+        let mut inbox = vec![vec![[None; 2]; ranks]; ranks];
+        let mut outbox = vec![[VecDeque::new(), VecDeque::new()]; ranks];
+        // What is beside a rank's own items, for each rank that holds it: `true` if it has come
+        // from there, and `false` if it goes there.
+        let mut sides = vec![vec![None; ranks]; ranks];
+        // The calls of which each rank has placed all.
+        let mut placed = vec![0; ranks];
+        let mut idle = 0;
+        while done
+            .iter()
+            .zip(&all)
+            .any(|(done, all)| done.iter().zip(all).any(|(&done, stream)| done < stream.len()))
+        {
+            let (rank, stream) = (random.usize(..ranks), random.usize(..2));
+            let Some(&step) = all[rank][stream].get(done[rank][stream]) else { continue };
+            // Whose memory is written beside what others hold.
+            let written = match step {
+                Step::Count | Step::Fill(_) => Some(rank),
+                Step::Copy(to, ..) => Some(to),
+                _ => None,
+            };
+            let is_held = |of: usize| sides[of].contains(&Some(false));
+            assert!(!written.is_some_and(is_held), "what is not fetched is overwritten");
+            let goes_on = match step {
+                Step::Wait(of, counter, value) => counters[of][counter] >= value,
+                Step::Behind(steps) => done[rank][1 - stream] >= steps,
+                Step::Write(counter, value) => {
+                    assert!(counters[rank][counter] < value);
+                    counters[rank][counter] = value;
+                    true
+                }
+                Step::HandOut(call) => {
+                    for user in (0..ranks).filter(|&user| user != rank) {
+                        assert!(placed[user] >= call, "what is not placed is overwritten");
+                        assert_eq!(sides[user][rank].replace(true), None);
+                    }
+                    true
+                }
+                Step::Use => {
+                    let all = (0..ranks).filter(|&holder| holder != rank);
+                    all.for_each(|holder| assert_eq!(sides[rank][holder], Some(true)));
+                    true
+                }
+                Step::Place => {
+                    placed[rank] += 1;
+                    true
+                }
+                Step::PlaceBeside => {
+                    for holder in (0..ranks).filter(|&holder| holder != rank) {
+                        assert_ne!(sides[rank][holder].replace(false), Some(false));
+                    }
+                    true
+                }
+                Step::Fetch => {
+                    for user in (0..ranks).filter(|&user| user != rank) {
+                        assert_eq!(sides[user][rank].take(), Some(false));
+                    }
+                    true
+                }
+                Step::Count => true,
+                Step::Fill(piece) => {
+                    let outbox: &mut VecDeque<usize> = &mut outbox[rank][(piece % 2) as usize];
+                    assert!(outbox.is_empty(), "what is not sent is overwritten");
+                    outbox.extend((0..ranks).filter(|&other| other != rank));
+                    true
+                }
+                Step::Copy(to, piece, call) => {
+                    assert!(placed[to] >= call, "what is not placed is overwritten");
+                    let half = (piece % 2) as usize;
+                    outbox[rank][half].retain(|&other| other != to);
+                    let place = &mut inbox[to][rank][half];
+                    assert_eq!(place.replace(piece), None, "what is not sorted");
+                    true
+                }
+                Step::Sort(piece) => {
+                    for sender in (0..ranks).filter(|&other| other != rank) {
+                        let place = &mut inbox[rank][sender][(piece % 2) as usize];
+                        assert_eq!(place.take(), Some(piece), "what has not come");
+                    }
+                    true
+                }
+            };
+            if goes_on {
+                done[rank][stream] += 1;
+                idle = 0;
+            }
+            idle += 1;
+            assert!(idle < 100_000, "all wait for each other");
         }
     }
 
