@@ -28,6 +28,9 @@ const LONG: &str = "gpu-group-long";
 /// The rows of changes that were not kept.
 const TRIED: &str = "gpu-group-tried";
 
+/// The same for the bits that passes sort by, in arrays as long as those of [`LONG`].
+const PASSES: &str = "gpu-group-passes";
+
 /// The rows of a revision whose first pass stored items in other GPUs' memory.
 const STORES: &str = "gpu-group-stores";
 
@@ -38,6 +41,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu group h200", beside_one(&h200)?);
     computed.block("gpu group four", beside_one(&results.sheet(FOUR)?)?);
     computed.block("gpu group long", by_themselves(&results.sheet(LONG)?, 0)?);
+    computed.block("gpu group passes", by_themselves(&results.sheet(PASSES)?, 0)?);
     computed.block("gpu group tried", by_themselves(&results.sheet(TRIED)?, 2)?);
     computed.block("gpu group stores", beside_one(&results.sheet(STORES)?)?);
     let torch = results.sheet_if_any(TORCH)?;
