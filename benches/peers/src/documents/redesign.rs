@@ -12,6 +12,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         ("cpu-crew", "cpu crew"),
         ("cpu-crew-mends", "cpu crew mends"),
         ("cpu-u32", "cpu u32"),
+        ("cpu-u32-xeon", "cpu u32 xeon"),
     ];
     for (file, block) in medians {
         let sheet = results.sheet(file)?;
