@@ -1,4 +1,6 @@
-// Rows of a batch: many permutations of one length. Row `r` is that of the seed at epoch `r`.
+// Rows of a batch: many permutations of one length, by which items are moved within their rows, or
+// whose indexes are written. Row `r` is that of the seed at epoch `r`. A movement (shuffle/items.cuh)
+// of words gets the rank and the index of an item, both from a row's beginning on.
 #ifndef BIJECTIVE_SHUFFLE_BATCH
 #define BIJECTIVE_SHUFFLE_BATCH
 
@@ -10,14 +12,29 @@ struct alignas(16) Four {
     N indexes[4];
 };
 
-// Writes rows that are drawn exactly. Each thread draws a row in shared memory, with one byte for
+// Stores the indexes of rows that are drawn exactly, four at a time: `words` as below, `count` rows.
+template <int THREADS, class N>
+__device__ __forceinline__ void store_fours(const uint32_t* words, uint32_t count, uint32_t fours, N* to) {
+    // The four items, and their row, at which each thread is. This keeps divisions out of the loop.
+    uint32_t row = threadIdx.x / fours, four = threadIdx.x % fours;
+    const uint32_t rows_on = THREADS / fours, fours_on = THREADS % fours;
+    for (uint32_t k = threadIdx.x; k < count * fours; k += THREADS) {
+        const uint32_t word = words[four * THREADS + row];
+        reinterpret_cast<Four<N>*>(to)[k] = {N(word & 0xFF), N(word >> 8 & 0xFF), N(word >> 16 & 0xFF), N(word >> 24)};
+        row += rows_on;
+        four += fours_on;
+        if (four >= fours) four -= fours, ++row;
+    }
+}
+
+// Moves rows that are drawn exactly. Each thread draws a row in shared memory, with one byte for
 // each item.
 //
 // Four items of a row are a word in the thread's own bank: item i of row t is byte i % 4 of word (i
 // / 4) * THREADS + t. So the draws have no bank conflicts, whatever items they exchange.
-template <int THREADS, class N>
-__device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows,
-                                                 N* out) {
+template <int THREADS, class Move>
+__device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows,
+                                                const Move& move) {
     extern __shared__ __align__(16) unsigned char memory[];
     static_assert(THREADS % 32 == 0, "a bank a thread");
     uint32_t* const words = reinterpret_cast<uint32_t*>(memory);
@@ -37,25 +54,20 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
             });
         }
         __syncthreads();
-        N* const to = out + start * len;
-        if (len % 4 == 0 && reinterpret_cast<uint64_t>(to) % 16 == 0) {
-            // The four items, and their row, at which each thread is. This keeps divisions out of
-            // the loop.
-            uint32_t row = thread / fours, four = thread % fours;
-            const uint32_t rows_on = THREADS / fours, fours_on = THREADS % fours;
-            for (uint32_t k = thread; k < count * fours; k += THREADS) {
-                const uint32_t word = words[four * THREADS + row];
-                reinterpret_cast<Four<N>*>(to)[k] = {N(word & 0xFF), N(word >> 8 & 0xFF),
-                                                      N(word >> 16 & 0xFF), N(word >> 24)};
-                row += rows_on;
-                four += fours_on;
-                if (four >= fours) four -= fours, ++row;
-            }
-        } else {
+        const Move here = move.from(start * len, start * len);
+        bool in_fours = false;
+        if constexpr (Move::WRITES_INDEXES) {
+            in_fours = len % 4 == 0 && reinterpret_cast<uint64_t>(here.out) % 16 == 0;
+            if (in_fours) store_fours<THREADS>(words, count, fours, here.out);
+        }
+        if (!in_fours) {
             uint32_t row = thread / len, item = thread % len;
             const uint32_t rows_on = THREADS / len, items_on = THREADS % len;
+#pragma unroll 4
             for (uint32_t k = thread; k < count * len; k += THREADS) {
-                to[k] = N(memory[(item / 4 * THREADS + row) * 4 + item % 4]);
+                const uint32_t drawn = memory[(item / 4 * THREADS + row) * 4 + item % 4];
+                const uint32_t index = Move::WRITES_INDEXES ? drawn : k - item + drawn;
+                here.store(k, index, here.load(k, index));
                 row += rows_on;
                 item += items_on;
                 if (item >= len) item -= len, ++row;
@@ -66,16 +78,18 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
     }
 }
 
-// Writes the rows that ciphers compact to. ROW_WARPS warps write a row: all warps of the block, or
+// Moves the rows that ciphers compact to. ROW_WARPS warps write a row: all warps of the block, or
 // one. `width` is that of the ciphers' domains, whose last slot is `last`; tiles divide them
 // evenly. A row has the indexes up to `most`; DENSE says that every slot survives.
 //
-// A warp has SLOTS times 32 consecutive slots of a tile. It stores the survivors among 32 slots at
-// a time, whose places are consecutive.
-template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class N>
-__device__ __forceinline__ void write_cipher_rows(const Keys& keys, const typename F::Width& width,
-                                                  Index last, Index most, uint64_t first, uint64_t rows,
-                                                  N* out) {
+// A warp has SLOTS times 32 consecutive slots of a tile. It moves the survivors among 32 slots at a
+// time, whose places are consecutive, and loads those of four times as many before it stores any.
+template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class Move>
+__device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typename F::Width& width,
+                                                 Index last, Index most, uint64_t first, uint64_t rows,
+                                                 const Move& move) {
+    constexpr int TOGETHER = 4;
+    static_assert(SLOTS % TOGETHER == 0, "a thread's slots are loaded in groups");
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
                   "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
@@ -91,28 +105,25 @@ __device__ __forceinline__ void write_cipher_rows(const Keys& keys, const typena
         // A copy in registers.
         F f = members[own];
         f.width = width;
-        N* to = out + row * (uint64_t(most) + 1);
+        const uint64_t start = row * (uint64_t(most) + 1);
+        Move here = move.from(start, start);
         Index slot = warp * SLOTS * 32 + lane;
         for (Index tile = 0; tile < tiles; ++tile, slot += TILE) {
             Index values[SLOTS];
             BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < SLOTS; ++k) values[k] = Index(f.forward(slot + k * 32));
-            if constexpr (DENSE) {
-                BIJECTIVE_SHUFFLE_UNROLL
-                for (int k = 0; k < SLOTS; ++k) to[slot + k * 32] = N(values[k]);
-            } else {
-                uint32_t places[SLOTS], count = 0;
+            uint32_t places[SLOTS], before = 0, all = 0;
+            if constexpr (!DENSE) {
                 BIJECTIVE_SHUFFLE_UNROLL
                 for (int k = 0; k < SLOTS; ++k) {
                     const uint32_t survivors = __ballot_sync(FULL_WARP, values[k] <= most);
-                    places[k] = count + __popc(survivors & lower_lanes);
-                    count += __popc(survivors);
+                    places[k] = all + __popc(survivors & lower_lanes);
+                    all += __popc(survivors);
                 }
-                uint32_t before = 0, all = count;
                 if constexpr (ROW_WARPS > 1) {
                     // Two sets of sums alternate, so that the block waits only once for each tile.
                     const uint32_t turn = uint32_t(tile) & 1;
-                    if (lane == 0) sums[turn][warp] = count;
+                    if (lane == 0) sums[turn][warp] = all;
                     __syncthreads();
                     all = 0;
                     BIJECTIVE_SHUFFLE_UNROLL
@@ -121,12 +132,25 @@ __device__ __forceinline__ void write_cipher_rows(const Keys& keys, const typena
                         all += sums[turn][k];
                     }
                 }
-                BIJECTIVE_SHUFFLE_UNROLL
-                for (int k = 0; k < SLOTS; ++k) {
-                    if (values[k] <= most) to[before + places[k]] = N(values[k]);
-                }
-                to += all;
             }
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int group = 0; group < SLOTS; group += TOGETHER) {
+                Index ranks[TOGETHER];
+                typename Move::Value items[TOGETHER];
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int j = 0; j < TOGETHER; ++j) {
+                    const int k = group + j;
+                    if (!DENSE && values[k] > most) continue;
+                    ranks[j] = DENSE ? slot + k * 32 : Index(before + places[k]);
+                    items[j] = here.load(ranks[j], values[k]);
+                }
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int j = 0; j < TOGETHER; ++j) {
+                    const Index index = values[group + j];
+                    if (DENSE || index <= most) here.store(ranks[j], index, items[j]);
+                }
+            }
+            here = here.from(all, 0);
         }
     }
 }

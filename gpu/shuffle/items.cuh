@@ -22,7 +22,9 @@ __device__ __forceinline__ Item16 read_only(const Item16* address) {
 }
 
 // A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says
-// that `load` does not need the rank, so that it can be issued before the rank is known.
+// that `load` does not need the rank, so that it can be issued before the rank is known. `from` is
+// the movement for ranks and indexes that count from others on; indexes that are written stay as
+// they are.
 
 // out[rank] = index
 template <class N>
@@ -33,6 +35,7 @@ struct Indices {
 
     __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return Value(index); }
     __device__ __forceinline__ void store(uint64_t rank, uint64_t, Value value) const { out[rank] = value; }
+    __device__ __forceinline__ Indices from(uint64_t rank, uint64_t) const { return {out + rank}; }
 };
 
 // out[rank] = source[index]
@@ -45,6 +48,7 @@ struct Gather {
 
     __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return read_only(source + index); }
     __device__ __forceinline__ void store(uint64_t rank, uint64_t, Value value) const { out[rank] = value; }
+    __device__ __forceinline__ Gather from(uint64_t rank, uint64_t index) const { return {source + index, out + rank}; }
 };
 
 // out[index] = source[rank]
@@ -57,6 +61,7 @@ struct Scatter {
 
     __device__ __forceinline__ Value load(uint64_t rank, uint64_t) const { return source[rank]; }
     __device__ __forceinline__ void store(uint64_t, uint64_t index, Value value) const { out[index] = value; }
+    __device__ __forceinline__ Scatter from(uint64_t rank, uint64_t index) const { return {source + rank, out + index}; }
 };
 
 // Items of any size, in several arrays at once: a warp moves the rows of its survivors together,

@@ -156,16 +156,20 @@ impl<'p> Emulation<'p> {
                 self.kernels.push(key);
                 self.kernels.len() - 1
             });
-            let f = if kernel.bijection() == BijectionUse::Value { "f, " } else { "" };
+            let (value, f) = match kernel.bijection() {
+                BijectionUse::Value => {
+                    let params = list(source.map_or(&[0; 8], DeviceSource::params));
+                    (format!("const auto f = of<kernel::F>({{{params}}}); "), "f, ")
+                }
+                BijectionUse::Type | BijectionUse::None => (String::new(), ""),
+            };
             writeln!(
                 self.main,
-                "{{ namespace kernel = kernel_{number}; \
-                 const auto f = of<kernel::F>({{{}}}); \
+                "{{ namespace kernel = kernel_{number}; {value}\
                  const auto a = of<kernel::of_entry::Arguments>({{{}}}); \
                  mark_behind({shared}); \
                  launch({blocks}, {rows}, {}, true, [&] {{ kernel::of_entry::entry({f}a); }}); \
                  check_behind({shared}); }}",
-                list(source.map_or(&[0; 8], DeviceSource::params)),
                 list(&bytes),
                 kernel.threads(),
                 shared = launch.shared_bytes(),

@@ -49,12 +49,12 @@ impl Cuda {
         let pieces = out.chunks_mut(together * batch.len);
         for (piece, first) in pieces.zip((first..).step_by(together)) {
             let rows = (piece.len() / batch.len) as u64;
-            let (at_once, out, word) =
-                (together as u64, Address::Given(address), WordType::of_index::<N>());
-            let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
+            let (out, word) = (Address::Given(address), WordType::of_index::<N>());
+            let (at_once, movement) = (together as u64, Movement::Indices { out, word });
+            let job = RowsJob { batch: *batch, first, rows, at_once, movement };
             // SAFETY: the working memory has room for the words of the largest piece, and only this
             // call uses it.
-            unsafe { rows::write(&mut executor, &job) }?;
+            unsafe { rows::execute(&mut executor, &job) }?;
             // SAFETY: the working memory has as many bytes as the largest piece, and the kernels
             // before this copy in the stream write all rows of this one. The piece is borrowed
             // mutably, and any bits are a valid word.

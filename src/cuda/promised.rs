@@ -200,8 +200,8 @@ fn batches(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error>
                     continue;
                 }
                 let batch = Batch { len, seed: Seed::new(0) };
-                let out = Address::Given(256);
-                let job = RowsJob { batch, first: 0, rows: 1, at_once: rows, out, word };
+                let movement = Movement::Indices { out: Address::Given(256), word };
+                let job = RowsJob { batch, first: 0, rows: 1, at_once: rows, movement };
                 rows::each_plan(&job, limits, |plan| {
                     run(plan);
                     Ok(())

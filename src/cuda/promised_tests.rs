@@ -147,7 +147,8 @@ proptest! {
     ) {
         let word = if wide { WordType::U64 } else { WordType::U32 };
         let batch = Batch { len, seed: Seed::new(1) };
-        let job = RowsJob { batch, first: 0, rows: 1, at_once: rows, out: Address::Given(256), word };
+        let movement = Movement::Indices { out: Address::Given(256), word };
+        let job = RowsJob { batch, first: 0, rows: 1, at_once: rows, movement };
         for limits in [&VOLTA, &TURING, &AMPERE, &GEFORCE, &HOPPER] {
             rows::each_plan(&job, limits, |plan| {
                 targets_for(limits).for_each(|target| assert_embedded(plan, target));

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, DeviceRepr};
 
-use super::batch::rows::{self, RowsJob};
 use super::engine::Cuda;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::executor::Executor;
@@ -19,7 +18,6 @@ use super::shuffle::job::any_address;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
-use crate::compact::batch::Batch;
 use crate::compact::{Chosen, Direction, Order};
 use crate::engine::base::check::check_word;
 use crate::{Bijection, Error, Word};
@@ -252,43 +250,6 @@ impl CudaWorkspace {
         let jobs = Jobs::new(chosen.bijection(), len as u64, movement)?;
         let plan = jobs.plan(self.strategy, &self.executor.device.limits)?;
         self.executor.reserve(&plan)?;
-        Ok(self.bytes())
-    }
-
-    /// Writes the rows of a batch from `first` on to all of `out`, which consists of whole rows
-    /// that exist.
-    pub(crate) fn rows<N: Word + DeviceRepr>(
-        &mut self,
-        batch: &Batch,
-        first: u64,
-        out: &mut impl DeviceArrayMut<N>,
-    ) -> Result<(), Error> {
-        check_word::<N>(batch.len)?;
-        self.check_device(out.stream())?;
-        let rows = out.len().checked_div(batch.len).unwrap_or(0) as u64;
-        self.enter()?;
-        let (address, _guard) = writing(out, &self.stream);
-        self.executor.check_slices()?;
-        let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
-        let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
-        // SAFETY: the slice belongs to the context and has room for the job's rows. It is borrowed
-        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
-        // before the stream has finished with it.
-        unsafe { rows::write(&mut self.executor, &job) }
-    }
-
-    /// Compiles and allocates what writing that many rows of a batch in words of type `N` needs.
-    /// Returns the bytes that the workspace then holds.
-    pub(crate) fn reserve_batch<N: Word>(
-        &mut self,
-        batch: &Batch,
-        rows: u64,
-    ) -> Result<usize, Error> {
-        check_word::<N>(batch.len)?;
-        // Allocations on the device are aligned to 256 bytes.
-        let (at_once, out, word) = (rows, Address::Given(256), WordType::of_index::<N>());
-        let job = RowsJob { batch: *batch, first: 0, rows, at_once, out, word };
-        rows::reserve(&mut self.executor, &job)?;
         Ok(self.bytes())
     }
 

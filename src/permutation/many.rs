@@ -359,8 +359,8 @@ impl Permutations {
         Ok(batch)
     }
 
-    /// The batch, for a slice of `words` words, if it consists of whole rows that exist.
-    fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
+    /// The batch, for a slice of `words` words or items, if it consists of whole rows that exist.
+    pub(crate) fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
         let (len, words) = (self.len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
             return Err(Error::View(ViewError::NotWhole { len, actual: words }));
@@ -376,70 +376,5 @@ impl Permutations {
 
     fn batch(&self, len: usize) -> Batch {
         Batch { len, seed: self.seed }
-    }
-}
-
-/// Rows of a batch in device memory.
-#[cfg(all(
-    feature = "cuda",
-    target_pointer_width = "64",
-    any(target_os = "linux", target_os = "windows")
-))]
-impl crate::cuda::CudaWorkspace {
-    /// Writes the rows of a batch from row `first` on, as many as `out` holds, as
-    /// [`write_rows`](Permutations::write_rows) does in host memory. It does not wait for the GPU.
-    ///
-    /// It needs working memory only where few long rows are written one after the other, and then
-    /// as much as [`write_indexes`](Self::write_indexes).
-    ///
-    /// # Errors
-    ///
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole),
-    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), [`Error::IndexTooWide`],
-    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
-    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// # use bijective_shuffle::prelude::*;
-    /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let cuda = Cuda::new()?;
-    /// let mut rows = cuda.stream().alloc_zeros::<u32>(1000 * 32)?;
-    /// let permutations = Permutations::new(1_000_000, 32, 42);
-    /// CudaWorkspace::new(&cuda).write_rows(&permutations, 5000, &mut rows)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn write_rows<N: Word + cudarc::driver::DeviceRepr>(
-        &mut self,
-        permutations: &Permutations,
-        first: u64,
-        out: &mut impl crate::cuda::DeviceArrayMut<N>,
-    ) -> Result<(), Error> {
-        let batch = permutations.rows(first, out.len())?;
-        self.rows(&batch, first, out)
-    }
-
-    /// Compiles the kernels and allocates the memory for calls of
-    /// [`write_rows`](Self::write_rows) with slices of `words` words of type `N`, so that such
-    /// calls do neither. Returns the bytes that the workspace then holds.
-    ///
-    /// # Errors
-    ///
-    /// As [`write_rows`](Self::write_rows), except for errors that occur only when the kernels
-    /// run.
-    pub fn reserve_rows<N: Word + cudarc::driver::DeviceRepr>(
-        &mut self,
-        permutations: &Permutations,
-        words: usize,
-    ) -> Result<usize, Error> {
-        let batch = permutations.rows(0, words)?;
-        let rows = words.checked_div(batch.len).unwrap_or(0) as u64;
-        self.reserve_batch::<N>(&batch, rows)
     }
 }

@@ -1,8 +1,9 @@
 //! Rows of a batch on the device are those of the host.
 
 use bijective_shuffle::Word;
-use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice, DevicePtr, DeviceRepr};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 
@@ -53,6 +54,115 @@ fn many_and_long_rows_agree() {
     }
 }
 
+/// Moves rows from the seventh on and back, and compares the items with those of the host.
+fn check_items<T: DeviceRepr + Copy + PartialEq>(
+    cuda: &Cuda,
+    len: u64,
+    rows: usize,
+    item: impl Fn(u64) -> T,
+) {
+    let permutations = Permutations::new(1 << 40, len, 9);
+    let mut order = vec![0_u64; rows * len as usize];
+    permutations.write_rows(7, &mut order).unwrap();
+    let source: Vec<T> = (0..order.len() as u64).map(&item).collect();
+    let moved = order.chunks(len as usize).zip(source.chunks(len as usize));
+    let moved = moved.flat_map(|(order, row)| order.iter().map(|&index| row[index as usize]));
+    let moved: Vec<T> = moved.collect();
+    let (poison, what) =
+        (item(u64::MAX), format!("{rows} rows of {len}, {} bytes", size_of::<T>()));
+    let there = guarded(cuda, poison, &source, |workspace, source, out| {
+        workspace.shuffle_rows_into(&permutations, 7, source, out)
+    });
+    assert!(there.unwrap() == moved, "{what}");
+    let back = guarded(cuda, poison, &moved, |workspace, source, out| {
+        workspace.unshuffle_rows_into(&permutations, 7, source, out)
+    });
+    assert!(back.unwrap() == source, "back, {what}");
+}
+
+#[test]
+fn items_of_rows_are_moved_and_back() {
+    let Some(cuda) = cuda() else { return };
+    let mix = |index: u64| index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for (rows, len) in [
+        (1, 1),
+        (100, 2),
+        (100_000, 32),
+        (4000, 255),
+        (20_000, 300),
+        (5000, 1024),
+        (700, 1 << 15),
+        (300, 30_000),
+        (3, (1 << 19) + 1),
+        (3, (1 << 20) + 1),
+    ] {
+        check_items(&cuda, len, rows, mix);
+        check_items(&cuda, len, rows, |index| [mix(index), index]);
+        check_items(&cuda, len, rows, |index| mix(index) as u32);
+        check_items(&cuda, len, rows, |index| (mix(index) >> 48) as u16);
+        check_items(&cuda, len, rows, |index| (mix(index) >> 56) as u8);
+    }
+    // Items that are no words, one row after the other.
+    for (rows, len) in [(100, 1), (100, 32), (30, 1000)] {
+        check_items(&cuda, len, rows, |index| [index as u8, (mix(index) >> 40) as u8, 7]);
+        check_items(&cuda, len, rows, |index| [mix(index), index, !index]);
+        check_items(&cuda, len, rows, |_| [0_u64; 0]);
+    }
+}
+
+#[test]
+fn items_of_rows_are_moved_at_addresses() {
+    let Some(cuda) = cuda() else { return };
+    let (stream, mut workspace) = (cuda.stream().clone(), CudaWorkspace::new(&cuda));
+    let permutations = Permutations::new(50, 1000, 3);
+    let items: Vec<u32> = (0..50_000).collect();
+    let mut expected = items.clone();
+    permutations.apply_rows(&mut expected).unwrap();
+    let source = stream.clone_htod(&items).unwrap();
+    let (out, again) = (stream.alloc_zeros::<u32>(50_000).unwrap(), stream.clone_htod(&items));
+    let again = again.unwrap();
+    let at = |slice: &CudaSlice<u32>| slice.device_ptr(&stream).0;
+    let there = RawArray { source: at(&source), out: at(&out), len: 50_000, item_bytes: 4 };
+    let back = RawArray { source: at(&out), out: at(&again), ..there };
+    // SAFETY: all three slices have as many items, are different, and are kept until the copies
+    // below, which wait for the stream.
+    unsafe { workspace.shuffle_rows_raw(&permutations, 0, there) }.unwrap();
+    assert!(stream.clone_dtoh(&out).unwrap() == expected);
+    // SAFETY: as before.
+    unsafe { workspace.unshuffle_rows_raw(&permutations, 0, back) }.unwrap();
+    assert!(stream.clone_dtoh(&again).unwrap() == items);
+    // SAFETY: nothing is moved, since a part of a row is refused.
+    let refused =
+        unsafe { workspace.shuffle_rows_raw(&permutations, 0, RawArray { len: 1500, ..there }) };
+    assert_eq!(refused, Err(Error::View(ViewError::NotWhole { len: 1000, actual: 1500 })));
+}
+
+/// A launch for all rows is put in a graph.
+#[test]
+fn rows_are_moved_in_a_graph() {
+    let Some(_) = cuda() else { return };
+    let context = CudaContext::new_non_primary(0, 0).unwrap();
+    // SAFETY: everything here is on one stream.
+    unsafe { context.disable_event_tracking() };
+    // SAFETY: the graph is dropped before what it uses, and launched in this stream.
+    let cuda = unsafe { Cuda::on_stream(context.new_stream().unwrap()).unwrap().with_capture() };
+    let (stream, mut workspace) = (cuda.stream().clone(), CudaWorkspace::new(&cuda));
+    let permutations = Permutations::new(100, 300, 5);
+    let items: Vec<u64> = (0..30_000).collect();
+    let source = stream.clone_htod(&items).unwrap();
+    let mut out = stream.alloc_zeros::<u64>(30_000).unwrap();
+    workspace.shuffle_rows_into(&permutations, 0, &source, &mut out).unwrap();
+    let expected = stream.clone_dtoh(&out).unwrap();
+    stream.memset_zeros(&mut out).unwrap();
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    workspace.shuffle_rows_into(&permutations, 0, &source, &mut out).unwrap();
+    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = stream.end_capture(flags).unwrap().unwrap();
+    graph.launch().unwrap();
+    assert!(stream.clone_dtoh(&out).unwrap() == expected);
+    drop(graph);
+}
+
 #[test]
 fn rows_in_host_memory_agree() {
     let Some(_) = cuda() else { return };
@@ -81,6 +191,11 @@ fn what_cannot_be_is_refused() {
     let error = workspace.write_rows(&permutations, 9, &mut out.slice_mut(..8));
     assert_eq!(error, Err(Error::View(ViewError::OutOfRange { start: 9, end: 11, len: 10 })));
     workspace.write_rows(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
+    let (short, long) = (cuda.stream().alloc_zeros::<u32>(8).unwrap(), 10);
+    let error = workspace.shuffle_rows_into(&permutations, 0, &short, &mut out);
+    assert_eq!(error, Err(Error::LengthMismatch { expected: 8, actual: long }));
+    let error = workspace.unshuffle_rows_into(&permutations, 9, &short, &mut out.slice_mut(..8));
+    assert_eq!(error, Err(Error::View(ViewError::OutOfRange { start: 9, end: 11, len: 10 })));
     let other = CudaWorkspace::new(&Cuda::new().unwrap()).write_rows(
         &permutations,
         0,

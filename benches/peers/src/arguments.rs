@@ -53,6 +53,8 @@ pub(crate) enum Command {
     GpuRank(GpuRank),
     /// Time calls that move few items in device memory, from several sides: rows as CSV
     GpuCalls,
+    /// Time how the items of many rows in device memory are moved within their rows: rows as CSV
+    GpuBatch,
     /// Time parts of permutations in device memory: rows as CSV
     GpuViews(GpuViews),
     /// Time all indexes of permutations that are longer than memory, in pieces that are added up:

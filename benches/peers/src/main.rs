@@ -15,6 +15,7 @@ mod exchange;
 mod figure;
 mod files;
 mod gpu;
+mod gpu_batch;
 mod gpu_calls;
 mod gpu_cold;
 mod gpu_group;
@@ -80,6 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Indexes(share) => indexes::run(share, common),
         Command::Files(files) => files::run(files, common),
         Command::GpuCalls => gpu_calls::run(common),
+        Command::GpuBatch => gpu_batch::run(common),
         Command::GpuCold => gpu_cold::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuGroup(groups) => gpu_group::run(groups, common),

@@ -1,8 +1,8 @@
-//! The kernels of gpu/batch, which write rows, with their arguments.
+//! The kernels of gpu/batch, which move items within rows, with their arguments.
 
 use super::tuning::{self, RowShape};
 use crate::Seed;
-use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
+use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::bijection::{DeviceWidth, batch};
 
@@ -68,41 +68,42 @@ impl Width {
 }
 
 arguments! {
-    /// Writes rows that are drawn exactly.
-    pub(super) struct ExactRows => Permutations, None, "write_exact_rows<THREADS>" {
+    /// Moves rows that are drawn exactly.
+    pub(super) struct ExactRows<M> => Permutations, None, "move_exact_rows<THREADS>" {
         keys: Keys => "Keys",
         shares: Shares => "Shares",
         first: u64 => "uint64_t",
         rows: u64 => "uint64_t",
-        out: u64 => "Word*",
+        movement: M => "Move",
     }
 }
 
 arguments! {
-    /// Writes the rows that ciphers compact to or, if they are dense, the ciphers themselves.
-    pub(super) struct CipherRows
-        => Permutations, Type, "write_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
+    /// Moves the rows that ciphers compact to or, if they are dense, those of the ciphers
+    /// themselves.
+    pub(super) struct CipherRows<M>
+        => Permutations, Type, "move_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
         keys: Keys => "Keys",
         width: Width => "F::Width",
         last: u64 => "uint64_t",
         most: u64 => "uint64_t",
         first: u64 => "uint64_t",
         rows: u64 => "uint64_t",
-        out: u64 => "Word*",
+        movement: M => "Move",
     }
 }
 
-pub(super) fn exact_rows(word: WordType) -> Kernel<ExactRows> {
+pub(super) fn exact_rows<A: Arguments>(movement: Value) -> Kernel<A> {
     let threads = tuning::EXACT_ROWS;
-    Kernel::new([("THREADS", Value::Number(threads)), ("Word", Value::Word(word))], threads, 1)
+    Kernel::new([("THREADS", Value::Number(threads)), ("Move", movement)], threads, 1)
 }
 
-pub(super) fn cipher_rows(
+pub(super) fn cipher_rows<A: Arguments>(
     index: WordType,
     shape: RowShape,
     dense: bool,
-    word: WordType,
-) -> Kernel<CipherRows> {
+    movement: Value,
+) -> Kernel<A> {
     let RowShape { warps, row_warps, slots, blocks } = shape;
     let template = [
         ("Index", Value::Word(index)),
@@ -110,7 +111,7 @@ pub(super) fn cipher_rows(
         ("ROW_WARPS", Value::Number(row_warps)),
         ("SLOTS", Value::Number(slots)),
         ("DENSE", Value::Flag(dense)),
-        ("Word", Value::Word(word)),
+        ("Move", movement),
     ];
     Kernel::new(template, shape.threads(), blocks)
 }

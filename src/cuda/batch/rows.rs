@@ -1,23 +1,24 @@
-//! Choosing and running the kernels that write rows of a batch.
+//! Choosing and running the kernels that move rows of a batch, or write their indexes.
 
-use super::kernels::{self, Keys, Shares, Width};
-use super::tuning;
+use super::kernels::{self, CipherRows, ExactRows, Keys, Shares, Width};
+use super::tuning::{self, RowShape};
 use crate::bijection::Standard;
 use crate::compact::batch::Batch;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
-use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
+use crate::cuda::runtime::kernel::{DeviceType, Value};
+use crate::cuda::runtime::plan::{Grid, Ground, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
-use crate::cuda::shuffle::movement::Movement;
+use crate::cuda::shuffle::movement::{Array, Movement, Moves, Visit};
 use crate::cuda::shuffle::strategy;
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::engine::bijection::StandardCipher;
 use crate::error::GpuError;
 use crate::{Bijection, Error, FromSeed};
 
-/// Rows to be written: `rows` of them from row `first` on, to the address `out`, in words of 4 or 8
-/// bytes.
+/// Rows to be moved, or whose indexes are to be written: `rows` of them from row `first` on.
+#[derive(Clone)]
 pub(crate) struct RowsJob {
     pub(crate) batch: Batch,
     pub(crate) first: u64,
@@ -25,11 +26,12 @@ pub(crate) struct RowsJob {
     /// The most rows of a call, where several calls write a batch piece by piece. It decides which
     /// kernel is used, so that all calls use the same.
     pub(crate) at_once: u64,
-    pub(crate) out: Address,
-    pub(crate) word: WordType,
+    /// What is moved, from the first of these rows on: indexes, which count within a row, or the
+    /// items of one array.
+    pub(crate) movement: Movement,
 }
 
-/// How rows are written.
+/// How rows are moved.
 enum Way {
     /// Drawn exactly, one row for each thread.
     Exact,
@@ -42,11 +44,15 @@ enum Way {
 impl Way {
     fn of(job: &RowsJob, multiprocessors: u32) -> Self {
         let len = job.batch.len as u64;
+        let writes_indexes = job.movement.writes_indexes();
+        if !writes_indexes && job.movement.word().is_none() {
+            return Self::OneByOne;
+        }
         if len <= Standard::EXACT_MAX {
             return Self::Exact;
         }
         let any = StandardCipher::from_seed(len, 0);
-        if tuning::one_by_one(any.last(), job.at_once, multiprocessors) {
+        if tuning::one_by_one(any.last(), job.at_once, writes_indexes, multiprocessors) {
             Self::OneByOne
         } else {
             Self::Together(Box::new(any))
@@ -54,26 +60,27 @@ impl Way {
     }
 }
 
-/// Launches the kernels that write rows.
+/// Launches the kernels that move rows.
 ///
 /// # Safety
 ///
-/// At the job's address there are words for all of its rows, in device memory that the stream may
-/// write, and nobody else uses them until it has.
-pub(crate) unsafe fn write(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
+/// At the addresses of the job's movement there are the words or items of all of its rows, in
+/// memory that the device may read or write as the movement does. What is written overlaps nothing
+/// else, and nobody else uses any of it until the stream has finished.
+pub(crate) unsafe fn execute(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
     let limits = executor.device.limits;
     each_plan(job, &limits, |plan| {
-        // SAFETY: the plan writes the job's rows to the job's address, or one of its rows behind
-        // those before it, and nothing else that the caller has given. The caller promises that
-        // memory.
+        // SAFETY: the plan moves the job's rows, or one of them, whose addresses lie behind those
+        // of the rows before it, and uses nothing else that the caller has given. The caller
+        // promises that memory.
         unsafe { executor.execute(plan) }
     })
 }
 
-/// Compiles the kernels and allocates the memory that [`write`] will need.
+/// Compiles the kernels and allocates the memory that [`execute`] will need.
 pub(crate) fn reserve(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
     // All rows need the same kernels and memory.
-    let job = RowsJob { rows: job.rows.min(1), ..*job };
+    let job = RowsJob { rows: job.rows.min(1), ..job.clone() };
     let limits = executor.device.limits;
     each_plan(&job, &limits, |plan| executor.reserve(plan))
 }
@@ -87,68 +94,150 @@ pub(crate) fn each_plan(
     if job.rows == 0 {
         return Ok(());
     }
-    match Way::of(job, limits.multiprocessors) {
+    let done = match Way::of(job, limits.multiprocessors) {
         Way::Exact => run(&exact(job)),
-        Way::Together(any) => run(&together(job, &any, limits.multiprocessors)?),
-        Way::OneByOne => (0..job.rows).try_for_each(|row| {
-            let len = job.batch.len as u64;
-            let f = StandardCipher::from_seed(
-                len,
-                job.batch.seed.with_epoch(job.first.wrapping_add(row)),
-            );
-            let out = job.out.plus(row * len * job.word.bytes() as u64);
-            let row = Job::new(&f, len, Movement::Indices { out, word: job.word })?;
-            run(&strategy::plan(&row, CudaStrategy::SinglePass, limits)?)
-        }),
+        Way::Together(any) => {
+            let shape = tuning::rows(any.last(), job.at_once, limits.multiprocessors);
+            run(&together(job, &any, shape)?)
+        }
+        Way::OneByOne => return one_by_one(job, limits, run),
+    };
+    match done {
+        // The kernels that move one row are embedded, and those that move items of many are not.
+        Err(Error::BackendUnavailable { .. }) if !job.movement.writes_indexes() => {
+            one_by_one(job, limits, run)
+        }
+        done => done,
+    }
+}
+
+/// Calls a function with a plan for each row in turn.
+fn one_by_one(
+    job: &RowsJob,
+    limits: &Limits,
+    mut run: impl FnMut(&Plan<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let len = job.batch.len as u64;
+    let strategy = match job.movement.writes_indexes() {
+        true => CudaStrategy::SinglePass,
+        false => CudaStrategy::Auto,
+    };
+    (0..job.rows).try_for_each(|row| {
+        let f = Standard::from_seed(len, job.batch.seed.with_epoch(job.first.wrapping_add(row)));
+        let row = Job::new(&f, len, behind(&job.movement, row * len))?;
+        run(&strategy::plan(&row, strategy, limits)?)
+    })
+}
+
+/// The movement of what lies behind so many items.
+fn behind(movement: &Movement, items: u64) -> Movement {
+    match movement {
+        &Movement::Indices { out, word } => {
+            Movement::Indices { out: out.plus(items * word.bytes() as u64), word }
+        }
+        Movement::Items { arrays, direction } => {
+            let behind = |&Array { source, out, item }: &Array| {
+                let bytes = items * item as u64;
+                Array { source: source.plus(bytes), out: out.plus(bytes), item }
+            };
+            Movement::Items { arrays: arrays.iter().map(behind).collect(), direction: *direction }
+        }
     }
 }
 
 fn exact(job: &RowsJob) -> Plan<'static> {
-    let &RowsJob { batch, first, rows, out, word, .. } = job;
+    let len = job.batch.len;
     // A word holds four items. The words of all threads are interleaved.
-    let shared = tuning::EXACT_ROWS as usize * 4 * batch.len.div_ceil(4);
-    let grid = Grid::Resident(rows.div_ceil(u64::from(tuning::EXACT_ROWS)));
-    let keys = Keys::new(&batch.seed, Standard::key_domain(batch.len as u64).word());
-    let shares = Shares::new(batch.len);
-    let launch = Launch::new(kernels::exact_rows(word), grid, move |at| kernels::ExactRows {
-        keys,
-        shares,
-        first,
-        rows,
-        out: at.at(out),
-    });
+    let shared = tuning::EXACT_ROWS as usize * 4 * len.div_ceil(4);
+    let grid = Grid::Resident(job.rows.div_ceil(u64::from(tuning::EXACT_ROWS)));
+    let keys = Keys::new(&job.batch.seed, Standard::key_domain(len as u64).word());
+    let movement = job.movement.device_type();
+    let rows = Exact { keys, len, first: job.first, rows: job.rows, grid, movement };
     let mut plan = Plan::new();
-    plan.launch(launch.with_shared(shared));
+    plan.launch(job.movement.visit(rows).with_shared(shared));
     plan
 }
 
+struct Exact {
+    keys: Keys,
+    len: usize,
+    first: u64,
+    rows: u64,
+    grid: Grid,
+    movement: Value,
+}
+
+impl Visit for Exact {
+    type Output = Launch<'static>;
+
+    fn visit<M: DeviceType + 'static>(
+        self,
+        movement: impl Fn(&Ground) -> M + 'static,
+    ) -> Self::Output {
+        let Self { keys, first, rows, .. } = self;
+        let shares = Shares::new(self.len);
+        Launch::new(kernels::exact_rows(self.movement), self.grid, move |at| ExactRows {
+            keys,
+            shares,
+            first,
+            rows,
+            movement: movement(at),
+        })
+    }
+}
+
 /// All rows at a time. `any` is some member of the family, which gives the width.
-fn together(
-    job: &RowsJob,
-    any: &StandardCipher,
-    multiprocessors: u32,
-) -> Result<Plan<'static>, Error> {
-    let &RowsJob { batch, first, rows, at_once, out, word } = job;
-    let (last, len) = (any.last(), batch.len as u64);
-    let most = len - 1;
-    let shape = tuning::rows(last, at_once, multiprocessors);
+fn together(job: &RowsJob, any: &StandardCipher, shape: RowShape) -> Result<Plan<'static>, Error> {
+    let (last, len) = (any.last(), job.batch.len as u64);
     let source = any.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
-    let grid = Grid::Resident(rows.div_ceil(u64::from(shape.at_once())));
-    let keys = Keys::new(&batch.seed, StandardCipher::key_domain(len).word());
-    let kernel = kernels::cipher_rows(WordType::for_indexes(last), shape, most == last, word);
-    let width = Width::new(any.bits());
-    let launch = Launch::new(kernel, grid, move |at| kernels::CipherRows {
-        keys,
-        width,
+    let rows = Together {
+        keys: Keys::new(&job.batch.seed, StandardCipher::key_domain(len).word()),
+        width: Width::new(any.bits()),
         last,
-        most,
-        first,
-        rows,
-        out: at.at(out),
-    });
+        most: len - 1,
+        first: job.first,
+        rows: job.rows,
+        grid: Grid::Resident(job.rows.div_ceil(u64::from(shape.at_once()))),
+        shape,
+        movement: job.movement.device_type(),
+    };
     let mut plan = Plan::new();
-    plan.launch(launch.evaluating(source));
+    plan.launch(job.movement.visit(rows).evaluating(source));
     Ok(plan)
+}
+
+struct Together {
+    keys: Keys,
+    width: Width,
+    last: u64,
+    most: u64,
+    first: u64,
+    rows: u64,
+    grid: Grid,
+    shape: RowShape,
+    movement: Value,
+}
+
+impl Visit for Together {
+    type Output = Launch<'static>;
+
+    fn visit<M: DeviceType + 'static>(
+        self,
+        movement: impl Fn(&Ground) -> M + 'static,
+    ) -> Self::Output {
+        let Self { keys, width, last, most, first, rows, .. } = self;
+        let (index, dense) = (WordType::for_indexes(last), most == last);
+        let kernel = kernels::cipher_rows(index, self.shape, dense, self.movement);
+        Launch::new(kernel, self.grid, move |at| CipherRows {
+            keys,
+            width,
+            last,
+            most,
+            first,
+            rows,
+            movement: movement(at),
+        })
+    }
 }
 
 #[cfg(test)]

@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::bijection::Table;
+use crate::compact::Direction;
 use crate::cuda::cplusplus;
+use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::kernel::initialiser;
-use crate::cuda::runtime::plan::Evaluated;
+use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::program::tests::compile_all;
+use crate::cuda::tests::LARGE;
 use crate::engine::bijection::{batch, rejected};
 use crate::{Permutations, Seed};
 
@@ -25,6 +28,7 @@ fn program(main: &str) -> String {
     let batch = include_str!("../../../gpu/batch/rows.cuh");
     assert!(batch.contains(SHARED));
     let batch = batch.replace(SHARED, "alignas(16) static unsigned char memory[THREADS * 256];");
+    let unrolled = |text: &str| text.replace("#pragma unroll", "// unroll");
     [
         include_str!("../../../gpu/emulated.hpp"),
         crate::cuda::runtime::program::PRELUDE,
@@ -32,7 +36,8 @@ fn program(main: &str) -> String {
         include_str!("../../../gpu/batch/draw.cuh"),
         include_str!("../../../gpu/bijection/mul_xorshift.cuh"),
         "namespace bijective_shuffle { constexpr uint32_t FULL_WARP = ~0u; }\n",
-        &batch,
+        &unrolled(include_str!("../../../gpu/shuffle/items.cuh")),
+        &unrolled(&batch),
         "#include <cstdio>\n#include <cstring>\n#include <utility>\nusing namespace bijective_shuffle;\n\
          template <class T, unsigned long SIZE> static T of(const unsigned char (&bytes)[SIZE]) {
              static_assert(sizeof(T) == SIZE, \"the layout that the host assumes\");
@@ -56,9 +61,9 @@ fn program(main: &str) -> String {
              std::printf(\"\\n\");
          }
          // Rows, and a word before and after them that has to stay as it is.
-         template <class N> struct Rows {
+         template <class N> struct Words {
              std::vector<N> words;
-             explicit Rows(uint64_t count) : words(count + 2, N(0xABABABAB)) {}
+             explicit Words(uint64_t count) : words(count + 2, N(0xABABABAB)) {}
              N* out() { return words.data() + 1; }
              void print() {
                  if (words.front() != N(0xABABABAB) || words.back() != N(0xABABABAB)) std::abort();
@@ -71,17 +76,19 @@ fn program(main: &str) -> String {
          template <class N>
          static void exact_rows(const Keys& keys, const Shares& shares,
                                 uint64_t first, uint64_t rows) {
-             Rows<N> memory(rows * shares.len);
-             launch(2, 32, true, [&] { write_exact_rows<32>(keys, shares, first, rows, memory.out()); });
+             Words<N> memory(rows * shares.len);
+             launch(2, 32, true, [&] {
+                 move_exact_rows<32>(keys, shares, first, rows, Indices<N>{memory.out()});
+             });
              memory.print();
          }
          template <class Index, int WARPS, int ROW_WARPS, bool DENSE, class F, class N>
          static void cipher_rows(const Keys& keys, typename F::Width width,
                                  Index last, Index most, uint64_t first, uint64_t rows) {
-             Rows<N> memory(rows * (uint64_t(most) + 1));
+             Words<N> memory(rows * (uint64_t(most) + 1));
              launch(2, 32 * WARPS, true, [&] {
-                 write_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(
-                     keys, width, last, most, first, rows, memory.out());
+                 move_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(
+                     keys, width, last, most, first, rows, Indices<N>{memory.out()});
              });
              memory.print();
          }\n",
@@ -219,24 +226,123 @@ fn rows_that_kernels_write_are_those_of_the_host() {
     check(&main, &expected);
 }
 
+/// Items of 8 bytes, those of 16 as two words, and items that are moved one row after the other.
+#[test]
+fn items_of_rows_are_moved_as_on_the_host() {
+    const MEMORY: u64 = 0x10_0000_0000;
+    const SOURCE: u64 = MEMORY + (1 << 20);
+    let out = |number: usize| SOURCE + ((number as u64 + 1) << 20);
+    let seed = SEEDS[0]();
+    let (mut plans, mut expected) = (Vec::new(), Vec::new());
+    // Exactly drawn rows, more than a block has; and ciphers with gaps and without.
+    for (len, rows) in [(3, 70), (256, 3), (257, 5), (1024, 2), (5000, 2)] {
+        for (direction, units) in [
+            (Direction::Shuffle, 1),
+            (Direction::Unshuffle, 1),
+            (Direction::Shuffle, 2),
+            (Direction::Unshuffle, 2),
+        ] {
+            let array = Array::given(SOURCE, out(plans.len()), 8 * units);
+            let movement = Movement::items(vec![array], direction).unwrap();
+            let batch = Batch { len, seed };
+            let job = RowsJob { batch, first: 9, rows, at_once: rows, movement };
+            plans.push(match Way::of(&job, 132) {
+                Way::Exact => exact(&job),
+                Way::Together(any) => {
+                    let shape = tuning::rows(any.last(), job.at_once, 132);
+                    together(&job, &any, shape).unwrap()
+                }
+                Way::OneByOne => panic!("rows of {len} are moved together"),
+            });
+            let order = rows_of_the_host(len, &seed, 9, rows as usize);
+            let mut moved = vec![0; order.len() * units];
+            for (rank, index) in order.iter().enumerate() {
+                let index = rank / len * len + *index as usize;
+                let (from, to) = match direction {
+                    Direction::Shuffle => (index, rank),
+                    Direction::Unshuffle => (rank, index),
+                };
+                (0..units).for_each(|unit| moved[to * units + unit] = (from * units + unit) as u64);
+            }
+            expected.push(moved);
+        }
+    }
+    let Some(mut emulation) = Emulation::new() else { return };
+    emulation.map(MEMORY, out(plans.len()) - MEMORY);
+    emulation.fill(SOURCE, 0, 1 << 16, "k");
+    for ((number, plan), expected) in plans.iter().enumerate().zip(&expected) {
+        emulation.execute(plan, MEMORY);
+        // And a word that has to stay as it was.
+        emulation.print("uint64_t", out(number), expected.len() as u64 + 1);
+    }
+    let any = StandardCipher::from_seed(1000, 0).device_source().unwrap();
+    for (line, expected) in emulation.run(&any).iter().zip(&expected) {
+        assert_eq!(line[..line.len() - 1], **expected);
+        assert_eq!(line[line.len() - 1], u64::from_ne_bytes([0xA5; 8]));
+    }
+}
+
+/// Those of items that are no words, and of long rows.
+#[test]
+fn other_rows_are_moved_one_after_the_other() {
+    let way = |len, item| {
+        let array = Array::given(256, 1 << 40, item);
+        let movement = Movement::items(vec![array], Direction::Shuffle).unwrap();
+        let batch = Batch { len, seed: Seed::new(1) };
+        let mut offsets = Vec::new();
+        let job = RowsJob { batch, first: 0, rows: 3, at_once: 3, movement };
+        let run = |plan: &Plan<'_>| {
+            offsets.push(plan.launches().len());
+            Ok(())
+        };
+        each_plan(&job, &LARGE, run).unwrap();
+        (matches!(Way::of(&job, 132), Way::OneByOne), offsets.len())
+    };
+    assert_eq!(way(10, 8), (false, 1));
+    assert_eq!(way(1000, 16), (false, 1));
+    assert_eq!(way(10, 24), (true, 3));
+    assert_eq!(way(1000, 3), (true, 3));
+    assert_eq!(way((1 << 20) + 1, 8), (true, 3));
+    let items = Movement::items(vec![Array::given(256, 1 << 40, 24)], Direction::Unshuffle);
+    let behind_ten = behind(&items.unwrap(), 10);
+    let Movement::Items { arrays, direction: Direction::Unshuffle } = behind_ten else { panic!() };
+    assert_eq!(arrays, [Array::given(256 + 240, (1 << 40) + 240, 24)]);
+}
+
 #[test]
 fn kernels_of_batches_compile() {
-    let words = [WordType::U32, WordType::U64];
-    compile_all(&Evaluated::Nothing, &words.map(|word| kernels::exact_rows(word).erase()));
-    for len in [257, 5000, 1 << 20, 1 << 33] {
-        let cipher = StandardCipher::from_seed(len, 1);
-        let index = WordType::for_indexes(cipher.last());
-        let mut all = Vec::new();
-        // Every shape once; elsewhere only one warp a row and the most warps.
-        let [short, others @ .., long] = &tuning::ROW_SHAPES;
-        let others: &[_] = if len == 5000 { others } else { &[] };
-        for &shape in [short, long].into_iter().chain(others) {
-            for dense in [false, true] {
-                all.extend(
-                    words.map(|word| kernels::cipher_rows(index, shape, dense, word).erase()),
-                );
-            }
-        }
-        compile_all(&cipher.device_source().unwrap().into(), &all);
+    let indexes = [WordType::U32, WordType::U64];
+    let indexes = indexes.map(|word| Movement::Indices { out: Address::Given(256), word });
+    let items = WordType::ALL.into_iter().zip([Direction::Shuffle, Direction::Unshuffle].repeat(3));
+    let items = items.map(|(word, direction)| {
+        Movement::items(vec![Array::given(256, 512, word.bytes())], direction).unwrap()
+    });
+    let movements: Vec<Movement> = indexes.into_iter().chain(items).collect();
+    let job = |len, movement: &Movement| RowsJob {
+        batch: Batch { len, seed: Seed::new(1) },
+        first: 0,
+        rows: 1,
+        at_once: 1,
+        movement: movement.clone(),
+    };
+    let compile = |plans: &[Plan<'_>]| {
+        let launches = plans.iter().flat_map(Plan::launches);
+        let (kernels, evaluated): (Vec<_>, Vec<_>) =
+            launches.map(|launch| launch.parts()).map(|(kernel, f)| (kernel.clone(), f)).unzip();
+        compile_all(evaluated[0], &kernels);
+    };
+    compile(&movements.iter().map(|movement| exact(&job(32, movement))).collect::<Vec<_>>());
+    for len in [257, 512, 5000, 8192, 1 << 20, (1 << 20) + 1, 1 << 33, (1 << 33) + 1] {
+        let cipher = StandardCipher::from_seed(len as u64, 1);
+        // Every shape and movement once; elsewhere indexes, and one warp a row and the most warps.
+        let is_whole = len == 5000;
+        let movements = if is_whole { &movements } else { &movements[..2] };
+        let shapes = tuning::ROW_SHAPES;
+        let shapes = shapes.iter().filter(|shape| is_whole || [1, 16].contains(&shape.row_warps));
+        let plans = shapes.flat_map(|&shape| {
+            let cipher = &cipher;
+            movements.iter().map(move |movement| together(&job(len, movement), cipher, shape))
+        });
+        compile(&plans.collect::<Result<Vec<_>, _>>().unwrap());
     }
 }

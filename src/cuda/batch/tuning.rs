@@ -68,13 +68,21 @@ pub(crate) fn rows(last: u64, rows: u64, multiprocessors: u32) -> RowShape {
     *ROW_SHAPES.iter().rev().find(fits).unwrap_or(&SHORT_ROWS)
 }
 
+/// The slots of a row whose items are moved one row after the other.
+const LONG_ROW: u64 = 1 << 20;
+
 /// Whether rows with slots up to `last` are better written one after the other, each by the whole
 /// device.
 ///
 /// A model, fitted to rows with gaps of 2^17 to 2^24 slots: one by one, a row takes 7500 ns and 1
 /// ns for every 330 slots; together, a multiprocessor takes 1 ns for every 3.2 slots. The two are
 /// equal at about 64 rows of four million: 181 and 194 G indexes a second.
-pub(crate) fn one_by_one(last: u64, rows: u64, multiprocessors: u32) -> bool {
+///
+/// Rows of items are better moved one after the other from [`LONG_ROW`] on too, however many.
+pub(crate) fn one_by_one(last: u64, rows: u64, writes_indexes: bool, multiprocessors: u32) -> bool {
+    if !writes_indexes && last >= LONG_ROW {
+        return true;
+    }
     let alone = rows.saturating_mul(7500 + last / 330);
     let together = rows.div_ceil(multiprocessors.into()).saturating_mul(last / 16 * 5);
     alone < together
@@ -98,7 +106,7 @@ mod tests {
                     assert_eq!(last % tile, tile - 1, "{shape:?} for 2^{bits} slots");
                     assert!(shape.row_warps == 1 || shape.row_warps == shape.warps);
                     // Nothing overflows.
-                    one_by_one(last, count, multiprocessors);
+                    one_by_one(last, count, true, multiprocessors);
                 }
             }
         }
@@ -113,6 +121,7 @@ mod tests {
         assert_eq!(row_warps(20, 268), 16);
         // A tile of several warps is too large.
         assert_eq!(row_warps(9, 1), 1);
-        assert!(one_by_one((1 << 24) - 1, 16, 132) && !one_by_one((1 << 20) - 1, 132, 132));
+        assert!(one_by_one((1 << 24) - 1, 16, true, 132));
+        assert!(!one_by_one((1 << 20) - 1, 132, true, 132));
     }
 }

@@ -234,6 +234,12 @@ impl<'a> Launch<'a> {
         }
     }
 
+    /// The kernel, and what it evaluates.
+    #[cfg(test)]
+    pub(crate) fn parts(&self) -> (&Instance, &Evaluated<'a>) {
+        (&self.kernel, &self.evaluated)
+    }
+
     /// What is launched, with its blocks and rows, and the bytes of its arguments.
     #[cfg(test)]
     pub(crate) fn spelled_out(&self, ground: &Ground) -> (&Instance, (u32, u32), Vec<u8>) {
