@@ -87,17 +87,18 @@ def permuted(
     *,
     axis: SupportsIndex | None = -1,
     undo: bool = False,
-    out: np.ndarray[Any, Any] | None = None,
-) -> np.ndarray[Any, Any]:
+    out: Any = None,
+) -> Any:
     """A copy of an array in which the items along an axis are shuffled, each row apart.
 
     The rows are numbered in C order of the other axes, and row `r` is shuffled by
     `Permutation(n, seed, epoch=r)`, where `n` is the length of the axis. With `axis=None` all items
     are a single row, in C order. `undo` puts the items back. The result is copied to `out`, if that
-    is given: an array of the same shape and type, perhaps `a` itself.
+    is given: an array of the same shape and type, perhaps `a` itself. An array of PyTorch or CuPy
+    on a GPU gives a copy there.
     """
     if _is_on_gpu(a):
-        raise TypeError("the rows of an array on a GPU are not shuffled apart: copy it to the host")
+        return cuda.permuted(a, seed, axis=axis, undo=undo, out=out)
     if _is_masked(a):
         raise TypeError(_MASKED)
     given = np.asarray(a)

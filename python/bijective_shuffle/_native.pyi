@@ -23,6 +23,7 @@ __all__ = [
     "gpu",
     "gpu_covers",
     "gpu_indexes",
+    "gpu_permuted",
     "gpu_reorder",
     "node_blocks",
     "permuted",
@@ -276,6 +277,15 @@ def gpu_covers(
     device: int, address: int, bytes: int, allocations: list[tuple[int, int, int]]
 ) -> bool: ...
 def gpu_indexes(permutation: Permutation, out: Any, device: int, stream: int) -> None: ...
+def gpu_permuted(
+    seed: SupportsIndex | bytes,
+    len: int,
+    source: Any,
+    out: Any,
+    device: int,
+    stream: int,
+    undo: bool,
+) -> None: ...
 def gpu_reorder(
     permutation: Permutation,
     source: Any,

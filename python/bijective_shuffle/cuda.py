@@ -18,6 +18,7 @@ PyTorch. Without them calls raise `GpuUnavailableError`, which is an `ImportErro
 
 from __future__ import annotations
 
+import operator
 import sys
 from types import SimpleNamespace
 from typing import Any, SupportsIndex
@@ -26,7 +27,7 @@ from . import _native
 from ._native import ArrayError, Permutation
 from ._types import Seed
 
-__all__ = ["randperm", "shuffle", "shuffled", "unshuffle"]
+__all__ = ["permuted", "randperm", "shuffle", "shuffled", "unshuffle"]
 
 # Arrays of words, of up to so many bytes, are not worth a copy from their library; see
 # python/src/gpu/device.rs.
@@ -92,6 +93,47 @@ def shuffled(
     _native.gpu_reorder(Permutation(rows, seed, epoch), memory, written, *place, False)
     if target is not None and target is not out:
         out[...] = target
+    return out
+
+
+def permuted(
+    a: Any,
+    seed: Seed,
+    *,
+    axis: SupportsIndex | None = -1,
+    undo: bool = False,
+    out: Any = None,
+) -> Any:
+    """A copy of an array of PyTorch or CuPy in which the items along an axis are shuffled, each row
+    apart, as `bijective_shuffle.permuted` does: all rows by one call, and by one launch where items
+    have 1, 2, 4, 8 or 16 bytes and a row has at most 2^19 of them. It is copied to `out`, if that
+    is given, of the same shape and type and perhaps `a` itself.
+
+    The library copies an array first that is not in C order with the axis as its last one.
+    """
+    library = _library(a)
+    if library is None:
+        raise TypeError("rows are shuffled apart in arrays of PyTorch and CuPy")
+    if out is not None and (_library(out) is not library or out.shape != a.shape):
+        raise ArrayError("`out` is an array of the same library and shape")
+    if out is not None and out.dtype != a.dtype:
+        raise TypeError(f"out has the type {out.dtype}: the array's is needed, {a.dtype}")
+    if _is_lazy(a, library):
+        a = a.resolve_conj().resolve_neg()
+    with _device(library, a):
+        rows = a.reshape(-1) if axis is None else library.moveaxis(a, operator.index(axis), -1)
+        is_torch = library.__name__ == "torch"
+        rows = rows.contiguous() if is_torch else library.ascontiguousarray(rows)
+        result = library.empty_like(rows)
+    memory, _, place = _seen(rows.reshape(-1), library, None)
+    written = _seen(result.reshape(-1), library, None)[0]
+    _native.gpu_permuted(seed, rows.shape[-1], memory, written, *place, undo)
+    with _device(library, a):
+        # A view, as that of the rows.
+        result = result.reshape(a.shape) if axis is None else library.moveaxis(result, -1, operator.index(axis))
+        if out is None:
+            return result
+        out[...] = result
     return out
 
 

@@ -5,10 +5,12 @@
 //! The work is done in the caller's stream: the host waits for nothing, and the caller may free or
 //! use the arrays as after any call of its own library.
 
+use bijective_shuffle::Permutations;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::ArrayError;
+use crate::key::Key;
 use crate::permutation::Permutation;
 
 #[cfg(all(
@@ -150,12 +152,7 @@ pub(crate) fn gpu_reorder<'py>(
         )));
     }
     if let Some(to) = &to {
-        if to.memory.rows != from.memory.rows || to.memory.width != from.memory.width {
-            return Err(ArrayError::new_err("the two arrays have different shapes or types"));
-        }
-        if to.memory.address.abs_diff(from.memory.address) < from.memory.bytes() as u64 {
-            return Err(ArrayError::new_err("the two arrays share memory"));
-        }
+        check_pair(&from, to)?;
     }
     if from.memory.bytes() == 0 {
         return Ok(());
@@ -164,6 +161,49 @@ pub(crate) fn gpu_reorder<'py>(
     let done = py.detach(|| device::reorder(order, source, out, back, (device, stream), undo));
     // With the GIL, which their owner's code may need. The memory is in use until the caller's
     // stream has come to the end of this work.
+    drop((source_taken, out_taken));
+    done
+}
+
+/// Checks that items can be moved from one array to another.
+fn check_pair(from: &Described, to: &Described) -> PyResult<()> {
+    let (from, to) = (from.memory, to.memory);
+    if to.rows != from.rows || to.width != from.width {
+        return Err(ArrayError::new_err("the two arrays have different shapes or types"));
+    }
+    if to.address.abs_diff(from.address) < from.bytes() as u64 {
+        return Err(ArrayError::new_err("the two arrays share memory"));
+    }
+    Ok(())
+}
+
+/// Moves the items of an array with one axis, which are rows of `len` each, within their rows, to
+/// another such array. Row `r` is moved by the permutation of epoch `r`, or back. It does not wait
+/// for the GPU.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are arguments of a function of Python")]
+pub(crate) fn gpu_permuted<'py>(
+    py: Python<'py>,
+    seed: &Bound<'py, PyAny>,
+    len: u64,
+    source: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+    device: usize,
+    stream: u64,
+    undo: bool,
+) -> PyResult<()> {
+    let (from, source_taken) = described(source, stream)?;
+    let (to, out_taken) = written(out, stream)?;
+    from.check_device(device)?;
+    to.check_device(device)?;
+    check_pair(&from, &to)?;
+    let count = (from.memory.rows as u64).checked_div(len).unwrap_or(0);
+    let permutations = Permutations::new(count, len, Key::new(seed, 0)?.seed());
+    if from.memory.bytes() == 0 {
+        return Ok(());
+    }
+    let both = (from.memory, to.memory);
+    let done = py.detach(|| device::permuted(&permutations, both, (device, stream), undo));
     drop((source_taken, out_taken));
     done
 }

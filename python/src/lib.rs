@@ -52,7 +52,7 @@ mod _native {
     #[pymodule_export]
     use super::files::shuffle_files;
     #[pymodule_export]
-    use super::gpu::{gpu, gpu_covers, gpu_indexes, gpu_reorder};
+    use super::gpu::{gpu, gpu_covers, gpu_indexes, gpu_permuted, gpu_reorder};
     #[pymodule_export]
     use super::iter::{Chunks, Indexes};
     #[pymodule_export]

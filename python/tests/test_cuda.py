@@ -60,7 +60,7 @@ def test_what_is_not_on_a_gpu():
         (lambda: bs.unshuffle(Described(), 1, axis=-1), "first axis"),
         (lambda: bs.shuffled(Described(), 1, axis=1), "first axis"),
         (lambda: bs.shuffle_together(Described(), np.arange(10), seed=1), "shuffle each"),
-        (lambda: bs.permuted(Described(), 1), "to the host"),
+        (lambda: bs.permuted(Described(), 1), "PyTorch and CuPy"),
         (lambda: bs.choice(Described(), 1, 1), "chosen there"),
     ]:
         with pytest.raises((TypeError, bs.ArrayError), match=said):
@@ -314,6 +314,69 @@ def test_arrays_of_other_libraries(library, dtype, shape):
     assert np.array_equal(down(a), expected)
     bs.unshuffle(a, 42, 3)
     assert np.array_equal(down(a), host)
+
+
+@needs_gpu
+@pytest.mark.parametrize("library", [torch_arrays, cupy_arrays])
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "int32", "float64", "complex128"])
+@pytest.mark.parametrize("shape,axis", [
+    ((1000, 32), -1), ((7, 300, 5), 1), ((300, 70), 0), ((3, 5000), np.int64(1)),
+    ((2, 2**20 + 1), -1), ((40, 30), None), ((11,), 0), ((5, 0), -1), ((0, 5), -1), ((3, 1), -1),
+], ids=str)
+def test_rows_are_shuffled_apart(library, dtype, shape, axis):
+    up, down = library()
+    host = (np.arange(int(np.prod(shape))) % 2000).astype(dtype).reshape(shape)
+    expected = bs.permuted(host, 42, axis=axis)
+    a = up(host)
+    moved = bs.permuted(a, 42, axis=axis)
+    assert type(moved) is type(a) and np.array_equal(down(moved), expected)
+    assert np.array_equal(down(bs.permuted(moved, 42, axis=axis, undo=True)), host)
+    assert np.array_equal(down(a), host)
+    out = up(np.zeros_like(host))
+    assert cuda.permuted(a, 42, axis=axis, out=out) is out
+    assert np.array_equal(down(out), expected)
+    assert cuda.permuted(a, 42, axis=axis, out=a) is a
+    assert np.array_equal(down(a), expected)
+
+
+@needs_gpu
+def test_rows_in_another_order_or_of_other_items():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    a = torch.arange(600, device="cuda").reshape(20, 30)
+    expected = bs.permuted(a.t().cpu().numpy(), 42)
+    assert np.array_equal(bs.permuted(a.t(), 42).cpu().numpy(), expected)
+    out = torch.zeros(20, 30, dtype=torch.int64, device="cuda").t()
+    assert np.array_equal(bs.permuted(a.t(), 42, out=out).cpu().numpy(), expected)
+    # An item that is repeated by a stride of 0 has a copy at each place.
+    assert torch.equal(bs.permuted(a[:1].expand(5, 30), 42)[0], bs.permuted(a[:1], 42)[0])
+    view = torch.complex(a.float(), -a.float()).conj()
+    order = torch.from_numpy(bs.permutations(20, 30, 42).astype("int64")).cuda()
+    assert torch.equal(bs.permuted(view, 42), view.resolve_conj().gather(1, order))
+    for out in (a[:10], a.cpu().numpy()):
+        with pytest.raises(bs.ArrayError):
+            bs.permuted(a, 42, out=out)
+    with pytest.raises(TypeError):
+        bs.permuted(a, 42, out=a.int())
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    host = (np.arange(600 * 12) % 251).astype("u1").reshape(20, 30, 12)
+    moved = cupy.asnumpy(bs.permuted(cupy.asarray(host).view("V12")[..., 0], 42)).view("u1")
+    order = bs.permutations(20, 30, 42).astype("int64")
+    assert np.array_equal(moved.ravel(), np.take_along_axis(host, order[..., None], 1).ravel())
+
+
+@needs_gpu
+def test_rows_are_shuffled_apart_in_a_graph():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    a = torch.arange(30_000, device="cuda").reshape(100, 300)
+    expected = cuda.permuted(a, 7)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        moved = cuda.permuted(a, 7)
+        back = cuda.permuted(moved, 7, undo=True)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(moved, expected) and torch.equal(back, a)
+    del graph
 
 
 @needs_gpu

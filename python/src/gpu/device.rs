@@ -10,7 +10,7 @@ use bijective_shuffle::cuda::cudarc::driver::{
     CudaEvent, CudaStream, DevicePtr, DeviceRepr, result, sys,
 };
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
-use bijective_shuffle::{Bijection, Error, Word};
+use bijective_shuffle::{Bijection, Error, Permutations, Word};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -305,6 +305,35 @@ fn short<T: DeviceRepr>(
         moved.map_err(exception)
     };
     // SAFETY: the number is what the array's own library calls its stream.
+    unsafe { in_stream(device, stream, reserve, work) }
+}
+
+/// Moves the items of rows of `permutations`, each row apart, from one array to another.
+pub(super) fn permuted(
+    permutations: &Permutations,
+    (from, to): (DeviceMemory, DeviceMemory),
+    (device, stream): (usize, u64),
+    undo: bool,
+) -> PyResult<()> {
+    let (source, out) = (from.address, to.address);
+    let array = RawArray { source, out, len: from.rows, item_bytes: from.width };
+    let reserve = |workspace: &mut CudaWorkspace| workspace.reserve_rows_raw(permutations, array);
+    let work = |workspace: &mut CudaWorkspace| {
+        check_range(from, device)?;
+        check_range(to, device)?;
+        let moved = if undo {
+            // SAFETY: both are addresses of that many items on this GPU, as the interfaces of the
+            // arrays say and the driver confirms, and they do not overlap. They are used in the
+            // stream of their owner alone.
+            unsafe { workspace.unshuffle_rows_raw(permutations, 0, array) }
+        } else {
+            // SAFETY: both are addresses of that many items on this GPU, which do not overlap and
+            // are used in the stream of their owner alone, whatever the direction.
+            unsafe { workspace.shuffle_rows_raw(permutations, 0, array) }
+        };
+        moved.map_err(exception)
+    };
+    // SAFETY: the number is what the arrays' own library calls its stream.
     unsafe { in_stream(device, stream, reserve, work) }
 }
 

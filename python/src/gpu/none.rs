@@ -1,5 +1,6 @@
 //! The GPU side where it is not built: on systems without CUDA.
 
+use bijective_shuffle::Permutations;
 use bijective_shuffle::cuda::Cuda;
 use pyo3::prelude::*;
 
@@ -17,6 +18,15 @@ pub(super) fn reorder(
     _: DeviceMemory,
     _: Option<DeviceMemory>,
     _: bool,
+    (device, _): (usize, u64),
+    _: bool,
+) -> PyResult<()> {
+    name(device).map(drop)
+}
+
+pub(super) fn permuted(
+    _: &Permutations,
+    _: (DeviceMemory, DeviceMemory),
     (device, _): (usize, u64),
     _: bool,
 ) -> PyResult<()> {

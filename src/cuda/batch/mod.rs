@@ -194,6 +194,29 @@ impl CudaWorkspace {
         unsafe { self.move_rows(permutations, first, array, Direction::Unshuffle) }
     }
 
+    /// Compiles the kernels and allocates the memory for calls of
+    /// [`shuffle_rows_raw`](Self::shuffle_rows_raw) and
+    /// [`unshuffle_rows_raw`](Self::unshuffle_rows_raw) with as many items, whose addresses have
+    /// the same alignment, so that such calls do neither. Nothing is read or written there. Returns
+    /// the bytes that the workspace then holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_rows_into`](Self::shuffle_rows_into), except for errors that occur only when
+    /// the kernels run.
+    pub fn reserve_rows_raw(
+        &mut self,
+        permutations: &Permutations,
+        array: RawArray,
+    ) -> Result<usize, Error> {
+        for direction in [Direction::Shuffle, Direction::Unshuffle] {
+            if let Some(job) = job(permutations, 0, array, direction)? {
+                rows::reserve(&mut self.executor, &job)?;
+            }
+        }
+        Ok(self.bytes())
+    }
+
     fn move_rows_into<T: DeviceRepr>(
         &mut self,
         permutations: &Permutations,
@@ -233,15 +256,23 @@ impl CudaWorkspace {
         array: RawArray,
         direction: Direction,
     ) -> Result<(), Error> {
-        let batch = permutations.rows(first, array.len)?;
-        let movement = Movement::items(vec![array.array()], direction)?;
-        let rows = array.len.checked_div(batch.len).unwrap_or(0) as u64;
-        // Items of size zero cannot be told apart, so they need not be moved.
-        if array.item_bytes == 0 {
-            return Ok(());
-        }
-        let job = RowsJob { batch, first, rows, at_once: rows, movement };
+        let Some(job) = job(permutations, first, array, direction)? else { return Ok(()) };
         // SAFETY: the job moves as many rows as the array has, and the caller vouches for it.
         unsafe { rows::execute(&mut self.executor, &job) }
     }
+}
+
+/// The rows of an array, from one of the batch on; `None` if their items have no bytes. Such items
+/// cannot be told apart, so they need not be moved.
+fn job(
+    permutations: &Permutations,
+    first: u64,
+    array: RawArray,
+    direction: Direction,
+) -> Result<Option<RowsJob>, Error> {
+    let batch = permutations.rows(first, array.len)?;
+    let movement = Movement::items(vec![array.array()], direction)?;
+    let rows = array.len.checked_div(batch.len).unwrap_or(0) as u64;
+    let job = RowsJob { batch, first, rows, at_once: rows, movement };
+    Ok((array.item_bytes > 0).then_some(job))
 }
