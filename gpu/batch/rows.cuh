@@ -1,6 +1,6 @@
 // Rows of a batch: many permutations of one length, by which items are moved within their rows, or
-// whose indexes are written. Row `r` is that of the seed at epoch `r`. A movement (shuffle/items.cuh)
-// of words gets the rank and the index of an item, both from a row's beginning on.
+// whose indexes are written. Row `r` is that of the seed at epoch `r`. A movement of words (in
+// shuffle/items.cuh) gets the rank and the index of an item, both from a row's beginning on.
 #ifndef BIJECTIVE_SHUFFLE_BATCH
 #define BIJECTIVE_SHUFFLE_BATCH
 
@@ -12,7 +12,8 @@ struct alignas(16) Four {
     N indexes[4];
 };
 
-// Stores the indexes of rows that are drawn exactly, four at a time: `words` as below, `count` rows.
+// Stores the indexes of rows that are drawn exactly, four at a time: `count` rows, with `words` as
+// below.
 template <int THREADS, class N>
 __device__ __forceinline__ void store_fours(const uint32_t* words, uint32_t count, uint32_t fours, N* to) {
     // The four items, and their row, at which each thread is. This keeps divisions out of the loop.
@@ -84,6 +85,7 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
 //
 // A warp has SLOTS times 32 consecutive slots of a tile. It moves the survivors among 32 slots at a
 // time, whose places are consecutive, and loads those of four times as many before it stores any.
+// Indexes are stored one after the other: in groups of four they took a tenth more time.
 template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class Move>
 __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typename F::Width& width,
                                                  Index last, Index most, uint64_t first, uint64_t rows,
@@ -133,21 +135,29 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
                     }
                 }
             }
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int group = 0; group < SLOTS; group += TOGETHER) {
-                Index ranks[TOGETHER];
-                typename Move::Value items[TOGETHER];
+            if constexpr (Move::WRITES_INDEXES) {
                 BIJECTIVE_SHUFFLE_UNROLL
-                for (int j = 0; j < TOGETHER; ++j) {
-                    const int k = group + j;
-                    if (!DENSE && values[k] > most) continue;
-                    ranks[j] = DENSE ? slot + k * 32 : Index(before + places[k]);
-                    items[j] = here.load(ranks[j], values[k]);
+                for (int k = 0; k < SLOTS; ++k) {
+                    const Index index = values[k];
+                    if (DENSE || index <= most) here.store(DENSE ? slot + k * 32 : before + places[k], 0, index);
                 }
+            } else {
                 BIJECTIVE_SHUFFLE_UNROLL
-                for (int j = 0; j < TOGETHER; ++j) {
-                    const Index index = values[group + j];
-                    if (DENSE || index <= most) here.store(ranks[j], index, items[j]);
+                for (int group = 0; group < SLOTS; group += TOGETHER) {
+                    Index ranks[TOGETHER];
+                    typename Move::Value items[TOGETHER];
+                    BIJECTIVE_SHUFFLE_UNROLL
+                    for (int j = 0; j < TOGETHER; ++j) {
+                        const int k = group + j;
+                        if (!DENSE && values[k] > most) continue;
+                        ranks[j] = DENSE ? slot + k * 32 : Index(before + places[k]);
+                        items[j] = here.load(ranks[j], values[k]);
+                    }
+                    BIJECTIVE_SHUFFLE_UNROLL
+                    for (int j = 0; j < TOGETHER; ++j) {
+                        const Index index = values[group + j];
+                        if (DENSE || index <= most) here.store(ranks[j], index, items[j]);
+                    }
                 }
             }
             here = here.from(all, 0);

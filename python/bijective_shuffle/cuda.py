@@ -106,7 +106,7 @@ def permuted(
 ) -> Any:
     """A copy of an array of PyTorch or CuPy in which the items along an axis are shuffled, each row
     apart, as `bijective_shuffle.permuted` does: all rows by one call, and by one launch where items
-    have 1, 2, 4, 8 or 16 bytes and a row has at most 2^19 of them. It is copied to `out`, if that
+    have 1, 2, 4, 8 or 16 bytes and a row has at most 2^18 of them. It is copied to `out`, if that
     is given, of the same shape and type and perhaps `a` itself.
 
     The library copies an array first that is not in C order with the axis as its last one.

@@ -101,7 +101,7 @@ impl CudaWorkspace {
     /// [`Permutations::apply_rows`] does in host memory. Item `p[k]` of a row of `source` goes to
     /// place `k` of that row of `out`.
     ///
-    /// Rows of up to 2^19 items of 1, 2, 4, 8 or 16 bytes are moved together, by one launch without
+    /// Rows of up to 2^18 items of 1, 2, 4, 8 or 16 bytes are moved together, by one launch without
     /// working memory, which needs NVRTC. Others, and all where there is no NVRTC, are moved
     /// one after the other, as by [`shuffle_into`](Self::shuffle_into). It does not wait for the
     /// GPU.

@@ -31,6 +31,14 @@ pub(crate) struct RowsJob {
     pub(crate) movement: Movement,
 }
 
+impl RowsJob {
+    /// The shape of kernels that move rows with slots up to `last` together.
+    fn shape(&self, last: u64, limits: &Limits) -> RowShape {
+        let item = self.movement.word().map_or(0, |(_, word)| word.bytes());
+        tuning::rows(last, self.at_once, (self.batch.len * item) as u64, limits)
+    }
+}
+
 /// How rows are moved.
 enum Way {
     /// Drawn exactly, one row for each thread.
@@ -96,10 +104,7 @@ pub(crate) fn each_plan(
     }
     let done = match Way::of(job, limits.multiprocessors) {
         Way::Exact => run(&exact(job)),
-        Way::Together(any) => {
-            let shape = tuning::rows(any.last(), job.at_once, limits.multiprocessors);
-            run(&together(job, &any, shape)?)
-        }
+        Way::Together(any) => run(&together(job, &any, job.shape(any.last(), limits))?),
         Way::OneByOne => return one_by_one(job, limits, run),
     };
     match done {

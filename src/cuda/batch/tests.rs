@@ -248,10 +248,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
             let job = RowsJob { batch, first: 9, rows, at_once: rows, movement };
             plans.push(match Way::of(&job, 132) {
                 Way::Exact => exact(&job),
-                Way::Together(any) => {
-                    let shape = tuning::rows(any.last(), job.at_once, 132);
-                    together(&job, &any, shape).unwrap()
-                }
+                Way::Together(any) => together(&job, &any, job.shape(any.last(), &LARGE)).unwrap(),
                 Way::OneByOne => panic!("rows of {len} are moved together"),
             });
             let order = rows_of_the_host(len, &seed, 9, rows as usize);
@@ -290,7 +287,7 @@ fn other_rows_are_moved_one_after_the_other() {
         let movement = Movement::items(vec![array], Direction::Shuffle).unwrap();
         let batch = Batch { len, seed: Seed::new(1) };
         let mut offsets = Vec::new();
-        let job = RowsJob { batch, first: 0, rows: 3, at_once: 3, movement };
+        let job = RowsJob { batch, first: 0, rows: 3, at_once: 1 << 20, movement };
         let run = |plan: &Plan<'_>| {
             offsets.push(plan.launches().len());
             Ok(())
@@ -302,7 +299,8 @@ fn other_rows_are_moved_one_after_the_other() {
     assert_eq!(way(1000, 16), (false, 1));
     assert_eq!(way(10, 24), (true, 3));
     assert_eq!(way(1000, 3), (true, 3));
-    assert_eq!(way((1 << 20) + 1, 8), (true, 3));
+    assert_eq!(way(1 << 18, 8), (false, 1));
+    assert_eq!(way((1 << 18) + 1, 8), (true, 3));
     let items = Movement::items(vec![Array::given(256, 1 << 40, 24)], Direction::Unshuffle);
     let behind_ten = behind(&items.unwrap(), 10);
     let Movement::Items { arrays, direction: Direction::Unshuffle } = behind_ten else { panic!() };

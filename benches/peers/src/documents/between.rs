@@ -25,6 +25,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu few tiles", by_name(&results.sheet("gpu-few-tiles")?)?);
     computed.block("gpu calls between", by_name(&results.sheet("gpu-calls-between")?)?);
     computed.block("gpu calls", calls(&results.sheet("gpu-calls")?)?);
+    computed.block("gpu calls later", calls(&results.sheet("gpu-calls-later")?)?);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! `README.md`.
 
 mod affine;
+mod batch;
 mod between;
 mod cold;
 mod computed;
@@ -79,6 +80,7 @@ fn compute(results: &Results) -> Result<Computed, Box<dyn Error>> {
     files::compute(results, &mut computed)?;
     group::compute(results, &mut computed)?;
     between::compute(results, &mut computed)?;
+    batch::compute(results, &mut computed)?;
     gpu::compute(results, &mut computed)?;
     fills::compute(results, &mut computed)?;
     affine::compute(results, &mut computed)?;
