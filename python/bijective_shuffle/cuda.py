@@ -113,7 +113,7 @@ def permuted(
     """
     library = _library(a)
     if library is None:
-        raise TypeError("rows are shuffled apart in arrays of PyTorch and CuPy")
+        raise TypeError("rows are shuffled apart in PyTorch and CuPy: copy others to the host")
     if out is not None and (_library(out) is not library or out.shape != a.shape):
         raise ArrayError("`out` is an array of the same library and shape")
     if out is not None and out.dtype != a.dtype:
