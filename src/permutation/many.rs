@@ -360,7 +360,7 @@ impl Permutations {
     }
 
     /// The batch, for a slice of `words` words or items, if it consists of whole rows that exist.
-    pub(crate) fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
+    pub(super) fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
         let (len, words) = (self.len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
             return Err(Error::View(ViewError::NotWhole { len, actual: words }));

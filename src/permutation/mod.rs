@@ -12,6 +12,12 @@ mod many;
     target_pointer_width = "64",
     any(target_os = "linux", target_os = "windows")
 ))]
+mod many_on_gpu;
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
 mod on_gpu;
 mod par_iter;
 mod places;

@@ -1,5 +1,5 @@
 //! Rows of a batch in device memory: many permutations of one length, by one call. The kernels are
-//! in gpu/batch.
+//! in gpu/batch, and what users call in src/permutation/many_on_gpu.rs.
 
 mod kernels;
 pub(crate) mod rows;
@@ -16,210 +16,49 @@ use super::runtime::word_type::WordType;
 use super::shuffle::movement::Movement;
 use super::workspace::CudaWorkspace;
 use crate::compact::Direction;
+use crate::compact::batch::Batch;
 use crate::engine::base::check::check_word;
-use crate::{Error, Permutations, Word};
+use crate::{Error, Word};
 
-/// Rows of a batch in device memory.
+/// Rows of a batch. All of these take the words or items of whole rows, which exist.
 impl CudaWorkspace {
-    /// Writes the rows of a batch from row `first` on, as many as `out` holds, as
-    /// [`Permutations::write_rows`] does in host memory. It does not wait for the GPU.
-    ///
-    /// It needs working memory only where few long rows are written one after the other, and then
-    /// as much as [`write_indexes`](Self::write_indexes).
-    ///
-    /// # Errors
-    ///
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole),
-    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), [`Error::IndexTooWide`],
-    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
-    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// # use bijective_shuffle::prelude::*;
-    /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let cuda = Cuda::new()?;
-    /// let mut rows = cuda.stream().alloc_zeros::<u32>(1000 * 32)?;
-    /// let permutations = Permutations::new(1_000_000, 32, 42);
-    /// CudaWorkspace::new(&cuda).write_rows(&permutations, 5000, &mut rows)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn write_rows<N: Word + DeviceRepr>(
+    /// Writes the rows of a batch from `first` on to all of `out`.
+    pub(crate) fn write_batch<N: Word + DeviceRepr>(
         &mut self,
-        permutations: &Permutations,
+        batch: &Batch,
         first: u64,
         out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
-        let batch = permutations.rows(first, out.len())?;
         check_word::<N>(batch.len)?;
         self.check_device(out.stream())?;
-        let rows = out.len().checked_div(batch.len).unwrap_or(0) as u64;
+        let words = out.len();
         self.enter()?;
         let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
-        let (out, word) = (Address::Given(address), WordType::of_index::<N>());
-        let movement = Movement::Indices { out, word };
-        let job = RowsJob { batch, first, rows, at_once: rows, movement };
+        let job = indexes::<N>(batch, first, words, address);
         // SAFETY: the slice belongs to the context and has room for the job's rows. It is borrowed
         // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
         // before the stream has finished with it.
         unsafe { rows::execute(&mut self.executor, &job) }
     }
 
-    /// Compiles the kernels and allocates the memory for calls of
-    /// [`write_rows`](Self::write_rows) with slices of `words` words of type `N`, so that such
-    /// calls do neither. Returns the bytes that the workspace then holds.
-    ///
-    /// # Errors
-    ///
-    /// As [`write_rows`](Self::write_rows), except for errors that occur only when the kernels
-    /// run.
-    pub fn reserve_rows<N: Word + DeviceRepr>(
+    /// Compiles and allocates what writing that many words of a batch needs. Returns the bytes that
+    /// the workspace then holds.
+    pub(crate) fn reserve_batch<N: Word>(
         &mut self,
-        permutations: &Permutations,
+        batch: &Batch,
         words: usize,
     ) -> Result<usize, Error> {
-        let batch = permutations.rows(0, words)?;
         check_word::<N>(batch.len)?;
-        let rows = words.checked_div(batch.len).unwrap_or(0) as u64;
         // Allocations on the device are aligned to 256 bytes.
-        let (out, word) = (Address::Given(256), WordType::of_index::<N>());
-        let movement = Movement::Indices { out, word };
-        let job = RowsJob { batch, first: 0, rows, at_once: rows, movement };
-        rows::reserve(&mut self.executor, &job)?;
+        rows::reserve(&mut self.executor, &indexes::<N>(batch, 0, words, 256))?;
         Ok(self.bytes())
     }
 
-    /// Copies the items of rows, each row in the order of a permutation of its own, by one call:
-    /// row `r` of the slices is shuffled by row `first + r` of the batch, as
-    /// [`Permutations::apply_rows`] does in host memory. Item `p[k]` of a row of `source` goes to
-    /// place `k` of that row of `out`.
-    ///
-    /// Rows of up to 2^18 items of 1, 2, 4, 8 or 16 bytes are moved together, by one launch without
-    /// working memory, which needs NVRTC. Others, and all where there is no NVRTC, are moved
-    /// one after the other, as by [`shuffle_into`](Self::shuffle_into). It does not wait for the
-    /// GPU.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`] if the slices have different lengths,
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole),
-    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), and otherwise as
-    /// [`shuffle_into`](Self::shuffle_into).
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// # use bijective_shuffle::prelude::*;
-    /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let (cuda, permutations) = (Cuda::new()?, Permutations::new(1000, 32, 42));
-    /// let stream = cuda.stream().clone();
-    /// let (matrix, mut shuffled) = (stream.alloc_zeros::<f32>(32_000)?, stream.alloc_zeros(32_000)?);
-    /// CudaWorkspace::new(&cuda).shuffle_rows_into(&permutations, 0, &matrix, &mut shuffled)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn shuffle_rows_into<T: DeviceRepr>(
+    /// Moves items to another slice, each within its row, by the rows of a batch from `first` on.
+    pub(crate) fn move_batch<T: DeviceRepr>(
         &mut self,
-        permutations: &Permutations,
-        first: u64,
-        source: &impl DeviceArray<T>,
-        out: &mut impl DeviceArrayMut<T>,
-    ) -> Result<(), Error> {
-        self.move_rows_into(permutations, first, source, out, Direction::Shuffle)
-    }
-
-    /// Copies the items of rows back into their original order: item `k` of a row of `source` to
-    /// place `p[k]` of that row of `out`.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_rows_into`](Self::shuffle_rows_into).
-    pub fn unshuffle_rows_into<T: DeviceRepr>(
-        &mut self,
-        permutations: &Permutations,
-        first: u64,
-        source: &impl DeviceArray<T>,
-        out: &mut impl DeviceArrayMut<T>,
-    ) -> Result<(), Error> {
-        self.move_rows_into(permutations, first, source, out, Direction::Unshuffle)
-    }
-
-    /// [`shuffle_rows_into`](Self::shuffle_rows_into), for items at raw addresses.
-    ///
-    /// # Safety
-    ///
-    /// As [`shuffle_raw`](Self::shuffle_raw).
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_rows_into`](Self::shuffle_rows_into).
-    pub unsafe fn shuffle_rows_raw(
-        &mut self,
-        permutations: &Permutations,
-        first: u64,
-        array: RawArray,
-    ) -> Result<(), Error> {
-        self.enter()?;
-        // SAFETY: the caller promises that both addresses have `len` items of that size, do not
-        // overlap, and are left to the stream until it has finished.
-        unsafe { self.move_rows(permutations, first, array, Direction::Shuffle) }
-    }
-
-    /// Undoes [`shuffle_rows_raw`](Self::shuffle_rows_raw).
-    ///
-    /// # Safety
-    ///
-    /// As [`shuffle_raw`](Self::shuffle_raw).
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_rows_into`](Self::shuffle_rows_into).
-    pub unsafe fn unshuffle_rows_raw(
-        &mut self,
-        permutations: &Permutations,
-        first: u64,
-        array: RawArray,
-    ) -> Result<(), Error> {
-        self.enter()?;
-        // SAFETY: the caller promises `len` items of that size at both addresses, which do not
-        // overlap and are the stream's until it has done with them.
-        unsafe { self.move_rows(permutations, first, array, Direction::Unshuffle) }
-    }
-
-    /// Compiles the kernels and allocates the memory for calls of
-    /// [`shuffle_rows_raw`](Self::shuffle_rows_raw) and
-    /// [`unshuffle_rows_raw`](Self::unshuffle_rows_raw) with as many items, whose addresses have
-    /// the same alignment, so that such calls do neither. Nothing is read or written there. Returns
-    /// the bytes that the workspace then holds.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_rows_into`](Self::shuffle_rows_into), except for errors that occur only when
-    /// the kernels run.
-    pub fn reserve_rows_raw(
-        &mut self,
-        permutations: &Permutations,
-        array: RawArray,
-    ) -> Result<usize, Error> {
-        for direction in [Direction::Shuffle, Direction::Unshuffle] {
-            if let Some(job) = job(permutations, 0, array, direction)? {
-                rows::reserve(&mut self.executor, &job)?;
-            }
-        }
-        Ok(self.bytes())
-    }
-
-    fn move_rows_into<T: DeviceRepr>(
-        &mut self,
-        permutations: &Permutations,
+        batch: &Batch,
         first: u64,
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
@@ -238,41 +77,65 @@ impl CudaWorkspace {
         let (source, out) = (guards.read(source, &stream), guards.write(out, &stream));
         self.executor.check_slices()?;
         let array = RawArray { source, out, len, item_bytes };
+        let Some(job) = items(batch, first, array, direction)? else { return Ok(()) };
         // SAFETY: both slices belong to the context and have `len` items. The source is borrowed
         // and the other borrowed mutably, so they do not overlap, and the guards, each an `InUse`,
         // ensure that neither is freed or otherwise used before the stream has finished with it.
-        unsafe { self.move_rows(permutations, first, array, direction) }
+        unsafe { rows::execute(&mut self.executor, &job) }
     }
 
-    /// Moves rows, when the call has been entered.
+    /// [`move_batch`](Self::move_batch), for items at raw addresses.
     ///
     /// # Safety
     ///
     /// As [`shuffle_raw`](Self::shuffle_raw).
-    unsafe fn move_rows(
+    pub(crate) unsafe fn move_batch_raw(
         &mut self,
-        permutations: &Permutations,
+        batch: &Batch,
         first: u64,
         array: RawArray,
         direction: Direction,
     ) -> Result<(), Error> {
-        let Some(job) = job(permutations, first, array, direction)? else { return Ok(()) };
+        self.enter()?;
+        let Some(job) = items(batch, first, array, direction)? else { return Ok(()) };
         // SAFETY: the job moves as many rows as the array has, and the caller vouches for it.
         unsafe { rows::execute(&mut self.executor, &job) }
     }
+
+    /// Compiles and allocates what moving that array in either direction needs. Returns the bytes
+    /// that the workspace then holds.
+    pub(crate) fn reserve_batch_raw(
+        &mut self,
+        batch: &Batch,
+        array: RawArray,
+    ) -> Result<usize, Error> {
+        for direction in [Direction::Shuffle, Direction::Unshuffle] {
+            if let Some(job) = items(batch, 0, array, direction)? {
+                rows::reserve(&mut self.executor, &job)?;
+            }
+        }
+        Ok(self.bytes())
+    }
 }
 
-/// The rows of an array, from one of the batch on; `None` if their items have no bytes. Such items
-/// cannot be told apart, so they need not be moved.
-fn job(
-    permutations: &Permutations,
+/// Writing that many words of a batch to an address, from row `first` on.
+fn indexes<N: Word>(batch: &Batch, first: u64, words: usize, address: u64) -> RowsJob {
+    let (out, word) = (Address::Given(address), WordType::of_index::<N>());
+    let rows = words.checked_div(batch.len).unwrap_or(0) as u64;
+    let movement = Movement::Indices { out, word };
+    RowsJob { batch: *batch, first, rows, at_once: rows, movement }
+}
+
+/// Moving the rows of an array, by those of a batch from `first` on; `None` if the items have no
+/// bytes. Such items cannot be told apart, so they need not be moved.
+fn items(
+    batch: &Batch,
     first: u64,
     array: RawArray,
     direction: Direction,
 ) -> Result<Option<RowsJob>, Error> {
-    let batch = permutations.rows(first, array.len)?;
     let movement = Movement::items(vec![array.array()], direction)?;
     let rows = array.len.checked_div(batch.len).unwrap_or(0) as u64;
-    let job = RowsJob { batch, first, rows, at_once: rows, movement };
+    let job = RowsJob { batch: *batch, first, rows, at_once: rows, movement };
     Ok((array.item_bytes > 0).then_some(job))
 }
