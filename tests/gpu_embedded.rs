@@ -226,6 +226,25 @@ fn rows_of_batches_are_those_of_the_cpu() {
     }
 }
 
+/// They are moved one after the other here, since the kernels for many rows are not embedded.
+#[test]
+fn items_of_rows_are_moved_and_back() {
+    let Some(cuda) = gpu() else { return };
+    for (len, count) in [(32, 100), (300, 50), (5000, 20)] {
+        let permutations = Permutations::new(count, len, 9);
+        let items: Vec<u64> = (0..len * count).collect();
+        let mut expected = items.clone();
+        permutations.apply_rows(&mut expected).unwrap();
+        let source = cuda.stream().clone_htod(&items).unwrap();
+        let room = || cuda.stream().alloc_zeros::<u64>(items.len()).unwrap();
+        let (mut workspace, mut out, mut back) = (CudaWorkspace::new(&cuda), room(), room());
+        workspace.shuffle_rows_into(&permutations, 0, &source, &mut out).unwrap();
+        assert!(read(&cuda, &out) == expected, "{count} rows of {len}");
+        workspace.unshuffle_rows_into(&permutations, 0, &out, &mut back).unwrap();
+        assert!(read(&cuda, &back) == items, "{count} rows of {len}, back");
+    }
+}
+
 fn affine<T: Item>(cuda: &Cuda, bits: u32, item: impl Fn(u64) -> T) {
     let source: Vec<T> = (0..1 << bits).map(item).collect();
     let matrix = bijective_shuffle::affine::BitMatrix::random(bits, 1).unwrap();

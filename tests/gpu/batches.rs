@@ -128,7 +128,8 @@ fn items_of_rows_are_moved_at_addresses() {
     // below, which wait for the stream.
     unsafe { workspace.shuffle_rows_raw(&permutations, 0, there) }.unwrap();
     assert!(stream.clone_dtoh(&out).unwrap() == expected);
-    // SAFETY: as before.
+    // SAFETY: `out` and `again` are different slices of as many items, which are kept until the
+    // copy below.
     unsafe { workspace.unshuffle_rows_raw(&permutations, 0, back) }.unwrap();
     assert!(stream.clone_dtoh(&again).unwrap() == items);
     // SAFETY: nothing is moved, since a part of a row is refused.

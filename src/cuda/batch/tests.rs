@@ -12,6 +12,7 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::program::tests::compile_all;
 use crate::cuda::tests::LARGE;
 use crate::engine::bijection::{batch, rejected};
+use crate::error::Unavailable;
 use crate::{Permutations, Seed};
 
 const SEEDS: [fn() -> Seed; 2] =
@@ -226,7 +227,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
     check(&main, &expected);
 }
 
-/// Items of 8 bytes, those of 16 as two words, and items that are moved one row after the other.
+/// Items of 8 bytes, and those of 16 as two words.
 #[test]
 fn items_of_rows_are_moved_as_on_the_host() {
     const MEMORY: u64 = 0x10_0000_0000;
@@ -305,6 +306,28 @@ fn other_rows_are_moved_one_after_the_other() {
     let behind_ten = behind(&items.unwrap(), 10);
     let Movement::Items { arrays, direction: Direction::Unshuffle } = behind_ten else { panic!() };
     assert_eq!(arrays, [Array::given(256 + 240, (1 << 40) + 240, 24)]);
+}
+
+/// The kernels that move items of many rows are not embedded, and those that move one row are.
+#[test]
+fn without_a_compiler_rows_are_moved_one_after_the_other() {
+    let plans = |movement: Movement| {
+        let batch = Batch { len: 1000, seed: Seed::new(1) };
+        let job = RowsJob { batch, first: 0, rows: 3, at_once: 3, movement };
+        let mut plans = 0;
+        let done = each_plan(&job, &LARGE, |_| {
+            plans += 1;
+            match plans {
+                1 => Err(Error::no_cuda(Unavailable::NoCompiler)),
+                _ => Ok(()),
+            }
+        });
+        (done.is_ok(), plans)
+    };
+    let array = Array::given(256, 1 << 40, 8);
+    assert_eq!(plans(Movement::items(vec![array], Direction::Shuffle).unwrap()), (true, 4));
+    let out = Address::Given(256);
+    assert_eq!(plans(Movement::Indices { out, word: WordType::U64 }), (false, 1));
 }
 
 #[test]
