@@ -105,11 +105,12 @@ def permuted(
     out: Any = None,
 ) -> Any:
     """A copy of an array of PyTorch or CuPy in which the items along an axis are shuffled, each row
-    apart, as `bijective_shuffle.permuted` does: all rows by one call, and by one launch where items
-    have 1, 2, 4, 8 or 16 bytes and a row has at most 2^18 of them. It is copied to `out`, if that
-    is given, of the same shape and type and perhaps `a` itself.
+    apart, as `bijective_shuffle.permuted` does: by one launch where items have 1, 2, 4, 8 or 16
+    bytes and rows at most 2^18 of them, unless a few rows have more than 2^14; elsewhere row after
+    row. The result is copied to `out`, if that is given: an array of the same library, shape and
+    type, perhaps `a` itself.
 
-    The library copies an array first that is not in C order with the axis as its last one.
+    An array that is not in C order with the axis as its last one is first copied by its library.
     """
     library = _library(a)
     if library is None:
@@ -121,7 +122,8 @@ def permuted(
     if _is_lazy(a, library):
         a = a.resolve_conj().resolve_neg()
     with _device(library, a):
-        rows = a.reshape(-1) if axis is None else library.moveaxis(a, operator.index(axis), -1)
+        axis = None if axis is None else operator.index(axis)
+        rows = a.reshape(-1) if axis is None else library.moveaxis(a, axis, -1)
         is_torch = library.__name__ == "torch"
         rows = rows.contiguous() if is_torch else library.ascontiguousarray(rows)
         result = library.empty_like(rows)
@@ -130,7 +132,7 @@ def permuted(
     _native.gpu_permuted(seed, rows.shape[-1], memory, written, *place, undo)
     with _device(library, a):
         # A view, as that of the rows.
-        result = result.reshape(a.shape) if axis is None else library.moveaxis(result, -1, operator.index(axis))
+        result = result.reshape(a.shape) if axis is None else library.moveaxis(result, -1, axis)
         if out is None:
             return result
         out[...] = result

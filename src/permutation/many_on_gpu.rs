@@ -70,10 +70,11 @@ impl CudaWorkspace {
     /// [`Permutations::apply_rows`] does in host memory. Item `p[k]` of a row of `source` goes to
     /// place `k` of that row of `out`.
     ///
-    /// Rows of up to 2^18 items of 1, 2, 4, 8 or 16 bytes are moved together, by one launch without
-    /// working memory, which needs NVRTC. Others, and all where there is no NVRTC, are moved
-    /// one after the other, as by [`shuffle_into`](Self::shuffle_into). It does not wait for the
-    /// GPU.
+    /// Rows of up to 2^18 items of 1, 2, 4, 8 or 16 bytes, aligned to as many, are moved together,
+    /// by one launch that needs NVRTC and no working memory. Moved one after the other are longer
+    /// rows, a few rows of more than 2^14 items, other items, and all rows where there is no NVRTC:
+    /// each as by [`shuffle_into`](Self::shuffle_into) with
+    /// [`CudaStrategy::Auto`](crate::cuda::CudaStrategy::Auto). It does not wait for the GPU.
     ///
     /// # Errors
     ///
@@ -106,8 +107,8 @@ impl CudaWorkspace {
         self.move_batch(&batch, first, source, out, Direction::Shuffle)
     }
 
-    /// Copies the items of rows back into their original order: item `k` of a row of `source` to
-    /// place `p[k]` of that row of `out`.
+    /// Undoes [`shuffle_rows_into`](Self::shuffle_rows_into) with the same permutations and first
+    /// row: copies item `k` of a row of `source` to place `p[k]` of that row of `out`.
     ///
     /// # Errors
     ///

@@ -61,11 +61,12 @@ pub(crate) const ROW_SHAPES: [RowShape; 5] =
 /// 347); 894 rows of 300,000 get 4, 281 (with 8 warps 239); 268 rows of a million get 16, 305 (with
 /// 8 warps 310).
 ///
-/// Where items are moved, a row has `row_bytes` bytes of them, and 0 otherwise. It gets as many
-/// warps more as leave so few rows at a time that half of the second-level cache holds their items.
-/// That has not been timed yet. By the rule above alone, rows of 2048 items of 8 bytes, of which
-/// 69 MB are moved at a time, were moved at 100 G items a second, and those of 10,000, 338 MB, at
-/// 34, where a gather by given indexes, whose rows take turns, had 112.
+/// Where items are moved, `row_bytes` are those of a row's items; otherwise it is 0. A row then
+/// gets as many more warps as it takes for half of the second-level cache to hold the items of all
+/// rows that are moved at a time. That has not been timed yet. By the rule above alone, rows of
+/// 2048 items of 8 bytes, of which 69 MB are moved at a time, were moved at 100 G items a second,
+/// and those of 10,000, 338 MB, at 34, where a gather by given indexes, whose rows take turns, had
+/// 112.
 pub(crate) fn rows(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowShape {
     let warps = u64::from(CHAIN_WARPS * limits.multiprocessors);
     let of_row = |shape: &RowShape| u64::from(shape.row_warps);
@@ -79,9 +80,9 @@ pub(crate) fn rows(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> Row
     fills.into_iter().chain(fits).max_by_key(|shape| shape.row_warps).copied().unwrap_or(SHORT_ROWS)
 }
 
-/// The slots of a row whose items are moved one row after the other. On an H200 rows of 2^18 + 1
-/// items of 8 bytes are moved at 37.1 G items a second so, and at 30.8 together; those of 2^17 - 3
-/// at 19.4 and 33.8.
+/// Rows of items whose last slot is at least this are moved one after the other. On an H200 rows of
+/// 2^18 + 1 items of 8 bytes are moved at 37.1 G items a second so, and at 30.8 together; those of
+/// 2^17 - 3 at 19.4 and 33.8.
 const LONG_ROW: u64 = 1 << 18;
 
 /// Whether rows with slots up to `last` are better written one after the other, each by the whole
