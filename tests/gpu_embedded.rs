@@ -226,7 +226,8 @@ fn rows_of_batches_are_those_of_the_cpu() {
     }
 }
 
-/// They are moved one after the other here, since the kernels for many rows are not embedded.
+/// Without the compiler they are moved one after the other: the kernels for many rows of items are
+/// not embedded.
 #[test]
 fn items_of_rows_are_moved_and_back() {
     let Some(cuda) = gpu() else { return };
