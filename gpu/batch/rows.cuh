@@ -1,6 +1,6 @@
 // Rows of a batch: many permutations of one length, by which items are moved within their rows, or
 // whose indexes are written. Row `r` is that of the seed at epoch `r`. A movement of words (in
-// shuffle/items.cuh) gets the rank and the index of an item, both from a row's beginning on.
+// shuffle/items.cuh) gets ranks and indexes from some place on, which both kernels move along.
 #ifndef BIJECTIVE_SHUFFLE_BATCH
 #define BIJECTIVE_SHUFFLE_BATCH
 
@@ -84,7 +84,7 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
 // evenly. A row has the indexes up to `most`; DENSE says that every slot survives.
 //
 // A warp has SLOTS times 32 consecutive slots of a tile. It moves the survivors among 32 slots at a
-// time, whose places are consecutive, and loads those of four times as many before it stores any.
+// time, whose places are consecutive, and loads those of four times 32 slots before it stores any.
 // Indexes are stored one after the other: in groups of four they took a tenth more time.
 template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class Move>
 __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typename F::Width& width,

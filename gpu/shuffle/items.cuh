@@ -22,9 +22,9 @@ __device__ __forceinline__ Item16 read_only(const Item16* address) {
 }
 
 // A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says
-// that `load` does not need the rank, so that it can be issued before the rank is known. `from` is
-// the movement for ranks and indexes that count from others on; indexes that are written stay as
-// they are.
+// that `load` does not need the rank, so that it can be issued before the rank is known. `from`
+// returns the movement in which rank 0 and index 0 are those that it is given; indexes that are
+// written are not changed by it.
 
 // out[rank] = index
 template <class N>

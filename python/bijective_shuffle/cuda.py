@@ -115,8 +115,10 @@ def permuted(
     library = _library(a)
     if library is None:
         raise TypeError("rows are shuffled apart in PyTorch and CuPy: copy others to the host")
-    if out is not None and (_library(out) is not library or out.shape != a.shape):
-        raise ArrayError("`out` is an array of the same library and shape")
+    if out is not None and not (is_on_gpu(out) and _library(out) is library):
+        raise ArrayError("`out` is an array on a GPU, of the same library")
+    if out is not None and out.shape != a.shape:
+        raise ArrayError(f"out has the shape {out.shape}: the array's is needed, {a.shape}")
     if out is not None and out.dtype != a.dtype:
         raise TypeError(f"out has the type {out.dtype}: the array's is needed, {a.dtype}")
     if _is_lazy(a, library):

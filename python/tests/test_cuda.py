@@ -352,7 +352,7 @@ def test_rows_in_another_order_or_of_other_items():
     view = torch.complex(a.float(), -a.float()).conj()
     order = torch.from_numpy(bs.permutations(20, 30, 42).astype("int64")).cuda()
     assert torch.equal(bs.permuted(view, 42), view.resolve_conj().gather(1, order))
-    for out in (a[:10], a.cpu().numpy()):
+    for out in (a[:10], a.cpu(), a.cpu().numpy()):
         with pytest.raises(bs.ArrayError):
             bs.permuted(a, 42, out=out)
     with pytest.raises(TypeError):

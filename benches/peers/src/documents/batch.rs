@@ -32,12 +32,12 @@ fn speeds(sheet: &Sheet) -> Result<String, String> {
         let key = [&*row[length], &*row[bytes], &*row[rows]];
         let contender = CONTENDERS.iter().position(|(known, _)| *known == row[name]);
         let contender = contender.ok_or_else(|| format!("no contender is called {}", row[name]))?;
-        let number = lines.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+        let line = lines.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
             lines.push((key, [None; CONTENDERS.len()]));
             lines.len() - 1
         });
         let items = value(&row[length])? * value(&row[rows])?;
-        lines[number].1[contender] = Some(items / value(&row[seconds])? / 1e9);
+        lines[line].1[contender] = Some(items / value(&row[seconds])? / 1e9);
     }
     let mut head = vec!["length", "bytes an item", "rows"];
     head.extend(CONTENDERS.map(|(_, head)| head));
