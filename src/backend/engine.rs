@@ -77,6 +77,23 @@ fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
 }
 
 impl Engine {
+    /// Moves the items of a batch's rows from the first on, each within its row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compactor::shuffle`]. After an error each row is either moved or as it was.
+    pub(crate) fn reorder_rows<T: Send>(
+        &self,
+        batch: &Batch,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Cuda(cuda) => cuda.reorder_rows(batch, items, direction),
+            Self::Cpu | Self::Either(_) => batch::reorder_rows(batch, items, direction),
+        }
+    }
+
     /// Writes the rows of a batch from `first` on over all of `out`, which consists of whole rows.
     ///
     /// # Errors

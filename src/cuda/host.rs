@@ -63,6 +63,25 @@ impl Cuda {
         Ok(())
     }
 
+    /// Moves the items of rows, each within its row, a piece of whole rows at a time. After an
+    /// error each row is either moved or as it was.
+    pub(crate) fn reorder_rows<T: Send>(
+        &self,
+        batch: &Batch,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        if size_of_val(items) == 0 {
+            return Ok(());
+        }
+        let together = (ROWS_BYTES / (batch.len * size_of::<T>()) as u64).max(1);
+        let together = together.min((items.len() / batch.len) as u64) as usize;
+        let pieces = items.chunks_mut(together * batch.len);
+        pieces.zip((0_u64..).step_by(together)).try_for_each(|(piece, first)| {
+            reorder(self, By::Rows { batch, first, at_once: together as u64 }, piece, direction)
+        })
+    }
+
     /// Moves the items of several columns, as bits: one column after the other, each to working
     /// memory. The columns are written only when all items have arrived.
     pub(crate) fn reorder_together(
@@ -92,7 +111,7 @@ impl Cuda {
             let source = Bits { start: start.cast_const(), len, item: bytes };
             // SAFETY: all columns of the set have `len` items, and the set is borrowed mutably, so
             // nobody writes to them. The copy has room for the column's bytes.
-            unsafe { moved_copy(self, f, source, room, direction) }?;
+            unsafe { moved_copy(self, By::Bijection(f), source, room, direction) }?;
             copies.push((copy, room));
         }
         // Rayon panics if it cannot start its pool, so the pool is started before anything is
@@ -134,11 +153,13 @@ impl Compactor for Cuda {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        reorder(self, bijection, items, Direction::Shuffle)
+        check_length(items.len() as u64, bijection.last())?;
+        reorder(self, By::Bijection(bijection), items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        reorder(self, bijection, items, Direction::Unshuffle)
+        check_length(items.len() as u64, bijection.last())?;
+        reorder(self, By::Bijection(bijection), items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(
@@ -154,15 +175,28 @@ impl Compactor for Cuda {
     }
 }
 
+/// By what items are moved.
+#[derive(Clone, Copy)]
+enum By<'a> {
+    /// All of them by a bijection, which has as many points.
+    Bijection(&'a dyn Bijection),
+    /// Those of whole rows, each by the batch's row of its number.
+    Rows {
+        batch: &'a Batch,
+        first: u64,
+        /// The most rows of a call.
+        at_once: u64,
+    },
+}
+
 /// Moves items, as bits. They are copied to the device, moved there, and copied back to working
 /// memory. The slice is written only when all of them have arrived, so no failure can lose an item.
 fn reorder<T: Send>(
     cuda: &Cuda,
-    f: &dyn Bijection,
+    by: By<'_>,
     items: &mut [T],
     direction: Direction,
 ) -> Result<(), Error> {
-    check_length(items.len() as u64, f.last())?;
     if size_of_val(items) == 0 {
         return Ok(());
     }
@@ -171,7 +205,7 @@ fn reorder<T: Send>(
     let source = Bits { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
     // SAFETY: `source` describes the items of the slice, which is borrowed, so nobody writes to
     // them meanwhile. The scratch memory has room for as many items of their type.
-    unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), direction) }?;
+    unsafe { moved_copy(cuda, by, source, room.as_mut_ptr().cast(), direction) }?;
     // SAFETY: the scratch memory now has the bits of every item, each exactly once, so copying them
     // over the slice moves the items. The two have the same size, do not overlap, and only this
     // call uses them.
@@ -228,7 +262,7 @@ struct Bits {
 /// room for as many bytes, does not overlap them, and nobody else uses it.
 unsafe fn moved_copy(
     cuda: &Cuda,
-    f: &dyn Bijection,
+    by: By<'_>,
     items: Bits,
     out: *mut u8,
     direction: Direction,
@@ -240,17 +274,31 @@ unsafe fn moved_copy(
     bind(cuda)?;
     let half = (bytes as u64).next_multiple_of(256);
     let (source, _) = memory.room(&cuda.stream, 2 * half)?;
-    let array = Array::given(source, source + half, item);
-    let jobs = Jobs::new(f, len as u64, Movement::items(vec![array], direction)?)?;
-    let plan = jobs.plan(cuda.strategy, &cuda.device.limits)?;
-    // What can fail is done before the items are copied.
-    executor.reserve(&plan)?;
+    let movement = Movement::items(vec![Array::given(source, source + half, item)], direction)?;
     // SAFETY: the caller promises `bytes` bytes of items, and the first half of the working memory
     // has room for them.
-    unsafe { to_device(cuda, start, source, bytes) }?;
-    // SAFETY: each of the two addresses is that of one half of the working memory, which has room
-    // for the items and which only this call uses.
-    unsafe { executor.execute(&plan) }?;
+    let upload = || unsafe { to_device(cuda, start, source, bytes) };
+    // What can fail is done before the items are copied.
+    match by {
+        By::Bijection(f) => {
+            let jobs = Jobs::new(f, len as u64, movement)?;
+            let plan = jobs.plan(cuda.strategy, &cuda.device.limits)?;
+            executor.reserve(&plan)?;
+            upload()?;
+            // SAFETY: each of the two addresses is that of one half of the working memory, which
+            // has room for the items and which only this call uses.
+            unsafe { executor.execute(&plan) }?;
+        }
+        By::Rows { batch, first, at_once } => {
+            let rows = (len / batch.len) as u64;
+            let job = RowsJob { batch: *batch, first, rows, at_once, movement };
+            rows::reserve(&mut executor, &job)?;
+            upload()?;
+            // SAFETY: the items are whole rows, and each half of the working memory has room for
+            // them, which only this call uses.
+            unsafe { rows::execute(&mut executor, &job) }?;
+        }
+    }
     // SAFETY: the second half of the working memory has `bytes` bytes of items, and the caller
     // promises as much room at `out`.
     unsafe { to_host(cuda, source + half, out, bytes) }

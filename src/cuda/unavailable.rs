@@ -50,6 +50,15 @@ impl Cuda {
         match self.never {}
     }
 
+    pub(super) fn reorder_rows<T: Send>(
+        &self,
+        _: &Batch,
+        _: &mut [T],
+        _: Direction,
+    ) -> Result<(), Error> {
+        match self.never {}
+    }
+
     pub(super) fn reorder_together(
         &self,
         _: &dyn Bijection,

@@ -1,13 +1,12 @@
 //! [`Permutations`]: many independent permutations of one length.
 
 use crate::backend::{Backend, Engine};
-use crate::bijection::Standard;
+use crate::compact::Direction;
 use crate::compact::batch::{self, Batch};
-use crate::compact::{Compactor, Direction};
 use crate::engine::base::check::{check_word, or_panic, try_with_capacity};
 use crate::error::ViewError;
 use crate::permutation::Permutation;
-use crate::{Error, FromSeed, Seed, Word};
+use crate::{Error, Seed, Word};
 
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
 /// permutation tests, Shapley values, or a bootstrap.
@@ -275,7 +274,8 @@ impl Permutations {
     ///
     /// `items` is the matrix in row-major order: [`count`](Self::count) rows of [`len`](Self::len)
     /// items. Items are moved, not cloned, on the threads of the current rayon pool. On
-    /// [`Backend::Cuda`] the rows are copied to the GPU one after the other, which is slow.
+    /// [`Backend::Cuda`] they are copied to the GPU and back, up to 256 MiB of whole rows at a
+    /// time, or one longer row.
     ///
     /// # Errors
     ///
@@ -326,19 +326,7 @@ impl Permutations {
         self.check_all(items.len())?;
         // If there are items, a row's length is at most their number, and so fits a `usize`.
         let len = if items.is_empty() { 0 } else { self.len as usize };
-        match self.backend.engine(0)? {
-            engine @ Engine::Cuda(_) => {
-                let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
-                rows.try_for_each(|(row, epoch)| {
-                    let bijection = Standard::from_seed(self.len, self.seed.with_epoch(epoch));
-                    match direction {
-                        Direction::Shuffle => engine.shuffle(&bijection, row),
-                        Direction::Unshuffle => engine.unshuffle(&bijection, row),
-                    }
-                })
-            }
-            _ => batch::reorder_rows(&self.batch(len), items, direction),
-        }
+        self.backend.engine(0)?.reorder_rows(&self.batch(len), items, direction)
     }
 
     /// Checks that a slice has the length of all rows together.

@@ -176,6 +176,12 @@ fn rows_in_host_memory_agree() {
         permutations.write_indexes(&mut here).unwrap();
         on_gpu.write_indexes(&mut there).unwrap();
         assert!(here == there, "{count} rows of {len}");
+        let mut moved = there.clone();
+        on_gpu.apply_rows(&mut moved).unwrap();
+        permutations.apply_rows(&mut there).unwrap();
+        assert!(moved == there, "{count} rows of {len}");
+        on_gpu.unapply_rows(&mut moved).unwrap();
+        assert!(moved == here, "{count} rows of {len}, back");
         let first = |_, order: &[u32]| order.first().copied();
         assert_eq!(on_gpu.par_map(first), permutations.par_map(first), "{count} rows of {len}");
     }
