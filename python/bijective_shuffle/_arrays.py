@@ -87,7 +87,7 @@ def permuted(
     *,
     axis: SupportsIndex | None = -1,
     undo: bool = False,
-    out: Any = None,
+    out: InPlace | None = None,
 ) -> Any:
     """A copy of an array in which the items along an axis are shuffled, each row apart.
 
@@ -117,8 +117,9 @@ def permuted(
     result = rows if axis is None else np.moveaxis(rows, -1, axis)
     if out is None:
         return result
-    out[...] = result
-    return out
+    target: Any = out
+    target[...] = result
+    return target
 
 
 def choice(
