@@ -61,7 +61,9 @@ struct Scatter {
 
     __device__ __forceinline__ Value load(uint64_t rank, uint64_t) const { return source[rank]; }
     __device__ __forceinline__ void store(uint64_t, uint64_t index, Value value) const { out[index] = value; }
-    __device__ __forceinline__ Scatter from(uint64_t rank, uint64_t index) const { return {source + rank, out + index}; }
+    __device__ __forceinline__ Scatter from(uint64_t rank, uint64_t index) const {
+        return {source + rank, out + index};
+    }
 };
 
 // Items of any size, in several arrays at once: a warp moves the rows of its survivors together,
