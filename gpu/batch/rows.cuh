@@ -28,8 +28,31 @@ __device__ __forceinline__ void store_fours(const uint32_t* words, uint32_t coun
     }
 }
 
+// A thread draws a row of bytes, which `at` finds: the permutation, or its inverse. The inverse is
+// what the same exchanges make in the opposite order. It takes the exchanges down first, each at
+// the place from which it comes.
+template <bool INVERSE, class At>
+__device__ __forceinline__ void draw_row(const Shares& shares, KeyStream& stream, const At& at) {
+    const auto exchange = [&at](uint32_t a, uint32_t b) {
+        const unsigned char item = at(a);
+        at(a) = at(b);
+        at(b) = item;
+    };
+    if constexpr (!INVERSE) {
+        draw_exchanges(shares, stream, exchange);
+    } else {
+        draw_exchanges(shares, stream, [&at](uint32_t a, uint32_t b) { at(a) = (unsigned char)b; });
+        at(0) = 0;
+        for (uint32_t a = 1; a < shares.len; ++a) {
+            const uint32_t b = at(a);
+            at(a) = (unsigned char)a;
+            exchange(a, b);
+        }
+    }
+}
+
 // Moves rows that are drawn exactly. Each thread draws a row in shared memory, with one byte for
-// each item.
+// each item. A scatter is done as a gather by the inverse, so that what is written is in order.
 //
 // Four items of a row are a word in the thread's own bank: item i of row t is byte i % 4 of word (i
 // / 4) * THREADS + t. So the draws have no bank conflicts, whatever items they exchange.
@@ -46,12 +69,8 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
             for (uint32_t k = 0; k < fours; ++k) words[k * THREADS + thread] = 0x03020100u + k * 0x04040404u;
             unsigned char* const own = memory + thread * 4;
             KeyStream stream(keys, first + start + thread);
-            draw_exchanges(shares, stream, [own](uint32_t a, uint32_t b) {
-                unsigned char* const left = own + (a / 4 * (THREADS * 4) + a % 4);
-                unsigned char* const right = own + (b / 4 * (THREADS * 4) + b % 4);
-                const unsigned char item = *left;
-                *left = *right;
-                *right = item;
+            draw_row<!Move::GATHERS>(shares, stream, [own](uint32_t k) -> unsigned char& {
+                return own[k / 4 * (THREADS * 4) + k % 4];
             });
         }
         __syncthreads();
@@ -67,8 +86,9 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
 #pragma unroll 4
             for (uint32_t k = thread; k < count * len; k += THREADS) {
                 const uint32_t drawn = memory[(item / 4 * THREADS + row) * 4 + item % 4];
-                const uint32_t index = Move::WRITES_INDEXES ? drawn : k - item + drawn;
-                here.store(k, index, here.load(k, index));
+                const uint32_t other = Move::WRITES_INDEXES ? drawn : k - item + drawn;
+                const uint32_t rank = Move::GATHERS ? k : other, index = Move::GATHERS ? other : k;
+                here.store(rank, index, here.load(rank, index));
                 row += rows_on;
                 item += items_on;
                 if (item >= len) item -= len, ++row;
@@ -79,6 +99,32 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
     }
 }
 
+// Threads copy items whose places are alike modulo 16 bytes, `thread` of THREADS.
+template <int THREADS, class T>
+__device__ __forceinline__ void copy_items(const T* from, T* to, uint32_t count, uint32_t thread) {
+    constexpr uint32_t EACH = 16 / sizeof(T);
+    static_assert(THREADS >= EACH, "a thread for each item beside whole 16 bytes");
+    const uint32_t beyond = uint32_t(reinterpret_cast<uint64_t>(to) % 16 / sizeof(T));
+    const uint32_t before = beyond == 0 ? 0 : EACH - beyond < count ? EACH - beyond : count;
+    const uint32_t units = (count - before) / EACH, after = before + units * EACH;
+    if (thread < before) to[thread] = from[thread];
+    const Item16* const units_from = reinterpret_cast<const Item16*>(from + before);
+    Item16* const units_to = reinterpret_cast<Item16*>(to + before);
+    constexpr int TOGETHER = 4;
+    for (uint32_t k = thread; k < units; k += THREADS * TOGETHER) {
+        Item16 some[TOGETHER];
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int j = 0; j < TOGETHER; ++j) {
+            if (k + j * THREADS < units) some[j] = units_from[k + j * THREADS];
+        }
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int j = 0; j < TOGETHER; ++j) {
+            if (k + j * THREADS < units) units_to[k + j * THREADS] = some[j];
+        }
+    }
+    if (after + thread < count) to[after + thread] = from[after + thread];
+}
+
 // Moves the rows that ciphers compact to. ROW_WARPS warps write a row: all warps of the block, or
 // one. `width` is that of the ciphers' domains, whose last slot is `last`; tiles divide them
 // evenly. A row has the indexes up to `most`; DENSE says that every slot survives.
@@ -86,7 +132,10 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
 // A warp has SLOTS times 32 consecutive slots of a tile. It moves the survivors among 32 slots at a
 // time, whose places are consecutive, and loads those of four times 32 slots before it stores any.
 // Indexes are stored one after the other: in groups of four they took a tenth more time.
-template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class Move>
+//
+// STAGED says that a row goes by way of shared memory, `most + 1` items and up to 31 bytes, so that
+// what is random is there alone.
+template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, bool STAGED, class F, class Move>
 __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typename F::Width& width,
                                                  Index last, Index most, uint64_t first, uint64_t rows,
                                                  const Move& move) {
@@ -95,20 +144,36 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
                   "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
+    using T = typename Move::Value;
+    extern __shared__ __align__(16) unsigned char memory[];
     __shared__ F members[AT_ONCE];
     __shared__ uint32_t sums[2][ROW_WARPS];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % ROW_WARPS, own = threadIdx.x / 32 / ROW_WARPS;
-    const uint32_t lower_lanes = (1u << lane) - 1;
+    const uint32_t thread = threadIdx.x % (ROW_WARPS * 32), lower_lanes = (1u << lane) - 1;
+    // Brings the threads of a row together.
+    const auto sync = [] { ROW_WARPS == 1 ? __syncwarp() : __syncthreads(); };
     const Index tiles = last / TILE + 1;
     for (uint64_t row = uint64_t(blockIdx.x) * AT_ONCE + own; row < rows; row += uint64_t(gridDim.x) * AT_ONCE) {
-        ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
+        const uint64_t start = row * (uint64_t(most) + 1);
+        const Move of_row = move.from(start, start);
+        // The row in shared memory, if it goes there, as it is aligned in memory.
+        T* staged = nullptr;
+        sync();
+        if constexpr (STAGED) {
+            const uint32_t bytes = (uint32_t(most) + 1) * sizeof(T), room = (bytes + 31) / 16 * 16;
+            const T* const outside = of_row.random();
+            staged = reinterpret_cast<T*>(memory + own * room + reinterpret_cast<uint64_t>(outside) % 16);
+            if constexpr (Move::GATHERS) copy_items<ROW_WARPS * 32>(outside, staged, uint32_t(most) + 1, thread);
+        }
         if (warp == 0 && lane < F::KEYS) draw_round(keys, lane, first + row, members[own]);
-        ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
+        sync();
         // A copy in registers.
         F f = members[own];
         f.width = width;
-        const uint64_t start = row * (uint64_t(most) + 1);
-        Move here = move.from(start, start);
+        auto here = [&] {
+            if constexpr (STAGED) return of_row.by_way_of(staged);
+            else return of_row;
+        }();
         Index slot = warp * SLOTS * 32 + lane;
         for (Index tile = 0; tile < tiles; ++tile, slot += TILE) {
             Index values[SLOTS];
@@ -161,6 +226,10 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
                 }
             }
             here = here.from(all, 0);
+        }
+        if constexpr (STAGED && !Move::GATHERS) {
+            sync();
+            copy_items<ROW_WARPS * 32>(staged, of_row.random(), uint32_t(most) + 1, thread);
         }
     }
 }

@@ -82,7 +82,7 @@ arguments! {
     /// Moves the rows that ciphers compact to or, if they are dense, those of the ciphers
     /// themselves.
     pub(super) struct CipherRows<M>
-        => Permutations, Type, "move_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
+        => Permutations, Type, "move_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, STAGED, F>" {
         keys: Keys => "Keys",
         width: Width => "F::Width",
         last: u64 => "uint64_t",
@@ -104,13 +104,14 @@ pub(super) fn cipher_rows<A: Arguments>(
     dense: bool,
     movement: Value,
 ) -> Kernel<A> {
-    let RowShape { warps, row_warps, slots, blocks } = shape;
+    let RowShape { warps, row_warps, slots, blocks, staged } = shape;
     let template = [
         ("Index", Value::Word(index)),
         ("WARPS", Value::Number(warps)),
         ("ROW_WARPS", Value::Number(row_warps)),
         ("SLOTS", Value::Number(slots)),
         ("DENSE", Value::Flag(dense)),
+        ("STAGED", Value::Flag(staged)),
         ("Move", movement),
     ];
     Kernel::new(template, shape.threads(), blocks)

@@ -32,10 +32,15 @@ pub(crate) struct RowsJob {
 }
 
 impl RowsJob {
+    /// The bytes of a row's items; 0 if indexes are written.
+    fn row_bytes(&self) -> u64 {
+        let item = self.movement.word().map_or(0, |(_, word)| word.bytes());
+        (self.batch.len * item) as u64
+    }
+
     /// The shape of kernels that move rows with slots up to `last` together.
     fn shape(&self, last: u64, limits: &Limits) -> RowShape {
-        let item = self.movement.word().map_or(0, |(_, word)| word.bytes());
-        tuning::rows(last, self.at_once, (self.batch.len * item) as u64, limits)
+        tuning::rows(last, self.at_once, self.row_bytes(), limits)
     }
 }
 
@@ -207,7 +212,8 @@ fn together(job: &RowsJob, any: &StandardCipher, shape: RowShape) -> Result<Plan
         movement: job.movement.device_type(),
     };
     let mut plan = Plan::new();
-    plan.launch(job.movement.visit(rows).evaluating(source));
+    let shared = shape.shared(job.row_bytes()) as usize;
+    plan.launch(job.movement.visit(rows).evaluating(source).with_shared(shared));
     Ok(plan)
 }
 

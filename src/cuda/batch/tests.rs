@@ -21,14 +21,14 @@ const SEEDS: [fn() -> Seed; 2] =
 /// The first and last epochs, and those on both sides of a carry out of the low word.
 const EPOCHS: [u64; 4] = [0, (1 << 32) - 1, 1 << 32, u64::MAX];
 
-/// The shared memory of a block that draws exactly, whose size is given at launch.
+/// The shared memory of a block, whose size is given at launch.
 const SHARED: &str = "extern __shared__ __align__(16) unsigned char memory[];";
 
 /// A program that consists of the device text with emulated threads, and of a main function.
 fn program(main: &str) -> String {
     let batch = include_str!("../../../gpu/batch/rows.cuh");
     assert!(batch.contains(SHARED));
-    let batch = batch.replace(SHARED, "alignas(16) static unsigned char memory[THREADS * 256];");
+    let batch = batch.replace(SHARED, "alignas(16) static unsigned char memory[32 * 256];");
     let unrolled = |text: &str| text.replace("#pragma unroll", "// unroll");
     [
         include_str!("../../../gpu/emulated.hpp"),
@@ -88,7 +88,7 @@ fn program(main: &str) -> String {
                                  Index last, Index most, uint64_t first, uint64_t rows) {
              Words<N> memory(rows * (uint64_t(most) + 1));
              launch(2, 32 * WARPS, true, [&] {
-                 move_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(
+                 move_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, false, F>(
                      keys, width, last, most, first, rows, Indices<N>{memory.out()});
              });
              memory.print();
@@ -227,7 +227,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
     check(&main, &expected);
 }
 
-/// Items of 8 bytes, and those of 16 as two words.
+/// Items of 8 bytes, and those of 16 as two words: staged in shared memory, and where there is none.
 #[test]
 fn items_of_rows_are_moved_as_on_the_host() {
     const MEMORY: u64 = 0x10_0000_0000;
@@ -235,8 +235,19 @@ fn items_of_rows_are_moved_as_on_the_host() {
     let out = |number: usize| SOURCE + ((number as u64 + 1) << 20);
     let seed = SEEDS[0]();
     let (mut plans, mut expected) = (Vec::new(), Vec::new());
-    // Exactly drawn rows, more than a block has; and ciphers with gaps and without.
-    for (len, rows) in [(3, 70), (256, 3), (257, 5), (1024, 2), (5000, 2)] {
+    let bare = Limits { shared_per_block: 0, ..LARGE };
+    // Exactly drawn rows, more than a block has; and ciphers with gaps and without, among them rows
+    // that begin at all places modulo 16 bytes.
+    for (len, rows, limits) in [
+        (3, 70, LARGE),
+        (256, 3, LARGE),
+        (257, 5, LARGE),
+        (257, 5, bare),
+        (1024, 2, LARGE),
+        (1024, 2, bare),
+        (5001, 3, LARGE),
+        (5001, 3, bare),
+    ] {
         for (direction, units) in [
             (Direction::Shuffle, 1),
             (Direction::Unshuffle, 1),
@@ -249,7 +260,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
             let job = RowsJob { batch, first: 9, rows, at_once: rows, movement };
             plans.push(match Way::of(&job, 132) {
                 Way::Exact => exact(&job),
-                Way::Together(any) => together(&job, &any, job.shape(any.last(), &LARGE)).unwrap(),
+                Way::Together(any) => together(&job, &any, job.shape(any.last(), &limits)).unwrap(),
                 Way::OneByOne => panic!("rows of {len} are moved together"),
             });
             let order = rows_of_the_host(len, &seed, 9, rows as usize);

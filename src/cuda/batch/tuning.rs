@@ -21,11 +21,18 @@ pub(crate) struct RowShape {
     pub(crate) slots: u32,
     /// Blocks that a multiprocessor should hold, which limits their registers.
     pub(crate) blocks: u32,
+    /// Whether the items of a row go by way of shared memory.
+    pub(crate) staged: bool,
 }
 
 impl RowShape {
     pub(crate) const fn threads(self) -> u32 {
         self.warps * 32
+    }
+
+    /// The shared memory of a block for rows of so many bytes, which are aligned there as outside.
+    pub(crate) const fn shared(self, row_bytes: u64) -> u64 {
+        if self.staged { self.at_once() as u64 * ((row_bytes + 31) / 16 * 16) } else { 0 }
     }
 
     /// The number of rows that a block writes at a time.
@@ -43,15 +50,25 @@ const CHAIN_WARPS: u32 = 32;
 /// in rows of 10,000, with 4, 8 and 16 slots a thread: 299, 297 and 318; in 268 rows of a million,
 /// with 8 and 16: 280 and 305.
 const fn row_shape(warps: u32, row_warps: u32) -> RowShape {
-    RowShape { warps, row_warps, slots: 16, blocks: CHAIN_WARPS / warps }
+    RowShape { warps, row_warps, slots: 16, blocks: CHAIN_WARPS / warps, staged: false }
 }
 
 /// One warp for each row.
 const SHORT_ROWS: RowShape = row_shape(8, 1);
 
-/// All shapes, ordered by the warps for each row.
-pub(crate) const ROW_SHAPES: [RowShape; 5] =
-    [SHORT_ROWS, row_shape(2, 2), row_shape(4, 4), row_shape(8, 8), row_shape(16, 16)];
+/// All shapes, ordered by the warps for each row. The last is for items only.
+pub(crate) const ROW_SHAPES: [RowShape; 6] = [
+    SHORT_ROWS,
+    row_shape(2, 2),
+    row_shape(4, 4),
+    row_shape(8, 8),
+    row_shape(16, 16),
+    row_shape(32, 32),
+];
+
+/// The shared memory of a block beside staged rows, at most: what the kernel itself has, and what
+/// the device keeps for each block.
+const SHARED_BESIDE: u64 = 4 << 10;
 
 /// The shape for `rows` rows with slots up to `last`: the one with the most warps a row such that
 /// the device holds the warps of all rows, or two thirds of them. Its tiles divide the slots
@@ -61,23 +78,32 @@ pub(crate) const ROW_SHAPES: [RowShape; 5] =
 /// 347); 894 rows of 300,000 get 4, 281 (with 8 warps 239); 268 rows of a million get 16, 305 (with
 /// 8 warps 310).
 ///
-/// Where items are moved, `row_bytes` are those of a row's items; otherwise it is 0. A row then
-/// gets as many more warps as it takes for half of the second-level cache to hold the items of all
-/// rows that are moved at a time. That has not been timed yet. By the rule above alone, rows of
-/// 2048 items of 8 bytes, of which 69 MB are moved at a time, were moved at 100 G items a second,
-/// and those of 10,000, 338 MB, at 34, where a gather by given indexes, whose rows take turns, had
-/// 112.
+/// Where items are moved, `row_bytes` are those of a row's items; otherwise it is 0. The items are
+/// staged in shared memory if it has room for a row, and otherwise the second-level cache should
+/// hold them. So a row gets as many more warps as it takes for either to hold the items of all rows
+/// that are moved at a time.
 pub(crate) fn rows(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowShape {
     let warps = u64::from(CHAIN_WARPS * limits.multiprocessors);
     let of_row = |shape: &RowShape| u64::from(shape.row_warps);
-    let divides = |shape: &&RowShape| of_row(shape) * u64::from(32 * shape.slots) - 1 <= last;
-    let usable = || ROW_SHAPES.iter().filter(divides);
-    let held = |shape: &&RowShape| of_row(shape).saturating_mul(rows) <= warps + warps / 2;
+    let divides = |shape: &RowShape| of_row(shape) * u64::from(32 * shape.slots) - 1 <= last;
+    let shapes = if row_bytes == 0 { &ROW_SHAPES[..5] } else { &ROW_SHAPES };
+    let usable = || shapes.iter().copied().filter(divides);
+    let held = |shape: &RowShape| of_row(shape).saturating_mul(rows) <= warps + warps / 2;
     let fills = usable().rev().find(held);
-    let cached = |shape: &&RowShape| warps / of_row(shape) * row_bytes <= limits.l2_bytes / 2;
+
+    let [of_block, of_all] = [limits.shared_per_block, limits.shared_per_multiprocessor];
+    let shared = |shape: &RowShape| shape.shared(row_bytes) + SHARED_BESIDE;
+    let stages = |shape: &RowShape| row_bytes > 0 && shared(shape) <= of_block as u64;
+    let staged = || usable().map(|shape| RowShape { staged: true, ..shape }).filter(stages);
+    let fits = |shape: &RowShape| shared(shape) * u64::from(shape.blocks) <= of_all as u64;
+    let fits = staged().find(fits).or_else(|| staged().next_back());
+    let staged = fits.is_some();
+
+    let cached = |shape: &RowShape| warps / of_row(shape) * row_bytes <= limits.l2_bytes / 2;
     // Where the items of so few rows are still too many, there should be as few as can be.
-    let fits = usable().find(cached).or_else(|| usable().next_back());
-    fills.into_iter().chain(fits).max_by_key(|shape| shape.row_warps).copied().unwrap_or(SHORT_ROWS)
+    let fits = fits.or_else(|| usable().find(cached)).or_else(|| usable().next_back());
+    let shape = fills.into_iter().chain(fits).max_by_key(|shape| shape.row_warps);
+    RowShape { staged, ..shape.unwrap_or(SHORT_ROWS) }
 }
 
 /// Rows of items whose last slot is at least this are moved one after the other. On an H200 rows of
@@ -108,20 +134,42 @@ pub(crate) const ROWS_BYTES: u64 = 256 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::tests::LARGE;
+    use crate::cuda::tests::{DEVICES, LARGE};
 
-    /// Of items: those of few rows at a time are in the cache, if there is a shape for it.
+    /// Of items: those of few rows at a time are in shared memory or the cache, if there is a shape
+    /// for it.
     #[test]
     fn rows_of_items_are_few_at_a_time() {
-        let limits = Limits { multiprocessors: 132, l2_bytes: 60 << 20, ..LARGE };
-        let row_warps =
-            |bits: u32, len: u64| rows((1 << bits) - 1, 1 << 40, 8 * len, &limits).row_warps;
-        assert_eq!(row_warps(9, 257), 1);
-        assert_eq!(row_warps(10, 1000), 2);
-        assert_eq!(row_warps(11, 2048), 4);
-        assert_eq!(row_warps(12, 2049), 4);
-        assert_eq!(row_warps(14, 10_000), 16);
-        assert_eq!(row_warps(17, 100_000), 16);
+        let hopper = Limits { multiprocessors: 132, l2_bytes: 60 << 20, ..LARGE };
+        let shape = |bits: u32, bytes: u64, limits: &Limits| {
+            let RowShape { row_warps, staged, .. } = rows((1 << bits) - 1, 1 << 40, bytes, limits);
+            (row_warps, staged)
+        };
+        assert_eq!(shape(9, 8 * 257, &hopper), (1, true));
+        assert_eq!(shape(10, 8 * 1000, &hopper), (2, true));
+        assert_eq!(shape(11, 8 * 2048, &hopper), (4, true));
+        assert_eq!(shape(12, 8 * 2049, &hopper), (4, true));
+        assert_eq!(shape(14, 8 * 10_000, &hopper), (16, true));
+        assert_eq!(shape(15, 8 * 20_000, &hopper), (32, true));
+        // A row of 2^17 bytes, of which two warps' threads move 16 each.
+        assert_eq!(shape(17, 1 << 17, &hopper), (32, true));
+        assert_eq!(shape(17, 8 * 100_000, &hopper), (32, false));
+        // No tiles of more warps divide the slots, and a block has 8 rows.
+        let turing = DEVICES[1];
+        assert_eq!(shape(9, 16 * 480, &turing), (1, false));
+        assert_eq!(shape(9, 16 * 440, &turing), (1, true));
+        for limits in DEVICES {
+            for (bits, len) in (9..17).flat_map(|bits| [(bits, 1 << bits), (bits, (1 << bits) - 7)])
+            {
+                for item in [1, 2, 4, 8, 16] {
+                    let shape = rows((1 << bits) - 1, 1000, item * len, &limits);
+                    let shared = shape.shared(item * len);
+                    assert!(
+                        shared == 0 || shared + SHARED_BESIDE <= limits.shared_per_block as u64
+                    );
+                }
+            }
+        }
     }
 
     #[test]
