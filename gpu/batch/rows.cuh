@@ -99,39 +99,78 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
     }
 }
 
-// Threads copy items whose places are alike modulo 16 bytes, `thread` of THREADS.
-template <int THREADS, class T>
-__device__ __forceinline__ void copy_items(const T* from, T* to, uint32_t count, uint32_t thread) {
+// Threads copy items, `thread` of THREADS, whose places are alike modulo 16 bytes: `copy` copies 16
+// bytes.
+template <int THREADS, class T, class Copy>
+__device__ __forceinline__ void copy_items(const T* from, T* to, uint32_t count, uint32_t thread, const Copy& copy) {
     constexpr uint32_t EACH = 16 / sizeof(T);
     static_assert(THREADS >= EACH, "a thread for each item beside whole 16 bytes");
     const uint32_t beyond = uint32_t(reinterpret_cast<uint64_t>(to) % 16 / sizeof(T));
     const uint32_t before = beyond == 0 ? 0 : EACH - beyond < count ? EACH - beyond : count;
     const uint32_t units = (count - before) / EACH, after = before + units * EACH;
-    if (thread < before) to[thread] = from[thread];
     const Item16* const units_from = reinterpret_cast<const Item16*>(from + before);
     Item16* const units_to = reinterpret_cast<Item16*>(to + before);
+#pragma unroll 4
+    for (uint32_t k = thread; k < units; k += THREADS) copy(units_to + k, units_from + k);
+    if (thread < before) to[thread] = from[thread];
+    if (after + thread < count) to[after + thread] = from[after + thread];
+}
+
+// Counts the survivors of a warp, which has slots of a row that are 32 apart in each lane, and gives
+// each its place among them.
+template <int SLOTS, class Index>
+__device__ __forceinline__ uint32_t place_survivors(const Index (&values)[SLOTS], Index most,
+                                                    uint32_t (&places)[SLOTS]) {
+    const uint32_t lower_lanes = (1u << threadIdx.x % 32) - 1;
+    uint32_t all = 0;
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int k = 0; k < SLOTS; ++k) {
+        const uint32_t survivors = __ballot_sync(FULL_WARP, values[k] <= most);
+        places[k] = all + __popc(survivors & lower_lanes);
+        all += __popc(survivors);
+    }
+    return all;
+}
+
+// Moves the survivors of a warp, whose places count from `first` on. It moves those among 32 slots
+// at a time, whose places are consecutive, and loads those of four times 32 slots before it stores
+// any. Indexes are stored one after the other: in groups of four they took a tenth more time.
+//
+// DENSE says that all survive, so that the lane's first place is that of its first slot, `slot`.
+template <bool DENSE, int SLOTS, class Index, class Move>
+__device__ __forceinline__ void move_values(const Move& move, const Index (&values)[SLOTS], Index most,
+                                                  const uint32_t (&places)[SLOTS], uint32_t first, Index slot) {
     constexpr int TOGETHER = 4;
-    for (uint32_t k = thread; k < units; k += THREADS * TOGETHER) {
-        Item16 some[TOGETHER];
+    static_assert(SLOTS % TOGETHER == 0, "a thread's slots are loaded in groups");
+    const auto rank = [&](int k) { return DENSE ? slot + k * 32 : Index(first + places[k]); };
+    if constexpr (Move::WRITES_INDEXES) {
         BIJECTIVE_SHUFFLE_UNROLL
-        for (int j = 0; j < TOGETHER; ++j) {
-            if (k + j * THREADS < units) some[j] = units_from[k + j * THREADS];
+        for (int k = 0; k < SLOTS; ++k) {
+            if (DENSE || values[k] <= most) move.store(rank(k), 0, values[k]);
         }
+    } else {
         BIJECTIVE_SHUFFLE_UNROLL
-        for (int j = 0; j < TOGETHER; ++j) {
-            if (k + j * THREADS < units) units_to[k + j * THREADS] = some[j];
+        for (int group = 0; group < SLOTS; group += TOGETHER) {
+            typename Move::Value items[TOGETHER];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const Index index = values[group + k];
+                if (DENSE || index <= most) items[k] = move.load(rank(group + k), index);
+            }
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const Index index = values[group + k];
+                if (DENSE || index <= most) move.store(rank(group + k), index, items[k]);
+            }
         }
     }
-    if (after + thread < count) to[after + thread] = from[after + thread];
 }
 
 // Moves the rows that ciphers compact to. ROW_WARPS warps write a row: all warps of the block, or
 // one. `width` is that of the ciphers' domains, whose last slot is `last`; tiles divide them
 // evenly. A row has the indexes up to `most`; DENSE says that every slot survives.
 //
-// A warp has SLOTS times 32 consecutive slots of a tile. It moves the survivors among 32 slots at a
-// time, whose places are consecutive, and loads those of four times 32 slots before it stores any.
-// Indexes are stored one after the other: in groups of four they took a tenth more time.
+// A warp has SLOTS times 32 consecutive slots of a tile.
 //
 // STAGED says that a row goes by way of shared memory, `most + 1` items and up to 31 bytes, so that
 // what is random is there alone.
@@ -139,8 +178,6 @@ template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, bool STA
 __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typename F::Width& width,
                                                  Index last, Index most, uint64_t first, uint64_t rows,
                                                  const Move& move) {
-    constexpr int TOGETHER = 4;
-    static_assert(SLOTS % TOGETHER == 0, "a thread's slots are loaded in groups");
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
                   "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
@@ -149,7 +186,7 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
     __shared__ F members[AT_ONCE];
     __shared__ uint32_t sums[2][ROW_WARPS];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % ROW_WARPS, own = threadIdx.x / 32 / ROW_WARPS;
-    const uint32_t thread = threadIdx.x % (ROW_WARPS * 32), lower_lanes = (1u << lane) - 1;
+    const uint32_t thread = threadIdx.x % (ROW_WARPS * 32);
     // Brings the threads of a row together.
     const auto sync = [] { ROW_WARPS == 1 ? __syncwarp() : __syncthreads(); };
     const Index tiles = last / TILE + 1;
@@ -163,7 +200,9 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
             const uint32_t bytes = (uint32_t(most) + 1) * sizeof(T), room = (bytes + 31) / 16 * 16;
             const T* const outside = of_row.random();
             staged = reinterpret_cast<T*>(memory + own * room + reinterpret_cast<uint64_t>(outside) % 16);
-            if constexpr (Move::GATHERS) copy_items<ROW_WARPS * 32>(outside, staged, uint32_t(most) + 1, thread);
+            if constexpr (Move::GATHERS) {
+                copy_items<ROW_WARPS * 32>(outside, staged, uint32_t(most) + 1, thread, copy_async);
+            }
         }
         if (warp == 0 && lane < F::KEYS) draw_round(keys, lane, first + row, members[own]);
         sync();
@@ -179,14 +218,9 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
             Index values[SLOTS];
             BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < SLOTS; ++k) values[k] = Index(f.forward(slot + k * 32));
-            uint32_t places[SLOTS], before = 0, all = 0;
+            uint32_t places[SLOTS] = {}, before = 0, all = 0;
             if constexpr (!DENSE) {
-                BIJECTIVE_SHUFFLE_UNROLL
-                for (int k = 0; k < SLOTS; ++k) {
-                    const uint32_t survivors = __ballot_sync(FULL_WARP, values[k] <= most);
-                    places[k] = all + __popc(survivors & lower_lanes);
-                    all += __popc(survivors);
-                }
+                all = place_survivors(values, most, places);
                 if constexpr (ROW_WARPS > 1) {
                     // Two sets of sums alternate, so that the block waits only once for each tile.
                     const uint32_t turn = uint32_t(tile) & 1;
@@ -200,36 +234,20 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
                     }
                 }
             }
-            if constexpr (Move::WRITES_INDEXES) {
-                BIJECTIVE_SHUFFLE_UNROLL
-                for (int k = 0; k < SLOTS; ++k) {
-                    const Index index = values[k];
-                    if (DENSE || index <= most) here.store(DENSE ? slot + k * 32 : before + places[k], 0, index);
-                }
-            } else {
-                BIJECTIVE_SHUFFLE_UNROLL
-                for (int group = 0; group < SLOTS; group += TOGETHER) {
-                    Index ranks[TOGETHER];
-                    typename Move::Value items[TOGETHER];
-                    BIJECTIVE_SHUFFLE_UNROLL
-                    for (int j = 0; j < TOGETHER; ++j) {
-                        const int k = group + j;
-                        if (!DENSE && values[k] > most) continue;
-                        ranks[j] = DENSE ? slot + k * 32 : Index(before + places[k]);
-                        items[j] = here.load(ranks[j], values[k]);
-                    }
-                    BIJECTIVE_SHUFFLE_UNROLL
-                    for (int j = 0; j < TOGETHER; ++j) {
-                        const Index index = values[group + j];
-                        if (DENSE || index <= most) here.store(ranks[j], index, items[j]);
-                    }
+            if constexpr (STAGED && Move::GATHERS) {
+                // The first tile is evaluated while the items are on their way.
+                if (tile == 0) {
+                    wait_for_copies();
+                    sync();
                 }
             }
+            move_values<DENSE>(here, values, most, places, before, slot);
             here = here.from(all, 0);
         }
         if constexpr (STAGED && !Move::GATHERS) {
             sync();
-            copy_items<ROW_WARPS * 32>(staged, of_row.random(), uint32_t(most) + 1, thread);
+            copy_items<ROW_WARPS * 32>(staged, of_row.random(), uint32_t(most) + 1, thread,
+                                       [](Item16* to, const Item16* from) { *to = *from; });
         }
     }
 }

@@ -92,16 +92,16 @@ struct Turn {
 __device__ __forceinline__ Turn uniform(Turn turn) { return {uniform(turn.tile), uniform(turn.epoch)}; }
 
 // Called by all threads of one warp: publishes the tile's number of survivors for the tiles after
-// it.
-__device__ __forceinline__ void announce(TileStates* states, Turn turn, uint64_t count) {
-    const uint32_t kind = turn.tile == 0 ? Status::PREFIX : Status::OWN;
+// it. Counts begin anew with each tile that `starts`, of which tile 0 is one.
+__device__ __forceinline__ void announce(TileStates* states, Turn turn, uint64_t count, bool starts) {
+    const uint32_t kind = starts ? Status::PREFIX : Status::OWN;
     if (threadIdx.x % 32 == 0) store_relaxed(states->status + turn.tile, Status::pack(turn.epoch, kind, count));
 }
 
 // Called by all threads of one warp, after `announce`: returns the number of survivors before the
-// tile.
-__device__ __forceinline__ uint64_t look_back(TileStates* states, Turn turn, uint64_t count) {
-    if (turn.tile == 0) return 0;
+// tile, from the tile on with which counts began.
+__device__ __forceinline__ uint64_t look_back(TileStates* states, Turn turn, uint64_t count, bool starts) {
+    if (starts) return 0;
     const uint32_t lane = threadIdx.x % 32;
     uint64_t before = 0;
     // Each lane reads the status of one of 32 predecessors, the first lane that of the nearest.

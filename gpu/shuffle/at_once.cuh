@@ -68,7 +68,7 @@ __device__ __forceinline__ void move_at_once(const F& f, uint64_t last, uint64_t
         before += w < warp ? counts[w] : 0;
         own += counts[w];
     }
-    if (threadIdx.x < 32) announce(states, turn, own);
+    if (threadIdx.x < 32) announce(states, turn, own, turn.tile == 0);
     // The items are on their way while the counts arrive.
     typename Move::Value value[PER_THREAD];
     load_packed(move, indexes, count, value);

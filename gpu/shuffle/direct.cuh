@@ -190,10 +190,10 @@ struct ByLookBack {
     __device__ __forceinline__ Turn take() { return Turn::take(states); }
     // A warp publishes a tile's count, and gets the sum before a tile whose count it has published.
     __device__ __forceinline__ void announce(Turn turn, uint64_t count) const {
-        bijective_shuffle::announce(states, turn, count);
+        bijective_shuffle::announce(states, turn, count, turn.tile == 0);
     }
     __device__ __forceinline__ uint64_t before(Turn turn, uint64_t count) const {
-        return look_back(states, turn, count);
+        return look_back(states, turn, count, turn.tile == 0);
     }
     __device__ __forceinline__ void total(uint64_t sum) const { states->total = sum; }
     __device__ __forceinline__ void finish(uint32_t epoch) const { bijective_shuffle::finish(states, epoch); }

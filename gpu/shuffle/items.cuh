@@ -21,6 +21,22 @@ __device__ __forceinline__ Item16 read_only(const Item16* address) {
     return {pair.x, pair.y};
 }
 
+// Copies 16 bytes to shared memory. `wait_for_copies` waits for those of the thread.
+__device__ __forceinline__ void copy_async(Item16* shared, const Item16* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(uint32_t(__cvta_generic_to_shared(shared))), "l"(from)
+                 : "memory");
+#else
+    *shared = *from;
+#endif
+}
+
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 // A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says
 // that `load` does not need the rank, so that it can be issued before the rank is known. `from`
 // returns the movement in which rank 0 and index 0 are those that it is given; indexes that are

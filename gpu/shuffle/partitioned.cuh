@@ -234,7 +234,7 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     if (first > last) return;
     const uint32_t all = survivors.collect(f, first, last, len);
     const bool looks_back = uniform(threadIdx.x / 32) == 0, fits = all <= Tile::TILE;
-    if (looks_back) announce(states, turn, all);
+    if (looks_back) announce(states, turn, all, turn.tile == 0);
     uint32_t key[PER_THREAD], place[PER_THREAD];
     const uint32_t valid = valid_records<THREADS, PER_THREAD>(fits ? all : 0);
     if (fits) {
@@ -244,7 +244,7 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     // The records' places do not depend on the tiles before, so these have had time to announce
     // their counts.
     if (looks_back) {
-        const uint64_t base = look_back(states, turn, all);
+        const uint64_t base = look_back(states, turn, all, turn.tile == 0);
         if (threadIdx.x == 0) {
             shared_base = base;
             finish(states, turn.epoch);

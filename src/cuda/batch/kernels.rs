@@ -4,6 +4,7 @@ use super::tuning::{self, RowShape};
 use crate::Seed;
 use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::tuning::Shape;
 use crate::engine::bijection::{DeviceWidth, batch};
 
 /// `MOST_SHARES` in gpu/batch/draw.cuh.
@@ -93,6 +94,21 @@ arguments! {
     }
 }
 
+arguments! {
+    /// Moves the rows that ciphers compact to, tile by tile.
+    pub(super) struct RowTiles<M>
+        => Permutations, Type, "move_row_tiles<Index, WARPS, SLOTS, DENSE, F>" {
+        keys: Keys => "Keys",
+        width: Width => "F::Width",
+        last: u64 => "uint64_t",
+        most: u64 => "uint64_t",
+        first: u64 => "uint64_t",
+        rows: u64 => "uint64_t",
+        states: u64 => "TileStates*",
+        movement: M => "Move",
+    }
+}
+
 pub(super) fn exact_rows<A: Arguments>(movement: Value) -> Kernel<A> {
     let threads = tuning::EXACT_ROWS;
     Kernel::new([("THREADS", Value::Number(threads)), ("Move", movement)], threads, 1)
@@ -115,4 +131,21 @@ pub(super) fn cipher_rows<A: Arguments>(
         ("Move", movement),
     ];
     Kernel::new(template, shape.threads(), blocks)
+}
+
+pub(super) fn row_tiles<A: Arguments>(
+    index: WordType,
+    shape: Shape,
+    dense: bool,
+    movement: Value,
+) -> Kernel<A> {
+    let Shape { threads, slots, blocks } = shape;
+    let template = [
+        ("Index", Value::Word(index)),
+        ("WARPS", Value::Number(threads / 32)),
+        ("SLOTS", Value::Number(slots)),
+        ("DENSE", Value::Flag(dense)),
+        ("Move", movement),
+    ];
+    Kernel::new(template, threads, blocks)
 }

@@ -1,7 +1,7 @@
 //! Choosing and running the kernels that move rows of a batch, or write their indexes.
 
-use super::kernels::{self, CipherRows, ExactRows, Keys, Shares, Width};
-use super::tuning::{self, RowShape};
+use super::kernels::{self, CipherRows, ExactRows, Keys, RowTiles, Shares, Width};
+use super::tuning::{self, RowShape, RowWay};
 use crate::bijection::Standard;
 use crate::compact::batch::Batch;
 use crate::cuda::runtime::device::Limits;
@@ -50,12 +50,14 @@ enum Way {
     Exact,
     /// All rows at a time, by ciphers of the same width as this one.
     Together(Box<StandardCipher>),
+    /// The same, where blocks share rows.
+    ByTiles(Box<StandardCipher>),
     /// One row after the other, each by the whole device.
     OneByOne,
 }
 
 impl Way {
-    fn of(job: &RowsJob, multiprocessors: u32) -> Self {
+    fn of(job: &RowsJob, limits: &Limits) -> Self {
         let len = job.batch.len as u64;
         let writes_indexes = job.movement.writes_indexes();
         if !writes_indexes && job.movement.word().is_none() {
@@ -65,10 +67,11 @@ impl Way {
             return Self::Exact;
         }
         let any = StandardCipher::from_seed(len, 0);
-        if tuning::one_by_one(any.last(), job.at_once, writes_indexes, multiprocessors) {
-            Self::OneByOne
-        } else {
-            Self::Together(Box::new(any))
+        let (last, rows) = (any.last(), job.at_once);
+        match tuning::way(last, rows, job.row_bytes(), limits) {
+            RowWay::Together => Self::Together(Box::new(any)),
+            RowWay::ByTiles => Self::ByTiles(Box::new(any)),
+            RowWay::OneByOne => Self::OneByOne,
         }
     }
 }
@@ -107,9 +110,10 @@ pub(crate) fn each_plan(
     if job.rows == 0 {
         return Ok(());
     }
-    let done = match Way::of(job, limits.multiprocessors) {
+    let done = match Way::of(job, limits) {
         Way::Exact => run(&exact(job)),
         Way::Together(any) => run(&together(job, &any, job.shape(any.last(), limits))?),
+        Way::ByTiles(any) => run(&by_tiles(job, &any)?),
         Way::OneByOne => return one_by_one(job, limits, run),
     };
     match done {
@@ -198,35 +202,65 @@ impl Visit for Exact {
 
 /// All rows at a time. `any` is some member of the family, which gives the width.
 fn together(job: &RowsJob, any: &StandardCipher, shape: RowShape) -> Result<Plan<'static>, Error> {
-    let (last, len) = (any.last(), job.batch.len as u64);
+    let grid = Grid::Resident(job.rows.div_ceil(u64::from(shape.at_once())));
+    let rows = Together { rows: CipherJob::new(job, any), grid, shape };
     let source = any.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
-    let rows = Together {
-        keys: Keys::new(&job.batch.seed, StandardCipher::key_domain(len).word()),
-        width: Width::new(any.bits()),
-        last,
-        most: len - 1,
-        first: job.first,
-        rows: job.rows,
-        grid: Grid::Resident(job.rows.div_ceil(u64::from(shape.at_once()))),
-        shape,
-        movement: job.movement.device_type(),
-    };
-    let mut plan = Plan::new();
     let shared = shape.shared(job.row_bytes()) as usize;
+    let mut plan = Plan::new();
     plan.launch(job.movement.visit(rows).evaluating(source).with_shared(shared));
     Ok(plan)
 }
 
-struct Together {
+/// All tiles of all rows, in turn.
+fn by_tiles(job: &RowsJob, any: &StandardCipher) -> Result<Plan<'static>, Error> {
+    let rows = CipherJob::new(job, any);
+    let tiles = job.rows.saturating_mul(any.last() / tuning::TILES.tile() + 1);
+    let mut plan = Plan::new();
+    // Blocks number all tiles, be there gaps or not.
+    plan.take_tile_states(tiles)?;
+    let source = any.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
+    plan.launch(job.movement.visit(ByTiles { rows, tiles }).evaluating(source));
+    Ok(plan)
+}
+
+/// Rows that ciphers compact to.
+struct CipherJob {
     keys: Keys,
     width: Width,
     last: u64,
     most: u64,
     first: u64,
     rows: u64,
+    movement: Value,
+}
+
+impl CipherJob {
+    fn new(job: &RowsJob, any: &StandardCipher) -> Self {
+        let len = job.batch.len as u64;
+        Self {
+            keys: Keys::new(&job.batch.seed, StandardCipher::key_domain(len).word()),
+            width: Width::new(any.bits()),
+            last: any.last(),
+            most: len - 1,
+            first: job.first,
+            rows: job.rows,
+            movement: job.movement.device_type(),
+        }
+    }
+
+    fn index(&self) -> WordType {
+        WordType::for_indexes(self.last)
+    }
+
+    fn is_dense(&self) -> bool {
+        self.most == self.last
+    }
+}
+
+struct Together {
+    rows: CipherJob,
     grid: Grid,
     shape: RowShape,
-    movement: Value,
 }
 
 impl Visit for Together {
@@ -236,9 +270,9 @@ impl Visit for Together {
         self,
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
-        let Self { keys, width, last, most, first, rows, .. } = self;
-        let (index, dense) = (WordType::for_indexes(last), most == last);
-        let kernel = kernels::cipher_rows(index, self.shape, dense, self.movement);
+        let of = self.rows;
+        let kernel = kernels::cipher_rows(of.index(), self.shape, of.is_dense(), of.movement);
+        let CipherJob { keys, width, last, most, first, rows, .. } = of;
         Launch::new(kernel, self.grid, move |at| CipherRows {
             keys,
             width,
@@ -246,6 +280,34 @@ impl Visit for Together {
             most,
             first,
             rows,
+            movement: movement(at),
+        })
+    }
+}
+
+struct ByTiles {
+    rows: CipherJob,
+    tiles: u64,
+}
+
+impl Visit for ByTiles {
+    type Output = Launch<'static>;
+
+    fn visit<M: DeviceType + 'static>(
+        self,
+        movement: impl Fn(&Ground) -> M + 'static,
+    ) -> Self::Output {
+        let of = self.rows;
+        let kernel = kernels::row_tiles(of.index(), tuning::TILES, of.is_dense(), of.movement);
+        let CipherJob { keys, width, last, most, first, rows, .. } = of;
+        Launch::new(kernel, Grid::Resident(self.tiles), move |at| RowTiles {
+            keys,
+            width,
+            last,
+            most,
+            first,
+            rows,
+            states: at.tile_states,
             movement: movement(at),
         })
     }

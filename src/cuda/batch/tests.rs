@@ -227,7 +227,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
     check(&main, &expected);
 }
 
-/// Items of 8 bytes, and those of 16 as two words: staged in shared memory, and where there is none.
+/// Items of 1, 8 and 16 bytes: staged in shared memory and, where there is none, in the cache.
 #[test]
 fn items_of_rows_are_moved_as_on_the_host() {
     const MEMORY: u64 = 0x10_0000_0000;
@@ -236,6 +236,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
     let seed = SEEDS[0]();
     let (mut plans, mut expected) = (Vec::new(), Vec::new());
     let bare = Limits { shared_per_block: 0, ..LARGE };
+    let mut ways = [0; 3];
     // Exactly drawn rows, more than a block has; and ciphers with gaps and without, among them rows
     // that begin at all places modulo 16 bytes.
     for (len, rows, limits) in [
@@ -247,48 +248,66 @@ fn items_of_rows_are_moved_as_on_the_host() {
         (1024, 2, bare),
         (5001, 3, LARGE),
         (5001, 3, bare),
+        (16_384, 2, bare),
     ] {
-        for (direction, units) in [
+        for (direction, item) in [
             (Direction::Shuffle, 1),
             (Direction::Unshuffle, 1),
-            (Direction::Shuffle, 2),
-            (Direction::Unshuffle, 2),
+            (Direction::Shuffle, 8),
+            (Direction::Unshuffle, 8),
+            (Direction::Shuffle, 16),
+            (Direction::Unshuffle, 16),
         ] {
-            let array = Array::given(SOURCE, out(plans.len()), 8 * units);
+            let array = Array::given(SOURCE, out(plans.len()), item);
             let movement = Movement::items(vec![array], direction).unwrap();
             let batch = Batch { len, seed };
-            let job = RowsJob { batch, first: 9, rows, at_once: rows, movement };
-            plans.push(match Way::of(&job, 132) {
-                Way::Exact => exact(&job),
-                Way::Together(any) => together(&job, &any, job.shape(any.last(), &limits)).unwrap(),
+            // So many at once that every block would have some.
+            let job = RowsJob { batch, first: 9, rows, at_once: 1 << 20, movement };
+            let (way, plan) = match Way::of(&job, &limits) {
+                Way::Exact => (0, exact(&job)),
+                Way::Together(any) => {
+                    (1, together(&job, &any, job.shape(any.last(), &limits)).unwrap())
+                }
+                Way::ByTiles(any) => (2, by_tiles(&job, &any).unwrap()),
                 Way::OneByOne => panic!("rows of {len} are moved together"),
-            });
+            };
+            ways[way] += 1;
+            plans.push(plan);
             let order = rows_of_the_host(len, &seed, 9, rows as usize);
-            let mut moved = vec![0; order.len() * units];
+            let mut moved = vec![0; order.len() * item];
             for (rank, index) in order.iter().enumerate() {
                 let index = rank / len * len + *index as usize;
                 let (from, to) = match direction {
                     Direction::Shuffle => (index, rank),
                     Direction::Unshuffle => (rank, index),
                 };
-                (0..units).for_each(|unit| moved[to * units + unit] = (from * units + unit) as u64);
+                (0..item).for_each(|k| moved[to * item + k] = byte(from * item + k));
             }
             expected.push(moved);
         }
     }
+    assert_eq!(ways, [12, 30, 12]);
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(MEMORY, out(plans.len()) - MEMORY);
-    emulation.fill(SOURCE, 0, 1 << 16, "k");
+    emulation.make_tile_states(MEMORY);
+    emulation.fill(SOURCE, 0, 1 << 16, "k * 0x9E3779B97F4A7C15");
     for ((number, plan), expected) in plans.iter().enumerate().zip(&expected) {
         emulation.execute(plan, MEMORY);
-        // And a word that has to stay as it was.
-        emulation.print("uint64_t", out(number), expected.len() as u64 + 1);
+        // And what has to stay as it was.
+        emulation.print("uint8_t", out(number), expected.len() as u64 + 8);
     }
     let any = StandardCipher::from_seed(1000, 0).device_source().unwrap();
     for (line, expected) in emulation.run(&any).iter().zip(&expected) {
-        assert_eq!(line[..line.len() - 1], **expected);
-        assert_eq!(line[line.len() - 1], u64::from_ne_bytes([0xA5; 8]));
+        let (moved, behind) = line.split_at(line.len() - 8);
+        assert!(moved.iter().eq(expected));
+        assert_eq!(behind, [0xA5; 8]);
     }
+}
+
+/// A byte of the array that those items are in.
+fn byte(place: usize) -> u64 {
+    let word = (place as u64 / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    word.to_le_bytes()[place % 8].into()
 }
 
 /// Those of items that are no words, and of long rows.
@@ -305,14 +324,14 @@ fn other_rows_are_moved_one_after_the_other() {
             Ok(())
         };
         each_plan(&job, &LARGE, run).unwrap();
-        (matches!(Way::of(&job, 132), Way::OneByOne), offsets.len())
+        (matches!(Way::of(&job, &LARGE), Way::OneByOne), offsets.len())
     };
     assert_eq!(way(10, 8), (false, 1));
     assert_eq!(way(1000, 16), (false, 1));
     assert_eq!(way(10, 24), (true, 3));
     assert_eq!(way(1000, 3), (true, 3));
-    assert_eq!(way(1 << 18, 8), (false, 1));
-    assert_eq!(way((1 << 18) + 1, 8), (true, 3));
+    assert_eq!(way(1 << 20, 8), (false, 1));
+    assert_eq!(way((1 << 22) + 1, 8), (true, 3));
     let items = Movement::items(vec![Array::given(256, 1 << 40, 24)], Direction::Unshuffle);
     let behind_ten = behind(&items.unwrap(), 10);
     let Movement::Items { arrays, direction: Direction::Unshuffle } = behind_ten else { panic!() };

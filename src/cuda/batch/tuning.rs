@@ -3,6 +3,7 @@
 //! Measured on an NVIDIA H200 with CUDA 13.0.
 
 use crate::cuda::runtime::device::Limits;
+use crate::cuda::shuffle::tuning::Shape;
 
 /// Threads of a block that draws rows exactly, and so the number of rows that it holds in shared
 /// memory: 16 KiB for rows of 256 items. From 33 items on this is up to three percent faster than
@@ -106,26 +107,42 @@ pub(crate) fn rows(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> Row
     RowShape { staged, ..shape.unwrap_or(SHORT_ROWS) }
 }
 
-/// Rows of items whose last slot is at least this are moved one after the other. On an H200 rows of
-/// 2^18 + 1 items of 8 bytes are moved at 37.1 G items a second so, and at 30.8 together; those of
-/// 2^17 - 3 at 19.4 and 33.8.
-const LONG_ROW: u64 = 1 << 18;
+/// How a block moves tiles of rows.
+pub(crate) const TILES: Shape = Shape { threads: 256, slots: 16, blocks: CHAIN_WARPS / 8 };
 
-/// Whether rows with slots up to `last` are better written one after the other, each by the whole
-/// device.
+/// How rows that ciphers compact to are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowWay {
+    /// All rows at a time, each by one block at most.
+    Together,
+    /// All rows at a time, whose tiles blocks take in turn.
+    ByTiles,
+    /// One after the other, each by the whole device.
+    OneByOne,
+}
+
+/// How to move `rows` rows with slots up to `last`, whose items have `row_bytes`, or 0 where indexes
+/// are written.
 ///
-/// A model, fitted to rows with gaps of 2^17 to 2^24 slots: one by one, a row takes 7500 ns and 1
-/// ns for every 330 slots; together, a multiprocessor takes 1 ns for every 3.2 slots. The two are
-/// equal at about 64 rows of four million: 181 and 194 G indexes a second.
-///
-/// Rows of items are better moved one after the other from [`LONG_ROW`] on too, however many.
-pub(crate) fn one_by_one(last: u64, rows: u64, writes_indexes: bool, multiprocessors: u32) -> bool {
-    if !writes_indexes && last >= LONG_ROW {
-        return true;
+/// Indexes: a model, fitted to rows with gaps of 2^17 to 2^24 slots: one by one, a row takes 7500 ns
+/// and 1 ns for every 330 slots; together, a multiprocessor takes 1 ns for every 3.2 slots. The two
+/// are equal at about 64 rows of four million: 181 and 194 G indexes a second.
+pub(crate) fn way(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowWay {
+    let in_turn = rows.div_ceil(limits.multiprocessors.into());
+    let together = in_turn.saturating_mul(last / 16 * 5);
+    if row_bytes == 0 {
+        let alone = rows.saturating_mul(7500 + last / 330);
+        return if alone < together { RowWay::OneByOne } else { RowWay::Together };
     }
-    let alone = rows.saturating_mul(7500 + last / 330);
-    let together = rows.div_ceil(multiprocessors.into()).saturating_mul(last / 16 * 5);
-    alone < together
+    if row_bytes > limits.l2_bytes / 2 {
+        return RowWay::OneByOne;
+    }
+    let by_tiles = rows.saturating_mul(last / 100).saturating_add(4000);
+    let is_staged = self::rows(last, rows, row_bytes, limits).staged;
+    match last > TILES.tile() && (!is_staged || by_tiles < together) {
+        true => RowWay::ByTiles,
+        false => RowWay::Together,
+    }
 }
 
 /// The most bytes of rows that are written on the device before they are copied to host memory.
@@ -187,7 +204,7 @@ mod tests {
                     assert_eq!(last % tile, tile - 1, "{shape:?} for 2^{bits} slots");
                     assert!(shape.row_warps == 1 || shape.row_warps == shape.warps);
                     // Nothing overflows.
-                    one_by_one(last, count, true, multiprocessors);
+                    way(last, count, row_bytes, &limits);
                 }
             }
         }
@@ -202,7 +219,7 @@ mod tests {
         assert_eq!(row_warps(20, 268), 16);
         // A tile of several warps is too large.
         assert_eq!(row_warps(9, 1), 1);
-        assert!(one_by_one((1 << 24) - 1, 16, true, 132));
-        assert!(!one_by_one((1 << 20) - 1, 132, true, 132));
+        assert_eq!(way((1 << 24) - 1, 16, 0, &LARGE), RowWay::OneByOne);
+        assert_eq!(way((1 << 20) - 1, 132, 0, &LARGE), RowWay::Together);
     }
 }

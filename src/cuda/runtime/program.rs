@@ -51,6 +51,7 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/rng/philox4x32.cuh"),
     include_str!("../../../gpu/batch/draw.cuh"),
     include_str!("../../../gpu/batch/rows.cuh"),
+    include_str!("../../../gpu/batch/tiles.cuh"),
     include_str!("../../../gpu/affine.cuh"),
 ];
 
