@@ -365,9 +365,10 @@ def test_rows_in_another_order_or_of_other_items():
 
 
 @needs_gpu
-def test_rows_are_shuffled_apart_in_a_graph():
+@pytest.mark.parametrize("shape", [(100, 300), (20, 70_001)])
+def test_rows_are_shuffled_apart_in_a_graph(shape):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    a = torch.arange(30_000, device="cuda").reshape(100, 300)
+    a = torch.arange(shape[0] * shape[1], device="cuda").reshape(shape)
     expected = cuda.permuted(a, 7)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

@@ -202,7 +202,7 @@ fn batches(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error>
                 let batch = Batch { len, seed: Seed::new(0) };
                 let movement = Movement::Indices { out: Address::Given(256), word };
                 let job = RowsJob { batch, first: 0, rows: 1, at_once: rows, movement };
-                rows::each_plan(&job, limits, |plan| {
+                rows::each_plan(&job, job.rows, limits, |plan| {
                     run(plan);
                     Ok(())
                 })?;

@@ -150,7 +150,7 @@ proptest! {
         let movement = Movement::Indices { out: Address::Given(256), word };
         let job = RowsJob { batch, first: 0, rows: 1, at_once: rows, movement };
         for limits in [&VOLTA, &TURING, &AMPERE, &GEFORCE, &HOPPER] {
-            rows::each_plan(&job, limits, |plan| {
+            rows::each_plan(&job, job.rows, limits, |plan| {
                 targets_for(limits).for_each(|target| assert_embedded(plan, target));
                 Ok(())
             })

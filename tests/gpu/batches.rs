@@ -84,6 +84,7 @@ fn check_items<T: DeviceRepr + Copy + PartialEq>(
 fn items_of_rows_are_moved_and_back() {
     let Some(cuda) = cuda() else { return };
     let mix = |index: u64| index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    // Drawn exactly, staged in shared memory, shared by blocks, and a few rows of both lengths.
     for (rows, len) in [
         (1, 1),
         (100, 2),
@@ -91,9 +92,11 @@ fn items_of_rows_are_moved_and_back() {
         (4000, 255),
         (20_000, 300),
         (5000, 1024),
+        (2000, 2049),
+        (3, 10_001),
         (700, 1 << 15),
         (300, 30_000),
-        (3, (1 << 19) + 1),
+        (100, 70_001),
         (3, (1 << 20) + 1),
     ] {
         check_items(&cuda, len, rows, mix);
@@ -102,7 +105,8 @@ fn items_of_rows_are_moved_and_back() {
         check_items(&cuda, len, rows, |index| (mix(index) >> 48) as u16);
         check_items(&cuda, len, rows, |index| (mix(index) >> 56) as u8);
     }
-    // Items that are no words, one row after the other.
+    // One row after the other: more than the second-level cache holds, and items that are no words.
+    check_items(&cuda, (1 << 23) + 1, 2, |index| [mix(index), index]);
     for (rows, len) in [(100, 1), (100, 32), (30, 1000)] {
         check_items(&cuda, len, rows, |index| [index as u8, (mix(index) >> 40) as u8, 7]);
         check_items(&cuda, len, rows, |index| [mix(index), index, !index]);
@@ -138,30 +142,44 @@ fn items_of_rows_are_moved_at_addresses() {
     assert_eq!(refused, Err(Error::View(ViewError::NotWhole { len: 1000, actual: 1500 })));
 }
 
-/// A launch for all rows is put in a graph.
+/// What was reserved is enough for a launch for all rows in a graph, be they staged or shared.
 #[test]
 fn rows_are_moved_in_a_graph() {
     let Some(_) = cuda() else { return };
     let context = CudaContext::new_non_primary(0, 0).unwrap();
     // SAFETY: everything here is on one stream.
     unsafe { context.disable_event_tracking() };
-    // SAFETY: the graph is dropped before what it uses, and launched in this stream.
-    let cuda = unsafe { Cuda::on_stream(context.new_stream().unwrap()).unwrap().with_capture() };
-    let (stream, mut workspace) = (cuda.stream().clone(), CudaWorkspace::new(&cuda));
-    let permutations = Permutations::new(100, 300, 5);
-    let items: Vec<u64> = (0..30_000).collect();
-    let source = stream.clone_htod(&items).unwrap();
-    let mut out = stream.alloc_zeros::<u64>(30_000).unwrap();
-    workspace.shuffle_rows_into(&permutations, 0, &source, &mut out).unwrap();
-    let expected = stream.clone_dtoh(&out).unwrap();
-    stream.memset_zeros(&mut out).unwrap();
-    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
-    workspace.shuffle_rows_into(&permutations, 0, &source, &mut out).unwrap();
-    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-    let graph = stream.end_capture(flags).unwrap().unwrap();
-    graph.launch().unwrap();
-    assert!(stream.clone_dtoh(&out).unwrap() == expected);
-    drop(graph);
+    for (rows, len) in [(100, 300), (40, 70_001)] {
+        // SAFETY: the graph is dropped before what it uses, and launched in this stream.
+        let cuda =
+            unsafe { Cuda::on_stream(context.new_stream().unwrap()).unwrap().with_capture() };
+        let (stream, mut workspace) = (cuda.stream().clone(), CudaWorkspace::new(&cuda));
+        let permutations = Permutations::new(rows, len, 5);
+        let items: Vec<u64> = (0..rows * len).collect();
+        let source = stream.clone_htod(&items).unwrap();
+        let mut out = stream.alloc_zeros::<u64>(items.len()).unwrap();
+        let mut expected = items.clone();
+        permutations.apply_rows(&mut expected).unwrap();
+        let at = |slice: &CudaSlice<u64>| slice.device_ptr(&stream).0;
+        let array = RawArray {
+            source: at(&source),
+            out: at(&out),
+            len: items.len(),
+            item_bytes: size_of::<u64>(),
+        };
+        workspace.reserve_rows_raw(&permutations, array).unwrap();
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(mode).unwrap();
+        workspace.shuffle_rows_into(&permutations, 0, &source, &mut out).unwrap();
+        let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = stream.end_capture(flags).unwrap().unwrap();
+        for _ in 0..2 {
+            stream.memset_zeros(&mut out).unwrap();
+            graph.launch().unwrap();
+            assert!(stream.clone_dtoh(&out).unwrap() == expected);
+        }
+        drop(graph);
+    }
 }
 
 #[test]

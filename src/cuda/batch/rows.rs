@@ -85,7 +85,7 @@ impl Way {
 /// else, and nobody else uses any of it until the stream has finished.
 pub(crate) unsafe fn execute(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
     let limits = executor.device.limits;
-    each_plan(job, &limits, |plan| {
+    each_plan(job, job.rows, &limits, |plan| {
         // SAFETY: the plan moves the job's rows, or one of them, whose addresses lie behind those
         // of the rows before it, and uses nothing else that the caller has given. The caller
         // promises that memory.
@@ -95,15 +95,16 @@ pub(crate) unsafe fn execute(executor: &mut Executor, job: &RowsJob) -> Result<(
 
 /// Compiles the kernels and allocates the memory that [`execute`] will need.
 pub(crate) fn reserve(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
-    // All rows need the same kernels and memory.
-    let job = RowsJob { rows: job.rows.min(1), ..job.clone() };
     let limits = executor.device.limits;
-    each_plan(&job, &limits, |plan| executor.reserve(plan))
+    // Rows that follow each other need the same kernels and memory.
+    each_plan(job, job.rows.min(1), &limits, |plan| executor.reserve(plan))
 }
 
-/// Calls a function with the plan for all rows, or with a plan for each row in turn.
+/// Calls a function with the plan for all rows or, where each has a plan of its own, with those for
+/// the first `in_turn` rows.
 pub(crate) fn each_plan(
     job: &RowsJob,
+    in_turn: u64,
     limits: &Limits,
     mut run: impl FnMut(&Plan<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -114,20 +115,21 @@ pub(crate) fn each_plan(
         Way::Exact => run(&exact(job)),
         Way::Together(any) => run(&together(job, &any, job.shape(any.last(), limits))?),
         Way::ByTiles(any) => run(&by_tiles(job, &any)?),
-        Way::OneByOne => return one_by_one(job, limits, run),
+        Way::OneByOne => return one_by_one(job, in_turn, limits, run),
     };
     match done {
         // The kernels that move one row are embedded, and those that move items of many are not.
         Err(Error::BackendUnavailable { .. }) if !job.movement.writes_indexes() => {
-            one_by_one(job, limits, run)
+            one_by_one(job, in_turn, limits, run)
         }
         done => done,
     }
 }
 
-/// Calls a function with a plan for each row in turn.
+/// Calls a function with a plan for each of the first rows.
 fn one_by_one(
     job: &RowsJob,
+    rows: u64,
     limits: &Limits,
     mut run: impl FnMut(&Plan<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -136,7 +138,7 @@ fn one_by_one(
         true => CudaStrategy::SinglePass,
         false => CudaStrategy::Auto,
     };
-    (0..job.rows).try_for_each(|row| {
+    (0..rows).try_for_each(|row| {
         let f = Standard::from_seed(len, job.batch.seed.with_epoch(job.first.wrapping_add(row)));
         let row = Job::new(&f, len, behind(&job.movement, row * len))?;
         run(&strategy::plan(&row, strategy, limits)?)

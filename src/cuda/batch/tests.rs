@@ -323,7 +323,7 @@ fn other_rows_are_moved_one_after_the_other() {
             offsets.push(plan.launches().len());
             Ok(())
         };
-        each_plan(&job, &LARGE, run).unwrap();
+        each_plan(&job, job.rows, &LARGE, run).unwrap();
         (matches!(Way::of(&job, &LARGE), Way::OneByOne), offsets.len())
     };
     assert_eq!(way(10, 8), (false, 1));
@@ -345,7 +345,7 @@ fn without_a_compiler_rows_are_moved_one_after_the_other() {
         let batch = Batch { len: 1000, seed: Seed::new(1) };
         let job = RowsJob { batch, first: 0, rows: 3, at_once: 3, movement };
         let mut plans = 0;
-        let done = each_plan(&job, &LARGE, |_| {
+        let done = each_plan(&job, job.rows, &LARGE, |_| {
             plans += 1;
             match plans {
                 1 => Err(Error::no_cuda(Unavailable::NoCompiler)),
