@@ -52,11 +52,11 @@ __device__ __forceinline__ void draw_row(const Shares& shares, KeyStream& stream
 }
 
 // Moves rows that are drawn exactly. Each thread draws a row in shared memory, with one byte for
-// each item. A scatter is done as a gather by the inverse, so that what is written is in order.
+// each item. By INVERSE a scatter is done as a gather, so that what is written is in order.
 //
 // Four items of a row are a word in the thread's own bank: item i of row t is byte i % 4 of word (i
 // / 4) * THREADS + t. So the draws have no bank conflicts, whatever items they exchange.
-template <int THREADS, class Move>
+template <int THREADS, bool INVERSE, class Move>
 __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows,
                                                 const Move& move) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -69,7 +69,7 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
             for (uint32_t k = 0; k < fours; ++k) words[k * THREADS + thread] = 0x03020100u + k * 0x04040404u;
             unsigned char* const own = memory + thread * 4;
             KeyStream stream(keys, first + start + thread);
-            draw_row<!Move::GATHERS>(shares, stream, [own](uint32_t k) -> unsigned char& {
+            draw_row<INVERSE>(shares, stream, [own](uint32_t k) -> unsigned char& {
                 return own[k / 4 * (THREADS * 4) + k % 4];
             });
         }
@@ -87,7 +87,7 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
             for (uint32_t k = thread; k < count * len; k += THREADS) {
                 const uint32_t drawn = memory[(item / 4 * THREADS + row) * 4 + item % 4];
                 const uint32_t other = Move::WRITES_INDEXES ? drawn : k - item + drawn;
-                const uint32_t rank = Move::GATHERS ? k : other, index = Move::GATHERS ? other : k;
+                const uint32_t rank = INVERSE ? other : k, index = INVERSE ? k : other;
                 here.store(rank, index, here.load(rank, index));
                 row += rows_on;
                 item += items_on;
@@ -202,6 +202,8 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
             staged = reinterpret_cast<T*>(memory + own * room + reinterpret_cast<uint64_t>(outside) % 16);
             if constexpr (Move::GATHERS) {
                 copy_items<ROW_WARPS * 32>(outside, staged, uint32_t(most) + 1, thread, copy_async);
+            } else {
+                prefetch<ROW_WARPS * 32>(of_row.source, uint32_t(most) + 1, thread);
             }
         }
         if (warp == 0 && lane < F::KEYS) draw_round(keys, lane, first + row, members[own]);

@@ -21,6 +21,16 @@ __device__ __forceinline__ Item16 read_only(const Item16* address) {
     return {pair.x, pair.y};
 }
 
+// Prefetches items to the L2 cache, `thread` of THREADS, which needs neither registers nor shared
+// memory.
+template <int THREADS, class T>
+__device__ __forceinline__ void prefetch(const T* items, uint32_t count, uint32_t thread) {
+    const char* const bytes = reinterpret_cast<const char*>(items);
+    for (uint32_t at = thread * 128; at < count * sizeof(T); at += THREADS * 128) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(bytes + at));
+    }
+}
+
 // Copies 16 bytes to shared memory. `wait_for_copies` waits for those of the thread.
 __device__ __forceinline__ void copy_async(Item16* shared, const Item16* from) {
 #if __CUDA_ARCH__ >= 800

@@ -35,16 +35,6 @@ struct Buckets {
     }
 };
 
-// Prefetches a block's run of items to the L2 cache, which needs neither registers nor shared
-// memory.
-template <int THREADS, class T>
-__device__ __forceinline__ void prefetch(const T* items, uint32_t count) {
-    const char* const bytes = reinterpret_cast<const char*>(items);
-    for (uint32_t at = threadIdx.x * 128; at < count * sizeof(T); at += THREADS * 128) {
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(bytes + at));
-    }
-}
-
 // Distributes a block's tile of records to 2^BITS buckets from `first` on, by the bits of their
 // keys from `shift` on. The keys are words of type Slot until they are stored.
 template <int THREADS, int PER_THREAD, int BITS, class T, class Key, class To = Buckets<T, Key>, class Slot = uint32_t>
@@ -341,7 +331,7 @@ __device__ __forceinline__ void order_bucket(const Buckets<T, uint16_t>& from, c
     const uint64_t bucket = blockIdx.x, start = bucket * from.capacity;
     const uint32_t count = from.counts[bucket], thread = threadIdx.x;
     const T* const source = from.items + start;
-    prefetch<THREADS>(source, count);
+    prefetch<THREADS>(source, count, threadIdx.x);
     if constexpr (DENSE) {
         // Several loads are in flight before the first result is needed.
         for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {

@@ -427,7 +427,7 @@ __device__ __forceinline__ void place_part(const Parts<T>& from, uint32_t capaci
     const T* const source = from.items + start;
     const uint16_t* const source_keys = from.keys + start;
     const bool fits = DENSE || count <= capacity;
-    prefetch<THREADS>(source, count);
+    prefetch<THREADS>(source, count, threadIdx.x);
     if constexpr (!DENSE) {
         constexpr int WORDS = (1 << PART_BITS) / 32, EACH = (WORDS + THREADS - 1) / THREADS;
         for (int word = thread; word < WORDS; word += THREADS) ranks.taken[word] = 0;

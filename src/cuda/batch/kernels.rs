@@ -70,7 +70,7 @@ impl Width {
 
 arguments! {
     /// Moves rows that are drawn exactly.
-    pub(super) struct ExactRows<M> => Permutations, None, "move_exact_rows<THREADS>" {
+    pub(super) struct ExactRows<M> => Permutations, None, "move_exact_rows<THREADS, INVERSE>" {
         keys: Keys => "Keys",
         shares: Shares => "Shares",
         first: u64 => "uint64_t",
@@ -109,9 +109,14 @@ arguments! {
     }
 }
 
-pub(super) fn exact_rows<A: Arguments>(movement: Value) -> Kernel<A> {
+pub(super) fn exact_rows<A: Arguments>(inverse: bool, movement: Value) -> Kernel<A> {
     let threads = tuning::EXACT_ROWS;
-    Kernel::new([("THREADS", Value::Number(threads)), ("Move", movement)], threads, 1)
+    let template = [
+        ("THREADS", Value::Number(threads)),
+        ("INVERSE", Value::Flag(inverse)),
+        ("Move", movement),
+    ];
+    Kernel::new(template, threads, 1)
 }
 
 pub(super) fn cipher_rows<A: Arguments>(

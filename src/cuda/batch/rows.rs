@@ -3,6 +3,7 @@
 use super::kernels::{self, CipherRows, ExactRows, Keys, RowTiles, Shares, Width};
 use super::tuning::{self, RowShape, RowWay};
 use crate::bijection::Standard;
+use crate::compact::Direction;
 use crate::compact::batch::Batch;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
@@ -168,7 +169,9 @@ fn exact(job: &RowsJob) -> Plan<'static> {
     let grid = Grid::Resident(job.rows.div_ceil(u64::from(tuning::EXACT_ROWS)));
     let keys = Keys::new(&job.batch.seed, Standard::key_domain(len as u64).word());
     let movement = job.movement.device_type();
-    let rows = Exact { keys, len, first: job.first, rows: job.rows, grid, movement };
+    let inverse = job.movement.direction() == Direction::Unshuffle
+        && job.row_bytes() > tuning::EXACT_SCATTERED;
+    let rows = Exact { keys, len, first: job.first, rows: job.rows, grid, inverse, movement };
     let mut plan = Plan::new();
     plan.launch(job.movement.visit(rows).with_shared(shared));
     plan
@@ -180,6 +183,7 @@ struct Exact {
     first: u64,
     rows: u64,
     grid: Grid,
+    inverse: bool,
     movement: Value,
 }
 
@@ -192,7 +196,8 @@ impl Visit for Exact {
     ) -> Self::Output {
         let Self { keys, first, rows, .. } = self;
         let shares = Shares::new(self.len);
-        Launch::new(kernels::exact_rows(self.movement), self.grid, move |at| ExactRows {
+        let kernel = kernels::exact_rows(self.inverse, self.movement);
+        Launch::new(kernel, self.grid, move |at| ExactRows {
             keys,
             shares,
             first,

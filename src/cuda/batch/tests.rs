@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::bijection::Table;
-use crate::compact::Direction;
 use crate::cuda::cplusplus;
 use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::kernel::initialiser;
@@ -79,7 +78,7 @@ fn program(main: &str) -> String {
                                 uint64_t first, uint64_t rows) {
              Words<N> memory(rows * shares.len);
              launch(2, 32, true, [&] {
-                 move_exact_rows<32>(keys, shares, first, rows, Indices<N>{memory.out()});
+                 move_exact_rows<32, false>(keys, shares, first, rows, Indices<N>{memory.out()});
              });
              memory.print();
          }
@@ -382,18 +381,34 @@ fn kernels_of_batches_compile() {
             launches.map(|launch| launch.parts()).map(|(kernel, f)| (kernel.clone(), f)).unzip();
         compile_all(evaluated[0], &kernels);
     };
-    compile(&movements.iter().map(|movement| exact(&job(32, movement))).collect::<Vec<_>>());
+    for len in [4, 255] {
+        compile(&movements.iter().map(|movement| exact(&job(len, movement))).collect::<Vec<_>>());
+    }
     for len in [257, 512, 5000, 8192, 1 << 20, (1 << 20) + 1, 1 << 33, (1 << 33) + 1] {
         let cipher = StandardCipher::from_seed(len as u64, 1);
         // Every shape and movement once; elsewhere indexes, and one warp a row and the most warps.
         let is_whole = len == 5000;
         let movements = if is_whole { &movements } else { &movements[..2] };
-        let shapes = tuning::ROW_SHAPES;
-        let shapes = shapes.iter().filter(|shape| is_whole || [1, 16].contains(&shape.row_warps));
-        let plans = shapes.flat_map(|&shape| {
-            let cipher = &cipher;
-            movements.iter().map(move |movement| together(&job(len, movement), cipher, shape))
-        });
-        compile(&plans.collect::<Result<Vec<_>, _>>().unwrap());
+        let mut plans = Vec::new();
+        for movement in movements {
+            let of_items = !movement.writes_indexes();
+            let shapes =
+                tuning::shapes(of_items).filter(|shape| is_whole || shape.row_warps % 15 == 1);
+            let staged = of_items.then_some(true).into_iter().chain([false]);
+            let shapes = shapes
+                .flat_map(|shape| staged.clone().map(move |staged| RowShape { staged, ..shape }));
+            for shape in shapes {
+                plans.push(together(&job(len, movement), &cipher, shape).unwrap());
+            }
+            if of_items {
+                plans.push(by_tiles(&job(len, movement), &cipher).unwrap());
+            }
+        }
+        compile(&plans);
+    }
+    for len in [1 << 17, (1 << 17) + 1] {
+        let cipher = StandardCipher::from_seed(len as u64, 1);
+        let plan = |movement| by_tiles(&job(len, movement), &cipher).unwrap();
+        compile(&movements[2..].iter().map(plan).collect::<Vec<_>>());
     }
 }
