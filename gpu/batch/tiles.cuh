@@ -18,9 +18,8 @@ __device__ __forceinline__ void move_row_tiles(const Keys& keys, const typename 
     __shared__ uint64_t shared_base;
     const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
     const uint32_t tiles = uint32_t(last / TILE) + 1, all_tiles = uint32_t(rows * tiles);
-    // The first warp takes a tile, and draws the cipher of its row. Tiles are taken in turn even if
-    // they are DENSE, since blocks part otherwise: then rows of 2^17 items of 8 bytes are moved at
-    // 69 G items a second, and not at XXX.
+    // The first warp takes a tile, and draws the cipher of its row. Tiles are taken in turn where all
+    // slots survive too, so that no block falls behind with rows that the cache then gives up.
     const auto take = [&] {
         Turn turn = {};
         if (lane == 0) turn = Turn::take(states);

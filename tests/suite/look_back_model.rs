@@ -40,6 +40,8 @@ type Launches = &'static [&'static [u64]];
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
     Device,
+    /// Counts begin anew with every second tile, as they do with every row in gpu/batch/tiles.cuh.
+    ByRows,
     /// A block announces its next tile after it has looked back for this one.
     AnnounceLate,
     /// Tickets count down.
@@ -79,6 +81,11 @@ impl Chain {
         if self.variant == TwoWords {
             tag.store(word >> Status::COUNT_BITS, RELAXED);
         }
+    }
+
+    /// The tile with which the counts for a tile begin.
+    fn start(&self, tile: u32) -> u32 {
+        if self.variant == ByRows { tile - tile % 2 } else { 0 }
     }
 
     fn load(&self, tile: u32) -> u64 {
@@ -130,12 +137,13 @@ impl Turn {
 }
 
 fn announce(chain: &Chain, turn: Turn, count: u64) {
-    let kind = if turn.tile == 0 { Status::PREFIX } else { Status::OWN };
+    let starts = turn.tile == chain.start(turn.tile);
+    let kind = if starts { Status::PREFIX } else { Status::OWN };
     chain.store(turn.tile, Status::pack(turn.epoch, kind, count));
 }
 
 fn look_back(chain: &Chain, turn: Turn, count: u64) -> u64 {
-    if turn.tile == 0 {
+    if turn.tile == chain.start(turn.tile) {
         return 0;
     }
     let (mut before, mut polls) = (0, 0);
@@ -236,10 +244,12 @@ fn launch(chain: &Arc<Chain>, counts: &'static [u64], blocks: u32) {
     let mut moved = move_survivors(chain, counts, blocks);
     moved.extend(others.into_iter().flat_map(|other| other.join().unwrap()));
     moved.sort_unstable();
-    let base = |tile: usize| counts[..tile].iter().sum();
-    let expected: Vec<_> = (0..counts.len()).map(|tile| (tile as u32, base(tile))).collect();
+    let base = |tile: u32| counts[chain.start(tile) as usize..tile as usize].iter().sum();
+    let expected: Vec<(u32, u64)> =
+        (0..counts.len() as u32).map(|tile| (tile, base(tile))).collect();
     assert_eq!(moved, expected, "a tile's base is wrong");
-    assert_eq!(chain.total.load(RELAXED), base(counts.len()), "the total is wrong");
+    let total = expected.last().unwrap().1 + counts.last().unwrap();
+    assert_eq!(chain.total.load(RELAXED), total, "the total is wrong");
 }
 
 /// Launches one after the other on one chain.
@@ -266,6 +276,13 @@ fn one_launch() {
     check(Device, 2, 2, bound(Some(5), Some(3)), &[&[3, 0, 5, 2]]);
     check(Device, 2, 3, bound(Some(3), Some(2)), &[&[3, 0, 5]]);
     check(Device, 2, 3, Some(2), &[&[0, 3, 5, 2]]);
+}
+
+#[test]
+fn rows_have_counts_of_their_own() {
+    check(ByRows, 2, 2, bound(Some(5), Some(3)), &[&[3, 7, 5, 2]]);
+    check(ByRows, 2, 3, bound(Some(3), Some(2)), &[&[3, 7, 5, 2]]);
+    check(ByRows, 1, 2, bound(Some(3), Some(2)), &[&[3, 7, 5], &[4], &[1, 6, 2]]);
 }
 
 #[test]
