@@ -106,8 +106,7 @@ def permuted(
 ) -> Any:
     """A copy of an array of PyTorch or CuPy in which the items along an axis are shuffled, each row
     apart, as `bijective_shuffle.permuted` does: by one launch where items have 1, 2, 4, 8 or 16
-    bytes and rows at most 2^18 of them, unless a few rows have more than 2^14; elsewhere row after
-    row. The result is copied to `out`, if that is given: an array of the same library, shape and
+    bytes and a row takes at most half of the GPU's L2 cache; elsewhere row after row. The result is copied to `out`, if that is given: an array of the same library, shape and
     type, perhaps `a` itself.
 
     An array that is not in C order with the axis as its last one is first copied by its library.

@@ -70,10 +70,12 @@ impl CudaWorkspace {
     /// [`Permutations::apply_rows`] does in host memory. Item `p[k]` of a row of `source` goes to
     /// place `k` of that row of `out`.
     ///
-    /// Rows of up to 2^18 items of 1, 2, 4, 8 or 16 bytes, aligned to as many, are moved together,
-    /// by one launch that needs NVRTC and no working memory. Moved one after the other are longer
-    /// rows, a few rows of more than 2^14 items, other items, and all rows where there is no NVRTC:
-    /// each as by [`shuffle_into`](Self::shuffle_into) with
+    /// Items of 1, 2, 4, 8 or 16 bytes, aligned to as many, are moved by one launch, which needs
+    /// NVRTC. Rows that fit the shared memory of a block, up to 227 KiB on an H200, go by way of
+    /// it, so that device memory is read and written in order. Blocks share longer rows, and a few
+    /// rows, with working memory of 8 bytes for every 2048 slots. Moved one after the other are
+    /// rows that take more than half of the L2 cache, other items, and all rows where there is no
+    /// NVRTC: each as by [`shuffle_into`](Self::shuffle_into) with
     /// [`CudaStrategy::Auto`](crate::cuda::CudaStrategy::Auto). It does not wait for the GPU.
     ///
     /// # Errors
