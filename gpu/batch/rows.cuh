@@ -1,6 +1,6 @@
 // Rows of a batch: many permutations of one length, by which items are moved within their rows, or
 // whose indexes are written. Row `r` is that of the seed at epoch `r`. A movement of words (in
-// shuffle/items.cuh) gets ranks and indexes from some place on, which both kernels move along.
+// shuffle/items.cuh) gets ranks and indexes from some place on, which the kernels move along.
 #ifndef BIJECTIVE_SHUFFLE_BATCH
 #define BIJECTIVE_SHUFFLE_BATCH
 
@@ -61,12 +61,15 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
                                                 const Move& move) {
     extern __shared__ __align__(16) unsigned char memory[];
     static_assert(THREADS % 32 == 0, "a bank a thread");
+    static_assert(!INVERSE || !Move::GATHERS, "only a scatter is a gather by the inverse");
     uint32_t* const words = reinterpret_cast<uint32_t*>(memory);
     const uint32_t thread = threadIdx.x, len = shares.len, fours = (len + 3) / 4;
     for (uint64_t start = uint64_t(blockIdx.x) * THREADS; start < rows; start += uint64_t(gridDim.x) * THREADS) {
         const uint32_t count = rows - start < THREADS ? uint32_t(rows - start) : THREADS;
         if (thread < count) {
-            for (uint32_t k = 0; k < fours; ++k) words[k * THREADS + thread] = 0x03020100u + k * 0x04040404u;
+            if constexpr (!INVERSE) {
+                for (uint32_t k = 0; k < fours; ++k) words[k * THREADS + thread] = 0x03020100u + k * 0x04040404u;
+            }
             unsigned char* const own = memory + thread * 4;
             KeyStream stream(keys, first + start + thread);
             draw_row<INVERSE>(shares, stream, [own](uint32_t k) -> unsigned char& {
@@ -99,14 +102,13 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
     }
 }
 
-// Threads copy items, `thread` of THREADS, whose places are alike modulo 16 bytes: `copy` copies 16
-// bytes.
+// Threads copy a row's items, `thread` of THREADS, which are more than 16 bytes, and whose places are
+// alike modulo 16 bytes: `copy` copies 16 bytes.
 template <int THREADS, class T, class Copy>
 __device__ __forceinline__ void copy_items(const T* from, T* to, uint32_t count, uint32_t thread, const Copy& copy) {
     constexpr uint32_t EACH = 16 / sizeof(T);
     static_assert(THREADS >= EACH, "a thread for each item beside whole 16 bytes");
-    const uint32_t beyond = uint32_t(reinterpret_cast<uint64_t>(to) % 16 / sizeof(T));
-    const uint32_t before = beyond == 0 ? 0 : EACH - beyond < count ? EACH - beyond : count;
+    const uint32_t before = (0 - uint32_t(reinterpret_cast<uint64_t>(to))) % 16 / sizeof(T);
     const uint32_t units = (count - before) / EACH, after = before + units * EACH;
     const Item16* const units_from = reinterpret_cast<const Item16*>(from + before);
     Item16* const units_to = reinterpret_cast<Item16*>(to + before);
@@ -139,7 +141,7 @@ __device__ __forceinline__ uint32_t place_survivors(const Index (&values)[SLOTS]
 // DENSE says that all survive, so that the lane's first place is that of its first slot, `slot`.
 template <bool DENSE, int SLOTS, class Index, class Move>
 __device__ __forceinline__ void move_values(const Move& move, const Index (&values)[SLOTS], Index most,
-                                                  const uint32_t (&places)[SLOTS], uint32_t first, Index slot) {
+                                            const uint32_t (&places)[SLOTS], uint32_t first, Index slot) {
     constexpr int TOGETHER = 4;
     static_assert(SLOTS % TOGETHER == 0, "a thread's slots are loaded in groups");
     const auto rank = [&](int k) { return DENSE ? slot + k * 32 : Index(first + places[k]); };
@@ -172,19 +174,21 @@ __device__ __forceinline__ void move_values(const Move& move, const Index (&valu
 //
 // A warp has SLOTS times 32 consecutive slots of a tile.
 //
-// STAGED says that a row goes by way of shared memory, `most + 1` items and up to 31 bytes, so that
-// what is random is there alone.
-template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, bool STAGED, class F, class Move>
+// A row of items goes by way of shared memory, `most + 1` items and up to 31 bytes, so that what is
+// random is there alone.
+template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class Move>
 __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typename F::Width& width,
                                                  Index last, Index most, uint64_t first, uint64_t rows,
                                                  const Move& move) {
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
                   "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
+    constexpr bool STAGED = !Move::WRITES_INDEXES;
     using T = typename Move::Value;
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ F members[AT_ONCE];
     __shared__ uint32_t sums[2][ROW_WARPS];
+    static_assert(sizeof members + sizeof sums <= 3 << 10, "SHARED_BESIDE in src/cuda/batch/tuning.rs");
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % ROW_WARPS, own = threadIdx.x / 32 / ROW_WARPS;
     const uint32_t thread = threadIdx.x % (ROW_WARPS * 32);
     // Brings the threads of a row together.
@@ -193,12 +197,12 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
     for (uint64_t row = uint64_t(blockIdx.x) * AT_ONCE + own; row < rows; row += uint64_t(gridDim.x) * AT_ONCE) {
         const uint64_t start = row * (uint64_t(most) + 1);
         const Move of_row = move.from(start, start);
-        // The row in shared memory, if it goes there, as it is aligned in memory.
+        // The row in shared memory, aligned as it is outside.
         T* staged = nullptr;
         sync();
         if constexpr (STAGED) {
             const uint32_t bytes = (uint32_t(most) + 1) * sizeof(T), room = (bytes + 31) / 16 * 16;
-            const T* const outside = of_row.random();
+            const T* const outside = of_row.random_side();
             staged = reinterpret_cast<T*>(memory + own * room + reinterpret_cast<uint64_t>(outside) % 16);
             if constexpr (Move::GATHERS) {
                 copy_items<ROW_WARPS * 32>(outside, staged, uint32_t(most) + 1, thread, copy_async);
@@ -248,7 +252,7 @@ __device__ __forceinline__ void move_cipher_rows(const Keys& keys, const typenam
         }
         if constexpr (STAGED && !Move::GATHERS) {
             sync();
-            copy_items<ROW_WARPS * 32>(staged, of_row.random(), uint32_t(most) + 1, thread,
+            copy_items<ROW_WARPS * 32>(staged, of_row.random_side(), uint32_t(most) + 1, thread,
                                        [](Item16* to, const Item16* from) { *to = *from; });
         }
     }

@@ -8,16 +8,19 @@ namespace bijective_shuffle {
 // Moves the items of rows that ciphers compact to, by tiles of WARPS * 32 * SLOTS slots, which
 // divide a row's evenly. Survivors get their places by look-back within the row, unless all
 // survive. The rest is as for `move_cipher_rows`.
-template <class Index, int WARPS, int SLOTS, bool DENSE, class F, class Move>
-__device__ __forceinline__ void move_row_tiles(const Keys& keys, const typename F::Width& width, Index last, Index most,
-                                               uint64_t first, uint64_t rows, TileStates* states, const Move& move) {
+//
+// Rows have fewer than 2^32 slots, and there are fewer than 2^31 tiles.
+template <int WARPS, int SLOTS, bool DENSE, class F, class Move>
+__device__ __forceinline__ void move_row_tiles(const Keys& keys, const typename F::Width& width, uint32_t last,
+                                               uint32_t most, uint64_t first, uint64_t rows, TileStates* states,
+                                               const Move& move) {
     constexpr uint32_t TILE = WARPS * 32 * SLOTS;
     __shared__ F member;
     __shared__ Turn shared_turn;
     __shared__ uint32_t counts[WARPS];
     __shared__ uint64_t shared_base;
     const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
-    const uint32_t tiles = uint32_t(last / TILE) + 1, all_tiles = uint32_t(rows * tiles);
+    const uint32_t tiles = last / TILE + 1, all_tiles = uint32_t(rows * tiles);
     // The first warp takes a tile, and draws the cipher of its row. Tiles are taken in turn where all
     // slots survive too, so that no block falls behind with rows that the cache then gives up.
     const auto take = [&] {
@@ -35,10 +38,10 @@ __device__ __forceinline__ void move_row_tiles(const Keys& keys, const typename 
         F f = member;
         f.width = width;
         const uint32_t row = turn.tile / tiles, tile = turn.tile % tiles;
-        const Index slot = tile * TILE + warp * SLOTS * 32 + lane;
-        Index values[SLOTS];
+        const uint32_t slot = tile * TILE + warp * SLOTS * 32 + lane;
+        uint32_t values[SLOTS];
         BIJECTIVE_SHUFFLE_UNROLL
-        for (int k = 0; k < SLOTS; ++k) values[k] = Index(f.forward(slot + k * 32));
+        for (int k = 0; k < SLOTS; ++k) values[k] = uint32_t(f.forward(slot + k * 32));
         uint32_t places[SLOTS] = {}, before = 0;
         if constexpr (!DENSE) {
             const uint32_t own = place_survivors(values, most, places);

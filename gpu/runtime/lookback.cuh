@@ -42,7 +42,7 @@ struct TileStates {
     uint32_t finished;  // blocks that will not read a status any more
     uint32_t epoch;     // the launch's number: words that another launch has written do not count
     uint32_t capacity;  // the number of status words
-    uint64_t total;     // survivors in all, after a launch
+    uint64_t total;     // survivors in all, after a launch that counts on from tile 0
     uint64_t status[1];
 };
 static_assert(sizeof(TileStates) == 32, "a header of 24 bytes, as in src/cuda/runtime/executor.rs");

@@ -50,8 +50,8 @@ __device__ __forceinline__ void wait_for_copies() {
 // A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says
 // that `load` does not need the rank, so that it can be issued before the rank is known. `from`
 // returns the movement in which rank 0 and index 0 are those that it is given; indexes that are
-// written are not changed by it. `random` is where index 0 is; `by_way_of` returns the movement with
-// a row in shared memory there, which is filled before, or written out after.
+// written are not changed by it. Of items, `random_side` is where index 0 is; `by_way_of` returns the
+// movement with a row in shared memory there, which is filled before, or written out after.
 
 // out[rank] = index
 template <class N>
@@ -91,7 +91,7 @@ struct Gather {
     __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return read_only(source + index); }
     __device__ __forceinline__ void store(uint64_t rank, uint64_t, Value value) const { out[rank] = value; }
     __device__ __forceinline__ Gather from(uint64_t rank, uint64_t index) const { return {source + index, out + rank}; }
-    __device__ __forceinline__ const T* random() const { return source; }
+    __device__ __forceinline__ const T* random_side() const { return source; }
     __device__ __forceinline__ GatherStaged<T> by_way_of(T* row) const { return {row, out}; }
 };
 
@@ -108,7 +108,7 @@ struct Scatter {
     __device__ __forceinline__ Scatter from(uint64_t rank, uint64_t index) const {
         return {source + rank, out + index};
     }
-    __device__ __forceinline__ T* random() const { return out; }
+    __device__ __forceinline__ T* random_side() const { return out; }
     __device__ __forceinline__ Scatter by_way_of(T* row) const { return {source, row}; }
 };
 

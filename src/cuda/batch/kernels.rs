@@ -83,7 +83,7 @@ arguments! {
     /// Moves the rows that ciphers compact to or, if they are dense, those of the ciphers
     /// themselves.
     pub(super) struct CipherRows<M>
-        => Permutations, Type, "move_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, STAGED, F>" {
+        => Permutations, Type, "move_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
         keys: Keys => "Keys",
         width: Width => "F::Width",
         last: u64 => "uint64_t",
@@ -97,7 +97,7 @@ arguments! {
 arguments! {
     /// Moves the rows that ciphers compact to, tile by tile.
     pub(super) struct RowTiles<M>
-        => Permutations, Type, "move_row_tiles<Index, WARPS, SLOTS, DENSE, F>" {
+        => Permutations, Type, "move_row_tiles<WARPS, SLOTS, DENSE, F>" {
         keys: Keys => "Keys",
         width: Width => "F::Width",
         last: u64 => "uint64_t",
@@ -125,28 +125,21 @@ pub(super) fn cipher_rows<A: Arguments>(
     dense: bool,
     movement: Value,
 ) -> Kernel<A> {
-    let RowShape { warps, row_warps, slots, blocks, staged } = shape;
+    let RowShape { warps, row_warps, slots, blocks } = shape;
     let template = [
         ("Index", Value::Word(index)),
         ("WARPS", Value::Number(warps)),
         ("ROW_WARPS", Value::Number(row_warps)),
         ("SLOTS", Value::Number(slots)),
         ("DENSE", Value::Flag(dense)),
-        ("STAGED", Value::Flag(staged)),
         ("Move", movement),
     ];
     Kernel::new(template, shape.threads(), blocks)
 }
 
-pub(super) fn row_tiles<A: Arguments>(
-    index: WordType,
-    shape: Shape,
-    dense: bool,
-    movement: Value,
-) -> Kernel<A> {
+pub(super) fn row_tiles<A: Arguments>(shape: Shape, dense: bool, movement: Value) -> Kernel<A> {
     let Shape { threads, slots, blocks } = shape;
     let template = [
-        ("Index", Value::Word(index)),
         ("WARPS", Value::Number(threads / 32)),
         ("SLOTS", Value::Number(slots)),
         ("DENSE", Value::Flag(dense)),

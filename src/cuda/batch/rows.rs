@@ -36,44 +36,7 @@ impl RowsJob {
     /// The bytes of a row's items; 0 if indexes are written.
     fn row_bytes(&self) -> u64 {
         let item = self.movement.word().map_or(0, |(_, word)| word.bytes());
-        (self.batch.len * item) as u64
-    }
-
-    /// The shape of kernels that move rows with slots up to `last` together.
-    fn shape(&self, last: u64, limits: &Limits) -> RowShape {
-        tuning::rows(last, self.at_once, self.row_bytes(), limits)
-    }
-}
-
-/// How rows are moved.
-enum Way {
-    /// Drawn exactly, one row for each thread.
-    Exact,
-    /// All rows at a time, by ciphers of the same width as this one.
-    Together(Box<StandardCipher>),
-    /// The same, where blocks share rows.
-    ByTiles(Box<StandardCipher>),
-    /// One row after the other, each by the whole device.
-    OneByOne,
-}
-
-impl Way {
-    fn of(job: &RowsJob, limits: &Limits) -> Self {
-        let len = job.batch.len as u64;
-        let writes_indexes = job.movement.writes_indexes();
-        if !writes_indexes && job.movement.word().is_none() {
-            return Self::OneByOne;
-        }
-        if len <= Standard::EXACT_MAX {
-            return Self::Exact;
-        }
-        let any = StandardCipher::from_seed(len, 0);
-        let (last, rows) = (any.last(), job.at_once);
-        match tuning::way(last, rows, job.row_bytes(), limits) {
-            RowWay::Together => Self::Together(Box::new(any)),
-            RowWay::ByTiles => Self::ByTiles(Box::new(any)),
-            RowWay::OneByOne => Self::OneByOne,
-        }
+        (self.batch.len as u64).saturating_mul(item as u64)
     }
 }
 
@@ -112,18 +75,37 @@ pub(crate) fn each_plan(
     if job.rows == 0 {
         return Ok(());
     }
-    let done = match Way::of(job, limits) {
-        Way::Exact => run(&exact(job)),
-        Way::Together(any) => run(&together(job, &any, job.shape(any.last(), limits))?),
-        Way::ByTiles(any) => run(&by_tiles(job, &any)?),
-        Way::OneByOne => return one_by_one(job, in_turn, limits, run),
-    };
-    match done {
-        // The kernels that move one row are embedded, and those that move items of many are not.
-        Err(Error::BackendUnavailable { .. }) if !job.movement.writes_indexes() => {
+    let Some(plan) = for_all(job, limits)? else { return one_by_one(job, in_turn, limits, run) };
+    match run(&plan) {
+        // The kernels that move one row are embedded, and those that move items of many are not. It
+        // also takes less memory to move one.
+        Err(Error::BackendUnavailable { .. } | Error::Gpu(GpuError::OutOfMemory))
+            if !job.movement.writes_indexes() =>
+        {
             one_by_one(job, in_turn, limits, run)
         }
         done => done,
+    }
+}
+
+/// The plan that moves all rows, by one launch; `None` if they are moved one after the other.
+fn for_all(job: &RowsJob, limits: &Limits) -> Result<Option<Plan<'static>>, Error> {
+    let len = job.batch.len as u64;
+    if !job.movement.writes_indexes() && job.movement.word().is_none() {
+        return Ok(None);
+    }
+    if len <= Standard::EXACT_MAX {
+        return Ok(Some(exact(job)));
+    }
+    let any = StandardCipher::from_seed(len, 0);
+    let way = match job.movement.writes_indexes() {
+        true => tuning::of_indexes(any.last(), job.at_once, limits),
+        false => tuning::of_items(any.last(), job.at_once, job.row_bytes(), limits),
+    };
+    match way {
+        RowWay::Together(shape) => together(job, &any, shape).map(Some),
+        RowWay::ByTiles => by_tiles(job, &any).map(Some),
+        RowWay::OneByOne => Ok(None),
     }
 }
 
@@ -255,10 +237,6 @@ impl CipherJob {
         }
     }
 
-    fn index(&self) -> WordType {
-        WordType::for_indexes(self.last)
-    }
-
     fn is_dense(&self) -> bool {
         self.most == self.last
     }
@@ -278,7 +256,8 @@ impl Visit for Together {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let of = self.rows;
-        let kernel = kernels::cipher_rows(of.index(), self.shape, of.is_dense(), of.movement);
+        let index = WordType::for_indexes(of.last);
+        let kernel = kernels::cipher_rows(index, self.shape, of.is_dense(), of.movement);
         let CipherJob { keys, width, last, most, first, rows, .. } = of;
         Launch::new(kernel, self.grid, move |at| CipherRows {
             keys,
@@ -305,7 +284,7 @@ impl Visit for ByTiles {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let of = self.rows;
-        let kernel = kernels::row_tiles(of.index(), tuning::TILES, of.is_dense(), of.movement);
+        let kernel = kernels::row_tiles(tuning::TILES, of.is_dense(), of.movement);
         let CipherJob { keys, width, last, most, first, rows, .. } = of;
         Launch::new(kernel, Grid::Resident(self.tiles), move |at| RowTiles {
             keys,

@@ -87,7 +87,7 @@ fn program(main: &str) -> String {
                                  Index last, Index most, uint64_t first, uint64_t rows) {
              Words<N> memory(rows * (uint64_t(most) + 1));
              launch(2, 32 * WARPS, true, [&] {
-                 move_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, false, F>(
+                 move_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(
                      keys, width, last, most, first, rows, Indices<N>{memory.out()});
              });
              memory.print();
@@ -226,7 +226,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
     check(&main, &expected);
 }
 
-/// Items of 1, 8 and 16 bytes: staged in shared memory and, where there is none, in the cache.
+/// Items of 1, 8 and 16 bytes: staged in shared memory and, where there is none, by tiles.
 #[test]
 fn items_of_rows_are_moved_as_on_the_host() {
     const MEMORY: u64 = 0x10_0000_0000;
@@ -235,16 +235,14 @@ fn items_of_rows_are_moved_as_on_the_host() {
     let seed = SEEDS[0]();
     let (mut plans, mut expected) = (Vec::new(), Vec::new());
     let bare = Limits { shared_per_block: 0, ..LARGE };
-    let mut ways = [0; 3];
+    let mut shared_by_blocks = 0;
     // Exactly drawn rows, more than a block has; and ciphers with gaps and without, among them rows
     // that begin at all places modulo 16 bytes.
     for (len, rows, limits) in [
         (3, 70, LARGE),
         (256, 3, LARGE),
         (257, 5, LARGE),
-        (257, 5, bare),
         (1024, 2, LARGE),
-        (1024, 2, bare),
         (5001, 3, LARGE),
         (5001, 3, bare),
         (16_384, 2, bare),
@@ -262,15 +260,9 @@ fn items_of_rows_are_moved_as_on_the_host() {
             let batch = Batch { len, seed };
             // So many at once that every block would have some.
             let job = RowsJob { batch, first: 9, rows, at_once: 1 << 20, movement };
-            let (way, plan) = match Way::of(&job, &limits) {
-                Way::Exact => (0, exact(&job)),
-                Way::Together(any) => {
-                    (1, together(&job, &any, job.shape(any.last(), &limits)).unwrap())
-                }
-                Way::ByTiles(any) => (2, by_tiles(&job, &any).unwrap()),
-                Way::OneByOne => panic!("rows of {len} are moved together"),
-            };
-            ways[way] += 1;
+            let plan = for_all(&job, &limits).unwrap().unwrap();
+            let text = plan.launches()[0].parts().0.text("entry");
+            shared_by_blocks += usize::from(text.contains("move_row_tiles"));
             plans.push(plan);
             let order = rows_of_the_host(len, &seed, 9, rows as usize);
             let mut moved = vec![0; order.len() * item];
@@ -285,7 +277,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
             expected.push(moved);
         }
     }
-    assert_eq!(ways, [12, 30, 12]);
+    assert_eq!(shared_by_blocks, 12);
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(MEMORY, out(plans.len()) - MEMORY);
     emulation.make_tile_states(MEMORY);
@@ -323,7 +315,7 @@ fn other_rows_are_moved_one_after_the_other() {
             Ok(())
         };
         each_plan(&job, job.rows, &LARGE, run).unwrap();
-        (matches!(Way::of(&job, &LARGE), Way::OneByOne), offsets.len())
+        (for_all(&job, &LARGE).unwrap().is_none(), offsets.len())
     };
     assert_eq!(way(10, 8), (false, 1));
     assert_eq!(way(1000, 16), (false, 1));
@@ -391,17 +383,9 @@ fn kernels_of_batches_compile() {
         let movements = if is_whole { &movements } else { &movements[..2] };
         let mut plans = Vec::new();
         for movement in movements {
-            let of_items = !movement.writes_indexes();
-            let shapes =
-                tuning::shapes(of_items).filter(|shape| is_whole || shape.row_warps % 15 == 1);
-            let staged = of_items.then_some(true).into_iter().chain([false]);
-            let shapes = shapes
-                .flat_map(|shape| staged.clone().map(move |staged| RowShape { staged, ..shape }));
-            for shape in shapes {
+            let shapes = tuning::shapes(!movement.writes_indexes());
+            for shape in shapes.filter(|shape| is_whole || [1, 16].contains(&shape.row_warps)) {
                 plans.push(together(&job(len, movement), &cipher, shape).unwrap());
-            }
-            if of_items {
-                plans.push(by_tiles(&job(len, movement), &cipher).unwrap());
             }
         }
         compile(&plans);
