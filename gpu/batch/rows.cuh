@@ -102,8 +102,8 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
     }
 }
 
-// Threads copy a row's items, `thread` of THREADS, which are more than 16 bytes, and whose places are
-// alike modulo 16 bytes: `copy` copies 16 bytes.
+// Threads copy a row's items, `thread` of THREADS, which are more than 16 bytes, and whose places
+// are alike modulo 16 bytes: `copy` copies 16 bytes.
 template <int THREADS, class T, class Copy>
 __device__ __forceinline__ void copy_items(const T* from, T* to, uint32_t count, uint32_t thread, const Copy& copy) {
     constexpr uint32_t EACH = 16 / sizeof(T);
@@ -118,8 +118,8 @@ __device__ __forceinline__ void copy_items(const T* from, T* to, uint32_t count,
     if (after + thread < count) to[after + thread] = from[after + thread];
 }
 
-// Counts the survivors of a warp, which has slots of a row that are 32 apart in each lane, and gives
-// each its place among them.
+// Counts the survivors of a warp, which has slots of a row that are 32 apart in each lane, and
+// gives each its place among them.
 template <int SLOTS, class Index>
 __device__ __forceinline__ uint32_t place_survivors(const Index (&values)[SLOTS], Index most,
                                                     uint32_t (&places)[SLOTS]) {

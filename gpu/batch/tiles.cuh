@@ -21,8 +21,8 @@ __device__ __forceinline__ void move_row_tiles(const Keys& keys, const typename 
     __shared__ uint64_t shared_base;
     const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
     const uint32_t tiles = last / TILE + 1, all_tiles = uint32_t(rows * tiles);
-    // The first warp takes a tile, and draws the cipher of its row. Tiles are taken in turn where all
-    // slots survive too, so that no block falls behind with rows that the cache then gives up.
+    // The first warp takes a tile, and draws the cipher of its row. Tiles are taken in turn where
+    // all slots survive too, so that no block falls behind with rows that the cache then gives up.
     const auto take = [&] {
         Turn turn = {};
         if (lane == 0) turn = Turn::take(states);

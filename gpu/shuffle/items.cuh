@@ -50,8 +50,8 @@ __device__ __forceinline__ void wait_for_copies() {
 // A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says
 // that `load` does not need the rank, so that it can be issued before the rank is known. `from`
 // returns the movement in which rank 0 and index 0 are those that it is given; indexes that are
-// written are not changed by it. Of items, `random_side` is where index 0 is; `by_way_of` returns the
-// movement with a row in shared memory there, which is filled before, or written out after.
+// written are not changed by it. Of items, `random_side` is where index 0 is; `by_way_of` returns
+// the movement with a row in shared memory there, which is filled before, or written out after.
 
 // out[rank] = index
 template <class N>

@@ -1,7 +1,7 @@
 //! A model of the look-back of gpu/runtime/lookback.cuh, and of the blocks of `move_survivors` in
-//! gpu/shuffle/direct.cuh and of `move_row_tiles` in gpu/batch/tiles.cuh that use it, checked by loom: whatever the order of their steps, and
-//! whatever values relaxed loads may return. The names are those of the device code.
-//! gpu/runtime/lookback.md has the argument in words.
+//! gpu/shuffle/direct.cuh and of `move_row_tiles` in gpu/batch/tiles.cuh that use it, checked by
+//! loom: whatever the order of their steps, and whatever values relaxed loads may return. The names
+//! are those of the device code. gpu/runtime/lookback.md has the argument in words.
 //!
 //! What is bounded:
 //!

@@ -11,8 +11,8 @@ use crate::cuda::shuffle::tuning::Shape;
 /// 128 threads are within one percent of it, and 32 threads are up to six percent slower.
 pub(crate) const EXACT_ROWS: u32 = 64;
 
-/// Rows that are drawn exactly and have more bytes than this go back by the inverse permutation, and
-/// others by scattering their items. G items a second, with 8 and with 4 bytes:
+/// Rows that are drawn exactly and have more bytes than this go back by the inverse permutation,
+/// and others by scattering their items. G items a second, with 8 and with 4 bytes:
 ///
 /// | items of a row | scattered, 8 | inverse, 8 | scattered, 4 | inverse, 4 |
 /// | --- | --- | --- | --- | --- |
@@ -40,8 +40,8 @@ impl RowShape {
         self.warps * 32
     }
 
-    /// The shared memory of a block for rows of so many bytes, which are aligned there as outside; 0
-    /// for indexes.
+    /// The shared memory of a block for rows of so many bytes, which are aligned there as outside;
+    /// 0 for indexes.
     pub(crate) const fn shared(self, row_bytes: u64) -> u64 {
         match row_bytes {
             0 => 0,
@@ -96,10 +96,10 @@ pub(crate) fn shapes(of_items: bool) -> impl DoubleEndedIterator<Item = RowShape
 /// the device keeps for each block.
 const SHARED_BESIDE: u64 = 4 << 10;
 
-/// The shape for `rows` rows with slots up to `last`, whose items have `row_bytes`, or 0 where indexes
-/// are written; `None` if shared memory has no room for a row. It has the most warps a row such that
-/// the device holds the warps of all rows, or two thirds of them. Its tiles divide the slots
-/// evenly.
+/// The shape for `rows` rows with slots up to `last`, whose items have `row_bytes`, or 0 where
+/// indexes are written; `None` if shared memory has no room for a row. It has the most warps a row
+/// such that the device holds the warps of all rows, or two thirds of them. Its tiles divide the
+/// slots evenly.
 ///
 /// G indexes a second: 2684 rows of 100,000 get 2 warps a row, 364 (with 4 warps 360, with one
 /// 347); 894 rows of 300,000 get 4, 281 (with 8 warps 239); 268 rows of a million get 16, 305 (with
@@ -130,9 +130,9 @@ fn shape(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> Option<RowSha
     for_few.into_iter().chain(for_many).max_by_key(|shape| shape.row_warps)
 }
 
-/// How a block moves tiles of rows. Rows of 2^18 + 1 items of 8 bytes are moved at 88 G items a second
-/// and back at 51; with 16 slots and 4 blocks at 85 and 47, with 512 threads and 3 blocks at 83 and
-/// 50. Where tiles are not taken in turn, rows of 2^17 are moved at 69 instead of 113.
+/// How a block moves tiles of rows. Rows of 2^18 + 1 items of 8 bytes are moved at 88 G items a
+/// second and back at 51; with 16 slots and 4 blocks at 85 and 47, with 512 threads and 3 blocks at
+/// 83 and 50. Where tiles are not taken in turn, rows of 2^17 are moved at 69 instead of 113.
 pub(crate) const TILES: Shape = Shape { threads: 256, slots: 8, blocks: 6 };
 
 /// How rows that ciphers compact to are moved.
@@ -148,9 +148,9 @@ pub(crate) enum RowWay {
 
 /// How to write the indexes of `rows` rows with slots up to `last`.
 ///
-/// A model, fitted to rows with gaps of 2^17 to 2^24 slots: one by one, a row takes 7500 ns and 1 ns
-/// for every 330 slots; together, a multiprocessor takes 1 ns for every 3.2 slots. The two are equal
-/// at about 64 rows of four million: 181 and 194 G indexes a second.
+/// A model, fitted to rows with gaps of 2^17 to 2^24 slots: one by one, a row takes 7500 ns and 1
+/// ns for every 330 slots; together, a multiprocessor takes 1 ns for every 3.2 slots. The two are
+/// equal at about 64 rows of four million: 181 and 194 G indexes a second.
 pub(crate) fn of_indexes(last: u64, rows: u64, limits: &Limits) -> RowWay {
     let alone = rows.saturating_mul(7500 + last / 330);
     let together = rows.div_ceil(limits.multiprocessors.into()).saturating_mul(last / 16 * 5);
@@ -160,10 +160,10 @@ pub(crate) fn of_indexes(last: u64, rows: u64, limits: &Limits) -> RowWay {
 
 /// How to move `rows` rows with slots up to `last`, whose items have `row_bytes`.
 ///
-/// Rows that shared memory has no room for, or of which there are few, are moved by tiles if half of
-/// the second-level cache holds one. Rows of 2^17 - 3 items of 8 bytes are moved at 104 G items a
-/// second so, at 37 by 16 warps each, and at 19 one after the other; those of 2^20 + 1 at 85, and at
-/// 66 one after the other. Microseconds of a call that moves few rows in shared memory, and by
+/// Rows that shared memory has no room for, or of which there are few, are moved by tiles if half
+/// of the second-level cache holds one. Rows of 2^17 - 3 items of 8 bytes are moved at 104 G items
+/// a second so, at 37 by 16 warps each, and at 19 one after the other; those of 2^20 + 1 at 85, and
+/// at 66 one after the other. Microseconds of a call that moves few rows in shared memory, and by
 /// tiles:
 ///
 /// | rows | of 5000 | by tiles | of 20,000 | by tiles |
