@@ -51,6 +51,41 @@ __device__ __forceinline__ void draw_row(const Shares& shares, KeyStream& stream
     }
 }
 
+// The indexes of a row that a thread has drawn.
+template <int THREADS>
+struct DrawnRow {
+    const unsigned char* memory;
+    uint32_t row;
+
+    __device__ __forceinline__ uint32_t operator[](uint32_t item) const {
+        return memory[(item / 4 * THREADS + row) * 4 + item % 4];
+    }
+};
+
+// Moves the words of `count` rows that threads have drawn.
+template <int THREADS, bool INVERSE, class Move>
+__device__ __forceinline__ void move_drawn(const unsigned char* memory, uint32_t count, uint32_t len,
+                                           const Move& move) {
+    if constexpr (Move::WRITES_INDEXES) {
+        if (len % 4 == 0 && reinterpret_cast<uint64_t>(move.out) % 16 == 0) {
+            store_fours<THREADS>(reinterpret_cast<const uint32_t*>(memory), count, len / 4, move.out);
+            return;
+        }
+    }
+    uint32_t row = threadIdx.x / len, item = threadIdx.x % len;
+    const uint32_t rows_on = THREADS / len, items_on = THREADS % len;
+#pragma unroll 4
+    for (uint32_t k = threadIdx.x; k < count * len; k += THREADS) {
+        const uint32_t drawn = DrawnRow<THREADS>{memory, row}[item];
+        const uint32_t other = Move::WRITES_INDEXES ? drawn : k - item + drawn;
+        const uint32_t rank = INVERSE ? other : k, index = INVERSE ? k : other;
+        move.store(rank, index, move.load(rank, index));
+        row += rows_on;
+        item += items_on;
+        if (item >= len) item -= len, ++row;
+    }
+}
+
 // Moves rows that are drawn exactly. Each thread draws a row in shared memory, with one byte for
 // each item. By INVERSE a scatter is done as a gather, so that what is written is in order.
 //
@@ -77,25 +112,12 @@ __device__ __forceinline__ void move_exact_rows(const Keys& keys, const Shares& 
             });
         }
         __syncthreads();
-        const Move here = move.from(start * len, start * len);
-        bool in_fours = false;
-        if constexpr (Move::WRITES_INDEXES) {
-            in_fours = len % 4 == 0 && reinterpret_cast<uint64_t>(here.out) % 16 == 0;
-            if (in_fours) store_fours<THREADS>(words, count, fours, here.out);
-        }
-        if (!in_fours) {
-            uint32_t row = thread / len, item = thread % len;
-            const uint32_t rows_on = THREADS / len, items_on = THREADS % len;
-#pragma unroll 4
-            for (uint32_t k = thread; k < count * len; k += THREADS) {
-                const uint32_t drawn = memory[(item / 4 * THREADS + row) * 4 + item % 4];
-                const uint32_t other = Move::WRITES_INDEXES ? drawn : k - item + drawn;
-                const uint32_t rank = INVERSE ? other : k, index = INVERSE ? k : other;
-                here.store(rank, index, here.load(rank, index));
-                row += rows_on;
-                item += items_on;
-                if (item >= len) item -= len, ++row;
+        if constexpr (Move::ROWS) {
+            for (uint32_t row = thread / 32; row < count; row += THREADS / 32) {
+                move.move(DrawnRow<THREADS>{memory, row}, len, 0, (start + row) * len);
             }
+        } else {
+            move_drawn<THREADS, INVERSE>(memory, count, len, move.from(start * len, start * len));
         }
         // The next rows overwrite these only after all threads have read them.
         __syncthreads();

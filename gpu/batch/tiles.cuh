@@ -42,9 +42,9 @@ __device__ __forceinline__ void move_row_tiles(const Keys& keys, const typename 
         uint32_t values[SLOTS];
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < SLOTS; ++k) values[k] = uint32_t(f.forward(slot + k * 32));
-        uint32_t places[SLOTS] = {}, before = 0;
+        uint32_t places[SLOTS] = {}, own = 32 * SLOTS, before = DENSE ? slot - lane : 0;
         if constexpr (!DENSE) {
-            const uint32_t own = place_survivors(values, most, places);
+            own = place_survivors(values, most, places);
             if (lane == 0) counts[warp] = own;
             __syncthreads();
             BIJECTIVE_SHUFFLE_UNROLL
@@ -61,7 +61,18 @@ __device__ __forceinline__ void move_row_tiles(const Keys& keys, const typename 
         if constexpr (!DENSE) before += uint32_t(shared_base);
         if (warp == 0) take();
         const uint64_t start = row * (uint64_t(most) + 1);
-        move_values<DENSE>(move.from(start, start), values, most, places, before, slot);
+        if constexpr (Move::ROWS) {
+            // Items that are no words: a warp moves those of its survivors together.
+            __shared__ uint32_t packed[WARPS][32 * SLOTS];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < SLOTS; ++k) {
+                if (DENSE || values[k] <= most) packed[warp][DENSE ? k * 32 + lane : places[k]] = values[k];
+            }
+            __syncwarp();
+            move.move(packed[warp], own, before, start);
+        } else {
+            move_values<DENSE>(move.from(start, start), values, most, places, before, slot);
+        }
     }
     if (threadIdx.x == 0) finish(states, shared_turn.epoch);
 }

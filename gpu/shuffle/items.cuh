@@ -131,31 +131,33 @@ struct Rows {
     uint64_t arrays_used;
     Array arrays[MOST_ARRAYS];
 
-    template <class Unit, class Index>
-    static __device__ __forceinline__ void move_array(const Array& array, const Index* indexes, uint32_t count,
-                                                      uint64_t rank) {
+    template <class Unit, class Indexes>
+    static __device__ __forceinline__ void move_array(const Array& array, const Indexes& indexes, uint32_t count,
+                                                      uint64_t rank, uint64_t start) {
         const Unit* source = static_cast<const Unit*>(array.source);
         Unit* out = static_cast<Unit*>(array.out);
         const uint32_t units = array.units, all = count * units;
 #pragma unroll 4
         for (uint32_t at = threadIdx.x % 32; at < all; at += 32) {
             const uint32_t row = at / units, unit = at - row * units;
-            const uint64_t random = uint64_t(indexes[row]) * units + unit, ordered = rank * units + at;
+            const uint64_t random = (start + indexes[row]) * units + unit, ordered = (start + rank) * units + at;
             out[SCATTERS ? random : ordered] = source[SCATTERS ? ordered : random];
         }
     }
 
-    // Moves the rows of `count` indexes, whose ranks are consecutive from `rank` on.
-    template <class Index>
-    __device__ __forceinline__ void move(const Index* indexes, uint32_t count, uint64_t rank) const {
+    // Moves the rows of `count` indexes, whose ranks are consecutive from `rank` on. Both count from
+    // row `start` of the arrays.
+    template <class Indexes>
+    __device__ __forceinline__ void move(const Indexes& indexes, uint32_t count, uint64_t rank,
+                                         uint64_t start = 0) const {
         for (uint32_t k = 0; k < uint32_t(arrays_used); ++k) {
             const Array& array = arrays[k];
             switch (array.unit_log) {
-                case 0: move_array<uint8_t>(array, indexes, count, rank); break;
-                case 1: move_array<uint16_t>(array, indexes, count, rank); break;
-                case 2: move_array<uint32_t>(array, indexes, count, rank); break;
-                case 3: move_array<uint64_t>(array, indexes, count, rank); break;
-                default: move_array<Item16>(array, indexes, count, rank); break;
+                case 0: move_array<uint8_t>(array, indexes, count, rank, start); break;
+                case 1: move_array<uint16_t>(array, indexes, count, rank, start); break;
+                case 2: move_array<uint32_t>(array, indexes, count, rank, start); break;
+                case 3: move_array<uint64_t>(array, indexes, count, rank, start); break;
+                default: move_array<Item16>(array, indexes, count, rank, start); break;
             }
         }
     }

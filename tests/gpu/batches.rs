@@ -108,13 +108,15 @@ fn items_of_rows_are_moved_and_back() {
         check_items(&cuda, len, rows, |index| (mix(index) >> 48) as u16);
         check_items(&cuda, len, rows, |index| (mix(index) >> 56) as u8);
     }
-    // One row after the other: more than the second-level cache holds, and items that are no words.
+    // One row after the other: more than the second-level cache holds.
     check_items(&cuda, (1 << 23) + 1, 2, |index| [mix(index), index]);
-    for (rows, len) in [(100, 1), (100, 32), (30, 1000)] {
+    // Items that are no words.
+    for (rows, len) in [(100, 1), (3000, 32), (200, 256), (2000, 300), (300, 1024), (20, 9001)] {
         check_items(&cuda, len, rows, |index| [index as u8, (mix(index) >> 40) as u8, 7]);
         check_items(&cuda, len, rows, |index| [mix(index), index, !index]);
         check_items(&cuda, len, rows, |_| [0_u64; 0]);
     }
+    check_items(&cuda, 257, 5, |index| [mix(index); 500]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::movement::{Array, Movement, Moves, Visit};
 use crate::cuda::shuffle::strategy;
 use crate::cuda::shuffle::strategy::CudaStrategy;
+use crate::cuda::shuffle::tuning::Shape;
 use crate::engine::bijection::StandardCipher;
 use crate::error::GpuError;
 use crate::{Bijection, Error, FromSeed};
@@ -35,7 +36,10 @@ pub(crate) struct RowsJob {
 impl RowsJob {
     /// The bytes of a row's items; 0 if indexes are written.
     fn row_bytes(&self) -> u64 {
-        let item = self.movement.word().map_or(0, |(_, word)| word.bytes());
+        let item = match &self.movement {
+            Movement::Items { arrays, .. } => arrays.iter().map(|array| array.item).sum(),
+            Movement::Indices { .. } => 0,
+        };
         (self.batch.len as u64).saturating_mul(item as u64)
     }
 }
@@ -91,16 +95,15 @@ pub(crate) fn each_plan(
 /// The plan that moves all rows, by one launch; `None` if they are moved one after the other.
 fn for_all(job: &RowsJob, limits: &Limits) -> Result<Option<Plan<'static>>, Error> {
     let len = job.batch.len as u64;
-    if !job.movement.writes_indexes() && job.movement.word().is_none() {
-        return Ok(None);
-    }
     if len <= Standard::EXACT_MAX {
         return Ok(Some(exact(job)));
     }
     let any = StandardCipher::from_seed(len, 0);
-    let way = match job.movement.writes_indexes() {
-        true => tuning::of_indexes(any.last(), job.at_once, limits),
-        false => tuning::of_items(any.last(), job.at_once, job.row_bytes(), limits),
+    let (last, row_bytes) = (any.last(), job.row_bytes());
+    let way = match job.movement.word() {
+        _ if job.movement.writes_indexes() => tuning::of_indexes(last, job.at_once, limits),
+        Some(_) => tuning::of_items(last, job.at_once, row_bytes, limits),
+        None => tuning::of_any_items(row_bytes, limits),
     };
     match way {
         RowWay::Together(shape) => together(job, &any, shape).map(Some),
@@ -152,6 +155,7 @@ fn exact(job: &RowsJob) -> Plan<'static> {
     let keys = Keys::new(&job.batch.seed, Standard::key_domain(len as u64).word());
     let movement = job.movement.device_type();
     let inverse = job.movement.direction() == Direction::Unshuffle
+        && job.movement.word().is_some()
         && job.row_bytes() > tuning::EXACT_SCATTERED;
     let rows = Exact { keys, len, first: job.first, rows: job.rows, grid, inverse, movement };
     let mut plan = Plan::new();
@@ -202,13 +206,13 @@ fn together(job: &RowsJob, any: &StandardCipher, shape: RowShape) -> Result<Plan
 
 /// All tiles of all rows, in turn.
 fn by_tiles(job: &RowsJob, any: &StandardCipher) -> Result<Plan<'static>, Error> {
-    let rows = CipherJob::new(job, any);
-    let tiles = job.rows.saturating_mul(any.last() / tuning::TILES.tile() + 1);
+    let (rows, shape) = (CipherJob::new(job, any), tuning::tiles(any.last()));
+    let tiles = job.rows.saturating_mul(any.last() / shape.tile() + 1);
     let mut plan = Plan::new();
     // Blocks number all tiles, be there gaps or not.
     plan.take_tile_states(tiles)?;
     let source = any.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
-    plan.launch(job.movement.visit(ByTiles { rows, tiles }).evaluating(source));
+    plan.launch(job.movement.visit(ByTiles { rows, shape, tiles }).evaluating(source));
     Ok(plan)
 }
 
@@ -273,6 +277,7 @@ impl Visit for Together {
 
 struct ByTiles {
     rows: CipherJob,
+    shape: Shape,
     tiles: u64,
 }
 
@@ -284,7 +289,7 @@ impl Visit for ByTiles {
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
         let of = self.rows;
-        let kernel = kernels::row_tiles(tuning::TILES, of.is_dense(), of.movement);
+        let kernel = kernels::row_tiles(self.shape, of.is_dense(), of.movement);
         let CipherJob { keys, width, last, most, first, rows, .. } = of;
         Launch::new(kernel, Grid::Resident(self.tiles), move |at| RowTiles {
             keys,

@@ -226,7 +226,8 @@ fn rows_that_kernels_write_are_those_of_the_host() {
     check(&main, &expected);
 }
 
-/// Items of 1, 8 and 16 bytes: staged in shared memory and, where there is none, by tiles.
+/// Words of 1, 8 and 16 bytes, staged in shared memory and, where there is none, by tiles; and items
+/// of 3 and 24 bytes.
 #[test]
 fn items_of_rows_are_moved_as_on_the_host() {
     const MEMORY: u64 = 0x10_0000_0000;
@@ -247,14 +248,10 @@ fn items_of_rows_are_moved_as_on_the_host() {
         (5001, 3, bare),
         (16_384, 2, bare),
     ] {
-        for (direction, item) in [
-            (Direction::Shuffle, 1),
-            (Direction::Unshuffle, 1),
-            (Direction::Shuffle, 8),
-            (Direction::Unshuffle, 8),
-            (Direction::Shuffle, 16),
-            (Direction::Unshuffle, 16),
-        ] {
+        let directions = [Direction::Shuffle, Direction::Unshuffle];
+        for (item, direction) in
+            [1, 3, 8, 16, 24].into_iter().flat_map(|item| directions.map(|way| (item, way)))
+        {
             let array = Array::given(SOURCE, out(plans.len()), item);
             let movement = Movement::items(vec![array], direction).unwrap();
             let batch = Batch { len, seed };
@@ -277,11 +274,12 @@ fn items_of_rows_are_moved_as_on_the_host() {
             expected.push(moved);
         }
     }
-    assert_eq!(shared_by_blocks, 12);
+    // Those without shared memory, and items that are no words.
+    assert_eq!(shared_by_blocks, 2 * 10 + 3 * 4);
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(MEMORY, out(plans.len()) - MEMORY);
     emulation.make_tile_states(MEMORY);
-    emulation.fill(SOURCE, 0, 1 << 16, "k * 0x9E3779B97F4A7C15");
+    emulation.fill(SOURCE, 0, 1 << 17, "k * 0x9E3779B97F4A7C15");
     for ((number, plan), expected) in plans.iter().enumerate().zip(&expected) {
         emulation.execute(plan, MEMORY);
         // And what has to stay as it was.
@@ -301,9 +299,9 @@ fn byte(place: usize) -> u64 {
     word.to_le_bytes()[place % 8].into()
 }
 
-/// Those of items that are no words, and of long rows.
+/// Those that the second-level cache does not hold.
 #[test]
-fn other_rows_are_moved_one_after_the_other() {
+fn long_rows_are_moved_one_after_the_other() {
     let way = |len, item| {
         let array = Array::given(256, 1 << 40, item);
         let movement = Movement::items(vec![array], Direction::Shuffle).unwrap();
@@ -319,10 +317,12 @@ fn other_rows_are_moved_one_after_the_other() {
     };
     assert_eq!(way(10, 8), (false, 1));
     assert_eq!(way(1000, 16), (false, 1));
-    assert_eq!(way(10, 24), (true, 3));
-    assert_eq!(way(1000, 3), (true, 3));
+    assert_eq!(way(10, 24), (false, 1));
+    assert_eq!(way(1000, 3), (false, 1));
     assert_eq!(way(1 << 20, 8), (false, 1));
     assert_eq!(way((1 << 22) + 1, 8), (true, 3));
+    assert_eq!(way(1 << 20, 24), (false, 1));
+    assert_eq!(way((1 << 20) + 100_000, 24), (true, 3));
     let items = Movement::items(vec![Array::given(256, 1 << 40, 24)], Direction::Unshuffle);
     let behind_ten = behind(&items.unwrap(), 10);
     let Movement::Items { arrays, direction: Direction::Unshuffle } = behind_ten else { panic!() };
@@ -359,7 +359,10 @@ fn kernels_of_batches_compile() {
     let items = items.map(|(word, direction)| {
         Movement::items(vec![Array::given(256, 512, word.bytes())], direction).unwrap()
     });
-    let movements: Vec<Movement> = indexes.into_iter().chain(items).collect();
+    let words: Vec<Movement> = indexes.into_iter().chain(items).collect();
+    let others = [Direction::Shuffle, Direction::Unshuffle]
+        .map(|direction| Movement::items(vec![Array::given(256, 512, 24)], direction).unwrap());
+    let all: Vec<_> = words.iter().chain(&others).cloned().collect();
     let job = |len, movement: &Movement| RowsJob {
         batch: Batch { len, seed: Seed::new(1) },
         first: 0,
@@ -374,13 +377,13 @@ fn kernels_of_batches_compile() {
         compile_all(evaluated[0], &kernels);
     };
     for len in [4, 255] {
-        compile(&movements.iter().map(|movement| exact(&job(len, movement))).collect::<Vec<_>>());
+        compile(&all.iter().map(|movement| exact(&job(len, movement))).collect::<Vec<_>>());
     }
     for len in [257, 512, 5000, 8192, 1 << 20, (1 << 20) + 1, 1 << 33, (1 << 33) + 1] {
         let cipher = StandardCipher::from_seed(len as u64, 1);
         // Every shape and movement once; elsewhere indexes, and one warp a row and the most warps.
         let is_whole = len == 5000;
-        let movements = if is_whole { &movements } else { &movements[..2] };
+        let movements = if is_whole { &words } else { &words[..2] };
         let mut plans = Vec::new();
         for movement in movements {
             let shapes = tuning::shapes(!movement.writes_indexes());
@@ -390,9 +393,11 @@ fn kernels_of_batches_compile() {
         }
         compile(&plans);
     }
-    for len in [1 << 17, (1 << 17) + 1] {
+    for len in [257, 1 << 17, (1 << 17) + 1] {
         let cipher = StandardCipher::from_seed(len as u64, 1);
         let plan = |movement| by_tiles(&job(len, movement), &cipher).unwrap();
-        compile(&movements[2..].iter().map(plan).collect::<Vec<_>>());
+        // Short rows of words are staged.
+        let movements = if len == 257 { &all[words.len()..] } else { &all[2..] };
+        compile(&movements.iter().map(plan).collect::<Vec<_>>());
     }
 }

@@ -135,6 +135,12 @@ fn shape(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> Option<RowSha
 /// 83 and 50. Where tiles are not taken in turn, rows of 2^17 are moved at 69 instead of 113.
 pub(crate) const TILES: Shape = Shape { threads: 256, slots: 8, blocks: 6 };
 
+/// The shape of blocks that move tiles of rows with slots up to `last`, which tiles divide evenly.
+pub(crate) fn tiles(last: u64) -> Shape {
+    let slots = (last / u64::from(TILES.threads) + 1).min(TILES.slots.into());
+    Shape { slots: slots as u32, ..TILES }
+}
+
 /// How rows that ciphers compact to are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowWay {
@@ -158,7 +164,12 @@ pub(crate) fn of_indexes(last: u64, rows: u64, limits: &Limits) -> RowWay {
     shape.map_or(RowWay::OneByOne, RowWay::Together)
 }
 
-/// How to move `rows` rows with slots up to `last`, whose items have `row_bytes`.
+/// How to move rows of `row_bytes` bytes, whose items are no words.
+pub(crate) fn of_any_items(row_bytes: u64, limits: &Limits) -> RowWay {
+    if row_bytes <= limits.l2_bytes / 2 { RowWay::ByTiles } else { RowWay::OneByOne }
+}
+
+/// How to move `rows` rows with slots up to `last`, whose items are words and have `row_bytes`.
 ///
 /// Rows that shared memory has no room for, or of which there are few, are moved by tiles if half
 /// of the second-level cache holds one. Rows of 2^17 - 3 items of 8 bytes are moved at 104 G items
@@ -248,10 +259,11 @@ mod tests {
                 for limits in DEVICES.into_iter().chain([LARGE]) {
                     let of_items = [1, 1 << 13, 1 << 16, u64::MAX]
                         .map(|row_bytes| of_items(last, count, row_bytes, &limits));
-                    for way in of_items.into_iter().chain([of_indexes(last, count, &limits)]) {
+                    let others = [of_any_items(1, &limits), of_indexes(last, count, &limits)];
+                    for way in of_items.into_iter().chain(others) {
                         let tile = match way {
                             RowWay::Together(shape) => shape.tile(),
-                            RowWay::ByTiles => TILES.tile(),
+                            RowWay::ByTiles => tiles(last).tile(),
                             RowWay::OneByOne => 1,
                         };
                         assert_eq!(last % tile, tile - 1, "{way:?} for 2^{bits} slots");
