@@ -145,8 +145,8 @@ struct Rows {
         }
     }
 
-    // Moves the rows of `count` indexes, whose ranks are consecutive from `rank` on. Both count from
-    // row `start` of the arrays.
+    // Moves the rows of `count` indexes, whose ranks are consecutive from `rank` on. Both count
+    // from row `start` of the arrays.
     template <class Indexes>
     __device__ __forceinline__ void move(const Indexes& indexes, uint32_t count, uint64_t rank,
                                          uint64_t start = 0) const {

@@ -226,8 +226,8 @@ fn rows_that_kernels_write_are_those_of_the_host() {
     check(&main, &expected);
 }
 
-/// Words of 1, 8 and 16 bytes, staged in shared memory and, where there is none, by tiles; and items
-/// of 3 and 24 bytes.
+/// Words of 1, 8 and 16 bytes, staged in shared memory and, where there is none, by tiles; and
+/// items of 3 and 24 bytes.
 #[test]
 fn items_of_rows_are_moved_as_on_the_host() {
     const MEMORY: u64 = 0x10_0000_0000;
