@@ -105,9 +105,9 @@ def permuted(
     out: Any = None,
 ) -> Any:
     """A copy of an array of PyTorch or CuPy in which the items along an axis are shuffled, each row
-    apart, as `bijective_shuffle.permuted` does: by one launch where a row takes at most half of the
-    GPU's L2 cache; elsewhere row after row. The result is copied to `out`, if that is given: an
-    array of the same library, shape and type, perhaps `a` itself.
+    apart, as `bijective_shuffle.permuted` does: by one launch, or row after row where a row takes
+    more than half of the GPU's L2 cache or there is no NVRTC. The result is copied to `out`, if
+    that is given: an array of the same library, shape and type, perhaps `a` itself.
 
     An array that is not in C order with the axis as its last one is first copied by its library.
     """

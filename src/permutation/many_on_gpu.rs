@@ -70,13 +70,15 @@ impl CudaWorkspace {
     /// [`Permutations::apply_rows`] does in host memory. Item `p[k]` of a row of `source` goes to
     /// place `k` of that row of `out`.
     ///
-    /// One launch moves all rows, and needs NVRTC. Rows that fit the shared memory of a block, up
-    /// to 227 KiB on an H200, go by way of it if their items have 1, 2, 4, 8 or 16 bytes and are
-    /// aligned to as many, so that device memory is read and written in order. Blocks share longer
-    /// rows, those of other items, and a few rows, with working memory of 8 bytes for every 512 to
-    /// 2048 slots. Moved one after the other are rows that take more than half of the L2 cache, and
-    /// all rows where there is no NVRTC: each as by [`shuffle_into`](Self::shuffle_into) with
-    /// [`CudaStrategy::Auto`](crate::cuda::CudaStrategy::Auto). It does not wait for the GPU.
+    /// One launch moves all rows, and needs NVRTC. The items of rows of up to 256 are moved
+    /// straight to their places. Longer rows go by way of the shared memory of a block, if it has
+    /// room for one (some 220 KiB on an H200), and items have 1, 2, 4, 8 or 16 bytes and are
+    /// aligned to as many: so device memory is read and written in order. Blocks share all others,
+    /// and a few rows, with working memory of 8 bytes for every 512 to 2048 points of a row's
+    /// domain. Moved one after the other, each as by [`shuffle_into`](Self::shuffle_into) with
+    /// [`CudaStrategy::Auto`](crate::cuda::CudaStrategy::Auto), are rows to be shared that take
+    /// more than half of the L2 cache, a few rows of large items that have other sizes, and all
+    /// rows where there is no NVRTC. It does not wait for the GPU.
     ///
     /// # Errors
     ///

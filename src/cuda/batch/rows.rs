@@ -8,7 +8,7 @@ use crate::compact::batch::Batch;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::kernel::{DeviceType, Value};
-use crate::cuda::runtime::plan::{Grid, Ground, Launch, Plan};
+use crate::cuda::runtime::plan::{Grid, Ground, Launch, Plan, block_number};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::movement::{Array, Movement, Moves, Visit};
@@ -81,11 +81,8 @@ pub(crate) fn each_plan(
     }
     let Some(plan) = for_all(job, limits)? else { return one_by_one(job, in_turn, limits, run) };
     match run(&plan) {
-        // The kernels that move one row are embedded, and those that move items of many are not. It
-        // also takes less memory to move one.
-        Err(Error::BackendUnavailable { .. } | Error::Gpu(GpuError::OutOfMemory))
-            if !job.movement.writes_indexes() =>
-        {
+        // The kernels that move one row are embedded, and those that move items of many are not.
+        Err(Error::BackendUnavailable { .. }) if !job.movement.writes_indexes() => {
             one_by_one(job, in_turn, limits, run)
         }
         done => done,
@@ -95,15 +92,17 @@ pub(crate) fn each_plan(
 /// The plan that moves all rows, by one launch; `None` if they are moved one after the other.
 fn for_all(job: &RowsJob, limits: &Limits) -> Result<Option<Plan<'static>>, Error> {
     let len = job.batch.len as u64;
+    let (at_once, row_bytes) = (job.at_once, job.row_bytes());
+    let has_words = job.movement.writes_indexes() || job.movement.word().is_some();
     if len <= Standard::EXACT_MAX {
-        return Ok(Some(exact(job)));
+        let one_by_one = !has_words && tuning::are_few_exact(at_once, row_bytes);
+        return Ok((!one_by_one).then(|| exact(job)));
     }
     let any = StandardCipher::from_seed(len, 0);
-    let (last, row_bytes) = (any.last(), job.row_bytes());
-    let way = match job.movement.word() {
-        _ if job.movement.writes_indexes() => tuning::of_indexes(last, job.at_once, limits),
-        Some(_) => tuning::of_items(last, job.at_once, row_bytes, limits),
-        None => tuning::of_any_items(row_bytes, limits),
+    let way = match job.movement.writes_indexes() {
+        true => tuning::of_indexes(any.last(), at_once, limits),
+        false if has_words => tuning::of_words(any.last(), at_once, row_bytes, limits),
+        false => tuning::of_other_items(any.last(), at_once, row_bytes, limits),
     };
     match way {
         RowWay::Together(shape) => together(job, &any, shape).map(Some),
@@ -206,11 +205,12 @@ fn together(job: &RowsJob, any: &StandardCipher, shape: RowShape) -> Result<Plan
 
 /// All tiles of all rows, in turn.
 fn by_tiles(job: &RowsJob, any: &StandardCipher) -> Result<Plan<'static>, Error> {
-    let (rows, shape) = (CipherJob::new(job, any), tuning::tiles(any.last()));
+    let (rows, shape) = (CipherJob::new(job, any), tuning::tile_shape(any.last()));
     let tiles = job.rows.saturating_mul(any.last() / shape.tile() + 1);
     let mut plan = Plan::new();
-    // Blocks number all tiles, be there gaps or not.
-    plan.take_tile_states(tiles)?;
+    // Tickets number all tiles, and only where there are gaps has each a word.
+    block_number(tiles)?;
+    plan.take_tile_states(if rows.is_dense() { 1 } else { tiles })?;
     let source = any.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
     plan.launch(job.movement.visit(ByTiles { rows, shape, tiles }).evaluating(source));
     Ok(plan)

@@ -227,7 +227,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
 }
 
 /// Words of 1, 8 and 16 bytes, staged in shared memory and, where there is none, by tiles; and
-/// items of 3 and 24 bytes.
+/// items of 3 and 24 bytes, and of 8 that are not aligned.
 #[test]
 fn items_of_rows_are_moved_as_on_the_host() {
     const MEMORY: u64 = 0x10_0000_0000;
@@ -249,10 +249,12 @@ fn items_of_rows_are_moved_as_on_the_host() {
         (16_384, 2, bare),
     ] {
         let directions = [Direction::Shuffle, Direction::Unshuffle];
-        for (item, direction) in
-            [1, 3, 8, 16, 24].into_iter().flat_map(|item| directions.map(|way| (item, way)))
+        // Bytes of an item, and of what is before the first.
+        let items = [(1, 0), (3, 0), (8, 0), (8, 4), (16, 0), (24, 0)];
+        for ((item, before), direction) in
+            items.into_iter().flat_map(|item| directions.map(|direction| (item, direction)))
         {
-            let array = Array::given(SOURCE, out(plans.len()), item);
+            let array = Array::given(SOURCE + before, out(plans.len()), item);
             let movement = Movement::items(vec![array], direction).unwrap();
             let batch = Batch { len, seed };
             // So many at once that every block would have some.
@@ -269,13 +271,14 @@ fn items_of_rows_are_moved_as_on_the_host() {
                     Direction::Shuffle => (index, rank),
                     Direction::Unshuffle => (rank, index),
                 };
-                (0..item).for_each(|k| moved[to * item + k] = byte(from * item + k));
+                let from = from * item + before as usize;
+                (0..item).for_each(|k| moved[to * item + k] = byte(from + k));
             }
             expected.push(moved);
         }
     }
-    // Those without shared memory, and items that are no words.
-    assert_eq!(shared_by_blocks, 2 * 10 + 3 * 4);
+    // Those without shared memory, and items that are no words or not aligned.
+    assert_eq!(shared_by_blocks, 2 * 12 + 3 * 6);
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(MEMORY, out(plans.len()) - MEMORY);
     emulation.make_tile_states(MEMORY);

@@ -136,7 +136,7 @@ fn shape(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> Option<RowSha
 pub(crate) const TILES: Shape = Shape { threads: 256, slots: 8, blocks: 6 };
 
 /// The shape of blocks that move tiles of rows with slots up to `last`, which tiles divide evenly.
-pub(crate) fn tiles(last: u64) -> Shape {
+pub(crate) fn tile_shape(last: u64) -> Shape {
     let slots = (last / u64::from(TILES.threads) + 1).min(TILES.slots.into());
     Shape { slots: slots as u32, ..TILES }
 }
@@ -164,9 +164,24 @@ pub(crate) fn of_indexes(last: u64, rows: u64, limits: &Limits) -> RowWay {
     shape.map_or(RowWay::OneByOne, RowWay::Together)
 }
 
-/// How to move rows of `row_bytes` bytes, whose items are no words.
-pub(crate) fn of_any_items(row_bytes: u64, limits: &Limits) -> RowWay {
-    if row_bytes <= limits.l2_bytes / 2 { RowWay::ByTiles } else { RowWay::OneByOne }
+/// The bytes that a warp moves while a kernel is launched: 4 us at 2.5 GB/s. This is estimated.
+const WARP_BYTES: u64 = 10_000;
+
+/// Whether so many rows, which are drawn exactly and whose items are no words, are better moved one
+/// after the other: whether a warp would take longer for its rows than as many launches take.
+pub(crate) fn are_few_exact(rows: u64, row_bytes: u64) -> bool {
+    let of_warp = rows.min(EXACT_ROWS.into()).div_ceil(u64::from(EXACT_ROWS / 32));
+    of_warp.saturating_mul(row_bytes) > rows.saturating_mul(WARP_BYTES)
+}
+
+/// How to move `rows` rows with slots up to `last`, whose items are no words and have `row_bytes`:
+/// by tiles, unless half of the second-level cache has no room for a row, or a warp would take
+/// longer for its part of a tile than to launch a kernel for each row takes.
+pub(crate) fn of_other_items(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowWay {
+    let shape = tile_shape(last);
+    let of_warp = row_bytes / (last / shape.tile() + 1) / u64::from(shape.threads / 32);
+    let are_few = of_warp > rows.saturating_mul(WARP_BYTES);
+    if are_few || row_bytes > limits.l2_bytes / 2 { RowWay::OneByOne } else { RowWay::ByTiles }
 }
 
 /// How to move `rows` rows with slots up to `last`, whose items are words and have `row_bytes`.
@@ -183,7 +198,7 @@ pub(crate) fn of_any_items(row_bytes: u64, limits: &Limits) -> RowWay {
 /// | 8 | 14.4 | 13.5 | 24.8 | 13.9 |
 /// | 40 | 16.0 | 13.8 | 24.0 | 22.6 |
 /// | 132 | 17.1 | 22.0 | 26.0 | 41.0 |
-pub(crate) fn of_items(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowWay {
+pub(crate) fn of_words(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowWay {
     let have_tiles = last > TILES.tile() && row_bytes <= limits.l2_bytes / 2;
     let are_few = rows.saturating_mul(3) <= limits.multiprocessors.into();
     match shape(last, rows, row_bytes, limits) {
@@ -203,7 +218,7 @@ mod tests {
 
     /// The warps for each row, if it goes by way of shared memory.
     fn staged(bits: u32, row_bytes: u64, limits: &Limits) -> Option<u32> {
-        match of_items(u64::MAX >> (64 - bits), 1 << 40, row_bytes, limits) {
+        match of_words(u64::MAX >> (64 - bits), 1 << 40, row_bytes, limits) {
             RowWay::Together(shape) => Some(shape.row_warps),
             RowWay::ByTiles | RowWay::OneByOne => None,
         }
@@ -239,7 +254,7 @@ mod tests {
 
     #[test]
     fn blocks_share_rows_that_are_long_or_few() {
-        let of = |bits: u32, count, bytes| of_items((1 << bits) - 1, count, bytes, &LARGE);
+        let of = |bits: u32, count, bytes| of_words((1 << bits) - 1, count, bytes, &LARGE);
         assert!(matches!(of(14, 45, 80_000), RowWay::Together(_)));
         assert_eq!(of(14, 44, 80_000), RowWay::ByTiles);
         assert!(matches!(of(11, 1, 1 << 14), RowWay::Together(_)));
@@ -248,7 +263,20 @@ mod tests {
         assert_eq!(of(22, 10_000, (25 << 20) + 1), RowWay::OneByOne);
         // Few rows that no cache holds are staged.
         let bare = Limits { l2_bytes: 0, ..LARGE };
-        assert!(matches!(of_items(16_383, 3, 80_000, &bare), RowWay::Together(_)));
+        assert!(matches!(of_words(16_383, 3, 80_000, &bare), RowWay::Together(_)));
+    }
+
+    #[test]
+    fn few_large_items_that_are_no_words_get_all_blocks() {
+        assert!(!are_few_exact(1, 10_000) && are_few_exact(1, 10_001));
+        assert!(!are_few_exact(64, 20_000) && are_few_exact(64, 20_001));
+        assert!(!are_few_exact(1_000_000, 24 * 256));
+        assert!(are_few_exact(1000, 64 << 18) && !are_few_exact(100_000, 64 << 18));
+        let of = |rows, row_bytes| of_other_items(511, rows, row_bytes, &LARGE);
+        assert_eq!(of(1, 24 * 257), RowWay::ByTiles);
+        assert_eq!(of(100, 257 << 16), RowWay::OneByOne);
+        assert_eq!(of(1000, 257 << 16), RowWay::ByTiles);
+        assert_eq!(of_other_items((1 << 20) - 1, 1000, 26 << 20, &LARGE), RowWay::OneByOne);
     }
 
     #[test]
@@ -258,12 +286,13 @@ mod tests {
             for count in [1, 2, 3, 100, 1000, 5000, u64::MAX] {
                 for limits in DEVICES.into_iter().chain([LARGE]) {
                     let of_items = [1, 1 << 13, 1 << 16, u64::MAX]
-                        .map(|row_bytes| of_items(last, count, row_bytes, &limits));
-                    let others = [of_any_items(1, &limits), of_indexes(last, count, &limits)];
+                        .map(|row_bytes| of_words(last, count, row_bytes, &limits));
+                    let others =
+                        [of_other_items(last, count, 1, &limits), of_indexes(last, count, &limits)];
                     for way in of_items.into_iter().chain(others) {
                         let tile = match way {
                             RowWay::Together(shape) => shape.tile(),
-                            RowWay::ByTiles => tiles(last).tile(),
+                            RowWay::ByTiles => tile_shape(last).tile(),
                             RowWay::OneByOne => 1,
                         };
                         assert_eq!(last % tile, tile - 1, "{way:?} for 2^{bits} slots");
