@@ -31,11 +31,12 @@ __device__ __forceinline__ void prefetch(const T* items, uint32_t count, uint32_
     }
 }
 
-// Copies 16 bytes to shared memory. `wait_for_copies` waits for those of the thread.
+// Copies 16 bytes to shared memory: where the device can, without waiting for them, which
+// `wait_for_copies` does for all that the thread has copied.
 __device__ __forceinline__ void copy_async(Item16* shared, const Item16* from) {
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(uint32_t(__cvta_generic_to_shared(shared))), "l"(from)
-                 : "memory");
+    const uint32_t to = uint32_t(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #else
     *shared = *from;
 #endif

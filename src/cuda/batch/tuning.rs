@@ -1,4 +1,5 @@
-//! The shapes of kernels that write rows of a batch, with the measurements that chose them.
+//! How rows of a batch are moved or their indexes written, and the shapes of the kernels, with the
+//! measurements that chose them.
 //!
 //! Measured on an NVIDIA H200 with CUDA 13.0.
 
@@ -22,7 +23,7 @@ pub(crate) const EXACT_ROWS: u32 = 64;
 /// | 256 | 60 | 130 | 119 | 190 |
 pub(crate) const EXACT_SCATTERED: u64 = 256;
 
-/// How a block writes rows of a batch that ciphers compact to.
+/// How a block moves rows of a batch that ciphers compact to, or writes their indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowShape {
     /// Warps of a block.
@@ -54,7 +55,7 @@ impl RowShape {
         u64::from(self.row_warps * 32 * self.slots)
     }
 
-    /// The number of rows that a block writes at a time.
+    /// The number of rows that a block has at a time.
     pub(crate) const fn at_once(self) -> u32 {
         self.warps / self.row_warps
     }
