@@ -5,10 +5,10 @@
 //     bijective_shuffle::unshuffle(v, 42);
 //     bijective_shuffle::shuffle(v.begin(), v.end(), std::mt19937{42});
 //
-// Ranges and iterators need random access. Trivially copyable items that are contiguous are moved as
-// bytes, on all cores. The calling thread moves all others one by one, by moves or by a `swap` that
-// cannot throw; it then takes 4 bytes and a bit of memory for each item, and 8 bytes beyond 2^32
-// items. The order is the same either way.
+// Ranges and iterators need random access. Trivially copyable items that are contiguous are moved
+// as bytes, on all cores. The calling thread moves all others one by one, by moves or by a `swap`
+// that cannot throw; it then takes 4 bytes and a bit of memory for each item, and 8 bytes beyond
+// 2^32 items. The order is the same either way.
 //
 // Every failure is an `error`, and what was to be changed is as it was, unless a function says
 // otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may be used by
