@@ -48,7 +48,7 @@ fn weighted_draws(bencher: Bencher, threads: usize) {
     let mut items = vec![0; 1 << 22];
     bencher
         .counter(ItemsCount::new(items.len()))
-        .bench_local(|| pool.install(|| draws.fill(0, &mut items)));
+        .bench_local(|| pool.install(|| draws.fill(0, &mut items).unwrap()));
     assert_eq!(items[12_345], draws.get(12_345));
 }
 
@@ -201,7 +201,9 @@ fn stream_resume(bencher: Bencher) {
 fn split_parts(bencher: Bencher) {
     let splits = Splits::new(&[8, 1, 1], 1).expect("valid");
     let mut parts = vec![0; len()];
-    bencher.counter(ItemsCount::new(parts.len())).bench_local(|| splits.fill(0, 0, &mut parts));
+    bencher
+        .counter(ItemsCount::new(parts.len()))
+        .bench_local(|| splits.fill(0, 0, &mut parts).unwrap());
 }
 
 #[divan::bench]

@@ -84,9 +84,13 @@ export class Sampler implements Iterable<number[]> {
     for (let batch; (batch = this.nextBatch()) !== undefined; ) yield batch;
   }
 
-  /** Goes to the beginning of the next epoch. */
+  /** Goes to the beginning of the next epoch. The last one is 2^64 - 1. */
   nextEpoch(): void {
-    this.#setEpoch(BigInt.asUintN(64, this.#numbers()[0]! + 1n));
+    const epoch = this.#numbers()[0]!;
+    if (epoch === 2n ** 64n - 1n) {
+      throw new RangeError("the sampler is in epoch 2^64 - 1, which no other follows: choose an epoch by setEpoch");
+    }
+    this.#setEpoch(epoch + 1n);
   }
 
   /** Goes to the beginning of an epoch: an integer up to 2^53, or a BigInt below 2^64. */

@@ -472,6 +472,10 @@ function refusals(): void {
   equal([...s].length, 3);
   s.nextEpoch();
   equal([s.epoch, s.consumed, s.steps, s.stepsLeft], [1, 0, 3, 3]);
+  s.setEpoch(2n ** 64n - 2n);
+  s.nextEpoch();
+  refused(() => s.nextEpoch(), "no other follows");
+  equal([s.epoch, s.consumed], [2n ** 64n - 1n, 0]);
 }
 
 /** An array that shares its memory with what `slice` gives, as Node's Buffer does. */

@@ -70,7 +70,7 @@ pub(crate) fn split_parts<'py>(
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
     let mut parts = vec![0; count];
-    detached(py, || splits.fill(stratum, 0, &mut parts))?;
+    detached(py, || splits.fill(stratum, 0, &mut parts))?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, parts))
 }
 

@@ -4,6 +4,7 @@ use super::shuffle::movement::Array;
 use super::workspace::{CudaWorkspace, move_arrays};
 use crate::Error;
 use crate::compact::{Direction, Order};
+use crate::error::GpuError;
 
 /// An array at raw addresses in device memory, for memory that other libraries own: where its items
 /// are, where they go, how many there are, and the size of each in bytes.
@@ -28,6 +29,15 @@ impl RawArray {
     pub(super) const fn array(self) -> Array {
         Array::given(self.source, self.out, self.item_bytes)
     }
+
+    /// Checks that no item is written to where one is read.
+    pub(super) fn check_apart(self) -> Result<(), Error> {
+        let bytes = (self.len as u64).checked_mul(self.item_bytes as u64);
+        if self.source.abs_diff(self.out) < bytes.ok_or(Error::Gpu(GpuError::OutOfMemory))? {
+            return Err(Error::Gpu(GpuError::Overlap));
+        }
+        Ok(())
+    }
 }
 
 /// Moving items at raw addresses.
@@ -37,19 +47,22 @@ impl CudaWorkspace {
     /// # Safety
     ///
     /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each, in memory that
-    /// this context's device can access. The two do not overlap, and are neither freed nor
-    /// otherwise used until the stream has finished with them.
+    /// this context's device can access. That memory is neither freed nor otherwise used until the
+    /// stream has finished with it. One address of memory that is mapped at two does not serve as
+    /// the source while the other serves as the output.
     ///
     /// # Errors
     ///
-    /// As [`shuffle_into`](Self::shuffle_into).
+    /// [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two arrays overlap;
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
+    /// does not fit 64 bits; and otherwise as [`shuffle_into`](Self::shuffle_into).
     pub unsafe fn shuffle_raw<'o>(
         &mut self,
         order: impl Into<Order<'o>>,
         array: RawArray,
     ) -> Result<(), Error> {
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
-        // which do not overlap, and that they are the stream's until it has done with them.
+        // and that they are the stream's until it has done with them.
         unsafe { self.move_raw(order.into(), array, Direction::Shuffle) }
     }
 
@@ -67,8 +80,8 @@ impl CudaWorkspace {
         order: impl Into<Order<'o>>,
         array: RawArray,
     ) -> Result<(), Error> {
-        // SAFETY: the caller promises that both addresses have `len` items of that size, do not
-        // overlap, and are left to the stream until it has finished.
+        // SAFETY: the caller promises that both addresses have `len` items of that size, and are
+        // left to the stream until it has finished.
         unsafe { self.move_raw(order.into(), array, Direction::Unshuffle) }
     }
 
@@ -90,19 +103,42 @@ impl CudaWorkspace {
     ///
     /// # Safety
     ///
-    /// As [`move_arrays`].
+    /// As [`shuffle_raw`](Self::shuffle_raw).
     unsafe fn move_raw(
         &mut self,
         order: Order,
         array: RawArray,
         direction: Direction,
     ) -> Result<(), Error> {
+        array.check_apart()?;
         self.enter()?;
         let (chosen, Self { executor, strategy, .. }) = (order.for_len(array.len as u64), self);
         let arrays = vec![array.array()];
-        // SAFETY: the caller vouches for the array.
+        // SAFETY: the caller vouches for the array, whose two parts were found apart.
         unsafe {
             move_arrays(executor, *strategy, chosen.bijection(), array.len, arrays, direction)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_that_overlap_are_refused() {
+        let array = |source, out| RawArray { source, out, len: 10, item_bytes: 12 };
+        assert_eq!(array(4096, 4096 + 120).check_apart(), Ok(()));
+        assert_eq!(array(4096 + 120, 4096).check_apart(), Ok(()));
+        for (source, out) in [(4096, 4096), (4096, 4096 + 119), (4096 + 1, 4096), (0, 0)] {
+            let refused = array(source, out).check_apart();
+            assert_eq!(refused, Err(Error::Gpu(GpuError::Overlap)), "{source} and {out}");
+        }
+        // Arrays without bytes share none.
+        for (len, item_bytes) in [(0, 12), (10, 0)] {
+            assert_eq!(RawArray { len, item_bytes, ..array(64, 64) }.check_apart(), Ok(()));
+        }
+        let too_large = RawArray { len: 1 << 62, item_bytes: 8, ..array(0, 1 << 63) };
+        assert_eq!(too_large.check_apart(), Err(Error::Gpu(GpuError::OutOfMemory)));
     }
 }

@@ -136,7 +136,9 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// As [`shuffle_rows_into`](Self::shuffle_rows_into).
+    /// [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two arrays overlap;
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
+    /// does not fit 64 bits; and otherwise as [`shuffle_rows_into`](Self::shuffle_rows_into).
     pub unsafe fn shuffle_rows_raw(
         &mut self,
         permutations: &Permutations,
@@ -144,8 +146,8 @@ impl CudaWorkspace {
         array: RawArray,
     ) -> Result<(), Error> {
         let batch = permutations.rows(first, array.len)?;
-        // SAFETY: the caller promises that both addresses have `len` items of that size, do not
-        // overlap, and are left to the stream until it has finished.
+        // SAFETY: the caller promises that both addresses have `len` items of that size, and are
+        // left to the stream until it has finished.
         unsafe { self.move_batch_raw(&batch, first, array, Direction::Shuffle) }
     }
 
@@ -157,7 +159,7 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// As [`shuffle_rows_into`](Self::shuffle_rows_into).
+    /// As [`shuffle_rows_raw`](Self::shuffle_rows_raw).
     pub unsafe fn unshuffle_rows_raw(
         &mut self,
         permutations: &Permutations,
@@ -165,8 +167,8 @@ impl CudaWorkspace {
         array: RawArray,
     ) -> Result<(), Error> {
         let batch = permutations.rows(first, array.len)?;
-        // SAFETY: the caller promises `len` items of that size at both addresses, which do not
-        // overlap and are the stream's until it has done with them.
+        // SAFETY: the caller promises `len` items of that size at both addresses, which are the
+        // stream's until it has done with them.
         unsafe { self.move_batch_raw(&batch, first, array, Direction::Unshuffle) }
     }
 

@@ -374,13 +374,15 @@ impl Sampler {
         Ok(())
     }
 
-    /// Goes to the beginning of the next epoch; after the last one, 2^64 - 1, comes 0.
+    /// Goes to the beginning of the next epoch.
     ///
     /// # Errors
     ///
-    /// As [`set_epoch`](Self::set_epoch).
+    /// [`ViewError::LastEpoch`] in epoch 2^64 - 1, and otherwise as
+    /// [`set_epoch`](Self::set_epoch). After an error the sampler is unchanged.
     pub fn next_epoch(&mut self) -> Result<(), Error> {
-        self.set_epoch(self.epoch.wrapping_add(1))
+        let next = self.epoch.checked_add(1).ok_or(Error::View(ViewError::LastEpoch))?;
+        self.set_epoch(next)
     }
 
     /// The current position, which can be saved and [resumed](Self::resume) in another process.

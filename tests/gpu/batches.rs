@@ -4,7 +4,7 @@ use bijective_shuffle::Word;
 use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice, DevicePtr, DeviceRepr};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
-use bijective_shuffle::error::ViewError;
+use bijective_shuffle::error::{GpuError, ViewError};
 use bijective_shuffle::prelude::*;
 
 use super::{cuda, guarded};
@@ -145,6 +145,20 @@ fn items_of_rows_are_moved_at_addresses() {
     let refused =
         unsafe { workspace.shuffle_rows_raw(&permutations, 0, RawArray { len: 1500, ..there }) };
     assert_eq!(refused, Err(Error::View(ViewError::NotWhole { len: 1000, actual: 1500 })));
+    // Nothing is moved onto items that are still to be read.
+    let overlapping = RawArray { out: there.source + 4, len: 49_000, ..there };
+    let rows = Permutations::new(49, 1000, 3);
+    // SAFETY: all four fail before anything is launched.
+    let refused = unsafe {
+        [
+            workspace.shuffle_raw(1, overlapping),
+            workspace.unshuffle_raw(1, overlapping),
+            workspace.shuffle_rows_raw(&rows, 0, overlapping),
+            workspace.unshuffle_rows_raw(&rows, 0, overlapping),
+        ]
+    };
+    assert_eq!(refused, [const { Err(Error::Gpu(GpuError::Overlap)) }; 4]);
+    assert!(stream.clone_dtoh(&source).unwrap() == items);
 }
 
 /// What was reserved is enough for a launch for all rows in a graph, be they staged or shared.

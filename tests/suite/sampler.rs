@@ -380,8 +380,12 @@ fn the_largest_numbers_do_not_overflow() {
     assert!(
         order.range(300..600).unwrap().shard_strided(2, 3).unwrap().eq(next(&mut sampler).unwrap())
     );
+    let before = sampler.state();
+    assert_eq!(sampler.next_epoch(), Err(Error::View(ViewError::LastEpoch)));
+    assert_eq!(sampler.state(), before);
+    sampler.set_epoch(most - 1).unwrap();
     sampler.next_epoch().unwrap();
-    assert_eq!(sampler.epoch(), 0);
+    assert_eq!(sampler.epoch(), most);
     // What no memory holds.
     let mut sampler = Sampler::builder(10, 1).batch(most).tail(Tail::Fill).build().unwrap();
     let mut batch = vec![1];

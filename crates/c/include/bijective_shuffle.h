@@ -21,12 +21,16 @@
  *   of threads or the machine. It is the order that the crate and the other packages have.
  */
 
-
 #ifndef BIJECTIVE_SHUFFLE_H
 #define BIJECTIVE_SHUFFLE_H
 
+
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * The function has done its work.
@@ -54,7 +58,7 @@
 #define BS_ERROR_LENGTH 4
 
 /**
- * There is no such place, item or rank.
+ * There is no such place, item, rank or epoch.
  */
 #define BS_ERROR_RANGE 5
 
@@ -303,10 +307,6 @@ typedef struct bs_sampler_options {
      */
     uint64_t reserved[4];
 } bs_sampler_options;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * The text of the calling thread's last failure: a sentence in English, in UTF-8; empty if no
@@ -664,7 +664,8 @@ bs_status bs_sampler_next_batch(struct bs_sampler *sampler,
                                 size_t *count);
 
 /**
- * Goes to the beginning of the next epoch.
+ * Goes to the beginning of the next epoch. Epoch 2^64 - 1 is the last: there the call returns
+ * BS_ERROR_RANGE, and the sampler stays where it is.
  *
  * # Safety
  *
@@ -901,7 +902,7 @@ bs_status bs_generator_fill_exponential_f64(struct bs_generator *generator,
                                             size_t count);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}
+#endif
 
-#endif  /* BIJECTIVE_SHUFFLE_H */
+#endif

@@ -1,8 +1,14 @@
 // The C++ library of bijective-shuffle, for C++17 and later, over the C library.
 //
-//     std::vector<double> v = ..;
+//     std::vector<std::string> v = ..;
 //     bijective_shuffle::shuffle(v, 42);
 //     bijective_shuffle::unshuffle(v, 42);
+//     bijective_shuffle::shuffle(v.begin(), v.end(), std::mt19937{42});
+//
+// Ranges and iterators need random access. Trivially copyable items that are contiguous are moved
+// as bytes, on all cores. The calling thread moves all others one by one, by moves or by a `swap`
+// that cannot throw; it then takes 4 bytes and a bit of memory for each item, and 8 bytes beyond
+// 2^32 items. The order is the same either way.
 //
 // Every failure is an `error`, and what was to be changed is as it was, unless a function says
 // otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may be used by
@@ -11,11 +17,18 @@
 #ifndef BIJECTIVE_SHUFFLE_HPP
 #define BIJECTIVE_SHUFFLE_HPP
 
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#error "bijective_shuffle.hpp needs C++17: compile with -std=c++17, or include bijective_shuffle.h"
+#endif
+
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,24 +73,195 @@ inline void check(bs_status status) {
 template <class Range>
 using item_of = std::remove_reference_t<decltype(*std::data(std::declval<Range &>()))>;
 
-// An array of items that may be moved as bytes.
+template <class Range, class = void>
+struct has_data : std::false_type {};
 template <class Range>
-bs_array array_of(Range &range) {
-    using item = item_of<Range>;
-    static_assert(!std::is_const_v<item>, "the items are constant, so they cannot be moved");
-    static_assert(std::is_trivially_copyable_v<item>,
-                  "the items cannot be moved as bytes: move item p[k] of a `permutation` p to k");
-    return {std::data(range), sizeof(item)};
+struct has_data<Range, std::void_t<decltype(std::data(std::declval<Range &>())),
+                                   decltype(std::size(std::declval<Range &>()))>> : std::true_type {};
+
+// The items of a range, or between two iterators: they begin at a pointer if it is known that they
+// are contiguous.
+template <class Iterator>
+struct run {
+    Iterator first;
+    std::size_t count;
+
+    std::size_t size() const noexcept { return count; }
+    Iterator begin() const { return first; }
+    Iterator end() const { return first + distance(count); }
+
+    static auto distance(std::size_t count) {
+        return static_cast<typename std::iterator_traits<Iterator>::difference_type>(count);
+    }
+};
+
+template <class Iterator>
+constexpr void check_random_access() {
+    static_assert(std::is_base_of_v<std::random_access_iterator_tag,
+                                    typename std::iterator_traits<Iterator>::iterator_category>,
+                  "the iterators have no random access: shuffle a vector of the items");
+}
+
+template <class Range>
+auto run_of(Range &range) {
+    if constexpr (has_data<Range>::value) {
+        return run<decltype(std::data(range))>{std::data(range), std::size(range)};
+    } else {
+        using std::begin;
+        using std::end;
+        const auto first = begin(range);
+        using iterator = std::remove_const_t<decltype(first)>;
+        check_random_access<iterator>();
+        return run<iterator>{first, static_cast<std::size_t>(end(range) - first)};
+    }
+}
+
+template <class Iterator>
+constexpr bool is_contiguous() {
+#if defined(__cpp_lib_ranges)
+    return std::contiguous_iterator<Iterator>;
+#else
+    using item = typename std::iterator_traits<Iterator>::value_type;
+    if constexpr (std::is_same_v<item, bool>) {
+        return std::is_pointer_v<Iterator>;
+    } else {
+        return std::is_pointer_v<Iterator> ||
+               std::is_same_v<Iterator, typename std::vector<item>::iterator>;
+    }
+#endif
+}
+
+template <class Iterator>
+auto run_of(Iterator first, Iterator last) {
+    check_random_access<Iterator>();
+    const auto count = static_cast<std::size_t>(last - first);
+    if constexpr (is_contiguous<Iterator>()) {
+        using item = std::remove_reference_t<decltype(*first)>;
+        // There may be no item at the end.
+        return run<item *>{count > 0 ? std::addressof(*first) : nullptr, count};
+    } else {
+        return run<Iterator>{first, count};
+    }
+}
+
+// How items are moved; a type for which nothing is right does not compile.
+template <class Iterator>
+struct way {
+    using item = typename std::iterator_traits<Iterator>::value_type;
+    using reference = decltype(*std::declval<Iterator &>());
+
+    static constexpr bool is_held =
+        std::is_nothrow_move_constructible_v<item> && std::is_nothrow_move_assignable_v<item>;
+    static constexpr bool is_by_bytes =
+        std::is_pointer_v<Iterator> && std::is_trivially_copyable_v<item>;
+
+    static_assert(!std::is_const_v<std::remove_reference_t<reference>>,
+                  "the items are constant, so they cannot be moved");
+    static_assert(
+        is_by_bytes || is_held || std::is_nothrow_swappable_v<item>,
+        "an item could be lost, since its move and its swap may throw: make one of them noexcept, "
+        "or shuffle pointers or indexes of the items");
+};
+
+// Moves item `order[k]` to place k, for all k: along the cycles of the order, so that each item is
+// moved once. `done` has a bit for each item.
+template <class Iterator, class Word>
+void follow(run<Iterator> items, const std::vector<Word> &order, std::vector<bool> &done) noexcept {
+    using how = way<Iterator>;
+    const auto at = [&](std::size_t place) -> typename how::reference {
+        return items.first[run<Iterator>::distance(place)];
+    };
+    std::fill(done.begin(), done.end(), false);
+    for (std::size_t start = 0; start < items.count; start++) {
+        if (done[start] || order[start] == start) {
+            continue;
+        }
+        std::size_t place = start, from = 0;
+        if constexpr (how::is_held) {
+            typename how::item held(std::move(at(start)));
+            for (; (from = static_cast<std::size_t>(order[place])) != start; place = from) {
+                at(place) = std::move(at(from));
+                done[place] = true;
+            }
+            at(place) = std::move(held);
+        } else {
+            using std::swap;
+            for (; (from = static_cast<std::size_t>(order[place])) != start; place = from) {
+                swap(at(place), at(from));
+                done[place] = true;
+            }
+        }
+        done[place] = true;
+    }
+}
+
+// The items of a run as the C library takes them, if they are moved as bytes.
+template <class Iterator>
+std::optional<bs_array> array_of(run<Iterator> items) {
+    if constexpr (way<Iterator>::is_by_bytes) {
+        return bs_array{items.first, sizeof(*items.first)};
+    } else {
+        return std::nullopt;
+    }
 }
 
 template <class First, class... Others>
 std::size_t common_size(const First &first, const Others &...others) {
-    const std::size_t size = std::size(first);
-    if (((std::size(others) != size) || ... || false)) {
+    const std::size_t size = first.size();
+    if (((others.size() != size) || ... || false)) {
         throw error(BS_ERROR_LENGTH, "the arrays differ in length");
     }
     return size;
 }
+
+// Where memory begins and ends.
+using extent = std::pair<const char *, const char *>;
+
+template <class Iterator>
+void add_extents(run<Iterator> items, std::vector<extent> &extents) {
+    static_assert(std::is_lvalue_reference_v<typename way<Iterator>::reference>,
+                  "the items of std::vector<bool> and other proxies have no addresses to be told "
+                  "apart by: shuffle each range alone by the same seed");
+    const auto add = [&](auto &item, std::size_t count) {
+        const auto start = reinterpret_cast<const char *>(std::addressof(item));
+        extents.emplace_back(start, start + count * sizeof item);
+    };
+    if constexpr (std::is_pointer_v<Iterator>) {
+        if (items.count > 0) {
+            add(*items.first, items.count);
+        }
+    } else {
+        for (auto &item : items) {
+            add(item, 1);
+        }
+    }
+}
+
+// Checks that no two runs share items.
+template <class... Iterators>
+void check_apart(run<Iterators>... items) {
+    std::vector<extent> extents;
+    (add_extents(items, extents), ...);
+    // Addresses of different arrays have this order, and no other.
+    const std::less<const char *> is_less;
+    std::sort(extents.begin(), extents.end(), [&](const extent &a, const extent &b) {
+        return is_less(a.first, b.first);
+    });
+    for (std::size_t k = 1; k < extents.size(); k++) {
+        if (is_less(extents[k].first, extents[k - 1].second)) {
+            throw error(BS_ERROR_ARGUMENT, "two of the arrays share memory");
+        }
+    }
+}
+
+template <class Source, class = void>
+struct is_random : std::false_type {};
+template <class Source>
+struct is_random<Source, std::enable_if_t<std::is_unsigned_v<decltype(std::declval<Source &>()())> &&
+                                          (Source::min() < Source::max())>> : std::true_type {};
+// For templates that take a source of random bits, such as std::mt19937 or std::random_device.
+template <class Source>
+using if_random = std::enable_if_t<is_random<std::remove_reference_t<Source>>::value, int>;
 
 } // namespace detail
 
@@ -88,6 +272,32 @@ public:
 
     explicit seed(const std::array<std::uint8_t, 32> &key, std::uint64_t epoch = 0) noexcept
         : key_(key), epoch_(epoch) {}
+
+    // A key of 32 bytes from a source of random bits: the same for the same source in the same
+    // state, on every machine.
+    template <class Source, detail::if_random<Source> = 0>
+    static seed from_rng(Source &&source) {
+        using numbers = std::remove_reference_t<Source>;
+        constexpr auto range = static_cast<std::uint64_t>(numbers::max() - numbers::min());
+        // As many whole bits as a number has. Numbers beyond are drawn again.
+        int bits = range == UINT64_MAX ? 64 : 0;
+        while (bits < 64 && (range + 1) >> (bits + 1) != 0) {
+            bits++;
+        }
+        std::array<std::uint8_t, 32> key{};
+        for (int bit = 0; bit < 256;) {
+            std::uint64_t number = 0;
+            do {
+                number = static_cast<std::uint64_t>(source() - numbers::min());
+            } while (bits < 64 && number >> bits != 0);
+            for (int k = 0; k < bits && bit < 256; k++, bit++) {
+                const auto value = static_cast<unsigned>(number >> k & 1) << bit % 8;
+                auto &byte = key[static_cast<std::size_t>(bit / 8)];
+                byte = static_cast<std::uint8_t>(byte | value);
+            }
+        }
+        return seed(key);
+    }
 
     seed with_epoch(std::uint64_t epoch) const noexcept {
         seed other = *this;
@@ -162,15 +372,15 @@ public:
         bs_bijection bijection{};
         bijection.context = context.get();
         bijection.last = last;
-        bijection.forward = [](void *context, std::uint64_t point) {
-            auto &of = *static_cast<functions *>(context);
+        bijection.forward = [](void *given, std::uint64_t point) {
+            auto &of = *static_cast<functions *>(given);
             return of.caught->value([&]() -> std::uint64_t { return of.forward(point); });
         };
-        bijection.inverse = [](void *context, std::uint64_t value) {
-            auto &of = *static_cast<functions *>(context);
+        bijection.inverse = [](void *given, std::uint64_t value) {
+            auto &of = *static_cast<functions *>(given);
             return of.caught->value([&]() -> std::uint64_t { return of.inverse(value); });
         };
-        bijection.free_context = [](void *context) { delete static_cast<functions *>(context); };
+        bijection.free_context = [](void *given) { delete static_cast<functions *>(given); };
         permutation made_of = made([&](bs_permutation **p) {
             const bs_status status = bs_permutation_from_bijection(length, &bijection, p);
             if (status == BS_OK) {
@@ -245,19 +455,15 @@ public:
         return share;
     }
 
-    // Moves the items of arrays of this length together: the item at index (*this)[k] goes to
-    // place k. `unapply` undoes it.
+    // Moves the items of ranges of this length together: the item at index (*this)[k] goes to
+    // place k. `unapply` undoes it. Several ranges must not share memory.
     template <class... Ranges>
     void apply(Ranges &&...ranges) const {
-        const bs_array arrays[] = {detail::array_of(ranges)...};
-        const std::size_t count = detail::common_size(ranges...);
-        check(bs_permutation_apply(handle_.get(), arrays, sizeof...(ranges), count));
+        reorder(false, detail::run_of(ranges)...);
     }
     template <class... Ranges>
     void unapply(Ranges &&...ranges) const {
-        const bs_array arrays[] = {detail::array_of(ranges)...};
-        const std::size_t count = detail::common_size(ranges...);
-        check(bs_permutation_unapply(handle_.get(), arrays, sizeof...(ranges), count));
+        reorder(true, detail::run_of(ranges)...);
     }
 
     iterator begin() const noexcept;
@@ -309,6 +515,48 @@ private:
         Inverse inverse;
         std::shared_ptr<catcher> caught;
     };
+
+    template <class... Iterators>
+    void reorder(bool undo, detail::run<Iterators>... items) const {
+        const std::size_t count = detail::common_size(items...);
+        if constexpr ((detail::way<Iterators>::is_by_bytes && ...)) {
+            const bs_array arrays[] = {*detail::array_of(items)...};
+            check((undo ? bs_permutation_unapply : bs_permutation_apply)(
+                handle_.get(), arrays, sizeof...(items), count));
+        } else {
+            if (count != size_) {
+                const std::string text = "the ranges have " + std::to_string(count) +
+                                         " items, and the permutation " + std::to_string(size_);
+                throw error(BS_ERROR_LENGTH, text.c_str());
+            }
+            if constexpr (sizeof...(items) > 1) {
+                detail::check_apart(items...);
+            }
+            const bool is_narrow = size_ <= std::uint64_t{1} << 32;
+            is_narrow ? follow<std::uint32_t>(undo, items...) : follow<std::uint64_t>(undo, items...);
+        }
+    }
+
+    // Moves what is moved as bytes, and then the rest, which cannot fail.
+    template <class Word, class... Iterators>
+    void follow(bool undo, detail::run<Iterators>... items) const {
+        const std::vector<Word> order = (undo ? inverse() : *this).template to_vector<Word>();
+        std::vector<bool> done(order.size());
+        std::vector<bs_array> arrays;
+        for (const auto &array : {detail::array_of(items)...}) {
+            if (array) {
+                arrays.push_back(*array);
+            }
+        }
+        check((undo ? bs_permutation_unapply : bs_permutation_apply)(
+            handle_.get(), arrays.data(), arrays.size(), order.size()));
+        const auto move = [&](auto run) {
+            if constexpr (!detail::way<decltype(run.first)>::is_by_bytes) {
+                detail::follow(run, order, done);
+            }
+        };
+        (move(items), ...);
+    }
 
     explicit permutation(bs_permutation *handle)
         : handle_(handle, bs_permutation_free), size_(bs_permutation_length(handle)) {}
@@ -401,39 +649,70 @@ private:
 inline permutation::iterator permutation::begin() const noexcept { return {this, 0}; }
 inline permutation::iterator permutation::end() const noexcept { return {this, size_}; }
 
-// Shuffles a vector, an array, a span or whatever else `std::data` and `std::size` take, whose
-// items are trivially copyable.
+// Shuffles a vector, an array, a span, a deque or any other range with random access.
 template <class Range>
 void shuffle(Range &&range, const seed &by) {
-    if (by.key()) {
-        return permutation(std::size(range), by).apply(range);
+    const auto items = detail::run_of(range);
+    if (const auto array = by.key() ? std::nullopt : detail::array_of(items)) {
+        return detail::check(
+            bs_shuffle(array->items, items.size(), array->item_size, by.number(), by.epoch()));
     }
-    const bs_array array = detail::array_of(range);
-    detail::check(
-        bs_shuffle(array.items, std::size(range), array.item_size, by.number(), by.epoch()));
+    permutation(items.size(), by).apply(items);
 }
 
 // Undoes `shuffle` with the same seed.
 template <class Range>
 void unshuffle(Range &&range, const seed &by) {
-    if (by.key()) {
-        return permutation(std::size(range), by).unapply(range);
+    const auto items = detail::run_of(range);
+    if (const auto array = by.key() ? std::nullopt : detail::array_of(items)) {
+        return detail::check(
+            bs_unshuffle(array->items, items.size(), array->item_size, by.number(), by.epoch()));
     }
-    const bs_array array = detail::array_of(range);
-    detail::check(
-        bs_unshuffle(array.items, std::size(range), array.item_size, by.number(), by.epoch()));
+    permutation(items.size(), by).unapply(items);
+}
+
+// Shuffles what is between two iterators, as `shuffle` does a range.
+template <class Iterator>
+void shuffle(Iterator first, Iterator last, const seed &by) {
+    shuffle(detail::run_of(first, last), by);
+}
+
+// Undoes `shuffle` with the same seed.
+template <class Iterator>
+void unshuffle(Iterator first, Iterator last, const seed &by) {
+    unshuffle(detail::run_of(first, last), by);
 }
 
 // Shuffles several ranges of one length in the order that `shuffle` gives each of them.
 template <class... Ranges>
 void shuffle_together(const seed &by, Ranges &&...ranges) {
-    permutation(detail::common_size(ranges...), by).apply(ranges...);
+    permutation(detail::common_size(detail::run_of(ranges)...), by).apply(ranges...);
 }
 
 // Undoes `shuffle_together` with the same seed.
 template <class... Ranges>
 void unshuffle_together(const seed &by, Ranges &&...ranges) {
-    permutation(detail::common_size(ranges...), by).unapply(ranges...);
+    permutation(detail::common_size(detail::run_of(ranges)...), by).unapply(ranges...);
+}
+
+// Shuffle by a seed that is drawn from a source of random bits, such as std::mt19937 or
+// std::random_device, and return it: `unshuffle` undoes the call by it. The order is not that of
+// std::shuffle.
+template <class Range, class Source, detail::if_random<Source> = 0>
+seed shuffle(Range &&range, Source &&source) {
+    const seed by = seed::from_rng(source);
+    shuffle(range, by);
+    return by;
+}
+template <class Iterator, class Source, detail::if_random<Source> = 0>
+seed shuffle(Iterator first, Iterator last, Source &&source) {
+    return shuffle(detail::run_of(first, last), source);
+}
+template <class Source, class... Ranges, detail::if_random<Source> = 0>
+seed shuffle_together(Source &&source, Ranges &&...ranges) {
+    const seed by = seed::from_rng(source);
+    shuffle_together(by, ranges...);
+    return by;
 }
 
 // Limits the threads that all calls share; 0 takes the limit away.

@@ -181,7 +181,8 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
     })
 }
 
-/// Goes to the beginning of the next epoch.
+/// Goes to the beginning of the next epoch. Epoch 2^64 - 1 is the last: there the call returns
+/// BS_ERROR_RANGE, and the sampler stays where it is.
 ///
 /// # Safety
 ///

@@ -21,7 +21,7 @@ pub const BS_ERROR_NULL: i32 = 2;
 pub const BS_ERROR_ARGUMENT: i32 = 3;
 /// An array has another length than it should have.
 pub const BS_ERROR_LENGTH: i32 = 4;
-/// There is no such place, item or rank.
+/// There is no such place, item, rank or epoch.
 pub const BS_ERROR_RANGE: i32 = 5;
 /// There is not enough memory.
 pub const BS_ERROR_MEMORY: i32 = 6;
@@ -81,7 +81,8 @@ impl From<Error> for Failure {
                 BS_ERROR_MEMORY
             }
             Error::LengthMismatch { .. } => BS_ERROR_LENGTH,
-            Error::View(ViewError::OutOfRange { .. }) | Error::NoSuchRank { .. } => BS_ERROR_RANGE,
+            Error::View(ViewError::OutOfRange { .. } | ViewError::LastEpoch)
+            | Error::NoSuchRank { .. } => BS_ERROR_RANGE,
             Error::View(ViewError::IndexNotBuilt { last }) => {
                 let text = format!(
                     "this place is found by an index over {} points, too many to build it unasked: \

@@ -7,7 +7,8 @@ import sys
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
-FILES = [*(ROOT / "crates/c/examples").iterdir(), ROOT / "crates/c/tests/header.cpp"]
+TESTS = [ROOT / "crates/c/tests" / name for name in ["header.cpp", "items.cpp"]]
+FILES = [*(ROOT / "crates/c/examples").iterdir(), *TESTS]
 
 
 def flat(text):

@@ -243,6 +243,12 @@ static void samplers(void) {
     OK(bs_sampler_set_epoch(s, UINT64_MAX));
     OK(bs_sampler_state(s, text, sizeof text));
     OK(bs_sampler_resume(s, text));
+    /* After the last epoch none comes, and the sampler stays there. */
+    FAILS(bs_sampler_next_epoch(s), BS_ERROR_RANGE, "epoch 2^64 - 1");
+    CHECK(bs_sampler_epoch(s) == UINT64_MAX);
+    OK(bs_sampler_set_epoch(s, UINT64_MAX - 1));
+    OK(bs_sampler_next_epoch(s));
+    CHECK(bs_sampler_epoch(s) == UINT64_MAX);
     bs_sampler_free(s);
 }
 

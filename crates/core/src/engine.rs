@@ -6,11 +6,11 @@ pub mod base {
     };
 }
 pub mod bijection {
+    pub use crate::bijection::exact::{batch, draw_exchanges, rejected};
     pub use crate::bijection::lanes;
     pub use crate::bijection::mul_xorshift::DeviceWidth;
     pub use crate::bijection::passes::Pass;
     pub use crate::bijection::standard::StandardCipher;
-    pub use crate::bijection::table::{batch, draw_exchanges, rejected};
 }
 pub mod seed {
     pub use crate::seed::{BLOCKS, Seed, words};

@@ -29,6 +29,11 @@ pub use error::any::Error;
 pub use seed::{KeyDomain, KeyStream, Seed, Words};
 pub use word::Word;
 
+// The order of `Permutation::walk` is there without an allocator: see docs/recipes.md.
+#[cfg(not(feature = "alloc"))]
+const _: fn(u64, u64) -> bijection::CycleWalk<bijection::Standard> =
+    |len, seed| FromSeed::from_seed(len, seed);
+
 /// What the packages of this project share. It promises nothing to others.
 #[cfg(feature = "engine")]
 #[doc(hidden)]

@@ -145,8 +145,9 @@ macro_rules! word {
 word!(u32);
 word!(u64);
 
-/// An unsigned integer that holds an index within the engine: a [`Word`], or one of 16 bits, which
-/// is enough for short lengths and lets a vector hold twice as many.
+/// An unsigned integer that holds an index within the engine: a [`Word`]; one of 16 bits, which is
+/// enough for short lengths and lets a vector hold twice as many; or one of 8 bits, in which a
+/// permutation of few points is stored.
 #[doc(hidden)]
 pub trait Index: Copy + Ord + Send + Sync + 'static {
     const ZERO: Self;
@@ -180,24 +181,32 @@ impl<N: Word> Index for N {
     }
 }
 
-impl Index for u16 {
-    const ZERO: Self = 0;
+/// [`Index`] for words that are no [`Word`].
+macro_rules! narrow_index {
+    ($word:ty) => {
+        impl Index for $word {
+            const ZERO: Self = 0;
 
-    #[inline(always)]
-    fn further(self, by: Self) -> Self {
-        self.wrapping_add(by)
-    }
+            #[inline(always)]
+            fn further(self, by: Self) -> Self {
+                self.wrapping_add(by)
+            }
 
-    #[inline(always)]
-    fn truncate(value: u64) -> Self {
-        value as Self
-    }
+            #[inline(always)]
+            fn truncate(value: u64) -> Self {
+                value as Self
+            }
 
-    #[inline(always)]
-    fn extend(self) -> u64 {
-        self.into()
-    }
+            #[inline(always)]
+            fn extend(self) -> u64 {
+                self.into()
+            }
+        }
+    };
 }
+
+narrow_index!(u8);
+narrow_index!(u16);
 
 /// The number of bits that a power-of-two domain needs to hold `len` items: the smallest `b` with
 /// `2^b >= len`.

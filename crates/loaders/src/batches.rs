@@ -1,5 +1,6 @@
 //! [`Batches`]: what a rank takes in each step.
 
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Sampler, SamplerBuilder, SamplerState, Tail};
 
 use crate::Error;
@@ -104,7 +105,7 @@ impl<S: Source + ?Sized> Source for &S {
 ///
 /// // All draws of the epoch, each once.
 /// let mut expected = vec![0; 1000];
-/// draws.fill(0, &mut expected);
+/// draws.fill(0, &mut expected)?;
 /// items.sort();
 /// expected.sort();
 /// assert_eq!(items, expected);
@@ -235,13 +236,15 @@ impl<S: Source> Batches<S> {
         Ok(())
     }
 
-    /// Goes to the beginning of the next epoch; after the last one, 2^64 - 1, comes 0.
+    /// Goes to the beginning of the next epoch.
     ///
     /// # Errors
     ///
-    /// As [`set_epoch`](Self::set_epoch).
+    /// [`Error::Shuffle`] with [`ViewError::LastEpoch`] in epoch 2^64 - 1, and otherwise as
+    /// [`set_epoch`](Self::set_epoch). After an error nothing has changed.
     pub fn next_epoch(&mut self) -> Result<(), Error> {
-        self.set_epoch(self.sampler.epoch().wrapping_add(1))
+        let next = self.sampler.epoch().checked_add(1).ok_or(ViewError::LastEpoch);
+        self.set_epoch(next.map_err(bijective_shuffle::Error::View)?)
     }
 
     /// The current position, which can be saved and [resumed](Self::resume) in another process.

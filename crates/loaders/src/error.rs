@@ -111,6 +111,13 @@ pub enum Error {
         /// The number of positions in an epoch.
         len: u64,
     },
+    /// Positions behind the last one, 2^64 - 1, were asked for.
+    BeyondLast {
+        /// The first position asked for.
+        first: u64,
+        /// The number of positions asked for.
+        count: u64,
+    },
     /// The library refuses what is asked of it, or there is too little memory.
     Shuffle(bijective_shuffle::Error),
 }
@@ -208,6 +215,11 @@ impl fmt::Display for Error {
                 f,
                 "epoch {epoch} of {len} positions ends behind position 2^64 - 1, the last there \
                  is: use a smaller epoch"
+            ),
+            Self::BeyondLast { first, count } => write!(
+                f,
+                "{count} positions from {first} on were asked for, and the last there is is \
+                 2^64 - 1: ask for fewer"
             ),
             Self::Shuffle(error) => error.fmt(f),
         }

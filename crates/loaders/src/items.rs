@@ -23,6 +23,15 @@ pub(crate) fn below(word: u64, count: u64) -> u64 {
     ((u128::from(word) * u128::from(count)) >> 64) as u64
 }
 
+/// Checks that as many positions from one on are below 2^64.
+pub(crate) fn check_positions(first: u64, count: usize) -> Result<(), Error> {
+    let count = count as u64;
+    if count > 0 && first.checked_add(count - 1).is_none() {
+        return Err(Error::BeyondLast { first, count });
+    }
+    Ok(())
+}
+
 /// The lengths of items or documents, in tokens: a slice, a vector, a file that is mapped into
 /// memory, or a number of items and a function.
 ///

@@ -4,7 +4,7 @@ use bijective_shuffle::{Bijection, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
 use crate::Error;
-use crate::items::{self, below};
+use crate::items::{self, below, check_positions};
 
 /// The number of splits, among what this package draws.
 const NUMBER: u32 = 8;
@@ -35,7 +35,7 @@ const TASK: u64 = 1 << 14;
 /// // Training, validation and test.
 /// let splits = Splits::new(&[8, 1, 1], 42)?;
 /// let mut parts = vec![0; 1000];
-/// splits.fill(0, 0, &mut parts);
+/// splits.fill(0, 0, &mut parts)?;
 /// assert_eq!([0, 1, 2].map(|part| parts.iter().filter(|&&p| p == part).count()), [800, 100, 100]);
 /// assert_eq!(splits.part(0, 777), parts[777]);
 /// # Ok::<(), bijective_shuffle_loaders::Error>(())
@@ -86,19 +86,26 @@ impl Splits {
         self.part_at(order.forward(number % quota))
     }
 
-    /// Writes the parts of consecutive items of a stratum, on all cores. Behind item 2^64 - 1 comes
-    /// item 0.
-    pub fn fill(&self, stratum: u64, first: u64, out: &mut [u32]) {
+    /// Writes the parts of consecutive items of a stratum, on all cores.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondLast`] if an item's number would be 2^64 or more; nothing has been written
+    /// then.
+    pub fn fill(&self, stratum: u64, first: u64, out: &mut [u32]) -> Result<(), Error> {
+        check_positions(first, out.len())?;
         let quota = self.quota();
         let before = (first % quota) as usize;
         // Whole quotas; the first piece is shorter by what comes before it.
         let piece = (TASK.div_ceil(quota) * quota) as usize;
         let (head, tail) = out.split_at_mut(out.len().min(piece - before));
         self.fill_piece(stratum, first, head);
+        // Without a tail this may be 2^64, and has no meaning.
         let first = first.wrapping_add(head.len() as u64);
         parallel::each_chunk(tail, piece, |number, out| {
-            self.fill_piece(stratum, first.wrapping_add((number * piece) as u64), out);
+            self.fill_piece(stratum, first + (number * piece) as u64, out);
         });
+        Ok(())
     }
 
     fn fill_piece(&self, stratum: u64, first: u64, out: &mut [u32]) {
@@ -106,9 +113,7 @@ impl Splits {
         let mut places = vec![0; out.len().min(quota as usize)];
         while !out.is_empty() {
             let at = number % quota;
-            // The numbers behind 2^64 - 1 begin another quota.
-            let left = (quota - at).min((u64::MAX - number).saturating_add(1));
-            let (part, rest) = out.split_at_mut(out.len().min(left as usize));
+            let (part, rest) = out.split_at_mut(out.len().min((quota - at) as usize));
             let order = items::order(quota, self.quota_seed(stratum, number / quota), NUMBER);
             let places = &mut places[..part.len()];
             order.forward_run(at, places);

@@ -21,6 +21,10 @@ const WORDS: usize = 256;
 /// No buffer has a number of places that an input number cannot be added to.
 const MOST: u64 = 1 << 48;
 
+/// No stream has taken as many items of its input. So the number of what it has taken never passes
+/// its end, wherever a stream goes on.
+const MOST_TAKEN: u64 = 1 << 63;
+
 /// Which place of the buffer of a [`StreamShuffle`] each step takes: a function of the seed, the
 /// epoch and the step.
 ///
@@ -73,7 +77,8 @@ impl StreamOrder {
     /// Checks that a state is of this order.
     fn check(&self, state: &StreamState) -> Result<(), Error> {
         let is_own = *state == StreamState::new(self, state.emitted, state.taken);
-        if is_own && state.emitted <= state.taken && state.held() <= self.size {
+        let is_possible = state.emitted <= state.taken && state.taken < MOST_TAKEN;
+        if is_own && is_possible && state.held() <= self.size {
             Ok(())
         } else {
             Err(bijective_shuffle::Error::Saved(SavedError::Foreign).into())

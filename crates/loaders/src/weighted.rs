@@ -10,6 +10,7 @@ use bijective_shuffle_core::engine::base::stream::prefetch_lines;
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
 use crate::batches::Source;
+use crate::items::check_positions;
 use crate::table::{self, Entry};
 use crate::{Error, ItemWeights};
 
@@ -51,7 +52,7 @@ const TASK: usize = 1 << 14;
 ///
 /// let draws = Weighted::new(&[1, 0, 3], 42)?;
 /// let mut items = vec![0; 100_000];
-/// draws.fill(0, &mut items);
+/// draws.fill(0, &mut items)?;
 /// let thirds = items.iter().filter(|&&item| item == 2).count();
 /// assert!((74_000..76_000).contains(&thirds));
 /// assert!(!items.contains(&1));
@@ -156,16 +157,22 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
         self.law.draw(self.columns(), position, 0)
     }
 
-    /// Writes the items at consecutive positions, on all cores. Behind position 2^64 - 1 comes 0.
-    pub fn fill(&self, first: u64, out: &mut [u64]) {
+    /// Writes the items at consecutive positions, on all cores.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondLast`] if a position would be 2^64 or more; nothing has been written then.
+    pub fn fill(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
+        check_positions(first, out.len())?;
         let (law, columns) = (&self.law, self.columns());
         in_tasks(out, |task, out| {
-            let first = first.wrapping_add((task * TASK) as u64);
+            let first = first + (task * TASK) as u64;
             for (k, out) in out.iter_mut().enumerate() {
-                *out = first.wrapping_add(k as u64);
+                *out = first + k as u64;
             }
             law.replace(columns, out);
         });
+        Ok(())
     }
 
     /// Replaces each position by the item there, on all cores.

@@ -76,7 +76,7 @@ fn draws() {
         draws.replace(&mut positions);
         assert_eq!(positions, items);
         let mut first = vec![0; 300];
-        draws.fill(0, &mut first);
+        draws.fill(0, &mut first).unwrap();
         assert_eq!(digest(first.iter().copied()), number(&entry["digest"]));
         assert_eq!(draws.fingerprint(), number(&entry["fingerprint"]));
 
@@ -191,7 +191,7 @@ fn parts_of_splits() {
     for entry in entries(&vectors(), "splits") {
         let splits = Splits::new(&numbers(&entry["shares"]), seed(entry)).unwrap();
         let mut parts = vec![0; 1000];
-        splits.fill(number(&entry["stratum"]), 0, &mut parts);
+        splits.fill(number(&entry["stratum"]), 0, &mut parts).unwrap();
         let parts: Vec<u64> = parts.into_iter().map(u64::from).collect();
         assert_eq!(parts[..20], numbers(&entry["head"]));
         assert_eq!(digest(parts), number(&entry["digest"]), "{entry}");

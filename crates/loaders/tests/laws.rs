@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bijective_shuffle::error::SavedError;
+use bijective_shuffle::error::{SavedError, ViewError};
 use bijective_shuffle::{Tail, rayon};
 use bijective_shuffle_loaders::{
-    Batches, Error, ItemLengths, ItemWeights, Lengths, Mixture, Source, Weighted, integer_weights,
-    weighted_sample,
+    Batches, Error, ItemLengths, ItemWeights, Lengths, Mixture, Source, Splits, Weighted,
+    integer_weights, weighted_sample,
 };
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -214,7 +214,7 @@ fn counts_of_draws_are_within_the_bounds_of_the_law() {
         let weights: Vec<u64> = (1..=100).map(|weight| weight * factor).collect();
         let draws = Weighted::new(&weights, 7).unwrap();
         let mut items = vec![0; DRAWS];
-        draws.fill(1 << 40, &mut items);
+        draws.fill(1 << 40, &mut items).unwrap();
         let (mut counts, mut pairs) = (vec![0; 100], vec![0; 4]);
         items.iter().for_each(|&item| counts[item as usize] += 1);
         for pair in items.chunks_exact(2) {
@@ -472,4 +472,35 @@ fn bad_input_is_named() {
     let error = batches.set_epoch(1 << 24).unwrap_err();
     assert_eq!(error, Error::PositionTooLarge { epoch: 1 << 24, len: 1 << 40 });
     assert_eq!(batches.sampler().epoch(), 0);
+}
+
+/// Nothing begins again behind the last epoch and the last position.
+#[test]
+fn what_is_counted_ends() {
+    let draws = Weighted::new([1, 2, 3], 1).unwrap();
+    let splits = Splits::new(&[3, 1], 1).unwrap();
+    let mut batches = Batches::new(&draws, None, |sampler| sampler).unwrap();
+    batches.set_epoch(u64::MAX - 1).unwrap();
+    batches.next_epoch().unwrap();
+    let state = batches.state();
+    let last = bijective_shuffle::Error::View(ViewError::LastEpoch);
+    assert_eq!(batches.next_epoch(), Err(Error::Shuffle(last)));
+    assert_eq!(batches.state(), state);
+
+    for len in [3, 100_000] {
+        let first = u64::MAX - len as u64 + 1;
+        let (mut items, mut parts) = (vec![7; len], vec![7; len]);
+        let error = Error::BeyondLast { first: first + 1, count: len as u64 };
+        assert_eq!(draws.fill(first + 1, &mut items), Err(error.clone()));
+        assert_eq!(splits.fill(0, first + 1, &mut parts), Err(error));
+        assert!(items.iter().all(|&item| item == 7) && parts.iter().all(|&part| part == 7));
+        draws.fill(first, &mut items).unwrap();
+        splits.fill(0, first, &mut parts).unwrap();
+        for k in [0, 1, len - 1] {
+            let position = first + k as u64;
+            assert_eq!(items[k], draws.get(position));
+            assert_eq!(parts[k], splits.part(0, position));
+        }
+    }
+    assert_eq!(draws.fill(u64::MAX, &mut []), Ok(()));
 }

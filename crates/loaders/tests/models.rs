@@ -378,7 +378,8 @@ fn states_of_other_streams_are_refused() {
     assert!("1-2-3".parse::<StreamState>().is_err());
     assert!(StreamOrder::new(0, 1).is_err());
     // More steps than items, and more items than a buffer holds.
-    for (emitted, taken) in [(10, 5), (10, 21)] {
+    // The last has taken more than any input has.
+    for (emitted, taken) in [(10, 5), (10, 21), (u64::MAX - 10, u64::MAX)] {
         let state = StreamState::new(&order, emitted, taken);
         assert_eq!(
             order.buffered(&state),
@@ -425,12 +426,12 @@ fn splits_are_exact_and_do_not_move() {
             }
         };
         let mut parts = vec![9999; len];
-        splits.fill(stratum, 0, &mut parts);
+        splits.fill(stratum, 0, &mut parts).unwrap();
         assert!((0..).zip(&parts).all(|(item, &part)| splits.part(stratum, item) == part));
         // Appended to, from anywhere.
         let first = choices.below(1 + len as u64);
         let mut later = vec![9999; 500];
-        splits.fill(stratum, first, &mut later);
+        splits.fill(stratum, first, &mut later).unwrap();
         assert!(parts[first as usize..].iter().zip(&later).all(|(a, b)| a == b));
         let quota = splits.quota();
         for items in parts.chunks_exact(quota as usize) {
@@ -446,7 +447,7 @@ fn splits_are_exact_and_do_not_move() {
     let splits = |seed: Seed| Splits::new(&[8, 1, 1], seed).unwrap();
     let parts = |splits: &Splits, stratum| {
         let mut parts = vec![0; 100_000];
-        splits.fill(stratum, 7, &mut parts);
+        splits.fill(stratum, 7, &mut parts).unwrap();
         parts
     };
     let own = parts(&splits(Seed::new(1)), 0);

@@ -17,6 +17,7 @@ use bijective_shuffle_core::{KeyDomain, Seed};
 /// 2^66 words and then repeats; a key has 2^64 streams. Streams share no counter, and no
 /// statistical test is known that tells them from unrelated ones: all tests of TestU01 pass with 10
 /// rounds, and with 7, the minimum (\[R123\], and \[Manssen et al., 2012\], section 7).
+/// docs/results/rng.md says which of them were run here.
 ///
 /// [`from_key`](Self::from_key) gives the words that cuRAND's device functions give after
 /// `curand_init(key, stream, 0, &state)`. [`new`](Generator::new) draws the key from a seed

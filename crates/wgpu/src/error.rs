@@ -58,6 +58,11 @@ pub enum WgpuError {
         /// What is wrong with it, and what to do.
         fault: &'static str,
     },
+    /// Two arrays of one call share memory.
+    Overlap {
+        /// Which of the arrays, by their numbers from 0 on.
+        arrays: [usize; 2],
+    },
     /// The length does not fit the bijection, or the bijection is none.
     Items(bijective_shuffle::Error),
     /// wgpu or the driver failed.
@@ -108,6 +113,11 @@ impl fmt::Display for WgpuError {
             ),
             Self::Compile { log } => write!(f, "the text in WGSL does not compile:\n{log}"),
             Self::Buffer { fault } => f.write_str(fault),
+            Self::Overlap { arrays: [first, second] } => write!(
+                f,
+                "arrays {first} and {second} share memory, in which two arrays cannot be moved: \
+                 give slices that do not overlap"
+            ),
             Self::Items(error) => error.fmt(f),
             Self::Driver { during, message } => write!(f, "the GPU failed to {during}: {message}"),
         }

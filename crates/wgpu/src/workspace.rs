@@ -41,9 +41,10 @@ use crate::source::{AsWgsl, WgslSource};
 /// All methods return [`WgpuError::Items`] with
 /// [`LengthExceedsDomain`](Error::LengthExceedsDomain), [`WgpuError::NoText`],
 /// [`WgpuError::DomainTooWide`], [`WgpuError::Compile`], [`WgpuError::Buffer`] for a slice that is
-/// too short, not aligned or without a usage, [`WgpuError::Limit`], and [`WgpuError::OutOfMemory`]
-/// and [`WgpuError::Driver`] for what the workspace itself makes. After an error of a call nothing
-/// of it is to be submitted: drop the encoder.
+/// too short, not aligned or without a usage, [`WgpuError::Overlap`] for arrays that share memory,
+/// [`WgpuError::Limit`], and [`WgpuError::OutOfMemory`] and [`WgpuError::Driver`] for what the
+/// workspace itself makes. After an error of a call nothing of it is to be submitted: drop the
+/// encoder.
 ///
 /// # Examples
 ///
@@ -94,6 +95,23 @@ pub(crate) fn checked_length(bijection: &impl AsWgsl, len: u64) -> Result<u32, W
     Ok(len as u32)
 }
 
+/// Checks that no two arrays of that many items share memory: the second would be moved after the
+/// first, and undoing that would begin with the first.
+fn check_apart(len: u32, arrays: &[(BufferSlice<'_>, u32)]) -> Result<(), WgpuError> {
+    let ends = |&(slice, item_bytes): &(BufferSlice<'_>, u32)| {
+        (slice.offset(), slice.offset() + bytes_of(len, item_bytes))
+    };
+    for (second, other) in arrays.iter().enumerate() {
+        for (first, array) in arrays[..second].iter().enumerate() {
+            let ((start, end), (from, to)) = (ends(array), ends(other));
+            if array.0.buffer() == other.0.buffer() && start.max(from) < end.min(to) {
+                return Err(WgpuError::Overlap { arrays: [first, second] });
+            }
+        }
+    }
+    Ok(())
+}
+
 impl WgpuWorkspace {
     /// A workspace for a program's own device and queue.
     pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Self {
@@ -140,7 +158,7 @@ impl WgpuWorkspace {
     }
 
     /// Records the shuffle of arrays of `len` items each, in place by a copy. With each array comes
-    /// the size of its items in bytes.
+    /// the size of its items in bytes. The arrays may be slices of one buffer that do not overlap.
     ///
     /// # Errors
     ///
@@ -242,6 +260,7 @@ impl WgpuWorkspace {
                 return Err(WgpuError::Buffer { fault });
             }
         }
+        check_apart(len, arrays)?;
         for &(slice, item_bytes) in arrays.iter().filter(|(_, bytes)| *bytes > 0) {
             let bytes = bytes_of(len, item_bytes).next_multiple_of(4);
             let array = self.array(slice, bytes)?;

@@ -16,7 +16,6 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::movement::Array;
 use crate::cuda::workspace::CudaWorkspace;
-use crate::error::GpuError;
 
 impl CudaWorkspace {
     /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`. This is a
@@ -224,9 +223,8 @@ impl CudaWorkspace {
     /// arrays overlap; and otherwise as [`permute_into`](Self::permute_into).
     pub unsafe fn permute_raw(&mut self, map: &Affine, array: RawArray) -> Result<(), Error> {
         check_length(map, array.len)?;
-        if array.source.abs_diff(array.out) < array_bytes(array.item_bytes, map.bits())? {
-            return Err(Error::Gpu(GpuError::Overlap));
-        }
+        array_bytes(array.item_bytes, map.bits())?;
+        array.check_apart()?;
         self.enter()?;
         let plan = plan::permute(map, array.array(), &self.executor.device.limits)?;
         // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each

@@ -96,9 +96,11 @@ impl CudaWorkspace {
         array: RawArray,
         direction: Direction,
     ) -> Result<(), Error> {
+        array.check_apart()?;
         self.enter()?;
         let Some(job) = items(batch, first, array, direction)? else { return Ok(()) };
-        // SAFETY: the job moves as many rows as the array has, and the caller vouches for it.
+        // SAFETY: the job moves as many rows as the array has. The caller vouches for the array,
+        // whose two parts were found apart.
         unsafe { rows::execute(&mut self.executor, &job) }
     }
 

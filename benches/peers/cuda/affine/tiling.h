@@ -1,5 +1,5 @@
-// The tiles of an affine map, as src/affine/tiles.rs and src/cuda/affine have them, for a program
-// without Rust.
+// The tiles of an affine map, as crates/affine/src/tiles.rs and src/cuda/affine have them, for a
+// program without Rust.
 #pragma once
 
 #include <cstdint>

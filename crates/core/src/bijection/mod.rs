@@ -33,6 +33,7 @@ mod compose;
 mod cycle_walk;
 #[cfg(feature = "alloc")]
 pub(crate) mod device;
+pub(crate) mod exact;
 pub(crate) mod from_seed;
 mod grid_feistel;
 #[doc(hidden)]
@@ -49,7 +50,6 @@ mod narrow;
 pub(crate) mod passes;
 mod pointers;
 mod random_sign;
-#[cfg(feature = "alloc")]
 pub(crate) mod standard;
 #[cfg(feature = "alloc")]
 mod swap_or_not;
@@ -77,7 +77,6 @@ pub use mul_xorshift::MulXorshift;
 #[doc(hidden)]
 pub use passes::Passes;
 pub use random_sign::RandomSign;
-#[cfg(feature = "alloc")]
 pub use standard::Standard;
 #[cfg(feature = "alloc")]
 pub use swap_or_not::SwapOrNot;

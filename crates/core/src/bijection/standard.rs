@@ -1,15 +1,17 @@
 //! [`Standard`]: the family from which a plain seed chooses, and the rule for small lengths.
 
+use super::exact::{Exact, POINTS};
 use super::traits::{EngineHooks, pass_on};
-use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Trusted, TrustedBijection};
 use crate::seed::{KeyDomain, Seed, Words};
 
 /// The default family, which `Permutation::new` and
 /// `par_bijective_shuffle` use.
 ///
-/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for
-/// more it is a [`MulXorshift`] of 10 rounds. The default is not the paper's cipher, since
-/// `MulXorshift` passes every test and costs less.
+/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as
+/// [`Table`](crate::bijection::Table) draws it; for more it is a [`MulXorshift`] of 10 rounds. It
+/// allocates nothing. The default is not the paper's cipher, since `MulXorshift` passes every test
+/// and costs less.
 /// [`VariablePhilox`](crate::bijection::VariablePhilox) is available by name. The rule is part of
 /// the stable values, and `docs/quality.md` has the evidence for it and the margin.
 ///
@@ -28,7 +30,7 @@ pub struct Standard(Kind);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::large_enum_variant, reason = "a box would cost an allocation a shuffle")]
 enum Kind {
-    Exact(Table),
+    Exact(Exact),
     Cipher(StandardCipher),
 }
 
@@ -68,7 +70,7 @@ impl Standard {
     /// On very few bits no cipher is uniform enough: this one fails on 4 bits and needs 7 rounds on
     /// 5 (`docs/quality.md`), and lengths up to 256 take at most 8 bits. A table of that size is
     /// small and quick to draw.
-    pub const EXACT_MAX: u64 = 256;
+    pub const EXACT_MAX: u64 = POINTS as u64;
 
     // Neither this nor what calls it is `inline`: the ciphers' evaluators are compiled here alone.
     fn inner(&self) -> &dyn TrustedBijection {
@@ -109,7 +111,7 @@ unsafe impl TrustedBijection for Standard {}
 impl FromSeed for Standard {
     fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
         Self(if len <= Self::EXACT_MAX {
-            Kind::Exact(Table::from_words(len, words))
+            Kind::Exact(Exact::draw(len, words))
         } else {
             Kind::Cipher(StandardCipher::from_words(len, words))
         })
@@ -117,17 +119,13 @@ impl FromSeed for Standard {
 
     fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
         Self(if len <= Self::EXACT_MAX {
-            Kind::Exact(Table::from_seed(len, seed))
+            Kind::Exact(Exact::draw(len, &mut seed.into().key_stream(Self::key_domain(len))))
         } else {
             Kind::Cipher(StandardCipher::of_seed(len, seed.into()))
         })
     }
 
     fn key_domain(len: u64) -> KeyDomain {
-        if len <= Self::EXACT_MAX {
-            Table::key_domain(len)
-        } else {
-            StandardCipher::key_domain(len)
-        }
+        if len <= Self::EXACT_MAX { KeyDomain::Exact(len) } else { StandardCipher::key_domain(len) }
     }
 }

@@ -3,6 +3,7 @@
 //! It is a bijection like any other, so that an exact draw for few items is no special case in any
 //! engine or view.
 
+use super::exact::{LOOK_UP_PICOSECONDS, POINTS, copy_run, draw_exchanges, look_up, source};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::{check_in_order, check_word, or_panic, try_with_capacity};
@@ -16,8 +17,8 @@ use alloc::{boxed::Box, vec::Vec};
 /// Outside its domain every point is its own value.
 ///
 /// [`FromSeed`] draws a table exactly: every permutation of the length has the same probability, as
-/// far as the words that key it are random. [`Standard`](crate::bijection::Standard) does that for
-/// small lengths.
+/// far as the words that key it are random. [`Standard`](crate::bijection::Standard) draws the same
+/// permutation for small lengths, and needs no allocation for it.
 ///
 /// # Examples
 ///
@@ -118,29 +119,6 @@ impl<N: Word> Table<N> {
     }
 }
 
-/// The value at a point, or the point itself if it is outside the table.
-#[inline]
-fn look_up<N: Word>(values: &[N], point: N) -> N {
-    let place = usize::try_from(point.widen()).ok();
-    place.and_then(|place| values.get(place)).copied().unwrap_or(point)
-}
-
-/// Writes the values at consecutive points.
-#[inline]
-fn copy_run<N: Word, M>(values: &[N], first: N, out: &mut [M], convert: impl Fn(N) -> M) {
-    let start = usize::try_from(first.widen()).map_or(values.len(), |at| at.min(values.len()));
-    let values = &values[start..];
-    let (within, beyond) = out.split_at_mut(values.len().min(out.len()));
-    for (out, &value) in within.iter_mut().zip(values) {
-        *out = convert(value);
-    }
-    let mut point = first.wrapping_add(N::wrap(within.len() as u64));
-    for out in beyond {
-        *out = convert(point);
-        point = point.wrapping_add(N::ONE);
-    }
-}
-
 impl<N: Word> Bijection<N> for Table<N> {
     fn last(&self) -> N {
         N::wrap(self.forward.len() as u64 - 1)
@@ -155,11 +133,11 @@ impl<N: Word> Bijection<N> for Table<N> {
     }
 
     fn forward_run(&self, first: N, out: &mut [N]) {
-        copy_run(&self.forward, first, out, |value| value);
+        copy_run(&self.forward, first, out);
     }
 
     fn inverse_run(&self, first: N, out: &mut [N]) {
-        copy_run(&self.inverse, first, out, |value| value);
+        copy_run(&self.inverse, first, out);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
@@ -169,20 +147,7 @@ impl<N: Word> Bijection<N> for Table<N> {
     /// The parameters have one byte for each value. Tables of more than 256 points have no source:
     /// they are too large for a kernel's parameter.
     fn device_source(&self) -> Option<DeviceSource> {
-        let len = self.forward.len();
-        if len > 256 {
-            return None;
-        }
-        let text = r#"#include "bijection/table.cuh""#;
-        let words = |values: &[N]| {
-            let mut words = [0; 256 / 8];
-            for (place, value) in values.iter().enumerate() {
-                words[place / 8] |= value.widen() << (place % 8 * 8);
-            }
-            words
-        };
-        let params = [&[len as u64], &words(&self.forward)[..], &words(&self.inverse)];
-        Some(DeviceSource::own(format_args!("Table"), text, &params))
+        (self.forward.len() <= POINTS).then(|| source(&self.forward, &self.inverse))
     }
 
     #[inline]
@@ -193,15 +158,15 @@ impl<N: Word> Bijection<N> for Table<N> {
 
 impl<N: Word> EngineHooks<N> for Table<N> {
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        copy_run(&self.forward, first, out, |value| value.widen() as u32);
+        copy_run(&self.forward, first, out);
     }
 
     fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-        copy_run(&self.forward, first, out, |value| value.widen() as u16);
+        copy_run(&self.forward, first, out);
     }
 
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        copy_run(&self.inverse, first, out, |value| value.widen() as u32);
+        copy_run(&self.inverse, first, out);
     }
 
     fn forward_each_u32(&self, values: &mut [u32]) {
@@ -211,7 +176,7 @@ impl<N: Word> EngineHooks<N> for Table<N> {
     }
 
     fn evaluation_picoseconds(&self) -> u32 {
-        200
+        LOOK_UP_PICOSECONDS
     }
 }
 
@@ -239,101 +204,5 @@ impl FromSeed for Table {
 
     fn key_domain(len: u64) -> KeyDomain {
         KeyDomain::Exact(len)
-    }
-}
-
-/// The largest product of ranges for one word. The chance that a word is rejected is then at most
-/// 2^-8.
-const BATCH: u64 = 1 << 56;
-
-/// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they must
-/// be made, from random words.
-#[inline]
-pub fn draw_exchanges(
-    len: usize,
-    mut draw: impl FnMut() -> u64,
-    mut exchange: impl FnMut(usize, usize),
-) {
-    let mut range = len as u64;
-    while range > 1 {
-        let known = usize::try_from(range).ok().and_then(|range| BATCHES.get(range));
-        let (count, product) = known.copied().unwrap_or_else(|| batch(range));
-        let mut fraction = accepted(product, &mut draw);
-        let end = range - count;
-        while range > end {
-            let wide = u128::from(fraction) * u128::from(range);
-            fraction = wide as u64;
-            range -= 1;
-            exchange(range as usize, (wide >> 64) as usize);
-        }
-    }
-}
-
-/// How many of the ranges `range, range - 1, .., 2` one word can serve, and their product.
-#[inline]
-pub const fn batch(range: u64) -> (u64, u64) {
-    let (mut count, mut product) = (1, range);
-    while range > count + 1 {
-        match product.checked_mul(range - count) {
-            Some(next) if next <= BATCH => product = next,
-            _ => break,
-        }
-        count += 1;
-    }
-    (count, product)
-}
-
-/// [`batch`] for short ranges, since computing it takes as long as the exchanges.
-static BATCHES: [(u64, u64); 257] = {
-    let mut batches = [(0, 0); 257];
-    let mut range = 0;
-    while range < batches.len() {
-        batches[range] = batch(range as u64);
-        range += 1;
-    }
-    batches
-};
-
-/// Draws a word from which the ranges can be drawn without bias. Words whose last remainder is
-/// below `2^64 mod product` are rejected.
-#[inline]
-fn accepted(product: u64, mut draw: impl FnMut() -> u64) -> u64 {
-    loop {
-        let word = draw();
-        // The remainder after all multiplications is that of a single multiplication by the
-        // product.
-        let remainder = word.wrapping_mul(product);
-        if remainder >= product || remainder >= rejected(product) {
-            return word;
-        }
-    }
-}
-
-/// How many of the `2^64` remainders are rejected, the smallest ones, so that each outcome keeps
-/// the same number of the others.
-#[inline]
-pub fn rejected(product: u64) -> u64 {
-    product.wrapping_neg() % product
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn batches_stay_within_the_word() {
-        assert_eq!(batch(2), (1, 2));
-        assert_eq!(batch(5), (4, 120));
-        for range in 2..5000 {
-            let (count, product) = batch(range);
-            let expected: u128 = (range - count + 1..=range).map(u128::from).product();
-            assert_eq!(u128::from(product), expected);
-            assert!(product <= BATCH);
-            if let Some(&known) = BATCHES.get(range as usize) {
-                assert_eq!(known, (count, product));
-            }
-        }
-        // A range above the batch's limit is drawn alone.
-        assert_eq!(batch(u64::MAX), (1, u64::MAX));
     }
 }

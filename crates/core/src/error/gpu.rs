@@ -130,7 +130,10 @@ impl fmt::Display for GpuError {
                     "the parameters of {type_name} are {bytes} bytes: at most {most} are allowed"
                 )
             }
-            Self::Overlap => f.write_str("an array to be written overlaps an array to be read"),
+            Self::Overlap => f.write_str(
+                "an array to be written overlaps an array to be read: give the output memory of its \
+                 own",
+            ),
             Self::WrongDevice { expected, actual } => write!(
                 f,
                 "a slice is on device {actual} or in another context than the engine, which is on \

@@ -25,6 +25,8 @@ pub enum ViewError {
         /// The number of ranks.
         ranks: u64,
     },
+    /// No epoch follows the last one, 2^64 - 1.
+    LastEpoch,
     /// A survivor index cannot have blocks of this many slots.
     BlockSize {
         /// The number of slots in a block.
@@ -63,6 +65,10 @@ impl fmt::Display for ViewError {
                 f,
                 "batches of {batch} items on each of {ranks} ranks: a batch needs at least one item, \
                  and all together have at most 2^64 - 1"
+            ),
+            Self::LastEpoch => f.write_str(
+                "the sampler is in epoch 2^64 - 1, which no other follows: choose an epoch by \
+                 `set_epoch`",
             ),
             Self::BlockSize { slots } => write!(
                 f,

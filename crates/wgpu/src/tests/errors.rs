@@ -172,3 +172,37 @@ fn buffers_that_do_not_fit() {
         .expect("nothing to do");
     workspace.shuffle_into(&mut encoder, &f, 1000, 4, a.slice(..), b.slice(..)).expect("it fits");
 }
+
+/// Two arrays that share memory would be moved one after the other, and un-shuffled in the wrong
+/// order.
+#[test]
+fn arrays_of_one_call_share_no_memory() {
+    let Some(gpu) = gpu() else { return };
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+    let label = None;
+    let describe = wgpu::BufferDescriptor { label, size: 8192, usage, mapped_at_creation: false };
+    let (a, b) = (gpu.device().create_buffer(&describe), gpu.device().create_buffer(&describe));
+    let f = Standard::from_seed(500, 1);
+    let mut workspace = gpu.workspace();
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let mut refused = |arrays: &[(wgpu::BufferSlice<'_>, u32)]| {
+        let there = workspace.shuffle(&mut encoder, &f, 500, arrays);
+        assert_eq!(workspace.unshuffle(&mut encoder, &f, 500, arrays), there);
+        match there {
+            Ok(()) => None,
+            Err(WgpuError::Overlap { arrays }) => Some(arrays),
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    let whole = a.slice(..);
+    assert_eq!(refused(&[(whole, 4), (whole, 4)]), Some([0, 1]));
+    assert_eq!(refused(&[(b.slice(..), 4), (a.slice(..2048), 4), (whole, 4)]), Some([1, 2]));
+    // 500 items of 4 bytes end at 2000, and of 3 bytes at 1500.
+    assert_eq!(refused(&[(a.slice(1792..), 8), (whole, 4)]), Some([0, 1]));
+    assert_eq!(refused(&[(a.slice(1536..), 8), (whole, 3)]), None);
+    assert_eq!(refused(&[(a.slice(2048..), 4), (whole, 4), (b.slice(..), 4)]), None);
+    // Items without bytes share none.
+    assert_eq!(refused(&[(whole, 0), (whole, 4)]), None);
+    let text = WgpuError::Overlap { arrays: [0, 1] }.to_string();
+    assert!(text.starts_with("arrays 0 and 1 share memory"), "{text}");
+}

@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use bijective_shuffle::{
     Bijection, Compactor, Cpu, FromSeed, Permutation, Serial,
-    bijection::{Standard, VariablePhilox},
+    bijection::{MulXorshift, Standard, VariablePhilox},
 };
 use bytemuck::Pod;
 
@@ -65,6 +65,19 @@ fn all_lengths_of_the_default_family() {
     for len in [1, 100, 5000] {
         agrees(gpu, "wide", &Standard::from_seed(100_000, 42), len);
     }
+}
+
+/// The widest domain that the kernels have words for. It takes lavapipe some minutes.
+#[test]
+fn items_are_shuffled_and_back_on_2_to_the_32_points() {
+    let Some(gpu) = gpu() else { return };
+    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+        println!("skipped: only the long form evaluates 2^32 slots");
+        return;
+    }
+    let f = MulXorshift::<10>::from_seed(1 << 32, 7);
+    assert_eq!(f.last(), u32::MAX.into());
+    moves(gpu, "2^32 points", &f, 70_000, |k| (k as u32).wrapping_mul(0x9E37_79B1));
 }
 
 #[test]

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Fails if a document or a comment names a file of the repository that is not there.
+
+It looks at inline code in tracked documents, and at whole-line comments in sources. A path begins
+with a folder of the repository, and leads on from there or from the package of the file that names
+it. The texts in `gpu` are left out: they are compiled and compared, so they change with the kernels.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+# What begins a comment, by the suffix of the file.
+SLASHES, HASH = re.compile(r"\s*(//|/?\*)"), re.compile(r"\s*#")
+COMMENTS = dict.fromkeys([".rs", ".ts", ".mjs", ".c", ".h", ".hpp", ".cpp", ".cu", ".cuh", ".wgsl"], SLASHES)
+COMMENTS |= dict.fromkeys([".py", ".toml", ".yml", ""], HASH)
+FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|python|js|\.ci)"
+PATH = re.compile(rf"(?<![\w./@<-]){FOLDERS}/[\w./-]*\w")
+CODE = re.compile(rf"(?<=`){FOLDERS}/[\w./-]*\w(?=/?`)")
+# Files of other projects, and one that a build makes.
+OTHERS = {"tests/shuf/shuf.sh", "tests/by-util/test_shuf.rs", "js/dist/page/index.html"}
+
+
+def packages(path):
+    """The folders that a path may lead on from."""
+    return [folder for folder in path.parents if folder == pathlib.Path() or (folder / "Cargo.toml").exists()]
+
+
+def faults(path, text):
+    for number, line in enumerate(text.split("\n"), 1):
+        if path.suffix == ".md":
+            named = CODE.findall(line)
+        else:
+            named = PATH.findall(line) if COMMENTS[path.suffix].match(line) else []
+        for name in named:
+            if name not in OTHERS and not any((folder / name).exists() for folder in packages(path)):
+                yield f"{path}:{number}: there is no {name}"
+
+
+def check_itself():
+    """What the check must find, and what it must let pass."""
+    wrong = [("a.md", "in `src/gone.rs`"), ("a.rs", "/// See src/gone.rs."), ("a.py", "# docs/gone.md has it.")]
+    wrong += [("crates/core/src/lib.rs", "// It is in src/nowhere.rs."), (".ci/run", "# By tests/gone.")]
+    right = [("a.md", "in src/gone.rs"), ("a.md", "`src/lib.rs`"), ("a.rs", 'let path = "src/gone.rs";')]
+    right += [("crates/core/src/lib.rs", "// It is in src/word.rs."), ("a.rs", "// https://x.org/docs/gone")]
+    for count, cases in enumerate([right, wrong]):
+        for name, text in cases:
+            assert len([*faults(pathlib.Path(name), text)]) == count, text
+
+
+def main():
+    check_itself()
+    names = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout
+    paths = [path for path in map(pathlib.Path, names.splitlines()) if path.suffix in {".md", *COMMENTS}]
+    paths = [path for path in paths if path.is_file() and path.parts[0] != "gpu"]
+    found = [fault for path in paths for fault in faults(path, path.read_text())]
+    print("\n".join([*found, f"{len(found)} paths lead nowhere in {len(paths)} files"]))
+    sys.exit(bool(found))
+
+
+main()
