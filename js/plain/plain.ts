@@ -10,7 +10,7 @@ import type { Tail } from "../reference/src/sampler.ts";
 import { Sampler, inBlocks, sequential, shuffled } from "../reference/src/sampler.ts";
 import type { Seed } from "../reference/src/words.ts";
 import { M64 } from "../reference/src/words.ts";
-import type { Exports } from "../src/wasm.ts";
+import type { Exports } from "../src/start.ts";
 
 /** The slots between two counts of an index. */
 const RUN = 1024;

@@ -50,8 +50,8 @@ export class Permutation<N extends number | bigint = number> implements Iterable
       seed === PARTS ? (options as Parts<N>) : make(false, length, seed, options as Options);
     const { order, isWalk } = this.#parts;
     const isAtHand = isWalk || (this.#length & (this.#length - 1n)) === 0n;
-    this.#isTooLong = !isAtHand && this.#length > (wasm.mostIndexed ?? MOST_INDEXED);
-    this.#order = new Handle(this, order, wasm.order_free);
+    this.#isTooLong = !isAtHand && this.#length > (wasm().mostIndexed ?? MOST_INDEXED);
+    this.#order = new Handle(this, order, wasm().order_free);
   }
 
   /** Another order, in which any place of any length is looked up at once. */
@@ -79,7 +79,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
       if (!(from >= 0 && from < length)) return undefined;
       if (!Number.isInteger(from)) throw new RangeError(`${place} is no place: it is no integer`);
       this.#checkIndex();
-      return wasm.order_look_up(this.#order.address, from, 0) as Item<N>;
+      return wasm().order_look_up(this.#order.address, from, 0) as Item<N>;
     }
     if (typeof numeric(place, "the place") === "number" && !Number.isInteger(place)) {
       if (!Number.isFinite(place)) return undefined;
@@ -88,7 +88,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     const from = BigInt(place) < 0n ? BigInt(place) + this.#length : BigInt(place);
     if (from < 0n || from >= this.#length) return undefined;
     this.#checkIndex();
-    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(this.#order.address, from, 0)));
+    return this.#item(BigInt.asUintN(64, wasm().order_look_up_wide(this.#order.address, from, 0)));
   }
 
   /** The place of an item: `at(positionOf(item)) === item`; `undefined` if there is no such item. */
@@ -98,12 +98,12 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     if (typeof item === "number" && typeof length === "number") {
       if (!(item >= 0 && item < length)) return undefined;
       this.#checkIndex();
-      return wasm.order_look_up(this.#order.address, item, 1) as Item<N>;
+      return wasm().order_look_up(this.#order.address, item, 1) as Item<N>;
     }
     const wide = BigInt(item);
     if (wide < 0n || wide >= this.#length) return undefined;
     this.#checkIndex();
-    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(this.#order.address, wide, 1)));
+    return this.#item(BigInt.asUintN(64, wasm().order_look_up_wide(this.#order.address, wide, 1)));
   }
 
   /**
@@ -136,7 +136,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
 
   /** The permutation that undoes this one: its item at place `k` is the place of item `k`. */
   inverse(): Permutation<N> {
-    const order = wasm.order_inverse(this.#order.address);
+    const order = wasm().order_inverse(this.#order.address);
     return ofParts({ ...this.#parts, order, isInverse: !this.#parts.isInverse });
   }
 
@@ -171,7 +171,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     if (from < to) this.#checkIndex();
     for (let first = from; first < to; ) {
       const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));
-      wasm.order_run(this.#order.address, first, count);
+      wasm().order_run(this.#order.address, first, count);
       // The buffer may be written to between two items.
       yield* this.#items(wideBuffer().slice(0, count));
       first += BigInt(count);
@@ -185,7 +185,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
       const { address } = this.#order;
       // At least half of all slots have an item.
       const slots = Math.min(isNarrow ? 2 * ROOM : ROOM, 2 * Number(left));
-      const found = (isNarrow ? wasm.order_items : wasm.order_items_wide)(address, slot, slots);
+      const found = (isNarrow ? wasm().order_items : wasm().order_items_wide)(address, slot, slots);
       const taken = found > left ? Number(left) : found;
       if (taken < 0) return;
       if (isNarrow) yield* narrowBuffer().slice(0, taken) as unknown as Item<N>[];
@@ -239,7 +239,7 @@ function make<N extends number | bigint>(
   options: Options | undefined,
 ): Parts<N> {
   const wide = word(length, "the length");
-  const order = wasm.order(isWalk ? 1 : 0, wide, writeSeed(seed, options));
+  const order = wasm().order(isWalk ? 1 : 0, wide, writeSeed(seed, options));
   return { length, order, isWalk, isInverse: false };
 }
 

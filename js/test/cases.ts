@@ -576,6 +576,14 @@ interface Functions {
   readonly objects?: ReadonlyMap<number, unknown>;
 }
 
+/** Checks what the package stands on, and a few values. */
+export function isRight({ objects }: Functions, isPlain: boolean): number {
+  equal(objects !== undefined, isPlain);
+  equal([...new Permutation(10, 42)], [4, 0, 6, 9, 1, 7, 5, 3, 8, 2]);
+  equal(Permutation.walk(1e12, 42).at(15), 0x70366b4dbb);
+  return checks;
+}
+
 /** Runs all checks, and says how many there were. */
 export function check(
   chapters: Record<string, Chapter>,
