@@ -39,7 +39,7 @@ const write = (name, text) => {
 
 /** A page with a script. */
 const html = (script) => `<!doctype html><meta charset="utf-8"><title>page</title>${script}`;
-const TYPES = { ".js": "text/javascript", ".html": "text/html", ".json": "application/json" };
+const TYPES = { ".js": "text/javascript", ".html": "text/html" };
 
 /** Serves a folder to the browser, with a page at its root, under a policy. */
 function page(at, script, policy) {
@@ -50,7 +50,7 @@ function page(at, script, policy) {
     }
     const file = join(folder, at, path === "/" ? "index.html" : path.split("?")[0]);
     if (!existsSync(file)) return undefined;
-    return { headers: { ...headers, "content-type": TYPES[extname(file)] }, body: readFileSync(file) };
+    return { headers: { ...headers, "content-type": TYPES[extname(file)] ?? "application/octet-stream" }, body: readFileSync(file) };
   });
 }
 

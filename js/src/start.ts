@@ -15,6 +15,7 @@ export interface Exports {
   order_free(order: number): void;
   order_look_up(order: number, place: number, isItem: number): number;
   order_look_up_wide(order: number, place: bigint, isItem: number): bigint;
+  order_near(order: number, place: bigint, isItem: number): number;
   order_run(order: number, first: bigint, count: number): void;
   order_items(order: number, slot: bigint, slots: number): number;
   order_items_wide(order: number, slot: bigint, slots: number): number;
