@@ -1,9 +1,10 @@
-// Builds the package: dist/bijective_shuffle.wasm and dist/bijective_shuffle_webgpu.wasm by Cargo,
-// dist/*.js by TypeScript, dist/plain.js of the reference, the vectors, and the page of one file,
-// dist/page/index.html. `node build.mjs --no-page` leaves the page out.
+// Builds the package: the WebAssembly modules by Cargo, which dist/module.js and
+// dist/module_webgpu.js contain; dist/*.js by TypeScript, dist/plain.js of the reference, all of
+// these as CommonJS in dist/cjs, the vectors, and the page of one file, dist/page/index.html.
+// `node build.mjs --no-page` leaves the page out.
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -14,10 +15,16 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const run = (command, args, env = {}) =>
   execFileSync(command, args, { cwd: here, stdio: "inherit", env: { ...process.env, ...env } });
 
-/** The modules: the package, the file, and the most bytes that it may have, compressed. */
+/** The modules: the package, and the script that contains it. */
 const MODULES = [
-  ["bijective-shuffle-js", "bijective_shuffle.wasm", 60_000],
-  ["bijective-shuffle-js-webgpu", "bijective_shuffle_webgpu.wasm", 60_000],
+  ["bijective-shuffle-js", "module.js"],
+  ["bijective-shuffle-js-webgpu", "module_webgpu.js"],
+];
+
+/** The entries, and the most bytes that a page gets of one, bundled and compressed. */
+const ENTRIES = [
+  ["index.js", 70_000],
+  ["webgpu.js", 135_000],
 ];
 
 const dist = join(here, "dist");
@@ -46,12 +53,9 @@ run(
   ),
   { RUSTFLAGS: "-Ctarget-feature=+simd128", CARGO_TARGET_DIR: join(folder, "js") },
 );
-for (const [name, file, most] of MODULES) {
-  const wasm = join(dist, file);
-  copyFileSync(join(folder, "js", target, "release", `${name.replaceAll("-", "_")}.wasm`), wasm);
-  const size = gzipSync(readFileSync(wasm), { level: 9 }).length;
-  console.log(`${file}: ${statSync(wasm).size} bytes, ${size} compressed`);
-  if (size > most) throw new Error(`${file} takes ${size} bytes, more than ${most}`);
+for (const [name, file] of MODULES) {
+  const wasm = join(folder, "js", target, "release", `${name.replaceAll("-", "_")}.wasm`);
+  writeFileSync(join(dist, file), `export const code = "${readFileSync(wasm, "hex")}";\n`);
 }
 
 run("npx", ["tsc"]);
@@ -63,6 +67,25 @@ for (const name of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
 const together = { absWorkingDir: here, bundle: true, format: "esm", target: "es2022" };
 run("npx", ["tsc", "-p", "plain"]);
 await build({ ...together, entryPoints: ["plain/plain.ts"], outfile: "dist/plain.js" });
+for (const [entry, most] of ENTRIES) {
+  const whole = await build({ ...together, entryPoints: [`dist/${entry}`], minify: true, write: false });
+  const size = gzipSync(whole.outputFiles[0].contents, { level: 9 }).length;
+  console.log(`${entry}: ${size} bytes, bundled and compressed`);
+  if (size > most) throw new Error(`${entry} takes ${size} bytes, more than ${most}`);
+}
+
+const published = readdirSync(dist).filter((name) => /\.(js|d\.ts)$/.test(name));
+await build({
+  absWorkingDir: here,
+  entryPoints: published.filter((name) => name.endsWith(".js")).map((name) => `dist/${name}`),
+  format: "cjs",
+  target: "es2022",
+  outdir: "dist/cjs",
+});
+for (const name of published.filter((name) => name.endsWith(".d.ts"))) {
+  cpSync(join(dist, name), join(dist, "cjs", name));
+}
+writeFileSync(join(dist, "cjs", "package.json"), '{ "type": "commonjs" }\n');
 cpSync(join(here, "..", "crates", "vectors", "data"), join(dist, "vectors"), { recursive: true });
 if (!process.argv.includes("--no-page")) {
   run("npx", ["tsc", "-p", "page"]);
@@ -70,7 +93,6 @@ if (!process.argv.includes("--no-page")) {
     ...together,
     entryPoints: ["page/page.ts"],
     minify: true,
-    loader: { ".wasm": "binary" },
     write: false,
   });
   // In a script, the end of one must not be seen.

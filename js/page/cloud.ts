@@ -1,7 +1,7 @@
 // Ten million points, which move on the visitor's GPU where there is one.
 
-import { WebGpuError, WebGpuShuffler } from "../src/gpu.ts";
-import { shuffle, unshuffle } from "../src/library.ts";
+import { WebGpuError, WebGpuShuffler } from "bijective-shuffle/webgpu";
+import { shuffle, unshuffle } from "bijective-shuffle";
 
 /** The points, and how many of them are drawn. */
 const [POINTS, DRAWN] = [10_000_000, 50_000];

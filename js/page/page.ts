@@ -1,16 +1,10 @@
 // The page: what it shows is computed by the package that it has within itself.
 
-import code from "../dist/bijective_shuffle.wasm";
-import kernels from "../dist/bijective_shuffle_webgpu.wasm";
 import vectors from "../../crates/vectors/data/06-compaction.json";
 
-import { startKernels } from "../src/gpu.ts";
-import { Permutation, shuffle, unshuffle } from "../src/library.ts";
-import { start } from "../src/wasm.ts";
-import { moveCloud } from "./cloud.ts";
+import { Permutation, shuffle, unshuffle } from "bijective-shuffle";
 
-await start(code);
-await startKernels(kernels);
+import { moveCloud } from "./cloud.ts";
 
 function element<E extends HTMLElement>(id: string): E {
   return document.getElementById(id) as E;

@@ -10,7 +10,16 @@ import type { Tail } from "../reference/src/sampler.ts";
 import { Sampler, inBlocks, sequential, shuffled } from "../reference/src/sampler.ts";
 import type { Seed } from "../reference/src/words.ts";
 import { M64 } from "../reference/src/words.ts";
-import type { Exports } from "../src/wasm.ts";
+import type { Exports } from "../src/start.ts";
+
+/** The most items over which an index is built. */
+const MOST_INDEXED = 1n << 28n;
+
+/** The most slots that are evaluated from an end rather than build an index; and where there is none. */
+const [FAR, REACH] = [1n << 12n, 1n << 20n];
+
+/** An index is built rather than evaluate more than one slot in this many. */
+const NEAR_SHARE = 16n;
 
 /** The slots between two counts of an index. */
 const RUN = 1024;
@@ -59,7 +68,7 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
   return {
     objects,
     memory: memory as unknown as WebAssembly.Memory,
-    mostIndexed: 1n << 28n,
+    mostIndexed: MOST_INDEXED,
     buffer: () => 0,
 
     order(isWalk, length, isKey) {
@@ -75,6 +84,12 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
     order_look_up: (order, number, isItem) =>
       Number(lookUp(orderAt(order), BigInt(number), isItem !== 0)),
     order_look_up_wide: (order, number, isItem) => lookUp(orderAt(order), number, isItem !== 0),
+    order_near(order, number, isItem) {
+      const found = near(orderAt(order), number, isItem !== 0);
+      if (found === undefined) return 0;
+      words().set(found);
+      return 1;
+    },
     order_run(order, first, count) {
       const { kind, isInverse } = orderAt(order);
       const out = words();
@@ -148,6 +163,8 @@ function lookUp({ kind, isInverse }: Order, number: bigint, isItem: boolean): bi
   const { bijection } = kind;
   const isPlaceOf = isItem !== isInverse;
   if (kind.isFull) return isPlaceOf ? bijection.inverse(number) : bijection.forward(number);
+  const counted = kind.counts === undefined ? near({ kind, isInverse }, number, isItem) : undefined;
+  if (counted !== undefined) return counted[0];
   let found = 0n;
   if (isPlaceOf) {
     const slot = Number(bijection.inverse(number));
@@ -163,16 +180,41 @@ function lookUp({ kind, isInverse }: Order, number: bigint, isItem: boolean): bi
   return found;
 }
 
+/** What is looked up near an end without an index, and its slot. */
+function near({ kind, isInverse }: Order, number: bigint, isItem: boolean): [bigint, bigint] | undefined {
+  const { bijection, length } = kind;
+  const share = bijection.last / NEAR_SHARE;
+  const reach = length > MOST_INDEXED ? REACH : share < FAR ? share : FAR;
+  if (isItem !== isInverse) {
+    const slot = bijection.inverse(number);
+    const behind = bijection.last - slot;
+    if (slot > reach && behind >= reach) return undefined;
+    let count = 0n;
+    const add = (): boolean => (count += 1n) > 0n;
+    if (slot <= reach) eachSurvivor(kind, 0, Number(slot), add);
+    else eachSurvivor(kind, slot, Number(behind) + 1, add);
+    return [slot <= reach ? count : length - count, slot];
+  }
+  const fromEnd = length - 1n - number;
+  let left = number <= fromEnd ? number : fromEnd;
+  // At least half of all slots have an item.
+  if (2n * left > reach) return undefined;
+  for (let slot = number <= fromEnd ? 0n : bijection.last; ; slot += number <= fromEnd ? 1n : -1n) {
+    const item = bijection.forward(slot);
+    if (item < length && left-- === 0n) return [item, slot];
+  }
+}
+
 /** Passes the survivors among some slots, in order, until the function says that it is enough. */
 function eachSurvivor(
   { bijection: { narrow, forward }, length }: Kind,
-  first: number,
+  first: number | bigint,
   count: number,
   use: (item: number | bigint) => boolean,
 ): void {
   if (narrow !== undefined) {
     const below = Number(length);
-    for (let slot = first; slot < first + count; slot++) {
+    for (let slot = Number(first), end = slot + count; slot < end; slot++) {
       const item = narrow.forward(slot);
       if (item < below && !use(item)) return;
     }
@@ -234,7 +276,7 @@ function items(
   const left = kind.bijection.last + 1n - slot;
   if (left <= 0n) return -1;
   let count = 0;
-  eachSurvivor(kind, Number(slot), Math.min(Number(left), slots), (item) => {
+  eachSurvivor(kind, slot, Math.min(Number(left), slots), (item) => {
     use(item, count);
     count += 1;
     return true;

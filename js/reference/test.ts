@@ -294,6 +294,19 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
       const items = orders.sample(of.length(), of.count("count"), of.seed());
       equal(items, of.words("items"));
     },
+    ends: (of) => {
+      const [places, items] = [of.words("places"), of.words("items")];
+      const first = items.slice(0, items.length / 2);
+      equal(orders.sample(of.length(), first.length, of.seed()), first);
+      // The last ones, from the last slot backwards.
+      const { last, forward } = families.Standard(of.length(), of.seed());
+      const found: bigint[] = [];
+      for (let slot = last; found.length < items.length - first.length; slot--) {
+        if (forward(slot) < of.length()) found.unshift(forward(slot));
+      }
+      equal(found, items.slice(first.length));
+      equal(places.at(-1), of.length() - 1n);
+    },
     cursors: (of) => {
       const { at, order } = cursorOf(of);
       equal(at?.left, BigInt(of.count("left")));

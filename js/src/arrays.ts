@@ -77,7 +77,7 @@ function reorder(
   if (length > 2 ** 32) {
     throw new RangeError(`an array of ${length} items was given: at most 2^32 can be shuffled`);
   }
-  const order = wasm.order(0, BigInt(length), writeSeed(seed, options));
+  const order = wasm().order(0, BigInt(length), writeSeed(seed, options));
   try {
     const moved = Array.isArray(array) ? array : raw(array);
     const bytes = length * (Array.isArray(array) ? 8 : array.BYTES_PER_ELEMENT);
@@ -85,7 +85,7 @@ function reorder(
     // The buckets hold more than they can be expected to get, so there is always room.
     if (!serve || !shuffleByBuckets(moved as ArrayOf<unknown>, order)) reorderAtOnce(moved, order, isUndo);
   } finally {
-    wasm.order_free(order);
+    wasm().order_free(order);
   }
 }
 
@@ -131,7 +131,7 @@ function reorderAtOnce(array: unknown[] | Raw, order: number, isUndo: boolean): 
   const plain = isUndo ? putPlain : takePlain;
   const typed = isUndo ? putTyped : takeTyped;
   let place = 0;
-  for (let slot = 0, count; (count = wasm.order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
+  for (let slot = 0, count; (count = wasm().order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
     const indexes = narrowBuffer();
     if (Array.isArray(array)) plain(array, before as unknown[], indexes, place, count);
     else typed(array as Uint8Array, before as Uint8Array, indexes, place, count);
@@ -174,7 +174,7 @@ function shuffleByBuckets<T>(array: ArrayOf<T>, order: number): boolean {
 
   for (let first = 0; first < length; first += SLOTS) {
     const count = Math.min(length - first, SLOTS);
-    wasm.order_slots(order, first, count);
+    wasm().order_slots(order, first, count);
     const given = narrowBuffer();
     for (let k = 0; k < count; k++) {
       const slot = given[k]!;

@@ -1,31 +1,21 @@
-// The code of the WebAssembly modules, from the files beside this one.
-
-/** The bytes of a file of the package. */
-async function bytes(file: URL): Promise<BufferSource> {
-  if (file.protocol === "file:") {
-    // Node, Deno and Bun; browsers do not fetch files.
-    const { readFile } = await import("node:fs/promises");
-    return readFile(file);
-  }
-  const response = await fetch(file);
-  if (!response.ok) throw new Error(`${file.href} cannot be fetched: ${response.status}`);
-  return response.arrayBuffer();
-}
+// The code of the WebAssembly modules. It is in the package's scripts, in hexadecimal digits, and is
+// compiled at once: no file is to be found by a bundler, fetched by a page or read with rights that a
+// program may not have, and no import waits. Compressed, digits take a tenth more than the bytes.
 
 /**
- * Starts with the code in a file. Returns whether it can be had: not in every engine, nor under
- * every policy of a page.
+ * What a module exports; `undefined` where WebAssembly is missing, lacks vectors, is forbidden by a
+ * page's policy, or has no memory: whatever the reason is, there is something else to use.
  */
-export async function isStarted(
-  start: (code: BufferSource) => Promise<void>,
-  file: URL,
-): Promise<boolean> {
-  if (typeof WebAssembly !== "object") return false;
+export function instantiated(code: string): WebAssembly.Exports | undefined {
+  const digit = (at: number): number => {
+    const letter = code.charCodeAt(at);
+    return (letter & 15) + 9 * (letter >> 6);
+  };
+  const bytes = new Uint8Array(code.length / 2);
+  for (let k = 0; k < bytes.length; k++) bytes[k] = 16 * digit(2 * k) + digit(2 * k + 1);
   try {
-    await start(await bytes(file));
-    return true;
-  } catch (error) {
-    if (error instanceof WebAssembly.CompileError) return false;
-    throw error;
+    return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;
+  } catch {
+    return undefined;
   }
 }

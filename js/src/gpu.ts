@@ -3,7 +3,9 @@
 // The kernels, and which of them are launched on what, are those of crates/wgpu: a second module
 // plans a shuffle, and what is here records it.
 
+import { instantiated } from "./code.ts";
 import { integer, named } from "./given.ts";
+import { code } from "./module_webgpu.js";
 import { type Options, type Seed, writeSeed } from "./seed.ts";
 import { wideBuffer } from "./wasm.ts";
 
@@ -15,12 +17,15 @@ interface Kernels {
   answer(): number;
 }
 
-let kernels: Kernels | undefined;
+let started: Kernels | undefined;
 
-/** Starts with the second module's code. */
-export async function startKernels(code: BufferSource): Promise<void> {
-  const { instance } = await WebAssembly.instantiate(code, {});
-  kernels = instance.exports as unknown as Kernels;
+/** The functions of the second module, which the first call starts. */
+function kernels(): Kernels {
+  started ??= instantiated(code) as unknown as Kernels | undefined;
+  if (started === undefined) {
+    throw new WebGpuError("no-webassembly", "shuffles on a GPU take WebAssembly: use `shuffle`");
+  }
+  return started;
 }
 
 /** Bytes that a kernel works on, of the arrays `"Source"` and `"Target"` or of working memory. */
@@ -121,9 +126,7 @@ export class WebGpuShuffler {
 
   /** A shuffler for a program's own device, which may be used as before. */
   constructor(device: GPUDevice) {
-    if (kernels === undefined) {
-      throw new WebGpuError("no-webassembly", "shuffles on a GPU take WebAssembly: use `shuffle`");
-    }
+    kernels();
     this.device = device;
     // Without their numbers threads of subgroups cannot be numbered.
     const isNumbered = globalThis.navigator?.gpu?.wgslLanguageFeatures.has("subgroup_id") ?? false;
@@ -227,7 +230,7 @@ export class WebGpuShuffler {
   #plan(length: number, itemBytes: number, isUndo: boolean, isKey: number): Plan {
     const { limits } = this.device;
     const planned = (partitioned: number): Plan => {
-      const { memory, buffer, plan, answer } = kernels!;
+      const { memory, buffer, plan, answer } = kernels();
       const words = new BigUint64Array(memory.buffer, buffer(), 12);
       // The seed and the epoch are where `writeSeed` has put them.
       words.set(wideBuffer().subarray(0, 5));

@@ -1,11 +1,7 @@
 // Seeded shuffles and pseudo-random permutations, the same in every language.
 
-import { isStarted } from "./code.ts";
-import { ROOM, start, startWith } from "./wasm.ts";
-
-if (!(await isStarted(start, new URL("./bijective_shuffle.wasm", import.meta.url)))) {
-  const { plain } = await import("./plain.js");
-  startWith(plain(ROOM));
-}
-
-export * from "./library.ts";
+export { type TypedArray, shuffle, unshuffle } from "./arrays.ts";
+export { Ids } from "./ids.ts";
+export { type Item, Permutation, Places, sample } from "./permutation.ts";
+export { Sampler, type SamplerOptions, type Tail } from "./sampler.ts";
+export { type Options, type Seed } from "./seed.ts";

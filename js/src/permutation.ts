@@ -36,12 +36,16 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   readonly #parts: Parts<N>;
   readonly #order: Handle;
   readonly #length: bigint;
+  /** Whether no index is needed, and whether one that is needed would be too large. */
+  readonly #isAtHand: boolean;
   readonly #isTooLong: boolean;
 
   /**
    * The order of `shuffle`. Single places, items, and parts that do not begin at the first place
    * take an index, unless the length is at most 256 or a power of two. The first of them builds it,
-   * by one pass over all items. Use {@link Permutation.walk} to look up places of long orders.
+   * by one pass over all items. Of more than 2^33 items (2^28 without WebAssembly) there is none:
+   * then the places among the 2^19 first and last ones are counted to, and others are refused. Use
+   * {@link Permutation.walk} to look up places of long orders.
    */
   constructor(length: N, seed: Seed, options?: Options);
   constructor(length: N, seed: Seed | typeof PARTS, options?: Options | Parts<N>) {
@@ -49,9 +53,9 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     this.#parts =
       seed === PARTS ? (options as Parts<N>) : make(false, length, seed, options as Options);
     const { order, isWalk } = this.#parts;
-    const isAtHand = isWalk || (this.#length & (this.#length - 1n)) === 0n;
-    this.#isTooLong = !isAtHand && this.#length > (wasm.mostIndexed ?? MOST_INDEXED);
-    this.#order = new Handle(this, order, wasm.order_free);
+    this.#isAtHand = isWalk || (this.#length & (this.#length - 1n)) === 0n;
+    this.#isTooLong = !this.#isAtHand && this.#length > (wasm().mostIndexed ?? MOST_INDEXED);
+    this.#order = new Handle(this, order, wasm().order_free);
   }
 
   /** Another order, in which any place of any length is looked up at once. */
@@ -78,8 +82,8 @@ export class Permutation<N extends number | bigint = number> implements Iterable
       const from = place < 0 ? place + length : place;
       if (!(from >= 0 && from < length)) return undefined;
       if (!Number.isInteger(from)) throw new RangeError(`${place} is no place: it is no integer`);
-      this.#checkIndex();
-      return wasm.order_look_up(this.#order.address, from, 0) as Item<N>;
+      if (this.#isTooLong) return this.#lookUp(BigInt(from), 0);
+      return wasm().order_look_up(this.#order.address, from, 0) as Item<N>;
     }
     if (typeof numeric(place, "the place") === "number" && !Number.isInteger(place)) {
       if (!Number.isFinite(place)) return undefined;
@@ -87,8 +91,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     }
     const from = BigInt(place) < 0n ? BigInt(place) + this.#length : BigInt(place);
     if (from < 0n || from >= this.#length) return undefined;
-    this.#checkIndex();
-    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(this.#order.address, from, 0)));
+    return this.#lookUp(from, 0);
   }
 
   /** The place of an item: `at(positionOf(item)) === item`; `undefined` if there is no such item. */
@@ -97,13 +100,12 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     if (typeof numeric(item, "the item") === "number" && !Number.isInteger(item)) return undefined;
     if (typeof item === "number" && typeof length === "number") {
       if (!(item >= 0 && item < length)) return undefined;
-      this.#checkIndex();
-      return wasm.order_look_up(this.#order.address, item, 1) as Item<N>;
+      if (this.#isTooLong) return this.#lookUp(BigInt(item), 1);
+      return wasm().order_look_up(this.#order.address, item, 1) as Item<N>;
     }
     const wide = BigInt(item);
     if (wide < 0n || wide >= this.#length) return undefined;
-    this.#checkIndex();
-    return this.#item(BigInt.asUintN(64, wasm.order_look_up_wide(this.#order.address, wide, 1)));
+    return this.#lookUp(wide, 1);
   }
 
   /**
@@ -136,7 +138,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
 
   /** The permutation that undoes this one: its item at place `k` is the place of item `k`. */
   inverse(): Permutation<N> {
-    const order = wasm.order_inverse(this.#order.address);
+    const order = wasm().order_inverse(this.#order.address);
     return ofParts({ ...this.#parts, order, isInverse: !this.#parts.isInverse });
   }
 
@@ -163,29 +165,35 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   places(from: number | bigint, to: number | bigint): Generator<Item<N>, void, undefined> {
     const [first, end] = run(from, to, this.#length);
     const { isWalk, isInverse } = this.#parts;
-    return first > 0n || isWalk || isInverse ? this.#indexed(first, end) : this.#head(end);
+    const isLookedUp = isWalk || isInverse || (this.#isAtHand && first > 0n);
+    return isLookedUp ? this.#indexed(first, end) : this.#counted(first, end);
   }
 
   /** The items at a run of places, by an index if the order is a shuffle's. */
   *#indexed(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
-    if (from < to) this.#checkIndex();
+    if (from < to && this.#isTooLong) throw this.#refusal();
     for (let first = from; first < to; ) {
       const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));
-      wasm.order_run(this.#order.address, first, count);
+      wasm().order_run(this.#order.address, first, count);
       // The buffer may be written to between two items.
       yield* this.#items(wideBuffer().slice(0, count));
       first += BigInt(count);
     }
   }
 
-  /** The first items of a shuffle's order, without an index, in time for as many. */
-  *#head(count: bigint): Generator<Item<N>, void, undefined> {
+  /** The items at a run of places of a shuffle's order, without an index if it begins near an end. */
+  *#counted(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
     const isNarrow = this.#length <= 1n << 32n && typeof this.length === "number";
-    for (let slot = 0n, left = count; left > 0n; ) {
+    let slot = 0n;
+    if (0n < from && from < to) {
+      if (!wasm().order_near(this.#order.address, from, 0)) return yield* this.#indexed(from, to);
+      slot = wideBuffer()[1]!;
+    }
+    for (let left = to - from; left > 0n; ) {
       const { address } = this.#order;
       // At least half of all slots have an item.
       const slots = Math.min(isNarrow ? 2 * ROOM : ROOM, 2 * Number(left));
-      const found = (isNarrow ? wasm.order_items : wasm.order_items_wide)(address, slot, slots);
+      const found = (isNarrow ? wasm().order_items : wasm().order_items_wide)(address, slot, slots);
       const taken = found > left ? Number(left) : found;
       if (taken < 0) return;
       if (isNarrow) yield* narrowBuffer().slice(0, taken) as unknown as Item<N>[];
@@ -210,13 +218,21 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     return from < 0n ? 0n : from > this.#length ? this.#length : from;
   }
 
-  #checkIndex(): void {
-    if (this.#isTooLong) {
-      throw new RangeError(
-        `single places of a shuffle's order of ${this.#length} items take an index of too many: ` +
-          "use Permutation.walk, which needs none",
-      );
+  /** The item at a place, or the place of an item. */
+  #lookUp(number: bigint, isItem: 0 | 1): Item<N> {
+    const { address } = this.#order;
+    if (!this.#isTooLong) {
+      return this.#item(BigInt.asUintN(64, wasm().order_look_up_wide(address, number, isItem)));
     }
+    if (!wasm().order_near(address, number, isItem)) throw this.#refusal();
+    return this.#item(wideBuffer()[0]!);
+  }
+
+  #refusal(): RangeError {
+    return new RangeError(
+      `single places of a shuffle's order of ${this.#length} items, except near its ends, take an ` +
+        "index of too many: use Permutation.walk, which needs none",
+    );
   }
 }
 
@@ -239,7 +255,7 @@ function make<N extends number | bigint>(
   options: Options | undefined,
 ): Parts<N> {
   const wide = word(length, "the length");
-  const order = wasm.order(isWalk ? 1 : 0, wide, writeSeed(seed, options));
+  const order = wasm().order(isWalk ? 1 : 0, wide, writeSeed(seed, options));
   return { length, order, isWalk, isInverse: false };
 }
 

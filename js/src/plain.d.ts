@@ -1,5 +1,5 @@
 // js/plain, which the build makes one file of.
 
-import type { Exports } from "./wasm.ts";
+import type { Exports } from "./start.ts";
 
 export function plain(room: number): Exports;

@@ -61,21 +61,21 @@ export class Sampler implements Iterable<number[]> {
     const isKey = writeSeed(seed, undefined);
     wideBuffer().set(wide, 5);
     const kind = isOfBlocks ? 1 : order === "shuffled" ? 0 : 2;
-    const sampler = wasm.sampler(isKey, TAILS.indexOf(tail), kind);
+    const sampler = wasm().sampler(isKey, TAILS.indexOf(tail), kind);
     if (sampler === 0) {
       throw new RangeError(`${ranks} ranks with batches of ${batch} take 2^64 items or more`);
     }
     this.#batch = batch;
-    this.#sampler = new Handle(this, sampler, wasm.sampler_free);
+    this.#sampler = new Handle(this, sampler, wasm().sampler_free);
   }
 
   /** This rank's next batch, which may be empty with the tail `"short"`; `undefined` at the end. */
   nextBatch(): number[] | undefined {
     const { address } = this.#sampler;
-    const count = wasm.sampler_next(address);
+    const count = wasm().sampler_next(address);
     if (count === -1) return undefined;
     if (count < 0) throw new RangeError(`there is no memory for a batch of ${this.#batch} items`);
-    const items = new BigUint64Array(wasm.memory.buffer, wasm.sampler_batch(address), count);
+    const items = new BigUint64Array(wasm().memory.buffer, wasm().sampler_batch(address), count);
     return Array.from(items, Number);
   }
 
@@ -124,7 +124,7 @@ export class Sampler implements Iterable<number[]> {
    * any rank, number of ranks, batch and tail.
    */
   get state(): string {
-    const length = wasm.sampler_state(this.#sampler.address);
+    const length = wasm().sampler_state(this.#sampler.address);
     return String.fromCharCode(...narrowBuffer().slice(0, length));
   }
 
@@ -133,7 +133,7 @@ export class Sampler implements Iterable<number[]> {
     const characters = Array.from(string(state, "the state"), (character) => character.codePointAt(0)!);
     if (characters.length <= 100) {
       narrowBuffer().set(characters);
-      if (wasm.sampler_resume(this.#sampler.address, characters.length)) return;
+      if (wasm().sampler_resume(this.#sampler.address, characters.length)) return;
     }
     throw new RangeError(
       `"${state.slice(0, 100)}" is no state, or that of a sampler with another length, seed or order`,
@@ -154,13 +154,13 @@ export class Sampler implements Iterable<number[]> {
   }
 
   #setEpoch(epoch: bigint): void {
-    if (!wasm.sampler_set_epoch(this.#sampler.address, epoch)) {
+    if (!wasm().sampler_set_epoch(this.#sampler.address, epoch)) {
       throw new RangeError(`the order of epoch ${epoch} cannot be drawn`);
     }
   }
 
   #numbers(): BigUint64Array {
-    wasm.sampler_numbers(this.#sampler.address);
+    wasm().sampler_numbers(this.#sampler.address);
     return wideBuffer();
   }
 }

@@ -1,7 +1,7 @@
 // What is checked in Node and in a browser: the vectors of the specification, random cases against
 // the reference, and what is refused.
 
-import { Ids, Permutation, Places, Sampler, type Seed, type Tail, sample, shuffle, unshuffle } from "bijective-shuffle";
+import { Ids, type Item, Permutation, Places, Sampler, type Seed, type Tail, sample, shuffle, unshuffle } from "bijective-shuffle";
 
 import { blockShuffle, order as orderOf, walk as walkOf } from "../reference/src/orders.ts";
 import { digest, parseSeed, seedOf } from "../reference/src/words.ts";
@@ -103,6 +103,28 @@ function moves(items: number[], seed: Seed, options: { epoch: bigint }): void {
   equal(wide.every((x, k) => x === before[k]), true);
 }
 
+/** All views of both ends of an order that is too long for more. */
+function ends<N extends number | bigint>(p: Permutation<N>, of: Case): void {
+  const number = (word: string): Item<N> => (typeof p.length === "number" ? Number(word) : BigInt(word)) as Item<N>;
+  const [places, items] = [of["places"].map(number) as Item<N>[], of["items"].map(number) as Item<N>[]];
+  const half = items.length / 2;
+  const [first, last] = [items.slice(0, half), items.slice(half)];
+  const inverse = p.inverse();
+  places.forEach((place, k) => {
+    equal([p.at(place), p.positionOf(items[k]!)], [items[k], place]);
+    equal([inverse.at(items[k]!), inverse.positionOf(place)], [place, items[k]]);
+  });
+  last.forEach((item, k) => equal([p.at(k - half), p.at(BigInt(k - half))], [item, item]));
+  equal([p.slice(0, half), p.slice(-half), p.slice(1, 3), p.slice(-1)], [first, last, first.slice(1, 3), last.slice(-1)]);
+  equal([...p.places(places[half]!, p.length)], last);
+  equal(sample(p.length, half, ...seedOfText(of["seed"])), first);
+  const isWide = typeof p.length === "bigint";
+  for (const beyond of [p.length, -1n - BigInt(p.length), ...(isWide ? [2n ** 64n - 1n, 2n ** 64n] : [2 ** 60])]) {
+    equal(p.at(beyond), undefined);
+    equal(p.positionOf(beyond), undefined);
+  }
+}
+
 function vectors(chapters: Record<string, Chapter>): void {
   const each = (chapter: string, group: string, check: (of: Case) => void): void => {
     const cases = chapters[chapter]!.cases[group]!;
@@ -157,6 +179,11 @@ function vectors(chapters: Record<string, Chapter>): void {
     const texts = Array.from({ length: Number(length) }, (_, k) => `${k}`);
     equal(sample(texts, count, seed, options), items.map(String));
     equal(shuffle(texts, seed, options).slice(0, count), items.map(String));
+  });
+  each("08-permutations", "ends", (of) => {
+    const [seed, options] = seedOfText(of["seed"]!);
+    ends(new Permutation(BigInt(of["length"]!), seed, options), of);
+    if (BigInt(of["length"]!) <= 2n ** 53n) ends(new Permutation(Number(of["length"]!), seed, options), of);
   });
   const sampler = (of: Case): Sampler => {
     const order = of["order"] as "shuffled" | "sequential" | "blocks";
@@ -246,8 +273,22 @@ function longOrders(): void {
   const all = Permutation.walk(2n ** 64n - 1n, 42);
   equal(all.positionOf(all.at(-1)!), 2n ** 64n - 2n);
   const shuffled = new Permutation(1e12, 42);
-  refused(() => shuffled.at(5), "Permutation.walk");
-  refused(() => shuffled.slice(1, 2), "Permutation.walk");
+  for (const place of [2 ** 19 + 1, 5e11, 1e12 - 2 ** 19 - 2]) {
+    refused(() => shuffled.at(place), "Permutation.walk");
+    refused(() => shuffled.slice(place, place + 1), "Permutation.walk");
+    refused(() => shuffled.inverse().positionOf(place), "Permutation.walk");
+  }
+  refused(() => shuffled.positionOf(5), "Permutation.walk");
+  refused(() => shuffled.inverse().slice(0, 1), "Permutation.walk");
+  // Runs that begin near an end go on as far as they are asked.
+  const begin = shuffled.slice(0, 10_000);
+  equal(shuffled.slice(3000, 10_000), begin.slice(3000));
+  const end = shuffled.slice(-10_000);
+  equal([end.length, shuffled.slice(-3000)], [10_000, end.slice(7000)]);
+  for (const k of [0, 4095, 9999]) {
+    equal([shuffled.at(k), shuffled.at(k - 10_000)], [begin[k], end[k]]);
+    equal([shuffled.positionOf(begin[k]!), shuffled.positionOf(end[k]!)], [k, 1e12 - 10_000 + k]);
+  }
   const first = shuffled[Symbol.iterator]();
   equal(typeof first.next().value, "number");
   first.return();
@@ -580,6 +621,14 @@ interface Functions {
   readonly objects?: ReadonlyMap<number, unknown>;
 }
 
+/** Checks what the package stands on, and a few values. */
+export function isRight({ objects }: Functions, isPlain: boolean): number {
+  equal(objects !== undefined, isPlain);
+  equal([...new Permutation(10, 42)], [4, 0, 6, 9, 1, 7, 5, 3, 8, 2]);
+  equal(Permutation.walk(1e12, 42).at(15), 0x70366b4dbb);
+  return checks;
+}
+
 /** Runs all checks, and says how many there were. */
 export function check(
   chapters: Record<string, Chapter>,
@@ -593,7 +642,7 @@ export function check(
   longArrays();
   longOrders();
   // Plain JavaScript would take minutes to build more.
-  if (isPlain) refused(() => new Permutation(2 ** 28 + 1, 42).at(5), "Permutation.walk");
+  if (isPlain) refused(() => new Permutation(2 ** 28 + 1, 42).at(2 ** 27), "Permutation.walk");
   ids();
   nothingChangesAfterwards();
   memoryIsGivenBack(() => objects?.size ?? memory.buffer.byteLength);

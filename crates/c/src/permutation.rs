@@ -26,8 +26,10 @@ pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a Or
 ///
 /// Single places, items and parts of it are had at once if the length is at most 256 or a power of
 /// two. For others the first of them builds an index of about 0.1 bits an item, by one pass over
-/// all items; more than 2^33 items are refused by BS_ERROR_INDEX_NOT_BUILT then. Use
-/// bs_permutation_walk to look up single places of long orders.
+/// all items, unless it is near either end, from where it is counted to. More than 2^33 items get
+/// no index unless bs_permutation_build_index is called: what is further than about 2^19 places
+/// from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to look up
+/// single places of long orders.
 ///
 /// # Safety
 ///

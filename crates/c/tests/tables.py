@@ -76,6 +76,8 @@ def main():
 
     points = [["WALK", seed(case["seed"]), word(case["length"]), "0", "0", words(case["places"]), words(case["items"])]
               for case in walk["places"]]
+    points += [["NEW", seed(case["seed"]), word(case["length"]), "0", "0", words(case["places"]), words(case["items"])]
+               for case in views["ends"]]
     points += [["BLOCKS", seed(case["seed"]), *(word(case[field]) for field in ("length", "block", "window")),
                 words(case["slots"]), words(case["indexes"])] for case in blocks["points"]]
     shards = [[word(case[field]) for field in ("length", "rank", "ranks", "start", "end")] for case in views["shards"]]

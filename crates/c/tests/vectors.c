@@ -275,7 +275,12 @@ static void points(const struct points *of) {
         OK(bs_permutation_position(p, of->items[k], &place));
         OK(bs_permutation_get(inverse, of->items[k], &again));
         CHECK(item == of->items[k] && place == of->places[k] && again == place);
+        OK(bs_permutation_range(p, of->places[k], 1, &again));
+        CHECK(again == item);
     }
+    uint64_t none = 0;
+    CHECK(bs_permutation_get(p, of->length, &none) == BS_ERROR_RANGE);
+    CHECK(bs_permutation_position(p, UINT64_MAX, &none) == BS_ERROR_RANGE);
     bs_permutation_free(inverse);
     bs_permutation_free(p);
 }

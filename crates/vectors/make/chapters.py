@@ -175,11 +175,16 @@ def chapter_compaction():
     }
 
 
+# On both sides of where a number no longer fits 32 bits, a double, or a signed number of 64 bits.
+LONG_LENGTHS = [2**k + d for k in (32, 53, 63) for d in (-1, 0, 1)] + [M64]
+
+
 def chapter_walk():
     golden_walks = [e for e in golden("families") if e["family"] == "CycleWalk<MulXorshift<10>>"]
     of = [(n, *s) for n in (0, 1, 5, 256, 257, 512, 513, 1000, 4097) for s in SEEDS[:4]]
     places = []
-    for number, length in enumerate((10, 1000, 10**6, 2**32 + 1, 10**12, 2**53, 2**63 + 1, M64)):
+    lengths = (10, 1000, 10**6, 2**32 + 1, 10**12, 2**53, 2**63 + 1, M64)
+    for number, length in enumerate(lengths + tuple(n for n in LONG_LENGTHS if n not in lengths)):
         s = SEEDS[number % len(SEEDS)]
         forward = walk_map(length, *s)
         at = sorted({length * k // 7 % length for k in range(8)} | {length - 1})
@@ -215,6 +220,17 @@ SAMPLES = [
 ]
 
 
+def ends(length, count, seed, epoch):
+    """The first and the last places of the order of a seed, and the items there."""
+    size, forward = standard_map(length, seed, epoch)
+    last, slot = [], size - 1
+    while len(last) < count:
+        item, slot = forward(slot), slot - 1
+        last += [item] if item < length else []
+    places = [*range(count), *range(length - count, length)]
+    return {"places": words(places), "items": words(sample(length, count, seed, epoch) + last[::-1])}
+
+
 def chapter_permutations():
     rows = []
     for length, seed in [(5, 42), (32, LONG), (300, 42)]:
@@ -240,6 +256,10 @@ def chapter_permutations():
          "items": words(sample(n, count, *SEEDS[number % len(SEEDS)]))}
         for number, (n, count) in enumerate(SAMPLES)
     ]
+    last = [
+        {"seed": seed_text(*SEEDS[number % len(SEEDS)]), "length": hex(n), **ends(n, 4, *SEEDS[number % len(SEEDS)])}
+        for number, n in enumerate(LONG_LENGTHS)
+    ]
     of = SEEDS[1]
     cursors = [
         cursor_case("new", 100, of, [0, 100, 1, 0, 0]),
@@ -260,6 +280,7 @@ def chapter_permutations():
         "inverses": inverses,
         "shards": shards,
         "samples": samples,
+        "ends": last,
         "cursors": cursors,
         "refused_cursors": [{**case, "text": text} for text in refused],
     }

@@ -118,6 +118,19 @@ pub unsafe extern "C" fn order_look_up_wide(order: *const Order, number: u64, is
     unsafe { &*order }.look_up(number, is_item != 0)
 }
 
+/// Looks up a number below the length of a shuffle's order without an index. Returns whether it is
+/// so near an end that it is found; then what was found is in the buffer, and behind it its slot.
+///
+/// # Safety
+///
+/// The order was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn order_near(order: *const Order, number: u64, is_item: u32) -> bool {
+    // SAFETY: as the caller promises.
+    let found = unsafe { &*order }.near(number, is_item != 0);
+    found.inspect(|found| words()[..2].copy_from_slice(found)).is_some()
+}
+
 /// Writes the items at a run of places, all below the length and at most as many as the buffer
 /// holds, to the buffer, as words of 64 bits.
 ///

@@ -10,6 +10,18 @@ use bijective_shuffle::{Bijection, FromSeed, Seed};
 /// The slots that are evaluated at a time, and those between two counts of an index.
 const RUN: usize = 1 << 10;
 
+/// The most items over which an index is built.
+const MOST_INDEXED: u64 = 1 << 33;
+
+/// The most slots that are evaluated from an end rather than build an index, as in the library.
+const FAR: u64 = 1 << 12;
+
+/// The same where there is no index.
+const REACH: u64 = 1 << 20;
+
+/// An index is built rather than evaluate more than one slot in this many.
+const NEAR_SHARE: u64 = 16;
+
 /// A permutation, or its inverse.
 #[derive(Debug)]
 pub struct Order {
@@ -59,6 +71,11 @@ impl Order {
                 }
             }
             Kind::Compacted { bijection, len, index } => {
+                if index.get().is_none()
+                    && let Some([found, _]) = self.near(number, is_item != self.is_inverse)
+                {
+                    return found;
+                }
                 let counts = index.get_or_init(|| counts(bijection, *len));
                 if is_item {
                     rank(bijection, *len, counts, number)
@@ -68,6 +85,44 @@ impl Order {
                     item[0]
                 }
             }
+        }
+    }
+
+    /// What [`look_up`](Self::look_up) finds in a shuffle's order without an index, and its slot:
+    /// `None` if it is not near an end.
+    pub(crate) fn near(&self, number: u64, is_item: bool) -> Option<[u64; 2]> {
+        let (bijection, len) = self.compacted()?;
+        let last = bijection.last();
+        let reach = if len > MOST_INDEXED { REACH } else { FAR.min(last / NEAR_SHARE) };
+        if is_item != self.is_inverse {
+            let slot = bijection.inverse(number);
+            let behind = last - slot;
+            let (first, slots) = match slot {
+                _ if slot <= reach => (0, slot),
+                _ if behind < reach => (slot, behind + 1),
+                _ => return None,
+            };
+            let is_survivor = |slot: &u64| bijection.forward(first + slot) < len;
+            let count = (0..slots).filter(is_survivor).count() as u64;
+            return Some([if first == 0 { count } else { len - count }, slot]);
+        }
+        let from_end = len - 1 - number;
+        let is_forward = number <= from_end;
+        // At least half of all slots have an item.
+        let mut left = number.min(from_end);
+        if left > reach / 2 {
+            return None;
+        }
+        let mut slot = if is_forward { 0 } else { last };
+        loop {
+            let item = bijection.forward(slot);
+            if item < len {
+                if left == 0 {
+                    return Some([item, slot]);
+                }
+                left -= 1;
+            }
+            slot = if is_forward { slot + 1 } else { slot - 1 };
         }
     }
 

@@ -93,6 +93,7 @@ chapters! {
         "inverses" => orders::inverses,
         "shards" => orders::shards,
         "samples" => orders::samples,
+        "ends" => orders::ends,
         "cursors" => orders::cursors,
         "refused_cursors" => orders::refused_cursors,
     }

@@ -152,6 +152,28 @@ pub(crate) fn samples(case: &Case) {
     }
 }
 
+pub(crate) fn ends(case: &Case) {
+    let p = Permutation::new(case.length(), case.seed());
+    let inverse = p.inverse();
+    let (places, items) = (case.words("places"), case.words("items"));
+    let count = places.len();
+    for (&place, &item) in places.iter().zip(&items) {
+        assert_eq!(p.try_get(place), Ok(Some(item)), "{}", case.what);
+        assert_eq!(p.try_position(item), Ok(Some(place)), "{}", case.what);
+        assert_eq!(inverse.try_get(item), Ok(Some(place)), "{}", case.what);
+        assert_eq!(inverse.try_position(place), Ok(Some(item)), "{}", case.what);
+    }
+    let (first, last) = items.split_at(count / 2);
+    assert_eq!(p.head(first.len() as u64).collect::<Vec<u64>>(), first, "{}", case.what);
+    let end = p.range(p.len() - last.len() as u64..p.len()).unwrap();
+    assert_eq!(end.collect::<Vec<u64>>(), last, "{}", case.what);
+    assert!(p.iter().rev().take(last.len()).eq(last.iter().rev().copied()), "{}", case.what);
+    for beyond in [p.len(), u64::MAX] {
+        assert_eq!(p.try_get(beyond), Ok(None), "{}", case.what);
+        assert_eq!(p.try_position(beyond), Ok(None), "{}", case.what);
+    }
+}
+
 /// What a cursor of a case gives: how many items are left, and the next five.
 fn resumed(case: &Case) -> Option<(u64, Vec<u64>)> {
     fn next<B: Bijection + Clone>(

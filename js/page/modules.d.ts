@@ -1,4 +1,0 @@
-declare module "*.wasm" {
-  const code: Uint8Array<ArrayBuffer>;
-  export default code;
-}

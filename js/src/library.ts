@@ -1,7 +1,0 @@
-// What the package exports, once the module has been started.
-
-export { type TypedArray, shuffle, unshuffle } from "./arrays.ts";
-export { Ids } from "./ids.ts";
-export { type Item, Permutation, Places, sample } from "./permutation.ts";
-export { Sampler, type SamplerOptions, type Tail } from "./sampler.ts";
-export { type Options, type Seed } from "./seed.ts";

@@ -1,0 +1,3 @@
+// js/wasm, whose code the build writes as hexadecimal digits.
+
+export const code: string;
