@@ -54,7 +54,7 @@ use memory::{Described, DeviceMemory, NOT_IN_ORDER, is_c_order};
 fn described(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<(Described, Option<Taken>)> {
     if let Ok(known) = array.cast::<PyTuple>() {
         let (address, rows, width, typestr) = known.extract()?;
-        let memory = DeviceMemory { address, rows, width };
+        let memory = DeviceMemory::new(address, rows, width)?;
         return Ok((Described { memory, typestr, is_read_only: false, device: None }, None));
     }
     if let Ok(interface) = array.cast::<PyDict>() {
@@ -80,15 +80,13 @@ fn by_interface(interface: &Bound<'_, PyDict>) -> PyResult<Described> {
     };
     let too_large = || ArrayError::new_err("the array's interface has an impossible shape");
     let width = axes.iter().try_fold(item, |width, &len| width.checked_mul(len));
-    let width = width.ok_or_else(too_large)?;
-    rows.checked_mul(width).ok_or_else(too_large)?;
+    let memory = DeviceMemory::new(address, rows, width.ok_or_else(too_large)?)?;
     if let Some(strides) = interface.get_item("strides")?.filter(|strides| !strides.is_none()) {
         let strides: Vec<isize> = strides.cast_into::<PyTuple>()?.extract()?;
         if !is_c_order(&shape, &strides, item) {
             return Err(ArrayError::new_err(NOT_IN_ORDER));
         }
     }
-    let memory = DeviceMemory { address, rows, width };
     Ok(Described { memory, typestr, is_read_only, device: None })
 }
 

@@ -168,6 +168,15 @@ class Exporter:
         return self.capsule
 
 
+@pytest.mark.parametrize("known", [
+    (4096, 2**62, 8, "<f4"), (4096, 2**32, 2**32, "<f4"), (2**64 - 39, 10, 4, "<f4"),
+])
+def test_rows_that_cannot_be_in_memory_are_refused(known):
+    for source, out in [(known, None), ((4096, known[1], 0, "<f4"), known)]:
+        with pytest.raises(bs.ArrayError, match=f"{known[1]} rows of {known[2]} bytes"):
+            bs._native.gpu_reorder(bs.Permutation(known[1], 1), source, out, 0, 1, False)
+
+
 @pytest.mark.parametrize("versioned", [False, True])
 def test_a_tensor_of_dlpack_is_taken_and_freed_once(versioned):
     # A length of another size than the permutation's: nothing is done with the memory.

@@ -188,7 +188,7 @@ impl<'p> Exchange<'p> {
     /// memory can keep [`place`](Self::place) from putting everything where it belongs, and for a
     /// shuffle not even that; so what is received may take the place of the items.
     pub fn is_trusted(&self) -> bool {
-        matches!(&self.compaction.form, EngineForm::Trusted(trusted) if trusted.is_panic_free())
+        matches!(&self.compaction.form, EngineForm::Trusted(trusted) if trusted.conduct().is_panic_free)
     }
 
     /// The number of rounds, at least one. It is the same for all ranks.

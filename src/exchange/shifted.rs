@@ -93,10 +93,10 @@ impl<B: Bijection> Bijection for Shifted<B> {
 
     fn trusted(&self) -> Option<Trusted<'_>> {
         let inner = self.inner.trusted()?;
-        let is_panic_free = inner.is_panic_free();
+        let conduct = inner.conduct();
         // What the checked form says of its domain counts, and the shift may be beyond it.
         (self.by <= inner.last())
-            .then(|| Trusted::from_owned(Shifted::new(inner, self.by)).panic_free_if(is_panic_free))
+            .then(|| Trusted::from_owned(Shifted::new(inner, self.by)).with_conduct(conduct))
     }
 
     #[inline]

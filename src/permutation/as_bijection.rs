@@ -6,7 +6,7 @@
 
 use super::{Iter, Permutation, tuning};
 use crate::bijection::Inverse;
-use crate::bijection::hooks::{EngineHooks, Hooked, Passes};
+use crate::bijection::hooks::{Conduct, EngineHooks, Hooked, Passes};
 use crate::engine::base::check::{check_length, or_panic};
 use crate::{Bijection, DeviceSource, Error, Trusted, TrustedBijection};
 
@@ -52,7 +52,7 @@ impl<B: Bijection> Bijection for Permutation<B> {
         // The trusted form may be a different bijection, so the length is checked again and an
         // existing index is not used.
         check_length(self.len, trusted.last()).ok()?;
-        let is_panic_free = trusted.is_panic_free();
+        let conduct = trusted.conduct();
         let permutation =
             Permutation { inverted: self.inverted, ..Permutation::of(self.len, trusted) };
         // If this permutation has an index already, the caller accepts the cost of another.
@@ -61,9 +61,9 @@ impl<B: Bijection> Bijection for Permutation<B> {
             None => permutation.need_index(),
         };
         built.ok()?;
-        // What panics is a query without an index.
-        let is_panic_free = is_panic_free && permutation.fills_domain();
-        Some(Trusted::from_owned(permutation).panic_free_if(is_panic_free))
+        // A query without an index panics, and one that builds it waits for other threads.
+        let conduct = if permutation.fills_domain() { conduct } else { Conduct::default() };
+        Some(Trusted::from_owned(permutation).with_conduct(conduct))
     }
 
     /// `None` where the length does not fill the bijection's domain, since the device does not have

@@ -7,6 +7,7 @@
 mod common;
 
 mod batches;
+mod crews;
 mod exchange;
 // Loom is for machines of 64 bits.
 #[cfg(target_pointer_width = "64")]

@@ -205,8 +205,8 @@ pub(super) fn describe(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<(Descr
         shape.push(usize::try_from(len).map_err(|_| impossible())?);
     }
     let width = shape[1..].iter().try_fold(item, |width, &len| width.checked_mul(len));
-    let width = width.ok_or_else(impossible)?;
-    shape[0].checked_mul(width).ok_or_else(impossible)?;
+    let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(impossible)?;
+    let memory = DeviceMemory::new(address, shape[0], width.ok_or_else(impossible)?)?;
     if !tensor.strides.is_null() {
         // SAFETY: there is one for each axis.
         let strides = unsafe { slice::from_raw_parts(tensor.strides, axes) };
@@ -216,8 +216,6 @@ pub(super) fn describe(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<(Descr
             return Err(ArrayError::new_err(NOT_IN_ORDER));
         }
     }
-    let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(impossible)?;
-    let memory = DeviceMemory { address, rows: shape[0], width };
     let (device, is_read_only) = (usize::try_from(tensor.device.number).ok(), taken.is_read_only());
     Ok((Described { memory, typestr, is_read_only, device }, taken))
 }

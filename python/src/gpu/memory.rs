@@ -12,11 +12,26 @@ pub(super) struct DeviceMemory {
     pub(super) rows: usize,
     /// The bytes of a row.
     pub(super) width: usize,
+    /// The bytes of all rows. Only [`new`](Self::new) sets it.
+    bytes: usize,
 }
 
 impl DeviceMemory {
+    /// An array of rows of `width` bytes, unless that is more than can be addressed.
+    pub(super) fn new(address: u64, rows: usize, width: usize) -> PyResult<Self> {
+        let bytes = rows.checked_mul(width);
+        if let Some(bytes) = bytes.filter(|&bytes| address.checked_add(bytes as u64).is_some()) {
+            return Ok(Self { address, rows, width, bytes });
+        }
+        let text = format!(
+            "an array of {rows} rows of {width} bytes from address {address} on cannot be: its \
+             end is beyond 2^64"
+        );
+        Err(ArrayError::new_err(text))
+    }
+
     pub(super) fn bytes(self) -> usize {
-        self.rows * self.width
+        self.bytes
     }
 }
 

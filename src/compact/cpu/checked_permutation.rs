@@ -6,12 +6,13 @@ use core::mem::MaybeUninit;
 use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
 use super::partitioned::{Buffers, Sorting};
 use super::places::{Numbers, Places, Span};
-use super::survivors::{Values, is_short};
+use super::survivors::{Values, is_short, workers};
 use super::tuning;
 use crate::bijection::hooks::{EngineForm, Hooked};
 use crate::compact::Direction;
 use crate::engine::base::check::{check_length, try_with_capacity};
 use crate::engine::base::memory::Buffer;
+use crate::engine::base::parallel::Workers;
 use crate::engine::bijection::StandardCipher;
 use crate::{Bijection, Error, Trusted, Word};
 
@@ -106,6 +107,11 @@ impl<'a> CheckedPermutation<'a> {
     pub(super) fn is_parallel(&self, item_bytes: usize) -> bool {
         !tuning::is_sequential(self.len, item_bytes)
             || self.trusted().is_some_and(|trusted| is_parallel(trusted.last()))
+    }
+
+    /// Who may move items by it. Indexes that are listed are only read.
+    pub(super) fn workers(&self) -> Workers {
+        self.trusted().map_or(Workers::Crew, workers)
     }
 
     /// Moves all places, in runs, together with the indexes that belong to them; several threads

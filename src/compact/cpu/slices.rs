@@ -189,7 +189,7 @@ impl Workspace {
     ) -> Result<(), Error> {
         let p = CheckedPermutation::new(bijection, source.len())?;
         let far = tuning::is_far::<T>(source.len()) || p.is_sparse();
-        let is_parallel = p.is_parallel(size_of::<T>());
+        let (is_parallel, workers) = (p.is_parallel(size_of::<T>()), p.workers());
         let reorder = || {
             let places = places_of(out);
             // The source is only read through this pointer.
@@ -218,7 +218,7 @@ impl Workspace {
                 }
             }
         };
-        if is_parallel { parallel::inside(reorder) } else { reorder() }
+        if is_parallel { parallel::inside(workers, reorder) } else { reorder() }
     }
 
     /// Moves the items by the permutation of an order, in a given direction.
@@ -306,7 +306,7 @@ impl Workspace {
         call: C,
     ) -> Result<(), Error> {
         let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
-        let is_parallel = p.is_parallel(size_of::<T>());
+        let (is_parallel, workers) = (p.is_parallel(size_of::<T>()), p.workers());
         if is_parallel {
             self.adopt();
         }
@@ -356,7 +356,7 @@ impl Workspace {
             unsafe { moving.commit() };
             Ok(())
         };
-        if is_parallel { parallel::inside(reorder) } else { reorder() }
+        if is_parallel { parallel::inside(workers, reorder) } else { reorder() }
     }
 
     /// Moves the items along the permutation's cycles. Returns `false`, with nothing moved, if that

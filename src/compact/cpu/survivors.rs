@@ -6,8 +6,14 @@ use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
 use crate::engine::base::memory::{Buffer, assume_init, assume_init_mut};
+use crate::engine::base::parallel::Workers;
 use crate::engine::word::Index;
 use crate::{Bijection, Error, Trusted};
+
+/// Who may evaluate a bijection: a crew, whose tasks may not run a user's code, if it has none.
+pub(super) fn workers(f: &Trusted) -> Workers {
+    if f.conduct().only_computes { Workers::Crew } else { Workers::Pool }
+}
 
 /// The values at all slots of a domain. Those below a length survive; the length is at least 1.
 pub(crate) struct Values<'a> {

@@ -5,7 +5,8 @@
 use core::cell::Cell;
 use core::mem;
 use core::ops::{Deref, DerefMut};
-use std::sync::Mutex;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::strategy::Strategy;
 use super::{cycles, in_place, partitioned, tuning};
@@ -55,10 +56,11 @@ thread_local! {
     static SHORT: Cell<[Buffer; 2]> = const { Cell::new([Buffer::new(), Buffer::new()]) };
 }
 
-/// What longer calls without a workspace leave to later ones, on whatever thread these are.
-static LONG: Mutex<Long> = Mutex::new(Long::new());
+/// What longer calls without a workspace leave to later ones, on whatever thread these are, or
+/// null. It is exchanged and not locked: a child that is forked while another thread holds a lock
+/// would wait for it for ever.
+static LONG: AtomicPtr<Long> = AtomicPtr::new(ptr::null_mut());
 
-#[derive(Default)]
 struct Long {
     /// The direct strategy's copy of the items, and its tiles.
     scratch: Buffer,
@@ -80,11 +82,21 @@ impl Long {
         Self { scratch, tiles, in_place }
     }
 
-    /// Leaves it to later calls. If another call is just doing that, or is taking what there is,
-    /// it is freed.
+    /// Leaves it to later calls. What was there before is freed.
     fn leave(self) {
-        // What was there before is freed when the lock is open again.
-        let _before = LONG.try_lock().map(|mut long| mem::replace(&mut *long, self));
+        drop(Self::exchange(Box::into_raw(Box::new(self))));
+    }
+
+    /// Takes what earlier calls have left.
+    fn take() -> Option<Self> {
+        Self::exchange(ptr::null_mut())
+    }
+
+    fn exchange(left: *mut Self) -> Option<Self> {
+        let before = LONG.swap(left, Ordering::AcqRel);
+        // SAFETY: what is not null is a box that `leave` has made into a pointer, and the exchange
+        // has made this call its only owner.
+        (!before.is_null()).then(|| *unsafe { Box::from_raw(before) })
     }
 }
 
@@ -114,8 +126,7 @@ impl Workspace {
     /// to those of the process.
     pub(crate) fn release() {
         let _ = SHORT.try_with(|short| drop(short.take()));
-        // What was there is freed when the lock is open again.
-        let _left = LONG.lock().map(|mut long| mem::take(&mut *long));
+        drop(Long::take());
     }
 
     /// Takes over what earlier calls have left, if this workspace is not kept.
@@ -123,10 +134,7 @@ impl Workspace {
         if !self.is_plain {
             return;
         }
-        // If another call is just taking it, this one does without.
-        let Ok(mut long) = LONG.try_lock() else { return };
-        let Long { scratch, tiles, in_place } = mem::take(&mut *long);
-        drop(long);
+        let Some(Long { scratch, tiles, in_place }) = Long::take() else { return };
         if in_place.bytes() > 0 {
             self.in_place = in_place;
         }
@@ -221,6 +229,9 @@ impl Drop for Once {
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::AtomicBool;
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -279,5 +290,53 @@ mod tests {
         let mut kept = Workspace::new();
         kept.adopt();
         assert_eq!(kept.bytes(), 0);
+    }
+
+    /// In a child that is forked while other threads leave and take memory, nothing is locked.
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[cfg_attr(miri, ignore = "Miri forks no process")]
+    fn a_forked_child_leaves_takes_and_releases() {
+        unsafe extern "C" {
+            fn fork() -> i32;
+            fn alarm(seconds: u32) -> u32;
+            fn waitpid(child: i32, status: &mut i32, options: i32) -> i32;
+            fn _exit(status: i32) -> !;
+        }
+        let leave = |bytes| {
+            let mut workspace = Workspace::once();
+            workspace.adopt();
+            workspace.scratch.room::<u8>(bytes).unwrap();
+        };
+        let is_done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_done.load(Ordering::Relaxed) {
+                        leave(tuning::MOST_SHORT_BYTES + 1);
+                    }
+                });
+            }
+            for _ in 0..100 {
+                // SAFETY: the child calls what is below alone. It allocates, which the allocator of
+                // this system permits in a child.
+                let child = unsafe { fork() };
+                if child == 0 {
+                    // A child that hangs is ended by its alarm, and so exits otherwise.
+                    // SAFETY: the function has no conditions.
+                    unsafe { alarm(60) };
+                    Workspace::release();
+                    leave(tuning::MOST_SHORT_BYTES + 2);
+                    Workspace::release();
+                    // SAFETY: the function has no conditions, and nothing is to be done at exit.
+                    unsafe { _exit(7) };
+                }
+                let mut status = 0;
+                // SAFETY: the function writes to the number, which is there.
+                assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+                assert_eq!(status, 7 << 8, "the child has not come to its end");
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
     }
 }

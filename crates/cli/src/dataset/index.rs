@@ -81,8 +81,12 @@ impl Index {
             .as_array()?
             .iter()
             .map(WrittenShard::from_json)
-            .collect::<Option<_>>()?;
+            .collect::<Option<Vec<_>>>()?;
         (value["version"] == 1).then_some(())?;
+        // No files have so many records, or so many bytes.
+        for number in [|shard: &WrittenShard| shard.records, |shard| shard.bytes] {
+            shards.iter().map(number).try_fold(0, u64::checked_add)?;
+        }
         Some(Self {
             seed: value["seed"].as_str()?.to_owned(),
             epoch: value["epoch"].as_u64()?,
@@ -97,9 +101,9 @@ impl Index {
         })
     }
 
-    /// How many records the shards have together.
+    /// How many records the shards have together, or `u64::MAX` if that is less.
     pub fn shard_records(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.records).sum()
+        self.shards.iter().map(|shard| shard.records).fold(0, u64::saturating_add)
     }
 
     /// Whether the shards have all records.

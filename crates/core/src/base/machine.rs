@@ -4,6 +4,7 @@
 //! the same. A `OnceLock` that one of them has begun to fill stays closed in a child that is forked
 //! in that moment.
 
+use std::env;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -20,10 +21,16 @@ pub fn cache_bytes() -> usize {
     kept(&BYTES, || last_level_cache().unwrap_or(USUAL_CACHE))
 }
 
-/// The number of cores that this process may use. It is looked up once.
+/// The environment variable with the number of cores that is assumed, for tests of what machines
+/// with more cores do: a pool has a crew if there is a core for each of its threads.
+const CORES: &str = "BIJECTIVE_SHUFFLE_CORES";
+
+/// The number of cores that this process may use, or the assumed one. It is looked up once.
 pub fn cores() -> usize {
-    static CORES: AtomicUsize = AtomicUsize::new(UNKNOWN);
-    kept(&CORES, || thread::available_parallelism().map_or(1, usize::from))
+    static KEPT: AtomicUsize = AtomicUsize::new(UNKNOWN);
+    let there_are = || thread::available_parallelism().map_or(1, usize::from);
+    let assumed = || env::var(CORES).ok()?.parse().ok();
+    kept(&KEPT, || assumed().unwrap_or_else(there_are))
 }
 
 /// Whether the processor is one of Intel's, of 64 bits. It is asked once.

@@ -84,16 +84,30 @@ pub fn count_up<N: Send>(out: &mut [N], word: impl Fn(u64) -> N + Sync) {
     });
 }
 
+/// Who does what a function does in parallel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    /// Threads of the pool, as they come.
+    Pool,
+    /// Threads that stay awake meanwhile, if the pool has many. No task of the function may wait
+    /// for another thread, and so none may call code that is not of these packages: a thread that
+    /// waits may begin a broadcast of rayon's, which waits for the crew's leader.
+    Crew,
+}
+
 /// Runs a function on a thread of the pool, which the calling thread may be. What it does in
-/// parallel begins there, and is done by threads that stay awake meanwhile if the pool has many.
-pub fn inside<R: Send>(run: impl FnOnce() -> R + Send) -> R {
+/// parallel begins there.
+pub fn inside<R: Send>(workers: Workers, run: impl FnOnce() -> R + Send) -> R {
     let (mut run, mut result) = (Some(run), None);
-    enter(&mut || result = run.take().map(|run| run()));
+    enter(workers, &mut || result = run.take().map(|run| run()));
     result.expect("the function has run")
 }
 
-fn enter(run: &mut (dyn FnMut() + Send)) {
-    rayon_core::scope(|_| crew::lead(run));
+fn enter(workers: Workers, run: &mut (dyn FnMut() + Send)) {
+    rayon_core::scope(|_| match workers {
+        Workers::Pool => run(),
+        Workers::Crew => crew::lead(run),
+    });
 }
 
 #[cfg(test)]
@@ -121,7 +135,9 @@ mod tests {
             });
             assert!(items.iter().enumerate().all(|(k, &item)| item == k / size + 1));
         }
-        assert_eq!(inside(|| numbers.len()), 1000);
+        for workers in [Workers::Pool, Workers::Crew] {
+            assert_eq!(inside(workers, || numbers.len()), 1000);
+        }
     }
 
     #[test]

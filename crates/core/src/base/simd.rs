@@ -12,7 +12,9 @@
 //! and for the default family with AVX-512.
 
 #[cfg(feature = "std")]
-use std::{sync::OnceLock, vec::Vec};
+use core::sync::atomic::{AtomicU8, Ordering};
+#[cfg(feature = "std")]
+use std::vec::Vec;
 
 /// A set of vector instructions that this machine has. A value of the type is the proof that it
 /// does.
@@ -34,6 +36,23 @@ enum Kind {
     #[cfg(target_arch = "x86_64")]
     Vbmi2,
 }
+
+/// All kinds, each at its number.
+#[cfg(feature = "std")]
+#[cfg(target_arch = "x86_64")]
+const KINDS: [Kind; 4] = [Kind::Portable, Kind::Avx2, Kind::Avx512, Kind::Vbmi2];
+#[cfg(feature = "std")]
+#[cfg(not(target_arch = "x86_64"))]
+const KINDS: [Kind; 1] = [Kind::Portable];
+
+#[cfg(feature = "std")]
+const _: () = {
+    let mut number = 0;
+    while number < KINDS.len() {
+        assert!(KINDS[number] as usize == number);
+        number += 1;
+    }
+};
 
 /// Code that is compiled for every level. Everything that [`run`](Self::run) calls must be inlined
 /// into it; what is not inlined is compiled for the portable level only.
@@ -138,8 +157,17 @@ impl SimdLevel {
     #[cfg(feature = "std")]
     #[inline]
     pub fn current() -> Self {
-        static CURRENT: OnceLock<SimdLevel> = OnceLock::new();
-        *CURRENT.get_or_init(Self::highest)
+        // One more than the kind's number, and not behind a lock, as in `machine.rs`. Only kinds
+        // that this machine was found to have are written to it.
+        static CURRENT: AtomicU8 = AtomicU8::new(0);
+        match CURRENT.load(Ordering::Relaxed).checked_sub(1) {
+            Some(kind) => Self(KINDS[usize::from(kind)]),
+            None => {
+                let highest = Self::highest();
+                CURRENT.store(1 + highest.0 as u8, Ordering::Relaxed);
+                highest
+            }
+        }
     }
 
     #[cfg(feature = "std")]

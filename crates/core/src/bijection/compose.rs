@@ -108,8 +108,8 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         // A part's trusted form may be a different bijection, so the constructor checks the domains
         // again.
         let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;
-        let are_panic_free = parts.first.is_panic_free() && parts.second.is_panic_free();
-        Some(Trusted::from_owned(parts).panic_free_if(are_panic_free))
+        let conduct = parts.first.conduct().and(parts.second.conduct());
+        Some(Trusted::from_owned(parts).with_conduct(conduct))
     }
 
     #[cfg(feature = "alloc")]

@@ -161,8 +161,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         // The part's trusted form may be a different bijection, so the constructor checks its
         // domain again.
         let walk = CycleWalk::from_last(self.inner.trusted()?, self.last).ok()?;
-        let is_panic_free = walk.inner.is_panic_free();
-        Some(Trusted::from_owned(walk).panic_free_if(is_panic_free))
+        let conduct = walk.inner.conduct();
+        Some(Trusted::from_owned(walk).with_conduct(conduct))
     }
 
     #[cfg(feature = "alloc")]

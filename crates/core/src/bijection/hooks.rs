@@ -9,9 +9,9 @@ use core::ops::Deref;
 
 #[doc(hidden)]
 pub use super::Passes;
-#[doc(hidden)]
-pub use super::traits::EngineHooks;
 use super::traits::UNKNOWN_PICOSECONDS;
+#[doc(hidden)]
+pub use super::traits::{Conduct, EngineHooks};
 use super::{Bijection, Trusted, narrow};
 use crate::error::Error;
 use crate::word::Word;

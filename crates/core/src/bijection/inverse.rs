@@ -96,8 +96,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
     #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let inner = self.0.trusted()?;
-        let is_panic_free = inner.is_panic_free();
-        Some(Trusted::from_owned(Inverse(inner)).panic_free_if(is_panic_free))
+        let conduct = inner.conduct();
+        Some(Trusted::from_owned(Inverse(inner)).with_conduct(conduct))
     }
 
     #[cfg(feature = "alloc")]

@@ -166,7 +166,7 @@ impl<N: Word> Bijection<N> for Lcg<N> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::new(self).panic_free())
+        Some(Trusted::of_family(self))
     }
 
     #[cfg(feature = "alloc")]

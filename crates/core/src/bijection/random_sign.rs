@@ -92,8 +92,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
     #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let inner = self.inner.trusted()?;
-        let is_panic_free = inner.is_panic_free();
-        Some(Trusted::from_owned(RandomSign::new(inner, self.swap)).panic_free_if(is_panic_free))
+        let conduct = inner.conduct();
+        Some(Trusted::from_owned(RandomSign::new(inner, self.swap)).with_conduct(conduct))
     }
 
     #[cfg(feature = "alloc")]

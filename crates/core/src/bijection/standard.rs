@@ -50,7 +50,7 @@ impl StandardCipher {
     #[doc(hidden)]
     #[inline(never)]
     pub fn trust(&self) -> Trusted<'_> {
-        Trusted::new(self).panic_free()
+        Trusted::of_family(self)
     }
 }
 
@@ -97,7 +97,7 @@ impl Bijection for Standard {
     pass_on!(runs of u64, self => self.inner());
 
     fn trusted(&self) -> Option<Trusted<'_>> {
-        Some(Trusted::new(self).panic_free())
+        Some(Trusted::of_family(self))
     }
     fn hooks(&self) -> Option<&dyn EngineHooks> {
         self.inner().hooks()

@@ -303,8 +303,12 @@ pub trait EngineHooks<N: Word = u64>: Bijection<N> {
 /// for every value of the type that safe code can make. They hold for every method that the type
 /// overrides, including the runs in both directions and methods that are hidden, and for the
 /// functions of its [`device_source`](Bijection::device_source). Engines rely on each of these for
-/// memory safety. A method may panic. It may use rayon, but a call may hang whose bijection waits
-/// for all threads of the pool, as `rayon::broadcast` does.
+/// memory safety.
+///
+/// A method may panic. It may also wait for other threads of rayon's pool, as `rayon::join` and
+/// `rayon::broadcast` do. Meanwhile its thread may do any other task of the pool, such as another
+/// evaluation of the same bijection. So a method that holds a lock, and waits for the pool or for
+/// another thread, may wait for ever.
 ///
 /// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` depend
 /// on a check of their parts, so only their [`trusted`](Bijection::trusted) forms, made of checked
@@ -337,7 +341,29 @@ pub unsafe trait TrustedBijection<N: Word = u64>: Bijection<N> {}
 /// different one there does no harm.
 pub struct Trusted<'a, N: Word = u64> {
     inner: Inner<'a, N>,
-    is_panic_free: bool,
+    conduct: Conduct,
+}
+
+/// What is known of a bijection's methods besides their values. The engines know nothing of a
+/// user's methods, and what they know of a combinator holds for all of its parts.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conduct {
+    /// No method panics.
+    pub is_panic_free: bool,
+    /// The methods call code of these packages alone, and none of it waits for another thread.
+    pub only_computes: bool,
+}
+
+impl Conduct {
+    /// What holds for both of two bijections.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            is_panic_free: self.is_panic_free && other.is_panic_free,
+            only_computes: self.only_computes && other.only_computes,
+        }
+    }
 }
 
 enum Inner<'a, N: Word> {
@@ -374,13 +400,13 @@ impl<'a, N: Word> Trusted<'a, N> {
     ///
     /// The bijection keeps the promises of [`TrustedBijection`].
     pub(super) unsafe fn vouched(bijection: &'a dyn Bijection<N>) -> Self {
-        Self { inner: Inner::Borrowed(bijection), is_panic_free: false }
+        Self { inner: Inner::Borrowed(bijection), conduct: Conduct::default() }
     }
 
     /// Wraps a value. Combinators use this to rebuild themselves from their parts' trusted forms.
     #[cfg(feature = "alloc")]
     pub fn from_owned<B: TrustedBijection<N> + 'a>(bijection: B) -> Self {
-        Self { inner: Inner::Owned(Box::new(bijection)), is_panic_free: false }
+        Self { inner: Inner::Owned(Box::new(bijection)), conduct: Conduct::default() }
     }
 
     /// Says that no method of the bijection panics, as is so for every family of this crate. Then
@@ -407,19 +433,28 @@ impl<'a, N: Word> Trusted<'a, N> {
     /// ```
     #[must_use]
     pub fn panic_free(self) -> Self {
-        self.panic_free_if(true)
+        let conduct = Conduct { is_panic_free: true, ..self.conduct };
+        self.with_conduct(conduct)
     }
 
-    /// [`panic_free`](Self::panic_free), if all parts are.
+    /// Wraps a reference to a member of a family of these packages, whose methods neither panic nor
+    /// do anything but compute.
     #[doc(hidden)]
-    pub fn panic_free_if(self, are_parts: bool) -> Self {
-        Self { is_panic_free: are_parts, ..self }
+    pub fn of_family<B: TrustedBijection<N>>(bijection: &'a B) -> Self {
+        Self::new(bijection).with_conduct(Conduct { is_panic_free: true, only_computes: true })
     }
 
-    /// Whether no method of the bijection panics.
+    /// Says what is known of the methods: for a combinator, what is known of its parts.
     #[doc(hidden)]
-    pub fn is_panic_free(&self) -> bool {
-        self.is_panic_free
+    #[must_use]
+    pub fn with_conduct(self, conduct: Conduct) -> Self {
+        Self { conduct, ..self }
+    }
+
+    /// What is known of the bijection's methods.
+    #[doc(hidden)]
+    pub fn conduct(&self) -> Conduct {
+        self.conduct
     }
 
     /// The compaction to a length, as a pass; `None` if the domain is smaller or a method may
@@ -427,7 +462,7 @@ impl<'a, N: Word> Trusted<'a, N> {
     #[cfg(feature = "alloc")]
     #[doc(hidden)]
     pub fn compacted_to(self, len: u64) -> Option<Passes<Self>> {
-        let serves = self.is_panic_free && check_length(len, self.last().widen()).is_ok();
+        let serves = self.conduct.is_panic_free && check_length(len, self.last().widen()).is_ok();
         serves.then(|| Passes::one(self, len))
     }
 
@@ -444,8 +479,7 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     pass_on!(N, self => self.get());
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        let (inner, is_panic_free) = (Inner::Borrowed(self.get()), self.is_panic_free);
-        Some(Trusted { inner, is_panic_free })
+        Some(Trusted { inner: Inner::Borrowed(self.get()), conduct: self.conduct })
     }
     fn hooks(&self) -> Option<&dyn EngineHooks<N>> {
         self.get().hooks()

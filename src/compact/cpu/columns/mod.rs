@@ -155,6 +155,6 @@ impl Workspace {
             unsafe { copies.commit() };
             Ok(())
         };
-        if p.is_parallel(bytes) { parallel::inside(reorder) } else { reorder() }
+        if p.is_parallel(bytes) { parallel::inside(p.workers(), reorder) } else { reorder() }
     }
 }

@@ -140,7 +140,7 @@ impl<'a, C: Call> InPlace<'a, C> {
         let (bytes, threads) = (len.saturating_mul(size_of::<T>()), rayon::current_num_threads());
         let block_bytes = tuning::block_bytes(bytes, buckets.count, threads);
         let block_bits = tuning::exchanged_bits::<T>(block_bytes);
-        let serves = f.is_panic_free()
+        let serves = f.conduct().is_panic_free
             && buckets.bits <= tuning::MOST_BUCKET_BITS
             && buckets.len() >> block_bits < claims::MOST_BLOCKS
             // With fewer items for their slots, most evaluations would be for empty slots.

@@ -3,11 +3,11 @@
 use super::block::{Part, items_per_block};
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::places::Source;
-use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
+use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for, workers};
 use crate::compact::cpu::tuning;
 use crate::engine::base::check::try_with_capacity;
 use crate::engine::base::memory::{Buffer, SharedPtr};
-use crate::engine::base::parallel;
+use crate::engine::base::parallel::{self, Workers};
 use crate::engine::base::stream::Publish;
 use crate::engine::word::Index;
 use crate::{Error, Trusted};
@@ -97,10 +97,10 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
                 }
             }),
             Key::Index { first, last, len: most } => {
-                let values = Values::unchecked(f, most);
+                let (values, slots) = (Values::unchecked(f, most), [first, last]);
                 let parts = &mut sorted.parts;
                 // SAFETY: the caller's promise of the items is the same for both keys.
-                unsafe { by_index(&values, [first, last], len, items, parts, tiles) }?;
+                unsafe { by_index(workers(f), &values, slots, len, items, parts, tiles) }?;
             }
         }
         Ok(Some(sorted).filter(|sorted| sorted.is_complete(len)))
@@ -147,6 +147,7 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
 ///
 /// There are `len` items, and nobody writes to them meanwhile.
 unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
+    workers: Workers,
     values: &Values<'_>,
     [first, last]: [u64; 2],
     len: usize,
@@ -159,9 +160,9 @@ unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
     // Each part's tile, and the position of its first survivor.
     let mut tiles = try_with_capacity(parts.len())?;
     tiles.extend(room.chunks_mut(room_for(most)).map(|room| (SurvivorTile::new(room), 0)));
-    // Callers are in the pool already, but compiled as a function of its own this is faster: 572,
+    // Callers are mostly in the pool already, but compiled as a function of its own this is faster: 572,
     // 548 and 549 at 2^25 + 1, and 542, 511 and 512 without it.
-    parallel::inside(|| {
+    parallel::inside(workers, || {
         let mut next = Some(SlotRange::from(first, last, most));
         let mut position = 0;
         loop {

@@ -7,10 +7,13 @@
 //! The leader opens a job, takes tasks as everybody does, and when none is left, waits for those
 //! who still have one. It never waits for a thread that has no task, and so does all of them if no
 //! helper comes. A helper that has found nothing for long leaves, so that its thread can do
-//! something else, or sleep; the next job asks for another. A task may wait for others of the pool,
-//! and its thread do them meanwhile, whatever they lead or wait for: who is waited for has begun
-//! later than who waits, and so nobody waits in a circle. Only a broadcast of rayon's may not be
-//! waited for: the leader has a part in it, and while it waits it does nothing else.
+//! something else, or sleep; the next job asks for another.
+//!
+//! A leader that waits does nothing else. So no task may wait for another thread: it would do other
+//! tasks of the pool meanwhile, among which may be a broadcast of rayon's, in which the leader has
+//! a part. The broadcast waits for the leader, who waits for the task below it. That is why only
+//! calls whose tasks run no code of others have crews, and why a crew's tasks use neither the pool
+//! nor locks.
 
 #[cfg(all(test, target_pointer_width = "64"))]
 mod model;
@@ -81,7 +84,8 @@ fn replace(crew: Option<Arc<Crew>>) -> Option<Arc<Crew>> {
 }
 
 /// Runs a function, on a thread of the pool, whose jobs are done by a crew if the pool can have
-/// one: threads that wait without sleeping need cores of their own.
+/// one: threads that wait without sleeping need cores of their own. No task of theirs waits for
+/// another thread.
 pub(super) fn lead(run: &mut dyn FnMut()) {
     let threads = rayon_core::current_num_threads();
     if (LEAST_THREADS..=machine::cores()).contains(&threads) {

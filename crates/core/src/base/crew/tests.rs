@@ -112,6 +112,7 @@ fn what_waits_for_busy_threads_does_not_grow_with_each_call() {
     assert_eq!(awaiting, MOST_AWAITING);
 }
 
+/// Tasks of the engine do not, and a crew stands it all the same, except beside broadcasts.
 #[test]
 fn tasks_may_wait_for_the_pool_and_lead_crews() {
     pool(3).install(|| {

@@ -12,7 +12,7 @@ mod tests;
 use core::any::TypeId;
 use core::ops::Range;
 
-use super::hooks::{EngineHooks, Hooked};
+use super::hooks::{Conduct, EngineHooks, Hooked};
 use super::{
     Bijection, CycleWalk, FromSeed, GridFeistel, MulXorshift, RandomSign, Standard, Trusted,
     TrustedBijection, VariablePhilox,
@@ -387,8 +387,10 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_>> {
+        let conduct = Conduct { is_panic_free: false, only_computes: true };
         // SAFETY: a shuffle over a steady family is trusted.
-        is_steady::<F>().then(|| unsafe { Trusted::vouched(self) })
+        let trusted = || unsafe { Trusted::vouched(self) };
+        is_steady::<F>().then(|| trusted().with_conduct(conduct))
     }
 
     #[inline]

@@ -70,7 +70,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     super::lanes::runs!(N);
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::new(self).panic_free())
+        Some(Trusted::of_family(self))
     }
 
     #[cfg(feature = "alloc")]

@@ -329,7 +329,7 @@ impl Bijection for SwapOrNot {
     runs!(u64);
 
     fn trusted(&self) -> Option<Trusted<'_>> {
-        Some(Trusted::new(self).panic_free())
+        Some(Trusted::of_family(self))
     }
 
     /// Up to `2^32` points and 80 batches of rounds. Beyond, there is no source, since the keys
