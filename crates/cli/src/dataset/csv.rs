@@ -161,18 +161,21 @@ impl Rows {
 pub(super) const BEHIND_A_QUOTE: &str =
     "has text behind a closing quote: a quote within quotes has to be written twice";
 
-pub(super) const WITHIN_A_FIELD: &str = "has a quote within a field that is not quoted: give --loose-quotes \
-                              if it is a letter there, as in 5\" pipe";
+pub(super) const WITHIN_A_FIELD: &str = "has a quote within a field that is not quoted: give \
+                                         --loose-quotes if it is a letter there, as in 5\" pipe";
 
 impl Splitter for Rows {
     fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
         let end = self.end(text, is_end);
-        let row = match end {
-            Ok(Some(bytes)) => &text[..bytes],
-            _ => &text[..text.len().min(LONG)],
+        let (is_whole, seen) = match end {
+            Ok(Some(bytes)) => (true, bytes),
+            _ => (is_end, text.len()),
         };
-        if matches!(end, Ok(Some(_))) || is_end || row.len() == LONG {
-            let count = self.lone_returns(row);
+        if is_whole || seen >= LONG {
+            let mut count = self.lone_returns(&text[..seen.min(LONG)]);
+            if count == 0 && is_whole && seen > LONG {
+                count = self.lone_returns(&text[..seen]);
+            }
             if count > 0 {
                 let plural = if count == 1 { "" } else { "s" };
                 let why = format!(

@@ -2,8 +2,8 @@
 //!
 //! A [`Dataset`] joins [inputs](Input), each of which may be compressed, and divides them into
 //! [`Records`]: lines, rows of CSV, groups of lines, TFRecords, or the samples of tar archives. Its
-//! records are written in another [`Order`](crate::files::Order), compressed or not, to the files that a
-//! list of [`Shards`] names, which a [`Sink`] takes.
+//! records are written in another [`Order`](crate::files::Order), compressed or not, to the files
+//! that a list of [`Shards`] names, which a [`Sink`] takes.
 //!
 //! The order is that of the number of records. It depends on neither the memory, nor the threads,
 //! nor how the records are divided among inputs and shards, nor how these are compressed. So the

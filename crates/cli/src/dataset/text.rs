@@ -86,7 +86,8 @@ impl<'i> Text<'i> {
         Ok(())
     }
 
-    /// Finds the next record, or line of a header, which has at most so many bytes; `None` at the end.
+    /// Finds the next record, or line of a header, which has at most so many bytes; `None` at the
+    /// end.
     pub(super) fn find(
         &mut self,
         splitter: &mut dyn Splitter,
