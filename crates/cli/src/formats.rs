@@ -224,6 +224,9 @@ const BINARY: Format = Other(
     "give -z, --separator or --record if its records end otherwise, or --text if it is text",
 );
 
+/// An archive without files, where others are archives.
+const ZEROS: Format = Other("all zeros, as an archive without files", "give --tar if it is one");
+
 /// Whether a text has characters that texts do not have.
 fn has_controls(text: &[u8]) -> bool {
     text.iter().any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
@@ -236,13 +239,14 @@ impl Format {
         cfg!(feature = "datasets")
             && match self {
                 Compressed(name) => is_codec(name),
-                other => other == TAR || other == Marked,
+                other => [TAR, ZEROS, Marked].contains(&other),
             }
     }
 
-    /// Whether it is text all the same if that is said. What is compressed is never text.
+    /// Whether it is lines all the same if that is said. What is compressed has none, and a mark is
+    /// no part of one.
     pub fn may_be_text(self) -> bool {
-        !matches!(self, Compressed(_)) && self != TAR
+        !matches!(self, Compressed(_) | Marked) && self != TAR
     }
 
     /// The format of a file with these first bytes, if it is one of those. `tail` is its last
@@ -279,9 +283,11 @@ impl Format {
             [0xFF, 0xFE, _, 0, ..] | [0xFE, 0xFF, 0, _, ..] | [0, 0, 0xFE, 0xFF, ..]
         );
         let is_line = delimiter == Some(b'\n');
+        let is_zero = is_line && start.len() >= LONGEST_MARK && start.iter().all(|&byte| byte == 0);
         let has_nul = || memchr(0, &start[..start.len().min(LOOKED_AT)]).is_some();
         marked
             .or((is_wide && delimiter != Some(0)).then_some(WIDE))
+            .or(is_zero.then_some(ZEROS))
             .or_else(|| (is_line && has_nul()).then_some(BINARY))
             .or(start.starts_with(MARK).then_some(Marked))
     }
@@ -357,6 +363,8 @@ mod tests {
         let text = |at: usize| [vec![b'a'; at], vec![0]].concat();
         let of = |text: &[u8], delimiter| Format::of(text, None, delimiter);
         assert_eq!(of(&text(LOOKED_AT - 1), Some(b'\n')), Some(BINARY));
+        assert_eq!(of(&[0; 512], Some(b'\n')), Some(ZEROS));
+        assert_eq!((of(&[0; 512], Some(0)), of(&[0; 511], Some(b'\n'))), (None, Some(BINARY)));
         for (at, delimiter) in [(LOOKED_AT, Some(b'\n')), (0, Some(0)), (0, None)] {
             assert_eq!(of(&text(at), delimiter), None);
         }

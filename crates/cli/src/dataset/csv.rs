@@ -167,26 +167,31 @@ pub(super) const WITHIN_A_FIELD: &str = "has a quote within a field that is not 
 impl Splitter for Rows {
     fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
         let end = self.end(text, is_end);
-        let (is_whole, seen) = match end {
+        let (is_seen, seen) = match end {
             Ok(Some(bytes)) => (true, bytes),
-            _ => (is_end, text.len()),
+            Ok(None) => (is_end || text.len() >= LONG, text.len()),
+            // Rows that end with carriage returns are no reason to speak of quotes.
+            Err(why) if self.lone_returns(&text[..=self.at]) == 0 => {
+                return Err(Broken(why.to_owned()));
+            }
+            Err(_) if !is_end && text.len() < LONG => return Ok(Found::More),
+            Err(_) => (true, text.len()),
         };
-        if is_whole || seen >= LONG {
-            let mut count = self.lone_returns(&text[..seen.min(LONG)]);
-            if count == 0 && is_whole && seen > LONG {
-                count = self.lone_returns(&text[..seen]);
-            }
-            if count > 0 {
-                let plural = if count == 1 { "" } else { "s" };
-                let why = format!(
-                    "has {count} carriage return{plural} without a newline, which end no row: \
-                     convert the input, as by `tr '\\r' '\\n'`"
-                );
-                return Err(Broken(why));
-            }
-        } else if end.is_err() && self.lone_returns(&text[..=self.at]) > 0 {
-            // How many there are is known later.
-            return Ok(Found::More);
+        // The first bytes tell, wherever the text that is seen ends.
+        let mut count = 0;
+        if is_seen {
+            count = self.lone_returns(&text[..seen.min(LONG)]);
+        }
+        if count == 0 && seen > LONG && (is_end || end != Ok(None)) {
+            count = self.lone_returns(&text[..seen]);
+        }
+        if count > 0 {
+            let plural = if count == 1 { "" } else { "s" };
+            let why = format!(
+                "has {count} carriage return{plural} without a newline, which end no row: convert \
+                 the input, as by `tr '\\r' '\\n'`"
+            );
+            return Err(Broken(why));
         }
         let end = end.map_err(|why| Broken(why.to_owned()))?;
         if end.is_none() && !is_end {

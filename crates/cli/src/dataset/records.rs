@@ -203,6 +203,7 @@ impl Form {
             return Err("is a tar archive: give --tar, and archives alone".to_owned());
         }
         let delimiter = match self.records {
+            _ if self.is_text => None,
             Records::Lines(delimiter) | Records::Groups(delimiter, _) => Some(delimiter),
             Records::Separated(_) | Records::Csv(Csv { delimiter: 0, .. }) => None,
             _ => Some(b'\n'),

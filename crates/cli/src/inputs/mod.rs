@@ -65,6 +65,8 @@ impl Inputs {
     /// there are such.
     fn check_formats_but(&self, delimiter: u8, opening: &Opening) -> Result<bool, Failure> {
         let mut any = false;
+        // Text has any bytes if that is said.
+        let delimiter = (!opening.is_text).then_some(delimiter);
         for part in &self.parts {
             match part.format(delimiter).context(&part.name)? {
                 None => {}

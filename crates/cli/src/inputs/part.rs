@@ -146,8 +146,9 @@ impl Part {
         }
     }
 
-    /// Its format, if that is a known one that has no lines.
-    pub(super) fn format(&self, delimiter: u8) -> io::Result<Option<Format>> {
+    /// Its format, if that is a known one that has no lines with this end; none if they are any
+    /// bytes.
+    pub(super) fn format(&self, delimiter: Option<u8>) -> io::Result<Option<Format>> {
         let (mut start, mut end) = (Vec::new(), Vec::new());
         self.open()?.take(self.bytes.min(LOOKED_AT as u64)).read_to_end(&mut start)?;
         let most = LONGEST_MARK as u64;
@@ -155,7 +156,7 @@ impl Part {
         let tail = self.bytes - self.bytes.min(most);
         reader.seek(SeekFrom::Start(self.start + tail))?;
         reader.take(most).read_to_end(&mut end)?;
-        Ok(Format::of(&start, Some((&end, self.bytes)), Some(delimiter)))
+        Ok(Format::of(&start, Some((&end, self.bytes)), delimiter))
     }
 
     /// Opens it at its start.

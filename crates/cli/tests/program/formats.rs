@@ -29,7 +29,7 @@ fn a_nul_among_the_first_bytes_is_refused_wherever_it_is_read() {
     let folder = Folder::new();
     let why = "is binary, as a NUL among its first bytes says, and has no lines of bytes: give -z, \
                --separator or --record if its records end otherwise, or --text if it is text";
-    let mut text = numbered(3000);
+    let mut text = numbered(4000);
     text[30_000] = 0;
     fs::create_dir(folder.path("in")).unwrap();
     folder.write("in/a.jsonl", numbered(9));
@@ -72,6 +72,7 @@ fn a_nul_among_the_first_bytes_is_refused_wherever_it_is_read() {
             assert!(folder.output(&["-r", "-n", "3", "-a", name], b"").len() > 9);
         }
         fs::remove_file(folder.path(name)).unwrap();
+        fs::remove_dir_all(folder.path("out")).unwrap();
     }
     // One that comes late is not seen, as by `grep` where it reads a pipe.
     let text = [numbered(4000), b"\0\n".to_vec()].concat();
@@ -267,6 +268,13 @@ fn a_byte_order_mark_stays_in_front_everywhere() {
     let why = "begins with a byte order mark, which would move with its first line: take it off, as \
                by `tail -c +4`";
     assert_eq!(complaint, format!("bshuf: in/a: {why}"));
+    assert_eq!(folder.complaint(&["-r", "-n", "3", "--text", "in/a"], b""), complaint);
+    // A mark is one whatever else the text has.
+    let binary = [MARK, b"\0\n1\n2\n"].concat();
+    for options in [&["--text"][..], &["--text", "--lines-per-record", "1"]] {
+        let output = folder.output(&[options, &["--seed", "3"]].concat(), &binary);
+        assert_eq!(output, [MARK, &shuffled(&lines(b"\0\n1\n2\n"), 3)].concat());
+    }
     // The header of a table stands behind it.
     let (head, rows) = (b"\xEF\xBB\xBF\"a\nb\"\n", numbered(50));
     let csv = ["--seed", "3", "--csv", "--header-lines", "1"];

@@ -82,7 +82,7 @@ def read_whole(data):
 
 
 def read_fasta(data):
-    return (b"\n" + data).split(b"\n>")[1:]
+    return (b"\n" + data.removesuffix(b"\n")).split(b"\n>")[1:]
 
 
 # What is written.

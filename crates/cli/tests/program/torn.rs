@@ -122,24 +122,26 @@ fn folders_are_read_as_they_were_written() {
     let fours: Vec<_> = (0..80).map(|k| format!("{k}\0\n\0").into_bytes()).collect();
     let nulls: Vec<_> = (0..80).map(|k| format!("{k}\n\0").into_bytes()).collect();
     let parts: Vec<_> = (0..80).map(|k| format!("{k}\n==").into_bytes()).collect();
+    let semicolons: Vec<_> = (0..80).map(|k| format!("{k};\"\n\"\n").into_bytes()).collect();
     let uneven: Vec<_> =
         (0..80).map(|k| format!("5\"{}\n", ";".repeat(k % 3)).into_bytes()).collect();
     let fasta: Vec<_> = (0..80).map(|k| format!(">{k}\nAC>\nG\n").into_bytes()).collect();
     let mut tensors: Vec<_> = (0..80).map(|k| tfrecord(&vec![k; usize::from(k) * 9])).collect();
     tensors.swap(0, 40);
+    let binary: Vec<_> = (0..80).map(|k| format!("{k}\0\n").into_bytes()).collect();
     let vcf = b"##a\n##b\n#c\n";
     let samples: Vec<_> = (0..80).map(|k| entry(&format!("{k}.{}", k % 2), b"a\n")).collect();
     let csv = [&["--csv", "--header-lines", "1"][..], &["--csv=;", "--header-lines", "1"]];
     let none = (&b""[..], &b""[..]);
     for (number, (options, (head, tail), records)) in [
         (csv[0], (&header[..], none.1), &rows),
-        (csv[1], (b"a;b\n", none.1), &lines(&b";\n".repeat(80))),
+        (csv[1], (b"a;b\n", none.1), &semicolons),
         (&["--csv=;", "--uneven", "--loose-quotes"], none, &uneven),
         (&["--csv=;", "--uneven", "--loose-quotes"], (MARK, none.1), &uneven),
         (&["--record-start", ">"], none, &fasta),
         (&["--tfrecord"], none, &tensors),
-        (&["--header-prefix", "##", "--header-prefix", "#c"], (vcf, none.1), &parts),
-        (&["--text"], (MARK, none.1), &nulls),
+        (&["--header-prefix", "##", "--header-prefix", "#c"], (vcf, none.1), &lines(&numbered(80))),
+        (&["--text"], (MARK, none.1), &binary),
         (&["--fastq"], none, &reads),
         (&["--lines-per-record", "2", "-z"], none, &fours),
         (&["-z"], none, &nulls),
