@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 
 use arbitrary::Arbitrary;
-use bijective_shuffle_cli::dataset::{Broken, Found, Records};
+use bijective_shuffle_cli::dataset::{Broken, Csv, Found, Records};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -13,8 +13,10 @@ enum Kind<'a> {
     Lines(u8),
     Groups(u8, NonZeroU32),
     Fastq,
-    Csv(u8),
+    Csv(u8, bool),
     Separated(&'a [u8]),
+    Started(&'a [u8]),
+    TfRecord,
     Samples(bool),
 }
 
@@ -66,8 +68,12 @@ fuzz_target!(|input: Input| {
         Kind::Lines(delimiter) => Records::Lines(delimiter),
         Kind::Groups(delimiter, lines) => Records::Groups(delimiter, lines),
         Kind::Fastq => Records::Fastq,
-        Kind::Csv(b'"' | b'\n') | Kind::Separated([]) => return,
-        Kind::Csv(delimiter) => Records::Csv(delimiter),
+        Kind::Csv(b'"' | b'\n' | b'\r', _) | Kind::Separated([]) | Kind::Started([]) => return,
+        Kind::Csv(delimiter, has_loose_quotes) => {
+            Records::Csv(Csv { has_loose_quotes, ..Csv::new(delimiter) })
+        }
+        Kind::Started(start) => Records::Started(start.to_vec()),
+        Kind::TfRecord => Records::TfRecord,
         Kind::Separated(separator) => Records::Separated(separator.to_vec()),
         Kind::Samples(are_uneven) => Records::Samples { are_uneven },
     };

@@ -52,6 +52,8 @@ class Report:
     """The epoch of the seed."""
     ends_added: int
     """The number of last records of inputs that had no end, and got one."""
+    empty_inputs: int
+    """The number of files of a data set, or of tables, without a byte, which are skipped."""
     folders_left_out: int
     """The number of folders in archives, which belong to no record."""
     temporary_bytes: int
@@ -71,8 +73,12 @@ def shuffle(
     recursive: bool = False,
     records: str | int | bytes | None = None,
     delimiter: str = ",",
+    loose_quotes: bool = False,
     uneven: bool = False,
+    record_start: str | bytes | None = None,
+    text: bool = False,
     header_lines: int | None = None,
+    header_prefix: str | bytes | Iterable[str | bytes] | None = None,
     shards: int | None = None,
     shard_bytes: int | str | None = None,
     shard_records: int | None = None,
@@ -95,8 +101,12 @@ def shuffle(
     | `seed`, `epoch` | an integer or 32 bytes; drawn, and reported, if it is not given |
     | `undo` | puts records back; a folder of shards has the seed in its index |
     | `recursive` | reads the folders in folders too |
-    | `records` | `"csv"` with `delimiter` between fields, `"fastq"`, `"tar"` for the samples of archives, whose parts may differ if they are `uneven`; or a number of lines, or the bytes that end a record; lines, or what the inputs are, otherwise |
-    | `header_lines` | so many lines at the head of each input stand at the head of each output |
+    | `records` | `"csv"`, `"fastq"`, `"tfrecord"`, `"tar"` for the samples of archives; or a number of lines, or the bytes that end a record; lines, or what the inputs are, otherwise |
+    | `delimiter`, `loose_quotes` | what separates fields of CSV, and whether a quote within a field that is not quoted is a letter |
+    | `uneven` | whether rows may have other numbers of fields, and samples other parts, than the first one |
+    | `record_start` | a record is a line that begins so, with all lines up to the next, as with `">"` of FASTA |
+    | `text` | takes inputs for text whatever their first bytes say, as a NUL does, unless they are compressed |
+    | `header_lines`, `header_prefix` | so many lines at the head of each input, and before them those that begin so, stand at the head of each output |
     | `shards`, `shard_bytes`, `shard_records` | how many shards there are, or how large they are; as many as there are inputs otherwise |
     | `split` | folders of shards, such as `{"train": 0.98, "valid": 1000, "test": "rest"}`: shares, numbers and the rest |
     | `compress` | `"none"`, `"gzip"`, `"zstd"`, `"lz4"` or `"bzip2"`, perhaps with a level as in `"zstd:3"`; as the output's name or the inputs say otherwise |
@@ -117,7 +127,11 @@ def shuffle(
     not what it should be or options contradict each other.
     """
     line = [*_switches(undo=undo, recursive=recursive, resume=resume, temp_compress=temp_compress)]
+    line += _switches(text=text, loose_quotes=loose_quotes)
     line += _records(records, delimiter, uneven)
+    line += _options(record_start=None if record_start is None else _escaped(record_start))
+    prefixes = [header_prefix] if isinstance(header_prefix, (str, bytes)) else header_prefix or ()
+    line += [f"--header-prefix={_escaped(prefix)}" for prefix in prefixes]
     line += _options(
         output=_name(output), output_dir=_name(output_dir), seed=_seed(seed),
         epoch=None if epoch is None else operator.index(epoch), header_lines=header_lines,
@@ -159,6 +173,7 @@ def shuffle(
         shards=found.get("shards", 1), shards_kept=found.get("shards_kept", 0),
         seed=bytes.fromhex(seed_text) if len(seed_text) == 64 else int(seed_text),
         epoch=found["epoch"], ends_added=found["line_ends_added"],
+        empty_inputs=found["empty_inputs"],
         folders_left_out=found.get("folders_left_out", 0),
         temporary_bytes=found["temporary_bytes"], seconds=found["seconds"],
     )
@@ -194,20 +209,27 @@ def _seed(seed: Seed | None) -> int | str | None:
 
 
 def _records(records: str | int | bytes | None, delimiter: str, uneven: bool) -> Iterable[str]:
-    if uneven and records not in (None, "tar"):
-        raise ValueError('uneven is about the samples of archives: give records="tar"')
+    if uneven and records not in (None, "tar", "csv"):
+        why = 'uneven is about the samples of archives and CSV: give records="tar" or "csv"'
+        raise ValueError(why)
     if delimiter != "," and records != "csv":
         raise ValueError('delimiter is about fields of CSV: give records="csv"')
     if uneven:
         yield "--uneven"
     if isinstance(records, bytes):
-        yield "--separator=" + "".join(f"\\x{byte:02x}" for byte in records)
+        yield f"--separator={_escaped(records)}"
     elif isinstance(records, str):
-        if records not in ("csv", "fastq", "tar"):
-            raise ValueError(f'records are "csv", "fastq" or "tar", not {records!r}')
+        if records not in ("csv", "fastq", "tar", "tfrecord"):
+            why = f'records are "csv", "fastq", "tar" or "tfrecord", not {records!r}'
+            raise ValueError(why)
         yield f"--csv={delimiter}" if records == "csv" else f"--{records}"
     elif records is not None:
         yield f"--lines-per-record={operator.index(records)}"
+
+
+def _escaped(given: str | bytes) -> str:
+    data = given.encode() if isinstance(given, str) else given
+    return "".join(f"\\x{byte:02x}" for byte in data)
 
 
 def _split(split: str | Mapping[str, float | str] | None) -> str | None:
@@ -232,6 +254,7 @@ _FORMS = {
     "csv": 'records="csv"',
     "fastq": 'records="fastq"',
     "tar": 'records="tar"',
+    "tfrecord": 'records="tfrecord"',
     "lines-per-record": "records",
     "separator": "records",
 }
@@ -239,6 +262,8 @@ _FORMS = {
 
 def _in_python(message: str) -> str:
     """The message with the names that options have here."""
+    # What ends a record is one option here.
+    message = message.replace("-z, --separator or --record", "records")
     name = r"(?<![\w./-])'?--([a-z][a-z0-9-]*)(?:[ =]?\[?=?<[^>]*>\]?)?'?"
     return re.sub(name, lambda found: _FORMS.get(found[1], found[1].replace("-", "_")), message)
 

@@ -31,7 +31,7 @@ def contents(folder, but=()):
 @pytest.fixture
 def data(tmp_path):
     folder = tmp_path / "data"
-    for name in ("lines", "csv", "fastq", "tar", "gz"):
+    for name in ("lines", "csv", "fastq", "tar", "gz", "fasta", "loose", "vcf", "tensors"):
         (folder / name).mkdir(parents=True)
     for part in range(3):
         numbers = range(part * 1000, part * 1000 + 1000)
@@ -41,6 +41,15 @@ def data(tmp_path):
         (folder / "csv" / f"{part}.csv").write_text("n;square\n" + rows)
         reads = "".join(f"@r{k}\n{'ACGT' * 5}\n+\n{'!' * 20}\n" for k in numbers)
         (folder / "fastq" / f"{part}.fastq").write_text(reads)
+        sequences = "".join(f">{k}\nACGT\nAC>GT\n" for k in numbers)
+        (folder / "fasta" / f"{part}.fa").write_text(sequences)
+        inches = "".join(f'{k}" pipe,\n{k}\0,x,"y\nz"\n' for k in numbers)
+        (folder / "loose" / f"{part}.csv").write_text(inches)
+        (folder / "vcf" / f"{part}.vcf").write_text("##a\n#b\n" + f"{part}\n" * 100)
+        # Both checksums are those of no byte.
+        nothing = b"\0" * 8 + b"\x29\x03\x98\x07" + b"\xd8\xea\x82\xa2"
+        (folder / "tensors" / f"{part}.tfrecord").write_bytes(nothing * 100)
+        (folder / "vcf" / f"{part}.empty").touch()
         with gzip.open(folder / "gz" / f"{part}.jsonl.gz", "wt") as file:
             file.writelines(f'{{"n": {k}}}\n' for k in numbers)
         with tarfile.open(folder / "tar" / f"{part}.tar", "w") as tar:
@@ -64,6 +73,13 @@ CASES = {
     ),
     "fastq": ("fastq", {"records": "fastq"}, ["--fastq"]),
     "groups": ("fastq", {"records": 4}, ["--lines-per-record", "4"]),
+    "fasta": ("fasta", {"record_start": ">"}, ["--record-start", ">"]),
+    "loose csv": (
+        "loose",
+        {"records": "csv", "loose_quotes": True, "uneven": True, "text": True},
+        ["--csv", "--loose-quotes", "--uneven", "--text"],
+    ),
+    "tfrecord": ("tensors", {"records": "tfrecord"}, ["--tfrecord"]),
     "separator": ("fastq", {"records": b"!\n"}, ["--separator", r"!\n"]),
     "tar": ("tar", {}, []),
     "uneven tar": ("tar", {"records": "tar", "uneven": True}, ["--tar", "--uneven"]),
@@ -136,6 +152,22 @@ class TestTheProgram:
             report = bs.files.shuffle(data / "lines", output_dir=part, shards=4, resume=True)
             assert (report.shards, report.shards_kept, report.seed) == (4, 2, 1)
         assert contents(part) == contents(whole)
+
+
+def test_headers_and_empty_inputs(data, tmp_path):
+    for prefix in ("#", b"#", ["##", b"#"]):
+        report = bs.files.shuffle(data / "vcf", tmp_path / "out", seed=42, header_prefix=prefix)
+        assert (report.records, report.inputs, report.empty_inputs) == (300, 6, 3)
+        lines = (tmp_path / "out").read_text().splitlines()
+        assert lines[:2] == ["##a", "#b"] and sorted(lines[2:]) == sorted("012" * 100)
+
+
+def test_binary_files_are_no_lines(tmp_path):
+    (tmp_path / "in").write_bytes(b"a\nb\0\n")
+    with pytest.raises(ValueError, match="is binary, .*: give records if .* or text if it is text"):
+        bs.files.shuffle(tmp_path / "in", tmp_path / "out")
+    report = bs.files.shuffle(tmp_path / "in", tmp_path / "out", text=True)
+    assert report.records == 2
 
 
 def test_the_order_is_that_of_a_permutation(data, tmp_path):

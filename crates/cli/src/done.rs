@@ -22,6 +22,9 @@ pub(crate) struct Done {
     pub(crate) bytes: u64,
     /// The number of last lines of inputs that had no end, and got one.
     pub(crate) ends_added: u64,
+    /// The number of files of a data set, or of tables, without a byte. They have no record, and
+    /// are skipped.
+    pub(crate) empty: u64,
     /// How, if the items did not fit memory.
     pub(crate) summary: Option<Summary>,
     /// What was read and written, if it was a data set.

@@ -4,8 +4,17 @@
 use std::fmt;
 use std::path::Path;
 
+use memchr::memchr;
+
 /// No first or last bytes by which a file is known are longer.
 pub const LONGEST_MARK: usize = 512;
+
+/// How many first bytes of a file are looked at, as by `grep`: a NUL among them says that it has no
+/// lines.
+pub const LOOKED_AT: usize = 32 << 10;
+
+/// The byte order mark of UTF-8, which may stand before a text.
+pub const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +42,10 @@ impl Codec {
         // Frames to be skipped, which zstd and LZ4 have both. What is behind them tells. If that is
         // too far away or something else, zstd refuses it.
         let start = &start[..start.len().min(LONGEST_MARK)];
+        // The length of a record may have the bytes of a mark, as 559,903 has those of gzip.
+        if is_tfrecord(start) {
+            return Plain;
+        }
         let mut rest = start;
         while let [0x50..=0x5F, 0x2A, 0x4D, 0x18, frame @ ..] = rest {
             let behind = frame.split_first_chunk().and_then(|(bytes, contents)| {
@@ -110,6 +123,23 @@ pub fn has_checksum(header: &[u8; 512]) -> bool {
         .is_ok_and(|found| found == sum(header) - sum(own) + 8 * u32::from(b' '))
 }
 
+/// The size of what stands before the bytes of a TFRecord: their number, and its checksum.
+pub(crate) const TFRECORD_HEAD: usize = 12;
+
+/// The checksum that TFRecord files have of some bytes.
+pub(crate) fn masked_crc(bytes: &[u8]) -> u32 {
+    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xA282_EAD8)
+}
+
+/// Whether a file with these first bytes begins with a TFRecord: the number of its bytes, least
+/// byte first, has its checksum behind it. A number with all eight digits would be a text.
+pub fn is_tfrecord(start: &[u8]) -> bool {
+    let Some(([length @ .., a, b, c, d], _)) = start.split_first_chunk::<TFRECORD_HEAD>() else {
+        return false;
+    };
+    length[7] == 0 && masked_crc(length) == u32::from_le_bytes([*a, *b, *c, *d])
+}
+
 /// A format whose files would be destroyed if they were shuffled as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -119,27 +149,56 @@ pub enum Format {
     Rows(&'static str, &'static str),
     /// What it is, and what to do with it.
     Other(&'static str, &'static str),
+    /// It is text behind a [`MARK`], which stays there where its records are those of a data set.
+    Marked,
 }
 
-use Format::{Compressed, Other, Rows};
+use Format::{Compressed, Marked, Other, Rows};
+
+/// What to do with files that are moved whole or not at all.
+const WHOLE: &str = "shuffle a list of such files, or put them into a tar archive";
+
+const AS_LINES: &str = "write its rows as lines";
 
 /// The first bytes of formats. Those that could also begin a text are longer than a word, or end
 /// their files too.
-const STARTS: [(&[u8], Format); 13] = [
+const STARTS: &[(&[u8], Format)] = &[
     (b"\xFD7zXZ\0", Compressed("xz")),
     (b"LZIP\x01", Compressed("lzip")),
     (b"\x89LZO\0\r\n\x1A\n", Compressed("lzop")),
     (b"\x1F\x9D", Compressed("uncompress")),
+    (b"\x5D\0\0", Compressed("lzma")),
     (b"\x02\x21\x4C\x18", Other("an LZ4 file of the legacy format", "try `lz4 -dc FILE | bshuf`")),
+    (b"\x78\x9C", Other("compressed by zlib", "try `pigz -dc FILE | bshuf`")),
+    (b"\x78\xDA", Other("compressed by zlib", "try `pigz -dc FILE | bshuf`")),
     (b"7z\xBC\xAF\x27\x1C", Other("a 7z archive", "unpack it")),
+    (b"Rar!\x1A\x07", Other("a RAR archive", "unpack it")),
     (b"\x93NUMPY", Rows("a NumPy array", ".npy")),
     (b"ARROW1\0\0", Rows("an Arrow file", ".arrow")),
     (PARQUET, Rows("a Parquet file", ".parquet")),
     (b"PK\x03\x04", Other("a ZIP archive, as of `numpy.savez`", "unpack it")),
-    (b"\x89HDF\r\n\x1A\n", Other("an HDF5 file", "write its rows as lines")),
-    (b"SQLite format 3\0", Other("an SQLite database", "write its rows as lines")),
-    (b"Obj\x01", Other("an Avro file", "write its rows as lines")),
+    (b"\x89HDF\r\n\x1A\n", Other("an HDF5 file", AS_LINES)),
+    (b"SQLite format 3\0", Other("an SQLite database", AS_LINES)),
+    (b"Obj\x01", Other("an Avro file", AS_LINES)),
+    (ORC, Other("an ORC file", AS_LINES)),
+    (b"BAM\x01", Other("a BAM file", "try `samtools view -h FILE | bshuf --header-prefix @`")),
+    (b"BCF\x02", Other("a BCF file", "try `bcftools view FILE | bshuf --header-prefix '#'`")),
+    (b"\x80\x02", PICKLE),
+    (b"\x80\x03", PICKLE),
+    (b"\x80\x04", PICKLE),
+    (b"\x80\x05", PICKLE),
+    (b"(lp0\n", PICKLE),
+    (b"(dp0\n", PICKLE),
+    (b"ccopy_reg\n_reconstructor\n", PICKLE),
+    (b"\x89PNG\r\n\x1A\n", Other("a PNG image", WHOLE)),
+    (b"\xFF\xD8\xFF", Other("a JPEG image", WHOLE)),
+    (b"%PDF-", Other("a PDF document", WHOLE)),
 ];
+
+const PICKLE: Format = Other("a pickle of Python", AS_LINES);
+
+/// An ORC file begins with it, and control characters follow soon.
+const ORC: &[u8] = b"ORC";
 
 /// A Parquet file begins with it and ends in it.
 const PARQUET: &[u8] = b"PAR1";
@@ -157,6 +216,22 @@ const WIDE: Format = Other("text in UTF-16 or UTF-32", "convert it, as by `iconv
 
 const TAR: Format = Other("a tar archive", "unpack it");
 
+const TFRECORD: Format = Other("a TFRecord file", "give --tfrecord");
+
+/// What has a NUL may be anything.
+const BINARY: Format = Other(
+    "binary, as a NUL among its first bytes says",
+    "give -z, --separator or --record if its records end otherwise, or --text if it is text",
+);
+
+/// An archive without files, where others are archives.
+const ZEROS: Format = Other("all zeros, as an archive without files", "give --tar if it is one");
+
+/// Whether a text has characters that texts do not have.
+fn has_controls(text: &[u8]) -> bool {
+    text.iter().any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
+}
+
 impl Format {
     /// Whether what it is can be decoded, and its records found.
     pub fn is_decoded(self) -> bool {
@@ -164,13 +239,23 @@ impl Format {
         cfg!(feature = "datasets")
             && match self {
                 Compressed(name) => is_codec(name),
-                other => other == TAR,
+                other => [TAR, ZEROS, Marked].contains(&other),
             }
     }
 
+    /// Whether it is lines all the same if that is said. What is compressed has none, and a mark is
+    /// no part of one.
+    pub fn may_be_text(self) -> bool {
+        !matches!(self, Compressed(_) | Marked) && self != TAR
+    }
+
     /// The format of a file with these first bytes, if it is one of those. `tail` is its last
-    /// bytes, and how many it has in all, where they are known.
-    pub fn of(start: &[u8], tail: Option<(&[u8], u64)>, delimiter: u8) -> Option<Self> {
+    /// bytes, and how many it has in all, where they are known. The delimiter is what ends a line;
+    /// none where records are any bytes.
+    pub fn of(start: &[u8], tail: Option<(&[u8], u64)>, delimiter: Option<u8>) -> Option<Self> {
+        if is_tfrecord(start) {
+            return Some(TFRECORD);
+        }
         let is_parquet = match tail {
             Some((end, bytes)) => ends_as_parquet(end, bytes),
             None => start.starts_with(b"PAR1\x15"),
@@ -183,14 +268,28 @@ impl Format {
         if is_tar(start) {
             return Some(TAR);
         }
-        let is_marked = |mark: &[u8]| start.starts_with(mark) && (mark != PARQUET || is_parquet);
+        let is_marked = |mark: &[u8]| {
+            start.starts_with(mark)
+                && match mark {
+                    PARQUET => is_parquet,
+                    ORC => has_controls(&start[..start.len().min(LONGEST_MARK)]),
+                    _ => true,
+                }
+        };
         let marked = STARTS.iter().find(|(mark, _)| is_marked(mark)).map(|(_, format)| *format);
         // Its mark, and a letter that is nearly always of one byte.
         let is_wide = matches!(
             start,
             [0xFF, 0xFE, _, 0, ..] | [0xFE, 0xFF, 0, _, ..] | [0, 0, 0xFE, 0xFF, ..]
         );
-        marked.or((is_wide && delimiter == b'\n').then_some(WIDE))
+        let is_line = delimiter == Some(b'\n');
+        let is_zero = is_line && start.len() >= LONGEST_MARK && start.iter().all(|&byte| byte == 0);
+        let has_nul = || memchr(0, &start[..start.len().min(LOOKED_AT)]).is_some();
+        marked
+            .or((is_wide && delimiter != Some(0)).then_some(WIDE))
+            .or(is_zero.then_some(ZEROS))
+            .or_else(|| (is_line && has_nul()).then_some(BINARY))
+            .or(start.starts_with(MARK).then_some(Marked))
     }
 }
 
@@ -207,6 +306,10 @@ impl fmt::Display for Format {
                 write!(f, "is {what}, and has no lines: give it a name that ends in {ending}")
             }
             Other(what, advice) => write!(f, "is {what}, and has no lines of bytes: {advice}"),
+            Marked => f.write_str(
+                "begins with a byte order mark, which would move with its first line: take it off, \
+                 as by `tail -c +4`",
+            ),
         }
     }
 }
@@ -234,22 +337,62 @@ mod tests {
             b"\x1F\x8B\n",
             b"ARROW1\n",
             b"\xFF\xFE\n\xC3",
-            b"\xEF\xBB\xBFa\n",
+            b"\xEF\xBBa\n",
+            b"ORC\nand GOBLIN\n",
+            b"%PDF\n",
+            b"GIF89a\n",
         ] {
             let tail = Some((text, text.len() as u64));
-            assert_eq!(Format::of(text, tail, b'\n'), None, "{}", text.escape_ascii());
-            assert_eq!(Format::of(text, None, b'\n'), None, "{}", text.escape_ascii());
+            assert_eq!(Format::of(text, tail, Some(b'\n')), None, "{}", text.escape_ascii());
+            assert_eq!(Format::of(text, None, Some(b'\n')), None, "{}", text.escape_ascii());
         }
-        assert_eq!(Format::of(b"\xFF\xFEa\0", None, b'\n'), Some(WIDE));
-        assert_eq!(Format::of(b"\xFF\xFEa\0", None, 0), None);
+        assert_eq!(Format::of(b"\xFF\xFEa\0", None, Some(b'\n')), Some(WIDE));
+        assert_eq!(Format::of(b"\xFF\xFEa\0", None, Some(0)), None);
         for level in b'1'..=b'9' {
             let start = [b"BZh", &[level][..], b"1AY&SY"].concat();
-            assert_eq!(Format::of(&start, None, b'\n'), Some(Compressed("bzip2")));
+            assert_eq!(Format::of(&start, None, Some(b'\n')), Some(Compressed("bzip2")));
         }
-        let parquet = |end: &[u8]| Format::of(b"PAR1\x15\0", Some((end, 14)), 0);
+        let parquet = |end: &[u8]| Format::of(b"PAR1\x15\0", Some((end, 14)), Some(0));
         assert!(parquet(b"\x15\0\x02\0\0\0PAR1").is_some());
         assert!(parquet(b"\x15\0\x03\0\0\0PAR1").is_none());
-        assert!(Format::of(b"PAR1\x15\0", None, 0).is_some());
+        assert!(Format::of(b"PAR1\x15\0", None, Some(0)).is_some());
+    }
+
+    #[test]
+    fn a_nul_says_that_there_are_no_lines_unless_records_have_it() {
+        let text = |at: usize| [vec![b'a'; at], vec![0]].concat();
+        let of = |text: &[u8], delimiter| Format::of(text, None, delimiter);
+        assert_eq!(of(&text(LOOKED_AT - 1), Some(b'\n')), Some(BINARY));
+        assert_eq!(of(&[0; 512], Some(b'\n')), Some(ZEROS));
+        assert_eq!((of(&[0; 512], Some(0)), of(&[0; 511], Some(b'\n'))), (None, Some(BINARY)));
+        for (at, delimiter) in [(LOOKED_AT, Some(b'\n')), (0, Some(0)), (0, None)] {
+            assert_eq!(of(&text(at), delimiter), None);
+        }
+        assert_eq!(of(b"ORC\n\x08\x01", None), of(b"ORC\x0A\x03\x01", Some(b'\n')));
+        for delimiter in [Some(b'\n'), Some(0), None] {
+            assert_eq!(of(b"\xEF\xBB\xBFa\n", delimiter), Some(Marked));
+        }
+        assert!(BINARY.may_be_text() && !TAR.may_be_text() && !Compressed("xz").may_be_text());
+    }
+
+    /// The checksum is that of <https://www.rfc-editor.org/rfc/rfc3720#appendix-B.4>.
+    #[test]
+    fn records_of_tensorflow_are_known_by_the_checksum_of_their_length() {
+        assert_eq!(crc32c::crc32c(&[0; 32]), 0x8A91_36AA);
+        let start = |length: u64| {
+            let length = length.to_le_bytes();
+            [length.as_slice(), &masked_crc(&length).to_le_bytes()].concat()
+        };
+        // Also where the length is the mark of a codec.
+        for length in [0, 5, 0x08_8B1F, 0x184D_2204, 0xFD2F_B528, (1 << 56) - 1] {
+            assert!(is_tfrecord(&start(length)), "{length}");
+            assert_eq!(Codec::of_start(&start(length)), Plain);
+            assert_eq!(Format::of(&start(length), None, None), Some(TFRECORD));
+            let mut other = start(length);
+            other[9] ^= 1;
+            assert!(!is_tfrecord(&other) && !is_tfrecord(&start(length)[..11]));
+        }
+        assert!(!is_tfrecord(&start(1 << 56)));
     }
 
     #[test]
@@ -294,7 +437,7 @@ mod tests {
         // Whatever the name of its first file is.
         header[..8].copy_from_slice(b"ARROW1\0\0");
         header[148..156].copy_from_slice(b"001274\0 ");
-        assert_eq!(Format::of(&header, None, b'\n'), Some(TAR));
+        assert_eq!(Format::of(&header, None, Some(b'\n')), Some(TAR));
         header[1] = b'a';
         assert!(!is_tar(&header));
         assert!(!is_tar(&[0; 512]));

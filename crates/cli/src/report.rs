@@ -22,7 +22,7 @@ impl fmt::Display for Report {
         if self.is_json {
             return f.write_str(&self.to_json());
         }
-        let Done { items, bytes, ends_added, .. } = &self.done;
+        let Done { items, bytes, ends_added, empty, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let seconds = self.elapsed.as_secs_f64();
@@ -35,6 +35,9 @@ impl fmt::Display for Report {
         if *ends_added > 0 {
             write!(f, ", line ends added {ends_added}")?;
         }
+        if *empty > 0 {
+            write!(f, ", empty inputs skipped {empty}")?;
+        }
         #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {
             write!(f, ", {set}")?;
@@ -46,7 +49,7 @@ impl fmt::Display for Report {
 impl Report {
     /// An object of JSON.
     pub(crate) fn to_json(&self) -> String {
-        let Done { items, bytes, ends_added, summary, .. } = &self.done;
+        let Done { items, bytes, ends_added, empty, summary, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let (seconds, inputs) = (self.elapsed.as_secs_f64(), self.inputs);
@@ -60,7 +63,8 @@ impl Report {
             "{{\"lines\":{items},\"bytes\":{bytes},\"seconds\":{seconds:.6},\
              \"backend\":\"{backend}\",\"seed\":\"{seed}\",\"epoch\":{epoch},\
              \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes},\
-             \"line_ends_added\":{ends_added},\"inputs\":{inputs},\"records\":\"{}\"",
+             \"line_ends_added\":{ends_added},\"inputs\":{inputs},\"empty_inputs\":{empty},\
+             \"records\":\"{}\"",
             self.done.records()
         );
         #[cfg(feature = "datasets")]

@@ -126,6 +126,17 @@ mod enabled {
             Ok(Self { path, metadata, file })
         }
 
+        /// The files that have a byte, and how many have none. Those have no row, unless there are
+        /// no others, which would say what the columns are.
+        pub(super) fn all(paths: &'a [PathBuf]) -> Result<(Vec<Self>, u64), Failure> {
+            let mut opened = paths.iter().map(Self::new).collect::<Result<Vec<_>, _>>()?;
+            if opened.iter().any(|one| one.metadata.len() > 0) {
+                opened.retain(|one| one.metadata.len() > 0);
+            }
+            let empty = (paths.len() - opened.len()) as u64;
+            Ok((opened, empty))
+        }
+
         fn file(&self) -> Result<File, Failure> {
             self.file.try_clone().context(self.path.display())
         }
@@ -163,7 +174,7 @@ mod enabled {
         job: &Job<'_>,
         output: impl FnOnce() -> Result<&'o mut Output, Failure>,
     ) -> Result<Done, Failure> {
-        let opened = rows.files.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
+        let (opened, empty) = Opened::all(rows.files)?;
         let mut output = Counted { output: output()?, bytes: 0 };
         let memory = job.memory;
         Memory::give_back(memory);
@@ -188,7 +199,7 @@ mod enabled {
         let done = done.map_err(|error| explain_all(error, &name, output.output))?;
         output.flush().map_err(|error| output.output.failure(&error))?;
         opened.iter().try_for_each(Opened::check)?;
-        Ok(Done { bytes: output.bytes, ..done })
+        Ok(Done { bytes: output.bytes, empty, ..done })
     }
 
     /// The first table, and all of them as one.
@@ -339,18 +350,20 @@ mod shards {
         if let Some(other) = files.iter().find(|path| Format::of(path) != format) {
             return Err(Failure::new(other.display(), "is of another format than the first file"));
         }
-        let opened = files.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
+        let (opened, empty) = Opened::all(files)?;
         let memory = job.memory;
         Memory::give_back(memory);
         let rows = Rows { files, blocks: arguments.blocks };
-        if format == Some(Format::Parquet) {
+        let done = if format == Some(Format::Parquet) {
             let (like, table) = open(&opened, |file| ParquetTable::open(file, memory))?;
             let make = |file| Ok(Box::new(like.writer(file, memory / 4)?) as _);
-            return write((rows, "parquet"), &opened, (&table, &make), (folder, arguments), job);
-        }
-        let (like, table) = open(&opened, |file| IpcTable::open(file, memory))?;
-        let make = |file| Ok(Box::new(like.writer(BufWriter::new(file))?) as _);
-        write((rows, "arrow"), &opened, (&table, &make), (folder, arguments), job)
+            write((rows, "parquet"), &opened, (&table, &make), (folder, arguments), job)?
+        } else {
+            let (like, table) = open(&opened, |file| IpcTable::open(file, memory))?;
+            let make = |file| Ok(Box::new(like.writer(BufWriter::new(file))?) as _);
+            write((rows, "arrow"), &opened, (&table, &make), (folder, arguments), job)?
+        };
+        Ok(Done { empty, ..done })
     }
 
     /// Begins a file that takes rows.
@@ -370,7 +383,7 @@ mod shards {
         let stamp = stamp(known);
         let found: u64 = table.groups().iter().sum();
         let bytes = opened.iter().map(|one| one.metadata.len()).sum();
-        let plan = Plan { items: 0, found, bytes, inputs: opened.len() as u64 };
+        let plan = Plan { items: 0, found, bytes, inputs: rows.files.len() as u64 };
         let mut run = FolderRun::open(folder, arguments, job, None)?;
         let options = format!("{extension} {:?}", rows.blocks);
         // Tables say how many rows they have, so they are not counted again.

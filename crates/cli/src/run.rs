@@ -187,6 +187,7 @@ fn read_and_shuffle(
     let opening = Opening {
         delimiter: (!has_records && !is_set).then_some(delimiter),
         decodes: cfg!(feature = "datasets") && !job.is_repeated,
+        is_text: arguments.text,
         is_resumed: false,
         // A data set keeps so much of its inputs.
         memory: if is_set { job.memory / 4 } else { job.held() },

@@ -70,6 +70,11 @@ pub(crate) struct Arguments {
     #[arg(short, long, overrides_with = "zero_terminated")]
     zero_terminated: bool,
 
+    /// Take inputs for text whatever their first bytes say, as a NUL, unless they are compressed
+    #[arg(short = 'a', long, overrides_with = "text")]
+    #[arg(conflicts_with_all = ["echo", "input_range", "record"])]
+    pub(crate) text: bool,
+
     /// Take each argument as a line
     #[arg(short, long, overrides_with = "echo")]
     #[arg(conflicts_with_all = ["input_range", "record", "together"])]
@@ -133,8 +138,9 @@ pub(crate) struct Arguments {
 
 /// Options that need another one. The parser's own way lets an option go without the one that it
 /// needs, where a third is given with which that one could not be.
-const NEEDS: [(&str, &str); 10] = [
+const NEEDS: [(&str, &str); 11] = [
     ("header", "record"),
+    ("loose-quotes", "csv"),
     ("together", "output"),
     ("shards", "output-dir"),
     ("shard-bytes", "output-dir"),
@@ -241,6 +247,9 @@ impl Arguments {
         if self.zero_terminated {
             let why = "rows of arrays and tables have no such ends";
             return Err(Failure::new("--zero-terminated", why));
+        }
+        if self.text {
+            return Err(Failure::new("--text", "arrays and tables are no text"));
         }
         #[cfg(feature = "datasets")]
         self.sets.check_for_rows()?;

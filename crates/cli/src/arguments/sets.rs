@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use bijective_shuffle_cli::dataset::{Compression, Records};
-use clap::ValueEnum;
+use bijective_shuffle_cli::dataset::{Compression, Csv, Form, Records};
+use clap::{ArgAction, ValueEnum};
 
 use super::splits::Splits;
 use crate::failure::Failure;
@@ -28,11 +28,21 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
     pub(crate) header_lines: Option<u64>,
 
+    /// Keep the lines at the head of each input that begin with BYTES, such as '#', at the head of
+    /// each output, before those of --header-lines; all inputs have the same; may be repeated
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
+    #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
+    header_prefix: Vec<Bytes>,
+
     /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
     #[arg(conflicts_with_all = ["record", "zero_terminated", "echo", "input_range", "repeat"])]
     csv: Option<u8>,
+
+    /// Take a quote within a field of CSV that is not quoted for a letter, as in 5" pipe
+    #[arg(long, overrides_with = "loose_quotes")]
+    loose_quotes: bool,
 
     /// Shuffle groups of N lines
     #[arg(long, value_name = "N")]
@@ -51,13 +61,27 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
     separator: Option<Bytes>,
 
+    /// Shuffle what begins with a line that begins with these bytes, such as '>' of FASTA
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
+    #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
+    record_start: Option<Bytes>,
+
+    /// Shuffle the records of TFRecord files, and verify their checksums
+    #[arg(long, overrides_with = "tfrecord")]
+    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
+    #[arg(conflicts_with_all = ["record_start", "zero_terminated", "input_range", "repeat", "text"])]
+    #[arg(conflicts_with_all = ["header_lines", "header_prefix"])]
+    tfrecord: bool,
+
     /// Shuffle samples of tar archives: the files of one name up to its first dot
     #[arg(long, overrides_with = "tar")]
     #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator"])]
+    #[arg(conflicts_with_all = ["record_start", "tfrecord", "text"])]
     #[arg(conflicts_with_all = ["zero_terminated", "echo", "input_range", "repeat"])]
     tar: bool,
 
-    /// Let samples have other parts than the first one
+    /// Let samples have other parts, and rows of CSV other numbers of fields, than the first one
     #[arg(long, overrides_with = "uneven")]
     pub(crate) uneven: bool,
 
@@ -121,6 +145,7 @@ impl SetArguments {
     pub(crate) fn is_asked_for(&self) -> bool {
         self.has_records()
             || self.header_lines.is_some_and(|lines| lines > 0)
+            || !self.header_prefix.is_empty()
             || self.compress.is_some()
     }
 
@@ -134,7 +159,26 @@ impl SetArguments {
             || self.lines_per_record.is_some()
             || self.fastq
             || self.separator.is_some()
+            || self.record_start.is_some()
+            || self.tfrecord
             || self.tar
+    }
+
+    /// What the lines of a header begin with, if that is said.
+    pub(crate) fn header_prefixes(&self) -> Option<Vec<Vec<u8>>> {
+        let prefixes: Vec<_> =
+            self.header_prefix.iter().map(|Bytes(bytes)| bytes.clone()).collect();
+        (!prefixes.is_empty()).then_some(prefixes)
+    }
+
+    /// What inputs are, of which the indexes of folders may say something.
+    pub(crate) fn form(&self, records: Records, known: Option<&Form>, is_text: bool) -> Form {
+        let headers = self.header_lines.or(known.map(Form::headers)).unwrap_or(0);
+        let prefixes = || known.map(|form| form.header_prefixes().to_vec()).unwrap_or_default();
+        Form::new(records)
+            .with_headers(headers)
+            .with_header_prefixes(self.header_prefixes().unwrap_or_else(prefixes))
+            .of_text(is_text || known.is_some_and(Form::is_text))
     }
 
     /// Whether anything is asked for that tables and arrays lack.
@@ -149,13 +193,18 @@ impl SetArguments {
     /// What the records are, if it is said, and lines end with this byte.
     pub(crate) fn records(&self, delimiter: u8) -> Option<Records> {
         let records = if let Some(delimiter) = self.csv {
-            Records::Csv(delimiter)
+            let (is_uneven, has_loose_quotes) = (self.uneven, self.loose_quotes);
+            Records::Csv(Csv { delimiter, is_uneven, has_loose_quotes })
         } else if let Some(lines) = self.lines_per_record {
             Records::Groups(delimiter, lines)
         } else if self.fastq {
             Records::Fastq
         } else if let Some(Bytes(separator)) = &self.separator {
             Records::Separated(separator.clone())
+        } else if let Some(Bytes(start)) = &self.record_start {
+            Records::Started(start.clone())
+        } else if self.tfrecord {
+            Records::TfRecord
         } else if self.tar {
             Records::Samples { are_uneven: self.uneven }
         } else if delimiter != b'\n' {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::csv::Csv;
 use super::records::{Form, Records};
 use super::shards::WrittenShard;
 use crate::files::NamedError;
@@ -143,16 +144,29 @@ impl Form {
             Records::Lines(end) => json!({"records": "lines", "end": end}),
             Records::Groups(end, lines) => json!({"records": "groups", "end": end, "lines": lines}),
             Records::Fastq => json!({"records": "fastq"}),
-            Records::Csv(delimiter) => json!({"records": "csv", "delimiter": delimiter}),
+            Records::Csv(Csv { delimiter, is_uneven, has_loose_quotes }) => json!({
+                "records": "csv",
+                "delimiter": delimiter,
+                "uneven": is_uneven,
+                "loose_quotes": has_loose_quotes,
+            }),
             Records::Separated(end) => json!({"records": "separated", "end": end}),
+            Records::Started(start) => json!({"records": "started", "start": start}),
+            Records::TfRecord => json!({"records": "tfrecord"}),
             Records::Samples { are_uneven } => json!({"records": "samples", "uneven": are_uneven}),
         };
         value["header_lines"] = self.headers.into();
+        value["header_prefixes"] = json!(self.header_prefixes);
+        value["text"] = self.is_text.into();
         value
     }
 
     fn from_json(value: &Value) -> Option<Self> {
         let byte = |value: &Value| u8::try_from(value.as_u64()?).ok();
+        let bytes = |value: &Value| -> Option<Vec<u8>> {
+            let bytes: Vec<u8> = value.as_array()?.iter().map(byte).collect::<Option<_>>()?;
+            (!bytes.is_empty()).then_some(bytes)
+        };
         let records = match value["records"].as_str()? {
             "lines" => Records::Lines(byte(&value["end"])?),
             "groups" => {
@@ -160,16 +174,24 @@ impl Form {
                 Records::Groups(byte(&value["end"])?, lines.try_into().ok()?)
             }
             "fastq" => Records::Fastq,
-            "csv" => Records::Csv(byte(&value["delimiter"])?),
-            "separated" => {
-                let end: Vec<u8> =
-                    value["end"].as_array()?.iter().map(byte).collect::<Option<_>>()?;
-                Records::Separated((!end.is_empty()).then_some(end)?)
-            }
+            "csv" => Records::Csv(Csv {
+                delimiter: byte(&value["delimiter"])?,
+                is_uneven: value["uneven"].as_bool()?,
+                has_loose_quotes: value["loose_quotes"].as_bool()?,
+            }),
+            "separated" => Records::Separated(bytes(&value["end"])?),
+            "started" => Records::Started(bytes(&value["start"])?),
+            "tfrecord" => Records::TfRecord,
             "samples" => Records::Samples { are_uneven: value["uneven"].as_bool()? },
             _ => return None,
         };
-        Some(Self { records, headers: value["header_lines"].as_u64()? })
+        let prefixes = value["header_prefixes"].as_array()?;
+        Some(Self {
+            records,
+            headers: value["header_lines"].as_u64()?,
+            header_prefixes: prefixes.iter().map(bytes).collect::<Option<_>>()?,
+            is_text: value["text"].as_bool()?,
+        })
     }
 }
 

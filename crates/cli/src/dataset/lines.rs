@@ -1,4 +1,4 @@
-//! Splitters of lines, groups of lines, and records that end with some bytes.
+//! Splitters of lines, groups of lines, and records that begin or end with some bytes.
 
 use memchr::memchr;
 use memchr::memmem::Finder;
@@ -159,5 +159,60 @@ impl Splitter for Separated {
         // The separator may have begun.
         self.at = text.len().saturating_sub(length - 1);
         Ok(Found::More)
+    }
+}
+
+/// Records that begin with a line that begins with some bytes, and have all lines up to the next.
+pub(super) struct Started {
+    /// A newline, and the bytes behind it.
+    next: Finder<'static>,
+    at: usize,
+    ends: Ends,
+}
+
+impl Started {
+    pub(super) fn new(start: &[u8], ends: Ends) -> Self {
+        let next = Finder::new(&[b"\n", start].concat()).into_owned();
+        Self { next, at: 0, ends }
+    }
+
+    /// How the lines of a record end, as long as that tells anything.
+    fn note(&mut self, record: &[u8]) {
+        for line in record.split_inclusive(|&byte| byte == b'\n') {
+            if self.ends.any() && !self.ends.are_windows() {
+                break;
+            }
+            if line.ends_with(b"\n") {
+                self.ends.note(line);
+            }
+        }
+    }
+}
+
+impl Splitter for Started {
+    fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
+        let start = &self.next.needle()[1..];
+        if text.len() < start.len() && !is_end {
+            return Ok(Found::More);
+        }
+        if !text.starts_with(start) {
+            let start = start.escape_ascii();
+            return Err(Broken(format!("does not begin with `{start}`, as records here do")));
+        }
+        if let Some(at) = self.next.find(&text[self.at..]) {
+            let bytes = self.at + at + 1;
+            self.note(&text[..bytes]);
+            self.at = 0;
+            return Ok(Found::Record { bytes, end: Vec::new() });
+        }
+        if !is_end {
+            // The next one may have begun.
+            self.at = text.len().saturating_sub(start.len());
+            return Ok(Found::More);
+        }
+        self.at = 0;
+        self.note(text);
+        let end = if text.ends_with(b"\n") { Vec::new() } else { self.ends.missing(text, b'\n') };
+        Ok(Found::Record { bytes: text.len(), end })
     }
 }

@@ -1,9 +1,9 @@
 //! Shuffles of data sets: folders of files in, shards out.
 //!
 //! A [`Dataset`] joins [inputs](Input), each of which may be compressed, and divides them into
-//! [`Records`]: lines, rows of CSV, groups of lines, or the samples of tar archives. Its records
-//! are written in another [`Order`](crate::files::Order), compressed or not, to the files that a
-//! list of [`Shards`] names, which a [`Sink`] takes.
+//! [`Records`]: lines, rows of CSV, groups of lines, TFRecords, or the samples of tar archives. Its
+//! records are written in another [`Order`](crate::files::Order), compressed or not, to the files
+//! that a list of [`Shards`] names, which a [`Sink`] takes.
 //!
 //! The order is that of the number of records. It depends on neither the memory, nor the threads,
 //! nor how the records are divided among inputs and shards, nor how these are compressed. So the
@@ -20,9 +20,11 @@
 //! Otherwise the passes are those of [`files`](crate::files): records whose ends cannot be seen
 //! from where they begin are stored behind their lengths.
 //!
-//! Nothing is left out in silence. A compressed input that is cut short, a quote that is not
-//! closed, a header that is not that of the other inputs, a group that lacks a line, a sample that
-//! lacks a part: each is an error that names the input and, where it can, the record.
+//! Nothing is left out in silence. A compressed input that is cut short, a binary file among lines,
+//! a quote that is not closed, a row of another number of fields, a header that is not that of the
+//! other inputs, a group that lacks a line, a checksum that is another, a sample that lacks a part:
+//! each is an error that names the input and, where it can, the record. An input without a byte is
+//! skipped, and counted.
 //!
 //! | to add | write |
 //! | --- | --- |
@@ -116,6 +118,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tfrecords;
 mod walk;
 mod workers;
 
@@ -123,6 +126,7 @@ pub use crate::formats::Codec;
 pub use bundle::Bundle;
 pub use codec::Compression;
 pub use compress::Hashed;
+pub use csv::Csv;
 pub use index::Index;
 pub use input::Input;
 pub use records::{Form, Records};

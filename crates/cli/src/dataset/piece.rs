@@ -44,6 +44,11 @@ impl Piece {
         self.range.start == 0
     }
 
+    /// Whether it is the whole input.
+    pub(super) fn is_whole(&self) -> bool {
+        self.delimiter.is_none()
+    }
+
     /// Its lines, unless it is the whole input.
     pub(super) fn lines<'a>(
         &self,

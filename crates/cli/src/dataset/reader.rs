@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 
 use super::lines::Ends;
 use super::splitter::Splitter;
-use super::text::Text;
+use super::text::{Sought, Text};
 use crate::files::items::FRAME;
 
 /// What was noticed of the inputs.
@@ -18,6 +18,8 @@ pub(super) struct Notes {
     pub(super) ends_added: AtomicU64,
     /// What is no record, such as folders in archives.
     pub(super) left_out: AtomicU64,
+    /// Inputs without a byte.
+    pub(super) empty: AtomicU64,
 }
 
 /// Lines as they are. The last one gets the end that it may lack.
@@ -114,7 +116,8 @@ impl<'i> Framed<'i> {
         self.text.advance(mem::take(&mut self.bytes));
         self.end.clear();
         self.at = FRAME;
-        let found = self.text.find(&mut *self.splitter, self.most, self.records + 1)?;
+        let found =
+            self.text.find(&mut *self.splitter, self.most, Sought::Record(self.records + 1))?;
         self.notes.left_out.fetch_add(self.text.take_skipped(), Ordering::Relaxed);
         let Some((bytes, end)) = found else { return Ok(false) };
         self.records += 1;

@@ -4,11 +4,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
-use super::csv::{MARK, Rows};
-use super::lines::{Ends, Groups, Reads, Separated};
+use super::csv::{Csv, Rows};
+use super::lines::{Ends, Groups, Reads, Separated, Started};
 use super::samples::{Names, Samples};
 use super::splitter::Splitter;
-use crate::formats::{Format, is_tar};
+use super::tfrecords::TfRecords;
+use crate::formats::{Format, TFRECORD_HEAD, is_tar, is_tfrecord};
 
 /// What a record is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,11 +20,15 @@ pub enum Records {
     Groups(u8, NonZeroU32),
     /// Four lines of FASTQ: a name behind `@`, bases, a `+`, and as many qualities as bases.
     Fastq,
-    /// A row of CSV, as RFC 4180 has it: quoted fields may have newlines. The byte separates
-    /// fields.
-    Csv(u8),
+    /// A row of CSV: quoted fields may have newlines.
+    Csv(Csv),
     /// Any bytes up to and with these, which are not empty.
     Separated(Vec<u8>),
+    /// A line that begins with these bytes, which are not empty, and all lines up to the next such
+    /// line, as sequences of FASTA begin with `>`.
+    Started(Vec<u8>),
+    /// A record of TensorFlow: any bytes behind their number and before a checksum.
+    TfRecord,
     /// The files of a tar archive that have one name up to its first dot, as WebDataset has them.
     Samples {
         /// Whether samples may have other parts than the first one.
@@ -33,14 +38,21 @@ pub enum Records {
 
 impl Records {
     /// Splits an input, in which some lines have ended before. Splitters of one data set share
-    /// `names`.
-    pub(super) fn splitter(&self, names: &Arc<OnceLock<Names>>, ends: Ends) -> Box<dyn Splitter> {
+    /// `names`, and rows of CSV have this number of fields, if it is known.
+    pub(super) fn splitter(
+        &self,
+        names: &Arc<OnceLock<Names>>,
+        ends: Ends,
+        fields: Option<usize>,
+    ) -> Box<dyn Splitter> {
         match self {
             Self::Lines(delimiter) => Box::new(Groups::new(*delimiter, 1, ends)),
             Self::Groups(delimiter, lines) => Box::new(Groups::new(*delimiter, lines.get(), ends)),
             Self::Fastq => Box::new(Reads::new(ends)),
-            Self::Csv(delimiter) => Box::new(Rows::new(*delimiter, ends)),
+            Self::Csv(csv) => Box::new(Rows::new(*csv, ends, fields)),
             Self::Separated(separator) => Box::new(Separated::new(separator)),
+            Self::Started(start) => Box::new(Started::new(start, ends)),
+            Self::TfRecord => Box::new(TfRecords),
             Self::Samples { are_uneven } => {
                 Box::new(Samples::new((!are_uneven).then(|| Arc::clone(names))))
             }
@@ -49,7 +61,7 @@ impl Records {
 
     /// A splitter by itself, as for one input.
     pub fn splits(&self) -> Box<dyn Splitter> {
-        self.splitter(&Arc::default(), Ends::default())
+        self.splitter(&Arc::default(), Ends::default(), None)
     }
 
     /// What stands behind the last record of each output.
@@ -69,6 +81,8 @@ impl fmt::Display for Records {
             Self::Fastq => f.write_str("reads of FASTQ"),
             Self::Csv(_) => f.write_str("rows of CSV"),
             Self::Separated(_) => f.write_str("separated records"),
+            Self::Started(_) => f.write_str("records with a start"),
+            Self::TfRecord => f.write_str("TFRecords"),
             Self::Samples { .. } => f.write_str("samples of tar"),
         }
     }
@@ -76,13 +90,22 @@ impl fmt::Display for Records {
 
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { records, headers } = self;
+        let Self { records, headers, header_prefixes, is_text } = self;
         write!(f, "{records}")?;
         match records {
             Records::Lines(0) | Records::Groups(0, _) => write!(f, " that end with a NUL")?,
-            Records::Csv(delimiter) => write!(f, " with `{}`", delimiter.escape_ascii())?,
+            Records::Csv(Csv { delimiter, is_uneven, has_loose_quotes }) => {
+                write!(f, " with `{}`", delimiter.escape_ascii())?;
+                f.write_str(if *is_uneven { " of uneven lengths" } else { "" })?;
+                f.write_str(if *has_loose_quotes { " and loose quotes" } else { "" })?;
+            }
             Records::Separated(end) => write!(f, " that end with `{}`", end.escape_ascii())?,
+            Records::Started(start) => write!(f, " `{}`", start.escape_ascii())?,
             _ => {}
+        }
+        f.write_str(if *is_text { " of any bytes" } else { "" })?;
+        for prefix in header_prefixes {
+            write!(f, " behind a header of lines with `{}`", prefix.escape_ascii())?;
         }
         match headers {
             0 => Ok(()),
@@ -97,12 +120,14 @@ impl fmt::Display for Form {
 pub struct Form {
     pub(super) records: Records,
     pub(super) headers: u64,
+    pub(super) header_prefixes: Vec<Vec<u8>>,
+    pub(super) is_text: bool,
 }
 
 impl Form {
     /// Records without a header.
     pub fn new(records: Records) -> Self {
-        Self { records, headers: 0 }
+        Self { records, headers: 0, header_prefixes: Vec::new(), is_text: false }
     }
 
     /// Lines that end with a newline.
@@ -110,9 +135,9 @@ impl Form {
         Self::new(Records::Lines(b'\n'))
     }
 
-    /// Rows of CSV with this byte between fields.
+    /// Rows of CSV with this byte between fields, as RFC 4180 has them.
     pub fn csv(delimiter: u8) -> Self {
-        Self::new(Records::Csv(delimiter))
+        Self::new(Records::Csv(Csv::new(delimiter)))
     }
 
     /// So many lines, or rows of CSV, at the head of each input are its header. It is the same for
@@ -120,6 +145,19 @@ impl Form {
     #[must_use]
     pub fn with_headers(self, headers: u64) -> Self {
         Self { headers, ..self }
+    }
+
+    /// All lines at the head of each input that begin with one of these are its header, too, before
+    /// those that are counted.
+    #[must_use]
+    pub fn with_header_prefixes(self, header_prefixes: Vec<Vec<u8>>) -> Self {
+        Self { header_prefixes, ..self }
+    }
+
+    /// Inputs are text whatever their first bytes say, unless they are compressed or archives.
+    #[must_use]
+    pub fn of_text(self, is_text: bool) -> Self {
+        Self { is_text, ..self }
     }
 
     /// What the records are.
@@ -132,6 +170,21 @@ impl Form {
         self.headers
     }
 
+    /// What the lines of a header begin with.
+    pub fn header_prefixes(&self) -> &[Vec<u8>] {
+        &self.header_prefixes
+    }
+
+    /// Whether inputs are text whatever their first bytes say.
+    pub fn is_text(&self) -> bool {
+        self.is_text
+    }
+
+    /// Whether inputs begin with text, which a byte order mark or a header may stand before.
+    pub(super) fn has_text(&self) -> bool {
+        !matches!(self.records, Records::Samples { .. } | Records::TfRecord)
+    }
+
     /// Checks by the first bytes of an input, once it is decoded, whether it can have such records.
     pub(super) fn check_start(&self, start: &[u8]) -> Result<(), String> {
         if matches!(self.records, Records::Samples { .. }) {
@@ -140,28 +193,33 @@ impl Form {
             let why = "is not a tar archive: shuffle it by itself, without --tar";
             return if is_archive { Ok(()) } else { Err(why.to_owned()) };
         }
-        if is_tar(start) {
+        if self.records == Records::TfRecord {
+            // What is shorter is cut short, and its record is named.
+            let is_one = is_tfrecord(start) || start.len() < TFRECORD_HEAD;
+            let why = "is not a TFRecord file: its first bytes are no length with its checksum";
+            return if is_one { Ok(()) } else { Err(why.to_owned()) };
+        }
+        if !is_tfrecord(start) && is_tar(start) {
             return Err("is a tar archive: give --tar, and archives alone".to_owned());
         }
-        let delimiter = match self.header_records() {
-            Records::Lines(delimiter) => delimiter,
-            _ => b'\n',
+        let delimiter = match self.records {
+            _ if self.is_text => None,
+            Records::Lines(delimiter) | Records::Groups(delimiter, _) => Some(delimiter),
+            Records::Separated(_) | Records::Csv(Csv { delimiter: 0, .. }) => None,
+            _ => Some(b'\n'),
         };
-        if let Some(format) = Format::of(start, None, delimiter) {
-            return Err(format.to_string());
+        match Format::of(start, None, delimiter) {
+            // The mark stands before all records.
+            None | Some(Format::Marked) => Ok(()),
+            Some(format) if self.is_text && format.may_be_text() => Ok(()),
+            Some(format) => Err(format.to_string()),
         }
-        if matches!(self.records, Records::Csv(_)) && self.headers == 0 && start.starts_with(MARK) {
-            let why = "begins with a byte order mark, which would move with the first row: give \
-                       --header-lines, or take the mark off, as by `tail -c +4`";
-            return Err(why.to_owned());
-        }
-        Ok(())
     }
 
     /// What the header consists of.
     pub(super) fn header_records(&self) -> Records {
         match &self.records {
-            Records::Csv(delimiter) => Records::Csv(*delimiter),
+            Records::Csv(csv) => Records::Csv(*csv),
             Records::Lines(delimiter) | Records::Groups(delimiter, _) => Records::Lines(*delimiter),
             _ => Records::Lines(b'\n'),
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -15,14 +16,15 @@ use super::reader::{Framed, Lines, Notes};
 use super::records::{Form, Records};
 use super::samples::Names;
 use super::shards::{Shards, Sink, Writer, WrittenShard};
-use super::text::Text;
+use super::splitter::Splitter;
+use super::text::{Sought, Text};
 use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
 use crate::files::watch::Watched;
 use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
 };
-use crate::formats::{Codec, LONGEST_MARK};
+use crate::formats::{Codec, LOOKED_AT, MARK};
 
 /// The most bytes of a header.
 pub(super) const LONGEST_HEADER: usize = 16 << 20;
@@ -33,7 +35,10 @@ pub struct Dataset<'i> {
     /// What is read by itself: inputs, or parts of them.
     pub(super) pieces: Vec<Piece>,
     pub(super) form: Form,
-    pub(super) header: Vec<u8>,
+    /// What stands before the first record of each input and output, and how many fields a row of
+    /// CSV has. `first` is the input that says it, the first that has anything.
+    pub(super) header: Header,
+    first: usize,
     pub(super) memory: usize,
     /// How many threads the pool has in which the set was opened. The threads that read its inputs
     /// belong to no pool, and rayon would start its own if they asked it.
@@ -46,6 +51,17 @@ impl std::fmt::Debug for Dataset<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Dataset").field("form", &self.form).finish_non_exhaustive()
     }
+}
+
+/// What stands before the first record of an input.
+#[derive(Default)]
+pub(super) struct Header {
+    /// A byte order mark, and the lines of the header.
+    pub(super) bytes: Vec<u8>,
+    /// How its lines end.
+    ends: Ends,
+    /// How many fields the last of its rows of CSV has, or the first record, if it is of interest.
+    fields: Option<usize>,
 }
 
 pub(super) struct Described<'i> {
@@ -61,6 +77,7 @@ pub struct Counted {
     pub(super) kept: Kept,
     pub(super) ends_added: u64,
     pub(super) left_out: u64,
+    pub(super) empty: u64,
     /// The parts of samples, if all have the same.
     pub(super) parts: Option<Vec<String>>,
 }
@@ -86,11 +103,22 @@ impl Counted {
         self.left_out
     }
 
+    /// The number of inputs that have no bytes, once they are decoded, and so no record.
+    pub fn empty(&self) -> u64 {
+        self.empty
+    }
+
     /// What [`from_json`](Self::from_json) takes.
     pub fn to_json(&self) -> Value {
         let counts: Vec<_> = self.counts.iter().map(|count| (count.items, count.bytes)).collect();
-        let Self { ends_added, left_out, parts, .. } = self;
-        json!({"counts": counts, "ends_added": ends_added, "left_out": left_out, "parts": parts})
+        let Self { ends_added, left_out, empty, parts, .. } = self;
+        json!({
+            "counts": counts,
+            "ends_added": ends_added,
+            "left_out": left_out,
+            "empty": empty,
+            "parts": parts,
+        })
     }
 
     /// What [`to_json`](Self::to_json) has of so many inputs, if it can be understood.
@@ -103,13 +131,14 @@ impl Counted {
             value["counts"].as_array()?.iter().map(count).collect::<Option<_>>()?;
         let number = |name: &str| value[name].as_u64();
         let (ends_added, left_out) = (number("ends_added")?, number("left_out")?);
+        let (empty, kept) = (number("empty")?, Kept::default());
         let part = |part: &Value| Some(part.as_str()?.to_owned());
         let parts = match &value["parts"] {
             Value::Null => None,
             parts => Some(parts.as_array()?.iter().map(part).collect::<Option<_>>()?),
         };
         let is_of_inputs = counts.len() == inputs;
-        is_of_inputs.then_some(Self { counts, kept: Kept::default(), ends_added, left_out, parts })
+        is_of_inputs.then_some(Self { counts, kept, ends_added, left_out, empty, parts })
     }
 }
 
@@ -124,7 +153,7 @@ pub struct Written {
 }
 
 impl<'i> Dataset<'i> {
-    /// Looks at the first bytes of all inputs, and at the header of the first.
+    /// Looks at the first bytes of all inputs, and at the header of the first that has any.
     ///
     /// A shuffle takes about so much memory, and on top of it what codecs take, which is some tens
     /// of megabytes for each thread, unless a file was compressed in an unusual way, and one to two
@@ -154,17 +183,29 @@ impl<'i> Dataset<'i> {
         let whole = |(number, one): (usize, &Described)| Piece::whole(number, one.input.bytes());
         let pieces = inputs.iter().enumerate().map(whole).collect();
         let (form, names) = (form.clone(), Arc::default());
-        let (header, threads) = (Vec::new(), rayon::current_num_threads());
-        let mut set = Self { inputs, pieces, form, header, memory, threads, names };
-        if let Some(first) = set.inputs.first()
-            && set.form.headers > 0
-        {
-            let text = set.text(&set.pieces[0], &());
-            let header = text.and_then(|mut text| set.take_header(&mut text));
-            (set.header, _) =
-                header.map_err(|error| FilesError::Read(named(&*first.input, error)))?;
+        let (header, first) = (Header::default(), 0);
+        let threads = rayon::current_num_threads();
+        let mut set = Self { inputs, pieces, form, header, first, memory, threads, names };
+        if set.form.has_text() {
+            set.look_at_header()?;
         }
         Ok(set)
+    }
+
+    /// Takes the header from the first input that has anything.
+    fn look_at_header(&mut self) -> Result<(), FilesError> {
+        for piece in &self.pieces {
+            let header = self.text(piece, &()).and_then(|mut text| {
+                let is_empty = text.is_empty();
+                if is_empty { Ok(None) } else { self.first_header(&mut text).map(Some) }
+            });
+            let input = &*self.inputs[piece.input].input;
+            if let Some(header) = header.map_err(|error| FilesError::Read(named(input, error)))? {
+                (self.header, self.first) = (header, piece.input);
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     /// How many inputs have each codec.
@@ -240,9 +281,10 @@ impl<'i> Dataset<'i> {
         let visit = |part, chunk| keep.push(part, chunk);
         let counts = self.shuffler().count_parts(&reading, pieces.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
+        let empty = notes.empty.into_inner();
         let text = |part: &Vec<u8>| part.escape_ascii().to_string();
         let parts = self.names.get().map(|parts| parts.iter().map(text).collect());
-        Ok(Counted { counts, kept: keep.finish(), ends_added, left_out, parts })
+        Ok(Counted { counts, kept: keep.finish(), ends_added, left_out, empty, parts })
     }
 
     /// What was [counted](Self::count) before, if it can be understood. Should the inputs have
@@ -297,7 +339,7 @@ impl<'i> Dataset<'i> {
         &'s self,
         target: (&'s Shards, Compression, &'s mut S),
     ) -> Writer<'s, S> {
-        Writer::new(target, &self.header, &self.form.records, self.memory / 4)
+        Writer::new(target, &self.header.bytes, &self.form.records, self.memory / 4)
     }
 
     /// A piece, decoded, whose input begins as such records may.
@@ -310,7 +352,10 @@ impl<'i> Dataset<'i> {
         let threads = self.threads / self.inputs.len();
         let mut text = Text::new(decoded(&**input, *codec, threads, watch)?);
         text.read_more()?;
-        let start = &text.rest()[..text.rest().len().min(LONGEST_MARK)];
+        if text.is_empty() {
+            return Ok(text);
+        }
+        let start = &text.rest()[..text.rest().len().min(LOOKED_AT)];
         self.form.check_start(start).map_err(|why| match codec {
             Codec::Plain => invalid(why),
             _ => invalid(format!("decompressed, it {why}")),
@@ -318,22 +363,81 @@ impl<'i> Dataset<'i> {
         Ok(text)
     }
 
-    /// Takes the header from the start of an input, and notes how its lines end.
-    fn take_header(&self, text: &mut Text) -> io::Result<(Vec<u8>, Ends)> {
-        let mut splitter = self.form.header_records().splits();
-        let (mut header, mut ends) = (Vec::new(), Ends::default());
-        for number in 1..=self.form.headers {
-            let Some((bytes, end)) = text.find(&mut *splitter, LONGEST_HEADER, number)? else {
-                let why =
-                    format!("has {} lines and no header of {}", number - 1, self.form.headers);
-                return Err(invalid(why));
-            };
-            header.extend_from_slice(&text.rest()[..bytes]);
-            header.extend_from_slice(&end);
-            ends.note(&header);
-            text.advance(bytes);
+    /// Takes the header from the start of an input: a byte order mark, lines with a prefix, and as
+    /// many lines as are counted.
+    fn take_header(&self, text: &mut Text) -> io::Result<Header> {
+        let Form { header_prefixes, headers, .. } = &self.form;
+        let mut header = Header::default();
+        text.read_at_least(MARK.len())?;
+        if text.rest().starts_with(MARK) {
+            header.bytes.extend_from_slice(MARK);
+            text.advance(MARK.len());
         }
-        Ok((header, ends))
+        let delimiter = match self.form.header_records() {
+            Records::Lines(delimiter) => delimiter,
+            _ => b'\n',
+        };
+        let mut lines = Records::Lines(delimiter).splits();
+        let longest = header_prefixes.iter().map(Vec::len).max().unwrap_or(0);
+        let mut number = 0;
+        loop {
+            text.read_at_least(longest)?;
+            let has_prefix = |prefix: &Vec<u8>| text.rest().starts_with(prefix);
+            if !header_prefixes.iter().any(has_prefix) {
+                break;
+            }
+            number += 1;
+            self.take_header_line(text, &mut *lines, number, &mut header)?;
+        }
+        let mut splitter = self.form.header_records().splits();
+        for line in 1..=*headers {
+            if !self.take_header_line(text, &mut *splitter, number + line, &mut header)? {
+                let why = format!("has {} lines and no header of {headers}", line - 1);
+                return Err(invalid(why));
+            }
+        }
+        Ok(header)
+    }
+
+    /// Moves a line to the header. Returns whether there is one.
+    fn take_header_line(
+        &self,
+        text: &mut Text,
+        splitter: &mut dyn Splitter,
+        number: u64,
+        header: &mut Header,
+    ) -> io::Result<bool> {
+        let left = LONGEST_HEADER.saturating_sub(header.bytes.len());
+        let Some((bytes, end)) = text.find(splitter, left, Sought::HeaderLine(number))? else {
+            return Ok(false);
+        };
+        let line = [&text.rest()[..bytes], &end].concat();
+        if let Records::Csv(csv) = self.form.records {
+            header.fields = Some(csv.fields(&line));
+        }
+        header.ends.note(&line);
+        header.bytes.extend_from_slice(&line);
+        text.advance(bytes);
+        Ok(true)
+    }
+
+    /// The header of the first input, and how many fields its first row has.
+    fn first_header(&self, text: &mut Text) -> io::Result<Header> {
+        let mut header = self.take_header(text)?;
+        if let Records::Csv(csv) = self.form.records
+            && !csv.is_uneven
+            && self.form.headers == 0
+        {
+            let most = self.longest_record().max(LONGEST_HEADER);
+            let first = text.find(&mut *self.form.records.splits(), most, Sought::Record(1))?;
+            header.fields = first.map(|(bytes, _)| csv.fields(&text.rest()[..bytes]));
+        }
+        Ok(header)
+    }
+
+    /// The most bytes of a record that has its length before it.
+    fn longest_record(&self) -> usize {
+        self.shuffler().longest_item().saturating_sub(FRAME)
     }
 
     /// The records of a piece, as the shuffle takes them.
@@ -344,24 +448,40 @@ impl<'i> Dataset<'i> {
         watch: &'a dyn Watch,
     ) -> io::Result<Box<dyn Read + Send + 'a>> {
         let mut text = self.text(piece, watch)?;
+        if text.is_empty() {
+            // A piece that is a part of an input has no line if all begin before it.
+            notes.empty.fetch_add(u64::from(piece.is_whole()), Ordering::Relaxed);
+            return Ok(Box::new(io::empty()));
+        }
         let mut ends = Ends::default();
-        if piece.is_start() {
-            let header;
-            (header, ends) = self.take_header(&mut text)?;
-            if header != self.header {
-                let first = self.inputs[0].input.name();
-                let why = format!("has another header than {first}");
-                return Err(invalid(why));
-            }
+        if piece.is_start() && self.form.has_text() {
+            let header = self.take_header(&mut text)?;
+            self.check_header(&header.bytes)?;
+            ends = header.ends;
         }
         let (added, is_end) = (Vec::new(), false);
         if let Records::Lines(delimiter) = self.form.records {
             return Ok(Box::new(Lines { text, delimiter, ends, notes, last: None, added, is_end }));
         }
-        let splitter = self.form.records.splitter(&self.names, ends);
-        // A record has its length before it.
-        let most = self.shuffler().longest_item().saturating_sub(FRAME);
-        Ok(Box::new(Framed::new(text, splitter, notes, most)))
+        let fields = self.header.fields.filter(|_| match self.form.records {
+            Records::Csv(csv) => !csv.is_uneven,
+            _ => false,
+        });
+        let splitter = self.form.records.splitter(&self.names, ends, fields);
+        Ok(Box::new(Framed::new(text, splitter, notes, self.longest_record())))
+    }
+
+    /// Checks that an input has the header of the first.
+    fn check_header(&self, found: &[u8]) -> io::Result<()> {
+        let first = self.inputs[self.first].input.name();
+        let is_marked = |header: &[u8]| header.starts_with(MARK);
+        let why = match (is_marked(found), is_marked(&self.header.bytes)) {
+            _ if found == self.header.bytes => return Ok(()),
+            (true, false) => format!("begins with a byte order mark, and {first} does not"),
+            (false, true) => format!("begins without the byte order mark that {first} has"),
+            _ => format!("has another header than {first}"),
+        };
+        Err(invalid(why))
     }
 }
 
@@ -384,7 +504,7 @@ fn undecoded_start(input: &dyn Input) -> io::Result<Vec<u8>> {
 
 fn first_bytes(file: impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    file.take(LONGEST_MARK as u64).read_to_end(&mut start)?;
+    file.take(LOOKED_AT as u64).read_to_end(&mut start)?;
     Ok(start)
 }
 

@@ -13,6 +13,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::files::{FilesError, NamedError, Order, Summary};
+use crate::formats::{MARK, masked_crc};
 
 /// A file in memory.
 #[derive(Clone, PartialEq)]
@@ -124,6 +125,13 @@ fn tar_entry(path: &str, contents: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A record of a TFRecord file.
+fn tfrecord(bytes: &[u8]) -> Vec<u8> {
+    let (length, checksum) = ((bytes.len() as u64).to_le_bytes(), masked_crc(bytes));
+    let own = masked_crc(&length).to_le_bytes();
+    [&length[..], &own, bytes, &checksum.to_le_bytes()].concat()
+}
+
 fn record(rng: &mut StdRng, records: &Records, number: usize) -> Vec<u8> {
     let most = if rng.random_bool(0.02) { 4000 } else { 40 };
     match records {
@@ -139,7 +147,7 @@ fn record(rng: &mut StdRng, records: &Records, number: usize) -> Vec<u8> {
             let name = format!("@{number}").into_bytes();
             [&name[..], end, &bases, end, b"+", end, &qualities, end].concat()
         }
-        Records::Csv(delimiter) => {
+        Records::Csv(Csv { delimiter, is_uneven, has_loose_quotes }) => {
             let field = |rng: &mut StdRng| {
                 if rng.random() {
                     let text = word(rng, b"ab,\n\r", most).escape_ascii().to_string();
@@ -148,12 +156,25 @@ fn record(rng: &mut StdRng, records: &Records, number: usize) -> Vec<u8> {
                     let all = [b"\"", text.as_bytes(), quotes.as_bytes(), &inner, b"\""];
                     all.concat()
                 } else {
-                    word(rng, b"abc ", most)
+                    let inner: &[u8] = if *has_loose_quotes { b"\"abc " } else { b"abc " };
+                    [&b"5"[..], &word(rng, inner, most)].concat()
                 }
             };
-            let fields: Vec<_> = (0..rng.random_range(1..4)).map(|_| field(rng)).collect();
+            let count = if *is_uneven { rng.random_range(1..4) } else { 2 };
+            let fields: Vec<_> = (0..count).map(|_| field(rng)).collect();
             let end: &[u8] = if rng.random() { b"\r\n" } else { b"\n" };
             [fields.join(delimiter), end.to_vec()].concat()
+        }
+        Records::Started(start) => {
+            let end: &[u8] = if rng.random() { b"\r\n" } else { b"\n" };
+            let lines = (0..rng.random_range(0..4)).map(|_| word(rng, b"ACGTN> ", most));
+            let name = [&start[..], format!("{number} >").as_bytes()].concat();
+            let line = |line: Vec<u8>| [b"A", &line[..], end].concat();
+            [[&name[..], end].concat()].into_iter().chain(lines.map(line)).flatten().collect()
+        }
+        Records::TfRecord => {
+            let bytes: Vec<u8> = (0..rng.random_range(0..=most)).map(|_| rng.random()).collect();
+            tfrecord(&bytes)
         }
         Records::Separated(separator) => {
             // The separator does not come of what is before it.
@@ -173,13 +194,19 @@ fn record(rng: &mut StdRng, records: &Records, number: usize) -> Vec<u8> {
 }
 
 fn any_records(rng: &mut StdRng) -> Records {
-    match rng.random_range(0..8) {
+    match rng.random_range(0..10) {
         0 => Records::Lines(0),
         1 => Records::Groups(b'\n', NonZeroU32::new(rng.random_range(1..5)).unwrap()),
         2 => Records::Fastq,
-        3 => Records::Csv(*b",;".choose(rng).unwrap()),
+        3 => Records::Csv(Csv {
+            delimiter: *b",;".choose(rng).unwrap(),
+            is_uneven: rng.random(),
+            has_loose_quotes: rng.random(),
+        }),
         4 => Records::Separated([&b"\n--\n"[..], b"x", b"ddd"].choose(rng).unwrap().to_vec()),
         5 => Records::Samples { are_uneven: rng.random() },
+        6 => Records::Started([&b">"[..], b"From "].choose(rng).unwrap().to_vec()),
+        7 => Records::TfRecord,
         _ => Records::Lines(b'\n'),
     }
 }
@@ -204,20 +231,32 @@ fn file(rng: &mut StdRng, name: String, text: &[u8]) -> Held {
 fn check(case: u64) {
     let mut rng = StdRng::seed_from_u64(case);
     let records = any_records(&mut rng);
-    let is_tar = matches!(records, Records::Samples { .. });
-    let headers = if is_tar || rng.random() { 0 } else { rng.random_range(1..3) };
+    let is_text = !matches!(records, Records::Samples { .. } | Records::TfRecord);
+    let mut lines = |most: u64| if is_text { rng.random_range(0..most) } else { 0 };
+    let (headers, prefixed, marks) = (lines(5).saturating_sub(2), lines(3), lines(4) / 3);
     let form = Form::new(records.clone()).with_headers(headers);
-    let header_line = if records == Records::Lines(0) { &b"head\0"[..] } else { b"head\n" };
-    let header = header_line.repeat(headers as usize);
+    let form = form.with_header_prefixes(vec![b"##".to_vec(), b"#".to_vec()]);
+    let end: &[u8] = if records == Records::Lines(0) { b"\0" } else { b"\n" };
+    let head = match &records {
+        Records::Csv(csv) => vec![b'h', csv.delimiter, b'x'],
+        _ => b"head".to_vec(),
+    };
+    let times = |line: &[u8], count: u64| [line, end].concat().repeat(count as usize);
+    let header = [MARK.repeat(marks as usize), times(b"#,", prefixed), times(&head, headers)];
+    let header = header.concat();
     let trailer = records.trailer();
-    let (mut all, mut files, mut ends_added) = (Vec::new(), Vec::new(), 0);
+    let (mut all, mut files, mut ends_added, mut empty) = (Vec::new(), Vec::new(), 0, 0);
     let most = *[3, 30, 30, 300, 300, 3000].choose(&mut rng).unwrap();
     for number in 0..rng.random_range(1..6) {
         let count = rng.random_range(0..=most);
         let own: Vec<_> =
             (0..count).map(|k| record(&mut rng, &records, number * 10_000 + k)).collect();
         let mut text = [&header[..], &own.concat(), trailer].concat();
-        let end = own.last().filter(|_| !is_tar && rng.random());
+        if own.is_empty() && rng.random() {
+            text.clear();
+        }
+        empty += u64::from(text.is_empty());
+        let end = own.last().filter(|_| is_text && rng.random());
         if let Some(end) = end {
             // The last record lacks its end; it gets that of the others.
             let lacking = match &records {
@@ -235,7 +274,7 @@ fn check(case: u64) {
                 // What is left may be nothing.
                 Records::Separated(separator) => end.len() > separator.len(),
                 Records::Lines(0) => true,
-                Records::Csv(_) if !header.is_empty() => true,
+                Records::Csv(_) if headers + prefixed > 0 => true,
                 Records::Csv(_) => plain(&mut own[..own.len() - 1].iter().map(Vec::as_slice)),
                 _ => {
                     let lines = text.split_inclusive(|&byte| byte == b'\n').collect::<Vec<_>>();
@@ -263,7 +302,8 @@ fn check(case: u64) {
     let run = Run { form: form.clone(), memory, way: &way, shards, compression: codec.into() };
     let (found, counted) = run.run(&files).unwrap_or_else(|error| panic!("{case}: {error}"));
     assert_eq!(counted.records(), all.len() as u64, "{case}");
-    assert_eq!(counted.ends_added(), ends_added, "{case} {records}");
+    assert_eq!((counted.ends_added(), counted.empty()), (ends_added, empty), "{case} {records}");
+    let header = if empty == files.len() as u64 { Vec::new() } else { header };
     let order = way(all.len() as u64).indexes::<u64>().unwrap();
     let expected: Vec<u8> = order.iter().flat_map(|&k| all[k as usize].clone()).collect();
     let body = |file: &Held| {
@@ -355,10 +395,19 @@ fn what_is_wrong_with_records_is_said() {
     let lines = || Form::lines().with_headers(1);
     assert_eq!(complaint(lines(), &[b"a\n", b"b\n"]), "f1: has another header than f0");
     assert_eq!(complaint(lines(), &[b"a\n", b"a\r\nx\n"]), "f1: has another header than f0");
-    assert_eq!(complaint(lines(), &[b"a\n", b""]), "f1: has 0 lines and no header of 1");
+    let two = lines().with_headers(2);
+    assert_eq!(complaint(two, &[b"", b"a\n"]), "f1: has 1 lines and no header of 2");
+    let marked = [MARK, b"a\n"].concat();
+    let of_marks = |texts: &[&[u8]]| complaint(Form::lines(), texts);
     assert_eq!(
-        complaint(Form::csv(b','), &[b"a,b\n", b"a,b\n\"c,\n"]),
-        "f1: record 2 has a quote that is not closed"
+        of_marks(&[b"", &marked, b"a\n"]),
+        "f2: begins without the byte order mark that f1 has"
+    );
+    assert_eq!(of_marks(&[b"a\n", &marked]), "f1: begins with a byte order mark, and f0 does not");
+    let long = [b"#", &vec![b'x'; (16 << 20) - 2][..], b"\n#\n"].concat();
+    assert_eq!(
+        complaint(Form::lines().with_header_prefixes(vec![b"#".to_vec()]), &[&long]),
+        "f0: header line 2 has more than 0 bytes, with which the header is too long"
     );
     let four = || Form::new(Records::Groups(b'\n', NonZeroU32::new(4).unwrap()));
     assert_eq!(
@@ -377,10 +426,95 @@ fn what_is_wrong_with_records_is_said() {
         complaint(Form::csv(b','), &[&long]),
         "f0: record 2 has more than 65532 bytes: raise --memory"
     );
+    let fasta = Form::new(Records::Started(b">".to_vec()));
+    assert_eq!(
+        complaint(fasta, &[b"AC\n>1\nAC\n"]),
+        "f0: record 1 does not begin with `>`, as records here do"
+    );
     let frame = Compression::from(Codec::Zstd).compressed(b"one\ntwo\n").unwrap();
     assert_eq!(
         complaint(Form::lines(), &[&frame[..frame.len() - 1]]),
         "f0: is cut short: its zstd data do not end"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_rows_is_said() {
+    let csv = |headers| Form::csv(b',').with_headers(headers);
+    let said = |texts: &[&[u8]]| complaint(csv(0), texts);
+    let uneven = "give --uneven if that is as it should be, and --csv=DELIM if another byte than \
+                  `,` separates fields";
+    for (texts, why) in [
+        (&[&b"a,b\n"[..], b"a,b\n\"c,\n"][..], "f1: record 2 has a quote that is not closed"),
+        (&[b"a,b\n1,\"2\"3\n"], &format!("f0: record 2 {}", csv::BEHIND_A_QUOTE)),
+        (&[b"a,b\n1,\"\\\"2\"\n"], &format!("f0: record 2 {}", csv::BEHIND_A_QUOTE)),
+        (&[b"a,b\n1, \"2\n3\"\n"], &format!("f0: record 2 {}", csv::WITHIN_A_FIELD)),
+        (&[b"a,b\n5\" pipe,2\n"], &format!("f0: record 2 {}", csv::WITHIN_A_FIELD)),
+        (
+            &[b"a,b\n1\n"],
+            &format!("f0: record 2 has 1 field, and the first row has 2 fields: {uneven}"),
+        ),
+        (
+            &[b"", b"a\n", b"1,2\n"],
+            &format!("f2: record 1 has 2 fields, and the first row has 1 field: {uneven}"),
+        ),
+        (
+            &[b"a,b\n\r\n"],
+            &format!("f0: record 2 is an empty line, and the first row has 2 fields: {uneven}"),
+        ),
+    ] {
+        assert_eq!(said(texts), *why);
+    }
+    let returns = |count: &str| {
+        format!(
+            "{count} without a newline, which end no row: convert the input, as by `tr '\\r' '\\n'`"
+        )
+    };
+    // As the rows of old programs end: in all of the input, or in its first bytes if it is long.
+    let long = b"1,2\r".repeat(1 << 20);
+    for (text, count) in [
+        (&b"a,b\r\"1\r\n\",2\r3,4\r"[..], "3 carriage returns"),
+        (b"a,b\r\"1\",2", "1 carriage return"),
+        (b"a,\"b\"\r\"1\",2\r\n", "1 carriage return"),
+        (&long, "4096 carriage returns"),
+    ] {
+        assert_eq!(complaint(csv(1), &[text]), format!("f0: header line 1 has {}", returns(count)));
+        assert_eq!(said(&[text]), format!("f0: record 1 has {}", returns(count)));
+    }
+    // What the options allow, and what needs none.
+    let all = Csv { is_uneven: true, has_loose_quotes: true, ..Csv::new(b',') };
+    let text = b"5\" pipe,1\n\n1,\"a\r\rb\"\r\n2,\"\"\"\",3\r";
+    let rows = split(&Records::Csv(all), text, 1).unwrap();
+    let expected = [&b"5\" pipe,1\n"[..], b"\n", b"1,\"a\r\rb\"\r\n", b"2,\"\"\"\",3\r\n"];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn what_is_wrong_with_tfrecords_is_said() {
+    let said = |text: &[u8]| complaint(Form::new(Records::TfRecord), &[text]);
+    let two = [tfrecord(b"one"), tfrecord(b"three")].concat();
+    for end in (1..two.len()).filter(|&end| end != 19) {
+        let number = if end < 19 { 1 } else { 2 };
+        let why = said(&two[..end]);
+        assert!(why.starts_with(&format!("f0: record {number} is cut short")), "{end}: {why}");
+    }
+    for at in 0..two.len() {
+        let mut damaged = two.clone();
+        damaged[at] ^= 0x20;
+        let why = said(&damaged);
+        let number = if at < 19 { 1 } else { 2 };
+        let is_named = why.starts_with(&format!("f0: record {number} is damaged: the checksum"));
+        let is_none = why.starts_with("f0: is not a TFRecord file");
+        assert!(if at < 12 { is_none } else { is_named }, "{at}: {why}");
+    }
+    assert!(said(b"text of lines\n").starts_with("f0: is not a TFRecord file"));
+    // A length as long as it can be is no reason to take memory.
+    let length = ((1_u64 << 56) - 1).to_le_bytes();
+    let head = [length.as_slice(), &masked_crc(&length).to_le_bytes(), b"x"].concat();
+    let why = said(&head);
+    assert_eq!(
+        why,
+        "f0: record 1 is cut short: 1 bytes follow its length, which is 72057594037927935"
     );
 }
 
@@ -442,16 +576,6 @@ fn folders_in_archives_are_left_out_and_counted() {
     assert!(back[0].1 == [&one[..], &two, &[0; 1024]].concat());
 }
 
-#[test]
-fn a_byte_order_mark_is_in_no_field() {
-    let text = b"\xEF\xBB\xBF\"a\nb\",c\n\xEF\xBB\xBF\"d\n";
-    for step in [1, 2, 100] {
-        let rows = split(&Records::Csv(b','), text, step).unwrap();
-        assert_eq!(rows, [&text[..11], &text[11..]], "{step}");
-    }
-    assert_eq!(split(&Records::Csv(b','), b"\xEF\xBB", 1).unwrap(), [b"\xEF\xBB\n"]);
-}
-
 /// The records of a text, given to a splitter in pieces.
 fn split(records: &Records, text: &[u8], step: usize) -> Result<Vec<Vec<u8>>, Broken> {
     let mut splitter = records.splits();
@@ -476,9 +600,9 @@ fn split(records: &Records, text: &[u8], step: usize) -> Result<Vec<Vec<u8>>, Br
 
 #[test]
 fn rows_of_csv_are_those_of_another_reader() {
-    let mut rng = StdRng::seed_from_u64(7);
+    let (mut rng, mut accepted) = (StdRng::seed_from_u64(7), 0);
     for _ in 0..3000 {
-        let text = word(&mut rng, b"a,\"\n\r", 30);
+        let text = word(&mut rng, b"aaa,\"\"\n\n\r", 30);
         let mut reader =
             csv_core::ReaderBuilder::new().terminator(csv_core::Terminator::Any(b'\n')).build();
         let (mut expected, mut at) = (Vec::new(), 0);
@@ -490,12 +614,15 @@ fn rows_of_csv_are_those_of_another_reader() {
                 expected.push(at);
             }
         }
-        for step in [1, 3, 100] {
+        let loose = Csv { is_uneven: true, has_loose_quotes: true, ..Csv::new(b',') };
+        for csv in [Csv::new(b','), loose] {
+            let whole = split(&Records::Csv(csv), &text, 100);
+            for step in [1, 3] {
+                assert_eq!(split(&Records::Csv(csv), &text, step), whole);
+            }
             // An empty line is a row of ours; a row that does not end is none of the other's yet.
-            let Ok(rows) = split(&Records::Csv(b','), &text, step) else {
-                assert!(split(&Records::Csv(b','), &[&text[..], b"\""].concat(), step).is_ok());
-                continue;
-            };
+            let Ok(rows) = whole else { continue };
+            accepted += 1;
             let mut end = 0;
             let ends = rows.iter().filter_map(|row| {
                 end += row.len();
@@ -504,6 +631,7 @@ fn rows_of_csv_are_those_of_another_reader() {
             assert!(ends.eq(expected.iter().copied()), "{}", text.escape_ascii());
         }
     }
+    assert!(accepted > 1000, "{accepted}");
 }
 
 #[test]

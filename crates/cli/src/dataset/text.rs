@@ -1,5 +1,6 @@
 //! [`Text`]: what was read of an input and not used yet.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read};
 
 use super::splitter::{Broken, Found, Splitter};
@@ -30,6 +31,11 @@ impl<'i> Text<'i> {
         &self.bytes[self.at..self.end]
     }
 
+    /// Whether there is nothing to read, which is known once some was read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest().is_empty() && self.is_end
+    }
+
     /// Whether there is no more to read.
     pub(super) fn is_end(&self) -> bool {
         self.is_end
@@ -43,6 +49,14 @@ impl<'i> Text<'i> {
     /// How many things were skipped since it was asked last.
     pub(super) fn take_skipped(&mut self) -> u64 {
         std::mem::take(&mut self.skipped)
+    }
+
+    /// Reads until the rest has so many bytes, or all that are left.
+    pub(super) fn read_at_least(&mut self, bytes: usize) -> io::Result<()> {
+        while self.rest().len() < bytes && !self.is_end {
+            self.read_more()?;
+        }
+        Ok(())
     }
 
     /// Reads some more.
@@ -72,17 +86,18 @@ impl<'i> Text<'i> {
         Ok(())
     }
 
-    /// Finds the next record, which has at most so many bytes; `None` at the end. `number` is that
-    /// of the record, counted from 1, in messages.
+    /// Finds the next record, or line of a header, which has at most so many bytes; `None` at the
+    /// end.
     pub(super) fn find(
         &mut self,
         splitter: &mut dyn Splitter,
         most: usize,
-        number: u64,
+        sought: Sought,
     ) -> io::Result<Option<(usize, Vec<u8>)>> {
+        let said = |broken: &Broken| io::Error::other(format!("{sought} {broken}"));
         loop {
-            if self.rest().is_empty() && self.is_end {
-                splitter.finish().map_err(|broken| said(&broken, number))?;
+            if self.is_empty() {
+                splitter.finish().map_err(|broken| said(&broken))?;
                 return Ok(None);
             }
             match splitter.find(self.rest(), self.is_end) {
@@ -95,18 +110,32 @@ impl<'i> Text<'i> {
                 }
                 Ok(Found::More) if self.rest().len() <= most => self.read_more()?,
                 Ok(Found::Record { .. } | Found::More) => {
-                    let why = format!("has more than {most} bytes: raise --memory");
-                    return Err(said(&Broken(why), number));
+                    let advice = match sought {
+                        Sought::Record(_) => ": raise --memory",
+                        Sought::HeaderLine(_) => ", with which the header is too long",
+                    };
+                    return Err(said(&Broken(format!("has more than {most} bytes{advice}"))));
                 }
-                Err(broken) => return Err(said(&broken, number)),
+                Err(broken) => return Err(said(&broken)),
             }
         }
     }
 }
 
-/// What is said of a record.
-fn said(broken: &Broken, number: u64) -> io::Error {
-    io::Error::other(format!("record {number} {broken}"))
+/// What is to be found, by its number, counted from 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sought {
+    Record(u64),
+    HeaderLine(u64),
+}
+
+impl fmt::Display for Sought {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Record(number) => write!(f, "record {number}"),
+            Self::HeaderLine(number) => write!(f, "header line {number}"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +148,7 @@ mod tests {
         let long = [&vec![b'x'; 5 << 20][..], b"#"].concat();
         let mut text = Text::new(Box::new(&long[..]));
         let mut splitter = Records::Separated(b"#".to_vec()).splits();
-        let found = text.find(&mut *splitter, long.len(), 1).unwrap();
+        let found = text.find(&mut *splitter, long.len(), Sought::Record(1)).unwrap();
         assert_eq!(found, Some((long.len(), Vec::new())));
         assert!(text.bytes.capacity() < long.len() / 4 * 5, "{}", text.bytes.capacity());
     }

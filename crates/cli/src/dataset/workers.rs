@@ -122,7 +122,7 @@ impl Dataset<'_> {
     pub fn join(&self, shares: &[Value]) -> Result<Counted, FilesError> {
         let none = Count { items: 0, bytes: 0, is_terminated: true };
         let mut counts = vec![none; self.pieces.len()];
-        let (mut ends_added, mut left_out) = (0, 0);
+        let (mut ends_added, mut left_out, mut empty) = (0, 0, 0);
         let mut first: Option<(Vec<String>, usize)> = None;
         if shares.is_empty() {
             return Err(FilesError::Changed);
@@ -135,6 +135,7 @@ impl Dataset<'_> {
             let share = Counted::from_json(value, pieces.len()).ok_or(FilesError::Changed)?;
             ends_added += share.ends_added;
             left_out += share.left_out;
+            empty += share.empty;
             for (&piece, count) in pieces.iter().zip(share.counts) {
                 counts[piece] = count;
             }
@@ -154,7 +155,7 @@ impl Dataset<'_> {
             }
         }
         let parts = first.map(|(parts, _)| parts);
-        Ok(Counted { counts, kept: Kept::default(), ends_added, left_out, parts })
+        Ok(Counted { counts, kept: Kept::default(), ends_added, left_out, empty, parts })
     }
 
     /// [`Counted::to_json`] of what all inputs have, as if none of them were divided.
@@ -165,9 +166,9 @@ impl Dataset<'_> {
             counts[piece.input].items += count.items;
             counts[piece.input].bytes += count.bytes;
         }
-        let (ends_added, left_out) = (counted.ends_added, counted.left_out);
+        let &Counted { ends_added, left_out, empty, .. } = counted;
         let (kept, parts) = (Kept::default(), counted.parts.clone());
-        Counted { counts, kept, ends_added, left_out, parts }.to_json()
+        Counted { counts, kept, ends_added, left_out, empty, parts }.to_json()
     }
 
     /// The range of keys, and how all workers divide it.

@@ -53,7 +53,7 @@ impl Inputs {
         let (delimiter, are_encoded) = (opening.delimiter, false);
         let mut inputs = Self { parts, delimiter, bytes: 0, are_encoded };
         if let Some(delimiter) = delimiter {
-            inputs.are_encoded = inputs.check_formats_but(delimiter, opening.decodes)?;
+            inputs.are_encoded = inputs.check_formats_but(delimiter, opening)?;
         }
         if !inputs.are_encoded {
             inputs.join()?;
@@ -63,12 +63,15 @@ impl Inputs {
 
     /// Checks that none has a format without lines, except those that are decoded. Returns whether
     /// there are such.
-    fn check_formats_but(&self, delimiter: u8, decodes: bool) -> Result<bool, Failure> {
+    fn check_formats_but(&self, delimiter: u8, opening: &Opening) -> Result<bool, Failure> {
         let mut any = false;
+        // Text has any bytes if that is said.
+        let delimiter = (!opening.is_text).then_some(delimiter);
         for part in &self.parts {
             match part.format(delimiter).context(&part.name)? {
                 None => {}
-                Some(format) if decodes && format.is_decoded() => any = true,
+                Some(format) if opening.decodes && format.is_decoded() => any = true,
+                Some(format) if opening.is_text && format.may_be_text() => {}
                 Some(format) => return Err(Failure::new(&part.name, format)),
             }
         }

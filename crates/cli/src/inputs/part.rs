@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::{NamedError, Store, TemporaryFile};
-use bijective_shuffle_cli::formats::{Format, LONGEST_MARK};
+use bijective_shuffle_cli::formats::{Format, LONGEST_MARK, LOOKED_AT};
 use memchr::{memchr, memchr_iter};
 
 use crate::progress::Progress;
@@ -28,6 +28,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) delimiter: Option<u8>,
     /// Whether compressed files and archives are welcome.
     pub(crate) decodes: bool,
+    /// Whether inputs are text whatever their first bytes say.
+    pub(crate) is_text: bool,
     /// Whether inputs have to be known again by a run that goes on with this one, or by others.
     pub(crate) is_resumed: bool,
     /// How much of what comes through pipes may be held.
@@ -144,11 +146,12 @@ impl Part {
         }
     }
 
-    /// Its format, if that is a known one that has no lines.
-    pub(super) fn format(&self, delimiter: u8) -> io::Result<Option<Format>> {
+    /// Its format, if that is a known one that has no lines with this end; none if they are any
+    /// bytes.
+    pub(super) fn format(&self, delimiter: Option<u8>) -> io::Result<Option<Format>> {
         let (mut start, mut end) = (Vec::new(), Vec::new());
+        self.open()?.take(self.bytes.min(LOOKED_AT as u64)).read_to_end(&mut start)?;
         let most = LONGEST_MARK as u64;
-        self.open()?.take(self.bytes.min(most)).read_to_end(&mut start)?;
         let mut reader = self.open()?;
         let tail = self.bytes - self.bytes.min(most);
         reader.seek(SeekFrom::Start(self.start + tail))?;
@@ -342,7 +345,7 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     // None of it is held.
     *held = may_hold;
     // What is compressed, or an archive, has no lines yet.
-    let format = Format::of(&text, None, b'\n').filter(|_| opening.decodes);
+    let format = Format::of(&text, None, opening.delimiter).filter(|_| opening.decodes);
     let is_encoded = format.is_some_and(Format::is_decoded);
     let delimiter = opening.delimiter.filter(|_| !is_encoded);
     let mut lines = delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));

@@ -146,9 +146,11 @@ pub(crate) fn take_index(
 fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
     let asked = arguments.sets.records(arguments.delimiter());
     let headers = arguments.sets.header_lines;
+    let prefixes = arguments.sets.header_prefixes();
     form.is_none_or(|form| {
         asked.is_none_or(|records| records == *form.records())
             && headers.is_none_or(|headers| headers == form.headers())
+            && prefixes.is_none_or(|prefixes| prefixes == form.header_prefixes())
     })
 }
 
@@ -191,6 +193,7 @@ pub(crate) fn to_folder(
     let opening = Opening {
         delimiter: None,
         decodes: true,
+        is_text: arguments.text,
         is_resumed: arguments.sets.resume || arguments.sets.worker.is_some(),
         // A data set keeps so much of its inputs.
         memory: job.memory / 4,

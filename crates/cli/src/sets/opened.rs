@@ -43,11 +43,12 @@ pub(super) fn open<'a>(
         None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
         None => Records::Lines(b'\n'),
     };
-    let headers = arguments.sets.header_lines.or(known.map(Form::headers)).unwrap_or(0);
-    if matches!(records, Records::Samples { .. }) && headers > 0 {
-        return Err(Failure::new("--header-lines", "an archive has no header"));
+    let form = arguments.sets.form(records, known, arguments.text);
+    let has_header = form.headers() > 0 || !form.header_prefixes().is_empty();
+    if matches!(form.records(), Records::Samples { .. } | Records::TfRecord) && has_header {
+        let why = format!("{} have no header", form.records());
+        return Err(Failure::new("options of headers", why));
     }
-    let form = Form::new(records).with_headers(headers);
     let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
     let set = Dataset::open(parts, &form, job.memory);
     let set = match arguments.sets.worker {
@@ -115,6 +116,7 @@ impl Opened<'_> {
             items: all().map(|shard| shard.records).sum(),
             bytes: all().map(|shard| shard.bytes).sum(),
             ends_added: counted.ends_added(),
+            empty: counted.empty(),
             summary: written.summary,
             records: Some(self.records()),
             set: Some(SetDone {

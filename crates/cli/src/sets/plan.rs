@@ -68,9 +68,12 @@ pub(super) fn extension(first: &str, records: &Records) -> String {
         path.with_extension("")
     };
     match (path.extension().and_then(|end| end.to_str()), records) {
+        // Programs that write TFRecords number their shards behind the end of the name.
+        (Some(end), Records::TfRecord) => end.split('-').next().unwrap_or(end).to_owned(),
         (Some(end), _) => end.to_owned(),
         (None, Records::Csv(_)) => "csv".to_owned(),
         (None, Records::Fastq) => "fastq".to_owned(),
+        (None, Records::TfRecord) => "tfrecord".to_owned(),
         (None, Records::Samples { .. }) => "tar".to_owned(),
         (None, _) => "txt".to_owned(),
     }
@@ -78,6 +81,8 @@ pub(super) fn extension(first: &str, records: &Records) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bijective_shuffle_cli::dataset::Csv;
+
     use super::*;
 
     #[test]
@@ -86,7 +91,9 @@ mod tests {
         assert_eq!(extension("x/a.jsonl.zst", &lines), "jsonl");
         assert_eq!(extension("x/a.tsv", &lines), "tsv");
         assert_eq!(extension("x/a.tgz", &Records::Samples { are_uneven: false }), "tar");
-        assert_eq!(extension("x/a.gz", &Records::Csv(b',')), "csv");
+        assert_eq!(extension("x/a.gz", &Records::Csv(Csv::new(b','))), "csv");
+        assert_eq!(extension("a.tfrecord-00000-of-00010", &Records::TfRecord), "tfrecord");
+        assert_eq!(extension("a", &Records::TfRecord), "tfrecord");
         assert_eq!(extension("standard input", &lines), "txt");
     }
 }

@@ -19,6 +19,10 @@ fn prepared() -> (TempDir, String) {
     }
     fs::write(folder.path().join("table.csv"), "name\n\"a\nb\"\nc\n").unwrap();
     fs::write(folder.path().join("r.fq.gz"), "@1\nAC\n+\n!!\n").unwrap();
+    fs::write(folder.path().join("s.fa"), ">1\nAC\nGT\n>2\nC\n").unwrap();
+    fs::write(folder.path().join("c.vcf"), "##x\n#CHROM\n1\n2\n").unwrap();
+    // No records.
+    fs::write(folder.path().join("t.tfrecord"), "").unwrap();
     (folder, names)
 }
 

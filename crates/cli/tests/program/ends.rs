@@ -131,7 +131,7 @@ proptest! {
         }
         let seed_text = seed.to_string();
         let mut options = vec!["--seed", seed_text.as_str(), "--memory", "1M"];
-        options.extend(is_zero.then_some("-z"));
+        options.push(if is_zero { "-z" } else { "--text" });
         // The last is read from a pipe.
         let (last, files) = names.split_last().unwrap();
         let files: Vec<&str> = files.iter().map(String::as_str).chain(["-"]).collect();

@@ -113,7 +113,7 @@ fn undo_gives_back_the_same_lines() {
     ];
     for text in texts {
         for options in
-            [&["--seed", "3"][..], &["--seed", "3", "--epoch", "8"], &["-z", "--seed", "3"]]
+            [&["-a", "--seed", "3"][..], &["-a", "--seed", "3@8"], &["-z", "--seed", "3"]]
         {
             let ended = ended(text, if options[0] == "-z" { 0 } else { b'\n' });
             let shuffled = folder.output(options, text);

@@ -9,10 +9,14 @@ mod ends;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folder;
+#[cfg(feature = "datasets")]
+mod formats;
 #[cfg(target_os = "linux")]
 mod hostile;
 #[cfg(unix)]
 mod inputs;
+#[cfg(all(unix, feature = "datasets"))]
+mod kinds;
 #[cfg(target_os = "linux")]
 mod limits;
 mod lines;

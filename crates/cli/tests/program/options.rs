@@ -26,7 +26,7 @@ fn numbers_below_zero_are_values_that_are_refused() {
 #[test]
 fn flags_may_be_given_twice() {
     let folder = Folder::new();
-    let text = b"a\0b\0c\0";
+    let text = b"a\nb\nc\n";
     for (once, twice) in [
         (&["-z", "--seed", "1"][..], &["-z", "--zero-terminated", "-z", "--seed", "1"][..]),
         (&["-r", "-n", "9", "--seed", "1"], &["-r", "-r", "-n", "9", "--seed", "1"]),
@@ -76,7 +76,7 @@ fn long_options_may_be_cut_short() {
         (&["--zero-terminated", "--seed", "1"], &["--zero", "--seed=1"]),
         (&["--echo", "--seed", "1", "a", "b"], &["--ec", "--seed", "1", "a", "b"]),
     ] {
-        let input = b"a\0b\0c\nd\n";
+        let input = b"a\nb\nc\nd\n";
         assert_eq!(folder.output(cut, input), folder.output(full, input), "{cut:?}");
     }
     // It has to be clear which is meant.
@@ -348,6 +348,10 @@ fn trial(dice: &mut Dice) -> Trial {
     let mut ends_added = 0;
     match source {
         Source::Files(texts) => {
+            if !is_zero {
+                // They may have a NUL.
+                add(&[dice.pick(&["-a", "--text"])]);
+            }
             ends_added = texts.iter().filter(|text| ended(text, delimiter) != **text).count();
             files = texts;
         }

@@ -17,7 +17,7 @@ fn arguments<'a>(options: &[&'a str], worker: &'a str, stage: &'a str) -> Vec<&'
 }
 
 /// Runs one worker after the other in each stage.
-fn run_all(folder: &Folder, options: &[&str], workers: usize) {
+pub(crate) fn run_all(folder: &Folder, options: &[&str], workers: usize) {
     for stage in STAGES {
         for worker in 0..workers {
             let worker = format!("{worker}/{workers}");
