@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Fails if a document or a comment names a file of the repository that is not there.
+"""Fails if a document or a comment names a file or a program of the repository that is not there.
 
 It looks at inline code in tracked documents, and at whole-line comments in sources. A path begins
 with a folder of the repository, and leads on from there or from the package of the file that names
 it. The texts in `gpu` are left out: they are compiled and compared, so they change with the kernels.
+
+In documents, what follows `--bench`, `--bin`, `--example` and `--test` is a target of Cargo, and
+what follows `-p` is a package.
 """
 
 import pathlib
@@ -18,8 +21,19 @@ COMMENTS |= dict.fromkeys([".py", ".toml", ".yml", ""], HASH)
 FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|python|js|\.ci)"
 PATH = re.compile(rf"(?<![\w./@<-]){FOLDERS}/[\w./-]*\w")
 CODE = re.compile(rf"(?<=`){FOLDERS}/[\w./-]*\w(?=/?`)")
+TARGET = re.compile(r"(?:--(?:bench|bin|example|test) +|-p +(?=bijective-))([a-z][\w-]*\w)")
 # Files of other projects, and one that a build makes.
 OTHERS = {"tests/shuf/shuf.sh", "tests/by-util/test_shuf.rs", "js/dist/page/index.html"}
+
+
+def targets(paths):
+    """The names that Cargo knows: those of its manifests, and of files and folders by themselves."""
+    manifests = [path.read_text() for path in paths if path.name == "Cargo.toml"]
+    names = {name for text in manifests for name in re.findall(r'^name = "(.*)"', text, re.M)}
+    programs = [path for path in paths if path.suffix == ".rs"]
+    kinds = {"benches", "examples", "tests", "bin"}
+    names |= {path.stem for path in programs if path.parent.name in kinds}
+    return names | {path.parent.name for path in programs if path.name == "main.rs" and path.parts[-3] in kinds}
 
 
 def packages(path):
@@ -27,10 +41,12 @@ def packages(path):
     return [folder for folder in path.parents if folder == pathlib.Path() or (folder / "Cargo.toml").exists()]
 
 
-def faults(path, text):
+def faults(path, text, known):
     for number, line in enumerate(text.split("\n"), 1):
         if path.suffix == ".md":
             named = CODE.findall(line)
+            for name in set(TARGET.findall(line)) - known:
+                yield f"{path}:{number}: Cargo knows no {name}"
         else:
             named = PATH.findall(line) if COMMENTS[path.suffix].match(line) else []
         for name in named:
@@ -44,9 +60,11 @@ def check_itself():
     wrong += [("crates/core/src/lib.rs", "// It is in src/nowhere.rs."), (".ci/run", "# By tests/gone.")]
     right = [("a.md", "in src/gone.rs"), ("a.md", "`src/lib.rs`"), ("a.rs", 'let path = "src/gone.rs";')]
     right += [("crates/core/src/lib.rs", "// It is in src/word.rs."), ("a.rs", "// https://x.org/docs/gone")]
+    wrong += [("a.md", "`cargo test --test gone`"), ("a.md", "cargo run -p bijective-gone")]
+    right += [("a.md", "`cargo test --test suite views::`"), ("a.md", "--no-run, --bench=NAME")]
     for count, cases in enumerate([right, wrong]):
         for name, text in cases:
-            assert len([*faults(pathlib.Path(name), text)]) == count, text
+            assert len([*faults(pathlib.Path(name), text, {"suite"})]) == count, text
 
 
 def main():
@@ -54,7 +72,8 @@ def main():
     names = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout
     paths = [path for path in map(pathlib.Path, names.splitlines()) if path.suffix in {".md", *COMMENTS}]
     paths = [path for path in paths if path.is_file() and path.parts[0] != "gpu"]
-    found = [fault for path in paths for fault in faults(path, path.read_text())]
+    known = targets(paths)
+    found = [fault for path in paths for fault in faults(path, path.read_text(), known)]
     print("\n".join([*found, f"{len(found)} paths lead nowhere in {len(paths)} files"]))
     sys.exit(bool(found))
 

@@ -148,15 +148,15 @@ fn items_of_rows_are_moved_at_addresses() {
     // Nothing is moved onto items that are still to be read.
     let overlapping = RawArray { out: there.source + 4, len: 49_000, ..there };
     let rows = Permutations::new(49, 1000, 3);
-    // SAFETY: all four fail before anything is launched.
-    let refused = unsafe {
-        [
-            workspace.shuffle_raw(1, overlapping),
-            workspace.unshuffle_raw(1, overlapping),
-            workspace.shuffle_rows_raw(&rows, 0, overlapping),
-            workspace.unshuffle_rows_raw(&rows, 0, overlapping),
-        ]
-    };
+    // SAFETY: the arrays overlap, so this fails before anything is launched.
+    let shuffled = unsafe { workspace.shuffle_raw(1, overlapping) };
+    // SAFETY: it fails for the same reason, on the way back.
+    let unshuffled = unsafe { workspace.unshuffle_raw(1, overlapping) };
+    // SAFETY: rows are checked by the same function, before their first launch.
+    let rows_shuffled = unsafe { workspace.shuffle_rows_raw(&rows, 0, overlapping) };
+    // SAFETY: so are rows on their way back.
+    let rows_unshuffled = unsafe { workspace.unshuffle_rows_raw(&rows, 0, overlapping) };
+    let refused = [shuffled, unshuffled, rows_shuffled, rows_unshuffled];
     assert_eq!(refused, [const { Err(Error::Gpu(GpuError::Overlap)) }; 4]);
     assert!(stream.clone_dtoh(&source).unwrap() == items);
 }
