@@ -207,7 +207,7 @@ impl<'p> Exchange<'p> {
     /// [`Error::OutOfMemory`], and [`ExchangeError::CensusDiffers`].
     #[inline]
     pub fn send_counts(&self) -> Result<Vec<u64>, Error> {
-        if self.to_slots { self.count() } else { Ok(self.lanes.counts().to_vec()) }
+        if self.to_slots { self.count() } else { self.known_counts() }
     }
 
     /// How many items come from each rank in the first round, then how many in the second, and so
@@ -222,7 +222,15 @@ impl<'p> Exchange<'p> {
     /// As [`send_counts`](Self::send_counts).
     #[inline]
     pub fn receive_counts(&self) -> Result<Vec<u64>, Error> {
-        if self.to_slots { Ok(self.lanes.counts().to_vec()) } else { self.count() }
+        if self.to_slots { self.known_counts() } else { self.count() }
+    }
+
+    /// A copy of the counts that need no evaluation.
+    fn known_counts(&self) -> Result<Vec<u64>, Error> {
+        let known = self.lanes.counts();
+        let mut counts = try_with_capacity(known.len())?;
+        counts.extend_from_slice(known);
+        Ok(counts)
     }
 
     /// For each round, how many of the run's indexes belong to each rank where items are in the

@@ -51,8 +51,8 @@ impl Bijection for InTasks {
 // SAFETY: all values are those of a trusted bijection.
 unsafe impl TrustedBijection for InTasks {}
 
-/// Writes a run in two tasks. Mostly another thread takes the second, and this one waits for it, and
-/// does others' tasks meanwhile.
+/// Writes a run in two tasks. Mostly another thread takes the second, and this one waits for it,
+/// and does others' tasks meanwhile.
 fn in_two(first: u64, out: &mut [u64], write: impl Fn(u64, &mut [u64]) + Sync) {
     let middle = out.len() / 2;
     let (left, right) = out.split_at_mut(middle);

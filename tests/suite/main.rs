@@ -9,6 +9,7 @@ mod common;
 mod batches;
 mod crews;
 mod exchange;
+mod extremes;
 // Loom is for machines of 64 bits.
 #[cfg(target_pointer_width = "64")]
 mod fallback_model;

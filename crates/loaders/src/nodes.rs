@@ -1,6 +1,9 @@
 //! [`NodeBlocks`]: which blocks of a data set each node reads, mostly those that it had.
 
+use core::ops::Range;
+
 use bijective_shuffle::{Bijection, KeyDomain, Seed, Tail};
+use bijective_shuffle_core::engine::base::check::{try_reserve, try_with_capacity};
 
 use crate::Error;
 use crate::items::{self, Walk};
@@ -68,7 +71,9 @@ impl NodeBlocks {
     /// # Errors
     ///
     /// [`Error::Nodes`] unless there is a node, and a block for each; [`Error::Shuffle`] with
-    /// [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is not below their number.
+    /// [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is not below their number,
+    /// and with [`OutOfMemory`](bijective_shuffle::Error::OutOfMemory) if there is no memory for
+    /// the node's blocks and some numbers for each node.
     pub fn of_node(&self, epoch: u64, node: u64, nodes: u64) -> Result<Vec<u64>, Error> {
         self.after(epoch, &[], node, nodes)
     }
@@ -82,7 +87,8 @@ impl NodeBlocks {
     ///
     /// # Errors
     ///
-    /// As [`of_node`](Self::of_node), for each number of nodes.
+    /// As [`of_node`](Self::of_node), for each number of nodes. After a run, all blocks that it has
+    /// left take memory.
     ///
     /// # Examples
     ///
@@ -117,21 +123,33 @@ impl NodeBlocks {
             return Err(bijective_shuffle::Error::NoSuchRank { rank: node, ranks: nodes }.into());
         }
         let Some((&(first, read), later)) = runs.split_first() else {
-            let shares = self.shares(epoch, nodes);
-            return Ok(shares.of(node as usize, &self.reading(epoch, node, &shares)));
+            let shares = self.shares(epoch, nodes)?;
+            let mut blocks = Vec::new();
+            shares.append(node as usize, 0, &self.reading(epoch, node, &shares), &mut blocks)?;
+            return Ok(blocks);
         };
-        let shares = self.shares(epoch, first);
+        let shares = self.shares(epoch, first)?;
         let mut left = Vec::new();
         for node in 0..first {
             let order = self.reading(epoch, node, &shares);
-            let blocks = shares.of(node as usize, &order);
-            left.extend_from_slice(behind(&blocks, read));
+            shares.append(node as usize, read, &order, &mut left)?;
         }
         for &(nodes, read) in later {
-            let parts = (0..nodes).map(|node| even_part(&left, node, nodes));
-            left = parts.flat_map(|part| behind(part, read)).copied().collect();
+            // What is left moves down, over what has been read.
+            let (mut end, all) = (0, left.len());
+            for node in 0..nodes {
+                let part = even_part(all, node, nodes);
+                let read = usize::try_from(read).unwrap_or(usize::MAX).min(part.len());
+                let behind = part.start + read..part.end;
+                left.copy_within(behind.clone(), end);
+                end += behind.len();
+            }
+            left.truncate(end);
         }
-        Ok(even_part(&left, node, nodes).to_vec())
+        let part = even_part(left.len(), node, nodes);
+        left.truncate(part.end);
+        left.drain(..part.start);
+        Ok(left)
     }
 
     /// The number of blocks that each of some nodes has at most, or with [`Tail::Drop`] at least:
@@ -145,31 +163,35 @@ impl NodeBlocks {
         }
     }
 
-    fn shares(&self, epoch: u64, nodes: u64) -> Shares {
+    fn shares(&self, epoch: u64, nodes: u64) -> Result<Shares, Error> {
         let seed = self.seed.with_epoch(epoch);
         let start =
             |node: u64| (u128::from(self.blocks) * u128::from(node) / u128::from(nodes)) as u64;
-        let homes: Vec<u64> = (0..=nodes).map(start).collect();
-        let mut moved = vec![0];
+        let count = usize::try_from(nodes).unwrap_or(usize::MAX);
+        let mut homes: Vec<u64> = try_with_capacity(count.saturating_add(1))?;
+        homes.extend((0..=nodes).map(start));
+        let mut moved = try_with_capacity(homes.len())?;
+        moved.push(0);
         for (node, bounds) in homes.windows(2).enumerate() {
             let len = bounds[1] - bounds[0];
             // What is kept is rounded up.
             let kept = ((len as f64 * self.kept).ceil() as u64).min(len);
             moved.push(moved[node] + len - kept);
         }
-        let all = moved[nodes as usize];
+        let all = moved[count];
         let child = seed.child(KeyDomain::Loader(OWN));
-        let own = homes
-            .windows(2)
-            .zip(0..)
-            .map(|(bounds, node)| items::order(bounds[1] - bounds[0], child.with_epoch(node), OWN));
-        Shares {
-            own: own.collect(),
+        let mut own = try_with_capacity(count)?;
+        let orders = homes.windows(2).zip(0..);
+        own.extend(orders.map(|(bounds, node)| {
+            items::order(bounds[1] - bounds[0], child.with_epoch(node), OWN)
+        }));
+        Ok(Shares {
+            own,
             home: items::order(self.blocks, self.seed.with_epoch(0), OWN),
             exchange: (all > 0).then(|| items::order(all, seed, ALL)),
             homes,
             moved,
-        }
+        })
     }
 
     /// The order in which a node reads.
@@ -181,8 +203,14 @@ impl NodeBlocks {
 }
 
 impl Shares {
-    /// The blocks of a node, which reads them in some order.
-    fn of(&self, node: usize, reading: &Walk) -> Vec<u64> {
+    /// Appends the blocks of a node, which reads them in some order, without the first `read`.
+    fn append(
+        &self,
+        node: usize,
+        read: u64,
+        reading: &Walk,
+        to: &mut Vec<u64>,
+    ) -> Result<(), Error> {
         let len = self.homes[node + 1] - self.homes[node];
         let moved = self.moved[node + 1] - self.moved[node];
         let block = |place| match &self.exchange {
@@ -193,7 +221,10 @@ impl Shares {
             }
             _ => self.block(node, place),
         };
-        (0..len).map(|k| block(reading.forward(k))).collect()
+        let rest = read.min(len)..len;
+        try_reserve(to, rest.end - rest.start)?;
+        to.extend(rest.map(|k| block(reading.forward(k))));
+        Ok(())
     }
 
     /// A block of a node's home, of which the first ones are exchanged.
@@ -202,14 +233,8 @@ impl Shares {
     }
 }
 
-/// What comes behind the first `count` items.
-fn behind(items: &[u64], count: u64) -> &[u64] {
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    &items[items.len().min(count)..]
-}
-
-/// A part of an even division.
-fn even_part(items: &[u64], part: u64, parts: u64) -> &[u64] {
-    let bound = |part: u64| (items.len() as u128 * u128::from(part) / u128::from(parts)) as usize;
-    &items[bound(part)..bound(part + 1)]
+/// A part of an even division of so many items.
+fn even_part(items: usize, part: u64, parts: u64) -> Range<usize> {
+    let bound = |part: u64| (items as u128 * u128::from(part) / u128::from(parts)) as usize;
+    bound(part)..bound(part + 1)
 }

@@ -8,7 +8,9 @@ use std::env;
 
 use bijective_shuffle::error::{SavedError, ViewError};
 use bijective_shuffle::rayon::{self, prelude::*};
-use bijective_shuffle::{KeyDomain, Permutation, SamplerBuilder, Seed, Tail};
+use bijective_shuffle::{
+    Error as ShuffleError, KeyDomain, Permutation, SamplerBuilder, Seed, Tail,
+};
 use bijective_shuffle_loaders::{
     Batches, Error, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, Splits, StreamOrder,
     StreamShuffle, StreamState, Weighted,
@@ -516,6 +518,18 @@ fn blocks_are_kept_and_come_once() {
     let share = NodeBlocks::new(10, f64::NAN, 1).unwrap_err();
     assert_eq!(share, Error::KeptShare);
     assert!(NodeBlocks::new(0, 0.5, 1).is_err());
+    // More blocks than there is memory for, more nodes, and more blocks than an array can have.
+    for (blocks, nodes) in [(1 << 58, 1), (1 << 60, 1 << 55), (u64::MAX, 1), (u64::MAX, u64::MAX)] {
+        let shares = NodeBlocks::new(blocks, 0.5, 1).unwrap();
+        let runs: [&[(u64, u64)]; 3] = [&[], &[(1, 3)], &[(1 << 57, 0), (1, 1)]];
+        for error in runs.map(|runs| shares.after(0, runs, 0, nodes).unwrap_err()) {
+            let wants = |bytes| bytes >= 1 << 55;
+            assert!(
+                matches!(error, Error::Shuffle(ShuffleError::OutOfMemory { bytes }) if wants(bytes)),
+                "{blocks} blocks, {nodes} nodes: {error}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::counts::{Counts, Probabilities, inverse_factorial, no_fixed_point, probabilities};
 use super::tails::chi_squared;
-use super::{Outcome, Test, check_len, check_sample};
+use super::{Outcome, Test, check_len, check_sample, zeros};
 
 /// The test of the number of successors: places at which the next index is greater by 1,
 /// `p[i + 1] = p[i] + 1`.
@@ -126,11 +126,12 @@ impl Differences {
     ///
     /// # Panics
     ///
-    /// If `len` is below 3, since two items have only one difference, or above `2^32`.
+    /// If `len` is below 3, since two items have only one difference, or above `2^32`, or there is
+    /// no memory for as many counts.
     pub fn new(len: usize) -> Self {
         check_len(len);
         assert!(len >= 3, "2 items have only one difference");
-        Self { counts: vec![0; len], samples: 0 }
+        Self { counts: zeros(Some(len)), samples: 0 }
     }
 
     /// How often each difference from 1 to `n - 1` occurred.

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::Test;
+use super::{Test, zeros};
 
 /// About how many chunks the samples are divided into: enough for as many threads, and no more,
 /// since each chunk costs a merge and tables may be big.
@@ -20,6 +20,11 @@ const CHUNK_MAX: u64 = 1 << 16;
 /// of samples. The chunks are `[0, c), [c, 2c), ..` for an even `c` that depends only on `samples`,
 /// and they are merged in order by a fixed scheme. So the result is the same in every run, provided
 /// that `fill` always writes the same samples.
+///
+/// # Panics
+///
+/// If there is no memory for a permutation, of four bytes an item, on each thread; or if `test` or
+/// `fill` panics.
 ///
 /// # Examples
 ///
@@ -41,7 +46,7 @@ pub fn run<T: Test + Send>(
 ) -> T {
     let chunk = |range: Range<u64>| {
         let mut test = test();
-        let mut permutation = vec![0; len];
+        let mut permutation = zeros(Some(len));
         for sample in range {
             fill(sample, &mut permutation);
             test.record(&permutation);

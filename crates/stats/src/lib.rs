@@ -177,6 +177,19 @@ fn check_len(len: usize) {
     assert!(len as u64 <= 1 << 32, "indexes are held in 32 bits");
 }
 
+/// So many zeros; none is more than there can be.
+///
+/// # Panics
+///
+/// If there is no memory for them.
+#[track_caller]
+fn zeros<T: Clone + Default>(len: Option<usize>) -> Vec<T> {
+    let mut zeros = Vec::new();
+    let len = len.filter(|&len| zeros.try_reserve_exact(len).is_ok());
+    zeros.resize(len.expect("there is memory for the numbers that are counted"), T::default());
+    zeros
+}
+
 /// Rejects a sample whose length is not the test's.
 #[track_caller]
 fn check_sample(permutation: &[u32], len: usize) {

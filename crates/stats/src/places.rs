@@ -1,7 +1,7 @@
 //! [`Places`]: tests which index moves to which place.
 
 use super::tails::chi_squared;
-use super::{Outcome, Test, check_len, check_sample};
+use super::{Outcome, Test, check_len, check_sample, zeros};
 
 /// The test that every index is equally likely to move to every place: a table of indexes by
 /// places, individually or in bins.
@@ -58,7 +58,7 @@ impl Places {
     ///
     /// # Panics
     ///
-    /// If `len` is below 2 or above `2^32`.
+    /// If `len` is below 2 or above `2^32`, or there is no memory for its square of counts.
     pub fn new(len: usize) -> Self {
         Self::coarse(len, len)
     }
@@ -68,7 +68,8 @@ impl Places {
     ///
     /// # Panics
     ///
-    /// If `len` is below 2 or above `2^32`, or `bins` is below 2 or above `len`.
+    /// If `len` is below 2 or above `2^32`, or `bins` is below 2 or above `len`, or there is no
+    /// memory for the square of `bins` of counts.
     pub fn coarse(len: usize, bins: usize) -> Self {
         check_len(len);
         assert!((2..=len).contains(&bins), "{bins} bins for {len} items");
@@ -76,8 +77,10 @@ impl Places {
         let scale = ((bins as u64) << 32) / len as u64;
         // The first x with x * scale >= bin << 32.
         let start = |bin: usize| ((bin as u64) << 32).div_ceil(scale) as usize;
+        // The larger one first: where it fits, so do the starts.
+        let counts = zeros(bins.checked_mul(bins));
         let starts = (0..bins).map(start).chain([len]).collect();
-        Self { len, starts, scale, counts: vec![0; bins * bins], samples: 0 }
+        Self { len, starts, scale, counts, samples: 0 }
     }
 
     /// The number of bins.
@@ -141,6 +144,16 @@ impl Test for Places {
 mod tests {
     use super::*;
     use crate::exhaustive::for_all;
+
+    #[test]
+    fn counts_for_which_there_is_no_memory_are_a_panic_that_can_be_caught() {
+        // The first has 2^64 counts.
+        for bins in [1 << 32, 1 << 31, 1 << 25] {
+            let panic = std::panic::catch_unwind(|| Places::coarse(1 << 32, bins)).unwrap_err();
+            let text = panic.downcast_ref::<&str>().copied();
+            assert_eq!(text, Some("there is memory for the numbers that are counted"));
+        }
+    }
 
     #[test]
     fn bins_divide_the_items() {

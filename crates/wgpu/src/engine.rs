@@ -148,7 +148,8 @@ impl Wgpu {
         bijection: &impl AsWgsl,
         items: &[T],
     ) -> Result<Vec<T>, WgpuError> {
-        let mut copy = items.to_vec();
+        let mut copy = room(items.len())?;
+        copy.extend_from_slice(items);
         self.shuffle(bijection, &mut copy)?;
         Ok(copy)
     }
@@ -263,7 +264,7 @@ impl Wgpu {
             return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }).into());
         }
         if words[3] != 0 {
-            return Err(self.repeated(&indexes, job.len()));
+            return Err(self.repeated(&indexes, job.len())?);
         }
         if what == Move::Gather {
             return Ok(indexes);
@@ -276,10 +277,12 @@ impl Wgpu {
 
     /// The error for indexes of which one comes again: the first that does, as on the CPU. The GPU
     /// finds them in any order.
-    fn repeated(&self, indexes: &wgpu::Buffer, len: u32) -> WgpuError {
-        let mut seen = vec![0_u32; len.div_ceil(32) as usize];
+    fn repeated(&self, indexes: &wgpu::Buffer, len: u32) -> Result<WgpuError, WgpuError> {
+        let words = len.div_ceil(32) as usize;
+        let mut seen = room(words)?;
+        seen.resize(words, 0_u32);
         let mut first = 0;
-        let read = self.read(indexes, bytes_of(len, 4), |bytes| {
+        self.read(indexes, bytes_of(len, 4), |bytes| {
             let (words, _) = bytes.as_chunks();
             let again = words.iter().map(|&word| u32::from_ne_bytes(word)).find(|index| {
                 let (word, bit) = (&mut seen[*index as usize / 32], 1 << (index % 32));
@@ -288,9 +291,9 @@ impl Wgpu {
                 is_again
             });
             first = again.unwrap_or(0);
-        });
+        })?;
         let defect = Defect::Repeats { index: first.into(), slots: None };
-        read.map_or_else(|error| error, |()| Error::NotABijection(defect).into())
+        Ok(Error::NotABijection(defect).into())
     }
 
     /// Copies bytes to a buffer, whose size is rounded up to whole words.
@@ -352,4 +355,16 @@ impl Wgpu {
         receive(&mapped[..bytes as usize]);
         Ok(())
     }
+}
+
+/// An empty vector with room for so many values.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+fn room<T>(len: usize) -> Result<Vec<T>, WgpuError> {
+    let mut vec = Vec::new();
+    let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
+    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(vec)
 }

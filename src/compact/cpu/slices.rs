@@ -398,3 +398,38 @@ impl Workspace {
 fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
     ptr::from_mut(items) as *mut [MaybeUninit<T>]
 }
+
+#[cfg(test)]
+mod tests {
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::{Permutation, Strategy};
+
+    /// By the seed's own cipher, whose tasks a crew does where there is one: in `.ci/sanitize`, on
+    /// any machine.
+    #[test]
+    fn seeds_move_items_by_crews() {
+        let len = 100_003_u32;
+        let original: Vec<u32> = (0..len).collect();
+        let shuffled = Permutation::new(len.into(), 1).apply(&original).unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let strategies = [Strategy::Direct, Strategy::Partitioned, Strategy::InPlace];
+        pool.install(|| {
+            for strategy in strategies.into_iter().cycle().take(6) {
+                let mut workspace = Workspace::new().with_strategy(strategy);
+                let mut items = original.clone();
+                workspace.shuffle(1, &mut items).unwrap();
+                assert!(items == shuffled, "{strategy:?}");
+                workspace.unshuffle(1, &mut items).unwrap();
+                assert!(items == original, "{strategy:?}");
+                let mut wide: Vec<_> = original.iter().map(|&item| [item; 3]).collect();
+                workspace.shuffle_together(1, (&mut items, &mut wide)).unwrap();
+                assert!(items.iter().zip(&wide).all(|(&item, wide)| [item; 3] == *wide));
+                assert!(items == shuffled, "{strategy:?}");
+                workspace.unshuffle_into(1, &shuffled, &mut items).unwrap();
+                assert!(items == original, "{strategy:?}");
+            }
+        });
+    }
+}

@@ -53,9 +53,9 @@ impl Bundle {
         }
     }
 
-    /// How many records it has.
+    /// How many records it has, or `u64::MAX` if that is less.
     pub fn records(&self) -> u64 {
-        self.items.iter().sum()
+        self.items.iter().copied().fold(0, u64::saturating_add)
     }
 
     fn read(path: &Path, mut file: File, run: &str) -> io::Result<Self> {

@@ -219,3 +219,38 @@ impl WrittenShard {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_of_more_records_than_can_be_counted_is_refused() {
+        let shard = |records, bytes| WrittenShard {
+            name: "part-0".into(),
+            records,
+            bytes,
+            plain_bytes: 0,
+            sha256: String::new(),
+        };
+        let index = |shards: Vec<WrittenShard>| Index {
+            seed: "42".to_owned(),
+            epoch: 0,
+            form: None,
+            records: 3,
+            is_undone: false,
+            run: String::new(),
+            shards,
+        };
+        let read = |index: &Index| Index::of(&serde_json::from_str(&index.to_json()).unwrap());
+        let half = 1 << 63;
+        // Modulo 2^64 these are 3 records, or 3 bytes.
+        let records = index(vec![shard(half + 2, 1), shard(half + 1, 1)]);
+        assert_eq!((records.shard_records(), records.is_whole()), (u64::MAX, false));
+        assert_eq!(read(&records), None);
+        assert_eq!(read(&index(vec![shard(1, half + 2), shard(2, half + 1)])), None);
+        let honest = index(vec![shard(1, half), shard(2, half - 1)]);
+        assert_eq!(read(&honest), Some(honest.clone()));
+        assert!(honest.is_whole());
+    }
+}

@@ -36,6 +36,10 @@ impl Shards {
 
     /// So many files, such as `part-00017-of-00064.txt`, whose numbers of records differ by one at
     /// most. The extension may be empty.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for a list of as many files.
     pub fn even(stem: &str, extension: &str, records: u64, count: u64) -> Self {
         let dot = if extension.is_empty() { "" } else { "." };
         // At most `records`.
@@ -44,7 +48,11 @@ impl Shards {
             name: format!("{stem}-{k:05}-of-{count:05}{dot}{extension}").into(),
             records: bound(k + 1) - bound(k),
         };
-        Self { list: (0..count).map(shard).collect() }
+        let mut list = Vec::new();
+        let room = usize::try_from(count).map(|count| list.try_reserve_exact(count));
+        assert!(matches!(room, Ok(Ok(()))), "there is no memory for the names of {count} shards");
+        list.extend((0..count).map(shard));
+        Self { list }
     }
 
     /// The same files in a folder.
@@ -85,15 +93,15 @@ impl Shards {
         &self.list
     }
 
-    /// How many records all of them get.
+    /// How many records all of them get, or `u64::MAX` if that is less.
     pub fn records(&self) -> u64 {
-        self.list.iter().map(|shard| shard.records).sum()
+        self.list.iter().map(|shard| shard.records).fold(0, u64::saturating_add)
     }
 
     fn ends(&self) -> Vec<u64> {
-        let mut end = 0;
+        let mut end = 0_u64;
         let ends = self.list.iter().map(|shard| {
-            end += shard.records;
+            end = end.saturating_add(shard.records);
             end
         });
         ends.collect()
@@ -294,6 +302,18 @@ impl<S: Sink> Pieces for Writer<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_records_than_can_be_counted_are_not_few() {
+        let shards = Shards::single("a", u64::MAX).and(Shards::single("b", 5));
+        assert_eq!((shards.records(), shards.ends()), (u64::MAX, vec![u64::MAX; 2]));
+    }
+
+    #[test]
+    #[should_panic(expected = "no memory for the names of 1152921504606846976 shards")]
+    fn more_shards_than_there_is_memory_for_are_refused() {
+        Shards::even("part", "txt", 10, 1 << 60);
+    }
 
     #[test]
     fn shards_are_even() {

@@ -229,10 +229,14 @@ impl Dataset<'_> {
         let mut items = vec![0; buckets.len()];
         for bundle in &bundles {
             bundle.check(split.shift, buckets.len()).map_err(FilesError::Temporary)?;
-            items.iter_mut().zip(&bundle.items).for_each(|(all, own)| *all += own);
+            for (all, own) in items.iter_mut().zip(&bundle.items) {
+                // A bundle is a file, which may say anything.
+                *all = u64::checked_add(*all, *own).ok_or(FilesError::Changed)?;
+            }
         }
         let places = known.order.places();
-        if items.iter().sum::<u64>() != places.end - places.start {
+        let all = items.iter().copied().try_fold(0, u64::checked_add);
+        if all != Some(places.end - places.start) {
             return Err(FilesError::Changed);
         }
         // The buckets that have any of the places.

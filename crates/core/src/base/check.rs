@@ -76,6 +76,30 @@ pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
+/// Makes room for so many items more in a vector that grows.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+#[cfg(feature = "alloc")]
+pub fn try_reserve<T>(vec: &mut Vec<T>, more: u64) -> Result<(), Error> {
+    let items = more.saturating_add(vec.len() as u64);
+    let room = usize::try_from(more).ok().and_then(|more| vec.try_reserve(more).ok());
+    room.ok_or(Error::OutOfMemory { bytes: items.saturating_mul(size_of::<T>() as u64) })
+}
+
+/// So many copies of a value.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+#[cfg(feature = "alloc")]
+pub fn try_filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, Error> {
+    let mut vec = try_with_capacity(len)?;
+    vec.resize(len, value);
+    Ok(vec)
+}
+
 /// Unwraps a result, or panics with the error's message.
 #[track_caller]
 pub fn or_panic<R>(result: Result<R, Error>) -> R {

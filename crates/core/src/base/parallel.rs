@@ -90,8 +90,8 @@ pub enum Workers {
     /// Threads of the pool, as they come.
     Pool,
     /// Threads that stay awake meanwhile, if the pool has many. No task of the function may wait
-    /// for another thread, and so none may call code that is not of these packages: a thread that
-    /// waits may begin a broadcast of rayon's, which waits for the crew's leader.
+    /// in the pool, and so none may call code that is not of these packages: a thread that waits
+    /// there may begin a broadcast of rayon's, which waits for the crew's leader.
     Crew,
 }
 

@@ -160,8 +160,8 @@ unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
     // Each part's tile, and the position of its first survivor.
     let mut tiles = try_with_capacity(parts.len())?;
     tiles.extend(room.chunks_mut(room_for(most)).map(|room| (SurvivorTile::new(room), 0)));
-    // Callers are mostly in the pool already, but compiled as a function of its own this is faster: 572,
-    // 548 and 549 at 2^25 + 1, and 542, 511 and 512 without it.
+    // Callers are mostly in the pool already, but compiled as a function of its own this is faster:
+    // 572, 548 and 549 at 2^25 + 1, and 542, 511 and 512 without it.
     parallel::inside(workers, || {
         let mut next = Some(SlotRange::from(first, last, most));
         let mut position = 0;

@@ -9,11 +9,11 @@
 //! helper comes. A helper that has found nothing for long leaves, so that its thread can do
 //! something else, or sleep; the next job asks for another.
 //!
-//! A leader that waits does nothing else. So no task may wait for another thread: it would do other
-//! tasks of the pool meanwhile, among which may be a broadcast of rayon's, in which the leader has
-//! a part. The broadcast waits for the leader, who waits for the task below it. That is why only
-//! calls whose tasks run no code of others have crews, and why a crew's tasks use neither the pool
-//! nor locks.
+//! A leader that waits does nothing else. So no task may wait in the pool: its thread would do
+//! other tasks meanwhile, among which may be a broadcast of rayon's, in which the leader has a
+//! part. The broadcast waits for the leader, who waits for the task below it. That is why only
+//! calls whose tasks run no code of others have crews. These tasks wait for each other at most
+//! while one copies a block, or takes the next of some numbers.
 
 #[cfg(all(test, target_pointer_width = "64"))]
 mod model;

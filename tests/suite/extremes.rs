@@ -1,0 +1,117 @@
+//! Lengths around powers of two and at the ends of words, where sums and products wrap: of views,
+//! which have no items, and of items without a size, of which there may be as many.
+
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Rows, Serial, Strategy};
+
+const LENGTHS: [u64; 11] = [
+    (1 << 31) - 1,
+    (1 << 32) - 1,
+    1 << 32,
+    (1 << 32) + 1,
+    (1 << 53) + 1,
+    1 << 62,
+    (1 << 63) - 1,
+    1 << 63,
+    (1 << 63) + 1,
+    u64::MAX - 1,
+    u64::MAX,
+];
+
+#[test]
+fn views_end_where_their_lengths_do() {
+    for (seed, len) in (0..).zip(LENGTHS) {
+        let p = Permutation::walk(len, seed);
+        for k in [0, 1, len / 3, len / 2, len - 2, len - 1] {
+            let index = p.get(k).unwrap();
+            assert!(index < len, "{len}");
+            assert_eq!(p.position(index), Some(k), "{len}");
+            assert_eq!(p.inverse().get(index), Some(k), "{len}");
+            assert_eq!(p.iter().nth(usize::try_from(k).unwrap_or(0)), p.get(k), "{len}");
+        }
+        assert_eq!((p.get(len), p.position(len)), (None, None));
+        assert_eq!((p.get(u64::MAX), p.position(u64::MAX)), (None, None));
+
+        let near_end: Vec<u64> = p.range(len - 3..).unwrap().collect();
+        assert!(near_end.iter().copied().eq((len - 3..len).map(|k| p.get(k).unwrap())), "{len}");
+        assert_eq!(p.range(len..).unwrap().next(), None);
+        if let Some(beyond) = len.checked_add(1) {
+            assert!(p.range(..beyond).is_err(), "{len}");
+        }
+        let mut rest = p.range(len - 2..).unwrap();
+        let cursor = rest.cursor();
+        assert_eq!(rest.by_ref().count(), 2);
+        assert_eq!((rest.next(), rest.size_hint()), (None, (0, Some(0))));
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+    }
+}
+
+#[test]
+fn shards_divide_any_length_among_any_number() {
+    for len in LENGTHS {
+        let p = Permutation::walk(len, 7);
+        for ranks in [1, 2, 3, (1 << 32) + 1, len - 1, len] {
+            // Each begins where the one before it ends, and they differ by one at most.
+            for rank in [0, ranks / 2, ranks - 1] {
+                let bound = |rank: u64| {
+                    (u128::from(len) * u128::from(rank)).div_euclid(u128::from(ranks)) as u64
+                };
+                let mut shard = p.shard(rank, ranks).unwrap();
+                let own = bound(rank + 1) - bound(rank);
+                assert_eq!(shard.size_hint().0 as u64, own, "{rank} of {ranks}, {len}");
+                assert_eq!(shard.next(), (own > 0).then(|| p.get(bound(rank)).unwrap()));
+            }
+        }
+        for (rank, ranks) in [(0, 0), (1, 1), (u64::MAX, u64::MAX)] {
+            assert!(p.shard(rank, ranks).is_err(), "{rank} of {ranks}");
+        }
+    }
+}
+
+/// An item without a size, for which nothing is to be moved, however many there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Unit;
+
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn items_without_a_size_may_be_as_many_as_can_be_counted() {
+    fn check(units: &mut [Unit]) {
+        let len = units.len();
+        units.par_bijective_shuffle(1);
+        units.par_bijective_unshuffle(1);
+        units.try_par_bijective_shuffle(2).unwrap();
+        assert_eq!(units.par_bijective_shuffled(3).len(), len);
+        // A domain of 2^64 points is enough for all, and one of 2^20 is not.
+        let wide = bijective_shuffle::bijection::MulXorshift::<10>::from_seed(u64::MAX, 1);
+        let narrow = bijective_shuffle::bijection::MulXorshift::<10>::from_seed(1 << 20, 1);
+        let too_long = Err(Error::LengthExceedsDomain { len: len as u64, last: (1 << 20) - 1 });
+        for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned, Strategy::InPlace]
+        {
+            let mut workspace = Workspace::new().with_strategy(strategy);
+            workspace.shuffle(&wide, units).unwrap();
+            workspace.unshuffle(5, units).unwrap();
+            assert_eq!(workspace.shuffle(&narrow, units), too_long);
+            assert_eq!(workspace.shuffle_together(&narrow, &mut *units), too_long);
+            workspace.shuffle_together(&wide, &mut *units).unwrap();
+            // As rows, of which there are a third, and beside a column of another length.
+            if len % 3 == 0 {
+                workspace.shuffle_together(4, Rows::new(units, 3).unwrap()).unwrap();
+            }
+            let mut few = [1_u8, 2, 3];
+            let (expected, actual) = (len as u64, 3);
+            let unequal = Err(Error::LengthMismatch { expected, actual });
+            assert_eq!(workspace.shuffle_together(4, (&mut *units, &mut few)), unequal);
+            assert_eq!(few, [1, 2, 3]);
+            let mut out = [Unit; 3];
+            let (expected, actual) = (len as u64, 3);
+            let unequal = Err(Error::LengthMismatch { expected, actual });
+            assert_eq!(workspace.shuffle_into(4, units, &mut out), unequal);
+        }
+        assert_eq!(Serial.shuffle(&narrow, units), too_long);
+        Serial.shuffle(&wide, units).unwrap();
+    }
+    check(&mut [Unit; (1 << 32) - 1]);
+    check(&mut [Unit; (1 << 32) + 5]);
+    check(&mut [Unit; (1 << 63) + 1]);
+    check(&mut [Unit; usize::MAX]);
+}
