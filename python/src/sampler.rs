@@ -10,6 +10,7 @@ use crate::argument;
 use crate::errors::exception;
 use crate::key::Key;
 use crate::numbers::FEW;
+use crate::passes::refuse_loaders;
 use crate::run::length;
 use crate::threads::interruptible;
 use crate::turns::Turns;
@@ -147,8 +148,9 @@ impl Sampler {
         Ok(Some(array))
     }
 
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
+    fn __iter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        refuse_loaders(slf.py(), "Sampler")?;
+        Ok(slf)
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
