@@ -26,8 +26,8 @@ class Epochs(IterableDataset[Any]):
         self._rank, self._world = rank, world
         self._tail = checked_tail(tail, drop_last, ("pad", "short"))
         # In shared memory, so that workers which outlive an epoch see the next one: the epoch, how
-        # much of it all ranks have taken, the number of this choice, and for each worker that of the
-        # last choice whose epoch it has read to the end.
+        # much of it all ranks have taken, the number of this choice, and for each worker that of
+        # the last choice whose epoch it has read to the end.
         self._at = torch.zeros(3 + _WORKERS, dtype=torch.int64)
         self._at[2] = 1
         self._at.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]

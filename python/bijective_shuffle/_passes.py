@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-# The beginnings of the names of modules that ask a `sampler` or a `batch_sampler` for its items, once
-# for each epoch.
+# The beginnings of the names of modules that ask a `sampler` or a `batch_sampler` for its items,
+# once for each epoch.
 _LOADERS = (
     "torch.utils.data.dataloader",
     "torch.utils.data.sampler",

@@ -305,6 +305,11 @@ def run_accelerate(run):
                     taken = [batch.tolist() for batch in loader]
                     run.note(f"{kind} {n} {batch} {ending}", epoch=0, items=sum(taken, []))
                     run.note(f"{kind} {n} {batch} {ending}", epoch=0, steps=len(taken))
+            data = StreamDataset(range(n), 5, 1, batch)
+            for epoch, loader in enumerate([accelerator.prepare(DataLoader(data, None))] * 2):
+                taken = [items.tolist() for items in loader]
+                run.note(f"stream {n} {batch}", epoch=epoch, items=sum(taken, []))
+                run.note(f"stream {n} {batch}", epoch=epoch, steps=len(taken))
         plain = DataLoader(Items(), BATCH, sampler=ShuffleSampler(N, seed=1))
         run.refused("not prepared", lambda: list(plain))
         given = ShuffleSampler(N, seed=1, rank=RANK, world=WORLD)

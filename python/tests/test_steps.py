@@ -189,7 +189,7 @@ def test_a_worker_of_nodes_without_items_is_refused_on_all_ranks():
             list(data)
 
 
-# What fits a loader, as the documents have it: whether each of three passes has an order of its own.
+# What fits a loader, as the documents have it: three passes, and whether each has its own order.
 N = 103
 
 
