@@ -14,7 +14,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{SamplerBuilder, SamplerState};
 use proptest::prelude::*;
 
-use crate::common::cases;
+use crate::common::{cases, long};
 
 const TAILS: [Tail; 4] = [Tail::Short, Tail::Pad, Tail::Fill, Tail::Drop];
 
