@@ -25,6 +25,7 @@ pub mod resume {}
 /// The batches of a training loop on many ranks.
 ///
 /// [files]: mod@crate::guide::files#data-in-blocks
+/// [python]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/python.md
 #[doc = include_str!("../docs/cluster.md")]
 pub mod cluster {}
 

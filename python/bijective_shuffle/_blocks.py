@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import torch
-from torch.utils.data import IterableDataset, get_worker_info
-
+from ._epochs import EpochIterator, Epochs, count_of
+from ._loops import described
 from ._native import BlockShuffle, ForeignStateError
-from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
 
 # How many items each rank has, of the ranks' own numbers of them.
 _TAILS: dict[str, Callable[[list[int]], int] | None] = {"pad": max, "drop": min, "short": None}
 
 
-class BlockDataset(IterableDataset[Any]):
+class BlockDataset(Epochs):
     """Items of data in blocks, for disks and object stores: each block is read once and whole, and
     the items of a window of blocks are shuffled among each other.
 
@@ -23,11 +21,13 @@ class BlockDataset(IterableDataset[Any]):
     `block * (k + 1)` of the `n`. The windows are dealt out in turn to all workers of all ranks. So
     each reads blocks of its own, and holds one window in memory.
 
-    `tail` says how ranks get equally many items, and so batches, which a loop needs where ranks wait
-    for each other: with 'pad' (the default) those with fewer read further windows, from the start
-    of the order, and with 'drop' those with more leave the rest out. A worker has as many items as
-    the same worker of any other rank. With 'short' each item comes once, and ranks may differ by up
-    to a window for each worker.
+    Ranks have equally many items, and so batches, which a loop needs where ranks wait for each other:
+    a worker has as many items as the same worker of any other rank. With `tail='pad'` (the default)
+    those with fewer read further windows, from the start of the order. So each worker of each rank
+    may read one window that is not its own, and where there are fewer windows than workers of all
+    ranks together, most of what is read is repeated. With `drop_last` those with more leave the rest
+    out. With `tail='short'` each item comes once, and ranks may differ by up to a window for each
+    worker. Call `set_epoch` before each epoch of a loop; a second pass without it is refused.
 
     An iterator has a state, which `StatefulDataLoader` saves for each worker. It fits the same
     number of ranks and workers. Where that may change, use `ShuffleSampler(.., blocks=(block,
@@ -48,56 +48,36 @@ class BlockDataset(IterableDataset[Any]):
         seed: int | bytes,
         rank: int | None = None,
         world: int | None = None,
+        drop_last: bool = False,
         tail: str = "pad",
     ) -> None:
         super().__init__()
         # Checks the arguments.
         BlockShuffle(n, block, window, seed)
-        check_ranks(rank, world)
-        if rank is not None and world is not None and not 0 <= rank < world:
-            raise ValueError(f"there is no rank {rank} of {world}")
-        if tail not in _TAILS:
-            raise ValueError(f"tail is {', '.join(map(repr, _TAILS))}, not {tail!r}")
         self._read, self._n, self._block, self._window = read, n, block, window
-        self._seed, self._tail = seed, tail
-        self._rank, self._world = rank, world
-        # In shared memory, so that workers which outlive an epoch see the next one.
-        self._epoch = torch.zeros((), dtype=torch.int64)
-        self._epoch.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
-
-    def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the next iteration; there is no other way to another one."""
-        self._epoch.fill_(epoch)
+        self._seed = seed
+        self._begin(rank, world, tail, drop_last)
 
     def __iter__(self) -> _BlockIterator:
         return _BlockIterator(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        if has_group() or accelerate_loaders():
-            # A worker that is not forked knows nothing of the process group.
-            state["_rank"], state["_world"] = ranks_of(self._rank, self._world)
-        return state
 
     def __repr__(self) -> str:
         ranks = "" if self._world is None else f", rank={self._rank}, world={self._world}"
         return (
             f"BlockDataset({self._n} items, block={self._block}, window={self._window}, "
-            f"seed={self._seed!r}{ranks}, tail={self._tail!r})"
+            f"seed={self._seed!r}{ranks}, {described(self._tail)})"
         )
 
 
-class _BlockIterator:
+class _BlockIterator(EpochIterator):
     """One worker's items of one epoch."""
 
     def __init__(self, data: BlockDataset) -> None:
+        super().__init__(data)
         self._data = data
-        info = get_worker_info()
-        self._worker: int = 0 if info is None else info.id
-        self._workers: int = 1 if info is None else info.num_workers
-        rank, self._world = ranks_of(data._rank, data._world)
-        self._number, self._count = rank * self._workers + self._worker, self._world * self._workers
-        self._begin(int(data._epoch.item()), 0, 0)
+        self._number = self._rank * self._workers + self._worker
+        self._count = self._world * self._workers
+        self._begin(data._place()[0], 0, 0)
 
     def _begin(self, epoch: int, windows: int, taken: int) -> None:
         data = self._data
@@ -144,6 +124,7 @@ class _BlockIterator:
         return self
 
     def __next__(self) -> Any:
+        self._check(self._data)
         while self._left > 0:
             if self._items is None:
                 self._open()
@@ -158,6 +139,7 @@ class _BlockIterator:
             self._windows, self._taken = self._windows + 1, 0
         # Blocks are not kept longer than needed.
         self._blocks = {}
+        self._end()
         raise StopIteration
 
     def _open(self) -> None:
@@ -184,21 +166,11 @@ class _BlockIterator:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        expected = self.state_dict()
-        for name in ("order", "workers", "worker"):
-            if state_dict.get(name) != expected[name]:
-                raise ForeignStateError(
-                    f"the state has {name} {state_dict.get(name)}, not {expected[name]}"
-                )
-        epoch, windows, items = (count_of(state_dict, name) for name in ("epoch", "windows", "items"))
+        own = self.state_dict()
+        expected = {name: own[name] for name in ("order", "workers", "worker")}
+        state = self._resumed(state_dict, **expected)
+        epoch, windows, items = (count_of(state, name) for name in ("epoch", "windows", "items"))
         if windows > self._shuffle.window_count or items > self._full:
             raise ForeignStateError(f"the state is at item {items} of window {windows}, past the end")
         self._begin(epoch, windows, items)
 
-
-def count_of(state_dict: dict[str, Any], name: str) -> int:
-    """A part of a state that is a number."""
-    number = state_dict.get(name)
-    if not isinstance(number, int) or number < 0:
-        raise ForeignStateError(f"the state has {name} {number}, which is no count")
-    return number

@@ -5,18 +5,25 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, SupportsIndex
+from typing import Any, Generic, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
 from . import _native
-from ._native import Sampler
+from ._native import ForeignStateError, Sampler
+from ._passes import refuse_loaders
 from ._types import Seed
 
+# What one place of a source holds, and what many of them are.
+One = TypeVar("One")
+Many = TypeVar("Many")
+_Integers = np.ndarray[Any, np.dtype[np.int64]]
 
-class Batches:
+
+class Batches(Generic[Many]):
     """This rank's items of each step: what the method `batches` of `Weighted`, `Mixture`, `Packed` and
     `Lengths` gives.
 
@@ -28,7 +35,7 @@ class Batches:
     It is an iterator over the batches that are left in the epoch, and its length is their number.
     """
 
-    def __init__(self, source: Source, epoch: int, batch: SupportsIndex, rank: SupportsIndex,
+    def __init__(self, source: Source[Any, Many], epoch: int, batch: SupportsIndex, rank: SupportsIndex,
                  world: SupportsIndex, tail: str, state: str | None = None) -> None:
         # Checks the arguments.
         checked = Sampler(1, 0, rank=rank, world=world, batch=batch, tail=tail)
@@ -48,7 +55,7 @@ class Batches:
         sampler.set_epoch(epoch)
         return sampler
 
-    def next_batch(self) -> Any:
+    def next_batch(self) -> Many | None:
         """This rank's items of the next step, as `source[places]` gives them; None at the end of the
         epoch. After an exception of the source the step is not taken."""
         # Other threads may take steps meanwhile, and none goes to another epoch.
@@ -84,10 +91,11 @@ class Batches:
         places = np.where(offsets < left, first + offsets, (offsets - left) % n)
         return places.astype(np.uint64)
 
-    def __iter__(self) -> Batches:
+    def __iter__(self) -> Batches[Many]:
+        refuse_loaders("Batches")
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> Many:
         batch = self.next_batch()
         if batch is None:
             raise StopIteration
@@ -120,7 +128,7 @@ class Batches:
 
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
         """Goes to the position of what `state_dict` gave."""
-        self.resume(state_dict.get("batches", ""))
+        self.resume(saved_text(state_dict, "batches", "batches"))
 
     def next_epoch(self) -> None:
         """Goes to the beginning of the next epoch."""
@@ -152,6 +160,27 @@ class Batches:
                 f"epoch {self.epoch}>")
 
 
+def saved(state_dict: Any, what: str) -> Mapping[str, Any]:
+    """The dictionary that a state is; `what` it is of stands in an error."""
+    if not isinstance(state_dict, Mapping):
+        raise ForeignStateError(
+            f"load_state_dict takes the dictionary that state_dict of {what} gave, not "
+            f"{reprlib.repr(state_dict)}"
+        )
+    return state_dict
+
+
+def saved_text(state_dict: Any, name: str, what: str) -> str:
+    """The text of the one name that a state has."""
+    text = saved(state_dict, what).get(name)
+    if not isinstance(text, str):
+        raise ForeignStateError(
+            f"this is not a state of {what}, which has a text by the name of {name!r}: "
+            f"{reprlib.repr(state_dict)}"
+        )
+    return text
+
+
 def epoch_of(state: str) -> int:
     """The epoch of a state's text; 0 if it is none, which the sampler then refuses."""
     parts = state.split("-") if isinstance(state, str) else []
@@ -161,7 +190,7 @@ def epoch_of(state: str) -> int:
         return 0
 
 
-class Source:
+class Source(Generic[One, Many]):
     """What the sources of items have in common: `n` places of an epoch, looked up alone or many at
     once, and dealt out to ranks."""
 
@@ -195,14 +224,24 @@ class Source:
     def check_epoch(self, epoch: int, n: int) -> None:
         """Raises `ValueError` if there are no positions for an epoch of `n` places."""
 
-    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Any:
+    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Many:
         """The items at some places of an epoch of `n` places, each below `n`."""
         raise NotImplementedError
 
-    def _item(self, place: int) -> Any:
+    def _item(self, place: int) -> One:
         raise NotImplementedError
 
-    def __getitem__(self, key: Any) -> Any:
+    def __iter__(self) -> Iterator[One]:
+        # Not in the generator, which begins with its first item.
+        refuse_loaders(type(self).__name__)
+        return map(self._item, range(self.n))
+
+    @overload
+    # Not all that have `__index__`, since arrays do.
+    def __getitem__(self, key: int | np.integer[Any]) -> One: ...
+    @overload
+    def __getitem__(self, key: Any) -> Many: ...
+    def __getitem__(self, key: Any) -> One | Many:
         n = self.n
         if hasattr(key, "__index__") and getattr(key, "ndim", 0) == 0:
             place = operator.index(key)
@@ -225,13 +264,14 @@ class Source:
         return self.items(self._epoch, n, places.astype(np.uint64))
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
-                world: SupportsIndex = 1, tail: str = "pad", state: str | None = None) -> Batches:
+                world: SupportsIndex = 1, tail: str = "pad",
+                state: str | None = None) -> Batches[Many]:
         """The batches of a rank, from the beginning of this epoch on, or from the place of a `state`
         that was saved, for which no index of another epoch is built."""
         return Batches(self, self._epoch, batch, rank, world, tail, state)
 
 
-class Weighted(Source):
+class Weighted(Source[int, _Integers]):
     """Draws with replacement: each place holds item `i` with a probability of exactly `weights[i]`
     of their sum, independently of all other places.
 
@@ -278,7 +318,7 @@ class Weighted(Source):
         """A number that tells these weights and this seed from others."""
         return self._inner.fingerprint
 
-    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Any:
+    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> _Integers:
         """The items at some places of an epoch."""
         return self._inner.items(epoch, places).view(np.int64)
 
@@ -323,15 +363,16 @@ def _without_divisor(fractions: list[Fraction]) -> list[int]:
     return [number // common for number in integers]
 
 
-class Mixture(Source):
+class Mixture(Source[tuple[int, int], tuple[_Integers, _Integers]]):
     """Sets in fixed shares: each place holds a set, and an item of that set. Weights are integers, or
     decimal numbers such as `[0.7, 0.3]`, which are `[7, 3]`.
 
-    Any run of as many positions as the weights add up to, divided by their greatest common divisor,
-    holds each set exactly as often as its weight says. Each set goes through a shuffled order of its
-    own, then through another one: no item of a set comes again before all its others have. The next
-    epoch of the mixture goes on where the one before ends, so place `i` of epoch `e` is position
-    `e * n + i`.
+    Any run of as many positions as the weights add up to, divided by their greatest common
+    divisor, holds each set exactly as often as its weight says. In any other run, such as a
+    rank's batch, a count differs from the exact share by less than `ceil(log2(sets))`. Each set
+    goes through a shuffled order of its own, then through another one: no item of a set comes
+    again before all its others have. The next epoch of the mixture goes on where the one before
+    ends, so place `i` of epoch `e` is position `e * n + i`.
 
     `n`, the number of places in an epoch, is by default the number of positions in which every set
     comes as a whole at least once. `[..]` gives a pair `(set, item)`, or an array of sets and one of
@@ -390,7 +431,8 @@ class Mixture(Source):
         """Raises `ValueError` if there are no positions for an epoch of `n` places."""
         self._inner.check_epoch(epoch, n)
 
-    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Any:
+    def items(self, epoch: int, n: int,
+              places: np.ndarray[Any, Any]) -> tuple[_Integers, _Integers]:
         """The sets and the items at some places of an epoch."""
         sets, items = self._inner.items(places + np.uint64(epoch * n))
         return sets.view(np.int64), items.view(np.int64)

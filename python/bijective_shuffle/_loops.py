@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ._loaders import epoch_of
-from ._native import ForeignStateError, Sampler
+from ._loaders import count, epoch_of, saved_text
+from ._native import Sampler
 from ._ranks import accelerate_loaders, check_ranks, epoch_in, ranks_of
 
 STATE = "sampler"
@@ -20,11 +20,19 @@ def next_of(epoch: int) -> int:
     return (epoch + 1) % 2**64
 
 
-def steps_of(n: int, rank: int, world: int, batch: int, tail: str) -> int:
-    """The number of steps of an epoch of `n` items that have some for a rank. With 'short' the last
-    step has none for some ranks if fewer items are left than there are ranks."""
-    whole, left = divmod(n, world * batch)
-    return whole + {"drop": False, "short": rank < left}.get(tail, left > 0)
+def checked_tail(tail: str, drop_last: bool, names: tuple[str, ...]) -> str:
+    """The name that the native samplers have for two arguments in the manner of PyTorch."""
+    if tail not in names:
+        hint = ": write drop_last=True" if tail == "drop" else ""
+        raise ValueError(f"tail is {' or '.join(map(repr, names))}, not {tail!r}{hint}")
+    if drop_last and tail != "pad":
+        raise ValueError(f"drop_last leaves no last step, so tail={tail!r} has no meaning beside it")
+    return "drop" if drop_last else tail
+
+
+def described(tail: str) -> str:
+    """The arguments of such a name."""
+    return "drop_last=True" if tail == "drop" else f"tail={tail!r}"
 
 
 class Iteration:
@@ -42,16 +50,17 @@ class Iteration:
     def _begin(self) -> Any:
         """Begins where the owner says, or at the place that was loaded."""
         owner, loaders = self._owner, accelerate_loaders()
-        sampler = owner._make(*ranks_of(owner._rank, owner._world))
+        rank, world = ranks_of(owner._rank, owner._world)
         epoch = epoch_in(loaders)
         if epoch is not None:
             owner.set_epoch(epoch)
         # `accelerator.prepare` asks a stateful loader for its state, whose workers draw then.
         self.is_early = epoch is None and len(loaders) > 0
         if self.start is None:
-            self.start = owner._begin(sampler)
+            self.start = owner._begin(world)
         else:
             owner._begin_at(self.start[0])
+        sampler = owner._make(rank, world, self.start)
         sampler.resume(owner._text(self.start))
         self._sampler, self._changes = sampler, owner._changes
         return sampler
@@ -86,7 +95,7 @@ class Iteration:
 
 
 class Loops:
-    """What both samplers do about iterations, epochs and states."""
+    """What the samplers do about iterations, epochs and states."""
 
     drop_last: bool
 
@@ -97,7 +106,7 @@ class Loops:
         self._next: Place = (0, 0)
         self._is_chosen = False
         # Checks the arguments.
-        self._make(*((0, 1) if rank is None or world is None else (rank, world)))
+        self._make(*((0, 1) if rank is None or world is None else (rank, world)), self._next)
         # The place of a state that was loaded, and whether the loop goes on there.
         self._loaded: Place | None = None
         self._is_resumed = False
@@ -106,18 +115,35 @@ class Loops:
         # How often iterations that had begun were made invalid.
         self._changes = 0
 
-    def _make(self, rank: int, world: int) -> Any:
-        """What an iteration draws from: a `Sampler`, or what has its methods."""
+    def _make(self, rank: int, world: int, start: Place) -> Any:
+        """What an iteration that begins at a place draws from: a `Sampler`, or what has its methods,
+        at the beginning of the place's epoch."""
         raise NotImplementedError
 
-    def _is_over(self, sampler: Any) -> bool:
-        """Whether nothing is left of an epoch."""
+    def _places(self, epoch: int) -> int:
+        """The number of places of an epoch."""
+        raise NotImplementedError
+
+    def _draws(self, left: int, world: int) -> int:
+        """How often each rank draws, the same for all, until `left` places have been dealt out."""
         raise NotImplementedError
 
     def _sampler_of(self, epoch: int, world: int) -> Sampler:
         """A sampler at the beginning of an epoch, whose states are those of an iteration. In a step
         each of so many ranks takes one item, and this one is the first of them."""
         raise NotImplementedError
+
+    def __len__(self) -> int:
+        """The length of a whole epoch, also while one goes on that was resumed: loops count their
+        steps from its beginning. What is left then is `left`."""
+        return self._draws(self._places(self.epoch), ranks_of(self._rank, self._world)[1])
+
+    @property
+    def left(self) -> int:
+        """What is left for each rank of the epoch of the iteration that has drawn last, or, where
+        there is none, of the next: batches, or items of a `ShuffleSampler`."""
+        epoch, taken = self._place()
+        return self._draws(self._places(epoch) - taken, ranks_of(self._rank, self._world)[1])
 
     @property
     def epoch(self) -> int:
@@ -140,7 +166,7 @@ class Loops:
         # Checks the epoch.
         self._text((epoch, 0))
         if (place := self._loaded) is not None and epoch != place[0]:
-            is_left = place[1] < self._sampler_of(place[0], 1).n and not self.drop_last and not self._is_resumed
+            is_left = place[1] < self._places(place[0]) and not self.drop_last and not self._is_resumed
             if is_left or epoch != next_of(place[0]):
                 raise ValueError(
                     f"set_epoch({epoch}) would lose the place of the state that was loaded, item "
@@ -178,15 +204,15 @@ class Loops:
         # Only the first rank's sampler draws where Accelerate dispatches batches.
         begun = None if self._last is None else self._last.start
         epoch, taken = self._next if begun is None else begun
-        n = self._sampler_of(epoch, 1).n
-        return {STATE: self._text((epoch, min(taken + operator.index(items), n)))}
+        items = min(taken + operator.index(items), self._places(epoch))
+        return {STATE: self._text((epoch, items))}
 
-    def _begin(self, sampler: Any) -> Place:
+    def _begin(self, world: int) -> Place:
         """Where an iteration begins."""
+        epoch, taken = self._next
         if self._loaded == self._next and not self._is_chosen:
-            sampler.resume(self._text(self._next))
-            if self._is_over(sampler):
-                self._next = (next_of(self._next[0]), 0)
+            if self._draws(self._places(epoch) - taken, world) == 0:
+                self._next = (next_of(epoch), 0)
         place = self._next
         self._begin_at(place[0])
         return place
@@ -219,9 +245,32 @@ class Loops:
         return sampler.state()
 
     def _read(self, state_dict: dict[str, Any]) -> Place:
-        text = state_dict.get(STATE)
-        if not isinstance(text, str):
-            raise ForeignStateError("the dictionary is not a saved state of a sampler")
+        text = saved_text(state_dict, STATE, "a sampler")
         sampler = self._sampler_of(epoch_of(text), 1)
         sampler.resume(text)
         return sampler.epoch, sampler.consumed
+
+
+class BatchLoops(Loops):
+    """What the batch samplers have in common."""
+
+    batch_size: int | None
+    _batch: int
+    _tail: str
+
+    def _begin_batches(self, batch_size: int, tail: str, drop_last: bool) -> None:
+        self._tail = checked_tail(tail, drop_last, ("pad", "short", "fill"))
+        if count(batch_size, "batch_size") < 1:
+            raise ValueError(f"a batch has at least one item, not {batch_size}")
+        self.batch_size, self._batch, self.drop_last = batch_size, batch_size, drop_last
+
+    def _draws(self, left: int, world: int) -> int:
+        step = world * self._batch
+        return left // step if self.drop_last else -(-left // step)
+
+    def _tail_from(self, start: Place, world: int) -> str:
+        """The tail of an iteration that begins at a place. With 'short' the last step has nothing for
+        some ranks if fewer items are left for it than there are ranks. No loader makes a batch of no
+        items, so there these ranks have what they have with 'pad', which is then one item each."""
+        last = (self._places(start[0]) - start[1]) % (world * self._batch)
+        return "pad" if self._tail == "short" and last < world else self._tail

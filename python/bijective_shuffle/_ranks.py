@@ -15,9 +15,11 @@ _DEALERS = {"BatchSamplerShard", "DataLoaderDispatcher", "IterableDatasetShard"}
 
 
 def check_ranks(rank: int | None, world: int | None) -> None:
-    """Refuses one without the other."""
+    """Refuses one without the other, and a rank that is not below the world."""
     if (rank is None) != (world is None):
         raise ValueError("give both rank and world, or neither")
+    if rank is not None and world is not None and not 0 <= rank < world:
+        raise ValueError(f"there is no rank {rank} of {world}")
 
 
 def ranks_of(rank: int | None, world: int | None) -> tuple[int, int]:

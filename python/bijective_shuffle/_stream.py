@@ -5,20 +5,23 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, SupportsIndex
+from typing import Any, Generic, SupportsIndex, TypeVar
 
 from . import _native
-from ._loaders import count
-from ._native import ForeignStateError
+from ._loaders import count, saved_text
+from ._passes import refuse_loaders
 from ._types import Seed
 
 # How many steps are drawn at a time.
 _CHUNK = 1024
-_END = object()
+_END: Any = object()
 _STATE = "stream"
 
 
-class StreamShuffle:
+Item = TypeVar("Item")
+
+
+class StreamShuffle(Generic[Item]):
     """Shuffles an iterable of unknown length through a buffer of `buffer_size` items: each step takes
     a random item of the buffer, and the next item of the input comes into its place. When the input
     has ended, the buffer is taken in random order.
@@ -44,7 +47,7 @@ class StreamShuffle:
     True
     """
 
-    def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]],
+    def __init__(self, source: Iterable[Item] | Callable[[int], Iterator[Item]],
                  buffer_size: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0) -> None:
         self._source, self._size, self._seed = source, count(buffer_size, "buffer_size"), seed
         # Checks the arguments.
@@ -91,13 +94,12 @@ class StreamShuffle:
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
         """Goes to the place of a state, with which the next iteration begins. Raises
         `ForeignStateError` for the state of another size or seed."""
-        text = state_dict.get(_STATE)
-        if not isinstance(text, str):
-            raise ForeignStateError("the dictionary is not a saved state of a stream")
+        text = saved_text(state_dict, _STATE, "a stream")
         self._next = _native.stream_buffered(self._size, self._seed, text)[:3]
         self._last = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Item]:
+        refuse_loaders("StreamShuffle")
         epoch, emitted, taken = self._next
         steps = _Steps(epoch, emitted, self._size)
         # Not at the first step: a state that is saved before it knows where the input ended.
@@ -109,7 +111,7 @@ class StreamShuffle:
     def _place(self) -> tuple[int, int, int | None]:
         return self._next if self._last is None else self._last.place()
 
-    def _open(self, start: int) -> Iterator[Any]:
+    def _open(self, start: int) -> Iterator[Item]:
         """The input from an item on."""
         if callable(self._source):
             return iter(self._source(start))
@@ -123,7 +125,7 @@ class StreamShuffle:
             self._is_used = True
         return islice(items, start, None)
 
-    def _filled(self, steps: _Steps, taken: int | None) -> tuple[list[Any], Iterator[Any]]:
+    def _filled(self, steps: _Steps, taken: int | None) -> tuple[list[Item], Iterator[Item]]:
         """The buffer before a step, and the rest of the input."""
         emitted = steps.before
         if emitted == 0:
@@ -158,7 +160,8 @@ class StreamShuffle:
             # The input had ended, and the buffer was taken in part.
             taken = at
 
-    def _iterate(self, steps: _Steps, buffer: list[Any], items: Iterator[Any]) -> Iterator[Any]:
+    def _iterate(self, steps: _Steps, buffer: list[Item],
+                 items: Iterator[Item]) -> Iterator[Item]:
         size, seed, epoch = self._size, self._seed, steps.epoch
         while steps.total is None:
             slots = steps.draw(_native.stream_slots(size, seed, epoch, steps.emitted(), _CHUNK))

@@ -11,8 +11,10 @@ from . import _native
 from ._loaders import Batches, Source, count
 from ._types import Seed
 
+_Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
-class Packed(Source):
+
+class Packed(Source[_Numbers, list[_Numbers]]):
     """Documents of given lengths in a shuffled order, one after another, cut into sequences of
     `length` tokens, which come in a shuffled order themselves.
 
@@ -53,11 +55,11 @@ class Packed(Source):
         """Builds the index of this epoch, as the first look-up does."""
         self._inner.build(self._epoch)
 
-    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[_Numbers]:
         """The pieces of the sequences at some places of an epoch."""
         return [pieces.view(np.int64) for pieces in self._inner.items(epoch, places.tolist())]
 
-    def _item(self, place: int) -> np.ndarray[Any, Any]:
+    def _item(self, place: int) -> _Numbers:
         return self.items(self._epoch, self._n, np.array([place]))[0]
 
     def __reduce__(self) -> Any:
@@ -73,7 +75,7 @@ def _packed_again(lengths: Any, length: int, seed: Seed, epoch: int, overlap: in
     return Packed(lengths, length, seed, epoch, overlap=overlap)
 
 
-class Lengths(Source):
+class Lengths(Source[_Numbers, list[_Numbers]]):
     """Batches of items of similar lengths, each with at most `max_tokens` tokens when its items are
     padded to the longest.
 
@@ -121,15 +123,16 @@ class Lengths(Source):
         """Builds the index of an epoch, and returns the number of its batches."""
         return self._inner.begin(epoch)
 
-    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[_Numbers]:
         """The items of the batches at some places of an epoch."""
         return [items.view(np.int64) for items in self._inner.items(epoch, places.tolist())]
 
-    def _item(self, place: int) -> np.ndarray[Any, Any]:
+    def _item(self, place: int) -> _Numbers:
         return self.items(self._epoch, 0, np.array([place]))[0]
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
-                world: SupportsIndex = 1, tail: str = "pad", state: str | None = None) -> Batches:
+                world: SupportsIndex = 1, tail: str = "pad",
+                state: str | None = None) -> Batches[list[_Numbers]]:
         """The steps of a rank, from the beginning of this epoch on, or from the place of a `state`: a
         list of `batch` batches in each."""
         return super().batches(batch, rank=rank, world=world, tail=tail, state=state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+from typing import Any
 
 import numpy as np
 from grain.python import RecordMetadata
@@ -69,7 +70,7 @@ class SourceSampler:
             raise TypeError(f"a source of records is Weighted or Mixture, not {type(source).__name__}")
         if num_epochs is not None and num_epochs <= 0:
             raise ValueError(f"a sampler needs at least one epoch, not {num_epochs}")
-        self._source: Source = source
+        self._source: Source[Any, Any] = source
         self._num_epochs = num_epochs
         lengths = source.lengths if isinstance(source, Mixture) else []
         self._first = np.cumsum([0, *lengths]).tolist()

@@ -50,6 +50,7 @@ def lance_blocks(
     columns: list[str] | None = None,
     rank: int | None = None,
     world: int | None = None,
+    drop_last: bool = False,
     tail: str = "pad",
 ) -> BlockDataset:
     """The data set's rows, as dictionaries, for `torch.utils.data.DataLoader`: runs of `block` rows
@@ -61,7 +62,7 @@ def lance_blocks(
     """
     rows = _Rows(ds, block, columns)
     return BlockDataset(rows, ds.count_rows(), block=block, window=window, seed=seed, rank=rank,
-                        world=world, tail=tail)
+                        world=world, drop_last=drop_last, tail=tail)
 
 
 class _Rows:

@@ -30,8 +30,11 @@ of the training step. `torchdata`'s `StatefulDataLoader` keeps with each batch t
 and that of its own iteration. With a plain `DataLoader`, save the state between epochs, or count:
 `state_after(items)`.
 
-Those of the data sets begin where `set_epoch` has said last, which is epoch 0 at first: call it
-before each epoch, or all have the same order.
+Those of the data sets begin where `set_epoch` has said last, which is epoch 0 at first. Call it
+before each epoch: once it was read to its end, another iteration is refused.
+
+All ranks have the same number of steps, whatever the numbers of items, ranks and batch. What is
+repeated or left out for that is in the documentation of each class.
 
 Rank and world are those of `torch.distributed` when an iteration begins, unless they were given.
 Loaders that Accelerate has prepared deal out the items of all ranks; leave out rank and world there.
@@ -50,9 +53,8 @@ from torch.utils.data import Sampler as TorchSampler
 from torch.utils.data.distributed import DistributedSampler
 
 from ._blocks import BlockDataset
-from ._loops import Iteration, Loops, Place, steps_of
+from ._loops import BatchLoops, Iteration, Loops, Place, described
 from ._native import Sampler
-from ._ranks import ranks_of
 from ._sources import NodeDataset, SourceBatchSampler, StreamDataset
 
 __all__ = [
@@ -83,7 +85,7 @@ def _length(data: Sized | int) -> int:
 
 
 class _Shuffles(Loops):
-    """What both samplers do about data sets and orders."""
+    """What the two samplers of data sets do about orders."""
 
     def _begin_order(
         self,
@@ -100,6 +102,9 @@ class _Shuffles(Loops):
 
     def _describe(self) -> str:
         raise NotImplementedError
+
+    def _places(self, epoch: int) -> int:
+        return self._n
 
     def _sampler_of(self, epoch: int, world: int) -> Sampler:
         sampler = Sampler(self._n, self._seed, world=world, tail="short", **self._order)
@@ -150,20 +155,13 @@ class ShuffleSampler(_Shuffles, DistributedSampler[int]):  # type: ignore[overri
         # `DistributedSampler.__init__` is not called: it asks for a process group.
         self._begin_order(data, seed, rank, world, shuffle, blocks)
 
-    def _make(self, rank: int, world: int) -> Sampler:
+    def _make(self, rank: int, world: int, start: Place) -> Sampler:
         tail = "short" if self.drop_last else "pad"
         settings = {"rank": rank, "world": world, "batch": _CHUNK, "tail": tail, **self._order}
         return Sampler(self._n, self._seed, **settings)
 
-    def _share(self, items: int, world: int) -> int:
-        """Each rank's share of the last items of an epoch."""
-        return items // world if self.drop_last else -(-items // world)
-
-    def _is_over(self, sampler: Sampler) -> bool:
-        return self._share(self._n - sampler.consumed, sampler.world) == 0
-
-    def __len__(self) -> int:
-        return self._share(self._n, ranks_of(self._rank, self._world)[1])
+    def _draws(self, left: int, world: int) -> int:
+        return left // world if self.drop_last else -(-left // world)
 
     def __iter__(self) -> Iterator[int]:
         lists = _Lists(self)
@@ -207,7 +205,7 @@ class _Lists(Iteration):
     def _begin(self) -> Sampler:
         sampler: Sampler = super()._begin()
         self._before = sampler.consumed
-        self._count = self._owner._share(self._owner._n - sampler.consumed, sampler.world)
+        self._count = self._owner._draws(sampler.n - sampler.consumed, sampler.world)
         return sampler
 
     def place(self) -> Place:
@@ -243,14 +241,16 @@ class _Lists(Iteration):
         self._left, self._size, self._rest = iter(()), 0, []
 
 
-class ShuffleBatchSampler(_Shuffles, TorchSampler[list[int]]):
+class ShuffleBatchSampler(BatchLoops, _Shuffles, TorchSampler[list[int]]):
     """The `batch_sampler` of a `DataLoader`: this rank's items of each step, as a list.
 
     A step takes the next `world * batch_size` places of the epoch's order and deals them out in
-    turn. `tail` says what happens at the end of an epoch: 'pad' (the default) repeats items until
-    every rank has as many as the others, 'short' repeats none, 'fill' repeats items up to whole
-    batches, and 'drop' skips a step that is not whole. With 'short', where fewer items are left than
-    there are ranks, some have one step less. The other arguments are those of `ShuffleSampler`.
+    turn. All ranks have the same number of steps, also after a resume and with another number of
+    ranks. `tail` says what a last step does that has fewer items left: 'pad' (the default) repeats
+    items until every rank has as many as the others, 'short' repeats none, and 'fill' repeats items
+    up to whole batches. No batch is empty: with 'short', where fewer items are left than there are
+    ranks, each rank that has none repeats one, as with 'pad'. With `drop_last` the items of a step
+    that is not whole are left out. The other arguments are those of `ShuffleSampler`.
 
     With Lightning on several devices, write `Trainer(use_distributed_sampler=False)`.
     """
@@ -270,12 +270,12 @@ class ShuffleBatchSampler(_Shuffles, TorchSampler[list[int]]):
         seed: int | bytes,
         rank: int | None = None,
         world: int | None = None,
+        drop_last: bool = False,
         tail: str = "pad",
         shuffle: bool = True,
         blocks: tuple[int, int] | None = None,
     ) -> None:
-        self.batch_size, self._tail = batch_size, tail
-        self.drop_last = tail == "drop"
+        self._begin_batches(batch_size, tail, drop_last)
         self._begin_order(data, seed, rank, world, shuffle, blocks)
 
     # That of `__new__`, which takes what Lightning gives, would hide it.
@@ -286,21 +286,15 @@ class ShuffleBatchSampler(_Shuffles, TorchSampler[list[int]]):
         """Itself. Accelerate and Lightning call `set_epoch` of a batch sampler's `sampler`."""
         return self
 
-    def _make(self, rank: int, world: int) -> Sampler:
-        settings = {"rank": rank, "world": world, "batch": self.batch_size, **self._order}
-        return Sampler(self._n, self._seed, tail=self._tail, **settings)
-
-    def _is_over(self, sampler: Sampler) -> bool:
-        return sampler.steps_left == 0
-
-    def __len__(self) -> int:
-        return steps_of(self._n, *ranks_of(self._rank, self._world), self.batch_size, self._tail)
+    def _make(self, rank: int, world: int, start: Place) -> Sampler:
+        settings = {"rank": rank, "world": world, "batch": self._batch, **self._order}
+        return Sampler(self._n, self._seed, tail=self._tail_from(start, world), **settings)
 
     def __iter__(self) -> Iterator[list[int]]:
         return _Steps(self)
 
     def _describe(self) -> str:
-        return f"{self.batch_size}, tail={self._tail!r}"
+        return f"{self._batch}, {described(self._tail)}"
 
 
 class _Steps(Iteration):
@@ -311,8 +305,7 @@ class _Steps(Iteration):
 
     def __next__(self) -> list[int]:
         batch = self._draw().next_batch()
-        # No loader makes a batch of no items.
-        if batch is None or len(batch) == 0:
+        if batch is None:
             raise StopIteration
         items: list[int] = batch.tolist()
         return items

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use crate::counter::Counter;
 use crate::dtype::IndexType;
 use crate::evaluate;
+use crate::passes::refuse_loaders;
 use crate::permutation::Permutation;
 use crate::run::{Run, length};
 use crate::threads::Stop;
@@ -112,8 +113,9 @@ impl Indexes {
 
 #[pymethods]
 impl Indexes {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
+    fn __iter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        refuse_loaders(slf.py(), "Indexes")?;
+        Ok(slf)
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<u64>> {
@@ -180,8 +182,9 @@ impl Chunks {
 
 #[pymethods]
 impl Chunks {
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
+    fn __iter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        refuse_loaders(slf.py(), "Chunks")?;
+        Ok(slf)
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

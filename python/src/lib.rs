@@ -25,6 +25,7 @@ mod loaders;
 mod methods;
 mod numbers;
 mod order;
+mod passes;
 mod permutation;
 mod pin;
 mod places;

@@ -11,6 +11,7 @@ use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
 use crate::key::Key;
 use crate::order::{Kind, Lookup};
+use crate::passes::refuse_loaders;
 use crate::permutation::Permutation;
 use crate::places::{self, Places};
 use crate::run::{Run, length};
@@ -97,8 +98,9 @@ impl Permutation {
         value.extract::<u64>().is_ok_and(|value| value < self.order.len())
     }
 
-    fn __iter__(slf: &Bound<'_, Self>) -> Indexes {
-        Indexes::new(slf.py(), slf.as_unbound(), slf.get().all())
+    fn __iter__(slf: &Bound<'_, Self>) -> PyResult<Indexes> {
+        refuse_loaders(slf.py(), "Permutation")?;
+        Ok(Indexes::new(slf.py(), slf.as_unbound(), slf.get().all()))
     }
 
     /// The place of an index, the `k` with `p[k] == index`; for an array of indexes, an array of

@@ -9,6 +9,7 @@ use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
 use crate::order::Lookup;
+use crate::passes::refuse_loaders;
 use crate::permutation::Permutation;
 use crate::run::{Run, length};
 
@@ -58,8 +59,9 @@ impl Places {
         look_up(&self.of, py, self.run, key)
     }
 
-    fn __iter__(&self, py: Python<'_>) -> Indexes {
-        Indexes::new(py, &self.of, self.run)
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Indexes> {
+        refuse_loaders(py, "Places")?;
+        Ok(Indexes::new(py, &self.of, self.run))
     }
 
     /// Iterates over arrays of `size` values, of which the last may be shorter.

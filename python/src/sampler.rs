@@ -10,6 +10,7 @@ use crate::argument;
 use crate::errors::exception;
 use crate::key::Key;
 use crate::numbers::FEW;
+use crate::passes::refuse_loaders;
 use crate::run::length;
 use crate::threads::interruptible;
 use crate::turns::Turns;
@@ -22,9 +23,10 @@ use crate::turns::Turns;
 /// world and batch size.
 ///
 /// `tail` says what happens at the end of an epoch: 'pad' repeats items until every rank has as
-/// many as the others, as PyTorch's DistributedSampler does; 'short' repeats none; 'fill' repeats
-/// items up to whole batches; 'drop' skips the last step if it is not whole. `blocks` is a block
-/// and a window, as of `BlockShuffle`, and `sequential` keeps the original order.
+/// many as the others, as PyTorch's DistributedSampler does; 'short' repeats none, so where fewer
+/// items are left than there are ranks, some batches are empty; 'fill' repeats items up to whole
+/// batches; 'drop' skips the last step if it is not whole. All ranks have as many steps. `blocks`
+/// is a block and a window, as of `BlockShuffle`, and `sequential` keeps the original order.
 ///
 /// It is an iterator over the batches that are left in the epoch, and its length is their number.
 /// Threads may share it: each batch comes once.
@@ -147,8 +149,9 @@ impl Sampler {
         Ok(Some(array))
     }
 
-    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
+    fn __iter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        refuse_loaders(slf.py(), "Sampler")?;
+        Ok(slf)
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {

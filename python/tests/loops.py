@@ -19,11 +19,14 @@ from bijective_shuffle.torch import (
     SourceBatchSampler,
     StreamDataset,
 )
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, Subset
 
 N, BATCH, STEPS = 240, 4, 10
 # A length that neither world divides.
 ODD = 243
+# Items and batch, of which two ranks leave any remainder.
+REMAINDERS = [(n, batch) for n in range(1, 18) for batch in (1, 2, 3, 8)]
+ENDINGS = [{"tail": "pad"}, {"tail": "short"}, {"tail": "fill"}, {"drop_last": True}]
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 EPOCHS = [(0, 1), (1,), (1, 2)]
 
@@ -167,12 +170,59 @@ def run_torch(run, make=DataLoader):
             for tail in ("pad", "drop"):
                 for workers in (0, 2):
                     data = BlockDataset(lambda k: range(10 * k, 10 * k + 10), 200, block=10, window=2,
-                                        seed=1, tail=tail)
+                                        seed=1, drop_last=tail == "drop")
                     batches = list(make(data, BATCH, num_workers=workers))
                     run.note(f"blocks {tail} {workers}", epoch=0, items=torch.cat(batches).tolist())
                     run.note(f"blocks {tail} {workers}", epoch=0, steps=len(batches))
+            if make is DataLoader:
+                run_remainders(run)
+                run_evaluation(run)
         for workers in (0, 2):
             run_stream(run, f"stream {workers}", make, workers)
+
+
+def run_remainders(run):
+    """Trains with all remainders of items by ranks by batch: a rank with a step more would wait for
+    ever in its gradients."""
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
+
+    def train(case, loader):
+        taken = []
+        for batch in loader:
+            model(torch.as_tensor(batch, dtype=torch.float32).reshape(-1, 1)).sum().backward()
+            taken.append(batch.tolist())
+        run.note(case, epoch=0, items=sum(taken, []))
+        run.note(case, epoch=0, steps=len(taken))
+
+    for n, batch in REMAINDERS:
+        for ending in ENDINGS:
+            case = f"{n} {batch} {ending}"
+            sampler = ShuffleBatchSampler(n, batch, seed=1, **ending)
+            train(case, DataLoader(Items(n), batch_sampler=sampler))
+            sampler = SourceBatchSampler(bs.Mixture([n], [1], 1), batch, **ending)
+            train(f"mixture {case}", DataLoader(Items(n), batch_sampler=sampler))
+            if ending != {"tail": "fill"}:
+                train(f"stream {case}", DataLoader(StreamDataset(range(n), 5, 1, batch, **ending), None))
+    model(torch.zeros(1, 1)).sum().backward()
+
+
+def run_evaluation(run):
+    """The recipe of the documents, which repeats no item: ranks may have different numbers of steps,
+    so nothing in the loop waits for others."""
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.BatchNorm1d(1))
+    model.eval()
+    for n in (1, 2, 17, ODD):
+        own = Subset(Items(n), range(RANK, n, WORLD))
+        total, count = torch.zeros(()), torch.zeros(())
+        with torch.no_grad():
+            for batch in DataLoader(own, 8):
+                total += model.module(batch.reshape(-1, 1).float()).sum()
+                count += len(batch)
+                run.note(f"evaluated {n}", epoch=0, items=batch.tolist())
+        torch.distributed.all_reduce(total)
+        torch.distributed.all_reduce(count)
+        expected = torch.nn.BatchNorm1d(1).eval()(torch.arange(n).reshape(-1, 1).float()).sum()
+        assert count == n and torch.isclose(total, expected)
 
 
 def run_stream(run, case, make, workers):
@@ -243,6 +293,23 @@ def run_accelerate(run):
                 run.note(f"odd {way}", epoch=0, items=torch.cat(batches).tolist())
     accelerator = Accelerator()
     if run.number == 0:
+        for n, batch in REMAINDERS:
+            for ending in ENDINGS[:2]:
+                loaders = {"prepared": accelerator.prepare(DataLoader(
+                    Items(n), batch_sampler=ShuffleBatchSampler(n, batch, seed=1, **ending)))}
+                for kind, source in (("given", bs.Mixture([n], [1], 1)), ("lengths", bs.Lengths([1] * n, batch, 1))):
+                    given = SourceBatchSampler(source, 1 if kind == "lengths" else batch, rank=RANK,
+                                               world=WORLD, **ending)
+                    loaders[kind] = DataLoader(Items(n), batch_sampler=given)
+                for kind, loader in loaders.items():
+                    taken = [batch.tolist() for batch in loader]
+                    run.note(f"{kind} {n} {batch} {ending}", epoch=0, items=sum(taken, []))
+                    run.note(f"{kind} {n} {batch} {ending}", epoch=0, steps=len(taken))
+            data = StreamDataset(range(n), 5, 1, batch)
+            for epoch, loader in enumerate([accelerator.prepare(DataLoader(data, None))] * 2):
+                taken = [items.tolist() for items in loader]
+                run.note(f"stream {n} {batch}", epoch=epoch, items=sum(taken, []))
+                run.note(f"stream {n} {batch}", epoch=epoch, steps=len(taken))
         plain = DataLoader(Items(), BATCH, sampler=ShuffleSampler(N, seed=1))
         run.refused("not prepared", lambda: list(plain))
         given = ShuffleSampler(N, seed=1, rank=RANK, world=WORLD)
@@ -305,14 +372,17 @@ def run_transformers(run):
     def collate(items):
         return {"item": torch.tensor(items), "labels": torch.tensor(items)}
 
-    for case, kind in (("trainer", Ours), ("trainer mixture", OfSource)):
+    cases = [("trainer", Ours, N), ("trainer mixture", OfSource, N)]
+    if run.number == 0:
+        cases += [(f"trainer {n}", Ours, n) for n in (1, 17, 18)]
+    for case, kind, n in cases:
         # The Trainer counts steps, so all runs have equally many items in one.
         arguments = TrainingArguments(
             output_dir=str(run.folder / case), num_train_epochs=3, report_to=[], save_steps=10_000,
             per_device_train_batch_size=2 * BATCH // WORLD, use_cpu=not on_gpus(), disable_tqdm=True,
             save_strategy="steps", logging_steps=10_000, dataloader_num_workers=2,
         )
-        trainer = kind(Model(), arguments, train_dataset=Items(), data_collator=collate,
+        trainer = kind(Model(), arguments, train_dataset=Items(n), data_collator=collate,
                        callbacks=[Stop()])
         trainer.train(resume_from_checkpoint=run.number > 0)
 
@@ -366,6 +436,12 @@ def run_lightning(run):
         path = run.folder / f"{kind}.ckpt"
         fit.fit(model, loader_of(sampler), ckpt_path=path if run.number > 0 else None)
     if run.number == 0:
+        for n in (1, 17, 18):
+            for ending in ENDINGS[:2]:
+                sampler = ShuffleBatchSampler(n, 8, seed=1, **ending)
+                model = Model(f"{n} {ending}", sampler)
+                trainer(use_distributed_sampler=False).fit(model, loader_of(sampler))
+                run.note(f"{n} {ending}", epoch=2, steps=model.steps)
         sampler = ShuffleBatchSampler(Items(), BATCH, seed=1)
         run.refused("replaced", lambda: trainer().fit(Model("replaced", sampler), loader_of(sampler)))
 

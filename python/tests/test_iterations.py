@@ -190,10 +190,11 @@ def test_ranks_have_equally_many_items_of_blocks(monkeypatch, world, workers, n,
 
     def shares(tail):
         data = [BlockDataset(lambda k: range(block * k, min(n, block * (k + 1))), n, block=block,
-                             window=window, seed=5, rank=rank, world=world, tail=tail)
+                             window=window, seed=5, rank=rank, world=world,
+                             **{"drop_last": True} if tail == "drop" else {"tail": tail})
                 for rank in range(world)]
         for worker in range(workers):
-            monkeypatch.setattr("bijective_shuffle._blocks.get_worker_info",
+            monkeypatch.setattr("bijective_shuffle._epochs.get_worker_info",
                                 lambda worker=worker: info(worker, workers))
             yield [list(each) for each in data]
 

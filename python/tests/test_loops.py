@@ -6,6 +6,7 @@ otherwise."""
 
 import collections
 import importlib.util
+import itertools
 import json
 import os
 import socket
@@ -20,6 +21,15 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 WORLDS = (2, 1, 2)
 KINDS = ("sampler", "batches", "mixture", "packed", "lengths")
 LIMIT = 300
+PAD, SHORT, FILL, DROP = {"tail": "pad"}, {"tail": "short"}, {"tail": "fill"}, {"drop_last": True}
+
+
+def repeats(n, batch, ending):
+    """How many items two ranks repeat, or leave out, in an epoch."""
+    last = n % (2 * batch)
+    if last == 0 or ending == DROP:
+        return -last
+    return 2 * batch - last if ending == FILL else last % 2 if ending == PAD or last < 2 else 0
 
 
 def free_port():
@@ -90,6 +100,12 @@ class Notes:
         for what in (self.steps, self.states):
             assert all(len(values) == 1 for values in what.values()), what
 
+    def covered(self, case, n, total, epochs=1):
+        """Checks that all items came, and how many in all."""
+        for epoch in range(epochs):
+            counts = self.items.pop((case, epoch), collections.Counter())
+            assert counts.total() == total and len(counts) == min(n, total), (case, counts)
+
     def refuses(self, case, text, times):
         found = self.refused.pop(case)
         assert len(found) == times and all(text in str(error) for error in found), found
@@ -110,6 +126,12 @@ def train(tmp_path):
 @pytest.mark.parametrize("framework,needs", [("torch", "torch"), ("stateful", "torchdata")])
 def test_loops_of_pytorch(train, framework, needs):
     notes = train(framework, needs)
+    if framework == "torch":
+        for n, batch, ending in itertools.product(range(1, 18), (1, 2, 3, 8), (PAD, SHORT, FILL, DROP)):
+            for kind in ("", "mixture ", "stream ") if ending != FILL else ("", "mixture "):
+                notes.covered(f"{kind}{n} {batch} {ending}", n, n + repeats(n, batch, ending))
+        notes.trained(17, "evaluated 17", epochs=1)
+        notes.trained(243, "evaluated 243", epochs=1)
     notes.trained(240, *(f"{kind} {workers}{way}" for kind in KINDS
                          for workers in (0, 2) for way in ("", " counted", " beside")),
                   "stream 0", "stream 2")
@@ -126,6 +148,16 @@ def test_loops_of_pytorch(train, framework, needs):
 
 def test_loops_of_accelerate(train):
     notes = train("accelerate", "accelerate")
+    for n, batch, ending in itertools.product(range(1, 18), (1, 2, 3, 8), (PAD, SHORT)):
+        case = f"{n} {batch} {ending}"
+        notes.covered(f"given {case}", n, n + repeats(n, batch, ending))
+        prepared = notes.items.pop((f"prepared {case}", 0))
+        assert set(prepared) == set(range(n)), case
+        # A batch is of `batch` items there, and may be repeated whole.
+        assert set(notes.items.pop((f"lengths {case}", 0))) == set(range(n)), case
+        for epoch in range(2 if ending == PAD else 0):
+            found = notes.items.pop((f"stream {n} {batch}", epoch))
+            assert set(found) == set(range(n)) and found.total() - n < 2, (n, batch)
     ways = ["default", "split", "dispatch", "dispatch split", "uneven"]
     if importlib.util.find_spec("torchdata") is not None:
         ways.append("stateful")
@@ -146,10 +178,16 @@ def test_loops_of_accelerate(train):
 
 def test_loops_of_transformers(train):
     pytest.importorskip("accelerate", reason="accelerate is not installed")
-    train("transformers", "transformers").trained(240, "trainer", "trainer mixture")
+    notes = train("transformers", "transformers")
+    for n in (1, 17, 18):
+        for epoch in range(3):
+            assert set(notes.items.pop((f"trainer {n}", epoch))) == set(range(n))
+    notes.trained(240, "trainer", "trainer mixture")
 
 
 def test_loops_of_lightning(train):
     notes = train("lightning", "lightning")
+    for n, ending in itertools.product((1, 17, 18), (PAD, SHORT)):
+        notes.covered(f"{n} {ending}", n, n + repeats(n, 8, ending), epochs=3)
     notes.trained(240, *KINDS)
     notes.refuses("replaced", "Trainer(use_distributed_sampler=False)", 2)

@@ -29,6 +29,11 @@ class Numbers(Dataset):
         return k
 
 
+def ending(tail):
+    """The arguments that say what the last step does."""
+    return {"drop_last": True} if tail == "drop" else {"tail": tail}
+
+
 def ranks(n, world, **settings):
     return [ShuffleSampler(n, rank=rank, world=world, **settings) for rank in range(world)]
 
@@ -102,7 +107,7 @@ def test_a_state_fits_another_number_of_ranks(drawn, drop_last):
 @pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
 def test_batches_and_their_states(tail):
     order = bs.Permutation.walk(1000, 3).to_numpy()
-    sampler = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, tail=tail)
+    sampler = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, **ending(tail))
     batches = list(sampler)
     assert len(batches) == len(sampler) == (10 if tail == "drop" else 11)
     assert all(batches[k] == order[96 * k : 96 * (k + 1)][1::3].tolist() for k in range(10))
@@ -119,7 +124,7 @@ def test_batches_and_their_states(tail):
         assert sampler.state_dict() == sampler.state_after(1000) == sampler.state_after(11 * 96)
     with pytest.raises(ValueError):
         sampler.state_after(-1)
-    again = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, tail=tail)
+    again = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, **ending(tail))
     again.load_state_dict(saved)
     assert list(again) == batches[4:]
     fresh = ShuffleBatchSampler(1000, 32, seed=3)
@@ -155,6 +160,63 @@ def test_states_of_others_are_refused():
             sampler.load_state_dict(state)
     with pytest.raises(ValueError):
         ShuffleSampler(100, seed=1, rank=1)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, "text", [("sampler", "")], {}])
+def test_what_is_no_state_is_refused_by_all_that_load_one(wrong):
+    stream = StreamDataset(range(10), 3, 1, 2)
+    nodes = NodeDataset(lambda block: [block], [1, 1], kept=1, window=1, seed=1)
+    loaded = [
+        ShuffleSampler(100, seed=1), ShuffleBatchSampler(100, 4, seed=1),
+        SourceBatchSampler(bs.Weighted([1], 1)), iter(ShuffleSampler(100, seed=1)),
+        iter(ShuffleBatchSampler(100, 4, seed=1)), bs.Weighted([1], 1).batches(),
+        bs.StreamShuffle(range(10), 3, 1), stream, iter(stream), iter(nodes), iter(blocks()),
+    ]
+    for into in loaded:
+        with pytest.raises(bs.ForeignStateError, match="state"):
+            into.load_state_dict(wrong)
+
+
+def test_endings_have_the_names_of_pytorch():
+    makes = [
+        lambda **ending: ShuffleBatchSampler(10, 3, seed=1, **ending),
+        lambda **ending: SourceBatchSampler(bs.Weighted([1], 1), 3, **ending),
+        lambda **ending: StreamDataset([], 3, 1, 1, **ending),
+        lambda **ending: NodeDataset(read, [1], kept=1, window=1, seed=1, **ending),
+        blocks,
+    ]
+    for make in makes:
+        assert "drop_last=True" in repr(make(drop_last=True)) or "Source" in repr(make())
+        with pytest.raises(ValueError, match="'drop': write drop_last=True"):
+            make(tail="drop")
+        with pytest.raises(ValueError, match="has no meaning beside it"):
+            make(tail="short", drop_last=True)
+    assert makes[0](drop_last=True).drop_last and not makes[0]().drop_last
+
+
+def test_what_is_no_source_is_named():
+    for wrong in ([1, 2], 5, range(3), bs.Sampler(5, 1)):
+        with pytest.raises(TypeError, match=f"not {type(wrong).__name__}.*take ShuffleBatchSampler"):
+            SourceBatchSampler(wrong)
+
+
+def test_classes_of_items_take_their_types():
+    assert bs.StreamShuffle[int](range(3), 2, 1).emitted == 0
+    assert bs.Batches[int] and list(bs.Weighted([1, 2], 1)) == bs.Weighted([1, 2], 1)[:].tolist()
+
+
+def test_the_length_of_an_epoch_that_was_resumed_is_that_of_the_whole():
+    for make, step in ((lambda: ShuffleSampler(100, seed=1, rank=0, world=2), 1),
+                       (lambda: ShuffleBatchSampler(100, 5, seed=1, rank=0, world=2), 5),
+                       (lambda: SourceBatchSampler(bs.Mixture([100], [1], 1), 5, rank=0, world=2), 5)):
+        sampler = make()
+        assert len(sampler) == sampler.left == 50 // step
+        sampler.load_state_dict(sampler.state_after(30))
+        assert (len(sampler), sampler.left) == (50 // step, 35 // step)
+        drawn = iter(sampler)
+        next(drawn)
+        assert (len(sampler), sampler.left) == (50 // step, 35 // step - 1)
+        assert len(list(drawn)) == 35 // step - 1 and sampler.left == 0
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -251,6 +313,7 @@ def test_blocks_are_read_by_windows(workers):
         order = bs.BlockShuffle(N, BLOCK, WINDOW, 6, epoch).order.to_numpy().tolist()
         if workers == 0:
             assert list(data) == order
+            data.set_epoch(epoch)
         loader = DataLoader(data, batch_size=None, num_workers=workers)
         items = [int(item) for item in loader]
         assert sorted(items) == list(range(N))
@@ -288,6 +351,7 @@ def test_a_block_iterator_goes_on_where_it_was(taken):
     data = blocks()
     data.set_epoch(2)
     whole = list(data)
+    data.set_epoch(2)
     iterator = iter(data)
     begun = list(itertools.islice(iterator, taken))
     state = json.loads(json.dumps(iterator.state_dict()))

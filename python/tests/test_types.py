@@ -1,6 +1,7 @@
 """What the functions take, their annotations take too, and what they give is not `Any`."""
 
 import pathlib
+import re
 import textwrap
 
 import pytest
@@ -65,6 +66,22 @@ CALLS = """
         left = len(sampler)
         for batch in sampler:
             values = batch
+        draws, mixture = bs.Weighted(a, s), bs.Mixture([s], [1], s)
+        number = draws[s]
+        values = draws[a]
+        number, other = mixture[u]
+        values, more = mixture[3:5]
+        pair: tuple[NDArray[np.int64], NDArray[np.int64]] = next(mixture.batches(4))
+        for pieces in bs.Packed(a, s, s):
+            values = pieces
+        lengths = bs.Lengths(a, s, s)
+        for items in lengths:
+            values = a[items]
+        for (items,) in lengths.batches(rank=s, world=u):
+            values = a[items]
+        stream: bs.StreamShuffle[str] = bs.StreamShuffle(["a"], s, s)
+        text: str = next(iter(stream))
+        text = next(iter(bs.StreamShuffle(lambda start: iter(["a"]), s, s)))
 """
 
 MISTAKES = """
@@ -97,6 +114,20 @@ def test_annotations_take_what_functions_take(tmp_path):
     # An empty body is not an error of interest.
     text = CALLS.replace(": ...", ": raise NotImplementedError")
     assert errors_of(text, tmp_path) == []
+
+
+def test_annotations_take_the_examples_of_the_documents(tmp_path):
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "loaders.md").read_text()
+    examples = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    # Each in a module of its own, since they give names to different things.
+    for number, example in enumerate(examples):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        # The one function without annotations is in an example about something else.
+        assert errors_of(example.replace("def source(start):", "def source(start: int) -> Iterator[int]:")
+                         .replace("import bijective", "from collections.abc import Iterator\nimport bijective", 1),
+                         folder) == []
+    assert len(examples) >= 7
 
 
 def test_annotations_refuse_what_functions_refuse(tmp_path):

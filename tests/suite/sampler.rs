@@ -14,7 +14,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{SamplerBuilder, SamplerState};
 use proptest::prelude::*;
 
-use crate::common::cases;
+use crate::common::{cases, long};
 
 const TAILS: [Tail; 4] = [Tail::Short, Tail::Pad, Tail::Fill, Tail::Drop];
 
@@ -51,10 +51,20 @@ fn ranks(builder: &SamplerBuilder, world: u64) -> Vec<Sampler> {
     (0..world).map(|rank| builder.clone().rank(rank, world).build().unwrap()).collect()
 }
 
-/// The definition in plain sight.
 fn expected(order: &[u64], world: usize, batch: usize, tail: Tail) -> Vec<Vec<Vec<u64>>> {
+    expected_from(0, order, world, batch, tail)
+}
+
+/// The definition in plain sight, for an epoch of which some places are taken.
+fn expected_from(
+    taken: usize,
+    order: &[u64],
+    world: usize,
+    batch: usize,
+    tail: Tail,
+) -> Vec<Vec<Vec<u64>>> {
     let mut steps = Vec::new();
-    for global in order.chunks(world * batch) {
+    for global in order[taken..].chunks(world * batch) {
         let whole = match tail {
             Tail::Pad => global.len().next_multiple_of(world),
             Tail::Fill => world * batch,
@@ -209,6 +219,37 @@ proptest! {
                 prop_assert_eq!(sampler.resume(&state), Err(Error::Saved(SavedError::Foreign)));
             }
             Err(error) => prop_assert_eq!(error, Error::Saved(SavedError::State)),
+        }
+    }
+}
+
+/// All remainders of items by ranks by batch, from the beginning and behind each step, on the same
+/// ranks and on others: all ranks have as many steps, and their items are those of the definition.
+#[test]
+fn steps_are_equal_for_all_remainders() {
+    assert_eq!(Sampler::builder(0, 1).build().map(drop), Err(Error::View(ViewError::NoItems)));
+    for case in (0..40 * 6 * 9).step_by(if long() { 1 } else { 7 }) {
+        let (len, world, batch) = (1 + case / 54, 1 + case / 9 % 6, 1 + case % 9);
+        let order: Vec<u64> = (0..len).collect();
+        for tail in TAILS {
+            let builder = Sampler::builder(len, 1).sequential().tail(tail);
+            let mut of_all = ranks(&builder.clone().batch(batch), world);
+            for taken in (0..=len).step_by((world * batch) as usize) {
+                let state = of_all[0].state();
+                assert_eq!(state.consumed(), taken);
+                for (ranks_then, size) in [(world, batch), (1 + case % 6, 1 + (len + taken) % 9)] {
+                    let mut then = ranks(&builder.clone().batch(size), ranks_then);
+                    then.iter_mut().for_each(|sampler| sampler.resume(&state).unwrap());
+                    let steps = steps_of(&mut then);
+                    let (ranks_then, size) = (ranks_then as usize, size as usize);
+                    let wanted = expected_from(taken as usize, &order, ranks_then, size, tail);
+                    assert_eq!(
+                        steps, wanted,
+                        "{taken} of {len} taken, {ranks_then} ranks, {tail:?}"
+                    );
+                }
+                of_all.iter_mut().for_each(|sampler| drop(next(sampler)));
+            }
         }
     }
 }

@@ -61,4 +61,4 @@ pub use sample::weighted_sample;
 pub use splits::Splits;
 pub use stream::{StreamOrder, StreamShuffle, StreamState};
 pub use weighted::Weighted;
-pub use weights::{ItemWeights, integer_weights};
+pub use weights::{IntoWeights, ItemWeights, integer_weights};

@@ -19,8 +19,12 @@ const NUMBER: u32 = 2;
 ///
 /// **Shares.** Let the *quota* be the sum of the weights, divided by their greatest common divisor.
 /// Any run of that many positions, wherever it begins, holds each set exactly as often as its
-/// weight says, divided by the same. The sets are spread evenly: among the first `p` positions, the
-/// count of a set differs from its share of `p` by at most half of `ceil(log2(sets))`.
+/// weight says, divided by the same. Weights are whole numbers: 0.7 and 0.3 are `[7, 3]`.
+///
+/// The sets are spread evenly. In any run of positions, such as a rank's batch, the count of a set
+/// differs from its share of the run by less than `ceil(log2(sets))`: by less than 1 with two sets,
+/// and by less than 2 with up to four. In a run that begins at position 0 it differs by at most
+/// half of that. On either side of a [change](Self::change) these bounds hold by themselves.
 ///
 /// **Items.** Each set goes through a shuffled order of its own, then through another one, and so
 /// on. So no item of a set comes again before all others of the set have come.
@@ -240,6 +244,11 @@ impl Stretch {
     ///
     /// Of the first `k` items of these sets, `k half / all` belong to those before the middle,
     /// rounded to the nearest number: Bresenham's line. With `k` up to 2^64 nothing overflows.
+    ///
+    /// A number of first items is rounded by at most a half, and that of a run, as the difference
+    /// of two, by less than one. The items of a half that are within a run are a run of that half,
+    /// which takes its share of what the run has too many or too few. So a level adds less than
+    /// one.
     fn halves(&self, range: &Range<usize>) -> (usize, u128, u128) {
         let middle = range.start.midpoint(range.end);
         let weight = |end: usize| u128::from(self.sums[end] - self.sums[range.start]);

@@ -7,7 +7,7 @@ use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{check, parallel};
 
-use crate::{Error, ItemWeights};
+use crate::{Error, IntoWeights, ItemWeights};
 
 /// The number of draws without replacement, among what this package draws.
 const NUMBER: u32 = 1;
@@ -34,7 +34,8 @@ const LEAST: u64 = 1 << 15;
 ///
 /// # Errors
 ///
-/// [`Error::SampleTooLarge`] if fewer items have a weight above 0; that of [`ItemWeights::read`];
+/// [`Error::SampleTooLarge`] if fewer items have a weight above 0; those of
+/// [`IntoWeights::into_weights`] and of [`ItemWeights::read`];
 /// [`Error::Shuffle`] if there is too little memory.
 ///
 /// # Examples
@@ -49,10 +50,11 @@ const LEAST: u64 = 1 << 15;
 /// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 pub fn weighted_sample(
-    weights: impl ItemWeights,
+    weights: impl IntoWeights,
     count: usize,
     seed: impl Into<Seed>,
 ) -> Result<Vec<u64>, Error> {
+    let weights = weights.into_weights()?;
     let child = seed.into().child(KeyDomain::Loader(NUMBER));
     let len = weights.count();
     let threads = (rayon::current_num_threads() as u64).min(len.div_ceil(LEAST)).max(1);

@@ -12,7 +12,7 @@ use bijective_shuffle_core::engine::base::{parallel, saved};
 use crate::batches::Source;
 use crate::items::check_positions;
 use crate::table::{self, Entry};
-use crate::{Error, ItemWeights};
+use crate::{Error, IntoWeights};
 
 /// The number of draws by weights, among what this package draws.
 const NUMBER: u32 = 0;
@@ -33,8 +33,8 @@ const TASK: usize = 1 << 14;
 /// `weights[i] / total`, independently of all other positions.
 ///
 /// A draw takes constant time and looks at one entry of a table, which is built on all cores, takes
-/// 16 bytes an item, and is exact: weights are whole numbers, and nothing is rounded. Weights that
-/// are not whole become so by [`integer_weights`](crate::integer_weights).
+/// 16 bytes an item, and is exact: weights are whole numbers, and nothing is rounded. Weights of
+/// `f64` or `f32` become whole numbers by [`integer_weights`](crate::integer_weights).
 ///
 /// Every epoch of the seed has draws of its own from the same table. If the weights change between
 /// epochs, make another `Weighted` of the same seed. [`Batches`](crate::Batches) deals positions
@@ -82,10 +82,11 @@ impl Weighted {
     /// # Errors
     ///
     /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeight`] if their sum does not
-    /// fit 64 bits; that of [`ItemWeights::read`], or [`Error::WeightsChanged`] if weights are
+    /// fit 64 bits; those of [`IntoWeights::into_weights`] and of
+    /// [`ItemWeights::read`](crate::ItemWeights::read), or [`Error::WeightsChanged`] if weights are
     /// found to have changed; [`Error::Shuffle`] if there is too little memory.
-    pub fn new(weights: impl ItemWeights, seed: impl Into<Seed>) -> Result<Self, Error> {
-        let table = table::build(&weights)?;
+    pub fn new(weights: impl IntoWeights, seed: impl Into<Seed>) -> Result<Self, Error> {
+        let table = table::build(&weights.into_weights()?)?;
         Ok(Self::of(table, seed.into()))
     }
 }

@@ -1,5 +1,5 @@
-//! [`ItemWeights`]: where weights are read from, and [`integer_weights`]: floating-point weights as
-//! whole numbers.
+//! [`IntoWeights`]: what is taken as weights; [`ItemWeights`]: where they are read from; and
+//! [`integer_weights`]: floating-point weights as whole numbers.
 
 use core::mem::MaybeUninit;
 
@@ -65,6 +65,66 @@ impl<T: ItemWeights + ?Sized> ItemWeights for &T {
     }
 }
 
+/// What [`Weighted`](crate::Weighted) and [`weighted_sample`](crate::weighted_sample) take as
+/// weights: [`ItemWeights`], which are whole numbers and are read where they are, or slices,
+/// vectors and arrays of `f64` or `f32`, which become whole numbers by [`integer_weights`].
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_loaders::{Weighted, weighted_sample};
+///
+/// let weights = [0.1, 2.5, 0.0, 1.0];
+/// let draws = Weighted::new(&weights, 42)?;
+/// assert_ne!(draws.get(7), 2);
+/// assert_eq!(weighted_sample(weights, 3, 42)?.len(), 3);
+/// # Ok::<(), bijective_shuffle_loaders::Error>(())
+/// ```
+pub trait IntoWeights {
+    /// The whole numbers.
+    type Weights: ItemWeights;
+
+    /// The weights as whole numbers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`integer_weights`], for floating-point numbers.
+    fn into_weights(self) -> Result<Self::Weights, Error>;
+}
+
+impl<T: ItemWeights> IntoWeights for T {
+    type Weights = T;
+
+    fn into_weights(self) -> Result<T, Error> {
+        Ok(self)
+    }
+}
+
+macro_rules! floats {
+    ($([$($generics:tt)*] $list:ty, $float:ty;)+) => {$(
+        impl<$($generics)*> IntoWeights for $list {
+            type Weights = Vec<u64>;
+
+            fn into_weights(self) -> Result<Vec<u64>, Error> {
+                whole::<$float>(&self[..])
+            }
+        }
+    )+};
+}
+
+floats! {
+    [] &[f64], f64;
+    [] Vec<f64>, f64;
+    [] &Vec<f64>, f64;
+    [const N: usize] [f64; N], f64;
+    [const N: usize] &[f64; N], f64;
+    [] &[f32], f32;
+    [] Vec<f32>, f32;
+    [] &Vec<f32>, f32;
+    [const N: usize] [f32; N], f32;
+    [const N: usize] &[f32; N], f32;
+}
+
 /// The weights as whole numbers, by a rule that is exact: the same on every machine.
 ///
 /// All weights are multiplied by the same power of two and rounded to the nearest whole number, to
@@ -90,6 +150,11 @@ impl<T: ItemWeights + ?Sized> ItemWeights for &T {
 /// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
+    whole(weights)
+}
+
+/// [`integer_weights`] of either type. Each `f32` is an `f64`.
+fn whole<F: Copy + Into<f64> + Sync>(weights: &[F]) -> Result<Vec<u64>, Error> {
     const CHUNK: usize = 1 << 14;
     let is_weight = |weight: f64| weight.is_finite() && weight >= 0.0;
     let chunks = weights.len().div_ceil(CHUNK);
@@ -97,6 +162,7 @@ pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     each_largest.resize(chunks, Ok(0.0));
     parallel::each_chunk(&mut each_largest, 1, |chunk, largest| {
         for (index, &weight) in (chunk * CHUNK..).zip(&weights[chunk * CHUNK..]).take(CHUNK) {
+            let weight = weight.into();
             largest[0] = match largest[0] {
                 Ok(_) if !is_weight(weight) => Err(index as u64),
                 Ok(largest) => Ok(f64::max(largest, weight)),
@@ -113,7 +179,7 @@ pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     // The number of bits before the point, less those that there shall be.
     let width = 64 - mantissa.leading_zeros() as i32;
     let shift = 63 - count_bits - (exponent + width);
-    let whole = |weight| {
+    let to_whole = |weight: f64| {
         let (mantissa, exponent) = parts(weight);
         let rounded = shifted(mantissa, exponent + shift);
         if mantissa == 0 { 0 } else { rounded.max(1) }
@@ -124,7 +190,7 @@ pub fn integer_weights(weights: &[f64]) -> Result<Vec<u64>, Error> {
     let places: &mut [MaybeUninit<u64>] = &mut out.spare_capacity_mut()[..len];
     parallel::each_chunk(places, CHUNK, |chunk, out| {
         for (out, &weight) in out.iter_mut().zip(&weights[chunk * CHUNK..]) {
-            out.write(whole(weight));
+            out.write(to_whole(weight.into()));
         }
     });
     // SAFETY: there was room for that many, and each chunk has written its own.

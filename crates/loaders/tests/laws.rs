@@ -200,6 +200,147 @@ fn no_item_of_a_set_comes_again_before_all_others() {
 }
 
 /// The chance of counts at least as far from what is expected.
+/// The sets at the positions of a quota, and the most by which the count of a set differs from its
+/// share in any run of positions, as numerators of fractions of the sum of the weights.
+fn deviations(weights: &[u64]) -> i64 {
+    let mixture = Mixture::new(&vec![1; weights.len()], weights, 1).unwrap();
+    let sum = weights.iter().sum::<u64>() as i64;
+    let mut worst = 0;
+    for (set, &weight) in weights.iter().enumerate() {
+        // By so much the positions before a position have more than their share. All of a quota
+        // have exactly their share, so every run's deviation is the difference of two of these.
+        let mut before = vec![0];
+        for position in 0..mixture.quota() {
+            let is_own = i64::from(mixture.get(position).0 == set);
+            before.push(before[position as usize] + is_own * sum - weight as i64);
+        }
+        assert_eq!(before.last(), Some(&0));
+        worst = worst.max(before.iter().max().unwrap() - before.iter().min().unwrap());
+    }
+    worst
+}
+
+/// All mixtures of a few sets with small weights.
+fn all_weights(sets: usize, most: u64) -> impl Iterator<Item = Vec<u64>> {
+    (1..(most + 1).pow(sets as u32)).map(move |mut number| {
+        (0..sets).map(|_| (number % (most + 1), number /= most + 1).0).collect()
+    })
+}
+
+#[test]
+fn any_run_of_a_mixture_differs_from_its_shares_by_less_than_its_levels() {
+    assert_eq!(deviations(&[3]), 0);
+    // Three positions with the first set alone: 0.9 more than 2.1.
+    let mixture = Mixture::new(&[100, 100], &[7, 3], 1).unwrap();
+    assert!((2..5).all(|position| mixture.get(position).0 == 0));
+    assert_eq!(deviations(&[7, 3]), 9);
+    for (sets, most) in [(2_usize, 14), (3, 7), (4, 4), (5, 3), (8, 1)] {
+        let levels = sets.next_power_of_two().trailing_zeros();
+        for weights in all_weights(sets, most) {
+            let sum = weights.iter().sum::<u64>() as i64;
+            assert!(deviations(&weights) < i64::from(levels) * sum, "{weights:?}");
+        }
+    }
+    // No smaller number of levels would do.
+    for (weights, least) in
+        [(&[13, 14][..], 0.96), (&[2, 1, 300, 1], 1.97), (&[1, 30, 30, 100, 1, 1, 300, 2], 2.9)]
+    {
+        let sum = weights.iter().sum::<u64>() as f64;
+        assert!(deviations(weights) as f64 > least * sum);
+    }
+}
+
+#[test]
+fn floating_point_weights_are_taken_by_the_rule_of_integer_weights() {
+    let weights: [f64; 7] = [0.1, 2.5, 0.0, 1.0, 1.0, 7.25, 1e-3];
+    let whole = integer_weights(&weights).unwrap();
+    let expected = Weighted::new(&whole, 42).unwrap();
+    for draws in [
+        Weighted::new(weights, 42),
+        Weighted::new(&weights, 42),
+        Weighted::new(&weights[..], 42),
+        Weighted::new(weights.to_vec(), 42),
+        Weighted::new(&weights.to_vec(), 42),
+    ] {
+        assert_eq!(draws.unwrap().table(), expected.table());
+    }
+    let sample = weighted_sample(&whole, 5, 42).unwrap();
+    assert_eq!(weighted_sample(&weights, 5, 42).unwrap(), sample);
+    let narrow = weights.map(|weight| weight as f32);
+    let exact = integer_weights(&narrow.map(f64::from)).unwrap();
+    for draws in [
+        Weighted::new(narrow, 42),
+        Weighted::new(&narrow, 42),
+        Weighted::new(&narrow[..], 42),
+        Weighted::new(narrow.to_vec(), 42),
+        Weighted::new(&narrow.to_vec(), 42),
+    ] {
+        assert_eq!(draws.unwrap().table(), Weighted::new(&exact, 42).unwrap().table());
+    }
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        let refused = Err(Error::NotAWeight { index: 1 });
+        assert_eq!(Weighted::new([1.0, bad], 1).map(drop), refused);
+        assert_eq!(weighted_sample([1.0, bad], 1, 1).map(drop), refused);
+    }
+    // Numbers without a type are what they look like.
+    assert_eq!(Weighted::new(&[0.5, 1.5], 1).unwrap().total(), 1 << 62);
+    assert_eq!(Weighted::new(&[1, 0, 3], 1).unwrap().total(), 4);
+}
+
+/// All remainders of places by ranks by batch, from the beginning and behind each step: all ranks
+/// have as many steps, and each place comes once, except those that the tail repeats or leaves out.
+#[test]
+fn steps_are_equal_for_all_remainders() {
+    let same = |sampler: bijective_shuffle::SamplerBuilder| sampler;
+    let mut batch = Vec::new();
+    for (len, ranks, size) in grid().step_by(11) {
+        let draws = Mixture::new(&[len], &[1], 1).unwrap();
+        for tail in [Tail::Short, Tail::Pad, Tail::Fill, Tail::Drop] {
+            let of = |rank| {
+                move |sampler: bijective_shuffle::SamplerBuilder| {
+                    sampler.rank(rank, ranks).batch(size).tail(tail)
+                }
+            };
+            for taken in (0..=len).step_by((ranks * size) as usize) {
+                // What all ranks together have taken, by one rank in one step.
+                let mut before =
+                    Batches::new(&draws, Some(len), |s| same(s).batch(taken.max(1))).unwrap();
+                if taken > 0 {
+                    before.next_batch(&mut batch).unwrap();
+                }
+                let (mut steps, mut found) = (Vec::new(), vec![0_u64; len as usize]);
+                for rank in 0..ranks {
+                    let mut own = Batches::new(&draws, Some(len), of(rank)).unwrap();
+                    own.resume(&before.state()).unwrap();
+                    steps.push((own.sampler().steps_left(), 0));
+                    while own.next_batch(&mut batch).unwrap() {
+                        steps[rank as usize].1 += 1;
+                        assert!(tail == Tail::Short || !batch.is_empty());
+                        batch.iter().for_each(|&(_, item)| found[item as usize] += 1);
+                    }
+                }
+                assert!(steps.iter().all(|&(left, came)| left == came && left == steps[0].0));
+                let left = len - taken;
+                let last = left % (ranks * size);
+                let expected = match tail {
+                    Tail::Drop => left - last,
+                    Tail::Fill => left.next_multiple_of(ranks * size),
+                    Tail::Pad => left - last + last.next_multiple_of(ranks),
+                    _ => left,
+                };
+                assert_eq!(found.iter().sum::<u64>(), expected);
+                let came = found.iter().filter(|&&times| times > 0).count() as u64;
+                assert!(came >= left.min(expected));
+            }
+        }
+    }
+}
+
+/// Items, ranks and batch.
+fn grid() -> impl Iterator<Item = (u64, u64, u64)> {
+    (0..40 * 6 * 9).map(|k| (1 + k / 54, 1 + k / 9 % 6, 1 + k % 9))
+}
+
 fn p_value(counts: &[u64], expected: &[f64]) -> f64 {
     let distance = |(&count, &mean): (&u64, &f64)| (count as f64 - mean).powi(2) / mean;
     let distances: f64 = counts.iter().zip(expected).map(distance).sum();

@@ -1,0 +1,104 @@
+"""What the data sets for PyTorch's loaders have in common: an epoch that workers see, ranks, and what
+they say when an epoch is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.utils.data import IterableDataset, get_worker_info
+
+from ._loaders import saved
+from ._loops import checked_tail
+from ._native import ForeignStateError
+from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
+
+# The most workers whose ends are told apart.
+_WORKERS = 256
+
+
+class Epochs(IterableDataset[Any]):
+    """A data set whose workers see the epoch and the place at which its iterations begin."""
+
+    def _begin(self, rank: int | None, world: int | None, tail: str, drop_last: bool) -> None:
+        check_ranks(rank, world)
+        self._rank, self._world = rank, world
+        self._tail = checked_tail(tail, drop_last, ("pad", "short"))
+        # In shared memory, so that workers which outlive an epoch see the next one: the epoch, how
+        # much of it all ranks have taken, the number of this choice, and for each worker that of
+        # the last choice whose epoch it has read to the end.
+        self._at = torch.zeros(3 + _WORKERS, dtype=torch.int64)
+        self._at[2] = 1
+        self._at.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the epoch of the iterations that begin from now on, which is 0 at first. When one
+        of them has come to its end, no other begins until an epoch is chosen again, so that a loop
+        which forgets it does not go through the same order for ever. The epoch of a state that was
+        loaded keeps the state's place."""
+        self._go(epoch, 0 if epoch != int(self._at[0]) else int(self._at[1]))
+
+    def _go(self, epoch: int, taken: int) -> None:
+        self._at[0], self._at[1] = epoch, taken
+        self._at[2] += 1
+
+    def _place(self) -> tuple[int, int]:
+        """Where an iteration begins."""
+        return int(self._at[0]), int(self._at[1])
+
+    def _ranks(self) -> tuple[int, int, int, int]:
+        """Rank, world, worker and the number of workers."""
+        info = get_worker_info()
+        rank, world = ranks_of(self._rank, self._world)
+        return rank, world, *((0, 1) if info is None else (info.id, info.num_workers))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if has_group() or accelerate_loaders():
+            # A worker that is not forked knows nothing of the process group.
+            state["_rank"], state["_world"] = ranks_of(self._rank, self._world)
+        return state
+
+
+class EpochIterator:
+    """One worker's part of an epoch."""
+
+    def __init__(self, data: Epochs) -> None:
+        self._rank, self._world, self._worker, self._workers = data._ranks()
+        self._chosen, self._ends = data._at[2], data._at[3 + self._worker % _WORKERS]
+        self._choice = int(self._chosen)
+        self._is_new = True
+
+    def _check(self, data: Epochs) -> None:
+        """Refuses to begin an epoch again that was read to its end."""
+        if self._is_new and int(self._ends) == self._choice:
+            raise ValueError(
+                f"epoch {int(data._at[0])} of this {type(data).__name__} was read to its end: call "
+                "its set_epoch before each epoch, also to read the same one again"
+            )
+        self._is_new = False
+
+    def _end(self) -> None:
+        """Notes that nothing is left."""
+        self._ends.fill_(self._choice)
+
+    def _resumed(self, state_dict: Any, **expected: Any) -> Mapping[str, Any]:
+        """A state, if it is one of this worker's part of the same data."""
+        state = saved(state_dict, "a data set's iterator")
+        for name, value in expected.items():
+            if state.get(name) != value:
+                raise ForeignStateError(
+                    f"the state is of other data, ranks or workers: its {name} is {state.get(name)}, "
+                    f"not {value}"
+                )
+        self._is_new = False
+        return state
+
+
+def count_of(state: Mapping[str, Any], name: str) -> int:
+    """A part of a state that is a number."""
+    number = state.get(name)
+    if not isinstance(number, int) or number < 0:
+        raise ForeignStateError(f"the state has {name} {number}, which is no count")
+    return number
