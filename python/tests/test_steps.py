@@ -302,3 +302,39 @@ def test_objects_of_one_epoch_may_be_read_within_a_data_set(kind):
 def test_a_data_set_of_an_order_is_the_same_in_each_pass(kind):
     data = REFUSED[kind]()
     assert passes_of(DataLoader(data, 4)) == [[int(item) for item in data]] * 3
+
+
+@pytest.mark.parametrize("kind", ["stream", "blocks"])
+def test_lightning_has_to_be_told_the_epochs_of_a_data_set(kind):
+    lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
+
+    class Model(lightning.LightningModule):
+        def __init__(self, data, tells):
+            super().__init__()
+            self.weight, self.data, self.tells = torch.nn.Parameter(torch.zeros(1)), data, tells
+            self.items = collections.defaultdict(list)
+
+        def on_train_epoch_start(self):
+            if self.tells:
+                self.data.set_epoch(self.current_epoch)
+
+        def training_step(self, batch, _):
+            self.items[self.current_epoch] += batch.tolist()
+            return (self.weight * batch.float()).sum() * 0.0
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    make, batch = DATA[kind]
+    for settings, tells in itertools.product(LOADERS, (True, False)):
+        data = make()
+        model = Model(data, tells)
+        trainer = lightning.Trainer(accelerator="cpu", max_epochs=3, logger=False, enable_checkpointing=False,
+                                    enable_progress_bar=False, enable_model_summary=False)
+        if not tells:
+            with pytest.raises(ValueError, match="call its set_epoch before each epoch"):
+                trainer.fit(model, DataLoader(data, batch, **settings))
+            continue
+        trainer.fit(model, DataLoader(data, batch, **settings))
+        assert [sorted(items) for items in model.items.values()] == [list(range(N))] * 3
+        assert len(set(map(tuple, model.items.values()))) == 3
