@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from bijective_shuffle.megatron import PackedDataset  # noqa: E402
 from bijective_shuffle.torch import (  # noqa: E402
     BlockDataset, NodeDataset, ShuffleBatchSampler, ShuffleSampler, SourceBatchSampler, StreamDataset,
 )
@@ -298,10 +299,45 @@ def test_objects_of_one_epoch_may_be_read_within_a_data_set(kind):
     assert items == np.concatenate([np.asarray(item).reshape(-1) for item in list(REFUSED[kind]())]).tolist()
 
 
-@pytest.mark.parametrize("kind", ["Permutation", "Places", "Weighted"])
-def test_a_data_set_of_an_order_is_the_same_in_each_pass(kind):
-    data = REFUSED[kind]()
-    assert passes_of(DataLoader(data, 4)) == [[int(item) for item in data]] * 3
+class Indexed:
+    """Documents of one token, which is its number."""
+
+    sequence_lengths = np.ones(N + 1, np.int32)
+
+    def get(self, document, offset=0, length=None):
+        return np.arange(document, document + length)
+
+
+FIXED = {
+    **{kind: (REFUSED[kind], 4) for kind in ("Permutation", "Places", "Weighted", "Mixture")},
+    **{kind: (REFUSED[kind], None) for kind in ("Packed", "Lengths")},
+    "PackedDataset": (lambda: PackedDataset(Indexed(), 1, 1), 4),
+}
+
+
+@pytest.mark.parametrize("settings", LOADERS, ids=str)
+@pytest.mark.parametrize("kind", FIXED)
+def test_a_data_set_of_an_order_is_the_same_in_each_pass(kind, settings):
+    make, batch = FIXED[kind]
+    data = make()
+
+    def number(item):
+        # A mixture's item within its set, a sequence's document, a sample's token.
+        return {"Mixture": lambda: item[1], "Packed": lambda: item[0, 0],
+                "PackedDataset": lambda: item["tokens"].reshape(-1)}.get(kind, lambda: item)()
+
+    loader = DataLoader(data, batch, **settings)
+    passes = [np.concatenate([np.asarray(number(item)).reshape(-1) for item in loader]).tolist()
+              for _ in range(3)]
+    whole = [np.asarray(number(data[k])).reshape(-1) for k in range(len(data))]
+    assert passes == [np.concatenate(whole).tolist()] * 3
+    assert len(set(passes[0])) == len(passes[0]) or kind == "Weighted"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind not in FIXED])
+def test_what_is_no_data_set_is_refused_by_a_loader(kind):
+    with pytest.raises(TypeError):
+        next(iter(DataLoader(REFUSED[kind](), 4)))
 
 
 @pytest.mark.parametrize("kind", ["stream", "blocks"])
