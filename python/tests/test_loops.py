@@ -1,5 +1,5 @@
-"""Training loops of PyTorch, torchdata, Accelerate, Lightning and transformers: runs of two, one and
-two processes, each of which goes on where the one before stopped. Every item is counted.
+"""Training loops of PyTorch, torchdata, Accelerate, Lightning, transformers and Ray: runs of two, one
+and two processes, each of which goes on where the one before stopped. Every item is counted.
 
 The processes run `loops.py`. They are on GPUs where there are at least two, and on the CPU
 otherwise."""
@@ -191,3 +191,54 @@ def test_loops_of_lightning(train):
         notes.covered(f"{n} {ending}", n, n + repeats(n, 8, ending), epochs=3)
     notes.trained(240, *KINDS)
     notes.refuses("replaced", "Trainer(use_distributed_sampler=False)", 2)
+
+
+def test_loops_of_ray(tmp_path):
+    pytest.importorskip("ray.train.torch", reason="ray[train] is not installed")
+    import ray
+    from ray.train import RunConfig, ScalingConfig
+    from ray.train.torch import TorchTrainer
+
+    def loop(config):
+        """What each of Ray's workers runs, which cannot import this module."""
+        import ray.train.torch
+        from bijective_shuffle.torch import ShuffleBatchSampler, ShuffleSampler
+        from torch.utils.data import DataLoader
+
+        prepare, lines = ray.train.torch.prepare_data_loader, []
+        # A rank with a step more would wait for ever in its gradients.
+        model = ray.train.torch.prepare_model(torch.nn.Linear(1, 1))
+        for n, batch, ending in config["cases"]:
+            data = torch.arange(n)
+            loaders = {
+                "sampler": prepare(DataLoader(data, batch, sampler=ShuffleSampler(n, seed=1))),
+                "batches": prepare(DataLoader(data, batch_sampler=ShuffleBatchSampler(
+                    n, batch, seed=1, **ending)), add_dist_sampler=False),
+            }
+            for (kind, loader), epoch in itertools.product(loaders.items(), range(2)):
+                taken = []
+                for items in loader:
+                    model(items.float().reshape(-1, 1)).sum().backward()
+                    taken.append(items.tolist())
+                note = {"case": f"{kind} {n} {batch} {ending}", "epoch": epoch}
+                lines += [note | {"items": sum(taken, [])}, note | {"steps": len(taken)}]
+        rank = ray.train.get_context().get_world_rank()
+        Path(config["folder"], f"0-{rank}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+    cases = list(itertools.product((1, 2, 3, 8, 16, 17), (1, 3, 8), (PAD, SHORT)))
+    ray.init(num_cpus=3, include_dashboard=False, logging_level="ERROR")
+    try:
+        TorchTrainer(
+            loop, train_loop_config={"folder": str(tmp_path), "cases": cases},
+            scaling_config=ScalingConfig(num_workers=2),
+            run_config=RunConfig(storage_path=str(tmp_path / "runs")),
+        ).fit()
+    finally:
+        ray.shutdown()
+    notes = Notes(tmp_path)
+    for n, batch, ending in cases:
+        case = f"{n} {batch} {ending}"
+        notes.covered(f"batches {case}", n, n + repeats(n, batch, ending), epochs=2)
+        notes.covered(f"sampler {case}", n, n + n % 2, epochs=2)
+    assert not notes.items
+    notes.trained(0)

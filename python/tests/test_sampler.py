@@ -50,6 +50,15 @@ def test_the_original_order_and_blocks():
         bs.Sampler(10, 1, blocks=(2, 2), sequential=True)
 
 
+def test_no_epoch_follows_the_last():
+    for draws, match in [(bs.Sampler(10, 5), "no other follows"), (bs.Weighted([1, 2], 5).batches(4), "2\\^64 - 1")]:
+        draws.set_epoch(2**64 - 1)
+        state = draws.state()
+        with pytest.raises(ValueError, match=match):
+            draws.next_epoch()
+        assert draws.epoch == 2**64 - 1 and draws.state() == state
+
+
 @pytest.mark.parametrize("later_world,later_batch", [(1, 60), (3, 8), (7, 11), (8, 1)])
 def test_another_number_of_ranks_goes_on_with_the_rest(later_world, later_batch):
     seen = []

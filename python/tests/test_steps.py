@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from bijective_shuffle.megatron import PackedDataset  # noqa: E402
 from bijective_shuffle.torch import (  # noqa: E402
     BlockDataset, NodeDataset, ShuffleBatchSampler, ShuffleSampler, SourceBatchSampler, StreamDataset,
 )
@@ -298,7 +299,78 @@ def test_objects_of_one_epoch_may_be_read_within_a_data_set(kind):
     assert items == np.concatenate([np.asarray(item).reshape(-1) for item in list(REFUSED[kind]())]).tolist()
 
 
-@pytest.mark.parametrize("kind", ["Permutation", "Places", "Weighted"])
-def test_a_data_set_of_an_order_is_the_same_in_each_pass(kind):
-    data = REFUSED[kind]()
-    assert passes_of(DataLoader(data, 4)) == [[int(item) for item in data]] * 3
+class Indexed:
+    """Documents of one token, which is its number."""
+
+    sequence_lengths = np.ones(N + 1, np.int32)
+
+    def get(self, document, offset=0, length=None):
+        return np.arange(document, document + length)
+
+
+FIXED = {
+    **{kind: (REFUSED[kind], 4) for kind in ("Permutation", "Places", "Weighted", "Mixture")},
+    **{kind: (REFUSED[kind], None) for kind in ("Packed", "Lengths")},
+    "PackedDataset": (lambda: PackedDataset(Indexed(), 1, 1), 4),
+}
+
+
+@pytest.mark.parametrize("settings", LOADERS, ids=str)
+@pytest.mark.parametrize("kind", FIXED)
+def test_a_data_set_of_an_order_is_the_same_in_each_pass(kind, settings):
+    make, batch = FIXED[kind]
+    data = make()
+
+    def number(item):
+        # A mixture's item within its set, a sequence's document, a sample's token.
+        return {"Mixture": lambda: item[1], "Packed": lambda: item[0, 0],
+                "PackedDataset": lambda: item["tokens"].reshape(-1)}.get(kind, lambda: item)()
+
+    loader = DataLoader(data, batch, **settings)
+    passes = [np.concatenate([np.asarray(number(item)).reshape(-1) for item in loader]).tolist()
+              for _ in range(3)]
+    whole = [np.asarray(number(data[k])).reshape(-1) for k in range(len(data))]
+    assert passes == [np.concatenate(whole).tolist()] * 3
+    assert len(set(passes[0])) == len(passes[0]) or kind == "Weighted"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind not in FIXED])
+def test_what_is_no_data_set_is_refused_by_a_loader(kind):
+    with pytest.raises(TypeError):
+        next(iter(DataLoader(REFUSED[kind](), 4)))
+
+
+@pytest.mark.parametrize("kind", ["stream", "blocks"])
+def test_lightning_has_to_be_told_the_epochs_of_a_data_set(kind):
+    lightning = pytest.importorskip("lightning", reason="Lightning is not installed")
+
+    class Model(lightning.LightningModule):
+        def __init__(self, data, tells):
+            super().__init__()
+            self.weight, self.data, self.tells = torch.nn.Parameter(torch.zeros(1)), data, tells
+            self.items = collections.defaultdict(list)
+
+        def on_train_epoch_start(self):
+            if self.tells:
+                self.data.set_epoch(self.current_epoch)
+
+        def training_step(self, batch, _):
+            self.items[self.current_epoch] += batch.tolist()
+            return (self.weight * batch.float()).sum() * 0.0
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    make, batch = DATA[kind]
+    for settings, tells in itertools.product(LOADERS, (True, False)):
+        data = make()
+        model = Model(data, tells)
+        trainer = lightning.Trainer(accelerator="cpu", max_epochs=3, logger=False, enable_checkpointing=False,
+                                    enable_progress_bar=False, enable_model_summary=False)
+        if not tells:
+            with pytest.raises(ValueError, match="call its set_epoch before each epoch"):
+                trainer.fit(model, DataLoader(data, batch, **settings))
+            continue
+        trainer.fit(model, DataLoader(data, batch, **settings))
+        assert [sorted(items) for items in model.items.values()] == [list(range(N))] * 3
+        assert len(set(map(tuple, model.items.values()))) == 3
