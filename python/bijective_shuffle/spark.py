@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
 from ._native import Permutation
-from ._parts import PartitionsDifferError
+from ._parts import PartitionsDifferError, unused
 
 __all__ = ["PartitionsDifferError", "spark_shuffle"]
 
-# Columns that are there only while rows are exchanged.
+# Columns that are there only while rows are exchanged, if no others have such names.
 _PLACE, _KEY = "__bijective_shuffle_place__", "__bijective_shuffle_key__"
 # `monotonically_increasing_id` has the partition above the number of a row in it.
 _ROW_BITS = 33
@@ -75,17 +75,18 @@ def spark_shuffle(
     # Its type hints are those of this file, which are texts.
     places.__annotations__ = {"batches": Iterator[pd.Series], "return": Iterator[pd.Series]}
     number = F.when(~never, F.monotonically_increasing_id())
-    placed = df.withColumn(_PLACE, F.pandas_udf(places, LongType())(number))
+    place, key = unused(_PLACE, df.columns), unused(_KEY, df.columns)
+    placed = df.withColumn(place, F.pandas_udf(places, LongType())(number))
     count = last + 1 if partitions is None else partitions
     if count < 1:
         raise ValueError("a data frame has at least one partition")
     # Not `repartitionByRange`, which computes all places once more to find the bounds of the
     # partitions, which are known here. Spark chooses a partition by the hash of a key only.
-    keys = F.array(*[F.lit(key).cast("long") for key in _keys(df.sparkSession, count)])
-    part = F.expr(f"cast(`{_PLACE}` * {count}L div {n}L + 1 as int)")
-    keyed = placed.withColumn(_KEY, F.element_at(keys, part))
-    exchanged = keyed.repartition(count, _KEY).sortWithinPartitions(_PLACE)
-    return exchanged.drop(_PLACE, _KEY)
+    keys = F.array(*[F.lit(sent).cast("long") for sent in _keys(df.sparkSession, count)])
+    part = F.expr(f"cast(`{place}` * {count}L div {n}L + 1 as int)")
+    keyed = placed.withColumn(key, F.element_at(keys, part))
+    exchanged = keyed.repartition(count, key).sortWithinPartitions(place)
+    return exchanged.drop(place, key)
 
 
 def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bijective_shuffle_core::engine::base::check::try_with_capacity;
 use bijective_shuffle_loaders::{Lengths, Packed, Source};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -73,13 +74,14 @@ impl Documents {
         }
         let mut places = places;
         let look_up = || {
-            let mut found = Vec::with_capacity(places.len());
+            let mut found = Vec::new();
             self.inner.items(epoch, 0, &mut places, &mut found).map(|()| found)
         };
         let sequences = detached(py, look_up)?.map_err(exception)?;
         let arrays = sequences.iter().map(|pieces| {
-            let numbers = pieces.iter().flat_map(|piece| [piece.document, piece.from, piece.to]);
-            PyArray1::from_iter(py, numbers).reshape([pieces.len(), 3])
+            let mut numbers = try_with_capacity(3 * pieces.len()).map_err(exception)?;
+            numbers.extend(pieces.iter().flat_map(|piece| [piece.document, piece.from, piece.to]));
+            PyArray1::from_vec(py, numbers).reshape([pieces.len(), 3])
         });
         arrays.collect()
     }
@@ -145,7 +147,7 @@ impl ByLength {
             if let Some(&place) = places.iter().find(|&&place| place >= len) {
                 return Ok(Err(place));
             }
-            let mut found = Vec::with_capacity(places.len());
+            let mut found = Vec::new();
             self.inner.items(epoch, 0, &mut places, &mut found).map(|()| Ok(found))
         };
         let batches = detached(py, look_up)?.map_err(exception)?.map_err(|place| {

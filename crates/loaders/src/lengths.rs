@@ -263,6 +263,7 @@ impl<L: ItemLengths> Source for Lengths<L> {
         out: &mut Vec<Vec<u64>>,
     ) -> Result<(), Error> {
         let index = self.index(epoch)?;
+        items::make_room(out, places.len())?;
         out.extend(places.iter().map(|&place| self.batch(&index, place)));
         Ok(())
     }

@@ -9,7 +9,7 @@ use bijective_shuffle_core::engine::base::saved;
 
 use crate::Error;
 use crate::batches::Source;
-use crate::items::Walk;
+use crate::items::{Walk, make_room};
 
 /// The number of mixtures, among what this package draws.
 const NUMBER: u32 = 2;
@@ -318,6 +318,7 @@ impl Source for Mixture {
         for place in &mut *places {
             *place += epoch * len;
         }
+        make_room(out, places.len())?;
         self.extend(places, out);
         Ok(())
     }

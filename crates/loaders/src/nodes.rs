@@ -3,7 +3,7 @@
 use bijective_shuffle::{Bijection, KeyDomain, Seed, Tail};
 
 use crate::Error;
-use crate::items::{self, Walk};
+use crate::items::{self, Walk, with_room};
 
 /// The numbers of orders of a node and of all nodes, among what this package draws.
 const OWN: u32 = 9;
@@ -68,7 +68,8 @@ impl NodeBlocks {
     /// # Errors
     ///
     /// [`Error::Nodes`] unless there is a node, and a block for each; [`Error::Shuffle`] with
-    /// [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is not below their number.
+    /// [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is not below their number,
+    /// or if there is too little memory for the node's blocks or for a few words for each node.
     pub fn of_node(&self, epoch: u64, node: u64, nodes: u64) -> Result<Vec<u64>, Error> {
         self.after(epoch, &[], node, nodes)
     }
@@ -117,21 +118,27 @@ impl NodeBlocks {
             return Err(bijective_shuffle::Error::NoSuchRank { rank: node, ranks: nodes }.into());
         }
         let Some((&(first, read), later)) = runs.split_first() else {
-            let shares = self.shares(epoch, nodes);
-            return Ok(shares.of(node as usize, &self.reading(epoch, node, &shares)));
+            let shares = self.shares(epoch, nodes)?;
+            return shares.of(node as usize, &self.reading(epoch, node, &shares));
         };
-        let shares = self.shares(epoch, first);
-        let mut left = Vec::new();
+        let shares = self.shares(epoch, first)?;
+        let mut left = with_room(self.blocks)?;
         for node in 0..first {
             let order = self.reading(epoch, node, &shares);
-            let blocks = shares.of(node as usize, &order);
+            let blocks = shares.of(node as usize, &order)?;
             left.extend_from_slice(behind(&blocks, read));
         }
         for &(nodes, read) in later {
-            let parts = (0..nodes).map(|node| even_part(&left, node, nodes));
-            left = parts.flat_map(|part| behind(part, read)).copied().collect();
+            let mut fewer = with_room(left.len() as u64)?;
+            for node in 0..nodes {
+                fewer.extend_from_slice(behind(even_part(&left, node, nodes), read));
+            }
+            left = fewer;
         }
-        Ok(even_part(&left, node, nodes).to_vec())
+        let own = even_part(&left, node, nodes);
+        let mut list = with_room(own.len() as u64)?;
+        list.extend_from_slice(own);
+        Ok(list)
     }
 
     /// The number of blocks that each of some nodes has at most, or with [`Tail::Drop`] at least:
@@ -145,12 +152,14 @@ impl NodeBlocks {
         }
     }
 
-    fn shares(&self, epoch: u64, nodes: u64) -> Shares {
+    fn shares(&self, epoch: u64, nodes: u64) -> Result<Shares, Error> {
         let seed = self.seed.with_epoch(epoch);
         let start =
             |node: u64| (u128::from(self.blocks) * u128::from(node) / u128::from(nodes)) as u64;
-        let homes: Vec<u64> = (0..=nodes).map(start).collect();
-        let mut moved = vec![0];
+        let mut homes: Vec<u64> = with_room(nodes.saturating_add(1))?;
+        homes.extend((0..=nodes).map(start));
+        let mut moved = with_room(nodes.saturating_add(1))?;
+        moved.push(0);
         for (node, bounds) in homes.windows(2).enumerate() {
             let len = bounds[1] - bounds[0];
             // What is kept is rounded up.
@@ -159,17 +168,17 @@ impl NodeBlocks {
         }
         let all = moved[nodes as usize];
         let child = seed.child(KeyDomain::Loader(OWN));
-        let own = homes
-            .windows(2)
-            .zip(0..)
-            .map(|(bounds, node)| items::order(bounds[1] - bounds[0], child.with_epoch(node), OWN));
-        Shares {
-            own: own.collect(),
+        let mut own = with_room(nodes)?;
+        own.extend(homes.windows(2).zip(0..).map(|(bounds, node)| {
+            items::order(bounds[1] - bounds[0], child.with_epoch(node), OWN)
+        }));
+        Ok(Shares {
+            own,
             home: items::order(self.blocks, self.seed.with_epoch(0), OWN),
             exchange: (all > 0).then(|| items::order(all, seed, ALL)),
             homes,
             moved,
-        }
+        })
     }
 
     /// The order in which a node reads.
@@ -182,7 +191,7 @@ impl NodeBlocks {
 
 impl Shares {
     /// The blocks of a node, which reads them in some order.
-    fn of(&self, node: usize, reading: &Walk) -> Vec<u64> {
+    fn of(&self, node: usize, reading: &Walk) -> Result<Vec<u64>, Error> {
         let len = self.homes[node + 1] - self.homes[node];
         let moved = self.moved[node + 1] - self.moved[node];
         let block = |place| match &self.exchange {
@@ -193,7 +202,9 @@ impl Shares {
             }
             _ => self.block(node, place),
         };
-        (0..len).map(|k| block(reading.forward(k))).collect()
+        let mut blocks = with_room(len)?;
+        blocks.extend((0..len).map(|k| block(reading.forward(k))));
+        Ok(blocks)
     }
 
     /// A block of a node's home, of which the first ones are exchanged.

@@ -10,6 +10,7 @@ use bijective_shuffle_core::engine::base::stream::prefetch_lines;
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
 use crate::batches::Source;
+use crate::items::make_room;
 use crate::table::{self, Entry};
 use crate::{Error, ItemWeights};
 
@@ -302,6 +303,7 @@ impl<T: AsRef<[Entry]>> Source for Weighted<T> {
         let law = Law { key: key(self.seed.with_epoch(epoch)), ..self.law };
         let columns = self.columns();
         in_tasks(places, |_, places| law.replace(columns, places));
+        make_room(out, places.len())?;
         out.extend_from_slice(places);
         Ok(())
     }
