@@ -93,19 +93,29 @@ class Splits(Generic[Sets]):
         empty: if there are fewer items or groups than such parts, or no id falls to a part."""
         parts = self.parts(n, labels=labels, groups=groups, ids=ids)
         sizes = np.bincount(parts, minlength=len(self._shares))
-        for part, share in enumerate(self._shares):
-            if share > 0 and sizes[part] == 0:
-                name = part if self._names is None else repr(self._names[part])
-                what = "items" if groups is None else "groups"
-                raise ValueError(
-                    f"none of {len(parts)} ids falls to part {name}, since each is looked at alone: "
-                    "give more ids, or give them as groups, which are counted" if ids is not None else
-                    f"part {name} would be empty: {sum(share > 0 for share in self._shares)} parts "
-                    f"need as many {what}, so give more, or fewer parts"
-                )
+        if ((sizes == 0) & (np.array(self._shares) > 0)).any():
+            self._refuse(sizes, groups, ids)
         arrays = np.split(np.argsort(parts, kind="stable"), np.cumsum(sizes)[:-1])
         sets: Any = arrays if self._names is None else dict(zip(self._names, arrays, strict=True))
         return sets  # type: ignore[no-any-return]
+
+    def _refuse(self, sizes: Indexes, groups: Any, ids: Any) -> None:
+        """Says why a part with a share is empty."""
+        with_share = [part for part, share in enumerate(self._shares) if share > 0]
+        empty = next(part for part in with_share if sizes[part] == 0)
+        name = empty if self._names is None else repr(self._names[empty])
+        if ids is not None:
+            raise ValueError(
+                f"none of {sizes.sum()} ids falls to part {name}, since each is looked at alone: give "
+                "more ids, or give them as groups, which are counted"
+            )
+        many, what = sizes.sum(), "items"
+        if groups is not None:
+            many, what = _many(codes_of(groups)), "groups"
+        raise ValueError(
+            f"{many} {what} cannot be shared out to {len(with_share)} parts, and part {name} would be "
+            f"empty: give more {what}, or fewer parts"
+        )
 
     def of_labels(self, labels: Any, evenly: bool = False) -> Indexes:
         """The parts of items by their labels; `evenly` counts those of all labels together, too."""
