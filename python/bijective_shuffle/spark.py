@@ -1,4 +1,4 @@
-"""Global shuffles of data frames by Spark."""
+"""Global shuffles of data frames by Spark, whose functions in Python need pandas and pyarrow."""
 
 from __future__ import annotations
 
