@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-# Numbers of items that no memory has room for, that none here has, and that the limit below has not.
+# Numbers of items for which no memory has room, none here has, and the limit below has none.
 SIZES = [2**62 - 1, 2**44 - 1, 2**28 - 1]
 
 CALLS = """

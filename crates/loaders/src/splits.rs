@@ -26,8 +26,8 @@ const PLACES: usize = 1 << 9;
 /// Let the *quota* be the sum of the shares, divided by their greatest common divisor. Of each
 /// quota of items, one after another, a random order says which are in which part, so each part has
 /// its exact share of them. Only the last quota may be cut off. What is left of it is a random draw,
-/// so fewer items than a quota may leave a part without any: [`deal`](Self::deal) shares out a whole
-/// data set by counts instead.
+/// and fewer items than a quota may leave a part empty: [`deal`](Self::deal) shares out a whole data
+/// set by counts instead.
 ///
 /// Items are numbered within a *stratum*. For a split that is stratified by labels, give each label
 /// a stratum of its own, and number its items; to keep the items of a group together, number the
@@ -130,8 +130,8 @@ impl Splits {
     /// Items of whole quotas have the part that [`part`](Self::part) says. What is left of all
     /// strata, fewer items than a quota of each, is shared out by the method of largest remainders,
     /// and evenly along the strata. So how many items a part gets of which stratum depends on
-    /// `counts` alone, and no part with a share is empty. With equal shares, the counts of two parts
-    /// differ by at most one, in all and in each stratum. The seed says which items they are.
+    /// `counts` alone, and no part with a share is empty. With equal shares, the counts of two
+    /// parts differ by at most one, in all and in each stratum. The seed says which items they are.
     ///
     /// Data that are appended may move items of the last quota of a stratum, and no others.
     ///
