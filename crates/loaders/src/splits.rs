@@ -25,9 +25,9 @@ const PLACES: usize = 1 << 9;
 ///
 /// Let the *quota* be the sum of the shares, divided by their greatest common divisor. Of each
 /// quota of items, one after another, a random order says which are in which part, so each part has
-/// its exact share of them. Only the last quota may be cut off. What is left of it is a random draw,
-/// and fewer items than a quota may leave a part empty: [`deal`](Self::deal) shares out a whole data
-/// set by counts instead.
+/// its exact share of them. Only the last quota may be cut off. What is left of it is a random
+/// draw, and fewer items than a quota may leave a part empty: [`deal`](Self::deal) shares out a
+/// whole data set by counts instead.
 ///
 /// Items are numbered within a *stratum*. For a split that is stratified by labels, give each label
 /// a stratum of its own, and number its items; to keep the items of a group together, number the
