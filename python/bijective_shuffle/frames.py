@@ -247,7 +247,9 @@ def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
         # Rows without columns are all the same, and these libraries would lose them.
         return frame.slice(0, len(rows))
     if kind == "pyarrow":
-        return _take_of_arrow(frame, rows)
+        from ._arrow import take
+
+        return take(frame, rows)
     if kind != "polars":
         return frame.take(rows)
     polars = sys.modules["polars"]
@@ -317,75 +319,6 @@ def _copies(arrays: list[np.ndarray[Any, Any]], order: Permutation) -> list[np.n
     copies = [np.empty(array.shape, array.dtype) for array in arrays]
     reorder_copies(order, arrays, copies)
     return copies
-
-
-def _take_of_arrow(frame: Any, rows: NDArray[Any]) -> Any:
-    """Some rows of a table or a batch of pyarrow, in an order."""
-    pyarrow = sys.modules["pyarrow"]
-    try:
-        return frame.take(rows)
-    except (pyarrow.ArrowInvalid, NotImplementedError):
-        # Some column is of a type that Arrow takes nothing from, or, in chunks, too large for it.
-        pass
-    if isinstance(frame, pyarrow.RecordBatch):
-        columns = [_taken(column, rows) for column in frame.columns]
-        return pyarrow.RecordBatch.from_arrays(columns, schema=frame.schema)
-    columns = [_taken_of_chunks(column.chunks, column.type, rows) for column in frame.columns]
-    return pyarrow.Table.from_arrays(columns, schema=frame.schema)
-
-
-def _taken_of_chunks(chunks: list[Any], kind: Any, rows: NDArray[Any]) -> Any:
-    """Some rows of a column in chunks, as chunks that are as large as they may be: offsets of 32 bits
-    count the bytes of at most 2 GiB of texts."""
-    pyarrow = sys.modules["pyarrow"]
-    ends = np.cumsum([len(chunk) for chunk in chunks])
-    pieces, taken = [rows] if len(rows) else [], []
-    while pieces:
-        piece = pieces.pop()
-        of = np.searchsorted(ends, piece, side="right")
-        sort = np.argsort(of, kind="stable")
-        parts = []
-        for at in np.split(sort, np.flatnonzero(np.diff(of[sort])) + 1):
-            chunk = of[at[0]]
-            parts.append(_taken(chunks[chunk], piece[at] - (ends[chunk] - len(chunks[chunk]))))
-        back = np.empty(len(piece), np.int64)
-        back[sort] = np.arange(len(piece))
-        try:
-            taken.append(_taken(_joined(parts), back))
-        except pyarrow.ArrowInvalid:
-            if len(piece) == 1:
-                raise
-            # The first half comes first.
-            pieces += [piece[len(piece) // 2 :], piece[: len(piece) // 2]]
-    return pyarrow.chunked_array(taken, type=kind)
-
-
-def _taken(array: Any, rows: NDArray[Any]) -> Any:
-    """Some items of an array of pyarrow."""
-    pyarrow = sys.modules["pyarrow"]
-    kind, types = array.type, pyarrow.types
-    try:
-        return array.take(pyarrow.array(rows))
-    except NotImplementedError:
-        # No version of Arrow has it for each type.
-        pass
-    if types.is_run_end_encoded(kind):
-        ends = array.run_ends.to_numpy()
-        runs = np.searchsorted(ends, rows + array.offset, side="right")
-        # Neighbours of the same run are a run again.
-        first = np.flatnonzero(np.diff(runs, prepend=-1))
-        ends = np.append(first[1:], len(rows))[: len(first)].astype(ends.dtype)
-        values = _taken(array.values, runs[first])
-        return pyarrow.RunEndEncodedArray.from_arrays(ends, values, kind)
-    wide = {pyarrow.string_view(): pyarrow.large_string(), pyarrow.binary_view(): pyarrow.large_binary()}
-    if kind in wide:
-        return array.cast(wide[kind]).take(pyarrow.array(rows)).cast(kind)
-    # Types in which such a type is nested.
-    return _joined([array[:0], *(array.slice(row, 1) for row in rows.tolist())])
-
-
-def _joined(arrays: list[Any]) -> Any:
-    return sys.modules["pyarrow"].concat_arrays(arrays)
 
 
 def _take_held(frame: Any, rows: np.ndarray[Any, Any]) -> Any:

@@ -189,6 +189,8 @@ def test_run_ends_of_polars():
 
 def test_columns_of_texts_above_two_gigabytes(monkeypatch):
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from bijective_shuffle import _arrow
+
     # The chunks are one, so they take no more than it.
     rows = [f"{k:03}".ljust(2**20) for k in range(64)]
     for chunk, column in ((pa.array(rows), lambda found: found), (pa.array([[row] for row in rows]),
@@ -199,16 +201,16 @@ def test_columns_of_texts_above_two_gigabytes(monkeypatch):
         assert column(found["text"].to_pylist()) == [rows[k % 64] for k in found["row"].to_pylist()]
         assert found["row"].to_pylist() == bs.Permutation(64 * 40, 5).head(7).to_numpy().tolist()
     # The result is in several chunks where it does not fit one, for which the limit is lower here.
-    joined = frames._joined
+    joined = _arrow._joined
 
     def limited(arrays):
         if sum(len(array) for array in arrays) > 100:
             raise pa.ArrowInvalid("offset overflow")
         return joined(arrays)
 
-    monkeypatch.setattr(frames, "_joined", limited)
+    monkeypatch.setattr(_arrow, "_joined", limited)
     column = pa.chunked_array([[f"row {k}" for k in range(start, start + 300)] for start in range(0, N, 300)])[:N]
-    taken = frames._taken_of_chunks(column.chunks, column.type, ORDER)
+    taken = _arrow.taken_of_chunks(column.chunks, column.type, ORDER)
     assert taken.to_pylist() == [f"row {k}" for k in ORDER] and 10 <= taken.num_chunks < 20
 
 
