@@ -11,7 +11,6 @@ import ray.data
 from numpy.typing import NDArray
 from ray.data.block import Block, BlockAccessor
 
-from ._arrow import take
 from ._native import Permutation
 from ._parts import bounds_of, part_of, within
 
@@ -88,7 +87,7 @@ def _split(
     to = part_of(places, bounds)
     # NumPy sorts narrow numbers by their digits, in a fraction of the time.
     sort = np.argsort(to.astype(np.min_scalar_type(len(bounds))), kind="stable")
-    sorted_block = BlockAccessor.for_block(_take(block, sort))
+    sorted_block = BlockAccessor.for_block(BlockAccessor.for_block(block).take(sort))
     places = within(places, to, bounds)[sort]
     cuts = np.searchsorted(to[sort], np.arange(len(bounds))).tolist()
     pieces = [(sorted_block.slice(a, b), places[a:b]) for a, b in zip(cuts, cuts[1:])]
@@ -105,14 +104,4 @@ def _merge(*pieces: tuple[Block, NDArray[Any]]) -> Block:
     builder = BlockAccessor.for_block(blocks[0]).builder()
     for block in blocks:
         builder.add_block(block)
-    return _take(builder.build(), rows)
-
-
-def _take(block: Block, rows: NDArray[Any]) -> Block:
-    """Some rows of a block, as Ray takes them, or where Arrow takes none."""
-    try:
-        return BlockAccessor.for_block(block).take(rows)
-    except (pa.ArrowInvalid, NotImplementedError):
-        if not isinstance(block, pa.Table):
-            raise
-        return take(block, rows)
+    return BlockAccessor.for_block(builder.build()).take(rows)

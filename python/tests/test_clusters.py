@@ -365,15 +365,6 @@ class TestRay:
         found = self.check(ray.data.from_arrow(blocks), table.to_pylist())
         assert len(found) == 57
 
-    def test_views_and_run_ends_of_arrow(self, ray):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        texts = [None if k % 7 == 0 else f"row {k}" for k in range(300)]
-        table = pa.table({"view": pa.array(texts, pa.string_view()), "runs": pc.run_end_encode(pa.array(texts)),
-                          "k": range(300)})
-        self.check(ray.data.from_arrow([table[:100], table[100:]]), table.to_pylist())
-
     def test_frames_of_pandas(self, ray):
         import pandas as pd
         from bijective_shuffle.ray import ray_shuffle
