@@ -55,10 +55,10 @@ class Packed(Source):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         """The pieces of the sequences at some places of an epoch."""
-        return [pieces.view(np.int64) for pieces in self._inner.items(epoch, places.tolist())]
+        return [pieces.view(np.int64) for pieces in self._inner.items(epoch, places)]
 
     def _item(self, place: int) -> np.ndarray[Any, Any]:
-        return self.items(self._epoch, self._n, np.array([place]))[0]
+        return self.items(self._epoch, self._n, np.array([place], np.uint64))[0]
 
     def __reduce__(self) -> Any:
         given = (self._lengths, self._length, self._seed, self._epoch, self._overlap)
@@ -123,10 +123,10 @@ class Lengths(Source):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         """The items of the batches at some places of an epoch."""
-        return [items.view(np.int64) for items in self._inner.items(epoch, places.tolist())]
+        return [items.view(np.int64) for items in self._inner.items(epoch, places)]
 
     def _item(self, place: int) -> np.ndarray[Any, Any]:
-        return self.items(self._epoch, 0, np.array([place]))[0]
+        return self.items(self._epoch, 0, np.array([place], np.uint64))[0]
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
                 world: SupportsIndex = 1, tail: str = "pad", state: str | None = None) -> Batches:

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::argument;
 use crate::errors::exception;
-use crate::evaluate::zeros;
+use crate::evaluate::{copied, zeros};
 use crate::key::Key;
 use crate::numbers::FEW;
 use crate::shared::Shared;
@@ -81,11 +81,7 @@ impl Weights {
 
     /// The table, one entry after another.
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let table = self.inner.table().as_flattened();
-        let copy = zeros(py, table.len() as u64)?;
-        // SAFETY: the array is new, so nobody else reads or writes it.
-        unsafe { copy.as_slice_mut() }?.copy_from_slice(table);
-        Ok(copy)
+        copied(py, self.inner.table().as_flattened())
     }
 
     /// The number of items.

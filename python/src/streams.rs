@@ -4,6 +4,7 @@ use bijective_shuffle_core::engine::base::check::try_with_capacity;
 use bijective_shuffle_loaders::{NodeBlocks, Splits, StreamOrder, StreamState};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::argument;
 use crate::errors::exception;
@@ -102,11 +103,13 @@ pub(crate) fn split_ids<'py>(
     shares: Vec<u64>,
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
-    ids: Vec<Vec<u8>>,
+    ids: &Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
     let mut parts = try_with_capacity(ids.len()).map_err(exception)?;
-    parts.extend(ids.iter().map(|id| splits.part_of_id(id)));
+    for id in ids {
+        parts.push(splits.part_of_id(id.cast::<PyBytes>()?.as_bytes()));
+    }
     Ok(PyArray1::from_vec(py, parts))
 }
 

@@ -57,13 +57,13 @@ PROGRAM = """
         stream.seek(2 * n)
         next(iter(stream))
 
-    n = int(sys.argv[1])
+    n, calls = int(sys.argv[1]), sys.argv[2].splitlines()
     Permutation(10**5, 1).to_numpy()
     choice(10, 5, 1)
     with open("/proc/self/statm") as file:
         taken = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + 2**29, taken + 2**29))
-    for line in sys.argv[2].splitlines():
+    for line in calls:
         print(line, end=": ", flush=True)
         try:
             eval(line)
