@@ -63,8 +63,9 @@ def shuffled(
     a: Any, seed: Seed, epoch: SupportsIndex = 0, *, axis: SupportsIndex = 0, out: Any = None
 ) -> Any:
     """A copy of an array, or of what NumPy can make one of, shuffled as by `shuffle`. It is written
-    to `out`, if that is given: an array of the same shape and type, in the host's memory perhaps
-    `a` itself. An array on a GPU gives a copy there; everything else gives an array of NumPy.
+    to `out`, if that is given: an array of the same shape and type, also one of a library with
+    DLPack, in the host's memory perhaps `a` itself. An array on a GPU gives a copy there; everything
+    else gives an array of NumPy, or `out`.
     """
     if _is_on_gpu(a):
         _check_first_axis(axis)
@@ -73,11 +74,11 @@ def shuffled(
         raise TypeError(_MASKED)
     _check_no_frame(a)
     if out is None:
-        out = np.array(a, order="C", copy=True)
+        target = out = np.array(a, order="C", copy=True)
     else:
-        _check_out(out, np.asarray(a))
-        out[...] = a
-    shuffle(out, seed, epoch, axis=axis)
+        target = _check_out(out, np.asarray(a))
+        target[...] = a
+    _shuffle(target, seed, epoch, axis, undo=False)
     return out
 
 
@@ -102,8 +103,7 @@ def permuted(
     if _is_masked(a):
         raise TypeError(_MASKED)
     given = np.asarray(a)
-    if out is not None:
-        _check_out(out, given)
+    target = None if out is None else _check_out(out, given)
     moved = given if axis is None else np.moveaxis(given, axis, -1)
     rows = np.array(moved, order="C", copy=True)
     length = rows.size if axis is None else rows.shape[-1]
@@ -115,11 +115,10 @@ def permuted(
             indexes = np.argsort(indexes, axis=-1)
         matrix[...] = matrix[np.arange(len(matrix))[:, None], indexes]
     result = rows if axis is None else np.moveaxis(rows, -1, axis)
-    if out is None:
+    if target is None:
         return result
-    target: Any = out
     target[...] = result
-    return target
+    return out
 
 
 def choice(
@@ -208,13 +207,23 @@ def _check_first_axis(axis: SupportsIndex) -> None:
         raise ArrayError("an array on a GPU is shuffled along its first axis, which is axis 0")
 
 
-def _check_out(out: Any, like: np.ndarray[Any, Any]) -> None:
-    """Refuses what the copy of an array cannot be written to."""
-    _check(out)
-    if out.shape != like.shape:
-        raise ArrayError(f"out has the shape {out.shape}: the array's is needed, {like.shape}")
-    if out.dtype != like.dtype:
-        raise TypeError(f"out has the type {out.dtype}: the array's is needed, {like.dtype}")
+def _check_out(out: Any, like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The memory that the copy of an array is written to; refuses what it cannot be written to."""
+    if _is_on_gpu(out):
+        raise TypeError("out is on a GPU, and the array is not: give one in the host's memory")
+    target = _in_host_memory(out)
+    if not isinstance(target, np.ndarray):
+        raise TypeError(
+            f"out is an array of NumPy, or of a library with DLPack, not {type(out).__name__}"
+        )
+    if not target.flags.writeable:
+        raise ArrayError("out is read-only: give an array that may be written to")
+    _check(target)
+    if target.shape != like.shape:
+        raise ArrayError(f"out has the shape {target.shape}: the array's is needed, {like.shape}")
+    if target.dtype != like.dtype:
+        raise TypeError(f"out has the type {target.dtype}: the array's is needed, {like.dtype}")
+    return target
 
 
 def _in_host_memory(a: Any) -> Any:

@@ -20,6 +20,7 @@ __all__ = [
     "Sets",
     "Weights",
     "__version__",
+    "check_blocks",
     "gpu",
     "gpu_covers",
     "gpu_indexes",
@@ -255,7 +256,7 @@ class Documents:
     @property
     def fingerprint(self) -> int: ...
     def build(self, epoch: SupportsIndex) -> None: ...
-    def items(self, epoch: SupportsIndex, places: list[int]) -> list[NDArray[np.uint64]]: ...
+    def items(self, epoch: SupportsIndex, places: NDArray[np.uint64]) -> list[NDArray[np.uint64]]: ...
 
 @final
 class ByLength:
@@ -270,7 +271,7 @@ class ByLength:
     def fingerprint(self) -> int: ...
     def begin(self, epoch: SupportsIndex) -> int: ...
     def tokens(self, epoch: SupportsIndex) -> tuple[int, int]: ...
-    def items(self, epoch: SupportsIndex, places: list[int]) -> list[NDArray[np.uint64]]: ...
+    def items(self, epoch: SupportsIndex, places: NDArray[np.uint64]) -> list[NDArray[np.uint64]]: ...
 
 def gpu(device: int = 0) -> str: ...
 def gpu_covers(
@@ -295,6 +296,7 @@ def gpu_reorder(
     undo: bool,
     back: bool = False,
 ) -> None: ...
+def check_blocks(blocks: SupportsIndex, kept: float, seed: SupportsIndex | bytes) -> None: ...
 def node_blocks(
     blocks: SupportsIndex,
     kept: float,
@@ -322,8 +324,8 @@ def split_parts(
     shares: list[int],
     seed: SupportsIndex | bytes,
     epoch: SupportsIndex,
-    stratum: SupportsIndex,
-    count: int,
+    counts: NDArray[np.uint64],
+    evenly: bool,
 ) -> NDArray[np.uint32]: ...
 def stream_buffered(
     size: int, seed: SupportsIndex | bytes, state: str
@@ -333,7 +335,7 @@ def stream_slots(
     seed: SupportsIndex | bytes,
     epoch: SupportsIndex,
     first: SupportsIndex,
-    count: int,
+    count: SupportsIndex,
     left: int | None = None,
 ) -> NDArray[np.uint64]: ...
 def stream_state(

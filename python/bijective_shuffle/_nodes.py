@@ -30,7 +30,7 @@ class NodeBlocks:
     def __init__(self, blocks: SupportsIndex, kept: float, seed: Seed) -> None:
         self._blocks, self._kept, self._seed = count(blocks, "blocks"), float(kept), seed
         # Checks the arguments.
-        self.of_node(0, 0, 1)
+        _native.check_blocks(self._blocks, self._kept, seed)
 
     def of_node(self, epoch: SupportsIndex, node: SupportsIndex,
                 nodes: SupportsIndex) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -1,7 +1,8 @@
-"""Even parts of an order, and an error, for the adapters of clusters."""
+"""What adapters share: even parts of an order, an error, and names that nothing has."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,14 @@ from numpy.typing import NDArray
 
 class PartitionsDifferError(RuntimeError):
     """The partitions of a data frame had other rows when they were computed again."""
+
+
+def unused(name: str, taken: Iterable[Any]) -> str:
+    """The name, or a longer one, such that none that is taken is the same in any case."""
+    folded = {str(other).casefold() for other in taken}
+    while name.casefold() in folded:
+        name += "_"
+    return name
 
 
 def bounds_of(n: int, parts: int) -> NDArray[np.int64]:

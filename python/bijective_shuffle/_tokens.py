@@ -57,10 +57,10 @@ class Packed(Source[_Numbers, list[_Numbers]]):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[_Numbers]:
         """The pieces of the sequences at some places of an epoch."""
-        return [pieces.view(np.int64) for pieces in self._inner.items(epoch, places.tolist())]
+        return [pieces.view(np.int64) for pieces in self._inner.items(epoch, places)]
 
     def _item(self, place: int) -> _Numbers:
-        return self.items(self._epoch, self._n, np.array([place]))[0]
+        return self.items(self._epoch, self._n, np.array([place], np.uint64))[0]
 
     def __reduce__(self) -> Any:
         given = (self._lengths, self._length, self._seed, self._epoch, self._overlap)
@@ -125,10 +125,10 @@ class Lengths(Source[_Numbers, list[_Numbers]]):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[_Numbers]:
         """The items of the batches at some places of an epoch."""
-        return [items.view(np.int64) for items in self._inner.items(epoch, places.tolist())]
+        return [items.view(np.int64) for items in self._inner.items(epoch, places)]
 
     def _item(self, place: int) -> _Numbers:
-        return self.items(self._epoch, 0, np.array([place]))[0]
+        return self.items(self._epoch, 0, np.array([place], np.uint64))[0]
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
                 world: SupportsIndex = 1, tail: str = "pad",

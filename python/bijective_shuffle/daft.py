@@ -7,10 +7,12 @@ import numpy as np
 from daft.functions import monotonically_increasing_id
 
 from ._native import Permutation
+from ._parts import unused
 
 __all__ = ["daft_shuffle"]
 
-# Columns that are there only while rows move: what Daft calls a row, and its place.
+# Columns that are there only while rows move, if no others have such names: what Daft calls a row,
+# and its place.
 _ROW, _PLACE = (f"__bijective_shuffle_{name}__" for name in ("row", "place"))
 
 # Daft calls a row by the number of its partition, and behind that by its own within the partition.
@@ -27,8 +29,9 @@ def daft_shuffle(df: daft.DataFrame, seed: int | bytes, epoch: int = 0) -> daft.
 
     The data frame is computed at once, into memory, or Ray's object store; the sort is lazy.
     """
-    numbered = df.with_column(_ROW, monotonically_increasing_id()).collect()
-    part = (daft.col(_ROW) // daft.lit(1 << _BITS)).cast(daft.DataType.uint64()).alias("part")
+    row, moved = unused(_ROW, df.column_names), unused(_PLACE, df.column_names)
+    numbered = df.with_column(row, monotonically_increasing_id()).collect()
+    part = (daft.col(row) // daft.lit(1 << _BITS)).cast(daft.DataType.uint64()).alias("part")
     counts = numbered.select(part).groupby("part").agg(daft.col("part").count().alias("rows"))
     found = counts.to_pydict()
     rows = np.zeros(max(found["part"], default=0) + 2, dtype=np.uint64)
@@ -42,5 +45,5 @@ def daft_shuffle(df: daft.DataFrame, seed: int | bytes, epoch: int = 0) -> daft.
         numbers = starts[of >> _BITS] + (of & np.uint64((1 << _BITS) - 1))
         return daft.Series.from_numpy(order.position(numbers).astype(np.uint64))
 
-    sorted_df: daft.DataFrame = numbered.with_column(_PLACE, place(daft.col(_ROW))).sort(_PLACE)
-    return sorted_df.exclude(_ROW, _PLACE)
+    sorted_df: daft.DataFrame = numbered.with_column(moved, place(daft.col(row))).sort(moved)
+    return sorted_df.exclude(row, moved)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import dask
 import dask.dataframe as dd
@@ -15,14 +15,16 @@ from ._parts import PartitionsDifferError, bounds_of, part_of, within
 
 __all__ = ["PartitionsDifferError", "dask_shuffle"]
 
+Frame = TypeVar("Frame")
+
 # Columns that are there only while rows are exchanged: a row's place, its key, and names for the
 # other columns, since `p2p` takes only strings and Dask's shuffle overwrites `_partitions`.
 _PLACE, _KEY, _COLUMN = (f"__bijective_shuffle_{name}__" for name in ("place", "key", "column"))
 
 
 def dask_shuffle(
-    df: Any, seed: int | bytes, epoch: int = 0, *, npartitions: int | None = None
-) -> Any:
+    df: Frame, seed: int | bytes, epoch: int = 0, *, npartitions: int | None = None
+) -> Frame:
     """The data frame or series with its rows in the order of `Permutation.walk(n, seed, epoch)`,
     where `n` is the number of rows: row `k` of the result is row `p[k]`, with its index.
 
@@ -38,10 +40,11 @@ def dask_shuffle(
     """
     if not isinstance(df, (dd.DataFrame, dd.Series)) or isinstance(df, dd.Index):
         raise TypeError(f"a data frame or a series of Dask is shuffled, not {type(df).__name__}")
-    lengths = df.map_partitions(len).compute()
+    frame: Any = df
+    lengths = frame.map_partitions(len).compute()
     starts = np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))])
     n = int(starts[-1])
-    parts = min(df.npartitions if npartitions is None else npartitions, n)
+    parts = min(frame.npartitions if npartitions is None else npartitions, n)
     if n == 0:
         return df
     if parts < 1:
@@ -49,11 +52,12 @@ def dask_shuffle(
     order = Permutation.walk(n, seed, epoch)
     bounds = bounds_of(n, parts)
     keys = _keys(parts)
-    meta = _with_places(df._meta, starts, order, bounds, keys)
-    numbered = df.map_partitions(_with_places, starts, order, bounds, keys, meta=meta)
+    meta = _with_places(frame._meta, starts, order, bounds, keys)
+    numbered = frame.map_partitions(_with_places, starts, order, bounds, keys, meta=meta)
     plain = all(map(_is_plain, [*meta.dtypes, meta.index.dtype]))
     sent = numbered.shuffle(_KEY, npartitions=parts, shuffle_method=None if plain else "tasks")
-    return sent.map_partitions(_in_order, bounds, keys, df._meta, meta=df._meta)
+    result: Frame = sent.map_partitions(_in_order, bounds, keys, frame._meta, meta=frame._meta)
+    return result
 
 
 def _is_plain(dtype: Any) -> bool:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from datasets.iterable_dataset import ArrowExamplesIterable
 from numpy.typing import NDArray
 
+from ._arrow import take
 from ._native import BlockShuffle, Permutation
 
 __all__ = ["shuffled", "shuffled_blocks"]
@@ -103,13 +104,4 @@ def _tables(
         found = np.searchsorted(numbers[sort], items // order.block)
         places = items + moved[sort][found]
         for first in range(0, len(places), _ROWS):
-            yield f"{window}_{first}", _taken(runs, places[first : first + _ROWS])
-
-
-def _taken(runs: pa.Table, places: NDArray[np.int64]) -> pa.Table:
-    """The rows at some places."""
-    try:
-        return runs.take(places)
-    except pa.ArrowInvalid:
-        # Texts or bytes of more than 2 GiB are in several chunks, which Arrow does not take from.
-        return pa.concat_tables([runs.slice(place, 1) for place in places.tolist()])
+            yield f"{window}_{first}", take(runs, places[first : first + _ROWS])

@@ -191,13 +191,23 @@ def _switches(**given: bool) -> Iterable[str]:
 
 
 def _name(name: Name | None) -> str | None:
-    return None if name is None else os.fsdecode(name)
+    return None if name is None else _names([name])[0]
 
 
 def _names(names: Name | Iterable[Name]) -> list[str]:
     if isinstance(names, (str, bytes, os.PathLike)):
-        return [os.fsdecode(names)]
-    return [os.fsdecode(name) for name in names]
+        names = [names]
+    # The lines of a file would be taken for names.
+    elif hasattr(names, "read") or not isinstance(names, Iterable):
+        names = [names]  # type: ignore[list-item]
+    listed = list(names)
+    for name in listed:
+        if not isinstance(name, (str, bytes, os.PathLike)):
+            raise TypeError(
+                f"files are given by their names, as texts or paths, not as {type(name).__name__}: "
+                "bijective_shuffle.shuffle is for what is in memory"
+            )
+    return [os.fsdecode(name) for name in listed]
 
 
 def _seed(seed: Seed | None) -> int | str | None:

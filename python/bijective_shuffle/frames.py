@@ -10,19 +10,28 @@ Rows keep their index, and columns their types. A frame is `DataFrame` or `Serie
 Polars, `Table` or `RecordBatch` of pyarrow, or a relation of DuckDB from version 2.0 on, whose result
 is a relation of the same connection. A relation is run once, its rows are taken in the order in which
 it gives them, and the result holds its own: what happens to its tables later changes nothing.
+
+`labels`, `groups`, `ids` and `weights` are names of columns, or values for each row. A Series of
+pandas, or an array of xarray with an index, is aligned with the index of a frame of pandas, and
+refused if a row has no value there, or if the frame has no index and the Series has one of its own.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Any, SupportsIndex
+from collections.abc import Mapping, Sequence
+from typing import Any, SupportsIndex, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._loaders import count, weighted_sample
 from ._native import Permutation, reorder_copies
+from ._parts import unused
 from ._splits import Splits
 from ._types import Seed
+
+Frame = TypeVar("Frame")
 
 # Fewer rows are taken as fast by the libraries themselves: 10 columns of 10^5 rows in a third of
 # the time, and of 10^6 in about the same.
@@ -33,14 +42,79 @@ _PLAIN = {
     *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)), "Float32", "Float64",
 }
 
+_FRAMES = {
+    "pandas": ("DataFrame", "Series"), "polars": ("DataFrame", "Series"),
+    # Untried: by what it has of pandas' methods.
+    "cudf": ("DataFrame", "Series"),
+    "pyarrow": ("Table", "RecordBatch"), "duckdb": ("DuckDBPyRelation",),
+}
+_COLUMNS = {
+    "pandas": ("Series", "Index"), "polars": ("Series",), "cudf": ("Series",),
+    "pyarrow": ("Array", "ChunkedArray"), "duckdb": ("DuckDBPyRelation",),
+}
+
 __all__ = ["sample", "shuffled", "split"]
 
 
-def shuffled(frame: Any, seed: Seed, epoch: SupportsIndex = 0) -> Any:
+def shuffled(frame: Frame, seed: Seed, epoch: SupportsIndex = 0) -> Frame:
     """The frame with its rows in random order: row `k` is row `p[k]` of `Permutation(n, seed,
     epoch)`."""
+    held = _held(frame)
+    result: Frame = _shuffled(held, _rows(held), seed, epoch)
+    return result
+
+
+@overload
+def split(frame: Frame, shares: Mapping[str, Any], seed: Seed, epoch: SupportsIndex = 0, *,
+          labels: Any = None, groups: Any = None, ids: Any = None) -> dict[str, Frame]: ...
+
+
+@overload
+def split(frame: Frame, shares: Sequence[Any] | NDArray[Any], seed: Seed,
+          epoch: SupportsIndex = 0, *, labels: Any = None, groups: Any = None,
+          ids: Any = None) -> list[Frame]: ...
+
+
+def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labels: Any = None,
+          groups: Any = None, ids: Any = None) -> Any:
+    """A frame for each share, as a list, or as a dictionary if the shares have names. No row moves to
+    another part when rows are appended, but see `Splits` for so few that a part would be empty.
+    `labels`, `groups` and `ids` are those of `Splits.parts`, or the names of columns. Raises
+    `ValueError` rather than give a part with a share no rows."""
     frame = _held(frame)
-    n = _rows(frame)
+    given = {"labels": labels, "groups": groups, "ids": ids}
+    columns = {name: _column(frame, column, name)
+               for name, column in given.items() if column is not None}
+    parts: Any = Splits(shares, seed, epoch).indexes(_rows(frame), **columns)
+    if isinstance(parts, dict):
+        return {name: _take(frame, rows) for name, rows in parts.items()}
+    return [_take(frame, rows) for rows in parts]
+
+
+def sample(frame: Frame, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
+           weights: Any = None) -> Frame:
+    """`k` different rows in random order, the first `k` of `shuffled`, in time for as many. With
+    `weights`, an array or the name of a column, each next row is drawn with a probability in
+    proportion to its weight among those that are left."""
+    held = _held(frame)
+    n, many = _rows(held), count(k, "k")
+    if weights is not None:
+        values = _column(held, weights, "weights")
+        if len(values) != n:
+            raise ValueError(f"{n} rows have {len(values)} weights: give one for each row")
+        if isinstance(weights, str) and values.dtype == object:
+            # Numbers of DuckDB.
+            values = np.asarray(values.tolist())
+        rows = weighted_sample(values, many, seed, epoch)
+    elif many <= n:
+        rows = Permutation(n, seed, epoch).head(many).to_numpy()
+    else:
+        raise ValueError(f"{many} rows cannot be drawn without replacement from {n}: draw fewer")
+    result: Frame = _take(held, rows)
+    return result
+
+
+def _shuffled(frame: Any, n: int, seed: Seed, epoch: SupportsIndex) -> Any:
     if not n:
         return _take(frame, np.empty(0, np.int64))
     order = Permutation(n, seed, epoch)
@@ -54,61 +128,26 @@ def shuffled(frame: Any, seed: Seed, epoch: SupportsIndex = 0) -> Any:
     return _take(frame, order.to_numpy())
 
 
-def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labels: Any = None,
-          groups: Any = None, ids: Any = None) -> Any:
-    """A frame for each share, as a list, or as a dictionary if the shares have names. No row moves to
-    another part when rows are appended. `labels`, `groups` and `ids` are those of `Splits.parts`, or
-    the names of columns."""
-    frame = _held(frame)
-    given = {"labels": labels, "groups": groups, "ids": ids}
-    columns = {name: _column(frame, column) for name, column in given.items() if column is not None}
-    parts = Splits(shares, seed, epoch).indexes(_rows(frame), **columns)
-    if isinstance(parts, dict):
-        return {name: _take(frame, rows) for name, rows in parts.items()}
-    return [_take(frame, rows) for rows in parts]
-
-
-def sample(frame: Any, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
-           weights: Any = None) -> Any:
-    """`k` different rows in random order, the first `k` of `shuffled`, in time for as many. With
-    `weights`, an array or the name of a column, each next row is drawn with a probability in
-    proportion to its weight among those that are left."""
-    frame = _held(frame)
-    n, many = _rows(frame), count(k, "k")
-    if weights is not None:
-        values = _column(frame, weights)
-        if len(values) != n:
-            raise ValueError(f"{n} rows have {len(values)} weights: give one for each row")
-        if isinstance(weights, str) and values.dtype == object:
-            # Numbers of DuckDB.
-            values = np.asarray(values.tolist())
-        rows = weighted_sample(values, many, seed, epoch)
-    elif many <= n:
-        rows = Permutation(n, seed, epoch).head(many).to_numpy()
-    else:
-        raise ValueError(f"{many} rows cannot be drawn without replacement from {n}: draw fewer")
-    return _take(frame, rows)
-
-
 def _kind(frame: Any) -> str:
     """The library that a frame is of."""
+    kind = _library(frame, _FRAMES)
+    if kind is not None:
+        return kind
     name = type(frame).__module__.partition(".")[0].lstrip("_")
-    classes = {
-        "pandas": ("DataFrame", "Series"), "polars": ("DataFrame", "Series"),
-        # Untried: by what it has of pandas' methods.
-        "cudf": ("DataFrame", "Series"),
-        "pyarrow": ("Table", "RecordBatch"), "duckdb": ("DuckDBPyRelation",),
-    }
-    for kind, names in classes.items():
-        # Also classes that are derived from these.
-        library = sys.modules.get(kind)
-        known = tuple(getattr(library, name) for name in names if hasattr(library, name))
-        if known and isinstance(frame, known):
-            return kind
     hint = ": collect it first" if type(frame).__name__ == "LazyFrame" else ""
     raise TypeError(
         f"a frame is of pandas, Polars, pyarrow or DuckDB, not {name}.{type(frame).__name__}{hint}"
     )
+
+
+def _library(value: Any, classes: dict[str, tuple[str, ...]]) -> str | None:
+    """The library of which a value has one of the classes, or a class that is derived from one."""
+    for kind, names in classes.items():
+        library = sys.modules.get(kind)
+        known = tuple(getattr(library, name) for name in names if hasattr(library, name))
+        if known and isinstance(value, known):
+            return kind
+    return None
 
 
 def _held(frame: Any) -> Any:
@@ -129,28 +168,74 @@ def _rows(frame: Any) -> int:
     return int(frame.shape[0])
 
 
-def _column(frame: Any, column: Any) -> Any:
-    """A column by its name, or the values that were given."""
-    if not isinstance(column, str):
-        return column
-    kind, values = _kind(frame), frame[column]
-    if kind == "cudf":
-        kind, values = "pyarrow", values.to_arrow()
+def _column(frame: Any, column: Any, what: str) -> Any:
+    """A column by its name, or the values that were given, each for the row that it belongs to."""
+    values = frame[column] if isinstance(column, str) else _aligned(frame, column, what)
+    library = _library(values, _COLUMNS)
+    if library is None:
+        return values
+    if library == "cudf":
+        library, values = "pyarrow", values.to_arrow()
     # Objects where values are missing: as an array of NumPy's numbers, integers would be rounded.
-    if kind == "pandas":
+    if library == "pandas":
         is_numpy = isinstance(values.dtype, np.dtype) or not values.isna().any()
         return values.to_numpy() if is_numpy else values.to_numpy(dtype=object)
-    if kind == "duckdb":
+    if library == "duckdb":
         listed = [value for (value,) in values.fetchall()]
-    elif kind == "polars":
+    elif library == "polars":
         if not values.null_count():
             return values.to_numpy()
         listed = values.to_list()
     else:
         if not values.null_count:
-            return values.to_numpy(zero_copy_only=False)
+            try:
+                return values.to_numpy(zero_copy_only=False)
+            except NotImplementedError:
+                # NumPy has no such items.
+                pass
         listed = values.to_pylist()
     return np.fromiter(listed, object, len(listed))
+
+
+def _aligned(frame: Any, values: Any, what: str) -> Any:
+    """Values for each row. Those with an index, which are of pandas then or become so, are found by
+    the index of the frame."""
+    xarray, pandas = sys.modules.get("xarray"), sys.modules.get("pandas")
+    if xarray is not None and isinstance(values, xarray.DataArray):
+        has_index = values.ndim == 1 and values.dims[0] in values.indexes
+        values = values.to_series() if has_index else values.to_numpy()
+    if _library(values, _COLUMNS) == "cudf":
+        values = values.to_pandas()
+    if pandas is None or not isinstance(values, (pandas.Series, pandas.DataFrame)):
+        return values
+    if isinstance(values, pandas.DataFrame) and values.shape[1] == 1:
+        values = values.iloc[:, 0]
+    kind = _kind(frame)
+    if kind not in ("pandas", "cudf"):
+        if not values.index.equals(pandas.RangeIndex(len(values))):
+            raise ValueError(
+                f"{what} are a {type(values).__name__} with an index of its own, and a frame of {kind} "
+                f"has none to align it with: give the values in the order of the rows, as in "
+                f"{what}=values.to_numpy()"
+            )
+        return values
+    index = frame.index if kind == "pandas" else frame.index.to_pandas()
+    if values.index.equals(index):
+        return values
+    if not values.index.is_unique:
+        raise ValueError(
+            f"{what} are a {type(values).__name__} whose index differs from the frame's and has some "
+            "labels twice, so it cannot be aligned: give the values in the order of the rows, as in "
+            f"{what}=values.to_numpy()"
+        )
+    places = values.index.get_indexer(index)
+    if (places < 0).any():
+        raise ValueError(
+            f"{what} are a {type(values).__name__} whose index lacks {(places < 0).sum()} of the "
+            f"frame's rows, such as {index[places < 0][0]!r}: give a value for each, or the values in "
+            f"the order of the rows, as in {what}=values.to_numpy()"
+        )
+    return values.iloc[places]
 
 
 def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
@@ -161,6 +246,10 @@ def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     if kind not in ("pandas", "cudf") and len(frame.shape) == 2 and frame.shape[1] == 0:
         # Rows without columns are all the same, and these libraries would lose them.
         return frame.slice(0, len(rows))
+    if kind == "pyarrow":
+        from ._arrow import take
+
+        return take(frame, rows)
     if kind != "polars":
         return frame.take(rows)
     polars = sys.modules["polars"]
@@ -237,12 +326,14 @@ def _take_held(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
     # DuckDB finds this array by the name of the variable, unless a table has that name.
     places_56b1f0ce0d9c4d4f = np.full(_rows(frame), -1)
     places_56b1f0ce0d9c4d4f[rows] = np.arange(len(rows))
+    held, places, place = (unused(name, frame.columns) for name in (
+        "held_56b1f0ce0d9c4d4f", "moved_56b1f0ce0d9c4d4f", "place_56b1f0ce0d9c4d4f"))
     try:
         return frame.query(
-            "held_56b1f0ce0d9c4d4f",
-            "SELECT held_56b1f0ce0d9c4d4f.* FROM held_56b1f0ce0d9c4d4f "
-            "POSITIONAL JOIN places_56b1f0ce0d9c4d4f AS places(place) "
-            "WHERE place >= 0 ORDER BY place",
+            held,
+            f'SELECT "{held}".* FROM "{held}" '
+            f'POSITIONAL JOIN "places_56b1f0ce0d9c4d4f" AS "{places}"("{place}") '
+            f'WHERE "{places}"."{place}" >= 0 ORDER BY "{places}"."{place}"',
         ).materialize()
     except sys.modules["duckdb"].CatalogException as error:
         raise RuntimeError(

@@ -1,16 +1,18 @@
-"""Global shuffles of data sets by Lance, and blocks of their rows for PyTorch."""
+"""Global shuffles of data sets by Lance, and blocks of their rows for PyTorch, which these alone need."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import lance
 import pyarrow as pa
 
-from ._blocks import BlockDataset
 from ._native import Permutation
+
+if TYPE_CHECKING:
+    from ._blocks import BlockDataset
 
 __all__ = ["lance_blocks", "lance_shuffle"]
 
@@ -60,6 +62,8 @@ def lance_blocks(
     Lance does not survive a fork, so workers of a loader are started by
     `multiprocessing_context="spawn"`. They read the version that `ds` has.
     """
+    from ._blocks import BlockDataset
+
     rows = _Rows(ds, block, columns)
     return BlockDataset(rows, ds.count_rows(), block=block, window=window, seed=seed, rank=rank,
                         world=world, drop_last=drop_last, tail=tail)

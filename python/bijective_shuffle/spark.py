@@ -1,9 +1,9 @@
-"""Global shuffles of data frames by Spark."""
+"""Global shuffles of data frames by Spark, whose functions in Python need pandas and pyarrow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -13,19 +13,21 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
 from ._native import Permutation
-from ._parts import PartitionsDifferError
+from ._parts import PartitionsDifferError, unused
 
 __all__ = ["PartitionsDifferError", "spark_shuffle"]
 
-# Columns that are there only while rows are exchanged.
+Frame = TypeVar("Frame")
+
+# Columns that are there only while rows are exchanged, if no others have such names.
 _PLACE, _KEY = "__bijective_shuffle_place__", "__bijective_shuffle_key__"
 # `monotonically_increasing_id` has the partition above the number of a row in it.
 _ROW_BITS = 33
 
 
 def spark_shuffle(
-    df: Any, seed: int | bytes, epoch: int = 0, *, partitions: int | None = None
-) -> Any:
+    df: Frame, seed: int | bytes, epoch: int = 0, *, partitions: int | None = None
+) -> Frame:
     """The data frame with its rows in the order of `Permutation.walk(n, seed, epoch)`, where `n` is
     the number of rows: row `k` of the result is row `p[k]`.
 
@@ -44,7 +46,8 @@ def spark_shuffle(
     # where it can, as if there were one partition. And the rows in all their columns, here and
     # below: Spark joins small partitions of an exchange by the size of the columns it needs.
     never = F.get(F.array(F.struct("*")), F.rand().cast("int")).isNull()
-    rows = df.select(never.alias("never"))
+    frame: Any = df
+    rows = frame.select(never.alias("never"))
     tasks = rows.mapInArrow(_count, "part int, count long").repartition(1).collect()
     counted = {task["part"]: task["count"] for task in tasks}
     last = max(counted, default=-1)
@@ -75,17 +78,19 @@ def spark_shuffle(
     # Its type hints are those of this file, which are texts.
     places.__annotations__ = {"batches": Iterator[pd.Series], "return": Iterator[pd.Series]}
     number = F.when(~never, F.monotonically_increasing_id())
-    placed = df.withColumn(_PLACE, F.pandas_udf(places, LongType())(number))
+    place, key = unused(_PLACE, frame.columns), unused(_KEY, frame.columns)
+    placed = frame.withColumn(place, F.pandas_udf(places, LongType())(number))
     count = last + 1 if partitions is None else partitions
     if count < 1:
         raise ValueError("a data frame has at least one partition")
     # Not `repartitionByRange`, which computes all places once more to find the bounds of the
     # partitions, which are known here. Spark chooses a partition by the hash of a key only.
-    keys = F.array(*[F.lit(key).cast("long") for key in _keys(df.sparkSession, count)])
-    part = F.expr(f"cast(`{_PLACE}` * {count}L div {n}L + 1 as int)")
-    keyed = placed.withColumn(_KEY, F.element_at(keys, part))
-    exchanged = keyed.repartition(count, _KEY).sortWithinPartitions(_PLACE)
-    return exchanged.drop(_PLACE, _KEY)
+    keys = F.array(*[F.lit(sent).cast("long") for sent in _keys(frame.sparkSession, count)])
+    part = F.expr(f"cast(`{place}` * {count}L div {n}L + 1 as int)")
+    keyed = placed.withColumn(key, F.element_at(keys, part))
+    exchanged = keyed.repartition(count, key).sortWithinPartitions(place)
+    result: Frame = exchanged.drop(place, key)
+    return result
 
 
 def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

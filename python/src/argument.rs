@@ -15,7 +15,7 @@ macro_rules! named {
 
 named! {
     batch block blocks count emitted epoch first length max_tokens n node nodes overlap position
-    rank size start stratum taken window world
+    rank size start taken window world
 }
 
 /// Reads two such integers, if they are there.

@@ -39,8 +39,9 @@ struct Bytes<'py> {
     item: usize,
     /// Whether it holds references to objects.
     has_objects: bool,
-    /// Keeps other calls of this package, and other extensions in Rust, from using the array.
-    _borrowed: PyReadwriteArray<'py, u8, IxDyn>,
+    /// Keeps other calls of this package, and other extensions in Rust, from using the array. None
+    /// is needed where it has no bytes.
+    _borrowed: Option<PyReadwriteArray<'py, u8, IxDyn>>,
     /// Keeps everybody from freeing or moving the memory.
     _pin: Pin,
 }
@@ -58,12 +59,17 @@ impl<'py> Bytes<'py> {
         }
         let dtype = array.dtype();
         let bytes = as_bytes(array);
-        let borrowed = bytes.try_readwrite().map_err(|error| {
-            ArrayError::new_err(match error {
-                BorrowError::NotWriteable => "the array is read-only",
-                _ => "the array is being used by another thread",
-            })
-        })?;
+        let borrowed = match bytes.try_readwrite() {
+            Ok(borrowed) => Some(borrowed),
+            Err(BorrowError::NotWriteable) => {
+                return Err(ArrayError::new_err("the array is read-only"));
+            }
+            // Nothing is there to share, even if it is given twice.
+            Err(_) if array.len() * dtype.itemsize() == 0 => None,
+            Err(_) => {
+                return Err(ArrayError::new_err("the array is being used by another thread"));
+            }
+        };
         let (rows, item) = (array.shape()[0], dtype.itemsize());
         let width = array.shape()[1..].iter().product::<usize>() * item;
         let has_objects = dtype.has_object();

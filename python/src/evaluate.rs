@@ -92,6 +92,17 @@ pub(crate) fn zeros<N: Number>(py: Python<'_>, count: u64) -> PyResult<Bound<'_,
     Ok(made.cast_into::<PyArray1<N>>()?)
 }
 
+/// A new array with some numbers.
+pub(crate) fn copied<'py, N: Number>(
+    py: Python<'py>,
+    numbers: &[N],
+) -> PyResult<Bound<'py, PyArray1<N>>> {
+    let array = zeros(py, numbers.len() as u64)?;
+    // SAFETY: the array is new, so nobody else reads or writes it.
+    unsafe { array.as_slice_mut() }?.copy_from_slice(numbers);
+    Ok(array)
+}
+
 /// Writes the values at some places, as many as there is room for.
 fn write<N: Number>(py: Python<'_>, order: &Order, run: Run, out: &mut [N]) -> PyResult<()> {
     let is_all = run.step == 1 && run.count == order.len();

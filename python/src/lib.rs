@@ -68,7 +68,8 @@ mod _native {
     use super::sampler::Sampler;
     #[pymodule_export]
     use super::streams::{
-        node_blocks, split_ids, split_parts, stream_buffered, stream_slots, stream_state,
+        check_blocks, node_blocks, split_ids, split_parts, stream_buffered, stream_slots,
+        stream_state,
     };
     #[pymodule_export]
     use super::threads::thread_count;

@@ -1,13 +1,15 @@
 //! [`Weights`] and [`Sets`]: what the classes `Weighted` and `Mixture` of the package stand on, and
 //! [`weighted_sample`].
 
+use bijective_shuffle_core::engine::base::check::try_with_capacity;
 use bijective_shuffle_loaders::{Error, ItemWeights, Mixture, Source, Weighted, integer_weights};
-use numpy::{Element, PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::argument;
 use crate::errors::exception;
+use crate::evaluate::{copied, zeros};
 use crate::key::Key;
 use crate::numbers::FEW;
 use crate::shared::Shared;
@@ -35,12 +37,14 @@ fn weights_of(py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<Box<dyn It
 }
 
 /// The numbers of an array, with any strides.
-fn numbers_of<N: Element + Copy>(array: &PyReadonlyArray1<'_, N>) -> PyResult<Vec<N>> {
+pub(crate) fn numbers_of<N: Element + Copy>(array: &PyReadonlyArray1<'_, N>) -> PyResult<Vec<N>> {
     // A view of items that are not aligned has no meaning in Rust, not even to copy it.
     if !array.is_aligned() {
         return Err(PyTypeError::new_err("the numbers of an array are aligned: give a copy of it"));
     }
-    Ok(array.as_array().to_vec())
+    let mut numbers = try_with_capacity(array.len()).map_err(exception)?;
+    numbers.extend(array.as_array());
+    Ok(numbers)
 }
 
 /// Draws by weights, of all epochs.
@@ -76,8 +80,8 @@ impl Weights {
     }
 
     /// The table, one entry after another.
-    fn table<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, self.inner.table().as_flattened())
+    fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        copied(py, self.inner.table().as_flattened())
     }
 
     /// The number of items.
@@ -113,7 +117,7 @@ impl Weights {
         let mut places = numbers_of(&places)?;
         let is_short = places.len() <= FEW;
         let mut draw = || {
-            let mut items = Vec::with_capacity(places.len());
+            let mut items = Vec::new();
             self.inner.items(epoch, 0, &mut places, &mut items).map(|()| items)
         };
         // A few are drawn by the calling thread, which keeps the GIL.
@@ -188,14 +192,21 @@ impl Sets {
         positions: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
         let positions = numbers_of(&positions)?;
-        let look_up = || {
-            let mut pairs = Vec::with_capacity(positions.len());
-            self.inner.extend(&positions, &mut pairs);
-            pairs
-        };
-        let pairs = if positions.len() <= FEW { look_up() } else { detached(py, look_up)? };
-        let sets = PyArray1::from_iter(py, pairs.iter().map(|&(set, _)| set as u64));
-        Ok((sets, PyArray1::from_iter(py, pairs.iter().map(|&(_, item)| item))))
+        let mut pairs = try_with_capacity(positions.len()).map_err(exception)?;
+        let mut look_up = || self.inner.extend(&positions, &mut pairs);
+        if positions.len() <= FEW {
+            look_up();
+        } else {
+            detached(py, look_up)?;
+        }
+        let (sets, items) = (zeros(py, pairs.len() as u64)?, zeros(py, pairs.len() as u64)?);
+        // SAFETY: the array is new, so nobody else reads or writes it.
+        let (sets_out, items_out) =
+            (unsafe { sets.as_slice_mut() }?, unsafe { items.as_slice_mut() }?);
+        for ((set, item), pair) in sets_out.iter_mut().zip(items_out).zip(pairs) {
+            (*set, *item) = (pair.0 as u64, pair.1);
+        }
+        Ok((sets, items))
     }
 }
 

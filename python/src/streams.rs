@@ -1,12 +1,15 @@
 //! Functions for streams through a buffer, splits, and blocks of nodes, which are Python otherwise.
 
+use bijective_shuffle_core::engine::base::check::try_with_capacity;
 use bijective_shuffle_loaders::{NodeBlocks, Splits, StreamOrder, StreamState};
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::argument;
 use crate::errors::exception;
 use crate::key::Key;
+use crate::loaders::numbers_of;
 use crate::threads::detached;
 
 /// Which places of a stream's buffer the steps from `first` on take: at most `count`, and at most
@@ -19,11 +22,11 @@ pub(crate) fn stream_slots<'py>(
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     #[pyo3(from_py_with = argument::first)] first: u64,
-    count: usize,
+    #[pyo3(from_py_with = argument::count)] count: u64,
     left: Option<u64>,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let order = StreamOrder::new(size, Key::new(seed, epoch)?.seed()).map_err(exception)?;
-    let mut slots = vec![0; count];
+    let mut slots = zeros(count)?;
     let steps = order.fill(first, left, &mut slots);
     slots.truncate(steps);
     Ok(PyArray1::from_vec(py, slots))
@@ -58,20 +61,39 @@ pub(crate) fn stream_buffered<'py>(
     Ok((state.epoch(), state.emitted(), state.taken(), PyArray1::from_vec(py, held)))
 }
 
-/// The parts of the items of a stratum from 0 up to `count`.
+/// The parts of the items of strata with these counts, one stratum after another. They are dealt by
+/// the counts if that is asked for, or if a part would be empty otherwise and need not be.
 #[pyfunction]
 pub(crate) fn split_parts<'py>(
     py: Python<'py>,
     shares: Vec<u64>,
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
-    #[pyo3(from_py_with = argument::stratum)] stratum: u64,
-    count: usize,
+    counts: PyReadonlyArray1<'py, u64>,
+    evenly: bool,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
-    let mut parts = vec![0; count];
-    detached(py, || splits.fill(stratum, 0, &mut parts))?.map_err(exception)?;
-    Ok(PyArray1::from_vec(py, parts))
+    let counts = numbers_of(&counts)?;
+    let parts = move || {
+        if evenly {
+            return splits.deal(&counts);
+        }
+        let all = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
+        let len = usize::try_from(all).unwrap_or(usize::MAX);
+        let mut parts = try_with_capacity(len)?;
+        parts.resize(len, 0);
+        let mut rest = &mut parts[..];
+        for (stratum, &count) in (0..).zip(&counts) {
+            let own;
+            (own, rest) = rest.split_at_mut(count as usize);
+            splits.fill(stratum, 0, own)?;
+        }
+        let mut is_empty: Vec<bool> = shares.iter().map(|&share| share > 0).collect();
+        let needed = is_empty.iter().filter(|&&is_empty| is_empty).count();
+        parts.iter().for_each(|&part| is_empty[part as usize] = false);
+        if len >= needed && is_empty.contains(&true) { splits.deal(&counts) } else { Ok(parts) }
+    };
+    Ok(PyArray1::from_vec(py, detached(py, parts)?.map_err(exception)?))
 }
 
 /// The parts of items by their ids.
@@ -81,10 +103,24 @@ pub(crate) fn split_ids<'py>(
     shares: Vec<u64>,
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
-    ids: Vec<Vec<u8>>,
+    ids: &Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
-    Ok(PyArray1::from_iter(py, ids.iter().map(|id| splits.part_of_id(id))))
+    let mut parts = try_with_capacity(ids.len()).map_err(exception)?;
+    for id in ids {
+        parts.push(splits.part_of_id(id.cast::<PyBytes>()?.as_bytes()));
+    }
+    Ok(PyArray1::from_vec(py, parts))
+}
+
+/// Refuses blocks that no node can have.
+#[pyfunction]
+pub(crate) fn check_blocks(
+    #[pyo3(from_py_with = argument::blocks)] blocks: u64,
+    kept: f64,
+    seed: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    NodeBlocks::new(blocks, kept, Key::new(seed, 0)?.seed()).map(|_| ()).map_err(exception)
 }
 
 /// The blocks that are left to a node of an epoch, after the nodes of some runs have read theirs.
@@ -103,4 +139,12 @@ pub(crate) fn node_blocks<'py>(
     let own = NodeBlocks::new(blocks, kept, Key::new(seed, epoch)?.seed()).map_err(exception)?;
     let list = detached(py, || own.after(epoch, &runs, node, nodes))?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, list))
+}
+
+/// A vector of zeros.
+fn zeros<N: Copy + Default>(count: u64) -> PyResult<Vec<N>> {
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let mut numbers = try_with_capacity(count).map_err(exception)?;
+    numbers.resize(count, N::default());
+    Ok(numbers)
 }

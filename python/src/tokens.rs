@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use bijective_shuffle_loaders::{Lengths, Packed, Source};
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::argument;
 use crate::errors::exception;
+use crate::evaluate::{copied, zeros};
 use crate::key::Key;
+use crate::loaders::numbers_of;
 use crate::shared::Shared;
 use crate::threads::detached;
 
@@ -66,22 +69,28 @@ impl Documents {
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
-        places: Vec<u64>,
-    ) -> PyResult<Vec<Bound<'py, PyArray2<u64>>>> {
+        places: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut places = numbers_of(&places)?;
         if let Some(place) = places.iter().find(|&&place| place >= self.inner.len()) {
             return Err(PyValueError::new_err(format!("there is no sequence {place}")));
         }
-        let mut places = places;
         let look_up = || {
-            let mut found = Vec::with_capacity(places.len());
+            let mut found = Vec::new();
             self.inner.items(epoch, 0, &mut places, &mut found).map(|()| found)
         };
         let sequences = detached(py, look_up)?.map_err(exception)?;
-        let arrays = sequences.iter().map(|pieces| {
-            let numbers = pieces.iter().flat_map(|piece| [piece.document, piece.from, piece.to]);
-            PyArray1::from_iter(py, numbers).reshape([pieces.len(), 3])
-        });
-        arrays.collect()
+        let arrays = PyList::empty(py);
+        for pieces in sequences {
+            let array = zeros(py, 3 * pieces.len() as u64)?;
+            // SAFETY: the array is new, so nobody else reads or writes it.
+            let out = unsafe { array.as_slice_mut() }?;
+            for (out, piece) in out.chunks_mut(3).zip(&pieces) {
+                out.copy_from_slice(&[piece.document, piece.from, piece.to]);
+            }
+            arrays.append(array.reshape([pieces.len(), 3])?)?;
+        }
+        Ok(arrays)
     }
 }
 
@@ -137,20 +146,23 @@ impl ByLength {
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
-        places: Vec<u64>,
-    ) -> PyResult<Vec<Bound<'py, PyArray1<u64>>>> {
-        let mut places = places;
+        places: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let mut places = numbers_of(&places)?;
         let look_up = || {
             let len = self.inner.begin(epoch, None)?;
             if let Some(&place) = places.iter().find(|&&place| place >= len) {
                 return Ok(Err(place));
             }
-            let mut found = Vec::with_capacity(places.len());
+            let mut found = Vec::new();
             self.inner.items(epoch, 0, &mut places, &mut found).map(|()| Ok(found))
         };
         let batches = detached(py, look_up)?.map_err(exception)?.map_err(|place| {
             PyValueError::new_err(format!("there is no batch {place} in this epoch"))
         })?;
-        Ok(batches.into_iter().map(|items| PyArray1::from_vec(py, items)).collect())
+        // As many arrays as there are places: NumPy may have no room for one of them.
+        let arrays = PyList::empty(py);
+        batches.into_iter().try_for_each(|items| arrays.append(copied(py, &items)?))?;
+        Ok(arrays)
     }
 }

@@ -200,6 +200,11 @@ def test_what_is_refused_is_unchanged():
     refused(bs.ArrayError, (repeated,), match="share memory")
     sliding = np.lib.stride_tricks.sliding_window_view(a, 5, writeable=True)
     refused(bs.ArrayError, (sliding,), match="share memory")
+    # Arrays without memory share none.
+    for empty in (a[:0], np.empty((5, 0)), np.empty(0, object), np.empty(5, "V0")):
+        bs.shuffle_together(empty, empty, seed=1)
+        bs.unshuffle_together(empty, empty[:], empty, seed=1)
+    refused(bs.ArrayError, (a[:0], frozen[:0]), match="read-only")
     assert issubclass(bs.ArrayError, ValueError)
     for bad in ([1, 2, 3], (1, 2), "abc", np.float64(3), np.array(5), None, memoryview(b"abc")):
         with pytest.raises(TypeError):
@@ -438,3 +443,27 @@ def test_copies_in_an_order_are_checked():
     one = np.zeros(1000, np.int64)
     with pytest.raises(bs.ArrayError):
         bs._native.reorder_copies(order, [whole, whole], [one, one])
+
+
+def test_out_of_another_library():
+    a = np.arange(70).reshape(7, 10)
+    tensors = [Tensor]
+    if (torch := sys.modules.get("torch")) is not None:
+        tensors.append(torch.from_numpy)
+    for tensor in tensors:
+        for call in (bs.shuffled, bs.permuted):
+            memory = np.zeros_like(a)
+            out = tensor(memory)
+            assert call(a, 3, out=out) is out and np.array_equal(memory, call(a, 3))
+            memory = a.copy()
+            out = tensor(memory)
+            assert call(out, 3, out=out) is out and np.array_equal(memory, call(a, 3))
+    frozen = a.copy()
+    frozen.flags.writeable = False
+    for call in (bs.shuffled, bs.permuted):
+        for bad, error, told in ((Tensor(a[:3]), bs.ArrayError, "out has the shape"),
+                                 (Tensor(a.astype("f4")), TypeError, "out has the type"),
+                                 (frozen, bs.ArrayError, "out is read-only"),
+                                 ([1], TypeError, "out is an array of NumPy, or of a library with DLPack, not list")):
+            with pytest.raises(error, match=told):
+                call(a, 3, out=bad)

@@ -464,6 +464,14 @@ class TestSpark:
         for n in (1, 2, 1000):
             self.check(spark.createDataFrame(pd.DataFrame({"x": np.arange(n)})))
 
+    def test_columns_of_any_name(self, spark):
+        names = ["place", "never", "a.b", "with `ticks`", "*", "__bijective_shuffle_place__", "__BIJECTIVE_shuffle_key__",
+                 "__bijective_shuffle_key___"]
+        df = spark.range(0, 100, 1, 3).toDF("id")
+        for name in names:
+            df = df.withColumn(name, df["id"] + len(name))
+        self.check(df)
+
     def test_partitions_that_are_joined_by_their_size(self, spark):
         """Spark reads small partitions of an exchange together, by the columns that are needed."""
         from bijective_shuffle.spark import spark_shuffle

@@ -460,3 +460,17 @@ def test_names_are_not_taken_for_options(tmp_path):
     (folder / "x").write_bytes(b"\x1f\x8b\x08 damaged")
     with pytest.raises((ValueError, OSError), match="run--old-2"):
         bs.files.shuffle(folder / "x", tmp_path / "y", seed=1, records="csv")
+
+
+def test_files_are_given_by_their_names(tmp_path):
+    (tmp_path / "in").write_text("a\nb\n")
+    memory = io.BytesIO(b"in\nin\n")
+    for given in ((memory, "out"), ([memory], "out"), ("in", memory), (5, "out"), ([5], "out"), (["in", None], "out")):
+        with pytest.raises(TypeError, match="given by their names, as texts or paths, not as (BytesIO|int|NoneType)"):
+            bs.files.shuffle(*given, seed=1)
+    with open(tmp_path / "in") as file, pytest.raises(TypeError, match="not as TextIOWrapper"):
+        bs.files.shuffle(file, tmp_path / "out", seed=1)
+    for given in ({"output_dir": memory}, {"output": "out", "temp": memory}):
+        with pytest.raises(TypeError, match="not as BytesIO"):
+            bs.files.shuffle(tmp_path / "in", **given, seed=1)
+    assert memory.tell() == 0 and os.listdir(tmp_path) == ["in"]

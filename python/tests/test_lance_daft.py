@@ -154,6 +154,15 @@ class TestDaft:
             found = daft_shuffle(daft.from_pydict({"x": np.arange(n)}), 5).to_pydict()["x"]
             assert found == list(bs.Permutation.walk(n, 5))
 
+    def test_columns_of_any_name(self, daft):
+        from bijective_shuffle.daft import daft_shuffle
+
+        names = ["id", "part", "rows", "place", "*", "a.b", "__bijective_shuffle_row__", "__bijective_shuffle_place__"]
+        df = daft.from_pydict({name: list(range(k, k + 50)) for k, name in enumerate(names)})
+        found = daft_shuffle(df, 42).to_pydict()
+        order = list(bs.Permutation.walk(50, 42))
+        assert found == {name: [k + row for row in order] for k, name in enumerate(names)}
+
     def test_rows_that_are_computed(self, daft, tmp_path):
         from bijective_shuffle.daft import daft_shuffle
 

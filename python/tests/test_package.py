@@ -13,6 +13,8 @@ import sys
 import bijective_shuffle as bs
 import pytest
 
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+
 
 def test_versions_are_the_same():
     assert bs.__version__ == importlib.metadata.version("bijective-shuffle")
@@ -86,3 +88,66 @@ def test_examples_of_the_documents(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for block in blocks:
         exec(compile(block, name, "exec"), namespace)
+
+
+# Imports a module where nothing else is installed but the packages that are named, for which there
+# are empty ones, whose every name is a class.
+IMPORTING = """
+import importlib.abc, importlib.machinery, sys, types
+import numpy
+
+class Named(types.ModuleType):
+    __path__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        made = type(name, (), {"__class_getitem__": classmethod(lambda made, _: made)})
+        setattr(self, name, made)
+        return made
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top in named:
+            return importlib.machinery.ModuleSpec(name, self)
+        if top in sys.stdlib_module_names or top in ("numpy", "bijective_shuffle"):
+            return None
+        raise ModuleNotFoundError(f"{name} is not installed", name=name)
+
+    def create_module(self, spec):
+        return Named(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+module, named = sys.argv[1], sys.argv[2:]
+sys.meta_path.insert(0, Finder())
+for name in importlib.import_module(module).__all__:
+    getattr(sys.modules[module], name)
+"""
+
+
+def imports_of_modules():
+    """What the book says that each module imports, beside NumPy."""
+    text = (DOCS / "python.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*) \| ([^|]*) \|$", text.partition("| module | imports |")[2].partition("\n\n")[0], re.M)
+    return {
+        name if name == "bijective_shuffle" else f"bijective_shuffle{name}":
+            re.findall("`(\\w+)`", imports.partition(";")[0])
+        for modules, imports in rows for name in re.findall("`([^`]*)`", modules)
+    }
+
+
+def test_the_book_has_all_modules():
+    folder = importlib.resources.files("bijective_shuffle")
+    files = {file.name[:-3] for file in folder.iterdir() if file.name.endswith(".py")}
+    public = {f"bijective_shuffle.{name}" for name in files if not name.startswith("_")}
+    assert set(imports_of_modules()) == {"bijective_shuffle", *public}
+
+
+@pytest.mark.parametrize("module", sorted(imports_of_modules()))
+def test_modules_import_what_the_book_names_and_nothing_else(module):
+    command = [sys.executable, "-c", IMPORTING, module, *imports_of_modules()[module]]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

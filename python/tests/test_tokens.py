@@ -371,36 +371,6 @@ def test_streams_go_from_epoch_to_epoch():
         list(shorter)
 
 
-def test_splits_do_not_move():
-    rng = np.random.default_rng(1)
-    labels, groups = rng.choice(list("abcd"), 3000), rng.integers(0, 200, 3000)
-    splits = bs.Splits({"train": 0.8, "valid": 0.15, "test": 0.05}, seed=7)
-    ids = [f"{k}.jpg" for k in range(3000)]
-    for given in ({}, {"labels": labels}, {"groups": groups}, {"ids": ids}):
-        n = None if given else 3000
-        parts = splits.parts(n, **given)
-        for fewer in (0, 1, 777):
-            before = splits.parts(None if given else fewer, **{k: v[:fewer] for k, v in given.items()})
-            assert np.array_equal(before, parts[:fewer])
-        indexes = splits.indexes(n, **given)
-        assert list(indexes) == ["train", "valid", "test"]
-        assert np.array_equal(np.sort(np.concatenate(list(indexes.values()))), np.arange(3000))
-        for part, name in enumerate(indexes):
-            assert (parts[indexes[name]] == part).all() and (np.diff(indexes[name]) > 0).all()
-    assert np.bincount(splits.parts(3000)).tolist() == [2400, 450, 150]
-    parts = splits.parts(labels=labels)
-    for label in "abcd":
-        many = (labels == label).sum()
-        assert abs((parts[labels == label] == 0).sum() - 0.8 * many) <= 16
-    parts = splits.parts(groups=groups)
-    assert all(len(set(parts[groups == group])) == 1 for group in range(200))
-    # Ids may come in any order.
-    assert np.array_equal(splits.parts(ids=ids[::-1]), splits.parts(ids=ids)[::-1])
-    assert splits.parts(ids=[7, b"7"]).tolist() == splits.parts(ids=["7", "7"]).tolist()
-    assert splits.parts(labels=np.array(["a", None, 3, "a"], object)).shape == (4,)
-    assert bs.Splits([80, 15, 5], 7).parts(99).tolist() == splits.parts(99).tolist()
-
-
 def test_what_is_wrong_is_said():
     for shares in ([], [0, 0], [-1, 2], ["x"], [1, float("nan")], [0.123456789, 1]):
         with pytest.raises(ValueError):
@@ -430,60 +400,3 @@ def test_what_is_wrong_is_said():
         bs.NodeBlocks(10, 0.5, 1).of_node(0, 3, 3)
     with pytest.raises(ValueError):
         bs.StreamShuffle([], 0, 1)
-
-
-def test_shares_that_are_computed_are_the_simple_ones_that_are_meant():
-    for computed, meant in [
-        ([0.8, 1 - 0.8], [8, 2]),
-        ([0.7, 0.2, 1 - 0.7 - 0.2], [7, 2, 1]),
-        ([1 / 6, 5 / 6], [1, 5]),
-        (np.array([2, 5, 7]) / 14, [2, 5, 7]),
-        ([1 / 3] * 3, [1, 1, 1]),
-        ([0.333, 0.667], [333, 667]),
-    ]:
-        expected = bs.Splits(meant, 5).parts(3000)
-        assert (bs.Splits(computed, 5).parts(3000) == expected).all(), computed
-    with pytest.raises(ValueError, match="round them"):
-        bs.Splits([0.123456789, 0.876543211], 5)
-
-
-def test_folds_are_a_splitter_of_scikit_learn():
-    model_selection = pytest.importorskip("sklearn.model_selection", reason="scikit-learn is not installed")
-    from sklearn.linear_model import LinearRegression
-    from sklearn.neighbors import KNeighborsClassifier
-
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(600, 3))
-    target = x @ [1, 2, 3]
-    scores = model_selection.cross_val_score(LinearRegression(), x, target, cv=bs.Folds(5, 42))
-    assert len(scores) == 5 and (scores > 0.99).all()
-    labels = (rng.random(600) < 0.1).astype(int)
-    stratified = bs.Folds(4, 42, by="labels")
-    predicted = model_selection.cross_val_predict(KNeighborsClassifier(), x, labels, cv=stratified)
-    assert predicted.shape == (600,)
-    counts = [labels[test].sum() for _, test in stratified.split(x, labels)]
-    assert max(counts) - min(counts) <= 1
-    groups = rng.integers(0, 40, 600)
-    results = model_selection.cross_validate(
-        LinearRegression(), x, target, groups=groups, cv=bs.Folds(5, 42, by="groups"), return_indices=True
-    )
-    tests = results["indices"]["test"]
-    assert sorted(np.concatenate(tests).tolist()) == list(range(600))
-    for train, test in zip(results["indices"]["train"], tests, strict=True):
-        assert not set(groups[train]) & set(groups[test])
-    search = model_selection.GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5]}, cv=stratified)
-    assert search.fit(x, labels).n_splits_ == 4 == stratified.get_n_splits()
-
-
-def test_folds_refuse_what_would_leave_some_empty():
-    for folds, n in ((bs.Folds(5, 1), 4), (bs.Folds(3, 1), 0)):
-        with pytest.raises(ValueError, match="use fewer folds"):
-            list(folds.split(np.zeros(n)))
-    with pytest.raises(ValueError, match="need y"):
-        list(bs.Folds(2, 1, by="labels").split(np.zeros(5)))
-    with pytest.raises(ValueError, match="need groups"):
-        list(bs.Folds(2, 1, by="groups").split(np.zeros(5)))
-    with pytest.raises(ValueError):
-        bs.Folds(1, 1)
-    with pytest.raises(ValueError):
-        bs.Folds(3, 1, by="rows")

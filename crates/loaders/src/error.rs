@@ -95,6 +95,13 @@ pub enum Error {
     },
     /// There are no shares, more than 2^16, or their sum is too large.
     Shares,
+    /// There are fewer items than parts with a share, so that some would be empty.
+    FewItems {
+        /// The number of items.
+        items: u64,
+        /// The number of parts with a share.
+        parts: u64,
+    },
     /// There is no node, or there are more than blocks.
     Nodes {
         /// The number of blocks.
@@ -201,6 +208,11 @@ impl fmt::Display for Error {
                 "shares are from 1 to 65,536 whole numbers, of which at least one is above 0, and \
                  whose sum, divided by their greatest common divisor, is at most 2^20: give simpler \
                  shares",
+            ),
+            Self::FewItems { items, parts } => write!(
+                f,
+                "{items} items cannot be shared out to {parts} parts so that none is empty: give \
+                 more items, or fewer parts"
             ),
             Self::Nodes { blocks, nodes } => write!(
                 f,

@@ -17,6 +17,18 @@ pub(crate) fn order(len: u64, seed: Seed, number: u32) -> Walk {
     Walk::from_seed(len, seed.child(KeyDomain::Loader(number)))
 }
 
+/// An empty list with room for some items.
+pub(crate) fn with_room<T>(len: u64) -> Result<Vec<T>, Error> {
+    Ok(check::try_with_capacity(usize::try_from(len).unwrap_or(usize::MAX))?)
+}
+
+/// Makes room for more items in a list.
+pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
+    let bytes = (more as u64).saturating_mul(size_of::<T>() as u64);
+    let out_of_memory = |_| bijective_shuffle::Error::OutOfMemory { bytes };
+    Ok(list.try_reserve(more).map_err(out_of_memory)?)
+}
+
 /// A number below `count`, from a word. What makes some numbers likelier is less than `count` in
 /// 2^64.
 pub(crate) fn below(word: u64, count: u64) -> u64 {

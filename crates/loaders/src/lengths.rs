@@ -164,7 +164,7 @@ impl<L: ItemLengths> Lengths<L> {
         let index = self.index(self.seed.epoch())?;
         let len = index.len();
         assert!(place < len, "there is no place {place} among {len} batches");
-        Ok(self.batch(&index, place))
+        self.batch(&index, place)
     }
 
     fn index(&self, epoch: u64) -> Result<Arc<Index>, Error> {
@@ -222,7 +222,7 @@ impl<L: ItemLengths> Lengths<L> {
     }
 
     /// The items of the batch at a place, which is below the number of batches.
-    fn batch(&self, index: &Index, place: u64) -> Vec<u64> {
+    fn batch(&self, index: &Index, place: u64) -> Result<Vec<u64>, Error> {
         let batch = index.batches.forward(place);
         let window = index.before.partition_point(|&before| before <= batch) - 1;
         let is_first = index.before[window] == batch;
@@ -230,10 +230,10 @@ impl<L: ItemLengths> Lengths<L> {
         let first = if is_first { 0 } else { last(batch - 1) + 1 };
         let start = window * self.window;
         let sorted = &index.sorted[start..][first..=last(batch)];
-        let mut items: Vec<u64> =
-            sorted.iter().map(|&place| start as u64 + u64::from(place)).collect();
+        let mut items: Vec<u64> = check::try_with_capacity(sorted.len())?;
+        items.extend(sorted.iter().map(|&place| start as u64 + u64::from(place)));
         index.items.forward_each(&mut items);
-        items
+        Ok(items)
     }
 }
 
@@ -263,7 +263,10 @@ impl<L: ItemLengths> Source for Lengths<L> {
         out: &mut Vec<Vec<u64>>,
     ) -> Result<(), Error> {
         let index = self.index(epoch)?;
-        out.extend(places.iter().map(|&place| self.batch(&index, place)));
+        items::make_room(out, places.len())?;
+        for &place in &*places {
+            out.push(self.batch(&index, place)?);
+        }
         Ok(())
     }
 }

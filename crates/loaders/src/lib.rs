@@ -37,6 +37,7 @@
 //! ```
 
 mod batches;
+mod deal;
 mod error;
 mod items;
 mod lengths;

@@ -9,7 +9,7 @@ use bijective_shuffle_core::engine::base::saved;
 
 use crate::Error;
 use crate::batches::Source;
-use crate::items::Walk;
+use crate::items::{Walk, make_room, with_room};
 
 /// The number of mixtures, among what this package draws.
 const NUMBER: u32 = 2;
@@ -88,12 +88,17 @@ impl Mixture {
     ///
     /// # Errors
     ///
-    /// [`Error::SetCount`], [`Error::NoWeight`], [`Error::TotalWeight`] or [`Error::EmptySet`].
+    /// [`Error::SetCount`], [`Error::NoWeight`], [`Error::TotalWeight`] or [`Error::EmptySet`], and
+    /// [`Error::Shuffle`] if there is too little memory.
     pub fn new(lengths: &[u64], weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let seed = seed.into();
         let child = seed.child(KeyDomain::Loader(NUMBER));
-        let first = Stretch::new(0, lengths, weights, vec![0; lengths.len()])?;
-        Ok(Self { seed, child, lengths: lengths.to_vec(), stretches: vec![first] })
+        let mut taken = with_room(lengths.len() as u64)?;
+        taken.resize(lengths.len(), 0);
+        let first = Stretch::new(0, lengths, weights, taken)?;
+        let mut own = with_room(lengths.len() as u64)?;
+        own.extend_from_slice(lengths);
+        Ok(Self { seed, child, lengths: own, stretches: vec![first] })
     }
 
     /// Changes the weights of all sets from a position on, and adds sets behind them, with the
@@ -126,8 +131,11 @@ impl Mixture {
         if from < last.from {
             return Err(Error::ChangeTooEarly { from, last: last.from });
         }
-        let lengths = [&self.lengths, added].concat();
-        let mut taken = last.taken.clone();
+        let sets = self.lengths.len() as u64 + added.len() as u64;
+        let (mut lengths, mut taken) = (with_room(sets)?, with_room(sets)?);
+        lengths.extend_from_slice(&self.lengths);
+        lengths.extend_from_slice(added);
+        taken.extend_from_slice(&last.taken);
         last.count(from - last.from, &mut taken);
         taken.resize(lengths.len(), 0);
         let stretch = Stretch::new(from, &lengths, weights, taken)?;
@@ -190,7 +198,13 @@ impl Mixture {
     /// Appends the set and the item at each of some positions. It takes less time than looking them
     /// up one by one: orders are drawn once.
     pub fn extend(&self, positions: &[u64], out: &mut Vec<(usize, u64)>) {
-        let mut orders: Vec<Option<(u64, Walk)>> = vec![None; self.lengths.len()];
+        let mut orders: Vec<Option<(u64, Walk)>> = Vec::new();
+        if orders.try_reserve_exact(self.lengths.len()).is_err() {
+            // Without room for them, they are drawn again for each position.
+            out.extend(positions.iter().map(|&position| self.get(position)));
+            return;
+        }
+        orders.resize_with(self.lengths.len(), || None);
         out.extend(positions.iter().map(|&position| {
             let (set, number) = self.look_up(position);
             let (epoch, place) = (number / self.lengths[set], number % self.lengths[set]);
@@ -226,7 +240,8 @@ impl Stretch {
         if sets != given {
             return Err(Error::SetCount { sets, weights: given });
         }
-        let mut sums = vec![0_u64];
+        let mut sums = with_room(sets.saturating_add(1))?;
+        sums.push(0_u64);
         let mut common = 0;
         for (set, (&weight, &len)) in weights.iter().zip(lengths).enumerate() {
             if weight > 0 && len == 0 {
@@ -327,6 +342,7 @@ impl Source for Mixture {
         for place in &mut *places {
             *place += epoch * len;
         }
+        make_room(out, places.len())?;
         self.extend(places, out);
         Ok(())
     }

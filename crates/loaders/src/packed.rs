@@ -245,6 +245,7 @@ impl<L: ItemLengths> Packed<L> {
                 let length = self.lengths.length(document);
                 let (from, to) = (start.max(at), end.min(at.saturating_add(length)));
                 if from < to {
+                    items::make_room(&mut pieces, 1)?;
                     pieces.push(Piece { document, from: from - at, to: to - at });
                 }
                 at = at.saturating_add(length);
@@ -284,6 +285,7 @@ impl<L: ItemLengths> Source for Packed<L> {
         out: &mut Vec<Vec<Piece>>,
     ) -> Result<(), Error> {
         let index = self.index(epoch)?;
+        items::make_room(out, places.len())?;
         for &place in &*places {
             out.push(self.pieces(&index, place)?);
         }

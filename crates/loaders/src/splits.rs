@@ -4,7 +4,8 @@ use bijective_shuffle::{Bijection, KeyDomain, Seed};
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
 use crate::Error;
-use crate::items::{self, below, check_positions};
+use crate::deal::{self, Sequence};
+use crate::items::{self, below, check_positions, make_room, with_room};
 
 /// The number of splits, among what this package draws.
 const NUMBER: u32 = 8;
@@ -15,13 +16,18 @@ const MOST: u64 = 1 << 20;
 /// How many items a thread looks at, at a time.
 const TASK: u64 = 1 << 14;
 
+/// How many places are evaluated at a time.
+const PLACES: usize = 1 << 9;
+
 /// Parts of a data set in shares that whole numbers give: the part of an item is a function of the
 /// seed and the item's number, and not of the number of items. So data that are appended move no
 /// item to another part.
 ///
 /// Let the *quota* be the sum of the shares, divided by their greatest common divisor. Of each
 /// quota of items, one after another, a random order says which are in which part, so each part has
-/// its exact share of them. Only the last quota may be cut off.
+/// its exact share of them. Only the last quota may be cut off. What is left of it is a random
+/// draw, and fewer items than a quota may leave a part empty: [`deal`](Self::deal) shares out a
+/// whole data set by counts instead.
 ///
 /// Items are numbered within a *stratum*. For a split that is stratified by labels, give each label
 /// a stratum of its own, and number its items; to keep the items of a group together, number the
@@ -110,16 +116,78 @@ impl Splits {
 
     fn fill_piece(&self, stratum: u64, first: u64, out: &mut [u32]) {
         let (quota, mut number, mut out) = (self.quota(), first, out);
-        let mut places = vec![0; out.len().min(quota as usize)];
+        let mut places = [0; PLACES];
         while !out.is_empty() {
             let at = number % quota;
-            let (part, rest) = out.split_at_mut(out.len().min((quota - at) as usize));
+            let left = out.len().min((quota - at) as usize);
+            let (part, rest) = out.split_at_mut(left.min(PLACES));
             let order = items::order(quota, self.quota_seed(stratum, number / quota), NUMBER);
             let places = &mut places[..part.len()];
             order.forward_run(at, places);
             part.iter_mut().zip(places).for_each(|(part, place)| *part = self.part_at(*place));
             (number, out) = (number.wrapping_add(part.len() as u64), rest);
         }
+    }
+
+    /// The parts of a whole data set, with counts as close to the shares as they can be: those of
+    /// the first `counts[0]` items of stratum 0, then those of the first `counts[1]` items of
+    /// stratum 1, and so on.
+    ///
+    /// Items of whole quotas have the part that [`part`](Self::part) says. What is left of all
+    /// strata, fewer items than a quota of each, is shared out by the method of largest remainders,
+    /// and evenly along the strata. So how many items a part gets of which stratum depends on
+    /// `counts` alone, and no part with a share is empty. With equal shares, the counts of two
+    /// parts differ by at most one, in all and in each stratum. The seed says which items they are.
+    ///
+    /// Data that are appended may move items of the last quota of a stratum, and no others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FewItems`] if there are fewer items than parts with a share, and [`Error::Shuffle`]
+    /// if there is too little memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle_loaders::Splits;
+    ///
+    /// // Five folds of 30 labels with 7 items each: 42 items in each fold.
+    /// let folds = Splits::new(&[1; 5], 42)?.deal(&[7; 30])?;
+    /// assert!((0..5).all(|fold| folds.iter().filter(|&&f| f == fold).count() == 42));
+    /// # Ok::<(), bijective_shuffle_loaders::Error>(())
+    /// ```
+    pub fn deal(&self, counts: &[u64]) -> Result<Vec<u32>, Error> {
+        let (quota, shares) = (self.quota(), self.shares());
+        let items = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
+        let parts = shares.iter().filter(|&&share| share > 0).count() as u64;
+        if items < parts {
+            return Err(Error::FewItems { items, parts });
+        }
+        let mut dealt = with_room(items)?;
+        dealt.resize(items as usize, 0);
+        let left: u64 = counts.iter().map(|count| count % quota).sum();
+        // A whole quota has items of all parts.
+        let least = u64::from(left == items);
+        let mut sequence = Sequence::new(&deal::counts(&shares, left, least));
+        let (mut rest, mut places) = (&mut dealt[..], Vec::new());
+        for (stratum, &count) in (0..).zip(counts) {
+            let (whole, own);
+            (whole, rest) = rest.split_at_mut((count - count % quota) as usize);
+            (own, rest) = rest.split_at_mut((count % quota) as usize);
+            self.fill(stratum, 0, whole)?;
+            places.clear();
+            make_room(&mut places, own.len())?;
+            places.resize(own.len(), 0);
+            let seed = self.quota_seed(stratum, count / quota);
+            items::order(quota, seed, NUMBER).forward_run(0, &mut places);
+            // Each place with its item: a quota has fewer than 2^32.
+            places.iter_mut().zip(0..).for_each(|(place, item)| *place = *place << 32 | item);
+            places.sort_unstable();
+            for (place, part) in places.iter().zip(&mut sequence) {
+                own[*place as u32 as usize] = part;
+            }
+        }
+        Ok(dealt)
     }
 
     /// The part of an item by its id alone: no numbers are needed, and the order of the items does
@@ -133,6 +201,12 @@ impl Splits {
         let seed = self.child.keys().iter().copied();
         let hash = saved::check(seed.chain([id.len() as u64]).chain(words));
         self.part_at(below(hash, self.quota()))
+    }
+
+    /// The share of each part in a quota.
+    fn shares(&self) -> Vec<u64> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        self.ends.iter().zip(starts).map(|(end, start)| end - start).collect()
     }
 
     /// The seed of the order of a quota of items, from which it is drawn as all orders are here.

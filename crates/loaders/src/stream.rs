@@ -214,7 +214,9 @@ impl<I: Iterator> StreamShuffle<I> {
         order: StreamOrder,
         state: &StreamState,
     ) -> Result<Self, Error> {
-        let mut held: Vec<(u64, usize)> = order.buffered(state)?.into_iter().zip(0..).collect();
+        let items = order.buffered(state)?;
+        let mut held: Vec<(u64, usize)> = try_with_capacity(items.len())?;
+        held.extend(items.into_iter().zip(0..));
         held.sort_unstable();
         let mut places = try_with_capacity(held.len())?;
         places.resize_with(held.len(), || None);
@@ -231,7 +233,9 @@ impl<I: Iterator> StreamShuffle<I> {
             let last = usize::try_from(last).unwrap_or(usize::MAX);
             source.nth(last).ok_or(Error::StreamItem { position: state.taken - 1 })?;
         }
-        Self::restore(source, order, state, places.into_iter().flatten().collect())
+        let mut buffer = try_with_capacity(places.len())?;
+        buffer.extend(places.into_iter().flatten());
+        Self::restore(source, order, state, buffer)
     }
 
     /// Goes on at a state with the items that were in the [`buffer`](Self::buffer). The iterator

@@ -10,7 +10,7 @@ use bijective_shuffle_core::engine::base::stream::prefetch_lines;
 use bijective_shuffle_core::engine::base::{parallel, saved};
 
 use crate::batches::Source;
-use crate::items::check_positions;
+use crate::items::{check_positions, make_room};
 use crate::table::{self, Entry};
 use crate::{Error, IntoWeights};
 
@@ -310,6 +310,7 @@ impl<T: AsRef<[Entry]>> Source for Weighted<T> {
         let law = Law { key: key(self.seed.with_epoch(epoch)), ..self.law };
         let columns = self.columns();
         in_tasks(places, |_, places| law.replace(columns, places));
+        make_room(out, places.len())?;
         out.extend_from_slice(places);
         Ok(())
     }

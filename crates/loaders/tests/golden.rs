@@ -202,6 +202,16 @@ fn parts_of_splits() {
 }
 
 #[test]
+fn parts_that_are_dealt() {
+    for entry in entries(&vectors(), "dealt") {
+        let splits = Splits::new(&numbers(&entry["shares"]), seed(entry)).unwrap();
+        let parts = splits.deal(&numbers(&entry["counts"])).unwrap();
+        let parts: Vec<u64> = parts.into_iter().map(u64::from).collect();
+        assert_eq!(parts, numbers(&entry["parts"]), "{entry}");
+    }
+}
+
+#[test]
 fn blocks_of_nodes() {
     for entry in entries(&vectors(), "nodes") {
         let [blocks, nodes] = ["blocks", "nodes"].map(|name| number(&entry[name]));

@@ -12,7 +12,7 @@ use bijective_shuffle::{
     Error as ShuffleError, KeyDomain, Permutation, SamplerBuilder, Seed, Tail,
 };
 use bijective_shuffle_loaders::{
-    Batches, Error, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, Splits, StreamOrder,
+    Batches, Error, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, StreamOrder,
     StreamShuffle, StreamState, Weighted,
 };
 
@@ -411,63 +411,6 @@ fn items_travel_as_far_as_a_geometric_distribution_has_it() {
     }
     let mean = steady.iter().sum::<i64>() as f64 / steady.len() as f64;
     assert!(mean.abs() < 3.0, "{mean}");
-}
-
-#[test]
-fn splits_are_exact_and_do_not_move() {
-    for case in 0..cases() {
-        let choices = &mut Choices::of(case);
-        let shares: Vec<u64> = (0..=choices.below(5)).map(|_| choices.below(12)).collect();
-        let (stratum, len) = (choices.below(3), choices.below(3000) as usize);
-        let splits = match Splits::new(&shares, case) {
-            Ok(splits) => splits,
-            Err(error) => {
-                assert_eq!(error, Error::Shares);
-                assert_eq!(shares.iter().sum::<u64>(), 0);
-                continue;
-            }
-        };
-        let mut parts = vec![9999; len];
-        splits.fill(stratum, 0, &mut parts).unwrap();
-        assert!((0..).zip(&parts).all(|(item, &part)| splits.part(stratum, item) == part));
-        // Appended to, from anywhere.
-        let first = choices.below(1 + len as u64);
-        let mut later = vec![9999; 500];
-        splits.fill(stratum, first, &mut later).unwrap();
-        assert!(parts[first as usize..].iter().zip(&later).all(|(a, b)| a == b));
-        let quota = splits.quota();
-        for items in parts.chunks_exact(quota as usize) {
-            let mut counts = vec![0; shares.len()];
-            items.iter().for_each(|&part| counts[part as usize] += 1);
-            let sum: u64 = shares.iter().sum();
-            assert!(
-                counts.iter().zip(&shares).all(|(&count, &share)| count * sum == share * quota)
-            );
-        }
-    }
-    // Neighbours, strata, epochs and seeds have splits of their own; many pieces join.
-    let splits = |seed: Seed| Splits::new(&[8, 1, 1], seed).unwrap();
-    let parts = |splits: &Splits, stratum| {
-        let mut parts = vec![0; 100_000];
-        splits.fill(stratum, 7, &mut parts).unwrap();
-        parts
-    };
-    let own = parts(&splits(Seed::new(1)), 0);
-    assert!((7..).zip(&own).step_by(997).all(|(k, &p)| splits(Seed::new(1)).part(0, k) == p));
-    for other in [
-        parts(&splits(Seed::new(1)), 1),
-        parts(&splits(Seed::new(2)), 0),
-        parts(&splits(Seed::new(1).with_epoch(1)), 0),
-    ] {
-        let same = own.iter().zip(&other).filter(|(a, b)| a == b).count();
-        // Of independent ones 0.66 are the same.
-        assert!((64_000..68_000).contains(&same), "{same}");
-    }
-    let mut counts = [0; 3];
-    for id in 0..100_000 {
-        counts[splits(Seed::new(1)).part_of_id(format!("item {id}").as_bytes()) as usize] += 1;
-    }
-    assert!((79_000..81_000).contains(&counts[0]) && (9_500..10_500).contains(&counts[1]));
 }
 
 #[test]

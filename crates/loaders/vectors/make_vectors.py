@@ -181,6 +181,31 @@ def parts(shares, seed, epoch, stratum, n):
     return [of_place[walk_map(quota, child_of(own, k // quota, LOADER + 8), 0)(k % quota)] for k in range(n)]
 
 
+def dealt(shares, seed, epoch, counts):
+    """The parts of whole strata, by their counts."""
+    quota = sum(shares) // math.gcd(*shares)
+    left = sum(count % quota for count in counts)
+    least = [int(share > 0 and left == sum(counts)) for share in shares]
+    exact = [Fraction(left * share, sum(shares)) for share in shares]
+    numbers = [max(math.floor(share), few) for share, few in zip(exact, least)]
+    while sum(numbers) != left:
+        more = sum(numbers) < left
+        off = [(exact[part] - numbers[part]) * (1 if more else -1) for part in range(len(shares))]
+        part = max(range(len(shares)), key=lambda part: (more or numbers[part] > least[part], off[part], -part))
+        numbers[part] += 1 if more else -1
+    line = iter(sorted((Fraction(2 * k + 1, 2 * number), part)
+                       for part, number in enumerate(numbers) for k in range(number)))
+    own, out = child_of(seed, epoch, LOADER + 8), []
+    for stratum, count in enumerate(counts):
+        whole = count - count % quota
+        out += parts(shares, seed, epoch, stratum, whole)
+        place = walk_map(quota, child_of(child_of(own, stratum, LOADER + 8), whole // quota, LOADER + 8), 0)
+        ranked = sorted(range(count - whole), key=place)
+        of_item = {item: next(line)[1] for item in ranked}
+        out += [of_item[item] for item in range(count - whole)]
+    return out
+
+
 def part_of_id(shares, seed, epoch, text):
     unit = math.gcd(*shares)
     of_place = [part for part, share in enumerate(shares) for _ in range(share // unit)]
@@ -331,6 +356,16 @@ def main():
                 "ids": {text: part_of_id(shares, *seed, text) for text in ("", "a", "cat.jpg", "0123456789abcdef")},
             }
             for shares, stratum in (([8, 1, 1], 0), ([70, 0, 30], 3), ([1, 1, 1, 1, 1], 0), ([600, 300], 2**40))
+            for seed in seeds
+        ],
+        "dealt": [
+            {"shares": shares, "seed": seed_text(*seed), "counts": counts, "parts": dealt(shares, *seed, counts)}
+            for shares, counts in (
+                ([9, 1], [8]),
+                ([60, 5, 0, 5], [3, 1]),
+                ([4, 1], [2, 2, 0, 2, 7]),
+                ([1, 1, 1, 1, 1], [7, 2, 13, 1, 6]),
+            )
             for seed in seeds
         ],
         "nodes": [
