@@ -251,6 +251,7 @@ fn any_run_of_a_mixture_differs_from_its_shares_by_less_than_its_levels() {
 }
 
 #[test]
+#[expect(clippy::needless_borrows_for_generic_args, reason = "a borrow is another implementation")]
 fn floating_point_weights_are_taken_by_the_rule_of_integer_weights() {
     let weights: [f64; 7] = [0.1, 2.5, 0.0, 1.0, 1.0, 7.25, 1e-3];
     let whole = integer_weights(&weights).unwrap();
@@ -291,7 +292,6 @@ fn floating_point_weights_are_taken_by_the_rule_of_integer_weights() {
 /// have as many steps, and each place comes once, except those that the tail repeats or leaves out.
 #[test]
 fn steps_are_equal_for_all_remainders() {
-    let same = |sampler: bijective_shuffle::SamplerBuilder| sampler;
     let mut batch = Vec::new();
     for (len, ranks, size) in grid().step_by(11) {
         let draws = Mixture::new(&[len], &[1], 1).unwrap();
@@ -304,7 +304,7 @@ fn steps_are_equal_for_all_remainders() {
             for taken in (0..=len).step_by((ranks * size) as usize) {
                 // What all ranks together have taken, by one rank in one step.
                 let mut before =
-                    Batches::new(&draws, Some(len), |s| same(s).batch(taken.max(1))).unwrap();
+                    Batches::new(&draws, Some(len), |sampler| sampler.batch(taken.max(1))).unwrap();
                 if taken > 0 {
                     before.next_batch(&mut batch).unwrap();
                 }
