@@ -55,7 +55,8 @@ class Packed(Source):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         """The pieces of the sequences at some places of an epoch."""
-        return [pieces.view(np.int64) for pieces in self._inner.items(epoch, places)]
+        found = self._inner.items(epoch, np.asarray(places, np.uint64))
+        return [pieces.view(np.int64) for pieces in found]
 
     def _item(self, place: int) -> np.ndarray[Any, Any]:
         return self.items(self._epoch, self._n, np.array([place], np.uint64))[0]
@@ -123,7 +124,8 @@ class Lengths(Source):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         """The items of the batches at some places of an epoch."""
-        return [items.view(np.int64) for items in self._inner.items(epoch, places)]
+        found = self._inner.items(epoch, np.asarray(places, np.uint64))
+        return [items.view(np.int64) for items in found]
 
     def _item(self, place: int) -> np.ndarray[Any, Any]:
         return self.items(self._epoch, 0, np.array([place], np.uint64))[0]
