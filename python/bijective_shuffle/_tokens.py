@@ -57,7 +57,8 @@ class Packed(Source[_Numbers, list[_Numbers]]):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[_Numbers]:
         """The pieces of the sequences at some places of an epoch."""
-        return [pieces.view(np.int64) for pieces in self._inner.items(epoch, places)]
+        found = self._inner.items(epoch, np.asarray(places, np.uint64))
+        return [pieces.view(np.int64) for pieces in found]
 
     def _item(self, place: int) -> _Numbers:
         return self.items(self._epoch, self._n, np.array([place], np.uint64))[0]
@@ -125,7 +126,8 @@ class Lengths(Source[_Numbers, list[_Numbers]]):
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> list[_Numbers]:
         """The items of the batches at some places of an epoch."""
-        return [items.view(np.int64) for items in self._inner.items(epoch, places)]
+        found = self._inner.items(epoch, np.asarray(places, np.uint64))
+        return [items.view(np.int64) for items in found]
 
     def _item(self, place: int) -> _Numbers:
         return self.items(self._epoch, 0, np.array([place], np.uint64))[0]

@@ -179,7 +179,11 @@ def _column(frame: Any, column: Any, what: str) -> Any:
     # Objects where values are missing: as an array of NumPy's numbers, integers would be rounded.
     if library == "pandas":
         is_numpy = isinstance(values.dtype, np.dtype) or not values.isna().any()
-        return values.to_numpy() if is_numpy else values.to_numpy(dtype=object)
+        try:
+            return values.to_numpy() if is_numpy else values.to_numpy(dtype=object)
+        except NotImplementedError:
+            # A type of Arrow with which pandas can do little.
+            library, values = "pyarrow", values.array.__arrow_array__()
     if library == "duckdb":
         listed = [value for (value,) in values.fetchall()]
     elif library == "polars":
@@ -250,6 +254,8 @@ def _take(frame: Any, rows: np.ndarray[Any, Any]) -> Any:
         from ._arrow import take
 
         return take(frame, rows)
+    if kind == "pandas":
+        return _take_of_pandas(frame, rows)
     if kind != "polars":
         return frame.take(rows)
     polars = sys.modules["polars"]
@@ -293,16 +299,42 @@ def _shuffled_of_pandas(frame: Any, order: Permutation) -> Any:
             if _is_plain(values):
                 plain[place] = values
     if not plain:
-        return frame.take(rows)
+        return _take_of_pandas(frame, rows)
     index = frame.index.take(rows)
     moved = dict(zip(plain, _copies(list(plain.values()), order)))
     others = [place for place in range(frame.shape[1]) if place not in plain]
     if others:
-        taken = frame.iloc[:, others].take(rows)
+        taken = _take_of_pandas(frame.iloc[:, others], rows)
         taken.index = index
         moved |= {place: taken.iloc[:, k] for k, place in enumerate(others)}
     # The arrays are new, so nothing has to copy them.
     whole = pandas.DataFrame({place: moved[place] for place in sorted(moved)}, index=index, copy=False)
+    whole.columns = frame.columns
+    return whole.__finalize__(frame, method="take")
+
+
+def _take_of_pandas(frame: Any, rows: NDArray[Any]) -> Any:
+    """Some rows in an order, also of columns of Arrow from which pandas takes none."""
+    pandas, arrow = sys.modules["pandas"], sys.modules.get("pyarrow")
+    try:
+        return frame.take(rows)
+    except Exception as error:
+        if arrow is None or not isinstance(error, (NotImplementedError, arrow.ArrowInvalid)):
+            raise
+    from ._arrow import take
+
+    if isinstance(frame, pandas.Series):
+        taken = _take_of_pandas(frame.to_frame(), rows).iloc[:, 0].rename(frame.name)
+        return taken.__finalize__(frame, method="take")
+    index, columns = frame.index.take(rows), {}
+    for place, dtype in enumerate(frame.dtypes):
+        column = frame.iloc[:, place]
+        if isinstance(dtype, pandas.ArrowDtype):
+            table = take(arrow.table({"": column.array.__arrow_array__()}), rows)
+            columns[place] = pandas.Series(pandas.arrays.ArrowExtensionArray(table.column(0)), index=index)
+        else:
+            columns[place] = column.take(rows).set_axis(index)
+    whole = pandas.DataFrame(columns, index=index, copy=False)
     whole.columns = frame.columns
     return whole.__finalize__(frame, method="take")
 

@@ -176,6 +176,28 @@ def test_all_types_of_arrow():
         assert [part[name].to_pylist() for part in one] == [part[name].to_pylist() for part in two], name
 
 
+@pytest.mark.parametrize("least", [1, 2**20])
+def test_types_of_arrow_in_pandas(monkeypatch, least):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    if not hasattr(pd, "ArrowDtype") or not hasattr(pa, "string_view"):
+        pytest.skip("pandas or pyarrow has no such types")
+    monkeypatch.setattr(frames, "_LEAST", least)
+    view = pd.Series(COLUMNS["text"], dtype=pd.ArrowDtype(pa.string_view()), name="view")
+    frame = pd.DataFrame({"number": COLUMNS["number"], "view": view, "text": COLUMNS["text"]})
+    frame.index = [f"i{k}" for k in range(N)]
+    frame.attrs["made"] = "here"
+    shuffled = frames.shuffled(frame, 42, 1)
+    assert shuffled.dtypes.tolist() == frame.dtypes.tolist() and shuffled.attrs == frame.attrs
+    pd.testing.assert_frame_equal(shuffled.drop(columns="view"), frame.drop(columns="view").iloc[ORDER])
+    series = frames.shuffled(view, 42, 1)
+    assert series.name == "view" and series.dtype == view.dtype and series.index.tolist() == ORDER.tolist()
+    for moved in (series, shuffled["view"]):
+        assert moved.array.__arrow_array__().to_pylist() == [COLUMNS["text"][k] for k in ORDER]
+    for one, other in zip(*(frames.split(frame, [1, 1], 1, groups=name) for name in ("view", "text"))):
+        assert one["number"].tolist() == other["number"].tolist()
+
+
 def test_run_ends_of_polars():
     pl = pytest.importorskip("polars", reason="Polars is not installed")
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
