@@ -63,11 +63,34 @@ def test_walks():
 CHAPTER = VECTORS.parents[1] / "crates" / "vectors" / "data" / "08-permutations.json"
 
 
+def words(case, name):
+    return [int(word, 16) for word in case[name]]
+
+
+def key_of(case):
+    seed, _, epoch = case["seed"].partition("@")
+    return {"seed": bytes.fromhex(seed) if len(seed) == 64 else int(seed), "epoch": int(epoch or 0)}
+
+
+@pytest.mark.parametrize("case", json.loads(CHAPTER.read_text())["cases"]["ends"])
+def test_ends(case):
+    n, places, items = int(case["length"], 16), words(case, "places"), words(case, "items")
+    p = bs.Permutation(n, **key_of(case))
+    half = len(items) // 2
+    assert [p[place] for place in places] == [p[place - n] for place in places] == items
+    # Of fewer items, `position` builds an index, which takes long.
+    if n > 2**33 or n == 2**32:
+        assert [p.position(item) for item in items] == [p.inverse()[item] for item in items] == places
+    assert list(p.head(half)) == list(p[:half]) == items[:half]
+    assert list(p[-half:]) == items[half:]
+    for beyond in (n, -n - 1):
+        with pytest.raises(IndexError):
+            p[beyond]
+
+
 @pytest.mark.parametrize("case", json.loads(CHAPTER.read_text())["cases"]["samples"])
 def test_samples(case):
-    n, count, items = int(case["length"], 16), case["count"], [int(item, 16) for item in case["items"]]
-    seed, _, epoch = case["seed"].partition("@")
-    key = {"seed": bytes.fromhex(seed) if len(seed) == 64 else int(seed), "epoch": int(epoch or 0)}
+    n, count, items, key = int(case["length"], 16), case["count"], words(case, "items"), key_of(case)
     assert list(bs.Permutation(n, **key).head(count)) == items
     assert bs.choice(n, count, **key).tolist() == list(bs.Permutation.walk(n, **key).head(count))
     if n <= 1_000_000:
