@@ -73,7 +73,6 @@ fn shards_divide_any_length_among_any_number() {
 struct Unit;
 
 #[test]
-#[cfg(target_pointer_width = "64")]
 fn items_without_a_size_may_be_as_many_as_can_be_counted() {
     fn check(units: &mut [Unit]) {
         let len = units.len();

@@ -9,6 +9,8 @@ mod common;
 mod batches;
 mod crews;
 mod exchange;
+// Where 2^32 items can be counted.
+#[cfg(target_pointer_width = "64")]
 mod extremes;
 // Loom is for machines of 64 bits.
 #[cfg(target_pointer_width = "64")]

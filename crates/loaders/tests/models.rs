@@ -294,6 +294,40 @@ fn lengths_that_change_are_noticed() {
     assert_eq!(batch.len(), 166);
 }
 
+/// Their sum stays, so not every change is noticed. What comes is in documents that there are.
+#[test]
+fn lengths_that_are_exchanged_give_whole_pieces_or_an_error() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let turned = AtomicU64::new(0);
+    let length = |item: u64| 1 + (item + turned.load(Ordering::Relaxed)) % 1000 % 7;
+    let lengths = (1000, length);
+    for turns in [0, 1, 3, 500, 999] {
+        turned.store(0, Ordering::Relaxed);
+        let packed = Packed::new(&lengths, 60, 0, 1).unwrap();
+        let batches = Lengths::new(&lengths, 64, 100, 1).unwrap();
+        packed.build().unwrap();
+        let count = batches.batch_count().unwrap();
+        turned.store(turns, Ordering::Relaxed);
+        for place in 0..packed.len() {
+            match packed.get(place) {
+                Ok(pieces) => {
+                    let whole =
+                        |piece: &Piece| piece.from < piece.to && piece.to <= length(piece.document);
+                    assert!(pieces.iter().all(whole), "{pieces:?}");
+                    assert_eq!(pieces.iter().map(|piece| piece.to - piece.from).sum::<u64>(), 60);
+                }
+                Err(error) => assert!(turns > 0 && error == Error::LengthsChanged, "{error}"),
+            }
+        }
+        for place in 0..count {
+            match batches.get(place) {
+                Ok(items) => assert!(!items.is_empty() && items.iter().all(|&item| item < 1000)),
+                Err(error) => assert!(turns > 0 && error == Error::LengthsChanged, "{error}"),
+            }
+        }
+    }
+}
+
 /// A buffer of item numbers, with the steps' places from a list.
 fn stream_model(len: u64, order: StreamOrder) -> Vec<u64> {
     let mut slots = vec![0; len as usize];

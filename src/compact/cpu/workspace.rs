@@ -229,9 +229,6 @@ impl Drop for Once {
 
 #[cfg(test)]
 mod tests {
-    use core::sync::atomic::AtomicBool;
-    use std::thread;
-
     use super::*;
 
     #[test]
@@ -297,6 +294,9 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "Miri forks no process")]
     fn a_forked_child_leaves_takes_and_releases() {
+        use core::sync::atomic::AtomicBool;
+        use std::thread;
+
         unsafe extern "C" {
             fn fork() -> i32;
             fn alarm(seconds: u32) -> u32;

@@ -85,7 +85,7 @@ impl Index {
             .collect::<Option<Vec<_>>>()?;
         (value["version"] == 1).then_some(())?;
         // No files have so many records, or so many bytes.
-        for number in [|shard: &WrittenShard| shard.records, |shard| shard.bytes] {
+        for number in [|shard: &WrittenShard| shard.records, |shard: &WrittenShard| shard.bytes] {
             shards.iter().map(number).try_fold(0, u64::checked_add)?;
         }
         Some(Self {
