@@ -43,6 +43,9 @@ pub(super) fn open<'a>(
         None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
         None => Records::Lines(b'\n'),
     };
+    if arguments.sets.uneven && !matches!(records, Records::Samples { .. }) {
+        return Err(Failure::new("--uneven", "the inputs are no archives, and have no samples"));
+    }
     let headers = arguments.sets.header_lines.or(known.map(Form::headers)).unwrap_or(0);
     if matches!(records, Records::Samples { .. }) && headers > 0 {
         return Err(Failure::new("--header-lines", "an archive has no header"));

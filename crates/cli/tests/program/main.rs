@@ -18,6 +18,8 @@ mod limits;
 mod lines;
 mod options;
 mod outside;
+#[cfg(feature = "datasets")]
+mod pairs;
 mod peers;
 mod records;
 #[cfg(unix)]
@@ -30,6 +32,8 @@ mod tables;
 mod together;
 #[cfg(feature = "datasets")]
 mod torn;
+#[cfg(all(unix, feature = "datasets"))]
+mod walked;
 mod within;
 #[cfg(feature = "datasets")]
 mod workers;
