@@ -13,6 +13,8 @@ mod folder;
 mod hostile;
 #[cfg(unix)]
 mod inputs;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod library;
 #[cfg(target_os = "linux")]
 mod limits;
 mod lines;

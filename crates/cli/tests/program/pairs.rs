@@ -44,7 +44,7 @@ const OPTIONS: [(&[&str], &[&str], Input); 30] = [
     (&["--csv"], &[], Lines),
     (&["--lines-per-record", "2"], &[], Lines),
     (&["--fastq"], &[], Lines),
-    (&["--separator", ","], &[], Lines),
+    (&["--separator", "\""], &[], Lines),
     (&["--tar"], &[], Archive),
     (&["--uneven"], &[], Archive),
     (&["--output-dir", "shards"], &[], Lines),
