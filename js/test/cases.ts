@@ -320,10 +320,47 @@ function ids(): void {
     refused(() => map.encode(-1), "2^");
     refused(() => map.decode(-1), "2^");
     refused(() => map.fromText("o".repeat(Math.ceil(bits / 5))), "letter");
-    refused(() => map.fromText("0"), "no id");
+    refused(() => map.fromText("0"), "it has 1 letters");
     refused(() => map.fromText("z".repeat(Math.ceil(bits / 5))), "no id");
   }
   refused(() => new Ids(key, { bits: 40 as 32 }), "32 or 53");
+  refused(() => new Ids(key, { check: 1 as unknown as true }), "true or false");
+  checkedIds(key);
+}
+
+/** Every error of one letter and every exchange of two letters is found, wherever they are. */
+function checkedIds(key: Uint8Array): void {
+  const letters = "0123456789abcdefghjkmnpqrstvwxyz";
+  for (const bits of [32, 53] as const) {
+    const [map, plain] = [new Ids(key, { bits, check: true }), new Ids(key, { bits })];
+    const last = new Set<string>();
+    for (let number = 0; number < 200; number++) {
+      const text = map.toText(number);
+      equal([text.slice(0, -1), map.fromText(text)], [plain.toText(number), number]);
+      last.add(text.at(-1)!);
+      refused(() => map.fromText(plain.toText(number)), "letters");
+      refused(() => plain.fromText(text), "letters");
+      if (number >= 10) continue;
+      for (let k = 0; k < text.length; k++) {
+        for (const letter of letters) {
+          const other = text.slice(0, k) + letter + text.slice(k + 1);
+          if (other !== text) refused(() => map.fromText(other), "does not fit");
+        }
+        for (let j = 0; j < k; j++) {
+          const swapped = [...text];
+          [swapped[k], swapped[j]] = [text[j]!, text[k]!];
+          const other = swapped.join("");
+          if (other !== text) refused(() => map.fromText(other), "does not fit");
+        }
+      }
+    }
+    equal(last.size, 32);
+  }
+  const zeros = new Ids(key, { bits: 32, check: true });
+  equal(zeros.toText(zeros.decode(0)), "00000000");
+  // 1 becomes x^7 = x^4 + x^2 modulo x^5 + x^2 + 1, and the other digits each an x less.
+  equal(zeros.toText(zeros.decode(2 ** 30)), "1000000m");
+  equal(zeros.toText(zeros.decode(1)), "00000012");
 }
 
 /** A call, the kind of its error, and a word of the text. */

@@ -54,8 +54,8 @@ class Report:
     """The number of last records of inputs that had no end, and got one."""
     empty_inputs: int
     """The number of files of a data set, or of tables, without a byte, which are skipped."""
-    folders_left_out: int
-    """The number of folders in archives, which belong to no record."""
+    members_left_out: int
+    """The number of members of archives that belong to no record, such as folders."""
     temporary_bytes: int
     """The number of bytes that did not fit memory."""
     seconds: float
@@ -174,7 +174,7 @@ def shuffle(
         seed=bytes.fromhex(seed_text) if len(seed_text) == 64 else int(seed_text),
         epoch=found["epoch"], ends_added=found["line_ends_added"],
         empty_inputs=found["empty_inputs"],
-        folders_left_out=found.get("folders_left_out", 0),
+        members_left_out=found.get("members_left_out", 0),
         temporary_bytes=found["temporary_bytes"], seconds=found["seconds"],
     )
 

@@ -56,7 +56,7 @@ pub(crate) struct SetDone {
     pub(crate) kept: u64,
     /// Whether all records were in memory until they were written.
     pub(crate) is_in_memory: bool,
-    /// The folders in archives, which belong to no record and are left out.
+    /// The members of archives that belong to no record and are left out, such as folders.
     pub(crate) left_out: u64,
 }
 
@@ -69,7 +69,7 @@ impl SetDone {
             self.codecs.iter().map(|(codec, count)| format!("\"{codec}\":{count}")).collect();
         format!(
             "\"codecs\":{{{}}},\"shards\":{shards},\
-             \"shards_kept\":{kept},\"in_memory\":{is_in_memory},\"folders_left_out\":{left_out}",
+             \"shards_kept\":{kept},\"in_memory\":{is_in_memory},\"members_left_out\":{left_out}",
             codecs.join(",")
         )
     }
@@ -92,7 +92,7 @@ impl fmt::Display for SetDone {
             write!(f, ", in memory")?;
         }
         if *left_out > 0 {
-            write!(f, ", folders in archives left out {left_out}")?;
+            write!(f, ", members of archives left out {left_out}")?;
         }
         Ok(())
     }

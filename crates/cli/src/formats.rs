@@ -67,12 +67,11 @@ impl Codec {
 
     /// The one that the end of a file's name stands for, as `.gz` does and, for an archive, `.tgz`.
     pub fn of_name(path: &Path) -> Self {
-        let end = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        match end.as_str() {
-            "gz" | "tgz" => Gzip,
-            "zst" | "tzst" => Zstd,
+        match end_of(path).as_str() {
+            "gz" | "tgz" | "bgz" | "gzip" => Gzip,
+            "zst" | "tzst" | "zstd" => Zstd,
             "lz4" | "tlz4" => Lz4,
-            "bz2" | "tbz" | "tbz2" => Bzip2,
+            "bz2" | "tbz" | "tbz2" | "bz" => Bzip2,
             _ => Plain,
         }
     }
@@ -98,6 +97,29 @@ impl Codec {
             Bzip2 => "bzip2",
         }
     }
+}
+
+/// What a file's name says that it is packed by, if that is none of the [codecs](Codec): `xz` for
+/// `a.xz`.
+pub fn other_packer_of_name(path: &Path) -> Option<&'static str> {
+    match end_of(path).as_str() {
+        "xz" | "txz" => Some("xz"),
+        "lzma" | "tlz" => Some("lzma"),
+        "lz" => Some("lzip"),
+        "lzo" | "tzo" => Some("lzop"),
+        "z" | "taz" => Some("compress"),
+        "br" => Some("brotli"),
+        "snappy" | "sz" => Some("snappy"),
+        "zip" | "zipx" => Some("zip"),
+        "7z" => Some("7z"),
+        "rar" => Some("rar"),
+        _ => None,
+    }
+}
+
+/// The end of a file's name behind its last dot, in small letters.
+fn end_of(path: &Path) -> String {
+    path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase()
 }
 
 impl fmt::Display for Codec {
@@ -419,11 +441,17 @@ mod tests {
             ("a.tgz", Gzip),
             ("a.tzst", Zstd),
             ("a.tbz2", Bzip2),
+            ("a.vcf.bgz", Gzip),
             ("a.tar", Plain),
             ("zst", Plain),
             ("a.txt", Plain),
         ] {
             assert_eq!(Codec::of_name(Path::new(name)), codec, "{name}");
+            assert_eq!(other_packer_of_name(Path::new(name)), None, "{name}");
+        }
+        for (name, packer) in [("a.csv.XZ", "xz"), ("a.Z", "compress"), ("a.zip", "zip")] {
+            assert_eq!(other_packer_of_name(Path::new(name)), Some(packer), "{name}");
+            assert_eq!(Codec::of_name(Path::new(name)), Plain, "{name}");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
+use crate::arrays::is_array;
 use crate::done::Done;
 use crate::failure::Failure;
 use crate::job::Job;
@@ -30,6 +31,15 @@ impl Format {
             "arrow" | "feather" => Some(Self::Ipc),
             _ => None,
         }
+    }
+}
+
+/// What a file is by its name, if that is the name of a table or an array.
+pub(crate) fn kind_of(path: &Path) -> Option<&'static str> {
+    match Format::of(path) {
+        Some(Format::Parquet) => Some("a Parquet file"),
+        Some(Format::Ipc) => Some("an Arrow file"),
+        None => is_array(path).then_some("a NumPy array"),
     }
 }
 
@@ -117,12 +127,13 @@ mod enabled {
 
     impl<'a> Opened<'a> {
         pub(super) fn new(path: &'a PathBuf) -> Result<Self, Failure> {
-            let file = File::open(path).context(path.display())?;
-            let metadata = file.metadata().context(path.display())?;
-            if !metadata.is_file() {
+            // To open a pipe would wait for its writer.
+            if !path.metadata().context(path.display())?.is_file() {
                 let why = "a Parquet or Arrow file has to be a regular file";
                 return Err(Failure::new(path.display(), why));
             }
+            let file = File::open(path).context(path.display())?;
+            let metadata = file.metadata().context(path.display())?;
             Ok(Self { path, metadata, file })
         }
 

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bijective_shuffle_cli::formats::Codec;
+use bijective_shuffle_cli::formats::{Codec, other_packer_of_name};
 
 use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
@@ -88,7 +88,9 @@ fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result
         }
         return sets::to_folder(files, folder, arguments, job);
     }
-    check_name(files, arguments)?;
+    if let Some(output) = arguments.output() {
+        check_name(files, output, arguments)?;
+    }
     let mut output = Output::open(arguments.output(), job.temporary.folder())?;
     let done = single(files, arguments, job, &mut output)?;
     goes_on(job)?;
@@ -96,24 +98,34 @@ fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result
     Ok(done)
 }
 
-/// Checks that the output is compressed if its name says so.
-fn check_name(files: &[PathBuf], arguments: &Arguments) -> Result<(), Failure> {
-    let Some(output) = arguments.output() else { return Ok(()) };
+/// Checks that the output is what its name says.
+fn check_name(files: &[PathBuf], output: &Path, arguments: &Arguments) -> Result<(), Failure> {
     let is_plain = cfg!(not(feature = "datasets"))
         || arguments.repeat
         || arguments.echo
         || arguments.input_range.is_some()
         || arguments.record.is_some()
         || files.iter().any(|path| is_table(path) || arrays::is_array(path));
-    match Codec::of_name(output) {
-        codec if is_plain && codec != Codec::Plain => {
-            let why = format!(
-                "its name says that it is compressed by {codec}, and it would not be: give another"
-            );
-            Err(Failure::new(output.display(), why))
+    #[cfg(feature = "datasets")]
+    let is_said = arguments.sets.compress.is_some();
+    #[cfg(not(feature = "datasets"))]
+    let is_said = false;
+    let kind = rows::kind_of(output);
+    let is_other = files.is_empty() || files.iter().any(|file| rows::kind_of(file) != kind);
+    let said = match (Codec::of_name(output), other_packer_of_name(output), kind) {
+        (codec, _, _) if is_plain && codec != Codec::Plain => {
+            format!("it is compressed by {codec}, and it would not be")
         }
-        _ => Ok(()),
-    }
+        (_, Some(packer), _) if !is_said => format!(
+            "it is compressed by {packer}, which is not written: pipe the output to that program"
+        ),
+        (_, _, Some(kind)) if is_other => {
+            format!("it is {kind}, and it would be something else, as the inputs are")
+        }
+        _ => return Ok(()),
+    };
+    let why = format!("its name says that {said}: give another name");
+    Err(Failure::new(output.display(), why))
 }
 
 /// After what time the progress is shown, if ever.
@@ -149,7 +161,10 @@ fn single(
 /// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
 fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
     #[cfg(feature = "datasets")]
-    if arguments.sets.output_dir.is_some() || sets::is_asked_for(arguments, job.form.as_ref()) {
+    let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
+    if arguments.sets.output_dir.is_some()
+        || sets::is_asked_for(arguments, job.form.as_ref(), &name)
+    {
         return false;
     }
     job.selection.head.is_some_and(Head::is_none) && arguments.header == 0
@@ -181,7 +196,7 @@ fn read_and_shuffle(
     let has_records = arguments.record.is_some() || are_arrays;
     let delimiter = arguments.delimiter();
     #[cfg(feature = "datasets")]
-    let is_set = sets::is_asked_for(arguments, job.form.as_ref());
+    let is_set = sets::is_asked_for(arguments, job.form.as_ref(), output.name());
     #[cfg(not(feature = "datasets"))]
     let is_set = false;
     let opening = Opening {
@@ -251,7 +266,9 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         if !names.insert(name) {
             return Err(Failure::new(file.display(), "another input has the same name"));
         }
-        let mut output = Output::open(Some(&folder.join(name)), job.temporary.folder())?;
+        let path = folder.join(name);
+        check_name(std::slice::from_ref(file), &path, arguments)?;
+        let mut output = Output::open(Some(&path), job.temporary.folder())?;
         let done = read_and_shuffle(std::slice::from_ref(file), arguments, job, &mut output)?;
         output.close()?;
         outputs.push(output);

@@ -41,11 +41,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     pub(crate) epoch: Option<u64>,
 
-    /// Put lines back that were shuffled with the same seed and epoch
+    /// Put all lines back that were shuffled with the same seed and epoch; --shard and --range take
+    /// their part after that
     #[arg(long, overrides_with = "undo", conflicts_with = "head")]
     undo: bool,
 
-    /// Write at most N lines, or N% of all, the smallest N if there are several
+    /// Write at most N lines, or N% of all, the smallest N if there are several; --shard and
+    /// --range come first, and take no N%
     #[arg(short = 'n', long = "head-count", visible_alias = "head", value_name = "N")]
     #[arg(action = ArgAction::Append)]
     head: Vec<Head>,
@@ -54,7 +56,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "R/W", conflicts_with = "repeat")]
     shard: Option<Shard>,
 
-    /// Write places A to B, without B, of the shuffled order, counted from 0
+    /// Write places A to B, without B, of the shuffled order, or of the share that --shard names,
+    /// counted from 0
     #[arg(long, value_name = "A..B", conflicts_with = "repeat")]
     range: Option<Places>,
 
@@ -175,6 +178,16 @@ impl Arguments {
         }
         if arguments.epoch.is_some() && arguments.seed.is_some_and(|seed| seed.has_epoch) {
             let why = "the seed of '--seed <SEED>' has an epoch, and '--epoch <N>' gives another";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
+        }
+        let part = arguments.shard.map(|_| "--shard").or(arguments.range.map(|_| "--range"));
+        if let Some(part) = part
+            && arguments.head.iter().any(|head| head.share.is_some())
+        {
+            let why = format!(
+                "'--head-count <N>' is a share of all lines, and '{part}' writes a part of them: \
+                 give a number of lines"
+            );
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
         }
         let has_folder = arguments.operands.iter().any(|path| Path::new(path).is_dir());

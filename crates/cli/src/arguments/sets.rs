@@ -15,7 +15,8 @@ use crate::selection::Shard;
 /// The options of data sets.
 #[derive(clap::Args)]
 pub(crate) struct SetArguments {
-    /// Read the folders in folders too; the files of a folder come in the order of their names
+    /// Read the folders in folders too, but follow no links to others; the files of a folder come
+    /// in the order of their names
     #[arg(long, overrides_with = "recursive")]
     pub(crate) recursive: bool,
 
@@ -83,6 +84,9 @@ pub(crate) struct SetArguments {
 
     /// Let samples have other parts, and rows of CSV other numbers of fields, than the first one
     #[arg(long, overrides_with = "uneven")]
+    #[arg(conflicts_with_all = ["record", "lines_per_record", "fastq", "separator", "record_start"])]
+    #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "echo", "input_range", "repeat"])]
+    #[arg(conflicts_with = "blocks")]
     pub(crate) uneven: bool,
 
     /// Write shards to this folder, which is empty or not there: as many as there are inputs
@@ -147,6 +151,7 @@ impl SetArguments {
             || self.header_lines.is_some_and(|lines| lines > 0)
             || !self.header_prefix.is_empty()
             || self.compress.is_some()
+            || self.uneven
     }
 
     /// How records are divided among shards.
@@ -184,7 +189,7 @@ impl SetArguments {
     /// Whether anything is asked for that tables and arrays lack.
     pub(crate) fn check_for_rows(&self) -> Result<(), Failure> {
         let why = "rows of arrays and tables are written as they are";
-        if self.is_asked_for() || self.uneven {
+        if self.is_asked_for() {
             return Err(Failure::new("options of records, headers and compression", why));
         }
         Ok(())

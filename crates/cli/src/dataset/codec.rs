@@ -1,11 +1,12 @@
 //! What a [`Codec`] decodes, and [`Compression`], which encodes.
 
+use std::fmt;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::str::FromStr;
 
-use bzip2::bufread::MultiBzDecoder;
+use bzip2::bufread::BzDecoder;
 use bzip2::write::BzEncoder;
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
 use zstd::zstd_safe::CParameter;
@@ -41,13 +42,11 @@ impl Codec {
         let buffered = |file| BufReader::with_capacity(BUFFER, file);
         Ok(match self {
             Plain => Box::new(file),
-            Gzip => Box::new(MultiGzDecoder::new(buffered(file))),
             Zstd => Box::new(zstd::Decoder::with_buffer(buffered(file))?),
-            Lz4 => {
-                let file = Ended::new(buffered(file));
-                Box::new(Lz4Frames { decoder: Some(FrameDecoder::new(file)) })
+            Gzip | Lz4 | Bzip2 => {
+                let member = Member::new(self, Ended::new(buffered(file)));
+                Box::new(Members { member: Some(member) })
             }
-            Bzip2 => Box::new(MultiBzDecoder::new(buffered(file))),
         })
     }
 }
@@ -68,8 +67,16 @@ impl Read for Decoded<'_> {
             }
             _ => {
                 let mut why = format!("its {} data are damaged: {error}", self.codec);
-                // They are not, but this has no code of its own.
-                if error.to_string().contains("requires too much memory") {
+                let is_behind = error.get_ref().is_some_and(|error| error.is::<TrailingGarbage>());
+                // The decoder of zstd has no code of its own for these.
+                if is_behind || error.to_string().contains("Unknown frame descriptor") {
+                    why = format!(
+                        "has trailing garbage: behind its {0} data there are bytes of something \
+                         else, which may be lost data: cut them off, or read what is before them \
+                         by `{0} -dc FILE | bshuf`",
+                        self.codec
+                    );
+                } else if error.to_string().contains("requires too much memory") {
                     why = "its zstd data need a window of more than 128 MiB: try \
                            `zstd -dc --long=31 FILE | bshuf`"
                         .to_owned();
@@ -100,36 +107,114 @@ impl<R: Read> Read for Ended<R> {
     }
 }
 
-/// Frames of LZ4, one after the other. The decoder takes the end of the file for the end of a
-/// frame, wherever a block could begin, and frames of other blocks than the first trip it up.
-struct Lz4Frames<R: BufRead> {
-    /// The decoder of a frame. It is there between calls.
-    decoder: Option<FrameDecoder<Ended<R>>>,
+impl<R: BufRead> BufRead for Ended<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.reader.consume(bytes);
+    }
 }
 
-impl<R: BufRead> Read for Lz4Frames<R> {
+/// Members of gzip, streams of bzip2 or frames of LZ4, one after the other.
+///
+/// The zeros behind members of gzip and bzip2, with which tapes and other blocks are filled up, are
+/// skipped. Frames of LZ4 are read one by one because their decoder takes the end of the file for
+/// the end of a frame, wherever a block could begin, and is tripped up by frames of other blocks
+/// than the first.
+struct Members<R: BufRead> {
+    /// The one that is read. It is there between calls.
+    member: Option<Member<Ended<R>>>,
+}
+
+enum Member<R: BufRead> {
+    Gzip(GzDecoder<R>),
+    Bzip2(BzDecoder<R>),
+    Lz4(FrameDecoder<R>),
+}
+
+impl<R: BufRead> Member<R> {
+    fn new(codec: Codec, file: R) -> Self {
+        match codec {
+            Gzip => Self::Gzip(GzDecoder::new(file)),
+            Bzip2 => Self::Bzip2(BzDecoder::new(file)),
+            _ => Self::Lz4(FrameDecoder::new(file)),
+        }
+    }
+
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Gzip(member) => member.read(bytes),
+            Self::Bzip2(member) => member.read(bytes),
+            Self::Lz4(member) => member.read(bytes),
+        }
+    }
+
+    /// The codec, and the file behind what was read.
+    fn into_file(self) -> (Codec, R) {
+        match self {
+            Self::Gzip(member) => (Gzip, member.into_inner()),
+            Self::Bzip2(member) => (Bzip2, member.into_inner()),
+            Self::Lz4(member) => (Lz4, member.into_inner()),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
         }
-        while let Some(decoder) = &mut self.decoder {
-            let read = decoder.read(bytes)?;
+        while let Some(member) = &mut self.member {
+            let read = member.read(bytes)?;
             if read > 0 {
                 return Ok(read);
             }
-            if decoder.get_ref().is_ended {
+            if let Member::Lz4(frame) = member
+                && frame.get_ref().is_ended
+            {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            // A frame has ended.
-            if decoder.get_mut().reader.fill_buf()?.is_empty() {
-                return Ok(0);
+            // A member has ended.
+            let Some((codec, mut file)) = self.member.take().map(Member::into_file) else { break };
+            let next = loop {
+                let start = file.fill_buf()?;
+                let zeros = start.iter().take_while(|&&byte| byte == 0 && codec != Lz4).count();
+                match start.get(zeros) {
+                    None if zeros > 0 => file.consume(zeros),
+                    next => {
+                        let next = next.copied();
+                        file.consume(zeros);
+                        break next;
+                    }
+                }
+            };
+            match (codec, next) {
+                (_, None) => {}
+                (Gzip, Some(0x1F))
+                | (Bzip2, Some(b'B'))
+                | (Lz4, Some(0x02 | 0x04 | 0x50..=0x5F)) => {
+                    self.member = Some(Member::new(codec, file));
+                }
+                _ => return Err(io::Error::new(ErrorKind::InvalidData, TrailingGarbage)),
             }
-            let file = self.decoder.take().map(FrameDecoder::into_inner);
-            self.decoder = file.map(FrameDecoder::new);
         }
         Ok(0)
     }
 }
+
+/// What stands behind the last member is none.
+#[derive(Debug)]
+struct TrailingGarbage;
+
+impl fmt::Display for TrailingGarbage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("trailing garbage")
+    }
+}
+
+impl std::error::Error for TrailingGarbage {}
 
 /// A codec and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,9 +352,23 @@ mod tests {
                 let said = error.to_string();
                 assert!(said.contains("is cut short") || said.contains("damaged"), "{said}");
             }
-            // Nor is anything behind the end left out.
-            for more in [&b"x"[..], b"more than one byte behind the end"] {
-                assert!(decoded(*codec, &[&one, more].concat()).is_err(), "{codec}");
+            // Nor is anything behind the end left out, except what fills up blocks.
+            for more in [&b"x"[..], b"more than one byte behind the end", b"\0\0\0x", &[0; 1000]] {
+                let is_filled_up =
+                    matches!(codec, Gzip | Bzip2) && more.iter().all(|&one| one == 0);
+                let found = decoded(*codec, &[&one, more].concat());
+                match found {
+                    Ok(found) => assert!(is_filled_up && found == text(700), "{codec}"),
+                    Err(error) => {
+                        assert!(!is_filled_up, "{codec}: {error}");
+                        assert!(error.to_string().contains("trailing garbage"), "{codec}: {error}");
+                    }
+                }
+            }
+            let between = [&one[..], &[0; 600_000], &one, &[0]].concat();
+            match decoded(*codec, &between) {
+                Ok(found) => assert!(matches!(codec, Gzip | Bzip2) && found.len() == 1400),
+                Err(_) => assert!(matches!(codec, Zstd | Lz4)),
             }
             let mut damaged = one.clone();
             damaged[one.len() / 2] ^= 0x40;

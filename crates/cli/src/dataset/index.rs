@@ -1,7 +1,7 @@
 //! [`Index`]: what a folder of shards says of itself.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -63,6 +63,10 @@ impl Index {
     /// Those of reading it; that it is one of ours and cannot be understood.
     pub fn read(folder: &Path) -> io::Result<Option<Self>> {
         let path = folder.join(Self::FILE);
+        // To read a pipe of this name would never end.
+        if path.metadata().is_ok_and(|found| !found.is_file()) {
+            return Ok(None);
+        }
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -118,13 +122,18 @@ impl Index {
         let mut shards = Vec::new();
         for shard in &self.shards {
             let path = folder.join(&shard.name);
-            let why = if !others.remove(&path) {
-                "is missing, and is a shard of the folder's index"
-            } else if path.metadata().map_or(0, |found| found.len()) != shard.bytes {
-                "has another size than in the folder's index"
-            } else {
-                shards.push(path);
-                continue;
+            others.remove(&path);
+            // It may be behind a link to a folder, which is not looked through.
+            let found = path.metadata().ok().filter(Metadata::is_file);
+            let why = match found {
+                None => "is missing, and is a shard of the folder's index",
+                Some(found) if found.len() != shard.bytes => {
+                    "has another size than in the folder's index"
+                }
+                Some(_) => {
+                    shards.push(path);
+                    continue;
+                }
             };
             return Err(NamedError::io(path.display(), why));
         }

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use tar::{EntryType, Header, PaxExtensions};
+use tar::{EntryType, Header, PaxExtension, PaxExtensions};
 
 use super::splitter::{Broken, Found, Splitter};
 use crate::formats::has_checksum;
@@ -20,15 +21,19 @@ pub(super) type Names = Vec<Vec<u8>>;
 /// Finds the samples of a tar archive: files that stand together and have one name up to its first
 /// dot. A sample is the archive's own bytes, so that owners, times and extended headers are kept.
 ///
-/// Folders are left out, as by everything that reads samples. Archives may be joined.
+/// Folders are left out, as by everything that reads samples, and so are comments on all files, as
+/// `git archive` writes one. What macOS writes beside a file stays with its sample, and is no part
+/// of it. Archives may be joined.
 pub(super) struct Samples {
     /// The parts of the first sample of a data set, if all others have to have the same.
     first: Option<Arc<OnceLock<Names>>>,
     /// What the open sample is called, and the parts that it has.
     key: Vec<u8>,
     parts: Names,
-    /// How many bytes of the text are whole files of it.
+    /// How many bytes of the text are whole files of it, and how many files macOS wrote beside
+    /// them.
     at: usize,
+    beside: u64,
     /// The names of the samples before, as hashes.
     seen: HashSet<u64>,
     hasher: RandomState,
@@ -40,9 +45,9 @@ pub(super) struct Samples {
 struct Entry<'t> {
     kind: EntryType,
     path: Cow<'t, [u8]>,
-    /// How many bytes its headers and its contents take.
+    /// Where its contents begin, and how many bytes they take with the headers before them.
+    start: usize,
     bytes: usize,
-    has_contents: bool,
 }
 
 /// What a text begins with.
@@ -51,6 +56,8 @@ enum First<'t> {
     More,
     /// A block of zeros.
     End,
+    /// So many bytes that say nothing of the files.
+    Comment(usize),
     Entry(Entry<'t>),
 }
 
@@ -59,12 +66,15 @@ impl Samples {
     pub(super) fn new(first: Option<Arc<OnceLock<Names>>>) -> Self {
         let (seen, hasher) = (HashSet::new(), RandomState::new());
         let (key, parts) = (Vec::new(), Vec::new());
-        Self { first, key, parts, at: 0, seen, hasher, is_ended: false }
+        Self { first, key, parts, at: 0, beside: 0, seen, hasher, is_ended: false }
     }
 
     /// The open sample is whole.
     fn sample(&mut self) -> Result<Found, Broken> {
-        let name = self.key.escape_ascii();
+        let (name, beside) = (self.key.escape_ascii(), std::mem::take(&mut self.beside));
+        if self.parts.is_empty() {
+            return Ok(Found::Skip { bytes: std::mem::take(&mut self.at), entries: beside });
+        }
         if !self.seen.insert(self.hasher.hash_one(&self.key)) {
             return Err(Broken(format!("has the name of an earlier one, `{name}`")));
         }
@@ -72,7 +82,10 @@ impl Samples {
         if let Some(first) = &self.first {
             let first = first.get_or_init(|| self.parts.clone());
             if *first != self.parts {
-                let all = |parts: &Names| parts.join(&b", "[..]).escape_ascii().to_string();
+                let all = |parts: &Names| match parts.as_slice() {
+                    [part] if part.is_empty() => "nothing behind a dot".to_owned(),
+                    _ => parts.join(&b", "[..]).escape_ascii().to_string(),
+                };
                 let (own, first) = (all(&self.parts), all(first));
                 return Err(Broken(format!(
                     "`{name}` has the parts {own}, and the first sample has {first}: give --uneven \
@@ -97,6 +110,11 @@ impl Splitter for Samples {
                     let zeros = text.chunks_exact(BLOCK).take_while(|block| is_zero(block));
                     return Ok(Found::Skip { bytes: BLOCK * zeros.count(), entries: 0 });
                 }
+                First::Comment(_) if self.at > 0 => return self.sample(),
+                First::Comment(bytes) => {
+                    self.is_ended = false;
+                    return Ok(Found::Skip { bytes, entries: 1 });
+                }
                 First::Entry(entry) => entry,
             };
             self.is_ended = false;
@@ -104,7 +122,7 @@ impl Splitter for Samples {
             // The oldest archives have no other sign of folders than the end of their names.
             let is_named_as_folder = entry.kind.is_file() && entry.path.ends_with(b"/");
             if entry.kind.is_dir() || is_named_as_folder {
-                if entry.has_contents {
+                if entry.bytes > entry.start {
                     // Some programs write its contents behind it, and some do not.
                     return Err(Broken(format!("has the folder `{name}` with a size")));
                 }
@@ -114,7 +132,17 @@ impl Splitter for Samples {
             if !matches!(entry.kind, EntryType::Regular | EntryType::Continuous) {
                 return Err(Broken(format!("has `{name}`, which is not a regular file")));
             }
-            let (key, part) = entry.path.split_at(key(&entry.path).end);
+            let has_contents = entry.bytes > entry.start;
+            let mut described = described(&entry.path).filter(|_| has_contents);
+            if described.is_some() {
+                let contents = text[self.at..].get(entry.start..).unwrap_or_default();
+                if contents.len() < BLOCK && !is_end {
+                    return Ok(Found::More);
+                }
+                described = described.filter(|_| contents.starts_with(APPLE_DOUBLE));
+            }
+            let path = described.as_deref().unwrap_or(&entry.path);
+            let (key, part) = path.split_at(key(path).end);
             if self.at > 0 && self.key != key {
                 return self.sample();
             }
@@ -125,14 +153,17 @@ impl Splitter for Samples {
                 return Ok(Found::More);
             }
             let part = part.strip_prefix(b".").unwrap_or(part);
-            if self.parts.iter().any(|other| other == part) {
+            if described.is_none() && self.parts.iter().any(|other| other == part) {
                 return Err(Broken(format!("has `{name}` twice")));
             }
             if self.at == 0 {
                 self.key.clear();
                 self.key.extend_from_slice(key);
             }
-            self.parts.push(part.to_vec());
+            match described {
+                Some(_) => self.beside += 1,
+                None => self.parts.push(part.to_vec()),
+            }
             self.at += entry.bytes;
         }
     }
@@ -141,8 +172,21 @@ impl Splitter for Samples {
         if self.is_ended {
             return Ok(());
         }
-        Err(Broken("is missing, and so is the end of the archive: it is cut short".to_owned()))
+        let why = "is missing, and so is the end of the archive, two blocks of zeros, without which \
+                   it may be cut short: if it is not, add them, as by \
+                   `(cat FILE; head -c 1024 /dev/zero) | bshuf --tar`";
+        Err(Broken(why.to_owned()))
     }
+}
+
+/// What the files begin with in which macOS keeps what else it knows of others.
+const APPLE_DOUBLE: &[u8] = b"\0\x05\x16\x07";
+
+/// The file that such a file is about by its name, `._x` about `x`.
+fn described(path: &[u8]) -> Option<Vec<u8>> {
+    let name = path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
+    let own = path[name..].strip_prefix(b"._").filter(|own| !own.is_empty())?;
+    Some([&path[..name], own].concat())
 }
 
 /// The part of a path that is common to the files of a sample: up to the first dot of the name.
@@ -184,21 +228,29 @@ fn first(text: &[u8], is_end: bool) -> Result<First<'_>, Broken> {
             bytes.checked_next_multiple_of(BLOCK).and_then(|bytes| bytes.checked_add(BLOCK));
         let padded = padded.ok_or_else(|| bad("size"))?;
         let kind = header.entry_type();
-        if kind.is_pax_global_extensions() {
-            let why = "has a header for all files behind it, which cannot be shuffled";
-            return Err(Broken(why.to_owned()));
-        }
+        let is_global = kind.is_pax_global_extensions();
         let is_extension =
             kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions();
-        if !is_extension {
+        if !is_extension && !is_global {
             let path = long_path.unwrap_or_else(|| header.path_bytes());
-            let has_contents = bytes > 0;
-            let bytes = at.checked_add(padded).ok_or_else(|| bad("size"))?;
-            return Ok(First::Entry(Entry { kind, path, bytes, has_contents }));
+            let end = at.checked_add(padded).ok_or_else(|| bad("size"))?;
+            let start = if bytes > 0 { at + BLOCK } else { end };
+            return Ok(First::Entry(Entry { kind, path, start, bytes: end }));
         }
         let Some(contents) = text.get(at + BLOCK..).and_then(|rest| rest.get(..bytes)) else {
             return more();
         };
+        if is_global {
+            let is_comment = |extension: io::Result<PaxExtension>| {
+                extension.is_ok_and(|extension| extension.key_bytes() == b"comment")
+            };
+            if at > 0 || !PaxExtensions::new(contents).all(is_comment) {
+                let why = "has a header for all files behind it, which cannot be shuffled";
+                return Err(Broken(why.to_owned()));
+            }
+            let text = text.get(..padded);
+            return text.map_or_else(more, |text| Ok(First::Comment(text.len())));
+        }
         if kind.is_gnu_longname() {
             long_path = Some(contents.strip_suffix(b"\0").unwrap_or(contents).into());
         } else if kind.is_pax_local_extensions() {

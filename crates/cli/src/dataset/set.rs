@@ -98,7 +98,8 @@ impl Counted {
         self.ends_added
     }
 
-    /// The number of things that belong to no record and are left out: folders in archives.
+    /// The number of things that belong to no record and are left out: members of
+    /// archives, such as folders.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -245,6 +245,13 @@ mod tests {
             assert!(decoded(*codec, &damaged).is_err(), "{codec}");
             assert!(decoded(*codec, &file[..file.len() - 1]).is_err(), "{codec}");
             assert!(decoded(*codec, &[&file[..], b"x"].concat()).is_err(), "{codec}");
+            // Zeros behind a frame are what they are for one thread.
+            let filled_up = texts.iter().flat_map(|text| [frame(text), vec![0; 512]].concat());
+            let filled_up = filled_up.collect::<Vec<_>>();
+            match decoded(*codec, &filled_up) {
+                Ok((text, _)) => assert!(matches!(codec, Gzip | Bzip2) && text == texts.concat()),
+                Err(_) => assert!(matches!(codec, Zstd | Lz4), "{codec}"),
+            }
         }
     }
 

@@ -35,7 +35,8 @@ pub struct FileShuffle {
 impl FileShuffle {
     /// A shuffle of these items in about this many bytes of memory. The program's own memory, some
     /// megabytes with the stacks of its threads, comes on top, and so does what the system caches
-    /// of files.
+    /// of files. The allocator keeps its settings: before a pass begins, glibc's is asked to give
+    /// back what it has free (`malloc_trim`). Another allocator may keep more.
     ///
     /// The memory limits what can be shuffled in two ways. An item may have an eighth of it. And
     /// buckets have to be split, so that their items are written to the store once more, beyond
@@ -261,6 +262,7 @@ impl FileShuffle {
         watch: &dyn Watch,
     ) -> Result<Vec<Bucket>, FilesError> {
         let bytes = source.counts.iter().map(|count| count.bytes).sum();
+        give_back();
         watch.begin(Pass::Distribute, Some(bytes));
         distribute(self.job(), order, self.budget.with_room(split), source, store, watch)
     }
@@ -274,6 +276,7 @@ impl FileShuffle {
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
         let summary = self.summary(&buckets);
+        give_back();
         watch.begin(Pass::Place, Some(summary.bytes));
         let mut placer = Placer::new(self.job(), store, watch);
         // On a thread of the pool: another one would be woken several times a round.
@@ -329,4 +332,14 @@ fn count_lines(
     });
     count.items += u64::from(!count.is_terminated);
     read.map(|()| count)
+}
+
+/// Has the allocator give back to the system what the pass before has freed. That of glibc keeps it
+/// for each thread by itself, and other threads would take as much again.
+fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it may be called at any time, and touches only memory that nobody has.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }

@@ -46,10 +46,22 @@ impl Output {
             }
             Some(path) => {
                 let name = path.display().to_string();
-                let sink = open_file(path, temporary_folder).context(&name)?;
+                let sink = open_file((path, None), temporary_folder).context(&name)?;
                 Ok(Self { name, sink })
             }
         }
+    }
+
+    /// Opens a file that has its name in this folder while it is not complete, if it needs one.
+    #[cfg(feature = "datasets")]
+    pub(crate) fn open_by(
+        path: &Path,
+        unfinished: &Path,
+        temporary_folder: &Path,
+    ) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let sink = open_file((path, Some(unfinished)), temporary_folder).context(&name)?;
+        Ok(Self { name, sink })
     }
 
     /// What it is called: its path, if it has one.
@@ -119,21 +131,24 @@ impl Write for Output {
 }
 
 #[cfg_attr(not(unix), expect(unused_variables))]
-fn open_file(path: &Path, temporary_folder: &Path) -> io::Result<Sink> {
+fn open_file(
+    (path, unfinished): (&Path, Option<&Path>),
+    temporary_folder: &Path,
+) -> io::Result<Sink> {
     let target = follow_links(path);
     // Opening what is there tells what it is, and whether it may be written at all, and changes
     // nothing.
     let old = match OpenOptions::new().write(true).open(path) {
         Ok(old) => old,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Replacement::of_nothing(target).map(Sink::Replacement);
+            return Replacement::of_nothing(target, unfinished).map(Sink::Replacement);
         }
         Err(error) => return Err(error),
     };
     if !old.metadata()?.is_file() {
         return Ok(Sink::Special(old));
     }
-    let replacement = Replacement::of_file(target, &old);
+    let replacement = Replacement::of_file(target, unfinished, &old);
     #[cfg(unix)]
     let replacement = replacement.map(Sink::Replacement).or_else(|_| {
         // Whatever stands against a new file, the old one can be written.

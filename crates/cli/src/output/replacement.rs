@@ -1,8 +1,8 @@
 //! [`Replacement`]: a new file that takes the place of another, or is the first of its name.
 
-use std::fs::File;
 #[cfg(unix)]
 use std::fs::OpenOptions;
+use std::fs::{self, File};
 #[cfg(unix)]
 use std::io::Seek;
 use std::io::{self, ErrorKind, Write};
@@ -26,15 +26,17 @@ pub(super) struct Replacement {
     is_first: bool,
     /// `None` if it is closed.
     file: Option<File>,
-    /// The name that it has meanwhile.
+    /// The name that it has meanwhile, and the folder for such names.
     name: Option<(TempPath, Unfinished)>,
+    folder: PathBuf,
 }
 
 impl Replacement {
-    /// A file of which there is none yet.
-    pub(super) fn of_nothing(target: PathBuf) -> io::Result<Self> {
+    /// A file of which there is none yet. If it has another name meanwhile, that is in this folder,
+    /// which is made when it is needed, or beside the target.
+    pub(super) fn of_nothing(target: PathBuf, folder: Option<&Path>) -> io::Result<Self> {
         // As for any new file, of which the umask still takes away.
-        create(target, 0o666, true)
+        create((target, folder), 0o666, true)
     }
 
     /// A file that is like another one in all but what is in it.
@@ -42,11 +44,11 @@ impl Replacement {
     /// # Errors
     ///
     /// Why there can be none.
-    pub(super) fn of_file(target: PathBuf, old: &File) -> io::Result<Self> {
+    pub(super) fn of_file(target: PathBuf, folder: Option<&Path>, old: &File) -> io::Result<Self> {
         #[cfg(unix)]
         {
             // Private, until it has the owner and the mode of the other.
-            let replacement = create(target, PRIVATE, false)?;
+            let replacement = create((target, folder), PRIVATE, false)?;
             if let Some(file) = &replacement.file {
                 unix::check_replaceable(file, old, folder_of(&replacement.target))?;
                 unix::make_alike(file, old)?;
@@ -55,7 +57,7 @@ impl Replacement {
         }
         #[cfg(not(unix))]
         {
-            let replacement = create(target, PRIVATE, false)?;
+            let replacement = create((target, folder), PRIVATE, false)?;
             if let Some(file) = &replacement.file {
                 file.set_permissions(old.metadata()?.permissions())?;
             }
@@ -68,7 +70,7 @@ impl Replacement {
         if let Some(file) = self.file.take()
             && self.name.is_none()
         {
-            self.name = Some(name(&file, &self.target)?);
+            self.name = Some(name(&file, &self.folder)?);
         }
         Ok(())
     }
@@ -95,7 +97,7 @@ impl Replacement {
 
     fn rename(&mut self) -> io::Result<()> {
         if let (Some(file), None) = (&self.file, &self.name) {
-            self.name = Some(name(file, &self.target)?);
+            self.name = Some(name(file, &self.folder)?);
         }
         let Some((path, unfinished)) = self.name.take() else { return Ok(()) };
         path.persist(&self.target).map_err(|failed| {
@@ -139,16 +141,30 @@ fn folder_of(target: &Path) -> &Path {
     }
 }
 
-/// Creates a file beside the target.
-fn create(target: PathBuf, mode: u32, is_first: bool) -> io::Result<Replacement> {
+/// Creates a file on the file system of the target.
+fn create(
+    (target, folder): (PathBuf, Option<&Path>),
+    mode: u32,
+    is_first: bool,
+) -> io::Result<Replacement> {
+    let folder = folder.unwrap_or_else(|| folder_of(&target)).to_owned();
     #[cfg(target_os = "linux")]
     if let Some(file) = unix::unnamed(folder_of(&target), mode)? {
-        return Ok(Replacement { target, is_first, file: Some(file), name: None });
+        return Ok(Replacement { target, is_first, file: Some(file), name: None, folder });
     }
-    let builder = builder(mode);
-    let (file, unfinished) = Unfinished::create(|| builder.tempfile_in(folder_of(&target)))?;
+    let (file, unfinished) =
+        Unfinished::create(|| in_folder(&folder, || builder(mode).tempfile_in(&folder)))?;
     let (file, path) = file.into_parts();
-    Ok(Replacement { target, is_first, file: Some(file), name: Some((path, unfinished)) })
+    let (file, name) = (Some(file), Some((path, unfinished)));
+    Ok(Replacement { target, is_first, file, name, folder })
+}
+
+/// Makes a file in a folder, and the folder if it is not there.
+fn in_folder<T>(folder: &Path, make: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    make().or_else(|error| match error.kind() {
+        ErrorKind::NotFound => fs::create_dir(folder).and_then(|()| make()).map_err(|_| error),
+        _ => Err(error),
+    })
 }
 
 /// Makes files of this mode, under names that they have meanwhile.
@@ -163,10 +179,10 @@ fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
 
 /// Names a file that has no name.
 #[cfg(target_os = "linux")]
-fn name(file: &File, target: &Path) -> io::Result<(TempPath, Unfinished)> {
+fn name(file: &File, folder: &Path) -> io::Result<(TempPath, Unfinished)> {
     let link = |path: &Path| unix::link(file, path);
-    let (named, unfinished) =
-        Unfinished::create(|| builder(PRIVATE).make_in(folder_of(target), link))?;
+    let named = || in_folder(folder, || builder(PRIVATE).make_in(folder, link));
+    let (named, unfinished) = Unfinished::create(named)?;
     Ok((named.into_temp_path(), unfinished))
 }
 

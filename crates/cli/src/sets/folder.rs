@@ -18,6 +18,10 @@ use crate::output::Output;
 /// The folder for what workers leave, in that of the shards.
 pub(super) const WORKERS: &str = ".bshuf-workers";
 
+/// The folder for files that are not complete, in that of the shards, where the system has no files
+/// without names. It is removed in the end, with what runs have left there that were killed.
+const UNFINISHED: &str = ".bshuf-unfinished";
+
 /// What is said of a folder to which two runs would write.
 const OTHER_RUN: &str = "another run writes to it now: wait for its end, or name another folder";
 
@@ -60,6 +64,8 @@ impl ShardFolder {
         {
             return Err(Failure::new(path.display(), OTHER_RUN));
         }
+        // Another run may have come to its end since this one was opened.
+        let lock = lock.filter(|_| journal_path.exists());
         // On Windows only this handle reads what it has locked.
         let before = match &lock {
             Some(journal) => Journal::of_file(journal),
@@ -91,8 +97,7 @@ impl ShardFolder {
     ) -> Result<Self, Failure> {
         let before = Journal::read(&journal_path).context(journal_path.display())?;
         let (path, temporary_folder) = (path.to_owned(), temporary_folder.to_owned());
-        let (is_new, is_shared, journal) = (false, true, None);
-        let lock = open_journal(&journal_path);
+        let (is_new, is_shared, lock, journal) = (false, true, None, None);
         Ok(Self { path, temporary_folder, is_new, is_shared, before, lock, journal_path, journal })
     }
 
@@ -127,7 +132,13 @@ impl ShardFolder {
             let whole = are_whole.iter().take_while(|&&is_whole| is_whole).count();
             kept.extend(found[..whole].iter().map(|&shard| shard.clone()));
         }
-        match run.begin(&self.journal_path, &kept, self.lock.take()) {
+        let lock = self.lock.take();
+        let begun = if self.is_shared {
+            run.begin_again(&self.journal_path, &kept)
+        } else {
+            run.begin(&self.journal_path, &kept, lock)
+        };
+        match begun {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Err(Failure::new(name, OTHER_RUN))
             }
@@ -151,9 +162,21 @@ impl ShardFolder {
 
     /// All shards are there.
     pub(super) fn finish(self, index: &Index) -> Result<(), Failure> {
-        let path = self.path.join(Index::FILE);
-        write((&path, &index.to_json()), &self.temporary_folder, self.is_shared)?;
+        let output = self.output(Path::new(Index::FILE))?;
+        write(output, &index.to_json(), self.is_shared)?;
+        let unfinished = self.path.join(UNFINISHED);
+        if let Err(error) = fs::remove_dir_all(&unfinished)
+            && error.kind() != ErrorKind::NotFound
+        {
+            return Err(error).context(unfinished.display());
+        }
         fs::remove_file(&self.journal_path).context(self.journal_path.display())
+    }
+
+    /// A file that is there whole or not at all.
+    fn output(&self, name: &Path) -> Result<Output, Failure> {
+        let unfinished = self.path.join(if self.is_shared { WORKERS } else { UNFINISHED });
+        Output::open_by(&self.path.join(name), &unfinished, &self.temporary_folder)
     }
 }
 
@@ -166,13 +189,9 @@ pub(super) fn is_empty(folder: &Path) -> io::Result<bool> {
 }
 
 /// Writes a small file, which is there whole or not at all, for other machines if it is shared.
-pub(super) fn write(
-    (path, text): (&Path, &str),
-    temporary_folder: &Path,
-    is_shared: bool,
-) -> Result<(), Failure> {
-    let mut output = Output::open(Some(path), temporary_folder)?;
-    output.write_all(text.as_bytes()).context(path.display())?;
+pub(super) fn write(mut output: Output, text: &str, is_shared: bool) -> Result<(), Failure> {
+    let written = output.write_all(text.as_bytes());
+    written.map_err(|error| output.failure(&error))?;
     if is_shared {
         output.sync()?;
     }
@@ -219,7 +238,16 @@ impl Sink for ShardFolder {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(|error| NamedError::io(folder.display(), error))?;
         }
-        let output = Output::open(Some(&path), &self.temporary_folder);
+        if !self.is_shared {
+            // A shard that is not as it was written, without which the new one takes its name at
+            // once.
+            let removed = fs::remove_file(&path);
+            removed.or_else(|error| match error.kind() {
+                ErrorKind::NotFound => Ok(()),
+                _ => Err(NamedError::io(path.display(), error)),
+            })?;
+        }
+        let output = self.output(name);
         output.map(ShardFile).map_err(|failure| NamedError::io(failure.what(), failure.why()))
     }
 

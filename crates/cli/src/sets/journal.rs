@@ -1,8 +1,8 @@
 //! [`Journal`]: what a run has done, for one that goes on with it, and [`Asked`], which tells runs
 //! apart.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use bijective_shuffle::Seed;
@@ -82,14 +82,54 @@ impl Run {
         format!("{}-{}", hash(&asked), hash(&found))
     }
 
-    /// Writes the journal anew, with the shards that are kept, and locks it. There is none before,
-    /// or it is the one that is `locked`.
+    /// Begins the journal, or cuts the one that is `locked` behind the shards that are kept. It is
+    /// locked, and no other file is made, so that a kill leaves none.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing; [`ErrorKind::AlreadyExists`] if another run has begun meanwhile.
     pub(super) fn begin(
         &self,
         journal: &Path,
         kept: &[WrittenShard],
         locked: Option<File>,
     ) -> io::Result<File> {
+        let text = self.text(kept);
+        let mut file = match locked {
+            Some(file) => file,
+            None => {
+                let file = File::options().read(true).write(true).create_new(true).open(journal)?;
+                // Some file systems have no locks. There two runs are two too many.
+                if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                    return Err(ErrorKind::AlreadyExists.into());
+                }
+                file
+            }
+        };
+        let mut before = vec![0; text.len()];
+        file.rewind()?;
+        if file.read_exact(&mut before).is_err() || before != text.as_bytes() {
+            // One that was cut short before it had any shard, which counts for nothing.
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(text.as_bytes())?;
+        }
+        file.set_len(text.len() as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(file)
+    }
+
+    /// Begins the journal of a worker, in place of the one before. That one may be held by a worker
+    /// that is slow, and not dead, on another machine.
+    pub(super) fn begin_again(&self, journal: &Path, kept: &[WrittenShard]) -> io::Result<File> {
+        let folder = journal.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::Builder::new().prefix(".bshuf").tempfile_in(folder)?;
+        file.write_all(self.text(kept).as_bytes())?;
+        file.persist(journal).map_err(|failed| failed.error)
+    }
+
+    /// The journal of the run with these shards.
+    fn text(&self, kept: &[WrittenShard]) -> String {
         let Asked { seed, stamp, .. } = &self.asked;
         let value = json!({
             "seed": seed.with_epoch(0).to_string(),
@@ -98,28 +138,8 @@ impl Run {
             "counted": self.counted,
             "run": self.hash(),
         });
-        // The old one is there until the new one is.
-        let folder = journal.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(".bshuf").tempfile_in(folder)?;
-        writeln!(file, "{value}")?;
-        for shard in kept {
-            Journal::append(file.as_file_mut(), shard)?;
-        }
-        // Some file systems have no locks. There two runs are two too many.
-        let _ = file.as_file().try_lock();
-        // Windows replaces no file that is open.
-        let (is_locked, locked) = (locked.is_some(), locked.filter(|_| !cfg!(windows)));
-        let persisted = if is_locked {
-            file.persist(journal)
-        } else {
-            file.persist_noclobber(journal).or_else(|failed| match failed.error.kind() {
-                ErrorKind::AlreadyExists => Err(failed),
-                // Not every file system can rename a file without replacing another.
-                _ => failed.file.persist(journal),
-            })
-        };
-        drop(locked);
-        persisted.map_err(|failed| failed.error)
+        let shards = kept.iter().map(Journal::line);
+        format!("{value}\n{}", shards.collect::<String>())
     }
 }
 
@@ -175,6 +195,10 @@ impl Journal {
     /// Notes that a shard is written.
     pub(super) fn append(file: &mut File, shard: &WrittenShard) -> io::Result<()> {
         // All at once, so that a line is there whole or cut short, and never between others.
-        file.write_all(format!("{}\n", shard.to_json()).as_bytes())
+        file.write_all(Self::line(shard).as_bytes())
+    }
+
+    fn line(shard: &WrittenShard) -> String {
+        format!("{}\n", shard.to_json())
     }
 }

@@ -154,12 +154,12 @@ fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
     })
 }
 
-/// Whether a data set is asked for, or the index of a folder says that one is read, whatever the
-/// inputs are.
-pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&Form>) -> bool {
+/// Whether a data set is asked for, also by the name of an output, or the index of a folder says
+/// that one is read, whatever the inputs are.
+pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&Form>, output: &str) -> bool {
     // An output of draws, arguments or records of one size is written as it always was.
     let is_plain = arguments.repeat || arguments.echo || arguments.record.is_some();
-    let codec = arguments.output().map_or(Codec::Plain, Codec::of_name);
+    let codec = Codec::of_name(Path::new(output));
     arguments.sets.is_asked_for()
         || !is_plain && (codec != Codec::Plain || form.is_some_and(|form| *form != Form::lines()))
 }

@@ -43,6 +43,10 @@ pub(super) fn open<'a>(
         None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
         None => Records::Lines(b'\n'),
     };
+    if arguments.sets.uneven && !matches!(records, Records::Samples { .. } | Records::Csv(_)) {
+        let why = format!("the inputs have {records}, and neither samples nor rows of CSV");
+        return Err(Failure::new("--uneven", why));
+    }
     let form = arguments.sets.form(records, known, arguments.text);
     let has_header = form.headers() > 0 || !form.header_prefixes().is_empty();
     if matches!(form.records(), Records::Samples { .. } | Records::TfRecord) && has_header {

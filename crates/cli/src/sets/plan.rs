@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bijective_shuffle_cli::dataset::{Codec, Records, Shards};
+use bijective_shuffle_cli::formats::other_packer_of_name;
 
 use crate::arguments::SetArguments;
 use crate::failure::Failure;
@@ -62,11 +63,8 @@ impl Plan {
 /// The end of the names of shards, as that of the first input, without that of its compression.
 pub(super) fn extension(first: &str, records: &Records) -> String {
     let path = Path::new(first);
-    let path = if Codec::of_name(path) == Codec::Plain {
-        path.to_owned()
-    } else {
-        path.with_extension("")
-    };
+    let is_plain = Codec::of_name(path) == Codec::Plain && other_packer_of_name(path).is_none();
+    let path = if is_plain { path.to_owned() } else { path.with_extension("") };
     match (path.extension().and_then(|end| end.to_str()), records) {
         // Programs that write TFRecords number their shards behind the end of the name.
         (Some(end), Records::TfRecord) => end.split('-').next().unwrap_or(end).to_owned(),
@@ -90,6 +88,7 @@ mod tests {
         let lines = Records::Lines(b'\n');
         assert_eq!(extension("x/a.jsonl.zst", &lines), "jsonl");
         assert_eq!(extension("x/a.tsv", &lines), "tsv");
+        assert_eq!(extension("x/a.tsv.xz", &lines), "tsv");
         assert_eq!(extension("x/a.tgz", &Records::Samples { are_uneven: false }), "tar");
         assert_eq!(extension("x/a.gz", &Records::Csv(Csv::new(b','))), "csv");
         assert_eq!(extension("a.tfrecord-00000-of-00010", &Records::TfRecord), "tfrecord");

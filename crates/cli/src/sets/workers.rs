@@ -38,6 +38,7 @@ use crate::arguments::{Arguments, Stage};
 use crate::done::{Done, SetDone};
 use crate::failure::{Context, Failure};
 use crate::job::Job;
+use crate::output::Output;
 use crate::selection;
 
 /// The most workers. Each opens a file of every other.
@@ -256,7 +257,7 @@ impl Worker<'_> {
                     "counted": counted.to_json(),
                 });
                 let path = self.count_path(self.rank);
-                folder::write((&path, &format!("{count}\n")), self.job.temporary.folder(), true)?;
+                folder::write(self.output(&path)?, &format!("{count}\n"), true)?;
                 counted
             }
         };
@@ -341,8 +342,14 @@ impl Worker<'_> {
         let form = Some(self.opened.form.clone());
         let index = index((plan.hash, form), (plan.counted.records(), all), self.job);
         let path = self.folder.join(Index::FILE);
-        folder::write((&path, &index.to_json()), self.job.temporary.folder(), true)?;
+        folder::write(self.output(&path)?, &index.to_json(), true)?;
         self.remove()
+    }
+
+    /// A file that is there whole or not at all. What is left of it otherwise is removed with what
+    /// else the workers leave.
+    fn output(&self, path: &Path) -> Result<Output, Failure> {
+        Output::open_by(path, &self.folder.join(WORKERS), self.job.temporary.folder())
     }
 }
 

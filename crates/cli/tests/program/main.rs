@@ -17,11 +17,15 @@ mod hostile;
 mod inputs;
 #[cfg(all(unix, feature = "datasets"))]
 mod kinds;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod library;
 #[cfg(target_os = "linux")]
 mod limits;
 mod lines;
 mod options;
 mod outside;
+#[cfg(feature = "datasets")]
+mod pairs;
 mod peers;
 mod records;
 #[cfg(unix)]
@@ -34,6 +38,8 @@ mod tables;
 mod together;
 #[cfg(feature = "datasets")]
 mod torn;
+#[cfg(all(unix, feature = "datasets"))]
+mod walked;
 mod within;
 #[cfg(feature = "datasets")]
 mod workers;

@@ -257,6 +257,34 @@ fn dictionaries_may_grow_and_are_not_replaced() {
 }
 
 #[test]
+fn files_of_all_compressions_are_read_and_written() {
+    use parquet::basic::{BrotliLevel, GzipLevel};
+
+    let folder = Folder::new();
+    let batch = rows(0).slice(0, 500);
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        let file = File::create(folder.path("x.parquet")).unwrap();
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        folder.output(&["--seed", "3", "-o", "y.parquet", "x.parquet"], b"");
+        let order = Permutation::new(500, 3);
+        assert_eq!(read(&folder, "y.parquet").1, at(&batch, order.iter()), "{compression}");
+        let found = metadata(&folder, "y.parquet");
+        assert_eq!(found.row_group(0).column(1).compression(), compression);
+    }
+}
+
+#[test]
 fn metadata_and_compression_are_kept() {
     let (folder, whole) = folder_with_both();
     output(&folder, &["--seed", "3"], "rows.parquet");

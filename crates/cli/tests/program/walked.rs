@@ -1,0 +1,156 @@
+//! Folders with links, pipes and other things in them, names that say what is not written, and what
+//! is left of runs that are killed.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use crate::folder::{Folder, numbered, one_line, program, sorted_lines};
+
+#[test]
+fn links_in_folders_neither_go_round_nor_repeat_records() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("data/more")).unwrap();
+    folder.write("data/a", b"1\n2\n");
+    folder.write("data/more/b", b"3\n");
+    for name in ["data/one", "data/other"] {
+        symlink(".", folder.path(name)).unwrap();
+    }
+    symlink("../a", folder.path("data/more/again")).unwrap();
+    let count = ["--worker", "0/1", "--stage", "count", "--output-dir", "out"];
+    let shards = ["--output-dir", "shards", "--shards", "2"];
+    for options in [&[][..], &shards, &count] {
+        let options = [&["--seed", "1", "--recursive"], options, &["data"]].concat();
+        let written = folder.output(&options, b"");
+        assert!(written.is_empty() || sorted_lines(&written) == [b"1\n", b"2\n", b"3\n"]);
+    }
+    // A folder with an index is looked through too.
+    symlink(".", folder.path("shards/here")).unwrap();
+    assert_eq!(folder.output(&["--undo", "shards"], b""), b"1\n2\n3\n");
+    fs::create_dir(folder.path("elsewhere")).unwrap();
+    folder.write("elsewhere/c", b"4\n");
+    symlink("../elsewhere", folder.path("data/link")).unwrap();
+    let complaint = folder.complaint(&["--recursive", "data"], b"");
+    let start = "bshuf: data/link: is a link to a folder that is not read";
+    assert!(complaint.starts_with(start), "{complaint}");
+    let all = folder.output(&["--recursive", "data", "data/link"], b"");
+    assert_eq!(sorted_lines(&all), [b"1\n", b"2\n", b"3\n", b"4\n"]);
+}
+
+#[test]
+fn what_is_no_file_in_a_folder_is_refused_before_it_is_opened() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("data")).unwrap();
+    folder.write("data/a", b"1\n");
+    let mkfifo = |name| Command::new("mkfifo").arg(folder.path(name)).status().unwrap();
+    assert!(mkfifo("data/pipe").success());
+    for options in [&["data"][..], &["--recursive", "--output-dir", "out", "data"]] {
+        let complaint = folder.complaint(options, b"");
+        assert_eq!(
+            complaint,
+            "bshuf: data/pipe: is a pipe in a folder, and no file: name it to read it"
+        );
+    }
+    assert!(mkfifo("x.parquet").success());
+    let complaint = folder.complaint(&["x.parquet", "-o", "y.parquet"], b"");
+    assert!(complaint.ends_with("has to be a regular file") || complaint.contains("`tables`"));
+}
+
+#[test]
+fn outputs_are_what_their_names_say_or_are_refused() {
+    let folder = Folder::new();
+    folder.write("text", b"1\n2\n");
+    folder.write("x.npy", b"no array");
+    fs::create_dir(folder.path("out")).unwrap();
+    let names = [
+        ("x.xz", "compressed by xz"),
+        ("x.csv.Z", "compressed by compress"),
+        ("x.br", "compressed by brotli"),
+        ("x.zip", "compressed by zip"),
+        ("x.7z", "compressed by 7z"),
+        ("x.lzma", "compressed by lzma"),
+        ("x.parquet", "a Parquet file"),
+        ("x.feather", "an Arrow file"),
+        ("y.npy", "a NumPy array"),
+    ];
+    for (name, what) in names {
+        for input in [&["text"][..], &["-e", "a"], &["-i", "1-3"], &["--record", "2", "text"]] {
+            let complaint = folder.complaint(&[&["-o", name], input].concat(), b"");
+            let start = format!("bshuf: {name}: its name says that it is {what}");
+            assert!(complaint.starts_with(&start), "{complaint}");
+        }
+        folder.write(name, b"1\n2\n");
+        if !name.starts_with("y") && !what.ends_with("file") {
+            let complaint = folder.complaint(&["--together", "-o", "out", name], b"");
+            let start = format!("bshuf: out/{name}: its name says that it is {what}");
+            assert!(complaint.starts_with(&start), "{complaint}");
+        }
+    }
+    // A name may be what it is if --compress says so.
+    folder.output(&["--compress", "none", "-o", "x.xz", "text"], b"");
+    assert_eq!(folder.read("x.xz").len(), 4);
+    // The name of the folder says nothing, and the name of a file in it does.
+    fs::create_dir(folder.path("out.gz")).unwrap();
+    folder.write("text.gz", b"1\n2\n");
+    folder.output(&["--together", "-o", "out.gz", "text", "text.gz"], b"");
+    assert_eq!(folder.read("out.gz/text").len(), 4);
+    assert!(folder.read("out.gz/text.gz").starts_with(b"\x1F\x8B"));
+    // Nor do shards have the end of a compression that they lack.
+    folder.output(&["--output-dir", "shards", "x.xz"], b"");
+    assert!(folder.path("shards/part-00000-of-00001.txt").exists());
+}
+
+/// Kills as soon as anything is there, which is the moment at which most is unfinished.
+#[test]
+fn nothing_of_a_run_that_was_killed_stays_in_a_folder_that_is_finished() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("in")).unwrap();
+    for k in 0..200 {
+        folder.write(&format!("in/{k}"), numbered(20));
+    }
+    let arguments = ["-q", "--seed", "1", "--resume", "--output-dir", "out", "--shards", "9", "in"];
+    let is_begun = || fs::read_dir(folder.path("out")).is_ok_and(|mut all| all.next().is_some());
+    for round in 0..4 {
+        for _ in 0..=round % 2 {
+            let mut child = folder.spawn(Command::new(program()).args(arguments));
+            while child.try_wait().unwrap().is_none() && !is_begun() {}
+            let _ = child.kill();
+            child.wait().unwrap();
+        }
+        // A shard that is not as it was written is written again.
+        let damaged = folder.path("out/part-00000-of-00009.txt");
+        if damaged.exists() {
+            fs::write(damaged, b"x").unwrap();
+        }
+        let outcome = folder.run(&arguments, b"");
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+        let names = fs::read_dir(folder.path("out")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let others: Vec<_> = names.filter(|name| name.starts_with('.')).collect();
+        assert_eq!(others, Vec::<String>::new());
+        fs::remove_dir_all(folder.path("out")).unwrap();
+    }
+}
+
+#[test]
+fn blocks_filled_up_with_zeros_are_read_and_garbage_is_not() {
+    let folder = Folder::new();
+    let text = numbered(1000);
+    for (codec, name, is_filled_up) in
+        [("gzip", "x.gz", true), ("bzip2", "x.bz2", true), ("zstd", "x.zst", false)]
+    {
+        folder.output(&["-o", name], &text);
+        let file = folder.read(name);
+        folder.write("padded", [&file[..], &[0; 10_240]].concat());
+        folder.write("more", [&file[..], b"and more"].concat());
+        let complaint = folder.complaint(&["more"], b"");
+        assert!(complaint.starts_with("bshuf: more: has trailing garbage: behind its "));
+        assert!(complaint.contains(&format!("`{codec} -dc FILE | bshuf`")), "{complaint}");
+        let outcome = folder.run(&["padded"], b"");
+        if is_filled_up {
+            assert!(sorted_lines(&outcome.stdout) == sorted_lines(&text), "{codec}");
+        } else {
+            assert!(one_line(&outcome.stderr).contains("has trailing garbage"), "{codec}");
+        }
+    }
+}
