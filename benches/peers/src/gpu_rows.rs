@@ -158,7 +158,7 @@ impl Bench<'_> {
     /// Every contender, for a type of item.
     fn items<T: Numbered>(&self) -> Result<(), Box<dyn Error>> {
         // Without them there need not be any items, which take longer than the indexes.
-        if gpu::moves_items().any(|name| self.wants(name)) {
+        if gpu::MOVES_ITEMS.iter().any(|name| self.wants(name)) {
             self.moves::<T>()?;
         }
         if T::BYTES == 4 {
