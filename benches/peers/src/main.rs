@@ -10,7 +10,6 @@ mod contender;
 mod curand;
 mod exchange;
 mod files;
-mod gpu;
 mod gpu_batch;
 mod gpu_calls;
 mod gpu_cold;
