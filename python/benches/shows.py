@@ -9,8 +9,7 @@ own, so that the peak of its memory is its own. A time is the least of several, 
 taken in turn. `--quick` takes a hundredth of the lengths, to see that it works.
 
 Build the wheel for it with `maturin build --release` in `python`. Short calls on a GPU are apart:
-`--only gpu-small --out benches/results/python-gpu-small.csv`; python-gpu-small-before.csv has those
-of the package before its calls ran in the caller's stream.
+`--only gpu-small --out FILE`.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def attempt(work, device):
 
 
 class Rows:
-    """Rows of CSV as benches/results/gpu-group.csv has them; only rank 0 prints."""
+    """Rows of CSV as benches/results/gpu-group-h200.csv has them; only rank 0 prints."""
 
     def __init__(self, rank, ranks, machine):
         self.is_first, self.ranks = rank == 0, ranks

@@ -10,9 +10,6 @@ use crate::item::ItemType;
 use crate::measure::Effort;
 use crate::pages::Pages;
 
-/// The repository.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-
 /// Measure bijective-shuffle beside its peers, and check what they all do.
 #[derive(Parser)]
 #[command(name = "peers")]
@@ -73,9 +70,6 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         kernels: Kernels,
     },
-    /// Write tables, ratios and quoted figures into the documents, as the rows in benches/results
-    /// say
-    Documents(Documents),
     /// Run everything once at small lengths, check the results, and print nothing
     Test,
 }
@@ -352,17 +346,6 @@ pub(crate) struct Files {
     /// A Python that has pyarrow, for such files
     #[arg(long, value_name = "FILE", default_value = "python3")]
     pub(crate) python: PathBuf,
-}
-
-#[derive(Args)]
-pub(crate) struct Documents {
-    /// Write nothing, and fail if a document says something else than the rows
-    #[arg(long)]
-    pub(crate) check: bool,
-
-    /// The repository
-    #[arg(long, value_name = "FOLDER", default_value = ROOT, hide_default_value = true)]
-    pub(crate) root: PathBuf,
 }
 
 #[derive(Args)]

@@ -82,7 +82,10 @@ pub(crate) fn run(calls: &ColdCalls, common: &Common) -> Result<(), Box<dyn Erro
     let rows = measure(&plan, |rows| Ok(write(rows)?))?;
     println!("{}\n\n{}", conditions.join("\n"), rows.markdown());
     if let Some(file) = &common.csv {
-        eprintln!("written to {}; `peers documents` brings it into the documents", file.display());
+        eprintln!(
+            "written to {}; `benches/documents.py` brings it into the documents",
+            file.display()
+        );
     }
     Ok(())
 }

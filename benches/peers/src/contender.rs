@@ -7,8 +7,6 @@ use crate::arena::Arena;
 pub(crate) struct Label {
     pub(crate) name: String,
     pub(crate) side: Side,
-    /// The name of its curve in the figure: of several with the same name the best is drawn.
-    pub(crate) curve: String,
 }
 
 /// On which side of a comparison a contender stands.
@@ -16,8 +14,6 @@ pub(crate) struct Label {
 pub(crate) enum Side {
     /// The crate that is measured.
     Ours,
-    /// The same, but with a family or at a task that is not compared: shown, and never the best.
-    Unranked,
     /// Another shuffle.
     Peer,
     /// No shuffle, but something that a shuffle cannot well be faster than.
@@ -47,21 +43,14 @@ pub(crate) struct Contender<T> {
 }
 
 impl<T> Contender<T> {
-    /// A contender with a curve of its own.
     pub(crate) fn new(
         side: Side,
         name: impl Into<String>,
         runner: impl Runner<T> + 'static,
     ) -> Self {
         let name = name.into();
-        let label = Label { curve: name.clone(), name, side };
+        let label = Label { name, side };
         Self { label, runner: Box::new(runner) }
-    }
-
-    /// Draws it as part of a curve with this name.
-    pub(crate) fn on_curve(mut self, curve: impl Into<String>) -> Self {
-        self.label.curve = curve.into();
-        self
     }
 }
 

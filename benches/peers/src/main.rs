@@ -1,20 +1,15 @@
 //! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise
-//! hits all alike; checks what every one of them did; and writes the tables and figures of
-//! `docs/results` from rows. See `README.md`.
+//! hits all alike; checks what every one of them did; and writes the rows of `benches/results`. See
+//! `README.md`.
 
-mod affine_figures;
-mod affine_rows;
 mod arena;
 mod arguments;
 mod bounds;
 mod cold;
 mod contender;
 mod curand;
-mod documents;
 mod exchange;
-mod figure;
 mod files;
-mod gpu;
 mod gpu_batch;
 mod gpu_calls;
 mod gpu_cold;
@@ -32,7 +27,6 @@ mod ours;
 mod pages;
 mod peers;
 mod report;
-mod rows;
 mod sheet;
 mod sizes;
 mod small;
@@ -90,13 +84,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuViews(views) => gpu_views::run(views, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
-        Command::Documents(files) => {
-            documents::run(&files.root, files.check).map_err(|error| {
-                // A line for each document, which the answer of `main` would be printed without.
-                eprintln!("{error}");
-                "the documents are not as the rows are".into()
-            })
-        }
         Command::Test => trial::run(common),
     }
 }

@@ -70,9 +70,9 @@ pub(crate) fn all<T: Item>() -> Vec<Contender<T>> {
     for &(form, name) in FORMS {
         let philox = given::<T, VariablePhilox<24>>(&workspace, form, format!("{PHILOX}, {name}"));
         let default = given::<T, Standard>(&workspace, form, format!("{DEFAULT}, {name}"));
-        all.extend([philox.on_curve(PHILOX), default.on_curve(DEFAULT)]);
+        all.extend([philox, default]);
     }
-    all.push(whole_call().on_curve(DEFAULT));
+    all.push(whole_call());
     all
 }
 

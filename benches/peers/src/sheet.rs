@@ -1,8 +1,5 @@
 //! [`Sheet`]: a CSV file with results, as they are kept in `benches/results`.
 
-use std::fs;
-use std::path::Path;
-
 /// The first columns of every file: what a reader needs to know about each row.
 pub(crate) const ORIGIN: [&str; 3] = ["date", "revision", "machine"];
 
@@ -16,13 +13,6 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    /// Reads a file.
-    pub(crate) fn read(file: &Path) -> Result<Self, String> {
-        let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
-        let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
-        Self::parse(&text).map_err(|error| failed(&error))
-    }
-
     /// Reads text: as many cells in every row as there are columns, and an origin in each.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut sheet = Self { comments: Vec::new(), head: Vec::new(), rows: Vec::new() };
@@ -54,24 +44,6 @@ impl Sheet {
         }
         self.rows.push(cells);
         Ok(())
-    }
-
-    /// The place of a column.
-    pub(crate) fn column(&self, name: &str) -> Result<usize, String> {
-        let place = self.head.iter().position(|column| column == name);
-        place.ok_or_else(|| format!("there is no column `{name}`"))
-    }
-
-    /// Dates, revisions and machines of the rows, each of them once.
-    pub(crate) fn origins(&self) -> Vec<String> {
-        let mut origins = Vec::new();
-        for row in &self.rows {
-            let origin = format!("{}, revision {}, {}", row[0], row[1], row[2]);
-            if !origins.contains(&origin) {
-                origins.push(origin);
-            }
-        }
-        origins
     }
 }
 
@@ -132,11 +104,6 @@ mod tests {
         let sheet = Sheet::parse(text).unwrap();
         assert_eq!(sheet.comments, ["$ a command", "a comment"]);
         assert_eq!(sheet.rows[0], ["2026-01-02", "0123abc", "a, b", "says \"x\""]);
-        assert_eq!(sheet.column("name"), Ok(3));
-        assert!(sheet.column("other").is_err());
-        let origins =
-            ["2026-01-02, revision 0123abc, a, b", "2026-01-02, revision 0123abc-dirty, c"];
-        assert_eq!(sheet.origins(), origins);
         let row = line(sheet.rows[0].iter().map(String::as_str));
         assert_eq!(cells(&row).unwrap(), sheet.rows[0]);
     }

@@ -7,7 +7,7 @@ use crate::contender::{Choice, Contender, Label};
 use crate::item::Item;
 use crate::measure::{Effort, race};
 use crate::peers::{self, FASTRAND, RIP_PARALLEL};
-use crate::standings::{Over, Ratio, Row, Standings, Unit, length};
+use crate::standings::{Over, Ratio, Row, Standings, length};
 use crate::{ours, report};
 
 pub(crate) const RATIOS: [Ratio; 2] =
@@ -37,7 +37,7 @@ pub(crate) fn measure(amount: &Amount, skip: &[String], effort: Effort) -> Stand
     each(one_size::<[u64; 3]>);
     each(one_size::<[u64; 8]>);
     each(one_size::<[u64; 512]>);
-    Standings { leads: vec!["bytes", "length"], unit: Unit::Millions, labels: labels(skip), rows }
+    Standings { leads: vec!["bytes", "length"], labels: labels(skip), rows }
 }
 
 fn one_size<T: Item>(amount: &Amount, skip: &[String], effort: Effort) -> Vec<Row> {

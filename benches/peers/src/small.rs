@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ops::RangeInclusive;
 
 use crate::arguments::Common;
-use crate::contender::{Choice, Contender, Label};
+use crate::contender::{Choice, Contender};
 use crate::ours::{self, DEFAULT_GIVEN, PHILOX_GIVEN, WHOLE_CALL};
 use crate::peers::{self, BATCHED_DICE, FASTRAND, RAND};
 use crate::standings::{Over, Ratio};
@@ -27,11 +27,6 @@ pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     let contenders = Choice { skip: &common.skip, ..Choice::default() }.of(contenders());
     let standings = table3::measure(contenders, POWERS, common.effort());
     report::publish(&standings, &RATIOS, |_| table3::ITEM_BYTES.into(), common)
-}
-
-/// What all contenders are called.
-pub(crate) fn labels() -> Vec<Label> {
-    contenders().into_iter().map(|contender| contender.label).collect()
 }
 
 /// Ours on one thread, and the sequential peers.

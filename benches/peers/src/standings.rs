@@ -7,19 +7,8 @@ use crate::contender::{Label, Side};
 pub(crate) struct Standings {
     /// What the first columns are called.
     pub(crate) leads: Vec<&'static str>,
-    /// What speeds are written in.
-    pub(crate) unit: Unit,
     pub(crate) labels: Vec<Label>,
     pub(crate) rows: Vec<Row>,
-}
-
-/// What speeds are written in, and drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
-    /// Millions of items a second, for a CPU.
-    Millions,
-    /// Billions of items a second, for a GPU.
-    Billions,
 }
 
 /// The speeds at one length.
@@ -57,7 +46,7 @@ impl Standings {
         let heads: Vec<String> = heads.chain(ratios.iter().map(Ratio::head)).collect();
         let rule = vec!["---".to_owned(); heads.len()];
         let rows = self.rows.iter().map(|row| {
-            let speeds = row.speeds.iter().map(|&speed| self.unit.write(speed));
+            let speeds = row.speeds.iter().map(|&speed| millions(speed));
             let ratios = ratios.iter().map(|ratio| {
                 self.ratio(row, ratio).map_or("-".into(), |ratio| format!("{ratio:.2}"))
             });
@@ -96,36 +85,13 @@ impl Ratio {
     }
 }
 
-impl Unit {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Millions => "millions of items a second",
-            Self::Billions => "billions of items a second",
-        }
-    }
-
-    /// A speed, given in items a second.
-    pub(crate) fn of(self, speed: f64) -> f64 {
-        match self {
-            Self::Millions => speed / 1e6,
-            Self::Billions => speed / 1e9,
-        }
-    }
-
-    /// The same as text; a dash for what was not measured.
-    pub(crate) fn write(self, speed: f64) -> String {
-        let value = self.of(speed);
-        match self {
-            _ if speed.is_nan() => "-".into(),
-            // Three digits, whatever comes before them.
-            Self::Billions if value < 0.009_995 => format!("{value:.5}"),
-            Self::Billions if value < 0.099_95 => format!("{value:.4}"),
-            Self::Billions if value < 0.9995 => format!("{value:.3}"),
-            Self::Billions if value < 9.995 => format!("{value:.2}"),
-            // Three digits or more, and no more than one behind the point.
-            _ if value < 99.95 => format!("{value:.1}"),
-            _ => format!("{value:.0}"),
-        }
+/// A speed in millions of items a second, with three digits or more, and no more than one behind
+/// the point; a dash for what was not measured.
+pub(crate) fn millions(speed: f64) -> String {
+    match speed / 1e6 {
+        value if value.is_nan() => "-".into(),
+        value if value < 99.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
     }
 }
 
@@ -145,10 +111,9 @@ mod tests {
 
     #[test]
     fn a_table_has_speeds_and_ratios() {
-        let label = |name: &str, side| Label { name: name.into(), side, curve: name.into() };
+        let label = |name: &str, side| Label { name: name.into(), side };
         let standings = Standings {
             leads: vec!["length"],
-            unit: Unit::Millions,
             labels: vec![label("a", Side::Ours), label("b", Side::Ours), label("c", Side::Peer)],
             rows: vec![Row { lead: vec!["10".into()], len: 10, speeds: vec![2e6, 3e9, 1.5e9] }],
         };
@@ -166,12 +131,11 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_a_dash() {
-        let label = |name: &str, side| Label { name: name.into(), side, curve: name.into() };
+        let label = |name: &str, side| Label { name: name.into(), side };
         let standings = Standings {
             leads: vec!["length"],
-            unit: Unit::Billions,
             labels: vec![label("a", Side::Ours), label("b", Side::Peer)],
-            rows: [(10, [f64::NAN, 123.4e6]), (20, [7.5e9, f64::NAN]), (30, [1e11, 25e9])]
+            rows: [(10, [f64::NAN, 123.4e6]), (20, [7.5e6, f64::NAN]), (30, [1e8, 25e6])]
                 .map(|(len, speeds)| Row {
                     lead: vec![len.to_string()],
                     len,
@@ -182,8 +146,8 @@ mod tests {
         let expected = "\
             | length | a | b | best of ours / b |\n\
             | --- | --- | --- | --- |\n\
-            | 10 | - | 0.123 | - |\n\
-            | 20 | 7.50 | - | - |\n\
+            | 10 | - | 123 | - |\n\
+            | 20 | 7.5 | - | - |\n\
             | 30 | 100 | 25.0 | 4.00 |\n";
         assert_eq!(standings.markdown(&[Ratio { over: Over::Best, to: "b" }]), expected);
     }

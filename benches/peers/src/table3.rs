@@ -1,14 +1,13 @@
-//! Table 3 and figure 13 of Mitchell et al., on the machine at hand.
+//! Table 3 of Mitchell et al., on the machine at hand.
 
 use std::error::Error;
 
 use crate::arguments::{Common, Lengths};
 use crate::bounds::{self, GATHER, MEMCPY};
-use crate::contender::{Contender, Label};
-use crate::figure::Figure;
+use crate::contender::Contender;
 use crate::measure::{Effort, race};
 use crate::peers::{self, RIP_PARALLEL};
-use crate::standings::{Over, Ratio, Row, Standings, Unit, length};
+use crate::standings::{Over, Ratio, Row, Standings, length};
 use crate::{ours, report, std_shuffle};
 
 pub(crate) const RATIOS: [Ratio; 3] = [
@@ -16,10 +15,6 @@ pub(crate) const RATIOS: [Ratio; 3] = [
     Ratio { over: Over::Best, to: GATHER },
     Ratio { over: Over::Best, to: MEMCPY },
 ];
-
-/// Figure 13 of the paper.
-pub(crate) const FIGURE: Figure =
-    Figure { file: "figures/figure-13-cpu.svg", title: "Shuffles of 2^w + 1 items of 8 bytes" };
 
 /// Measures, prints, and writes what was asked for.
 pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Error>> {
@@ -34,11 +29,6 @@ pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Erro
 
 /// The size of the items, as rows have it.
 pub(crate) const ITEM_BYTES: &str = "8";
-
-/// What all contenders are called.
-pub(crate) fn labels() -> Vec<Label> {
-    contenders().into_iter().map(|contender| contender.label).collect()
-}
 
 /// All that there are for items of 8 bytes.
 pub(crate) fn contenders() -> Vec<Contender<u64>> {
@@ -64,5 +54,5 @@ pub(crate) fn measure(
         Row { lead: vec![length(len)], len, speeds: race(len, &mut contenders, effort) }
     });
     let rows = rows.collect();
-    Standings { leads: vec!["length"], unit: Unit::Millions, labels, rows }
+    Standings { leads: vec!["length"], labels, rows }
 }

@@ -22,7 +22,6 @@ pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     // The longest are shared among threads by all the parallel contenders.
     let standings = table3::measure(table3::contenders(), [0, 1, 4, 8, 9, 16, 18], ONCE);
     standings.markdown(&table3::RATIOS);
-    table3::FIGURE.svg(&standings)?;
     table3::measure(small::contenders(), [8, 13], ONCE);
     sizes::measure(
         &Amount { bytes: 0, len: vec![1000, (1 << 12) + 1], item: Vec::new() },

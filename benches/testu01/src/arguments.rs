@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Missing(Missing),
     /// Sort results into the files of a folder: small.csv, crush.csv and big.csv
     Merge(Merge),
-    /// Make the tables of benches/notes/testu01.md
+    /// Make the table of benches/notes/testu01.md
     Report(Files),
     /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no
     /// TestU01

@@ -1,4 +1,4 @@
-//! The tables of benches/notes/testu01.md: ours beside those of the paper, and every statistic that
+//! The table of benches/notes/testu01.md, ours beside those of the paper, and every statistic that
 //! did not pass.
 
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use crate::paper;
 use crate::rows::{self, Row};
 use crate::verdict::{Verdict, verdict};
 
-/// Between these lines the tables are put.
+/// Between these lines the table is put.
 const MARKERS: [&str; 2] = ["<!-- testu01 begin -->", "<!-- testu01 end -->"];
 
-/// Reads results and prints the tables.
+/// Reads results, prints the tables, and writes the first one into a file if asked.
 pub(crate) fn run(files: &Files) -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     for file in &files.csv {
         rows.extend(rows::read_file(file)?);
     }
-    let text = format!("{}\n{}", summary(&rows), findings(&rows));
-    println!("{text}");
+    let text = summary(&rows);
+    println!("{text}\n{}", findings(&rows));
     if let Some(file) = &files.write {
         let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
         let document = fs::read_to_string(file).map_err(|error| failed(&error))?;

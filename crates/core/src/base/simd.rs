@@ -5,7 +5,7 @@
 //!
 //! A vector crate such as `wide` picks its instructions at compile time, and users of x86-64
 //! compile for the oldest machine. With SSE2 its vectors are faster than the loops in some families
-//! and slower in others (`benches/wide`, `benches/notes/cpu.md`), and where there is AVX-512 the
+//! and slower in others (`benches/notes/cpu.md`, "Evaluators"), and where there is AVX-512 the
 //! loops are several times as fast as with SSE2. So `wide` serves the default family on other
 //! targets, which have one set of vectors. Intrinsics are used only where compilers do not find the
 //! instruction: to pack survivors, to mark them, to list marked slots, to close gaps between items,
