@@ -24,9 +24,7 @@ pub(crate) fn with_room<T>(len: u64) -> Result<Vec<T>, Error> {
 
 /// Makes room for more items in a list.
 pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
-    let bytes = (more as u64).saturating_mul(size_of::<T>() as u64);
-    let out_of_memory = |_| bijective_shuffle::Error::OutOfMemory { bytes };
-    Ok(list.try_reserve(more).map_err(out_of_memory)?)
+    Ok(check::try_reserve(list, more as u64)?)
 }
 
 /// A number below `count`, from a word. What makes some numbers likelier is less than `count` in
