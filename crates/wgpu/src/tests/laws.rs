@@ -67,12 +67,14 @@ fn all_lengths_of_the_default_family() {
     }
 }
 
-/// The widest domain that the kernels have words for. It takes lavapipe some minutes.
+/// The widest domain that the kernels have words for. It is for GPUs, and wants `--release`:
+/// lavapipe had not done it after half an hour.
 #[test]
 fn items_are_shuffled_and_back_on_2_to_the_32_points() {
     let Some(gpu) = gpu() else { return };
-    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
-        println!("skipped: only the long form evaluates 2^32 slots");
+    let is_cpu = gpu.device().adapter_info().device_type == wgpu::DeviceType::Cpu;
+    if is_cpu || std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+        println!("skipped: only the long form on a GPU evaluates 2^32 slots");
         return;
     }
     let f = MulXorshift::<10>::from_seed(1 << 32, 7);
