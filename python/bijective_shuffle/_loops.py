@@ -16,8 +16,8 @@ Place = tuple[int, int]
 
 
 def next_of(epoch: int) -> int:
-    # Epochs are of 64 bits.
-    return (epoch + 1) % 2**64
+    """The epoch after another. An iteration in the one after 2^64 - 1 is refused when it begins."""
+    return epoch + 1
 
 
 def checked_tail(tail: str, drop_last: bool, names: tuple[str, ...]) -> str:
