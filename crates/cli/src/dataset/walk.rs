@@ -390,7 +390,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", path("a/null")).unwrap();
         refused("a/null", "a device");
         // The owner of all may read it anyway.
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0);
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o000);
         fs::set_permissions(path("a/in"), private).unwrap();
         if let Err(complaint) = found(&folder, &["a"]) {
             assert!(complaint.starts_with("a/in: Permission denied"), "{complaint}");

@@ -66,7 +66,11 @@ impl ParquetTable {
             return Err(TableError::Unsupported("a file without columns".to_owned()));
         }
         if let Some(column) = columns.iter().find(|one| one.physical_type() == Type::INT96) {
-            let what = format!("column {} of the old type INT96", column.path().string());
+            let what = format!(
+                "column {} has the deprecated type INT96 (write it as a timestamp of 64 bits, as \
+                 pyarrow does) and",
+                column.path().string()
+            );
             return Err(TableError::Unsupported(what));
         }
         let reader = SerializedFileReader::new(file.try_clone().map_err(TableError::read)?);

@@ -65,7 +65,7 @@ type Done = (i32, Vec<u8>, BTreeMap<String, Vec<u8>>);
 fn run(options: &[&str], input: Input) -> (Done, String) {
     let folder = Folder::new();
     folder.write("text", b"@1,\"\nAC\n+\n!\"\n@2,\"\nGT\n+\n,\"\n@3,\"\nTT\n+\n#\"\n");
-    folder.write("zeros", b"1\02\03\04\05\06\07\08\09\0");
+    folder.write("zeros", "1 2 3 4 5 6 7 8 9 ".replace(' ', "\0"));
     folder.write("list", b"text\0");
     fs::create_dir(folder.path("folder")).unwrap();
     let mut archive = tar::Builder::new(Vec::new());
