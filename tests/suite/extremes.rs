@@ -93,7 +93,7 @@ fn items_without_a_size_may_be_as_many_as_can_be_counted() {
             assert_eq!(workspace.shuffle_together(&narrow, &mut *units), too_long);
             workspace.shuffle_together(&wide, &mut *units).unwrap();
             // As rows, of which there are a third, and beside a column of another length.
-            if len % 3 == 0 {
+            if len.is_multiple_of(3) {
                 workspace.shuffle_together(4, Rows::new(units, 3).unwrap()).unwrap();
             }
             let mut few = [1_u8, 2, 3];
