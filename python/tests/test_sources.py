@@ -14,7 +14,6 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from bijective_shuffle.megatron import PackedDataset  # noqa: E402
 from bijective_shuffle.torch import (  # noqa: E402
     NodeDataset,
-    ShuffleBatchSampler,
     SourceBatchSampler,
     StreamDataset,
 )
