@@ -346,7 +346,8 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     *held = may_hold;
     // What is compressed, or an archive, has no lines yet.
     let format = Format::of(&text, None, opening.delimiter).filter(|_| opening.decodes);
-    let is_encoded = format.is_some_and(Format::is_decoded);
+    // Zeros without an end are no archive.
+    let is_encoded = format.is_some_and(|format| format.is_decoded() && !format.may_be_text());
     let delimiter = opening.delimiter.filter(|_| !is_encoded);
     let mut lines = delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));
     let fault = |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));

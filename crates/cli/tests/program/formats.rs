@@ -72,7 +72,7 @@ fn a_nul_among_the_first_bytes_is_refused_wherever_it_is_read() {
             assert!(folder.output(&["-r", "-n", "3", "-a", name], b"").len() > 9);
         }
         fs::remove_file(folder.path(name)).unwrap();
-        fs::remove_dir_all(folder.path("out")).unwrap();
+        let _ = fs::remove_dir_all(folder.path("out"));
     }
     // One that comes late is not seen, as by `grep` where it reads a pipe.
     let text = [numbered(4000), b"\0\n".to_vec()].concat();
