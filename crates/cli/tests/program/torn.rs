@@ -95,8 +95,8 @@ fn every_input_is_looked_at_once_it_is_decoded() {
     // An archive without files is one, and an empty file is none that is whole.
     assert!(folder.output(&["zeros.tar", "b.tar.gz"], b"") == archive(1));
     let complaint = folder.complaint(&["empty", "b.tar.gz"], b"");
-    let why = "record 1 is missing, and so is the end of the archive: it is cut short";
-    assert_eq!(complaint, format!("bshuf: empty: {why}"));
+    let why = "bshuf: empty: record 1 is missing, and so is the end of the archive, two blocks of";
+    assert!(complaint.starts_with(why), "{complaint}");
 }
 
 #[test]
@@ -273,7 +273,8 @@ fn names_of_outputs_are_true() {
     let folder = Folder::new();
     folder.write("text", numbered(8));
     folder.write("a.npy", b"");
-    let why = "its name says that it is compressed by gzip, and it would not be: give another";
+    let why = "its name says that it is compressed by gzip, and it would not be: give another \
+               name";
     for arguments in [
         &["-e", "a", "b"][..],
         &["-i", "1-9"],
