@@ -70,7 +70,7 @@ impl Replacement {
         if let Some(file) = self.file.take()
             && self.name.is_none()
         {
-            self.name = Some(name(&file, &self.folder)?);
+            self.name = Some(name(&file, (&self.folder, &self.target))?);
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl Replacement {
 
     fn rename(&mut self) -> io::Result<()> {
         if let (Some(file), None) = (&self.file, &self.name) {
-            self.name = Some(name(file, &self.folder)?);
+            self.name = Some(name(file, (&self.folder, &self.target))?);
         }
         let Some((path, unfinished)) = self.name.take() else { return Ok(()) };
         path.persist(&self.target).map_err(|failed| {
@@ -152,17 +152,23 @@ fn create(
     if let Some(file) = unix::unnamed(folder_of(&target), mode)? {
         return Ok(Replacement { target, is_first, file: Some(file), name: None, folder });
     }
-    let (file, unfinished) =
-        Unfinished::create(|| in_folder(&folder, || builder(mode).tempfile_in(&folder)))?;
+    let (file, unfinished) = Unfinished::create(|| {
+        in_folder((&folder, &target), || builder(mode).tempfile_in(&folder))
+    })?;
     let (file, path) = file.into_parts();
     let (file, name) = (Some(file), Some((path, unfinished)));
     Ok(Replacement { target, is_first, file, name, folder })
 }
 
-/// Makes a file in a folder, and the folder if it is not there.
-fn in_folder<T>(folder: &Path, make: impl Fn() -> io::Result<T>) -> io::Result<T> {
+/// Makes a file in a folder, and the folder if it is not there and not that of the target.
+fn in_folder<T>(
+    (folder, target): (&Path, &Path),
+    make: impl Fn() -> io::Result<T>,
+) -> io::Result<T> {
     make().or_else(|error| match error.kind() {
-        ErrorKind::NotFound => fs::create_dir(folder).and_then(|()| make()).map_err(|_| error),
+        ErrorKind::NotFound if folder != folder_of(target) => {
+            fs::create_dir(folder).and_then(|()| make()).map_err(|_| error)
+        }
         _ => Err(error),
     })
 }
@@ -179,16 +185,16 @@ fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
 
 /// Names a file that has no name.
 #[cfg(target_os = "linux")]
-fn name(file: &File, folder: &Path) -> io::Result<(TempPath, Unfinished)> {
+fn name(file: &File, (folder, target): (&Path, &Path)) -> io::Result<(TempPath, Unfinished)> {
     let link = |path: &Path| unix::link(file, path);
-    let named = || in_folder(folder, || builder(PRIVATE).make_in(folder, link));
+    let named = || in_folder((folder, target), || builder(PRIVATE).make_in(folder, link));
     let (named, unfinished) = Unfinished::create(named)?;
     Ok((named.into_temp_path(), unfinished))
 }
 
 /// Every file has a name.
 #[cfg(not(target_os = "linux"))]
-fn name(_: &File, _: &Path) -> io::Result<(TempPath, Unfinished)> {
+fn name(_: &File, _: (&Path, &Path)) -> io::Result<(TempPath, Unfinished)> {
     Err(ErrorKind::Unsupported.into())
 }
 

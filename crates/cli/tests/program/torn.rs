@@ -269,7 +269,8 @@ fn names_of_outputs_are_true() {
     let folder = Folder::new();
     folder.write("text", numbered(8));
     folder.write("a.npy", b"");
-    let why = "its name says that it is compressed by gzip, and it would not be: give another";
+    let why = "its name says that it is compressed by gzip, and it would not be: give another \
+               name";
     for arguments in [
         &["-e", "a", "b"][..],
         &["-i", "1-9"],
