@@ -161,11 +161,13 @@ fn single(
 /// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
 fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
     #[cfg(feature = "datasets")]
-    let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
-    if arguments.sets.output_dir.is_some()
-        || sets::is_asked_for(arguments, job.form.as_ref(), &name)
     {
-        return false;
+        let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
+        if arguments.sets.output_dir.is_some()
+            || sets::is_asked_for(arguments, job.form.as_ref(), &name)
+        {
+            return false;
+        }
     }
     job.selection.head.is_some_and(Head::is_none) && arguments.header == 0
 }

@@ -83,9 +83,10 @@ impl Walk {
             if files.is_empty() {
                 return Err(NamedError::io(path.display(), "is a folder without files to read"));
             }
-            walked.files.append(&mut files);
             links.to_folders.append(&mut own.to_folders);
-            links.to_files.extend(own.to_files);
+            let before = walked.files.len();
+            links.to_files.extend(own.to_files.into_iter().map(|number| before + number));
+            walked.files.append(&mut files);
         }
         self.check_folders(paths, &links.to_folders)?;
         if !links.to_files.is_empty() {
@@ -138,7 +139,7 @@ impl Walk {
                 self.add(&path, (&mut *files, &mut *links), walked)?;
             } else if found.is_file() {
                 if is_link {
-                    links.to_files.insert(path.clone());
+                    links.to_files.insert(files.len());
                 }
                 files.push(path);
             } else {
@@ -176,19 +177,22 @@ impl Walk {
 #[derive(Default)]
 struct Links {
     to_folders: Vec<PathBuf>,
-    to_files: HashSet<PathBuf>,
+    /// Their numbers among the files. One that is named too is there twice.
+    to_files: HashSet<usize>,
 }
 
 /// The files without the links to others of them.
-fn once_each(files: Vec<PathBuf>, links: &HashSet<PathBuf>) -> io::Result<Vec<PathBuf>> {
+fn once_each(files: Vec<PathBuf>, links: &HashSet<usize>) -> io::Result<Vec<PathBuf>> {
     let mut seen = HashSet::new();
     // What is named may be missing, and that is for its reader to say.
-    for path in files.iter().filter(|path| !links.contains(*path)) {
-        seen.extend(identity(path).ok());
+    for (number, path) in files.iter().enumerate() {
+        if !links.contains(&number) {
+            seen.extend(identity(path).ok());
+        }
     }
     let mut once = Vec::new();
-    for path in files {
-        if !links.contains(&path)
+    for (number, path) in files.into_iter().enumerate() {
+        if !links.contains(&number)
             || seen.insert(identity(&path).map_err(|error| named(&path, error))?)
         {
             once.push(path);
