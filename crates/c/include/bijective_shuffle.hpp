@@ -7,11 +7,13 @@
 //
 // Ranges and iterators need random access. Trivially copyable items that are contiguous are moved
 // as bytes, on all cores. The calling thread moves all others one by one, by moves or by a `swap`
-// that cannot throw; it then takes 4 bytes and a bit of memory for each item, and 8 bytes beyond
-// 2^32 items. The order is the same either way.
+// that cannot throw. This takes 4 bytes and a bit of memory for each item, and 8 bytes beyond 2^32
+// items; several ranges that are not contiguous take another 16 bytes for each item. The order is
+// the same either way.
 //
-// Every failure is an `error`, and what was to be changed is as it was, unless a function says
-// otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may be used by
+// Every failure is an `error`, except that a call which moves items one by one throws
+// `std::bad_alloc` where there is too little memory. What was to be changed is as it was, unless a
+// function says otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may be used by
 // several at the same time, a `sampler` or a `generator` by one.
 
 #ifndef BIJECTIVE_SHUFFLE_HPP
@@ -281,7 +283,7 @@ public:
         constexpr auto range = static_cast<std::uint64_t>(numbers::max() - numbers::min());
         // As many whole bits as a number has. Numbers beyond are drawn again.
         int bits = range == UINT64_MAX ? 64 : 0;
-        while (bits < 64 && (range + 1) >> (bits + 1) != 0) {
+        while (bits < 63 && (range + 1) >> (bits + 1) != 0) {
             bits++;
         }
         std::array<std::uint8_t, 32> key{};

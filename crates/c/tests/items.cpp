@@ -230,6 +230,23 @@ static std::array<std::uint8_t, 32> bits_of(Source source, int bits) {
     return key;
 }
 
+// Numbers between two ends, of which a test chooses those that are hard to count the bits of.
+template <std::uint64_t Min, std::uint64_t Max>
+struct numbers_between {
+    using result_type = std::uint64_t;
+    std::mt19937_64 words{1};
+    static constexpr result_type min() { return Min; }
+    static constexpr result_type max() { return Max; }
+    result_type operator()() {
+        for (;;) {
+            const result_type word = words();
+            if (word >= Min && word <= Max) {
+                return word;
+            }
+        }
+    }
+};
+
 static void sources_of_random_bits() {
     CHECK(undoes(std::mt19937(42)) && undoes(std::mt19937_64(42)) && undoes(std::minstd_rand(42)));
     CHECK(undoes(std::ranlux24_base(42)) && undoes(std::ranlux48_base(42)) && undoes(std::knuth_b(42)));
@@ -240,6 +257,10 @@ static void sources_of_random_bits() {
     CHECK(is_key(std::mt19937(1), 32) && is_key(std::mt19937_64(1), 64));
     // Its numbers are from 1 to 2^31 - 2.
     CHECK(is_key(std::minstd_rand(1), 30) && is_key(std::ranlux24_base(1), 24));
+    // As most generators of 63 bits, and as xorshift generators, which never give 0.
+    CHECK(is_key(numbers_between<0, (std::uint64_t{1} << 63) - 1>(), 63));
+    CHECK(is_key(numbers_between<0, (std::uint64_t{1} << 63) - 2>(), 62));
+    CHECK(is_key(numbers_between<1, UINT64_MAX>(), 63));
     std::mt19937 words(1);
     const bs::seed first = bs::seed::from_rng(words);
     std::mt19937 again(1);

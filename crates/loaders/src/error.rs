@@ -118,7 +118,7 @@ pub enum Error {
         /// The number of positions in an epoch.
         len: u64,
     },
-    /// Positions behind the last one, 2^64 - 1, were asked for.
+    /// Positions beyond the last one, 2^64 - 1, were asked for.
     BeyondLast {
         /// The first position asked for.
         first: u64,
@@ -225,13 +225,13 @@ impl fmt::Display for Error {
             ),
             Self::PositionTooLarge { epoch, len } => write!(
                 f,
-                "epoch {epoch} of {len} positions ends behind position 2^64 - 1, the last there \
-                 is: use a smaller epoch"
+                "epoch {epoch} of {len} positions ends after position 2^64 - 1, the last one: use \
+                 a smaller epoch"
             ),
             Self::BeyondLast { first, count } => write!(
                 f,
-                "{count} positions from {first} on were asked for, and the last there is is \
-                 2^64 - 1: ask for fewer"
+                "{count} positions from {first} on were asked for, and position 2^64 - 1 is the \
+                 last: ask for fewer"
             ),
             Self::Shuffle(error) => error.fmt(f),
         }

@@ -362,6 +362,7 @@ def main():
             {"shares": shares, "seed": seed_text(*seed), "counts": counts, "parts": dealt(shares, *seed, counts)}
             for shares, counts in (
                 ([9, 1], [8]),
+                ([1, 3, 3], [4]),
                 ([60, 5, 0, 5], [3, 1]),
                 ([4, 1], [2, 2, 0, 2, 7]),
                 ([1, 1, 1, 1, 1], [7, 2, 13, 1, 6]),

@@ -115,8 +115,7 @@ impl fmt::Display for WgpuError {
             Self::Buffer { fault } => f.write_str(fault),
             Self::Overlap { arrays: [first, second] } => write!(
                 f,
-                "arrays {first} and {second} share memory, in which two arrays cannot be moved: \
-                 give slices that do not overlap"
+                "arrays {first} and {second} share memory: give slices that do not overlap"
             ),
             Self::Items(error) => error.fmt(f),
             Self::Driver { during, message } => write!(f, "the GPU failed to {during}: {message}"),

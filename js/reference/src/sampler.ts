@@ -62,7 +62,10 @@ export class Sampler {
   }
 
   nextEpoch(): void {
-    this.setEpoch((this.#epoch + 1n) & M64);
+    if (this.#epoch === M64) {
+      throw new RangeError("no epoch comes after 2^64 - 1");
+    }
+    this.setEpoch(this.#epoch + 1n);
   }
 
   /** The steps of a whole epoch. */
