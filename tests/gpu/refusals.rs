@@ -127,10 +127,13 @@ fn what_does_not_fit_is_said() {
     );
     let p = Standard::from_seed(1 << 33, 1);
     let mut large = stream.alloc_zeros::<u8>(8).unwrap();
-    let array = RawArray { source: 256, out: 256, len: 1 << 33, item_bytes: (64 << 10) + 1 };
+    let array = RawArray { source: 256, out: 1 << 60, len: 1 << 33, item_bytes: (64 << 10) + 1 };
     // SAFETY: it fails before anything is launched.
     let unallocated = unsafe { workspace.shuffle_raw(&p, array) };
     assert!(matches!(unallocated, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
+    // SAFETY: overlapping arrays are refused before anything is launched.
+    let overlapping = unsafe { workspace.shuffle_raw(&p, RawArray { out: 256, ..array }) };
+    assert_eq!(overlapping, Err(Error::Gpu(GpuError::Overlap)));
     stream.memset_zeros(&mut large).unwrap();
 }
 
