@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, overrides_with = "zero_terminated")]
     zero_terminated: bool,
 
-    /// Take inputs for text whatever their first bytes say, as a NUL, unless they are compressed
+    /// Take inputs for text whatever their first bytes are
     #[arg(short = 'a', long, overrides_with = "text")]
     #[arg(conflicts_with_all = ["echo", "input_range", "record"])]
     pub(crate) text: bool,

@@ -29,8 +29,8 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
     pub(crate) header_lines: Option<u64>,
 
-    /// Keep the lines at the head of each input that begin with BYTES, such as '#', at the head of
-    /// each output, before those of --header-lines; all inputs have the same; may be repeated
+    /// Keep the first lines that begin with BYTES, such as '#', in the same way, before those of
+    /// --header-lines; may be repeated
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
     #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
     header_prefix: Vec<Bytes>,
@@ -41,7 +41,7 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = ["record", "zero_terminated", "echo", "input_range", "repeat"])]
     csv: Option<u8>,
 
-    /// Take a quote within a field of CSV that is not quoted for a letter, as in 5" pipe
+    /// Let unquoted fields of CSV have quotes in them, as in 5" pipe
     #[arg(long, overrides_with = "loose_quotes")]
     loose_quotes: bool,
 
@@ -62,7 +62,7 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
     separator: Option<Bytes>,
 
-    /// Shuffle what begins with a line that begins with these bytes, such as '>' of FASTA
+    /// Records begin with a line that begins so, such as '>' for FASTA
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
     #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]

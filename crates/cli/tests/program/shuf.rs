@@ -205,6 +205,6 @@ fn manual_and_completions_are_made() {
     }
     let help = folder.run(&["-h"], b"");
     assert_eq!(help.code, 0);
-    assert!(help.stdout.iter().filter(|&&byte| byte == b'\n').count() <= 74);
+    assert!(help.stdout.iter().filter(|&&byte| byte == b'\n').count() <= 84);
     assert_eq!(folder.run(&["--version"], b"").code, 0);
 }
