@@ -48,8 +48,8 @@ impl CudaWorkspace {
     ///
     /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each, in memory that
     /// this context's device can access. That memory is neither freed nor otherwise used until the
-    /// stream has finished with it. If the same memory is mapped at two addresses, source and output
-    /// are not in those two mappings.
+    /// stream has finished with it. If the same memory is mapped at two addresses, source and
+    /// output are not in those two mappings.
     ///
     /// # Errors
     ///

@@ -13,8 +13,8 @@
 //
 // Every failure is an `error`, except that a call which moves items one by one throws
 // `std::bad_alloc` where there is too little memory. What was to be changed is as it was, unless a
-// function says otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may be used by
-// several at the same time, a `sampler` or a `generator` by one.
+// function says otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may
+// be used by several at the same time, a `sampler` or a `generator` by one.
 
 #ifndef BIJECTIVE_SHUFFLE_HPP
 #define BIJECTIVE_SHUFFLE_HPP
