@@ -258,18 +258,18 @@ impl<'a, N: Index> SurvivorTile<'a, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Permutation;
     use crate::bijection::{
         BlockShuffle, Compose, GridFeistel, Inverse, Lcg, MulXorshift, Standard, SwapOrNot, Table,
         VariablePhilox,
     };
+    use crate::{FromSeed, Permutation};
 
     /// A trusted bijection of a user's, who says all that a user can.
     struct Users;
 
     impl Bijection for Users {
         fn last(&self) -> u64 {
-            299
+            511
         }
 
         fn forward(&self, slot: u64) -> u64 {
@@ -305,8 +305,8 @@ mod tests {
             ("a permutation", Box::new(Permutation::new(512, 1))),
             ("VariablePhilox", Box::new(VariablePhilox::<24>::from_seed(300, 1))),
             ("SwapOrNot", Box::new(SwapOrNot::from_seed(300, 1))),
-            ("MulXorshift", Box::new(MulXorshift::from_seed(300, 1))),
-            ("GridFeistel", Box::new(GridFeistel::from_seed(300, 1))),
+            ("MulXorshift", Box::new(MulXorshift::<10>::from_seed(300, 1))),
+            ("GridFeistel", Box::new(GridFeistel::<12>::from_seed(300, 1))),
             ("Lcg", Box::new(Lcg::new(9, 5, 3).unwrap())),
         ];
         for (name, f) in &ours {
