@@ -3,7 +3,7 @@
 
 A caller who gives a number for which there is no memory gets an error, or a panic that the function
 documents; an allocation of the standard library's ends the program instead. So what is as large as
-a number says is allocated by `try_with_capacity`, `try_filled`, `try_reserve` or a `Buffer`. This
+a number says is allocated by `try_with_capacity`, `try_reserve` or a `Buffer`. This
 looks for `vec![_; n]`, `with_capacity`, `reserve`, `resize`, `to_vec`, `concat`, `repeat`, and
 ranges of numbers that are collected, outside of tests. A `resize` within the room that
 `try_with_capacity` or `try_reserve` has made is none.

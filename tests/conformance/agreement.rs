@@ -234,7 +234,7 @@ fn in_each_pool(
     static POOLS: OnceLock<Vec<ThreadPool>> = OnceLock::new();
     let pools = POOLS.get_or_init(|| {
         let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        [1, 2, 3, 5, 7, 16].map(pool).into()
+        [1, 2, 3, 4, 5, 7, 16].map(pool).into()
     });
     for &threads in threads {
         let pool = pools.iter().find(|pool| pool.current_num_threads() == threads);

@@ -53,7 +53,7 @@ pub(crate) fn columns_of_every_length(backend: &mut dyn UnderTest) {
 
 pub(crate) fn columns_in_pools(backend: &mut dyn UnderTest) {
     // `any_number_of_threads` has the other pools, for one array.
-    in_pools(backend, &[1, 3, 16], |backend| {
+    in_pools(backend, &[1, 4, 16], |backend| {
         for len in [1, 300, (1 << 17) - 1, 1 << 17, (1 << 17) + 1] {
             let shapes = if len == 1 << 17 { &SHAPES[..1] } else { SHAPES };
             check_seed(backend, len, shapes, "in a pool");

@@ -99,6 +99,15 @@ fn a_bijection_may_wait_for_the_pool_beside_broadcasts() {
     assert!(status.success(), "{status}");
 }
 
+/// Ends the broadcasts, also when a check fails.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn shuffle_beside_broadcasts() {
     const LEN: u64 = 1 << 17 | 1;
     let family = || InTasks(Standard::from_seed(LEN, 1));
@@ -117,8 +126,8 @@ fn shuffle_beside_broadcasts() {
                     pool.install(|| rayon::broadcast(|_| ()));
                 }
             });
+            let _done = Done(&is_done);
             pool.install(|| check(&**f, LEN));
-            is_done.store(true, Ordering::Relaxed);
         });
     }
 }

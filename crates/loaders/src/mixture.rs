@@ -23,8 +23,9 @@ const NUMBER: u32 = 2;
 ///
 /// The sets are spread evenly. In any run of positions, such as a rank's batch, the count of a set
 /// differs from its share of the run by less than `ceil(log2(sets))`: by less than 1 with two sets,
-/// and by less than 2 with up to four. In a run that begins at position 0 it differs by at most
-/// half of that. On either side of a [change](Self::change) these bounds hold by themselves.
+/// and by less than 2 with up to four; with one set not at all. In a run that begins at position 0
+/// it differs by at most half of that. On either side of a [change](Self::change) these bounds hold
+/// by themselves.
 ///
 /// **Items.** Each set goes through a shuffled order of its own, then through another one, and so
 /// on. So no item of a set comes again before all others of the set have come.

@@ -147,9 +147,9 @@ impl NodeBlocks {
             left.truncate(end);
         }
         let part = even_part(left.len(), node, nodes);
-        left.truncate(part.end);
-        left.drain(..part.start);
-        Ok(left)
+        let mut blocks = try_with_capacity(part.len())?;
+        blocks.extend_from_slice(&left[part]);
+        Ok(blocks)
     }
 
     /// The number of blocks that each of some nodes has at most, or with [`Tail::Drop`] at least:

@@ -404,13 +404,23 @@ mod tests {
     use rayon::ThreadPoolBuilder;
 
     use super::*;
+    use crate::engine::base::machine;
     use crate::{Permutation, Strategy};
+
+    /// Makes a call on a thread of a pool of four, and checks that this thread leads a crew
+    /// meanwhile, unless the machine has too few cores for one.
+    fn led<R>(call: impl FnOnce() -> R) -> R {
+        let before = parallel::crews_led();
+        let result = call();
+        assert_eq!(parallel::crews_led() > before, machine::cores() >= 4);
+        result
+    }
 
     /// By the seed's own cipher, whose tasks a crew does where there is one: in `.ci/sanitize`, on
     /// any machine.
     #[test]
     fn seeds_move_items_by_crews() {
-        let len = 100_003_u32;
+        let len = (1 << 17) + 3_u32;
         let original: Vec<u32> = (0..len).collect();
         let shuffled = Permutation::new(len.into(), 1).apply(&original).unwrap();
         let pool = ThreadPoolBuilder::new().num_threads(4).build().unwrap();
@@ -419,15 +429,15 @@ mod tests {
             for strategy in strategies.into_iter().cycle().take(6) {
                 let mut workspace = Workspace::new().with_strategy(strategy);
                 let mut items = original.clone();
-                workspace.shuffle(1, &mut items).unwrap();
+                led(|| workspace.shuffle(1, &mut items)).unwrap();
                 assert!(items == shuffled, "{strategy:?}");
-                workspace.unshuffle(1, &mut items).unwrap();
+                led(|| workspace.unshuffle(1, &mut items)).unwrap();
                 assert!(items == original, "{strategy:?}");
                 let mut wide: Vec<_> = original.iter().map(|&item| [item; 3]).collect();
-                workspace.shuffle_together(1, (&mut items, &mut wide)).unwrap();
+                led(|| workspace.shuffle_together(1, (&mut items, &mut wide))).unwrap();
                 assert!(items.iter().zip(&wide).all(|(&item, wide)| [item; 3] == *wide));
                 assert!(items == shuffled, "{strategy:?}");
-                workspace.unshuffle_into(1, &shuffled, &mut items).unwrap();
+                led(|| workspace.unshuffle_into(1, &shuffled, &mut items)).unwrap();
                 assert!(items == original, "{strategy:?}");
             }
         });

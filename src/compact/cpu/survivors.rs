@@ -254,3 +254,75 @@ impl<'a, N: Index> SurvivorTile<'a, N> {
         unsafe { assume_init(&self.room[..self.count]) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::{
+        BlockShuffle, Compose, GridFeistel, Inverse, Lcg, MulXorshift, Standard, SwapOrNot, Table,
+        VariablePhilox,
+    };
+    use crate::{FromSeed, Permutation};
+
+    /// A trusted bijection of a user's, who says all that a user can.
+    struct Users;
+
+    impl Bijection for Users {
+        fn last(&self) -> u64 {
+            511
+        }
+
+        fn forward(&self, slot: u64) -> u64 {
+            slot
+        }
+
+        fn inverse(&self, index: u64) -> u64 {
+            index
+        }
+
+        fn trusted(&self) -> Option<Trusted<'_>> {
+            Some(Trusted::new(self).panic_free())
+        }
+    }
+
+    // SAFETY: it is the identity, of a last point that never changes.
+    unsafe impl crate::TrustedBijection for Users {}
+
+    fn workers_of(f: &dyn Bijection) -> Workers {
+        workers(&f.trusted().expect("a trusted bijection"))
+    }
+
+    #[test]
+    fn crews_evaluate_these_packages_bijections_and_no_user_s() {
+        let standard = |len| Standard::from_seed(len, 1);
+        let ours: [(&str, Box<dyn Bijection>); 12] = [
+            ("a table of few points", Box::new(standard(256))),
+            ("a cipher", Box::new(standard(257))),
+            ("a large cipher", Box::new(standard(1 << 40))),
+            ("an inverse", Box::new(Inverse::new(standard(300)))),
+            ("a composition", Box::new(Compose::new(standard(300), standard(300)).unwrap())),
+            ("blocks", Box::new(BlockShuffle::new(3000, 7, 20, 1).unwrap())),
+            ("a permutation", Box::new(Permutation::new(512, 1))),
+            ("VariablePhilox", Box::new(VariablePhilox::<24>::from_seed(300, 1))),
+            ("SwapOrNot", Box::new(SwapOrNot::from_seed(300, 1))),
+            ("MulXorshift", Box::new(MulXorshift::<10>::from_seed(300, 1))),
+            ("GridFeistel", Box::new(GridFeistel::<12>::from_seed(300, 1))),
+            ("Lcg", Box::new(Lcg::new(9, 5, 3).unwrap())),
+        ];
+        for (name, f) in &ours {
+            assert_eq!(workers_of(f), Workers::Crew, "{name}");
+        }
+        assert_eq!(workers_of(&Table::new(vec![2, 0, 1]).unwrap()), Workers::Crew);
+
+        let same = || Standard::from_seed(300, 1);
+        let users: [(&str, Box<dyn Bijection>); 4] = [
+            ("a user's", Box::new(Users)),
+            ("its inverse", Box::new(Inverse::new(Users))),
+            ("it after another", Box::new(Compose::new(same(), Users).unwrap())),
+            ("another after it", Box::new(Compose::new(Users, same()).unwrap())),
+        ];
+        for (name, f) in &users {
+            assert_eq!(workers_of(f), Workers::Pool, "{name}");
+        }
+    }
+}

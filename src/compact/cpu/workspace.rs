@@ -297,6 +297,14 @@ mod tests {
         use core::sync::atomic::AtomicBool;
         use std::thread;
 
+        /// Ends the other threads, also when this one unwinds.
+        struct Done<'a>(&'a AtomicBool);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+
         unsafe extern "C" {
             fn fork() -> i32;
             fn alarm(seconds: u32) -> u32;
@@ -310,6 +318,7 @@ mod tests {
         };
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
+            let _done = Done(&is_done);
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !is_done.load(Ordering::Relaxed) {
@@ -336,7 +345,6 @@ mod tests {
                 assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
                 assert_eq!(status, 7 << 8, "the child has not come to its end");
             }
-            is_done.store(true, Ordering::Relaxed);
         });
     }
 }

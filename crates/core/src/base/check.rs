@@ -88,18 +88,6 @@ pub fn try_reserve<T>(vec: &mut Vec<T>, more: u64) -> Result<(), Error> {
     room.ok_or(Error::OutOfMemory { bytes: items.saturating_mul(size_of::<T>() as u64) })
 }
 
-/// So many copies of a value.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`].
-#[cfg(feature = "alloc")]
-pub fn try_filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, Error> {
-    let mut vec = try_with_capacity(len)?;
-    vec.resize(len, value);
-    Ok(vec)
-}
-
 /// Unwraps a result, or panics with the error's message.
 #[track_caller]
 pub fn or_panic<R>(result: Result<R, Error>) -> R {

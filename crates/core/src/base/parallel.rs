@@ -103,6 +103,11 @@ pub fn inside<R: Send>(workers: Workers, run: impl FnOnce() -> R + Send) -> R {
     result.expect("the function has run")
 }
 
+/// The number of crews that this thread has led, by which tests see whether a call has one.
+pub fn crews_led() -> usize {
+    crew::count()
+}
+
 fn enter(workers: Workers, run: &mut (dyn FnMut() + Send)) {
     rayon_core::scope(|_| match workers {
         Workers::Pool => run(),

@@ -344,8 +344,8 @@ pub struct Trusted<'a, N: Word = u64> {
     conduct: Conduct,
 }
 
-/// What is known of a bijection's methods besides their values. The engines know nothing of a
-/// user's methods, and what they know of a combinator holds for all of its parts.
+/// What is known of a bijection's methods besides their values. A user can say that no method
+/// panics, and nothing else. What is known of a combinator holds for all of its parts.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Conduct {

@@ -74,6 +74,9 @@ thread_local! {
     /// The crew that this thread leads, unless it is doing a job of it.
     static LED: Cell<Option<Arc<Crew>>> = const { Cell::new(None) };
 
+    /// The number of crews that this thread has led.
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+
     /// What the crews share that this thread has led and whose helpers have not all come and gone.
     static AWAITING: Arc<()> = Arc::default();
 }
@@ -93,6 +96,11 @@ pub(super) fn lead(run: &mut dyn FnMut()) {
     } else {
         run();
     }
+}
+
+/// The number of crews that this thread has led.
+pub(super) fn count() -> usize {
+    COUNT.get()
 }
 
 /// Runs a function whose jobs are done by this thread and others of the pool.
@@ -117,6 +125,7 @@ fn lead_others(others: usize, run: &mut dyn FnMut()) {
     let (tasks, helpers) = (Tasks::new(1 + others), AtomicUsize::new(0));
     let awaiting = AWAITING.try_with(Arc::clone).unwrap_or_default();
     CREWS.fetch_add(1, Ordering::Relaxed);
+    let _ = COUNT.try_with(|count| count.set(count.get() + 1));
     replace(Some(Arc::new(Crew { tasks, helpers, panic: Mutex::new(None), awaiting })));
     let _end = End;
     run();
