@@ -1,5 +1,6 @@
 //! [`Splits`]: into which folders of shards records are divided.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::str::FromStr;
 
@@ -24,7 +25,8 @@ impl Splits {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// How many of so many records each split gets.
+    /// How many of so many records each split gets: at least one, unless it was given the share 0 or
+    /// a count.
     pub(crate) fn sizes(&self, items: u64) -> Result<Vec<u64>, String> {
         // Shares begin and end where their sums say, so that nothing is lost by rounding.
         let (mut sum, mut end) = (Share::NONE, 0);
@@ -55,7 +57,33 @@ impl Splits {
                 return Err(why.replace("{items}", &items.to_string()));
             }
         }
+        self.leave_none_empty(&mut sizes)?;
         Ok(sizes)
+    }
+
+    /// Gives each split that has a share, and the rest, one record of the largest of them where
+    /// rounding left it without.
+    fn leave_none_empty(&self, sizes: &mut [u64]) -> Result<(), String> {
+        let has_share = |&at: &usize| match self.0[at].1 {
+            Size::Share(share) => share != Share::NONE,
+            Size::Count(_) => false,
+            Size::Rest => true,
+        };
+        let shared: Vec<usize> = (0..sizes.len()).filter(has_share).collect();
+        while let Some(&empty) = shared.iter().find(|&&at| sizes[at] == 0) {
+            let largest = shared.iter().copied().max_by_key(|&at| (sizes[at], Reverse(at)));
+            let largest = largest.filter(|&at| sizes[at] > 1).ok_or_else(|| {
+                let (items, splits) = (sizes.iter().sum::<u64>(), shared.len());
+                format!(
+                    "{items} records are too few for {splits} splits by shares or `rest`, and {} \
+                     would be empty",
+                    self.0[empty].0
+                )
+            })?;
+            sizes[largest] -= 1;
+            sizes[empty] += 1;
+        }
+        Ok(())
     }
 }
 
@@ -109,18 +137,43 @@ mod tests {
     #[test]
     fn splits_have_all_records() {
         let three = "train=0.98,valid=0.01,test=0.01";
-        for items in [0, 1, 99, 100, 101, 12_345, u64::MAX] {
+        for items in [3, 99, 100, 101, 12_345, u64::MAX] {
             let sizes = sizes_of(three, items).unwrap();
             assert_eq!(sizes.iter().map(|&size| u128::from(size)).sum::<u128>(), items.into());
         }
         assert_eq!(sizes_of(three, 1000), Ok(vec![980, 10, 10]));
         assert_eq!(sizes_of("train=rest,valid=100", 1000), Ok(vec![900, 100]));
         assert_eq!(sizes_of("a=50%,b=25%,c=rest", 7), Ok(vec![3, 2, 2]));
+        // No split is empty, and others are as shares say.
+        assert_eq!(sizes_of("test=.1,train=.9", 3), Ok(vec![1, 2]));
+        assert_eq!(sizes_of(three, 3), Ok(vec![1, 1, 1]));
+        assert_eq!(sizes_of("a=rest,b=1%,c=5", 7), Ok(vec![1, 1, 5]));
+        assert_eq!(sizes_of("a=0%,b=rest", 1), Ok(vec![0, 1]));
+        for shares in [[1, 9], [5, 5], [0, 10], [10, 0]] {
+            let given = shares.iter().filter(|&&share| share > 0).count() as u64;
+            for items in 0..40 {
+                let text = format!("a={}%,b={}%", 10 * shares[0], 10 * shares[1]);
+                let Ok(sizes) = sizes_of(&text, items) else {
+                    assert!(items < given, "{text} of {items}");
+                    continue;
+                };
+                assert!(items >= given && sizes.iter().sum::<u64>() == items);
+                for (size, share) in sizes.iter().zip(shares) {
+                    assert_eq!(*size > 0, share > 0, "{text} of {items}");
+                    assert!(
+                        (10 * size).abs_diff(items * share) < 10 || *size == 1 || items - size == 1
+                    );
+                }
+            }
+        }
         for (text, items) in [
             ("a=0.5", 10),
             ("a=0.5,b=0.6", 10),
             ("a=11,b=rest", 10),
             ("a=9", 10),
+            ("a=98%,b=1%,c=1%", 2),
+            ("a=rest,b=10", 10),
+            ("a=rest", 0),
             ("a=0.5,a=0.5", 10),
             ("a=rest,b=rest", 10),
             ("a", 10),
