@@ -316,6 +316,8 @@ mod tests {
             workspace.adopt();
             workspace.scratch.room::<u8>(bytes).unwrap();
         };
+        // Rayon starts its pool behind a lock of its own, which a child would find closed.
+        rayon::current_num_threads();
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             let _done = Done(&is_done);
