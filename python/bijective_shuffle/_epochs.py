@@ -14,8 +14,8 @@ from ._loops import checked_tail
 from ._native import ForeignStateError
 from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
 
-# The most workers whose ends are told apart.
-_WORKERS = 256
+# The most workers of a loader: each has a place for its end, in 32 KiB of shared memory.
+_WORKERS = 4096
 
 
 class Epochs(IterableDataset[Any]):
@@ -66,7 +66,12 @@ class EpochIterator:
 
     def __init__(self, data: Epochs) -> None:
         self._rank, self._world, self._worker, self._workers = data._ranks()
-        self._chosen, self._ends = data._at[2], data._at[3 + self._worker % _WORKERS]
+        if self._workers > _WORKERS:
+            raise ValueError(
+                f"a loader of a {type(data).__name__} has at most {_WORKERS} workers, not "
+                f"{self._workers}: give it a smaller num_workers"
+            )
+        self._chosen, self._ends = data._at[2], data._at[3 + self._worker]
         self._choice = int(self._chosen)
         self._is_new = True
 

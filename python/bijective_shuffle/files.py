@@ -259,23 +259,52 @@ def _size(size: float | str) -> str:
     return text if "." in text else f"{text}.0"
 
 
-# What the program's messages call options that have another form here.
+# What the program's messages say otherwise here: several options are one, and what is typed into a
+# shell stays as it is.
+_PHRASES = {
+    "-z, --separator or --record": "records",
+    "--csv=DELIM": "delimiter",
+    "for '--csv[=<DELIM>]'": "for delimiter",
+    "give -o": "give output",
+    "list the files for --files0-from": "give a list of names",
+    "neither --resume nor --worker can tell": "resume cannot tell",
+    "or leave them out": "or leave resume out",
+    "cargo install bijective-shuffle-cli --features tables":
+        "`cargo install bijective-shuffle-cli --features tables`",
+}
+
+# What they call options that have another form here.
 _FORMS = {
     "csv": 'records="csv"',
     "fastq": 'records="fastq"',
     "tar": 'records="tar"',
     "tfrecord": 'records="tfrecord"',
     "lines-per-record": "records",
+    "record": "records",
     "separator": "records",
 }
+
+# Commands, names and values, which are left as they are, or an option with its value.
+_OPTION = re.compile(
+    r"`[^`]*`|invalid value '[^']*'|(?<![\w./-])'?--([a-z][a-z0-9-]*)(?:[ =]?\[?=?<[^>]*>\]?)?'?"
+)
 
 
 def _in_python(message: str) -> str:
     """The message with the names that options have here."""
-    # What ends a record is one option here.
-    message = message.replace("-z, --separator or --record", "records")
-    name = r"(?<![\w./-])'?--([a-z][a-z0-9-]*)(?:[ =]?\[?=?<[^>]*>\]?)?'?"
-    return re.sub(name, lambda found: _FORMS.get(found[1], found[1].replace("-", "_")), message)
+    # Before the colon there is an option, or the name of a file, which is left as it is.
+    what, colon, why = message.partition(": ")
+    for theirs, ours in _PHRASES.items():
+        why = why.replace(theirs, ours)
+    return (_named(what) if re.fullmatch("--[a-z0-9-]+", what) else what) + colon + _named(why)
+
+
+def _named(text: str) -> str:
+    def form(found: re.Match[str]) -> str:
+        name = found[1]
+        return found[0] if name is None else _FORMS.get(name, name.replace("-", "_"))
+
+    return _OPTION.sub(form, text)
 
 
 class _Bar:

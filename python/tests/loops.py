@@ -19,7 +19,7 @@ from bijective_shuffle.torch import (
     SourceBatchSampler,
     StreamDataset,
 )
-from torch.utils.data import DataLoader, Dataset, Subset
+from torch.utils.data import DataLoader, Dataset
 
 N, BATCH, STEPS = 240, 4, 10
 # A length that neither world divides.
@@ -206,23 +206,41 @@ def run_remainders(run):
     model(torch.zeros(1, 1)).sum().backward()
 
 
+class Pairs(Items):
+    """Items with a target each, from which a batch is a list of two tensors."""
+
+    def __getitem__(self, k):
+        return torch.tensor([float(k)]), k
+
+
+def documented(heading, text):
+    """The first block of Python below some text of a page of the documents."""
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    return page.split(heading, 1)[1].split(text, 1)[1].split("```python\n", 1)[1].split("```", 1)[0]
+
+
 def run_evaluation(run):
-    """The recipe of the documents, which repeats no item: ranks may have different numbers of steps,
-    so nothing in the loop waits for others."""
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.BatchNorm1d(1))
+    """The recipe of the documents, as it stands there, which repeats no item: ranks may have
+    different numbers of steps, so nothing in the loop waits for others."""
+    recipe = documented("### The last step", "For evaluation on several ranks")
+    device = torch.device(f"cuda:{os.environ['LOCAL_RANK']}" if on_gpus() else "cpu")
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.BatchNorm1d(1).to(device))
     model.eval()
     for n in (1, 2, 17, ODD):
-        own = Subset(Items(n), range(RANK, n, WORLD))
-        total, count = torch.zeros(()), torch.zeros(())
-        with torch.no_grad():
-            for batch in DataLoader(own, 8):
-                total += model.module(batch.reshape(-1, 1).float()).sum()
-                count += len(batch)
-                run.note(f"evaluated {n}", epoch=0, items=batch.tolist())
-        torch.distributed.all_reduce(total)
-        torch.distributed.all_reduce(count)
-        expected = torch.nn.BatchNorm1d(1).eval()(torch.arange(n).reshape(-1, 1).float()).sum()
-        assert count == n and torch.isclose(total, expected)
+
+        def sum_of_losses(found, wanted):
+            run.note(f"evaluated {n}", epoch=0, items=wanted.tolist())
+            return torch.nn.functional.mse_loss(found[:, 0], 2.0 * wanted, reduction="sum")
+
+        names = {
+            "torch": torch, "DataLoader": DataLoader, "dataset": Pairs(n), "rank": RANK,
+            "world": WORLD, "device": device, "model": model, "sum_of_losses": sum_of_losses,
+        }
+        exec(recipe.replace("batch_size=256", "batch_size=8"), names)
+        each = torch.arange(n, dtype=torch.float64)
+        expected = ((each / (1 + 1e-5) ** 0.5 - 2 * each) ** 2).mean()
+        assert names["count"] == n and names["total"].device.type == device.type
+        assert torch.isclose(names["mean"].cpu(), expected, rtol=1e-5)
 
 
 def run_stream(run, case, make, workers):

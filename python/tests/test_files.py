@@ -2,11 +2,13 @@
 
 import errno
 import gzip
+import inspect
 import io
 import json
 import multiprocessing
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -338,6 +340,97 @@ def test_options_that_make_no_sense(data, tmp_path, monkeypatch, given, said):
         bs.files.shuffle(data / "lines", **{"output": "out", **given})
     assert "--" not in str(raised.value) and "\n" not in str(raised.value)
     assert contents(tmp_path).keys() == {f"data/{name}" for name in contents(data)}
+
+
+# What the program says, and what is said here.
+SAID = [
+    ("f: has 1 field, and the first row has 2 fields: give --uneven if that is as it should be, and "
+     "--csv=DELIM if another byte than `,` separates fields",
+     "f: has 1 field, and the first row has 2 fields: give uneven if that is as it should be, and "
+     "delimiter if another byte than `,` separates fields"),
+    ("options: invalid value 'xx' for '--csv[=<DELIM>]': give one byte, such as ';'",
+     "options: invalid value 'xx' for delimiter: give one byte, such as ';'"),
+    ("options: the argument '--csv[=<DELIM>]' cannot be used with '--record-start <BYTES>'",
+     'options: the argument records="csv" cannot be used with record_start'),
+    ("options: invalid value '--tar' for '--compress <CODEC>': give none",
+     "options: invalid value '--tar' for compress: give none"),
+    ("options: '--shards' needs '--output-dir'", "options: shards needs output_dir"),
+    ("--split: the splits take 3 records", "split: the splits take 3 records"),
+    ("f: is a BAM file: try `samtools view -h FILE | bshuf --header-prefix @`",) * 2,
+    ("f: is missing: add them, as by `(cat FILE; head -c 1024 /dev/zero) | bshuf --tar`",) * 2,
+    ("f: a window of 128 MiB: try `zstd -dc --long=31 FILE | bshuf`",) * 2,
+    ("f: is all zeros: give --tar if it is one", 'f: is all zeros: give records="tar" if it is one'),
+    ("f: is binary: give -z, --separator or --record if its records end otherwise, or --text if it is",
+     "f: is binary: give records if its records end otherwise, or text if it is"),
+    ("f: is a link: name it too, or list the files for --files0-from",
+     "f: is a link: name it too, or give a list of names"),
+    ("f: is a pipe, of which neither --resume nor --worker can tell whether it has what it had "
+     "before: write it to a file first, or leave them out",
+     "f: is a pipe, of which resume cannot tell whether it has what it had before: write it to a "
+     "file first, or leave resume out"),
+    ("f: an array is written to one file: give -o", "f: an array is written to one file: give output"),
+    ("f: leave out --record", "f: leave out records"),
+    ("f: cargo install bijective-shuffle-cli --features tables",
+     "f: `cargo install bijective-shuffle-cli --features tables`"),
+    # Names of files and records are no options.
+    ("a --tar ` --csv: raise --memory", "a --tar ` --csv: raise memory"),
+    ("f: record 2 `--tar` has the parts a: give --uneven", "f: record 2 `--tar` has the parts a: give uneven"),
+]
+
+
+@pytest.mark.parametrize("theirs,ours", SAID)
+def test_messages_of_the_program_have_the_names_of_arguments(theirs, ours):
+    assert bs.files._in_python(theirs) == ours
+
+
+PROGRAM = pathlib.Path(__file__).parents[2] / "crates" / "cli" / "src"
+# Options that are never given from here, so that no message has them.
+NOT_HERE = {"blocks", "head-count", "range", "shard", "stage", "worker", "zero-terminated"}
+
+
+def messages_of_the_program():
+    """The texts in its sources that name an option, without its tests and comments."""
+    for path in sorted(PROGRAM.rglob("*.rs")):
+        if "tests" in path.relative_to(PROGRAM).with_suffix("").parts:
+            continue
+        source = re.split(r"#\[cfg\((?:all\()?test\b.*\]\s*mod ", path.read_text(encoding="utf-8"))[0]
+        source = re.sub(r"^\s*//.*$", "", source, flags=re.MULTILINE)
+        for text in re.findall(r'"((?:[^"\\]|\\.)*)"', source, flags=re.DOTALL):
+            text = re.sub(r"\\\n\s*", "", text).replace('\\"', '"')
+            if re.search(r"--[a-z]", text):
+                yield text if text.startswith("--") else f"f: {text}"
+
+
+@pytest.mark.skipif(not PROGRAM.is_dir(), reason="needs the sources of bshuf")
+def test_no_message_of_the_program_names_what_is_no_argument():
+    arguments = inspect.signature(bs.files.shuffle).parameters
+    found = list(messages_of_the_program())
+    assert len(found) > 35
+    for message in found:
+        said = re.sub("`[^`]*`", "", bs.files._in_python(message))
+        assert not re.search(r"(^|\W)--?[a-z]", said), said
+        for phrase in bs.files._PHRASES:
+            message = message.replace(phrase, "")
+        for option in re.findall(r"--([a-z][a-z0-9-]*)", re.sub("`[^`]*`", "", message)):
+            name = bs.files._named(f"--{option}").split("=")[0]
+            assert name in arguments or option in NOT_HERE, message
+
+
+def test_messages_are_translated_where_they_are_raised(tmp_path):
+    (tmp_path / "uneven").write_text("1,2\n3\n")
+    (tmp_path / "bam").write_bytes(b"BAM\x01")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "file").write_text("a\n")
+    (tmp_path / "else").mkdir()
+    (tmp_path / "linked" / "link").symlink_to(tmp_path / "else", target_is_directory=True)
+    for name, options, said in [
+        ("uneven", {"records": "csv"}, "give uneven if .* and delimiter if another byte than `,`"),
+        ("uneven", {"records": "csv", "delimiter": "xx"}, "invalid value 'xx' for delimiter: give one"),
+        ("bam", {}, r"try `samtools view -h FILE \| bshuf --header-prefix @`"),
+        ("linked", {"recursive": True}, "name it too, or give a list of names"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            bs.files.shuffle(tmp_path / name, tmp_path / "out", **options)
 
 
 # Shuffles a file with its temporary data on a small disk, and says what that raises.

@@ -4,6 +4,7 @@ ranks by batch, from the beginning and behind each step. Every item is counted."
 import collections
 import itertools
 import os
+from types import SimpleNamespace
 
 import bijective_shuffle as bs
 import numpy as np
@@ -264,6 +265,25 @@ def test_data_sets_have_an_order_for_each_epoch_that_is_chosen_and_refuse_a_pass
     data.set_epoch(2)
     next(iter(loader))
     assert [int(item) for batch in loader for item in batch] == found[2]
+
+
+@pytest.mark.parametrize("workers", [300, 4096, 4097])
+def test_each_worker_of_a_loader_has_an_end_of_its_own(monkeypatch, workers):
+    data = BlockDataset(lambda k: range(k, k + 1), workers, block=1, window=1, seed=1)
+
+    def part(worker):
+        info = SimpleNamespace(id=worker, num_workers=workers)
+        monkeypatch.setattr("bijective_shuffle._epochs.get_worker_info", lambda: info)
+        return list(data)
+
+    if workers > 4096:
+        with pytest.raises(ValueError, match="a BlockDataset has at most 4096 workers, not 4097"):
+            part(0)
+        return
+    assert sorted(sum(map(part, range(workers)), [])) == list(range(workers))
+    for worker in (0, 256, workers - 1):
+        with pytest.raises(ValueError, match="was read to its end"):
+            part(worker)
 
 
 @pytest.mark.parametrize("argument", ["sampler", "batch_sampler"])
