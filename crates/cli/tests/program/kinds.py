@@ -234,8 +234,11 @@ def other_delimiter(dice):
 
 
 def torn_columns(dice):
-    # Without commas, so that all pieces of rows have one field where commas separate fields.
-    return written(some_rows(dice, 'ab\n"'), delimiter=dice.choice(";\t|"))
+    # Without commas, and no piece of a row begins with a quote, so that all pieces are rows of one
+    # field where commas separate fields.
+    rows = [[number, *(f"{text}b" for text in row)]
+            for number, row in enumerate(some_rows(dice, "ab\n"))]
+    return written(rows, delimiter=dice.choice(";\t|"))
 
 
 def backslashes(dice):
