@@ -153,6 +153,15 @@ impl Rows {
                     self.csv.delimiter.escape_ascii()
                 )))
             }
+            // Where the delimiter is another, quotes are loose that are none, and a quoted newline
+            // behind one would end a row.
+            Some(1) if !row.starts_with(b"\"") && memchr(b'"', row).is_some() => {
+                Err(Broken(format!(
+                    "has a quote within a field, and the first row has 1 field: give --csv=DELIM if \
+                 another byte than `{}` separates fields, and --uneven if none does",
+                    self.csv.delimiter.escape_ascii()
+                )))
+            }
             _ => Ok(()),
         }
     }

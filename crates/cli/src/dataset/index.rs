@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -119,9 +119,21 @@ impl Index {
     /// The shards in a folder, in their order, if its files are they.
     pub(super) fn check(&self, folder: &Path, files: Vec<PathBuf>) -> io::Result<Vec<PathBuf>> {
         let mut others: HashSet<PathBuf> = files.into_iter().collect();
-        let mut shards = Vec::new();
+        let (mut shards, mut names) = (Vec::new(), HashSet::new());
         for shard in &self.shards {
             let path = folder.join(&shard.name);
+            let is_within =
+                shard.name.components().all(|part| matches!(part, Component::Normal(_)));
+            if !is_within {
+                let why = "is outside of the folder whose index has it as a shard: mend its \
+                           index.json, or remove that and name the files";
+                return Err(NamedError::io(path.display(), why));
+            }
+            if !names.insert(&shard.name) {
+                let why = "is twice in the folder's index: mend index.json, or remove it and name \
+                           the files";
+                return Err(NamedError::io(path.display(), why));
+            }
             others.remove(&path);
             // It may be behind a link to a folder, which is not looked through.
             let found = path.metadata().ok().filter(Metadata::is_file);
@@ -233,16 +245,13 @@ impl WrittenShard {
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_index_of_more_records_than_can_be_counted_is_refused() {
-        let shard = |records, bytes| WrittenShard {
-            name: "part-0".into(),
-            records,
-            bytes,
-            plain_bytes: 0,
-            sha256: String::new(),
-        };
-        let index = |shards: Vec<WrittenShard>| Index {
+    fn shard(name: &str, records: u64, bytes: u64) -> WrittenShard {
+        let (plain_bytes, sha256) = (0, String::new());
+        WrittenShard { name: name.into(), records, bytes, plain_bytes, sha256 }
+    }
+
+    fn index(shards: Vec<WrittenShard>) -> Index {
+        Index {
             seed: "42".to_owned(),
             epoch: 0,
             form: None,
@@ -250,7 +259,39 @@ mod tests {
             is_undone: false,
             run: String::new(),
             shards,
+        }
+    }
+
+    #[test]
+    fn shards_are_files_of_the_folder_and_each_is_there_once() {
+        let all = tempfile::tempdir().unwrap();
+        let folder = all.path().join("shards");
+        fs::create_dir_all(folder.join("train")).unwrap();
+        for path in ["shards/train/a", "shards/b", "other"] {
+            fs::write(all.path().join(path), b"1\n").unwrap();
+        }
+        let files = || vec![folder.join("b"), folder.join("train/a")];
+        let check = |names: &[&str]| {
+            let shards = names.iter().map(|name| shard(name, 1, 2)).collect();
+            index(shards).check(&folder, files()).map_err(|error| error.to_string())
         };
+        let own = check(&["train/a", "b"]).unwrap();
+        assert_eq!(own, [folder.join("train/a"), folder.join("b")]);
+        for again in ["b", "./b", "train/../b"] {
+            let why = check(&["train/a", "b", again]).unwrap_err();
+            let is_named = why.contains("is twice in") || why.contains("is outside of");
+            assert!(is_named, "{again}: {why}");
+        }
+        let outside = all.path().join("other");
+        for name in ["../other", "train/../../other", "..", outside.to_str().unwrap()] {
+            let why = check(&["train/a", "b", name]).unwrap_err();
+            assert!(why.contains("is outside of the folder"), "{name}: {why}");
+        }
+    }
+
+    #[test]
+    fn an_index_of_more_records_than_can_be_counted_is_refused() {
+        let shard = |records, bytes| shard("part-0", records, bytes);
         let read = |index: &Index| Index::of(&serde_json::from_str(&index.to_json()).unwrap());
         let half = 1 << 63;
         // Modulo 2^64 these are 3 records, or 3 bytes.

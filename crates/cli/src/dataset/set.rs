@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use super::codec::Compression;
+use super::csv::Csv;
 use super::input::Input;
 use super::kept::{Keep, Kept};
 use super::lines::Ends;
@@ -36,7 +37,7 @@ pub struct Dataset<'i> {
     pub(super) pieces: Vec<Piece>,
     pub(super) form: Form,
     /// What stands before the first record of each input and output, and how many fields a row of
-    /// CSV has. `first` is the input that says it, the first that has anything.
+    /// CSV has. `first` is the input whose header it is, the first that has anything.
     pub(super) header: Header,
     first: usize,
     pub(super) memory: usize,
@@ -193,20 +194,36 @@ impl<'i> Dataset<'i> {
         Ok(set)
     }
 
-    /// Takes the header from the first input that has anything.
+    /// Takes the header from the first input that has anything, and the number of fields of a row
+    /// from the first that has a record, if no line of the header says it.
     fn look_at_header(&mut self) -> Result<(), FilesError> {
+        let mut has_header = false;
         for piece in &self.pieces {
             let header = self.text(piece, &()).and_then(|mut text| {
                 let is_empty = text.is_empty();
                 if is_empty { Ok(None) } else { self.first_header(&mut text).map(Some) }
             });
             let input = &*self.inputs[piece.input].input;
-            if let Some(header) = header.map_err(|error| FilesError::Read(named(input, error)))? {
-                (self.header, self.first) = (header, piece.input);
+            let header = header.map_err(|error| FilesError::Read(named(input, error)))?;
+            let Some(header) = header else { continue };
+            if has_header {
+                self.header.fields = header.fields;
+            } else {
+                (self.header, self.first, has_header) = (header, piece.input, true);
+            }
+            if self.header.fields.is_some() || self.rows_of_records().is_none() {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// The CSV whose first record says how many fields all rows have.
+    fn rows_of_records(&self) -> Option<Csv> {
+        match self.form.records {
+            Records::Csv(csv) if !csv.is_uneven && self.form.headers == 0 => Some(csv),
+            _ => None,
+        }
     }
 
     /// How many inputs have each codec.
@@ -422,13 +439,10 @@ impl<'i> Dataset<'i> {
         Ok(true)
     }
 
-    /// The header of the first input, and how many fields its first row has.
+    /// The header of an input, and how many fields its first row has, if it has one.
     fn first_header(&self, text: &mut Text) -> io::Result<Header> {
         let mut header = self.take_header(text)?;
-        if let Records::Csv(csv) = self.form.records
-            && !csv.is_uneven
-            && self.form.headers == 0
-        {
+        if let Some(csv) = self.rows_of_records() {
             let most = self.longest_record().max(LONGEST_HEADER);
             let first = text.find(&mut *self.form.records.splits(), most, Sought::Record(1))?;
             header.fields = first.map(|(bytes, _)| csv.fields(&text.rest()[..bytes]));

@@ -465,6 +465,25 @@ fn what_is_wrong_with_rows_is_said() {
     ] {
         assert_eq!(said(texts), *why);
     }
+    // Inputs that have a header and no record say nothing of rows.
+    let marked = csv(0).with_header_prefixes(vec![b"#".to_vec()]);
+    for (form, start) in [(csv(0), &b"\xEF\xBB\xBF"[..]), (marked, b"#x\n")] {
+        let texts = [start, b"", start, &[start, b"1,2\n1;2\n9\n"].concat()];
+        let why = format!("f3: record 2 has 1 field, and the first row has 2 fields: {uneven}");
+        assert_eq!(complaint(form, &texts), why);
+    }
+    // With another delimiter, a quote that opens a field is none that is loose.
+    let loose = Form::new(Records::Csv(Csv { has_loose_quotes: true, ..Csv::new(b',') }));
+    let text = b"1;\"x\ny\";2\n";
+    let why = "has a quote within a field, and the first row has 1 field: give --csv=DELIM if \
+               another byte than `,` separates fields, and --uneven if none does";
+    for headers in [0, 1] {
+        let number = 1 + headers;
+        let texts: &[&[u8]] = &[&[&b"a;b;c\n".repeat(headers as usize)[..], text].concat()];
+        let why = format!("f0: record {} {why}", number - headers);
+        assert_eq!(complaint(loose.clone().with_headers(headers), texts), why);
+    }
+    assert_eq!(complaint(loose, &[b"a\n\"1\n2\"\n5\" pipe\n"]), format!("f0: record 3 {why}"));
     let returns = |count: &str| {
         format!(
             "{count} without a newline, which end no row: convert the input, as by `tr '\\r' '\\n'`"

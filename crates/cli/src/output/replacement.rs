@@ -167,7 +167,12 @@ fn in_folder<T>(
 ) -> io::Result<T> {
     make().or_else(|error| match error.kind() {
         ErrorKind::NotFound if folder != folder_of(target) => {
-            fs::create_dir(folder).and_then(|()| make()).map_err(|_| error)
+            let made = fs::create_dir(folder).or_else(|error| match error.kind() {
+                // Another process has made it meanwhile.
+                ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(error),
+            });
+            made.and_then(|()| make()).map_err(|_| error)
         }
         _ => Err(error),
     })
@@ -338,5 +343,24 @@ mod unix {
                 Ok((name.to_vec(), value))
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_another_process_makes_meanwhile_is_taken() {
+        let all = tempfile::tempdir().unwrap();
+        let (folder, target) = (all.path().join("unfinished"), all.path().join("target"));
+        let make = || {
+            let made = fs::write(folder.join("file"), b"1");
+            // As soon as it is missed, it is there.
+            let _ = fs::create_dir(&folder);
+            made
+        };
+        in_folder((&folder, &target), make).unwrap();
+        assert_eq!(fs::read(folder.join("file")).unwrap(), b"1");
     }
 }

@@ -38,14 +38,26 @@ pub(super) fn open<'a>(
     Memory::give_back(job.memory);
     let known = job.form.as_ref();
     let asked = arguments.sets.records(arguments.delimiter());
-    let records = match asked.or(known.map(|form| form.records().clone())) {
+    let mut records = match asked.or(known.map(|form| form.records().clone())) {
         Some(records) => records,
-        None if are_archives(inputs)? => Records::Samples { are_uneven: arguments.sets.uneven },
+        None if are_archives(inputs)? => Records::Samples { are_uneven: false },
         None => Records::Lines(b'\n'),
     };
-    if arguments.sets.uneven && !matches!(records, Records::Samples { .. } | Records::Csv(_)) {
-        let why = format!("the inputs have {records}, and neither samples nor rows of CSV");
-        return Err(Failure::new("--uneven", why));
+    if arguments.sets.uneven {
+        match &mut records {
+            Records::Samples { are_uneven } => *are_uneven = true,
+            Records::Csv(csv) => csv.is_uneven = true,
+            _ => {
+                let why = format!("the inputs have {records}, and neither samples nor rows of CSV");
+                return Err(Failure::new("--uneven", why));
+            }
+        }
+    }
+    if arguments.text && matches!(records, Records::Samples { .. } | Records::TfRecord) {
+        return Err(Failure::new(
+            "--text",
+            format!("the inputs have {records}, which are no text"),
+        ));
     }
     let form = arguments.sets.form(records, known, arguments.text);
     let has_header = form.headers() > 0 || !form.header_prefixes().is_empty();

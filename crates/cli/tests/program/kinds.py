@@ -1,4 +1,4 @@
-"""Random files of twenty kinds, which `bshuf` shuffles, moves whole, or refuses.
+"""Random files of many kinds, which `bshuf` shuffles, moves whole, or refuses.
 
 kinds.py BSHUF COUNT writes so many files of each kind, runs `bshuf` on each with the options that a
 user would try, as a file, compressed, in a folder and from a pipe, and reads what it wrote by
@@ -233,6 +233,14 @@ def other_delimiter(dice):
     return written(some_rows(dice, 'ab,\n"'), delimiter=dice.choice(";\t|"))
 
 
+def torn_columns(dice):
+    # Without commas, and no piece of a row begins with a quote, so that all pieces are rows of one
+    # field where commas separate fields.
+    rows = [[number, *(f"{text}b" for text in row)]
+            for number, row in enumerate(some_rows(dice, "ab\n"))]
+    return written(rows, delimiter=dice.choice(";\t|"))
+
+
 def backslashes(dice):
     # As programs write that escape a quote by a backslash.
     return written(some_rows(dice, 'ab,\n"'), doublequote=False, escapechar="\\",
@@ -300,6 +308,8 @@ KINDS = {
     "JSONL": (objects, json_lines, [LINES], LINES),
     "CSV": (quoted, read_csv(), [CSV, ["--csv", "--header-lines", "1"]], CSV),
     "CSV of another delimiter": (other_delimiter, None, [CSV], None),
+    "CSV of another delimiter with --loose-quotes": (
+        torn_columns, None, [["--csv", "--loose-quotes"], CSV], None),
     "CSV with backslashes": (backslashes, read_csv(doublequote=False, escapechar="\\"),
                              [CSV], None),
     "CSV with spaces": (spaces, read_csv(skipinitialspace=True), [CSV], None),
@@ -313,7 +323,7 @@ KINDS = {
 
 
 def reader_of(kind, data):
-    if kind != "CSV of another delimiter":
+    if not kind.startswith("CSV of another delimiter"):
         return KINDS[kind][1]
     # What the writer took: the one that gives rows of one length.
     for delimiter in ";\t|":

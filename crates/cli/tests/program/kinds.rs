@@ -7,8 +7,8 @@ use crate::folder::{Folder, is_long, program};
 
 /// A run that ends with the code 0 has kept all records of its file, by another reader.
 ///
-/// `BIJECTIVE_SHUFFLE_LONG=1 cargo test -p bijective-shuffle-cli --test program kinds` takes 2,000
-/// files.
+/// `BIJECTIVE_SHUFFLE_LONG=1 cargo test -p bijective-shuffle-cli --test program kinds` takes 100
+/// files of each kind.
 #[test]
 fn nothing_is_torn_in_silence() {
     let folder = Folder::new();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
 use crate::folder::{Folder, Outcome};
+use crate::formats::tfrecord;
 
 /// What a run reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,6 +13,12 @@ enum Input {
     Lines,
     /// Lines that end with a NUL.
     Zeros,
+    /// Those of `Lines`, with a NUL in one.
+    Binary,
+    /// Rows of CSV, of one line with a quote that is a letter, and of two lines.
+    Inches,
+    /// TFRecords.
+    Records,
     /// Arguments.
     Words,
     /// An archive whose samples have different parts.
@@ -20,10 +27,10 @@ enum Input {
     None,
 }
 
-use Input::{Archive, Lines, None, Words, Zeros};
+use Input::{Archive, Binary, Inches, Lines, None, Records, Words, Zeros};
 
 /// Options with the values that they are tried with, and those that they need.
-const OPTIONS: [(&[&str], &[&str], Input); 30] = [
+const OPTIONS: [(&[&str], &[&str], Input); 35] = [
     (&["--epoch", "3"], &[], Lines),
     (&["--undo"], &[], Lines),
     (&["-n", "2"], &[], Lines),
@@ -54,10 +61,37 @@ const OPTIONS: [(&[&str], &[&str], Input); 30] = [
     (&["--split", "a=50%,b=rest"], &["--output-dir", "shards"], Lines),
     (&["--compress", "gzip"], &[], Lines),
     (&["--worker", "0/1", "--stage", "count"], &["--output-dir", "shards"], Lines),
+    (&["--text"], &[], Binary),
+    (&["--loose-quotes"], &["--csv"], Inches),
+    (&["--header-prefix", "@1"], &[], Lines),
+    (&["--record-start", "@"], &[], Lines),
+    (&["--tfrecord"], &[], Records),
 ];
 
-/// Pairs in which one option has nothing left to do, and what it would do is done.
-const AS_ONE: [(&str, &str); 1] = [("--tar", "--uneven")];
+/// Options that are not tried in pairs, and why.
+const LEFT_OUT: [(&str, &str); 12] = [
+    ("--seed", "all runs have it"),
+    ("--memory", "all runs have it"),
+    ("--temp", "it changes where bytes are meanwhile, and no output"),
+    ("--temp-compress", "it changes where bytes are meanwhile, and no output"),
+    ("--recursive", "it needs a folder in a folder"),
+    ("--resume", "it needs a run that was interrupted"),
+    ("--backend", "all give the same output"),
+    ("--progress", "it changes what is said, and no output"),
+    ("--stats", "it changes what is said, and no output"),
+    ("--quiet", "it changes what is said, and no output"),
+    ("--help", "nothing is shuffled"),
+    ("--version", "nothing is shuffled"),
+];
+
+/// Pairs in which one option has nothing left to do, and what it would do is done. What does not
+/// end with a newline may have a NUL anyway, and the list names a file without one.
+const AS_ONE: [(&str, &str); 4] = [
+    ("--tar", "--uneven"),
+    ("-z", "--text"),
+    ("--separator", "--text"),
+    ("--files0-from", "--text"),
+];
 
 /// What became of a run: its code, what it wrote to standard output, and files with their bytes.
 type Done = (i32, Vec<u8>, BTreeMap<String, Vec<u8>>);
@@ -65,7 +99,11 @@ type Done = (i32, Vec<u8>, BTreeMap<String, Vec<u8>>);
 fn run(options: &[&str], input: Input) -> (Done, String) {
     let folder = Folder::new();
     folder.write("text", b"@1,\"\nAC\n+\n!\"\n@2,\"\nGT\n+\n,\"\n@3,\"\nTT\n+\n#\"\n");
-    folder.write("zeros", "1 2 3 4 5 6 7 8 9 ".replace(' ', "\0"));
+    folder.write("zeros", "@1 2 3 4 5 6 7 8 9 ".replace(' ', "\0"));
+    folder.write("binary", b"@1,\"\nA\0\n+\n!\"\n@2,\"\nGT\n+\n,\"\n@3,\"\nTT\n+\n#\"\n");
+    let inches = |k| format!("@{k},5\" x\n@{k},\"x\ny\"\n");
+    folder.write("inches", (1..9).map(inches).collect::<String>());
+    folder.write("records", [b"one", b"two", b"six"].map(|text| tfrecord(text)).concat());
     folder.write("list", b"text\0");
     fs::create_dir(folder.path("folder")).unwrap();
     let mut archive = tar::Builder::new(Vec::new());
@@ -79,6 +117,9 @@ fn run(options: &[&str], input: Input) -> (Done, String) {
     let operand: &[&str] = match input {
         Lines => &["text"],
         Zeros => &["zeros"],
+        Binary => &["binary"],
+        Inches => &["inches"],
+        Records => &["records"],
         Words => &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
         Archive => &["x.tar"],
         None => &[],
@@ -112,6 +153,32 @@ fn with_needed(chosen: &[(&[&'static str], &[&'static str], Input)]) -> Vec<&'st
 }
 
 #[test]
+fn every_option_of_the_help_is_tried_or_left_out_for_a_reason() {
+    let help = Folder::new().run(&["--help"], b"").stdout;
+    let help = String::from_utf8(help).unwrap();
+    // Each option stands at the start of a line, behind its letter if it has one.
+    let options = help.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let (letter, long) = line.split_once("--").filter(|(letter, _)| letter.len() <= 4)?;
+        let end = long.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        let name = format!("--{}", &long[..end.unwrap_or(long.len())]);
+        Some((letter.trim_end_matches(", ").to_owned(), name))
+    });
+    let mut known = OPTIONS.iter().map(|(option, ..)| option[0]).collect::<Vec<_>>();
+    known.extend(OPTIONS.iter().filter(|(option, ..)| option.len() > 2).map(|(o, ..)| o[2]));
+    known.extend(LEFT_OUT.iter().map(|(option, _)| *option));
+    let (mut count, mut unknown) = (0, Vec::new());
+    for (letter, name) in options {
+        count += 1;
+        if !known.contains(&name.as_str()) && !known.contains(&letter.as_str()) {
+            unknown.push(name);
+        }
+    }
+    assert_eq!(unknown, Vec::<String>::new());
+    assert!(count > LEFT_OUT.len(), "{help}");
+}
+
+#[test]
 fn no_option_of_a_pair_is_ignored() {
     let mut alone: HashMap<(&str, &str, Input), Done> = HashMap::new();
     let (mut refused, mut ignored) = (0, Vec::new());
@@ -133,7 +200,9 @@ fn no_option_of_a_pair_is_ignored() {
                 *alone.entry(name).or_insert_with(|| run(&with_needed(&[one]), input).0) == together
             };
             let names = (one.0[0], other.0[0]);
-            if (is_as(one) || is_as(other)) && !AS_ONE.contains(&names) {
+            // An option that needs the other is never without it.
+            let is_needed = other.1.contains(&one.0[0]);
+            if (is_as(one) || !is_needed && is_as(other)) && !AS_ONE.contains(&names) {
                 ignored.push((one.0, other.0));
             }
         }

@@ -367,6 +367,10 @@ fn samples_of_archives_stay_together() {
     assert!(complaint.contains("has the parts jpg, and the first sample has jpg, json"));
     assert!(folder.output(&["--uneven", "d.tar"], b"").len() > 1024);
     assert_eq!(
+        folder.complaint(&["--text", "a.tar"], b""),
+        "bshuf: --text: the inputs have samples of tar, which are no text"
+    );
+    assert_eq!(
         folder.complaint(&["--csv", "a.tar"], b""),
         "bshuf: a.tar: is a tar archive: give --tar, and archives alone"
     );
@@ -374,6 +378,34 @@ fn samples_of_archives_stay_together() {
         folder.complaint(&["--tar"], b"text\n"),
         "bshuf: standard input: is not a tar archive: shuffle it by itself, without --tar"
     );
+}
+
+#[test]
+fn shards_may_be_uneven_where_their_index_says_what_they_are() {
+    let folder = Folder::new();
+    let sample = |name: &str| crate::torn::entry(name, b"x");
+    let archive = |names: &[&str]| {
+        let samples = names.iter().map(|name| sample(name)).collect::<Vec<_>>().concat();
+        [samples, vec![0; 1024]].concat()
+    };
+    let names = ["1.a", "1.b", "2.a", "2.b", "3.a", "4.b"];
+    for (options, even, other) in [
+        (&["--csv"][..], b"1,2\n3,4\n".to_vec(), b"1,2\n345\n".to_vec()),
+        (&["--tar"], archive(&names[..4]), archive(&["1.a", "1.b", "2.a", "2.c"])),
+    ] {
+        let _ = fs::remove_dir_all(folder.path("out"));
+        let shards = ["--seed", "1", "--output-dir", "out", "--shards", "1", "in"];
+        folder.write("in", &even);
+        folder.output(&[options, &shards].concat(), b"");
+        let shard = fs::read_dir(folder.path("out")).unwrap();
+        let shard = shard.map(|entry| entry.unwrap().path());
+        let shard = shard.into_iter().find(|path| !path.ends_with("index.json")).unwrap();
+        fs::write(shard, &other).unwrap();
+        let complaint = folder.complaint(&["out"], b"");
+        assert!(complaint.contains("give --uneven if that is as it should be"), "{complaint}");
+        let output = folder.output(&["--uneven", "out"], b"");
+        assert_eq!(output.len(), other.len(), "{options:?}");
+    }
 }
 
 #[test]

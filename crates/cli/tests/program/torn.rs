@@ -13,7 +13,7 @@ fn header(name: &str, bytes: u64) -> tar::Header {
     header
 }
 
-fn entry(name: &str, contents: &[u8]) -> Vec<u8> {
+pub(crate) fn entry(name: &str, contents: &[u8]) -> Vec<u8> {
     let padding = vec![0; contents.len().next_multiple_of(512) - contents.len()];
     [&header(name, contents.len() as u64).as_bytes()[..], contents, &padding].concat()
 }

@@ -2,8 +2,11 @@
 //! is left of runs that are killed.
 
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use crate::folder::{Folder, numbered, one_line, program, sorted_lines};
 
@@ -100,7 +103,7 @@ fn outputs_are_what_their_names_say_or_are_refused() {
     assert!(folder.path("shards/part-00000-of-00001.txt").exists());
 }
 
-/// Kills as soon as anything is there, which is the moment at which most is unfinished.
+/// Kills as soon as anything is there, which is the journal, and at any moment after that.
 #[test]
 fn nothing_of_a_run_that_was_killed_stays_in_a_folder_that_is_finished() {
     let folder = Folder::new();
@@ -110,10 +113,15 @@ fn nothing_of_a_run_that_was_killed_stays_in_a_folder_that_is_finished() {
     }
     let arguments = ["-q", "--seed", "1", "--resume", "--output-dir", "out", "--shards", "9", "in"];
     let is_begun = || fs::read_dir(folder.path("out")).is_ok_and(|mut all| all.next().is_some());
-    for round in 0..4 {
+    for round in 0..8 {
         for _ in 0..=round % 2 {
+            // The keys of hashes are random.
+            let drawn = RandomState::new().hash_one(round) % 50_000;
+            let delay = Duration::from_micros(if round < 4 { 0 } else { drawn });
             let mut child = folder.spawn(Command::new(program()).args(arguments));
             while child.try_wait().unwrap().is_none() && !is_begun() {}
+            thread::sleep(delay);
+            println!("killed after {delay:?}");
             let _ = child.kill();
             child.wait().unwrap();
         }
