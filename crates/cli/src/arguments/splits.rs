@@ -25,8 +25,8 @@ impl Splits {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// How many of so many records each split gets: at least one, unless it was given the share 0 or
-    /// a count.
+    /// How many of so many records each split gets: at least one, unless its share is 0 or it has a
+    /// count.
     pub(crate) fn sizes(&self, items: u64) -> Result<Vec<u64>, String> {
         // Shares begin and end where their sums say, so that nothing is lost by rounding.
         let (mut sum, mut end) = (Share::NONE, 0);
