@@ -190,6 +190,9 @@ pub(crate) fn to_folder(
     arguments: &Arguments,
     job: &mut Job,
 ) -> Result<Done, Failure> {
+    if arguments.blocks.is_some() {
+        return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
+    }
     let opening = Opening {
         delimiter: None,
         decodes: true,
