@@ -160,9 +160,10 @@ fn with_needed(chosen: &[(&[&'static str], &[&'static str], Input)]) -> Vec<&'st
 fn every_option_of_the_help_is_tried_or_left_out_for_a_reason() {
     let help = Folder::new().run(&["--help"], b"").stdout;
     let help = String::from_utf8(help).unwrap();
-    // Each option stands at the start of a line, behind its letter if it has one.
+    // Each option stands at the start of a line, behind its letter if it has one. What is said of
+    // it, and may be wrapped before the name of another, is indented further.
     let options = help.lines().filter_map(|line| {
-        let line = line.trim_start();
+        let line = Some(line.trim_start()).filter(|text| line.len() - text.len() <= 6)?;
         let (letter, long) = line.split_once("--").filter(|(letter, _)| letter.len() <= 4)?;
         let end = long.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         let name = format!("--{}", &long[..end.unwrap_or(long.len())]);
