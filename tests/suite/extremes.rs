@@ -92,7 +92,7 @@ fn items_without_a_size_may_be_as_many_as_can_be_counted() {
             assert_eq!(workspace.shuffle(&narrow, units), too_long);
             assert_eq!(workspace.shuffle_together(&narrow, &mut *units), too_long);
             workspace.shuffle_together(&wide, &mut *units).unwrap();
-            // As rows, of which there are a third, and beside a column of another length.
+            // As a third as many rows, and beside a column of another length.
             if len.is_multiple_of(3) {
                 workspace.shuffle_together(4, Rows::new(units, 3).unwrap()).unwrap();
             }

@@ -32,8 +32,8 @@ pub(super) struct Replacement {
 }
 
 impl Replacement {
-    /// A file of which there is none yet. If it has another name meanwhile, that is in this folder,
-    /// which is made when it is needed, or beside the target.
+    /// A file that is not there yet. If it has another name meanwhile, that is in this folder,
+    /// which is made when it is needed, or next to the target.
     pub(super) fn of_nothing(target: PathBuf, folder: Option<&Path>) -> io::Result<Self> {
         // As for any new file, of which the umask still takes away.
         create((target, folder), 0o666, true)
