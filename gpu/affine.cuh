@@ -1,11 +1,11 @@
 // Permutes arrays by affine maps over GF(2): out[A x ^ c] = source[x], in one pass for any A.
 //
-// A block takes tiles, which are cosets of V = <e_0, ..> + A^-1 <e_0, ..>; src/affine/tiles.rs says
-// why they are read and written in whole runs. In shared memory an item has a slot, a linear
-// function of its index in the tile. The host chooses this function so that the threads of one
-// phase of a shared memory access use different banks, both when a tile is stored there and when it
-// is read. All that the kernel knows of A is in `Tiles`: vectors for the bits of the thread's
-// number, of the round and of the tile's number.
+// A block takes tiles, which are cosets of V = <e_0, ..> + A^-1 <e_0, ..>;
+// crates/affine/src/tiles.rs says why they are read and written in whole runs. In shared memory an
+// item has a slot, a linear function of its index in the tile. The host chooses this function so
+// that the threads of one phase of a shared memory access use different banks, both when a tile is
+// stored there and when it is read. All that the kernel knows of A is in `Tiles`: vectors for the
+// bits of the thread's number, of the round and of the tile's number.
 #ifndef BIJECTIVE_SHUFFLE_AFFINE_ARRAYS
 #define BIJECTIVE_SHUFFLE_AFFINE_ARRAYS
 

@@ -1,6 +1,6 @@
 // Fills arrays with random numbers: those of one stream of Philox4x32, in order, or those of many
 // streams that step together. The order of the numbers does not depend on threads, blocks or the
-// device, and is that of src/rng/streams.rs:
+// device, and is that of crates/rng/src/streams.rs:
 //
 // * One stream: each group of its words gives a group of numbers (gpu/rng/number.cuh), one after
 //   the other.

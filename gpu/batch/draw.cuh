@@ -1,6 +1,7 @@
-// Draws what a seed determines for a length, as the host does: the key stream (src/seed), the
-// exchanges of an exact draw (src/bijection/table.rs) and the rounds of a cipher
-// (src/bijection/mul_xorshift). The tests also compile this as plain C++.
+// Draws what a seed determines for a length, as the host does: the key stream
+// (crates/core/src/seed), the exchanges of an exact draw (crates/core/src/bijection/table.rs) and
+// the rounds of a cipher (crates/core/src/bijection/mul_xorshift). The tests also compile this as
+// plain C++.
 #ifndef BIJECTIVE_SHUFFLE_DRAW
 #define BIJECTIVE_SHUFFLE_DRAW
 

@@ -1,5 +1,5 @@
-// x -> A x ^ c over GF(2) on 2^BITS points; see src/affine/map.rs. For up to 32 bits, the low
-// halves of the words are enough.
+// x -> A x ^ c over GF(2) on 2^BITS points; see crates/affine/src/map.rs. For up to 32 bits, the
+// low halves of the words are enough.
 #ifndef BIJECTIVE_SHUFFLE_AFFINE
 #define BIJECTIVE_SHUFFLE_AFFINE
 

@@ -1,4 +1,5 @@
-// Compose, Inverse, RandomSign and CycleWalk; see the files of these names in src/bijection.
+// Compose, Inverse, RandomSign and CycleWalk; see the files of these names in
+// crates/core/src/bijection.
 #ifndef BIJECTIVE_SHUFFLE_COMBINATORS
 #define BIJECTIVE_SHUFFLE_COMBINATORS
 

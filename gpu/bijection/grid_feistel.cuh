@@ -1,5 +1,5 @@
 // A Feistel network on a grid of rows * 2^COLUMN_BITS points, with a hash on words of WIDTH bits;
-// see src/bijection/grid_feistel.
+// see crates/core/src/bijection/grid_feistel.
 #ifndef BIJECTIVE_SHUFFLE_GRID_FEISTEL
 #define BIJECTIVE_SHUFFLE_GRID_FEISTEL
 

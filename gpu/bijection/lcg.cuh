@@ -1,4 +1,5 @@
-// One step of a linear congruential generator on 2^BITS points; see src/bijection/lcg.rs.
+// One step of a linear congruential generator on 2^BITS points; see
+// crates/core/src/bijection/lcg.rs.
 #ifndef BIJECTIVE_SHUFFLE_LCG
 #define BIJECTIVE_SHUFFLE_LCG
 

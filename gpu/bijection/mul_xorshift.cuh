@@ -1,4 +1,5 @@
-// Keyed affine maps alternating with xorshifts, on 2^b points; see src/bijection/mul_xorshift.
+// Keyed affine maps alternating with xorshifts, on 2^b points; see
+// crates/core/src/bijection/mul_xorshift.
 #ifndef BIJECTIVE_SHUFFLE_MUL_XORSHIFT
 #define BIJECTIVE_SHUFFLE_MUL_XORSHIFT
 

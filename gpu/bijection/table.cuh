@@ -1,5 +1,5 @@
-// A permutation of at most 256 points, stored as a table; see src/bijection/table.rs. In a
-// composition with a wrong bijection it may be called for points that it does not have.
+// A permutation of at most 256 points, stored as a table; see crates/core/src/bijection/table.rs.
+// In a composition with a wrong bijection it may be called for points that it does not have.
 #ifndef BIJECTIVE_SHUFFLE_TABLE
 #define BIJECTIVE_SHUFFLE_TABLE
 

@@ -1,4 +1,4 @@
-// VariablePhilox on 2^b points; see src/bijection/variable_philox.
+// VariablePhilox on 2^b points; see crates/core/src/bijection/variable_philox.
 #ifndef BIJECTIVE_SHUFFLE_VARIABLE_PHILOX
 #define BIJECTIVE_SHUFFLE_VARIABLE_PHILOX
 

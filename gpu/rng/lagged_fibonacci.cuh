@@ -1,5 +1,5 @@
-// The additive lagged Fibonacci generator; see src/rng/lagged_fibonacci.rs. The threads of a block
-// share a stream, whose last words are in a ring buffer in shared memory.
+// The additive lagged Fibonacci generator; see crates/rng/src/lagged_fibonacci.rs. The threads of
+// a block share a stream, whose last words are in a ring buffer in shared memory.
 #ifndef BIJECTIVE_SHUFFLE_LAGGED_FIBONACCI
 #define BIJECTIVE_SHUFFLE_LAGGED_FIBONACCI
 

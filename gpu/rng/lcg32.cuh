@@ -1,4 +1,4 @@
-// The linear congruential generator modulo 2^32; see src/rng/lcg.rs.
+// The linear congruential generator modulo 2^32; see crates/rng/src/lcg.rs.
 #ifndef BIJECTIVE_SHUFFLE_LCG32
 #define BIJECTIVE_SHUFFLE_LCG32
 

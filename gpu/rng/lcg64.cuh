@@ -1,5 +1,5 @@
 // The linear congruential generator modulo 2^64, which returns the high word of its state; see
-// src/rng/lcg.rs.
+// crates/rng/src/lcg.rs.
 #ifndef BIJECTIVE_SHUFFLE_LCG64
 #define BIJECTIVE_SHUFFLE_LCG64
 

@@ -1,4 +1,4 @@
-// Multiply-with-carry of one word; see src/rng/mwc/mod.rs.
+// Multiply-with-carry of one word; see crates/rng/src/mwc/mod.rs.
 #ifndef BIJECTIVE_SHUFFLE_MWC
 #define BIJECTIVE_SHUFFLE_MWC
 

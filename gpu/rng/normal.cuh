@@ -1,5 +1,5 @@
-// Pairs of normal numbers by the method of Box and Muller, with the same bits as src/rng/normal.rs,
-// which gives the source of the coefficients.
+// Pairs of normal numbers by the method of Box and Muller, with the same bits as
+// crates/rng/src/normal.rs, which gives the source of the coefficients.
 #ifndef BIJECTIVE_SHUFFLE_NORMAL
 #define BIJECTIVE_SHUFFLE_NORMAL
 

@@ -1,5 +1,5 @@
 // Numbers from words: integers, uniform numbers in [0, 1) and normal numbers, with the same bits as
-// src/rng/number.rs and src/rng/normal.rs.
+// crates/rng/src/number.rs and crates/rng/src/normal.rs.
 #ifndef BIJECTIVE_SHUFFLE_NUMBER
 #define BIJECTIVE_SHUFFLE_NUMBER
 

@@ -1,4 +1,5 @@
-// Philox4x32: the block of four words of a counter, and streams of words; see src/base/philox4x32.
+// Philox4x32: the block of four words of a counter, and streams of words; see
+// crates/core/src/base/philox4x32.
 #ifndef BIJECTIVE_SHUFFLE_PHILOX4X32
 #define BIJECTIVE_SHUFFLE_PHILOX4X32
 

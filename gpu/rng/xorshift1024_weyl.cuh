@@ -1,5 +1,5 @@
 // An xorshift of 1024 bits, which a warp or a part of one shares, and a Weyl sequence; see
-// src/rng/xorshift1024/mod.rs.
+// crates/rng/src/xorshift1024/mod.rs.
 //
 // The state is a number of 32 words, the most significant word first. With << and >> as shifts of
 // the whole number, a step is x ^= x << 329, x ^= x >> 347, x ^= x << 344. All three shift by ten

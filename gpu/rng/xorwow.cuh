@@ -1,4 +1,4 @@
-// XORWOW, an xorshift of 160 bits and a Weyl sequence; see src/rng/xorwow.rs.
+// XORWOW, an xorshift of 160 bits and a Weyl sequence; see crates/rng/src/xorwow.rs.
 #ifndef BIJECTIVE_SHUFFLE_XORWOW
 #define BIJECTIVE_SHUFFLE_XORWOW
 
