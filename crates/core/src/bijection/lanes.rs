@@ -324,7 +324,7 @@ impl<P: Index, M: Index> Values<'_, P, M> {
 }
 
 /// Checks a family's lanes against its single points, at every level that this machine has.
-#[cfg(any(feature = "engine", test))]
+#[cfg(any(feature = "std", test))]
 pub fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
     const LENGTHS: [u64; 12] =
         [0, 1, FEW as u64 - 1, FEW as u64, 31, 32, 33, 255, 256, 257, 511, 700];

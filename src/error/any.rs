@@ -1,8 +1,13 @@
 //! [`Error`]: everything that can go wrong.
 
-use super::{BijectionError, Defect, SavedError};
-#[cfg(feature = "engine")]
-use super::{ExchangeError, GeneratorError, GpuError, MatrixError, Unavailable, ViewError};
+use super::{
+    BijectionError, Defect, ExchangeError, GpuError, SavedError, SeedError, Unavailable, ViewError,
+};
+use crate::engine::{IndexError, LengthMismatch, OutOfMemory};
+#[cfg(feature = "affine")]
+use bijective_shuffle_affine::MatrixError;
+#[cfg(feature = "rng")]
+use bijective_shuffle_rng::GeneratorError;
 use core::fmt;
 
 /// What went wrong. Unless the function's documentation says otherwise, items that were passed in
@@ -59,37 +64,31 @@ pub enum Error {
         ranks: u64,
     },
     /// The GPU cannot be used here.
-    #[cfg(feature = "engine")]
     BackendUnavailable {
         /// What is missing.
         reason: Unavailable,
     },
-    /// A bijection cannot be constructed.
+    /// A bijection cannot be constructed, for a reason that no other variant names.
     Bijection(BijectionError),
     /// A matrix cannot be constructed, or does not fit what it is applied to.
-    #[cfg(feature = "engine")]
+    #[cfg(feature = "affine")]
     Matrix(MatrixError),
     /// A random number generator, or an ensemble of generators, cannot be constructed.
-    #[cfg(feature = "engine")]
+    #[cfg(feature = "rng")]
     Generator(GeneratorError),
     /// A view of a permutation, or rows of items, are not possible.
-    #[cfg(feature = "engine")]
     View(ViewError),
     /// A text does not have the form that a program saves.
     Saved(SavedError),
     /// An exchange between ranks cannot be planned.
-    #[cfg(feature = "engine")]
     Exchange(ExchangeError),
     /// The GPU engine cannot do the job.
-    #[cfg(feature = "engine")]
     Gpu(GpuError),
 }
 
-#[cfg(feature = "engine")]
 impl Error {
     /// The error for a GPU that cannot be used.
-    #[doc(hidden)]
-    pub fn no_cuda(reason: Unavailable) -> Self {
+    pub(crate) fn no_cuda(reason: Unavailable) -> Self {
         Self::BackendUnavailable { reason }
     }
 }
@@ -97,55 +96,107 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LengthExceedsDomain { len, last } => write!(
-                f,
-                "{len} items do not fit the bijection's domain of {} points: \
-                 use a wider bijection or fewer items",
-                u128::from(*last) + 1
-            ),
-            Self::LengthMismatch { expected, actual } => write!(
-                f,
-                "a slice of {actual} items was given for {expected} items: the lengths must be \
-                 equal"
-            ),
+            Self::LengthExceedsDomain { len, last } => {
+                BijectionError::LengthExceedsDomain { len: *len, last: *last }.fmt(f)
+            }
+            Self::LengthMismatch { expected, actual } => {
+                LengthMismatch { expected: *expected, actual: *actual }.fmt(f)
+            }
             Self::IndexTooWide { len, bits } => {
-                write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
+                BijectionError::IndexTooWide { len: *len, bits: *bits }.fmt(f)
             }
-            Self::NotABijection(defect) => write!(f, "the map is not a bijection: {defect}"),
-            Self::OutOfMemory { bytes } => {
-                write!(f, "{bytes} bytes of working memory could not be allocated")
-            }
+            Self::NotABijection(defect) => BijectionError::NotABijection(*defect).fmt(f),
+            Self::OutOfMemory { bytes } => OutOfMemory { bytes: *bytes }.fmt(f),
             Self::NoSuchRank { rank, ranks: 0 } => {
                 write!(f, "there is no rank {rank} among 0: the number of ranks is at least 1")
             }
             Self::NoSuchRank { rank, ranks } => {
                 write!(f, "there is no rank {rank} among {ranks}: ranks are counted from 0")
             }
-            #[cfg(feature = "engine")]
             Self::BackendUnavailable { reason } => {
                 write!(f, "back end cuda is not available: {reason}")
             }
             Self::Bijection(error) => error.fmt(f),
-            #[cfg(feature = "engine")]
+            #[cfg(feature = "affine")]
             Self::Matrix(error) => error.fmt(f),
-            #[cfg(feature = "engine")]
+            #[cfg(feature = "rng")]
             Self::Generator(error) => error.fmt(f),
-            #[cfg(feature = "engine")]
             Self::View(error) => error.fmt(f),
             Self::Saved(error) => error.fmt(f),
-            #[cfg(feature = "engine")]
             Self::Exchange(error) => error.fmt(f),
-            #[cfg(feature = "engine")]
             Self::Gpu(error) => error.fmt(f),
         }
     }
 }
 
-impl core::error::Error for Error {}
+impl std::error::Error for Error {}
 
-#[cfg(feature = "engine")]
+impl From<BijectionError> for Error {
+    fn from(error: BijectionError) -> Self {
+        match error {
+            BijectionError::LengthExceedsDomain { len, last } => {
+                Self::LengthExceedsDomain { len, last }
+            }
+            BijectionError::IndexTooWide { len, bits } => Self::IndexTooWide { len, bits },
+            BijectionError::NotABijection(defect) => Self::NotABijection(defect),
+            BijectionError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+            other => Self::Bijection(other),
+        }
+    }
+}
+
+impl From<SeedError> for Error {
+    fn from(error: SeedError) -> Self {
+        Self::Saved(SavedError::Seed(error))
+    }
+}
+
+#[cfg(feature = "affine")]
+impl From<MatrixError> for Error {
+    fn from(error: MatrixError) -> Self {
+        match error {
+            MatrixError::Bijection(error) => error.into(),
+            MatrixError::LengthMismatch { expected, actual } => {
+                Self::LengthMismatch { expected, actual }
+            }
+            MatrixError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+            other => Self::Matrix(other),
+        }
+    }
+}
+
+#[cfg(feature = "rng")]
+impl From<GeneratorError> for Error {
+    fn from(error: GeneratorError) -> Self {
+        match error {
+            GeneratorError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+            other => Self::Generator(other),
+        }
+    }
+}
+
 impl From<GpuError> for Error {
     fn from(error: GpuError) -> Self {
         Self::Gpu(error)
+    }
+}
+
+#[doc(hidden)]
+impl From<OutOfMemory> for Error {
+    fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes }
+    }
+}
+
+#[doc(hidden)]
+impl From<IndexError> for Error {
+    fn from(error: IndexError) -> Self {
+        match error {
+            IndexError::NotBuilt { last } => Self::View(ViewError::IndexNotBuilt { last }),
+            IndexError::TooLarge(OutOfMemory { bytes }) => {
+                Self::View(ViewError::IndexTooLarge { bytes })
+            }
+            IndexError::NotABijection(defect) => Self::NotABijection(defect),
+        }
     }
 }
