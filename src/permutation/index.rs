@@ -97,7 +97,8 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`IndexError::TooLarge`], and [`IndexError::NotABijection`] if the number of survivors is not the length.
+    /// [`IndexError::TooLarge`], and [`IndexError::NotABijection`] if the number of survivors is
+    /// not the length.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,

@@ -43,10 +43,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 columns, and
-    /// [`MatrixError::ColumnTooWide`](crate::MatrixError::ColumnTooWide) if
-    /// a column has a bit below the last row.
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 columns, and
+    /// [`MatrixError::ColumnTooWide`] if a column has a bit below the last row.
     ///
     /// # Examples
     ///
@@ -80,8 +78,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 rows.
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 rows.
     pub(super) fn zero(bits: u32) -> Result<Self, MatrixError> {
         if bits > Self::MAX_BITS {
             return Err(MatrixError::Bijection(BijectionError::BitsOutOfRange {
@@ -97,8 +94,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 rows.
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 rows.
     pub(super) fn from_fn(bits: u32, column: impl FnMut(u32) -> u64) -> Result<Self, MatrixError> {
         let mut matrix = Self::zero(bits)?;
         let columns = (0..bits).map(column);
@@ -184,8 +180,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the
-    /// matrix has no inverse.
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
     pub fn inverse(&self) -> Result<Self, MatrixError> {
         let mut rest = *self;
         let mut inverse = Self::from_fn(self.bits, |j| 1 << j)?;

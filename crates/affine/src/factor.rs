@@ -21,8 +21,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the
-    /// matrix has no inverse.
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
     ///
     /// # Examples
     ///
@@ -54,8 +53,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the
-    /// matrix has no inverse.
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
     ///
     /// # Examples
     ///

@@ -23,9 +23,8 @@ impl BitMatrix {
     /// # Errors
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 bits, and
-    /// [`MatrixError::NotABitPermutation`](crate::MatrixError::NotABitPermutation)
-    /// if a place is repeated or does not exist.
+    /// for more than 64 bits, and [`MatrixError::NotABitPermutation`] if a place is repeated or
+    /// does not exist.
     ///
     /// # Examples
     ///
@@ -121,8 +120,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) for no
-    /// bits, and
+    /// [`MatrixError::EmptyMask`] for no bits, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64.
     pub fn parity(bits: u32) -> Result<Self, MatrixError> {
@@ -139,8 +137,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the
-    /// mask has none of the bits, and
+    /// [`MatrixError::EmptyMask`] if the mask has none of the bits, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64.
     ///

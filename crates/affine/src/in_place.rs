@@ -27,8 +27,8 @@ use bijective_shuffle_engine::memory::{Buffer, SharedPtr, assume_init};
 ///
 /// # Errors
 ///
-/// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and [`MatrixError::OutOfMemory`].
-/// The items are then where they were.
+/// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and
+/// [`MatrixError::OutOfMemory`]. The items are then where they were.
 ///
 /// # Examples
 ///
@@ -116,8 +116,8 @@ impl InPlace {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::OutOfMemory`] if it has not been reserved and cannot be allocated. The items are
-    /// then where they were.
+    /// [`MatrixError::OutOfMemory`] if it has not been reserved and cannot be allocated. The items
+    /// are then where they were.
     ///
     /// # Panics
     ///

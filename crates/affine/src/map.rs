@@ -55,8 +55,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the
-    /// matrix has no inverse.
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
     pub fn new(matrix: &BitMatrix, offset: u64) -> Result<Self, MatrixError> {
         let inverse = matrix.inverse()?;
         let offset = offset & u64::low_mask(matrix.bits());
@@ -70,8 +69,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 bits.
     pub fn translation(bits: u32, offset: u64) -> Result<Self, MatrixError> {
         Self::new(&BitMatrix::identity(bits)?, offset)
     }
@@ -80,8 +78,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 bits.
     pub fn reversal(bits: u32) -> Result<Self, MatrixError> {
         Self::translation(bits, u64::MAX)
     }
@@ -107,8 +104,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::error::BijectionError::DomainMismatch)
-    /// if the domains differ.
+    /// [`BijectionError::DomainMismatch`] if the domains differ.
     ///
     /// # Examples
     ///
@@ -164,8 +160,7 @@ impl<N: Word> Affine<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Affine<M>, MatrixError> {
         check_bits::<M>(self.bits(), 0)?;
         let convert = |part: &Part<N>| Part {

@@ -81,8 +81,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the
-    /// mask is 0, and
+    /// [`MatrixError::EmptyMask`] if the mask is 0, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// beyond 64 bits.
     #[inline]
@@ -162,11 +161,10 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo)
-    /// or [`MatrixError::LengthMismatch`] if there are not `2^bits` items, and [`MatrixError::OutOfMemory`].
-    /// The items are then where they were. Memory is allocated once for all layers: that of a copy
-    /// of the items, unless [`permute_in_place`](super::permute_in_place) needs none for any of the
-    /// maps.
+    /// [`MatrixError::NotAPowerOfTwo`] or [`MatrixError::LengthMismatch`] if there are not `2^bits`
+    /// items, and [`MatrixError::OutOfMemory`]. The items are then where they were. Memory is
+    /// allocated once for all layers: that of a copy of the items, unless
+    /// [`permute_in_place`](super::permute_in_place) needs none for any of the maps.
     pub fn run<T: Copy + Send + Sync>(
         &self,
         items: &mut [T],

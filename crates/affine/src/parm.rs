@@ -15,12 +15,10 @@ use crate::MatrixError;
 ///
 /// # Errors
 ///
-/// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
-/// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask
-/// has none of the index's bits, and [`MatrixError::OutOfMemory`]. The items are then where they were.
-/// The function's own error is passed on. In that case, and if the function panics, the parts are
-/// put back as the function left them, and its call for the other part has either finished or not
-/// begun.
+/// [`MatrixError::NotAPowerOfTwo`], [`MatrixError::EmptyMask`] if the mask has none of the index's
+/// bits, and [`MatrixError::OutOfMemory`]. The items are then where they were. The function's own
+/// error is passed on. In that case, and if the function panics, the parts are put back as the
+/// function left them, and its call for the other part has either finished or not begun.
 ///
 /// # Memory
 ///
@@ -89,8 +87,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the
-    /// mask has none of the index's bits, and
+    /// [`MatrixError::EmptyMask`] if the mask has none of the index's bits, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// if the map already has 64 bits.
     ///

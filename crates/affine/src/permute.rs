@@ -21,8 +21,8 @@ use bijective_shuffle_engine::memory::{Buffer, SharedPtr};
 ///
 /// # Errors
 ///
-/// [`MatrixError::LengthMismatch`] if the slices do not have `2^bits` items, and [`MatrixError::OutOfMemory`].
-/// `out` is then unchanged.
+/// [`MatrixError::LengthMismatch`] if the slices do not have `2^bits` items, and
+/// [`MatrixError::OutOfMemory`]. `out` is then unchanged.
 ///
 /// # Examples
 ///
@@ -58,7 +58,8 @@ pub fn permute<T: Copy + Send + Sync>(
 ///
 /// # Errors
 ///
-/// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and [`MatrixError::OutOfMemory`].
+/// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and
+/// [`MatrixError::OutOfMemory`].
 ///
 /// # Examples
 ///

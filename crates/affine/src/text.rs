@@ -42,8 +42,8 @@ impl FromStr for BitMatrix {
 
     /// # Errors
     ///
-    /// [`MatrixError::Text`](crate::MatrixError::Text) with the number of
-    /// the first row that does not have one digit, 0 or 1, for each row of the matrix, and
+    /// [`MatrixError::Text`] with the number of the first row that does not have one digit, 0 or 1,
+    /// for each row of the matrix, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 rows.
     fn from_str(text: &str) -> Result<Self, MatrixError> {

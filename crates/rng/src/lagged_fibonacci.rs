@@ -54,9 +54,8 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState)
-    /// if all words are even. All following words would then be even as well, and the period
-    /// shorter.
+    /// [`GeneratorError::InvalidState`] if all words are even. All following words would then be
+    /// even as well, and the period shorter.
     ///
     /// # Examples
     ///

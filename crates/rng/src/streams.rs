@@ -59,8 +59,7 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if
-    /// the range is empty, and [`GeneratorError::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`] if the range is empty, and [`GeneratorError::OutOfMemory`].
     pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, GeneratorError> {
         if streams.is_empty() {
             return Err(GeneratorError::NoStreams);
@@ -79,8 +78,7 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if
-    /// there are no generators.
+    /// [`GeneratorError::NoStreams`] if there are no generators.
     pub fn from_generators(mut generators: Vec<G>) -> Result<Self, GeneratorError> {
         if generators.is_empty() {
             return Err(GeneratorError::NoStreams);
@@ -112,10 +110,8 @@ impl Streams<Mwc> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if
-    /// `count` is 0,
-    /// [`GeneratorError::TooFewMultipliers`](crate::GeneratorError::TooFewMultipliers)
-    /// if there are fewer good multipliers, and [`GeneratorError::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`] if `count` is 0, [`GeneratorError::TooFewMultipliers`] if
+    /// there are fewer good multipliers, and [`GeneratorError::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, GeneratorError> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()

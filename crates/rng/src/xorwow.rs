@@ -52,8 +52,7 @@ impl Xorwow {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState)
-    /// if the five words are all zero.
+    /// [`GeneratorError::InvalidState`] if the five words are all zero.
     pub const fn from_state(words: [u32; 5], weyl: u32) -> Result<Self, GeneratorError> {
         let [x, y, z, w, v] = words;
         if x | y | z | w | v == 0 {

@@ -40,9 +40,9 @@ pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), BijectionError> {
 ///
 /// # Errors
 ///
-/// [`BijectionError::NotABijection`] names the first index, in order, that is out of range or a repeat; its
-/// slots are positions in the slice. [`BijectionError::OutOfMemory`] if the bitmap, one bit per index,
-/// cannot be allocated.
+/// [`BijectionError::NotABijection`] names the first index, in order, that is out of range or a
+/// repeat; its slots are positions in the slice. [`BijectionError::OutOfMemory`] if the bitmap, one
+/// bit per index, cannot be allocated.
 #[cfg(feature = "alloc")]
 pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), BijectionError> {
     let len = indices.len() as u64;

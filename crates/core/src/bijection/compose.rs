@@ -46,8 +46,7 @@ impl<A, B> Compose<A, B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](crate::error::BijectionError::DomainMismatch) if their
-    /// domains differ.
+    /// [`BijectionError::DomainMismatch`] if their domains differ.
     pub fn new<N: Word>(first: A, second: B) -> Result<Self, BijectionError>
     where
         A: Bijection<N>,

@@ -63,8 +63,8 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0,
-    /// and [`BijectionError::LengthExceedsDomain`] if the bijection's own domain is smaller.
+    /// [`BijectionError::EmptyDomain`] if `len` is 0, and [`BijectionError::LengthExceedsDomain`]
+    /// if the bijection's own domain is smaller.
     pub fn new(inner: B, len: u64) -> Result<Self, BijectionError> {
         let last = len.checked_sub(1).ok_or(BijectionError::EmptyDomain)?;
         Self::from_last(inner, last)

@@ -40,10 +40,8 @@ impl Lcg {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 1 to 64,
-    /// [`BijectionError::EvenMultiplier`](crate::error::BijectionError::EvenMultiplier) if the
-    /// multiplier is even.
+    /// [`BijectionError::BitsOutOfRange`] if `bits` is not from 1 to 64,
+    /// [`BijectionError::EvenMultiplier`] if the multiplier is even.
     pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, BijectionError> {
         check_bits::<u64>(bits, 1)?;
         if multiplier.is_multiple_of(2) {
@@ -73,8 +71,7 @@ impl<N: Word> Lcg<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
-    /// domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Lcg<M>, BijectionError> {
         check_bits::<M>(self.bits, 1)?;
         Ok(Lcg::reduced(

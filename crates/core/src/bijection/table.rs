@@ -45,9 +45,9 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if there are no
-    /// values, [`BijectionError::NotABijection`] if they are not the numbers from 0 up to their
-    /// count, each once, and [`BijectionError::OutOfMemory`].
+    /// [`BijectionError::EmptyDomain`] if there are no values, [`BijectionError::NotABijection`] if
+    /// they are not the numbers from 0 up to their count, each once, and
+    /// [`BijectionError::OutOfMemory`].
     pub fn new(values: Vec<u64>) -> Result<Self, BijectionError> {
         if values.is_empty() {
             return Err(BijectionError::EmptyDomain);

@@ -78,8 +78,8 @@ pub(super) use pass_on;
 /// Before items are moved by a bijection, the whole permutation is checked. If the values below the
 /// length are not a permutation, the error has the [`Defect`](crate::error::Defect), and every item
 /// is still in its place. An implementation that is proved right may skip the check with
-/// [`TrustedBijection`]. The engines do not check what they do not need, such as whether `inverse` fits `forward`. Call
-/// [`verify()`](crate::bijection::verify()) in a test to check everything.
+/// [`TrustedBijection`]. The engines do not check what they do not need, such as whether `inverse`
+/// fits `forward`. Call [`verify()`](crate::bijection::verify()) in a test to check everything.
 ///
 /// # Examples
 ///
@@ -163,9 +163,10 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     }
 
     /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
-    /// source, a GPU engine returns `GpuError::NoSource`. The engine checks that the device code's values are a permutation, as it does for the Rust
-    /// methods, but not that it is the same permutation. The author of the text promises that it
-    /// does no harm; see [`DeviceSource::new`].
+    /// source, a GPU engine returns `GpuError::NoSource`. The engine checks that the device code's
+    /// values are a permutation, as it does for the Rust methods, but not that it is the same
+    /// permutation. The author of the text promises that it does no harm; see
+    /// [`DeviceSource::new`].
     fn device_source(&self) -> Option<DeviceSource> {
         None
     }

@@ -79,8 +79,7 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime)
-    /// if the multiplier does not give the full period.
+    /// [`GeneratorError::NotASafePrime`] if the multiplier does not give the full period.
     ///
     /// # Examples
     ///
@@ -107,11 +106,9 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime)
-    /// if the multiplier does not give the full period, and
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState)
-    /// if the state is one of the two fixed ones, (0, 0) and (2^32 - 1, `multiplier` - 1), or if
-    /// the carry is not below the multiplier.
+    /// [`GeneratorError::NotASafePrime`] if the multiplier does not give the full period, and
+    /// [`GeneratorError::InvalidState`] if the state is one of the two fixed ones, (0, 0) and
+    /// (2^32 - 1, `multiplier` - 1), or if the carry is not below the multiplier.
     pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, GeneratorError> {
         check(multiplier)?;
         let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));

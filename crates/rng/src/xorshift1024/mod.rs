@@ -100,8 +100,7 @@ impl XorShift1024Weyl {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState)
-    /// if the words are all zero.
+    /// [`GeneratorError::InvalidState`] if the words are all zero.
     pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, GeneratorError> {
         if words == [0; WORDS] {
             Err(GeneratorError::InvalidState)

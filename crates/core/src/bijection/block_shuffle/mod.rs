@@ -120,9 +120,8 @@ impl BlockShuffle {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0,
-    /// and [`BijectionError::EmptyBlock`](crate::error::BijectionError::EmptyBlock) if `block` or
-    /// `window` is.
+    /// [`BijectionError::EmptyDomain`] if `len` is 0, and [`BijectionError::EmptyBlock`] if `block`
+    /// or `window` is.
     pub fn new(
         len: u64,
         block: u64,

@@ -71,7 +71,7 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0.
+    /// [`BijectionError::EmptyDomain`] if `len` is 0.
     pub fn new(len: u64, keys: [[u32; 4]; HALF_ROUNDS]) -> Result<Self, BijectionError> {
         if len == 0 {
             return Err(BijectionError::EmptyDomain);

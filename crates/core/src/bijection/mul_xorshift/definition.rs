@@ -57,10 +57,8 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 2 to 64,
-    /// [`BijectionError::EvenMultiplier`](crate::error::BijectionError::EvenMultiplier) if a
-    /// multiplier is even.
+    /// [`BijectionError::BitsOutOfRange`] if `bits` is not from 2 to 64,
+    /// [`BijectionError::EvenMultiplier`] if a multiplier is even.
     pub fn new(
         bits: u32,
         multipliers: [u64; ROUNDS],
@@ -105,8 +103,7 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
-    /// domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, BijectionError> {
         check_bits::<M>(self.bits, MulXorshift::<ROUNDS>::MIN_BITS)?;
         let convert = |words: [N; ROUNDS]| words.map(|word| M::wrap(word.widen()));

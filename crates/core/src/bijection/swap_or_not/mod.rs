@@ -109,9 +109,8 @@ impl SwapOrNot {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `n` is 0,
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 1 to 128.
+    /// [`BijectionError::EmptyDomain`] if `n` is 0, [`BijectionError::BitsOutOfRange`] if `bits` is
+    /// not from 1 to 128.
     pub fn for_distance(n: u64, bits: u32, seed: impl Into<Seed>) -> Result<Self, BijectionError> {
         if n == 0 {
             return Err(BijectionError::EmptyDomain);

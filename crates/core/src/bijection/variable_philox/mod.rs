@@ -60,8 +60,7 @@ impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 2 to 64.
+    /// [`BijectionError::BitsOutOfRange`] if `bits` is not from 2 to 64.
     pub fn new(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, BijectionError> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         Ok(Self { bits, keys, word: PhantomData })
@@ -83,8 +82,7 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
-    /// domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, BijectionError> {
         check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
         Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
