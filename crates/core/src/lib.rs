@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
+// Some of it is there for bijections that need memory, or for machines with vectors.
+#![cfg_attr(not(feature = "std"), allow(dead_code, unreachable_pub, unused_imports))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -12,6 +14,7 @@ extern crate alloc;
 mod base;
 pub mod bijection;
 pub mod error;
+#[cfg(feature = "std")]
 #[doc(hidden)]
 pub mod internal;
 mod seed;
