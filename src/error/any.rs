@@ -200,3 +200,70 @@ impl From<IndexError> for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Display;
+
+    /// What an error says before and after it has become the library's.
+    fn kept<E: Clone + Display + Into<Error>>(error: E) -> Error {
+        let converted: Error = error.clone().into();
+        assert_eq!(converted.to_string(), error.to_string());
+        converted
+    }
+
+    #[test]
+    fn errors_of_other_packages_keep_their_texts() {
+        let defect = Defect::Survivors { expected: 3, actual: 2 };
+        for (error, expected) in [
+            (
+                BijectionError::LengthExceedsDomain { len: 9, last: 7 },
+                Error::LengthExceedsDomain { len: 9, last: 7 },
+            ),
+            (
+                BijectionError::IndexTooWide { len: 1 << 40, bits: 32 },
+                Error::IndexTooWide { len: 1 << 40, bits: 32 },
+            ),
+            (BijectionError::NotABijection(defect), Error::NotABijection(defect)),
+            (BijectionError::OutOfMemory { bytes: 5 }, Error::OutOfMemory { bytes: 5 }),
+            (BijectionError::EmptyDomain, Error::Bijection(BijectionError::EmptyDomain)),
+        ] {
+            assert_eq!(kept(error), expected);
+        }
+        assert_eq!(kept(OutOfMemory { bytes: 5 }), Error::OutOfMemory { bytes: 5 });
+        let error = "x".parse::<crate::Seed>().unwrap_err();
+        assert_eq!(kept(error), Error::Saved(SavedError::Seed(error)));
+        assert_eq!(kept(GpuError::OutOfMemory), Error::Gpu(GpuError::OutOfMemory));
+    }
+
+    #[test]
+    #[cfg(all(feature = "affine", feature = "rng"))]
+    fn one_cause_has_one_variant_whichever_package_met_it() {
+        let (expected, actual) = (8, 7);
+        for (error, converted) in [
+            (MatrixError::EmptyMask, Error::Matrix(MatrixError::EmptyMask)),
+            (
+                MatrixError::LengthMismatch { expected, actual },
+                Error::LengthMismatch { expected, actual },
+            ),
+            (MatrixError::OutOfMemory { bytes: 5 }, Error::OutOfMemory { bytes: 5 }),
+            (
+                MatrixError::Bijection(BijectionError::EmptyDomain),
+                Error::Bijection(BijectionError::EmptyDomain),
+            ),
+            (
+                MatrixError::Bijection(BijectionError::OutOfMemory { bytes: 5 }),
+                Error::OutOfMemory { bytes: 5 },
+            ),
+        ] {
+            assert_eq!(kept(error), converted);
+        }
+        for (error, converted) in [
+            (GeneratorError::NoStreams, Error::Generator(GeneratorError::NoStreams)),
+            (GeneratorError::OutOfMemory { bytes: 5 }, Error::OutOfMemory { bytes: 5 }),
+        ] {
+            assert_eq!(kept(error), converted);
+        }
+    }
+}
