@@ -113,6 +113,7 @@ impl fmt::Display for BijectionError {
 
 impl core::error::Error for BijectionError {}
 
+#[doc(hidden)]
 impl From<OutOfMemory> for BijectionError {
     fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
         Self::OutOfMemory { bytes }
