@@ -27,7 +27,7 @@ import sys
 
 # The rooms of packages that have several, from the bottom to the top.
 ROOMS = {
-    "crates/core/src": "word error base seed bijection engine lib",
+    "crates/core/src": "word error base seed bijection internal lib",
     "src": "error compact cuda backend permutation exchange sampler slice prelude guide lib",
 }
 

@@ -11,17 +11,16 @@
 
 use std::time::Instant;
 
-use bijective_shuffle::affine::Affine;
-use bijective_shuffle::affine::Network;
+use bijective_shuffle::affine::{Affine, MatrixError, Network};
 use bijective_shuffle::prelude::*;
 
 /// A column of the merger, in the form of a V: two columns of half the size, interleaved by mask 3.
-fn column(bits: u32) -> Result<Network, Error> {
+fn column(bits: u32) -> Result<Network, MatrixError> {
     if bits == 1 { Ok(Network::pair()) } else { column(bits - 1)?.parm(0b11) }
 }
 
 /// Merges the items at even and at odd places: a column, and then both halves likewise.
-fn merge(bits: u32) -> Result<Network, Error> {
+fn merge(bits: u32) -> Result<Network, MatrixError> {
     if bits == 0 {
         return Ok(Network::permutation(Affine::translation(0, 0)?));
     }
@@ -29,7 +28,7 @@ fn merge(bits: u32) -> Result<Network, Error> {
 }
 
 /// Sorts the items at even and at odd places, and merges them.
-fn sort(bits: u32) -> Result<Network, Error> {
+fn sort(bits: u32) -> Result<Network, MatrixError> {
     if bits == 0 {
         return merge(0);
     }

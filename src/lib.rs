@@ -28,6 +28,7 @@ pub mod cuda;
 )))]
 #[path = "cuda/unavailable.rs"]
 pub mod cuda;
+pub mod error;
 pub mod exchange;
 #[cfg(any(doc, doctest))]
 pub mod guide;
@@ -44,16 +45,17 @@ pub use backend::Backend;
 pub use bijective_shuffle_affine as affine;
 #[doc(inline)]
 pub use bijective_shuffle_core::bijection;
-use bijective_shuffle_core::engine;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
-    Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Seed, Trusted,
-    TrustedBijection, Word, Words, error,
+    Bijection, DeviceSource, FromSeed, KeyDomain, KeyStream, Seed, Trusted, TrustedBijection, Word,
+    Words,
 };
+use bijective_shuffle_engine as engine;
 #[cfg(feature = "rng")]
 #[doc(inline)]
 pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
+pub use error::any::Error;
 pub use permutation::{Cursor, Permutation, Permutations, Walk};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};

@@ -1,7 +1,7 @@
 //! [`Weights`] and [`Sets`]: what the classes `Weighted` and `Mixture` of the package stand on, and
 //! [`weighted_sample`].
 
-use bijective_shuffle_core::engine::base::check::try_with_capacity;
+use bijective_shuffle_engine::check::try_with_capacity;
 use bijective_shuffle_loaders::{Error, ItemWeights, Mixture, Source, Weighted, integer_weights};
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;

@@ -1,6 +1,6 @@
 //! [`Shared`]: numbers in an array of NumPy that are used where they are.
 
-use bijective_shuffle_core::engine::base::{memory, parallel};
+use bijective_shuffle_engine::{memory, parallel};
 use bijective_shuffle_loaders::{Error, ItemLengths, ItemWeights};
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;

@@ -1,6 +1,6 @@
 //! Functions for streams through a buffer, splits, and blocks of nodes, which are Python otherwise.
 
-use bijective_shuffle_core::engine::base::check::try_with_capacity;
+use bijective_shuffle_engine::check::try_with_capacity;
 use bijective_shuffle_loaders::{NodeBlocks, Splits, StreamOrder, StreamState};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;

@@ -4,7 +4,7 @@ use crate::bijection::hooks::EngineForm;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, passes, sealed};
 use crate::cuda::Cuda;
-use crate::engine::base::check::check_word;
+use crate::engine::check::check_word;
 use crate::{Bijection, Error, Word};
 
 /// One of the engines for slices in host memory.

@@ -15,7 +15,7 @@ pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
 /// The number of slots that are evaluated at a time.
 const RUN: usize = 1 << 10;
 
-/// An error of [`check_in_order`](crate::engine::base::check::check_in_order) with the bijection's
+/// An error of [`check_in_order`](crate::engine::check::check_in_order) with the bijection's
 /// slots instead of places among those that survived. `last` is the last slot that was evaluated,
 /// and `run` evaluates a run again.
 ///

@@ -70,7 +70,7 @@ pub(crate) use order::Chosen;
 
 use rayon::prelude::*;
 
-use crate::engine::base::check::{check_length, try_with_capacity};
+use crate::engine::check::{check_length, try_with_capacity};
 use crate::{Bijection, Error, Word};
 
 pub(crate) mod sealed {

@@ -6,7 +6,7 @@
 
 use super::Direction;
 use crate::bijection::hooks::{Hooked, Passes};
-use crate::engine::base::abort::AbortOnUnwind;
+use crate::engine::abort::AbortOnUnwind;
 use crate::{Bijection, Error, Trusted};
 
 /// The passes of a bijection, if it is best applied to `len` items in that way: if it has as many

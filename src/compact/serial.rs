@@ -3,7 +3,7 @@
 use super::defects::{with_slots, wrong_count};
 use super::{Compactor, sealed};
 use crate::bijection::hooks::Hooked;
-use crate::engine::base::check::{check_in_order, check_length, check_word, try_with_capacity};
+use crate::engine::check::{check_in_order, check_length, check_word, try_with_capacity};
 use crate::{Bijection, Error, Word};
 
 /// The sequential reference engine: one slot after the other, on one thread, without `unsafe`.
@@ -68,7 +68,7 @@ impl Compactor for Serial {
             return Err(wrong_count(len, rank));
         }
         check_in_order(out).map_err(|error| {
-            with_slots(error, last, |first, run| {
+            with_slots(error.into(), last, |first, run| {
                 for (slot, value) in (first..).zip(run) {
                     *value = bijection.forward(slot);
                 }
@@ -78,7 +78,7 @@ impl Compactor for Serial {
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         if size_of::<T>() == 0 {
-            return check_length(items.len() as u64, bijection.last());
+            return Ok(check_length(items.len() as u64, bijection.last())?);
         }
         let mut from = Self::permutation(bijection, items.len())?;
         // Follows each cycle: every place takes the item that belongs there, which leaves a gap
@@ -98,7 +98,7 @@ impl Compactor for Serial {
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         if size_of::<T>() == 0 {
-            return check_length(items.len() as u64, bijection.last());
+            return Ok(check_length(items.len() as u64, bijection.last())?);
         }
         let mut to = Self::permutation(bijection, items.len())?;
         // Moves the item at this place to where it belongs, until the one that belongs here

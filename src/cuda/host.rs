@@ -18,8 +18,8 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::staging::{LINK_BYTES, Link, copy_bits};
 use crate::cuda::runtime::stream::{failed, finish};
 use crate::cuda::runtime::word_type::WordType;
-use crate::engine::base::check::{check_length, check_word, try_with_capacity};
-use crate::engine::base::memory::Buffer;
+use crate::engine::check::{check_length, check_word, try_with_capacity};
+use crate::engine::memory::Buffer;
 use crate::{Bijection, DeviceSource, Error, Trusted, Word};
 
 impl Cuda {
@@ -133,7 +133,7 @@ impl Compactor for Cuda {
     fn write_indexes<N: Word>(&self, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
         check_word::<N>(out.len())?;
         if out.is_empty() {
-            return check_length(0, f.last());
+            return Ok(check_length(0, f.last())?);
         }
         let mut executor = self.executor();
         let mut memory = Memory::new();

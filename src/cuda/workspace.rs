@@ -19,7 +19,7 @@ use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
 use crate::compact::{Chosen, Direction, Order};
-use crate::engine::base::check::check_word;
+use crate::engine::check::check_word;
 use crate::{Bijection, Error, Word};
 
 /// The GPU engine on slices in device memory, with kernels and working memory that it keeps from

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::tiles::{self, Compaction};
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
 use crate::{Bijection, Error};

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::compact::{
     Arrivals, BLOCK_BYTES, Block, Mailbox, Outbox, Shape, Step, chunk_of, most_items, others,
 };
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 use crate::error::ExchangeError;
 
 /// A rank's items in buckets, as [`TaggedExchange::sort`](super::TaggedExchange::sort) leaves them.

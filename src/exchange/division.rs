@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::Error;
-use crate::engine::base::check::{or_panic, try_with_capacity};
+use crate::engine::check::{or_panic, try_with_capacity};
 use crate::error::ExchangeError;
 
 /// Which run of an array's places each rank holds: rank 0 the first ones, rank 1 the next ones, and

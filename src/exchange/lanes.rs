@@ -9,9 +9,9 @@ use super::census::Census;
 use super::division::Owners;
 use super::rounds::Runs;
 use super::tiles::{self, Compaction};
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::SharedPtr;
-use crate::engine::base::stream::prefetch_lines;
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::SharedPtr;
+use crate::engine::stream::prefetch_lines;
 use crate::error::ExchangeError;
 use crate::{Error, Word};
 

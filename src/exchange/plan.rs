@@ -12,7 +12,7 @@ use super::shifted::Shifted;
 use super::tiles::Compaction;
 use crate::bijection::hooks::EngineForm;
 use crate::compact::Workspace;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
 use crate::{Bijection, Error};

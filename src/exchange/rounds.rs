@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use super::division::Division;
 use crate::Error;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 
 /// The bytes for an item of a round that do not depend on its size: to undo a shuffle, its index,
 /// and that index in a bucket while the indexes are sorted.

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 
 use crate::bijection::hooks::EngineForm;
 use crate::compact::{SlotRange, Values, room_for};
-use crate::engine::base::check::check_length;
+use crate::engine::check::check_length;
 use crate::permutation::Permutation;
 use crate::{Bijection, Error, Word};
 

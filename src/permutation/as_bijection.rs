@@ -7,8 +7,9 @@
 use super::{Iter, Permutation, tuning};
 use crate::bijection::Inverse;
 use crate::bijection::hooks::{Conduct, EngineHooks, Hooked, Passes};
-use crate::engine::base::check::{check_length, or_panic};
-use crate::{Bijection, DeviceSource, Error, Trusted, TrustedBijection};
+use crate::engine::IndexError;
+use crate::engine::check::{check_length, or_panic};
+use crate::{Bijection, DeviceSource, Trusted, TrustedBijection};
 
 /// `forward` is [`try_get`](Permutation::try_get) and `inverse` is
 /// [`try_position`](Permutation::try_position). The domain is `[0, len)`; that of an empty
@@ -134,8 +135,8 @@ impl<B: Bijection> EngineHooks for Permutation<B> {
         Some(if self.inverted { passes.inverted() } else { passes })
     }
 
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
-        if is_asked { self.build_index() } else { self.need_index() }
+    fn build_indexes(&self, is_asked: bool) -> Result<(), IndexError> {
+        self.build_if(is_asked)
     }
 }
 

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use super::Permutation;
 use super::index::Landmark;
-use crate::engine::base::saved;
+use crate::engine::saved;
 use crate::error::SavedError;
 use crate::{Bijection, Error};
 

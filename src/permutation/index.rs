@@ -23,8 +23,9 @@ use rayon::prelude::*;
 
 use super::tuning;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::parallel;
+use crate::engine::check::try_with_capacity;
+use crate::engine::parallel;
+use crate::engine::{IndexError, OutOfMemory};
 use crate::error::{Defect, ViewError};
 use crate::{Bijection, Error};
 
@@ -96,14 +97,14 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge), and
-    /// [`Error::NotABijection`] if the number of survivors is not the length.
+    /// [`IndexError::TooLarge`], and [`IndexError::NotABijection`] if the number of survivors is
+    /// not the length.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,
         slots_per_block: u64,
         go_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Option<Self>, IndexError> {
         // A permutation inside this one then builds its own index now, and not on many threads at
         // once.
         bijection.forward(0);
@@ -201,7 +202,7 @@ impl Counts {
         len: u64,
         bits: u32,
         go_on: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Option<Self>, IndexError> {
         let last = bijection.last();
         let superblocks = (last >> SUPERBLOCK_BITS) + 1;
         let blocks = (last >> bits) + 1;
@@ -232,7 +233,7 @@ impl Counts {
     }
 
     /// Sums the counts of superblocks, each of which is that of its own survivors until now.
-    fn sum(mut self, len: u64) -> Result<Self, Error> {
+    fn sum(mut self, len: u64) -> Result<Self, IndexError> {
         let mut before = 0;
         for superblock in &mut self.superblocks {
             let count = core::mem::replace(superblock, before);
@@ -240,7 +241,7 @@ impl Counts {
         }
         if before != len {
             let actual = before.min(len.saturating_add(1));
-            return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }));
+            return Err(IndexError::NotABijection(Defect::Survivors { expected: len, actual }));
         }
         Ok(self)
     }
@@ -276,7 +277,7 @@ impl Counts {
             core::mem::swap(&mut counting, &mut counted);
         }
         all.append(&counted);
-        all.sum(len)
+        Ok(all.sum(len)?)
     }
 
     /// Appends the counts of the blocks of some superblocks, of which only the last may be shorter.
@@ -408,7 +409,7 @@ fn list_slots<B: Bijection>(
     bijection: &B,
     len: u64,
     go_on: &(dyn Fn() -> bool + Sync),
-) -> Result<Option<Vec<u64>>, Error> {
+) -> Result<Option<Vec<u64>>, IndexError> {
     let mut slots = vec_of_zeros(len)?;
     let is_stopped = AtomicBool::new(false);
     let evaluate = |(chunk, slots): (usize, &mut [u64])| {
@@ -434,7 +435,7 @@ fn list_slots<B: Bijection>(
     let beyond = slots.last().is_some_and(|&slot| slot > bijection.last());
     if different < len || beyond {
         let actual = different.min(len - 1);
-        return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }));
+        return Err(IndexError::NotABijection(Defect::Survivors { expected: len, actual }));
     }
     Ok(Some(slots))
 }
@@ -443,8 +444,8 @@ fn list_slots<B: Bijection>(
 ///
 /// # Errors
 ///
-/// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge).
-fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, Error> {
+/// [`IndexError::TooLarge`].
+fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, IndexError> {
     let mut vec = vec_with_room(len)?;
     // The room is for as many, so this is no truncation.
     vec.resize(len as usize, T::default());
@@ -452,10 +453,8 @@ fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, Error> {
 }
 
 /// An empty vector with room for `len` values.
-fn vec_with_room<T>(len: u64) -> Result<Vec<T>, Error> {
-    let too_large = || {
-        Error::View(ViewError::IndexTooLarge { bytes: len.saturating_mul(size_of::<T>() as u64) })
-    };
-    let count = usize::try_from(len).map_err(|_| too_large())?;
-    try_with_capacity(count).map_err(|_| too_large())
+fn vec_with_room<T>(len: u64) -> Result<Vec<T>, IndexError> {
+    let bytes = len.saturating_mul(size_of::<T>() as u64);
+    let count = usize::try_from(len).map_err(|_| OutOfMemory { bytes })?;
+    Ok(try_with_capacity(count)?)
 }

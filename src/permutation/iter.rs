@@ -10,7 +10,7 @@ use super::index::Landmark;
 use super::{Cursor, Permutation};
 use crate::bijection::Standard;
 use crate::bijection::hooks::Hooked;
-use crate::engine::base::check::or_panic;
+use crate::engine::check::or_panic;
 use crate::{Bijection, Error};
 
 /// The iterator over the indexes of a borrowed permutation; see [`Indexes`].
@@ -249,7 +249,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
             return;
         }
         let permutation = self.permutation();
-        or_panic(permutation.bijection.build_indexes(false));
+        or_panic(permutation.bijection.build_indexes(false).map_err(Error::from));
         let from_end = permutation.len.saturating_sub(self.next);
         let is_reached = permutation.is_within_reach(self.places_to_last())
             || permutation.is_within_reach(from_end);

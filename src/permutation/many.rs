@@ -3,7 +3,7 @@
 use crate::backend::{Backend, Engine};
 use crate::compact::Direction;
 use crate::compact::batch::{self, Batch};
-use crate::engine::base::check::{check_word, or_panic, try_with_capacity};
+use crate::engine::check::{check_word, or_panic, try_with_capacity};
 use crate::error::ViewError;
 use crate::permutation::Permutation;
 use crate::{Error, Seed, Word};

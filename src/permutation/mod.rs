@@ -40,8 +40,8 @@ use std::sync::{Arc, OnceLock};
 use crate::backend::Backend;
 use crate::bijection::{CycleWalk, Standard};
 use crate::compact::{Compactor, Direction};
-use crate::engine::base::check::{check_length, check_word, or_panic, try_with_capacity};
-use crate::engine::base::parallel;
+use crate::engine::check::{check_length, check_word, or_panic, try_with_capacity};
+use crate::engine::parallel;
 use crate::{Bijection, Error, FromSeed, Seed, Word};
 
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that moves to

@@ -10,7 +10,7 @@ use super::{Permutation, SurvivorIndex, tuning};
 use crate::bijection::Inverse;
 use crate::bijection::hooks::EngineForm;
 use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 use crate::error::{Defect, GpuError, ViewError};
 use crate::{Bijection, DeviceSource, Error, Word};
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Permutation, SurvivorIndex, Walk, tuning};
 use crate::bijection::hooks::Hooked;
-use crate::engine::base::check::or_panic;
-use crate::error::ViewError;
+use crate::engine::IndexError;
+use crate::engine::check::or_panic;
 use crate::{Bijection, Error};
 
 /// Single places, for which no index is needed.
@@ -183,7 +183,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn build_index(&self) -> Result<(), Error> {
-        self.build_index_while(|| true).map(drop)
+        Ok(self.build_if(true)?)
     }
 
     /// [`build_index`](Self::build_index), which stops when `go_on` says `false`. Returns whether
@@ -211,10 +211,14 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn build_index_while(&self, go_on: impl Fn() -> bool + Sync) -> Result<bool, Error> {
+        Ok(self.build_while(&go_on)?)
+    }
+
+    fn build_while(&self, go_on: &(dyn Fn() -> bool + Sync)) -> Result<bool, IndexError> {
         self.bijection.build_indexes(true)?;
         if !self.fills_domain() && self.index.get().is_none() {
             let slots_per_block = tuning::SLOTS_PER_BLOCK;
-            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block, &go_on)?;
+            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block, go_on)?;
             let Some(index) = index else { return Ok(false) };
             // Another thread may have been faster. Its index is the same, unless the bijection is
             // wrong.
@@ -268,13 +272,21 @@ impl<B: Bijection> Permutation<B> {
     /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if that would take
     /// long, and otherwise as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
+        Ok(self.build_if(false)?)
+    }
+
+    /// Builds the index if that `is_asked` for or does not take long.
+    pub(super) fn build_if(&self, is_asked: bool) -> Result<(), IndexError> {
+        if is_asked {
+            return self.build_while(&|| true).map(drop);
+        }
         self.bijection.build_indexes(false)?;
         if self.fills_domain() || self.index().is_some() {
             Ok(())
         } else if self.is_built_unasked() {
-            self.build_index()
+            self.build_if(true)
         } else {
-            Err(Error::View(ViewError::IndexNotBuilt { last: self.bijection.last() }))
+            Err(IndexError::NotBuilt { last: self.bijection.last() })
         }
     }
 

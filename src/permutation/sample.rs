@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Permutation, tuning};
 use crate::bijection::hooks::Hooked;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 use crate::error::Defect;
 use crate::{Bijection, Error};
 

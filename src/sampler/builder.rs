@@ -105,7 +105,7 @@ impl SamplerBuilder {
     /// ```
     #[inline]
     pub fn blocks(self, block: u64, window: u64) -> Self {
-        self.order(move |len, seed| BlockShuffle::new(len, block, window, seed))
+        self.order(move |len, seed| Ok(BlockShuffle::new(len, block, window, seed)?))
     }
 
     /// Takes the items in orders that the user defines.

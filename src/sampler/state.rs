@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::builder::SamplerBuilder;
-use crate::engine::base::saved;
+use crate::engine::saved;
 use crate::error::SavedError;
 use crate::{Bijection, Error};
 

@@ -1,7 +1,7 @@
 //! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
 use crate::compact::{Compactor, Cpu, Direction, Order, Plain, Workspace};
-use crate::engine::base::check::or_panic;
+use crate::engine::check::or_panic;
 use crate::permutation::Permutation;
 use crate::{Error, Seed};
 

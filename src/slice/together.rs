@@ -1,7 +1,7 @@
 //! [`ParBijectiveShuffleTogether`]: the extension trait for several arrays at once.
 
 use crate::compact::{ColumnForm, Columns, Order, Workspace};
-use crate::engine::base::check::or_panic;
+use crate::engine::check::or_panic;
 use crate::{Error, Seed};
 
 /// Shuffles several arrays in the same order, such as keys and their values. [`Columns`] lists the

@@ -9,6 +9,8 @@
 //! that implements it; derived and automatic implementations are left out. An item is listed once:
 //! the prelude's are there by their names alone, and an implementation only where it comes first.
 //!
+//! The package `bijective-shuffle-engine` has no list, since it promises nothing.
+//!
 //! What follows cudarc's and NVIDIA's versions is listed apart, in `cuda.txt`: the module `cuda`,
 //! and what errors say of a GPU and its libraries.
 
@@ -54,8 +56,8 @@ fn described(line: &str) -> Option<&str> {
 fn is_of_cuda(line: &str) -> bool {
     [
         "bijective_shuffle::cuda",
-        "bijective_shuffle_core::error::GpuError",
-        "bijective_shuffle_core::error::Unavailable",
+        "bijective_shuffle::error::GpuError",
+        "bijective_shuffle::error::Unavailable",
     ]
     .iter()
     .any(|name| line.contains(name))

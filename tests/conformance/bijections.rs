@@ -284,12 +284,12 @@ fn pointers_are_bijections() {
 #[test]
 fn combinators_refuse_what_does_not_fit() {
     let (a, b) = (Lcg::new(4, 5, 1).unwrap(), Lcg::new(5, 5, 1).unwrap());
-    let mismatch = Error::Bijection(BijectionError::DomainMismatch { first: 15, second: 31 });
+    let mismatch = BijectionError::DomainMismatch { first: 15, second: 31 };
     assert_eq!(Compose::new(a, b).unwrap_err(), mismatch);
-    assert_eq!(CycleWalk::new(a, 0).unwrap_err(), Error::Bijection(BijectionError::EmptyDomain));
-    let too_long = Error::LengthExceedsDomain { len: 17, last: 15 };
+    assert_eq!(CycleWalk::new(a, 0).unwrap_err(), BijectionError::EmptyDomain);
+    let too_long = BijectionError::LengthExceedsDomain { len: 17, last: 15 };
     assert_eq!(CycleWalk::new(a, 17).unwrap_err(), too_long);
-    assert_eq!(Table::new(vec![]).unwrap_err(), Error::Bijection(BijectionError::EmptyDomain));
+    assert_eq!(Table::new(vec![]).unwrap_err(), BijectionError::EmptyDomain);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bijective_shuffle::Strategy;
 use bijective_shuffle::bijection::{CycleWalk, Lcg, Standard, Table, VariablePhilox};
-use bijective_shuffle::error::{Defect, ViewError};
+use bijective_shuffle::error::{BijectionError, Defect, ViewError};
 use bijective_shuffle::exchange::Division;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cpu, Rows, Serial};
@@ -108,7 +108,7 @@ fn what_does_not_fit_the_memory_is_said() {
 fn tables_that_do_not_fit_the_memory_are_refused() {
     for len in [1 << 60, 1 << 61, u64::MAX] {
         let error = Table::try_from_seed(len, 1).unwrap_err();
-        assert_eq!(error, Error::OutOfMemory { bytes: len.saturating_mul(8) });
+        assert_eq!(error, BijectionError::OutOfMemory { bytes: len.saturating_mul(8) });
         let unwound = catch_unwind(|| Table::from_seed(len, 1)).unwrap_err();
         assert_eq!(unwound.downcast_ref::<String>(), Some(&error.to_string()));
         let walk = catch_unwind(|| CycleWalk::<Table>::from_seed(len, 1));

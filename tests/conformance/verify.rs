@@ -9,7 +9,7 @@ use bijective_shuffle::TrustedBijection;
 use bijective_shuffle::bijection::Lcg;
 use bijective_shuffle::bijection::hooks::EngineHooks;
 use bijective_shuffle::bijection::verify;
-use bijective_shuffle::error::Defect;
+use bijective_shuffle::error::{BijectionError, Defect};
 use bijective_shuffle::prelude::*;
 
 #[test]
@@ -115,7 +115,7 @@ impl EngineHooks for Wrong {
 
 fn defect(f: &dyn Bijection, samples: u64) -> Defect {
     match verify(f, samples) {
-        Err(Error::NotABijection(defect)) => defect,
+        Err(BijectionError::NotABijection(defect)) => defect,
         other => panic!("{other:?}"),
     }
 }

@@ -1,12 +1,12 @@
 //! Arrays permuted by affine maps: the GPU does as the CPU.
 
 use bijective_shuffle::affine::Affine;
+use bijective_shuffle::affine::MatrixError;
 use bijective_shuffle::affine::{BitMatrix, Network, parm, permute_in_place, permuted};
 use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, DeviceNumber, RawArray};
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::error::GpuError;
-use bijective_shuffle::error::MatrixError;
 use bijective_shuffle::prelude::*;
 
 use super::{cuda, guarded};

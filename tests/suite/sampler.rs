@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bijective_shuffle::Tail;
+use bijective_shuffle::affine::MatrixError;
 use bijective_shuffle::bijection::{BlockShuffle, Lcg, Table};
 use bijective_shuffle::error::BijectionError;
-use bijective_shuffle::error::MatrixError;
 use bijective_shuffle::error::{Defect, SavedError, ViewError};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{SamplerBuilder, SamplerState};

@@ -1,9 +1,8 @@
 //! The rows of the table: generators, orders of update, and what [RNG] found.
 
-use bijective_shuffle::Error;
 use bijective_shuffle::rng::{
-    Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
-    XorShift1024Weyl, Xorwow,
+    Generator, GeneratorError, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc,
+    Philox4x32Rng, Streams, XorShift1024Weyl, Xorwow,
 };
 
 use crate::checkerboard::Checkerboard;
@@ -189,7 +188,7 @@ fn streams<G: Generator>(seed: u64, count: usize) -> Result<Vec<G>, Failure> {
     all(Streams::new(seed, 0..count as u64))
 }
 
-fn all<G: Generator>(streams: Result<Streams<G>, Error>) -> Result<Vec<G>, Failure> {
+fn all<G: Generator>(streams: Result<Streams<G>, GeneratorError>) -> Result<Vec<G>, Failure> {
     Ok(streams?.generators().to_vec())
 }
 

@@ -1,8 +1,8 @@
 //! [`Ahead`]: prefetches a tile while the tile before it is written.
 
 use super::tiles::{Tiling, combinations};
-use bijective_shuffle_core::engine::base::memory::SharedPtr;
-use bijective_shuffle_core::engine::base::stream;
+use bijective_shuffle_engine::memory::SharedPtr;
+use bijective_shuffle_engine::stream;
 
 /// The source's runs of a tiling, to be prefetched in parts. The hardware cannot predict them, and
 /// memory should never be idle: a core that first reads a tile and then writes it takes the time of

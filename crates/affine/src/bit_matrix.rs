@@ -3,8 +3,9 @@
 use core::fmt;
 
 use super::subspace::Echelon;
-use bijective_shuffle_core::error::{BijectionError, MatrixError};
-use bijective_shuffle_core::{Error, Word};
+use crate::MatrixError;
+use bijective_shuffle_core::Word;
+use bijective_shuffle_core::error::BijectionError;
 
 /// A square matrix of bits, with up to 64 rows and columns, over the field GF(2): addition is
 /// exclusive or, and multiplication is and.
@@ -42,10 +43,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 columns, and
-    /// [`MatrixError::ColumnTooWide`](bijective_shuffle_core::error::MatrixError::ColumnTooWide) if
-    /// a column has a bit below the last row.
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 columns, and
+    /// [`MatrixError::ColumnTooWide`] if a column has a bit below the last row.
     ///
     /// # Examples
     ///
@@ -56,14 +55,11 @@ impl BitMatrix {
     /// assert_eq!(a.to_string(), "11\n01");
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn from_columns(columns: &[u64]) -> Result<Self, Error> {
+    pub fn from_columns(columns: &[u64]) -> Result<Self, MatrixError> {
         let mut matrix = Self::zero(u32::try_from(columns.len()).unwrap_or(u32::MAX))?;
         let mask = u64::low_mask(matrix.bits);
         if let Some(column) = columns.iter().position(|&column| column & !mask != 0) {
-            return Err(Error::Matrix(MatrixError::ColumnTooWide {
-                column: column as u32,
-                bits: matrix.bits,
-            }));
+            return Err(MatrixError::ColumnTooWide { column: column as u32, bits: matrix.bits });
         }
         matrix.columns[..columns.len()].copy_from_slice(columns);
         Ok(matrix)
@@ -74,7 +70,7 @@ impl BitMatrix {
     /// # Errors
     ///
     /// Those of [`from_columns`](Self::from_columns), with rows in place of columns.
-    pub fn from_rows(rows: &[u64]) -> Result<Self, Error> {
+    pub fn from_rows(rows: &[u64]) -> Result<Self, MatrixError> {
         Ok(Self::from_columns(rows)?.transpose())
     }
 
@@ -82,11 +78,10 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 rows.
-    pub(super) fn zero(bits: u32) -> Result<Self, Error> {
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 rows.
+    pub(super) fn zero(bits: u32) -> Result<Self, MatrixError> {
         if bits > Self::MAX_BITS {
-            return Err(Error::Bijection(BijectionError::BitsOutOfRange {
+            return Err(MatrixError::Bijection(BijectionError::BitsOutOfRange {
                 bits,
                 min: 0,
                 max: Self::MAX_BITS,
@@ -99,9 +94,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 rows.
-    pub(super) fn from_fn(bits: u32, column: impl FnMut(u32) -> u64) -> Result<Self, Error> {
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 rows.
+    pub(super) fn from_fn(bits: u32, column: impl FnMut(u32) -> u64) -> Result<Self, MatrixError> {
         let mut matrix = Self::zero(bits)?;
         let columns = (0..bits).map(column);
         for (place, column) in matrix.columns.iter_mut().zip(columns) {
@@ -158,10 +152,10 @@ impl BitMatrix {
     /// # Errors
     ///
     /// [`BijectionError::DomainMismatch`] if the widths differ.
-    pub fn product(&self, other: &Self) -> Result<Self, Error> {
+    pub fn product(&self, other: &Self) -> Result<Self, MatrixError> {
         if self.bits != other.bits {
             let [first, second] = [other.bits, self.bits].map(u64::low_mask);
-            return Err(Error::Bijection(BijectionError::DomainMismatch { first, second }));
+            return Err(MatrixError::Bijection(BijectionError::DomainMismatch { first, second }));
         }
         Self::from_fn(self.bits, |j| self.apply(other.columns[j as usize]))
     }
@@ -186,18 +180,14 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
-    /// matrix has no inverse.
-    pub fn inverse(&self) -> Result<Self, Error> {
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
+    pub fn inverse(&self) -> Result<Self, MatrixError> {
         let mut rest = *self;
         let mut inverse = Self::from_fn(self.bits, |j| 1 << j)?;
         for i in 0..self.bits as usize {
             let Some(pivot) = (i..self.bits as usize).find(|&j| rest.columns[j] >> i & 1 == 1)
             else {
-                return Err(Error::Matrix(MatrixError::Singular {
-                    bits: self.bits,
-                    rank: self.rank(),
-                }));
+                return Err(MatrixError::Singular { bits: self.bits, rank: self.rank() });
             };
             rest.columns.swap(i, pivot);
             inverse.columns.swap(i, pivot);
@@ -236,21 +226,19 @@ mod tests {
 
     #[test]
     fn what_is_no_matrix_is_refused() {
-        let wide = Error::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 0, max: 64 });
+        let wide =
+            MatrixError::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 0, max: 64 });
         assert_eq!(BitMatrix::from_columns(&[0; 65]), Err(wide.clone()));
         assert_eq!(BitMatrix::identity(65), Err(wide));
-        let beyond = Error::Matrix(MatrixError::ColumnTooWide { column: 2, bits: 3 });
+        let beyond = MatrixError::ColumnTooWide { column: 2, bits: 3 };
         assert_eq!(BitMatrix::from_columns(&[1, 7, 8]), Err(beyond));
         let (three, four) = (BitMatrix::identity(3).unwrap(), BitMatrix::identity(4).unwrap());
         assert_eq!(
             three.product(&four),
-            Err(Error::Bijection(BijectionError::DomainMismatch { first: 15, second: 7 }))
+            Err(MatrixError::Bijection(BijectionError::DomainMismatch { first: 15, second: 7 }))
         );
         let singular = BitMatrix::from_columns(&[3, 5, 6]).unwrap();
-        assert_eq!(
-            singular.inverse(),
-            Err(Error::Matrix(MatrixError::Singular { bits: 3, rank: 2 }))
-        );
+        assert_eq!(singular.inverse(), Err(MatrixError::Singular { bits: 3, rank: 2 }));
     }
 
     #[test]

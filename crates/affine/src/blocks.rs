@@ -20,9 +20,9 @@ use super::subspace::Echelon;
 use super::tiles::{Coordinates, Tiling, combinations};
 use crate::Affine;
 use bijective_shuffle_core::Bijection;
-use bijective_shuffle_core::engine::base::memory::SharedPtr;
-use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
-use bijective_shuffle_core::engine::base::stream;
+use bijective_shuffle_engine::memory::SharedPtr;
+use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
+use bijective_shuffle_engine::stream;
 
 /// The number of items in a side of a square, and its logarithm.
 const SIDE: usize = 8;

@@ -1,8 +1,7 @@
 //! Triangular factors of invertible matrices: [`Factors`].
 
 use super::BitMatrix;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::error::MatrixError;
+use crate::MatrixError;
 
 /// The triangular factors of a matrix: `A = P L U` by [`BitMatrix::plu`], `A = U L P` by
 /// [`BitMatrix::ulp`].
@@ -22,8 +21,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
-    /// matrix has no inverse.
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
     ///
     /// # Examples
     ///
@@ -36,7 +34,7 @@ impl BitMatrix {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     #[inline]
-    pub fn plu(&self) -> Result<Factors, Error> {
+    pub fn plu(&self) -> Result<Factors, MatrixError> {
         // Factorise the transpose with rows and columns in reverse order, B = J A^T J = U L P. Then
         // A = J B^T J = (J P^T J) (J L^T J) (J U^T J): the transposition exchanges upper and lower,
         // and the reversal exchanges them back.
@@ -55,8 +53,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
-    /// matrix has no inverse.
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
     ///
     /// # Examples
     ///
@@ -69,7 +66,7 @@ impl BitMatrix {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     #[inline]
-    pub fn ulp(&self) -> Result<Factors, Error> {
+    pub fn ulp(&self) -> Result<Factors, MatrixError> {
         // From the last row up: move the column of the row's pivot to the diagonal, and add the row
         // to all rows above that have a 1 there. The remainder is lower triangular: L = U' A P',
         // where U' and P' collect the steps.
@@ -80,7 +77,7 @@ impl BitMatrix {
         for i in (0..bits as usize).rev() {
             let pivot = (0..=i).rev().find(|&j| lower.columns()[j] >> i & 1 == 1);
             let Some(pivot) = pivot else {
-                return Err(Error::Matrix(MatrixError::Singular { bits, rank: self.rank() }));
+                return Err(MatrixError::Singular { bits, rank: self.rank() });
             };
             lower.columns_mut().swap(i, pivot);
             permutation.columns_mut().swap(i, pivot);
@@ -134,8 +131,7 @@ mod tests {
             if a.is_invertible() {
                 check(&a);
             } else {
-                let singular =
-                    Err(Error::Matrix(MatrixError::Singular { bits: 3, rank: a.rank() }));
+                let singular = Err(MatrixError::Singular { bits: 3, rank: a.rank() });
                 assert_eq!(a.ulp().map(|_| ()), singular);
                 assert_eq!(a.plu().map(|_| ()), singular);
             }

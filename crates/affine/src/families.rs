@@ -4,8 +4,8 @@ use bijective_shuffle_core::Words;
 
 use super::BitMatrix;
 use super::subspace::Echelon;
-use bijective_shuffle_core::error::MatrixError;
-use bijective_shuffle_core::{Error, KeyDomain, Seed, Word};
+use crate::MatrixError;
+use bijective_shuffle_core::{KeyDomain, Seed, Word};
 
 impl BitMatrix {
     /// The identity matrix.
@@ -14,7 +14,7 @@ impl BitMatrix {
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
-    pub fn identity(bits: u32) -> Result<Self, Error> {
+    pub fn identity(bits: u32) -> Result<Self, MatrixError> {
         Self::from_fn(bits, |j| 1 << j)
     }
 
@@ -23,9 +23,8 @@ impl BitMatrix {
     /// # Errors
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 bits, and
-    /// [`MatrixError::NotABitPermutation`](bijective_shuffle_core::error::MatrixError::NotABitPermutation)
-    /// if a place is repeated or does not exist.
+    /// for more than 64 bits, and [`MatrixError::NotABitPermutation`] if a place is repeated or
+    /// does not exist.
     ///
     /// # Examples
     ///
@@ -37,15 +36,12 @@ impl BitMatrix {
     /// assert_eq!(a.apply(0b110), 0b011);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn bit_permutation(to: &[u32]) -> Result<Self, Error> {
+    pub fn bit_permutation(to: &[u32]) -> Result<Self, MatrixError> {
         let matrix = Self::zero(u32::try_from(to.len()).unwrap_or(u32::MAX))?;
         let mut taken = 0_u64;
         for &place in to {
             if place >= matrix.bits() || taken >> place & 1 == 1 {
-                return Err(Error::Matrix(MatrixError::NotABitPermutation {
-                    place,
-                    bits: matrix.bits(),
-                }));
+                return Err(MatrixError::NotABitPermutation { place, bits: matrix.bits() });
             }
             taken |= 1 << place;
         }
@@ -58,7 +54,7 @@ impl BitMatrix {
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
-    pub fn bit_reversal(bits: u32) -> Result<Self, Error> {
+    pub fn bit_reversal(bits: u32) -> Result<Self, MatrixError> {
         Self::from_fn(bits, |j| 1 << (bits - 1 - j))
     }
 
@@ -81,7 +77,7 @@ impl BitMatrix {
     /// assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(|x| a.apply(x)), [0, 2, 4, 6, 1, 3, 5, 7]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn rotation(bits: u32, by: u32) -> Result<Self, Error> {
+    pub fn rotation(bits: u32, by: u32) -> Result<Self, MatrixError> {
         let by = by.checked_rem(bits).unwrap_or(0);
         Self::from_fn(bits, |j| 1 << ((j + by) % bits))
     }
@@ -103,7 +99,7 @@ impl BitMatrix {
     /// assert_eq!(a.apply(1 * 4 + 3), 3 * 2 + 1);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn array_transpose(row_bits: u32, column_bits: u32) -> Result<Self, Error> {
+    pub fn array_transpose(row_bits: u32, column_bits: u32) -> Result<Self, MatrixError> {
         Self::rotation(row_bits.saturating_add(column_bits), row_bits)
     }
 
@@ -114,7 +110,7 @@ impl BitMatrix {
     ///
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
-    pub fn gray_code(bits: u32) -> Result<Self, Error> {
+    pub fn gray_code(bits: u32) -> Result<Self, MatrixError> {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
     }
 
@@ -124,11 +120,10 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) for no
-    /// bits, and
+    /// [`MatrixError::EmptyMask`] for no bits, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64.
-    pub fn parity(bits: u32) -> Result<Self, Error> {
+    pub fn parity(bits: u32) -> Result<Self, MatrixError> {
         Self::zero(bits)?;
         Self::partition(bits, u64::low_mask(bits))
     }
@@ -142,8 +137,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the
-    /// mask has none of the bits, and
+    /// [`MatrixError::EmptyMask`] if the mask has none of the bits, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64.
     ///
@@ -157,11 +151,11 @@ impl BitMatrix {
     /// assert_eq!([2, 3, 4, 5].map(|x| a.apply(x)), [4, 5, 6, 7]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn partition(bits: u32, mask: u64) -> Result<Self, Error> {
+    pub fn partition(bits: u32, mask: u64) -> Result<Self, MatrixError> {
         Self::zero(bits)?;
         let mask = mask & u64::low_mask(bits);
         if mask == 0 {
-            return Err(Error::Matrix(MatrixError::EmptyMask));
+            return Err(MatrixError::EmptyMask);
         }
         let lowest = mask.trailing_zeros();
         Self::from_fn(bits, |j| {
@@ -190,7 +184,7 @@ impl BitMatrix {
     /// assert!(BitMatrix::random(30, 42)?.is_invertible());
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn random(bits: u32, seed: impl Into<Seed>) -> Result<Self, Error> {
+    pub fn random(bits: u32, seed: impl Into<Seed>) -> Result<Self, MatrixError> {
         Self::zero(bits)?;
         Ok(Self::random_from(bits, &mut seed.into().key_stream(KeyDomain::Bits(bits))))
     }
@@ -260,10 +254,10 @@ mod tests {
                 order.sort_by_key(half);
                 assert!((0..n).all(|y| a.apply(order[y as usize]) == y), "{bits} bits, {mask:b}");
             }
-            assert_eq!(BitMatrix::partition(bits, n), Err(Error::Matrix(MatrixError::EmptyMask)));
+            assert_eq!(BitMatrix::partition(bits, n), Err(MatrixError::EmptyMask));
             assert_eq!(BitMatrix::parity(bits), BitMatrix::partition(bits, n - 1));
         }
-        assert_eq!(BitMatrix::parity(0), Err(Error::Matrix(MatrixError::EmptyMask)));
+        assert_eq!(BitMatrix::parity(0), Err(MatrixError::EmptyMask));
         assert!(BitMatrix::parity(64).unwrap().is_invertible());
     }
 
@@ -273,7 +267,7 @@ mod tests {
             [(&[0, 0][..], 0), (&[2, 0], 2), (&[0, 2, 2], 2), (&[u32::MAX], u32::MAX)]
         {
             let bits = to.len() as u32;
-            let error = Error::Matrix(MatrixError::NotABitPermutation { place, bits });
+            let error = MatrixError::NotABitPermutation { place, bits };
             assert_eq!(BitMatrix::bit_permutation(to), Err(error));
         }
         let to: Vec<u32> = (0..64).rev().collect();

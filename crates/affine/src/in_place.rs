@@ -6,6 +6,7 @@
 //! as a shuffle does. To do it with less memory one would have to find its cycles of tiles, which
 //! are few and long, or use its triangular factors, which takes many passes.
 
+use crate::MatrixError;
 use core::mem::MaybeUninit;
 
 use super::mover::Mover;
@@ -15,8 +16,8 @@ use super::subspace::Echelon;
 use super::tiles::Tiling;
 use super::{BitMatrix, tuning};
 use crate::Affine;
-use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr, assume_init};
-use bijective_shuffle_core::{Bijection, Error};
+use bijective_shuffle_core::Bijection;
+use bijective_shuffle_engine::memory::{Buffer, SharedPtr, assume_init};
 
 /// Permutes an array in place by an affine map: item `x` moves to place `A x ^ c`.
 ///
@@ -26,8 +27,8 @@ use bijective_shuffle_core::{Bijection, Error};
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slice does not have `2^bits` items, and [`Error::OutOfMemory`].
-/// The items are then where they were.
+/// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and
+/// [`MatrixError::OutOfMemory`]. The items are then where they were.
 ///
 /// # Examples
 ///
@@ -41,7 +42,10 @@ use bijective_shuffle_core::{Bijection, Error};
 /// assert_eq!(items, [0, 4, 2, 6, 1, 5, 3, 7]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn permute_in_place<T: Copy + Send + Sync>(map: &Affine, items: &mut [T]) -> Result<(), Error> {
+pub fn permute_in_place<T: Copy + Send + Sync>(
+    map: &Affine,
+    items: &mut [T],
+) -> Result<(), MatrixError> {
     check_length(map, items.len())?;
     let (plan, mut memory) = (InPlace::new::<T>(map), Memory::default());
     memory.reserve::<T>(&plan)?;
@@ -59,7 +63,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Allocates what a plan needs, so that it cannot fail later.
-    pub(super) fn reserve<T>(&mut self, plan: &InPlace) -> Result<(), Error> {
+    pub(super) fn reserve<T>(&mut self, plan: &InPlace) -> Result<(), MatrixError> {
         self.copies.room::<T>(plan.copies())?;
         self.held.room::<T>(plan.held())?;
         Ok(())
@@ -112,8 +116,8 @@ impl InPlace {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if it has not been reserved and cannot be allocated. The items are
-    /// then where they were.
+    /// [`MatrixError::OutOfMemory`] if it has not been reserved and cannot be allocated. The items
+    /// are then where they were.
     ///
     /// # Panics
     ///
@@ -122,7 +126,7 @@ impl InPlace {
         &self,
         items: &mut [T],
         memory: &mut Memory,
-    ) -> Result<(), Error> {
+    ) -> Result<(), MatrixError> {
         assert_eq!(items.len(), self.len);
         let held = memory.held.room(self.held())?;
         match &self.way {

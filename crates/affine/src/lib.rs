@@ -23,8 +23,7 @@
 //! bijection, so it is the inverse permutation.
 //!
 //! Each function allocates all of its memory before it moves anything: after
-//! [`Error::OutOfMemory`](bijective_shuffle_core::Error::OutOfMemory) on the CPU all items are
-//! where they were.
+//! [`MatrixError::OutOfMemory`] on the CPU all items are where they were.
 //!
 //! # Sources
 //!
@@ -39,6 +38,7 @@
 mod ahead;
 mod bit_matrix;
 mod blocks;
+mod error;
 mod factor;
 mod families;
 mod in_place;
@@ -59,6 +59,7 @@ mod transpose;
 mod tuning;
 
 pub use bit_matrix::BitMatrix;
+pub use error::MatrixError;
 pub use factor::Factors;
 pub use in_place::permute_in_place;
 pub use map::Affine;

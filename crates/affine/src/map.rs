@@ -1,15 +1,16 @@
 //! [`Affine`]: affine maps over GF(2).
 
 use super::BitMatrix;
+use crate::MatrixError;
 use bijective_shuffle_core::bijection::hooks::EngineHooks;
-use bijective_shuffle_core::engine::base::check::check_bits;
-use bijective_shuffle_core::engine::base::simd::PerLevel;
-use bijective_shuffle_core::engine::bijection::lanes::{BLOCK, Lanes, each, uncounted};
-use bijective_shuffle_core::engine::word::{Word, bits_for};
 use bijective_shuffle_core::error::BijectionError;
 use bijective_shuffle_core::{
-    Bijection, DeviceSource, Error, FromSeed, Trusted, TrustedBijection, Words,
+    Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Word, Words,
 };
+use bijective_shuffle_engine::bijection::lanes::{BLOCK, Lanes, each, uncounted};
+use bijective_shuffle_engine::check::check_bits;
+use bijective_shuffle_engine::simd::PerLevel;
+use bijective_shuffle_engine::word::bits_for;
 
 /// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over
 /// GF(2): a bit matrix multiply complement permutation (Cormen 1993; Bouverot-Dupuis and Sheeran,
@@ -54,9 +55,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::error::MatrixError::Singular) if the
-    /// matrix has no inverse.
-    pub fn new(matrix: &BitMatrix, offset: u64) -> Result<Self, Error> {
+    /// [`MatrixError::Singular`] if the matrix has no inverse.
+    pub fn new(matrix: &BitMatrix, offset: u64) -> Result<Self, MatrixError> {
         let inverse = matrix.inverse()?;
         let offset = offset & u64::low_mask(matrix.bits());
         Ok(Self {
@@ -69,9 +69,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 bits.
-    pub fn translation(bits: u32, offset: u64) -> Result<Self, Error> {
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 bits.
+    pub fn translation(bits: u32, offset: u64) -> Result<Self, MatrixError> {
         Self::new(&BitMatrix::identity(bits)?, offset)
     }
 
@@ -79,9 +78,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64 bits.
-    pub fn reversal(bits: u32) -> Result<Self, Error> {
+    /// [`BijectionError::BitsOutOfRange`] for more than 64 bits.
+    pub fn reversal(bits: u32) -> Result<Self, MatrixError> {
         Self::translation(bits, u64::MAX)
     }
 
@@ -106,8 +104,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::error::BijectionError::DomainMismatch)
-    /// if the domains differ.
+    /// [`BijectionError::DomainMismatch`] if the domains differ.
     ///
     /// # Examples
     ///
@@ -123,9 +120,9 @@ impl Affine {
     /// # Ok::<(), Error>(())
     /// ```
     #[inline]
-    pub fn then(&self, next: &Self) -> Result<Self, Error> {
+    pub fn then(&self, next: &Self) -> Result<Self, MatrixError> {
         if self.bits() != next.bits() {
-            return Err(Error::Bijection(BijectionError::DomainMismatch {
+            return Err(MatrixError::Bijection(BijectionError::DomainMismatch {
                 first: self.last(),
                 second: next.last(),
             }));
@@ -163,9 +160,8 @@ impl<N: Word> Affine<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// if the domain does not fit the word.
-    pub fn to_word<M: Word>(&self) -> Result<Affine<M>, Error> {
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<Affine<M>, MatrixError> {
         check_bits::<M>(self.bits(), 0)?;
         let convert = |part: &Part<N>| Part {
             columns: part.columns.iter().map(|column| M::wrap(column.widen())).collect(),
@@ -344,8 +340,8 @@ impl<N: Word> core::fmt::Debug for Affine<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bijective_shuffle_core::engine::bijection::lanes::check;
-    use bijective_shuffle_core::error::MatrixError;
+    use crate::MatrixError;
+    use bijective_shuffle_engine::bijection::lanes::check;
 
     #[test]
     fn lanes_agree_with_single_points() {
@@ -401,11 +397,13 @@ mod tests {
     #[test]
     fn bad_parameters_are_refused() {
         let singular = BitMatrix::from_columns(&[1, 1]).unwrap();
-        let error = Error::Matrix(MatrixError::Singular { bits: 2, rank: 1 });
+        let error = MatrixError::Singular { bits: 2, rank: 1 };
         assert_eq!(Affine::new(&singular, 0).unwrap_err(), error);
         let (narrow, wide) = (Affine::reversal(3).unwrap(), Affine::reversal(40).unwrap());
-        let error =
-            Error::Bijection(BijectionError::DomainMismatch { first: 7, second: (1 << 40) - 1 });
+        let error = MatrixError::Bijection(BijectionError::DomainMismatch {
+            first: 7,
+            second: (1 << 40) - 1,
+        });
         assert_eq!(narrow.then(&wide).unwrap_err(), error);
         assert!(wide.to_word::<u32>().is_err());
     }

@@ -10,8 +10,8 @@ use super::tiles::{Tile, Tiling, combinations};
 use super::tuning;
 use crate::Affine;
 use bijective_shuffle_core::Bijection;
-use bijective_shuffle_core::engine::base::memory::SharedPtr;
-use bijective_shuffle_core::engine::base::stream;
+use bijective_shuffle_engine::memory::SharedPtr;
+use bijective_shuffle_engine::stream;
 
 /// The tabulated offsets of a tiling. Slots are numbered along the source's runs: fetching a tile
 /// copies whole runs, and each run of the target is gathered from the slots. (With slots numbered

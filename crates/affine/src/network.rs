@@ -9,8 +9,8 @@ use super::parm::index_bits;
 use super::permute::check_length;
 use super::{BitMatrix, tuning};
 use crate::Affine;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::engine::base::parallel;
+use crate::MatrixError;
+use bijective_shuffle_engine::parallel;
 
 /// A sequence of steps that permute an array by affine maps and, in between, apply a function to
 /// pairs of neighbours.
@@ -62,7 +62,7 @@ impl Network {
     /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::error::BijectionError::DomainMismatch)
     /// if the widths differ.
     #[inline]
-    pub fn then(&self, next: &Self) -> Result<Self, Error> {
+    pub fn then(&self, next: &Self) -> Result<Self, MatrixError> {
         let mut all = self.clone();
         let mut maps = next.before.iter().chain([&next.after]);
         let join =
@@ -81,12 +81,11 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the
-    /// mask is 0, and
+    /// [`MatrixError::EmptyMask`] if the mask is 0, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// beyond 64 bits.
     #[inline]
-    pub fn parm(&self, mask: u64) -> Result<Self, Error> {
+    pub fn parm(&self, mask: u64) -> Result<Self, MatrixError> {
         let bits = self.bits + 1;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
         // Pairs of each half are pairs of the whole array, so only the maps change: on the halves
@@ -113,7 +112,7 @@ impl Network {
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     #[inline]
-    pub fn sorting(bits: u32) -> Result<Self, Error> {
+    pub fn sorting(bits: u32) -> Result<Self, MatrixError> {
         BitMatrix::zero(bits)?;
         // Sorts the items at even places and those at odd places, and then merges them.
         let mut sorter = Self::permutation(Affine::translation(0, 0)?);
@@ -131,7 +130,7 @@ impl Network {
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 bits.
     #[inline]
-    pub fn merger(bits: u32) -> Result<Self, Error> {
+    pub fn merger(bits: u32) -> Result<Self, MatrixError> {
         BitMatrix::zero(bits)?;
         let mut merger = Self::permutation(Affine::translation(0, 0)?);
         let mut column = Self::pair();
@@ -162,16 +161,15 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](bijective_shuffle_core::error::MatrixError::NotAPowerOfTwo)
-    /// or [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`].
-    /// The items are then where they were. Memory is allocated once for all layers: that of a copy
-    /// of the items, unless [`permute_in_place`](super::permute_in_place) needs none for any of the
-    /// maps.
+    /// [`MatrixError::NotAPowerOfTwo`] or [`MatrixError::LengthMismatch`] if there are not `2^bits`
+    /// items, and [`MatrixError::OutOfMemory`]. The items are then where they were. Memory is
+    /// allocated once for all layers: that of a copy of the items, unless
+    /// [`permute_in_place`](super::permute_in_place) needs none for any of the maps.
     pub fn run<T: Copy + Send + Sync>(
         &self,
         items: &mut [T],
         f: impl Fn(&mut T, &mut T) + Sync,
-    ) -> Result<(), Error> {
+    ) -> Result<(), MatrixError> {
         index_bits(items.len())?;
         check_length(&self.after, items.len())?;
         let plans: Vec<InPlace> = self.maps().map(InPlace::new::<T>).collect();
@@ -199,8 +197,9 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MatrixError;
     use crate::parm;
-    use bijective_shuffle_core::error::{BijectionError, MatrixError};
+    use bijective_shuffle_core::error::BijectionError;
 
     fn order<T: PartialOrd>(a: &mut T, b: &mut T) {
         if *a > *b {
@@ -209,7 +208,7 @@ mod tests {
     }
 
     /// The definitions of section 7.1, taken literally.
-    fn column(items: &mut [u32]) -> Result<(), Error> {
+    fn column(items: &mut [u32]) -> Result<(), MatrixError> {
         match items {
             [] | [_] => Ok(()),
             [a, b] => {
@@ -220,12 +219,12 @@ mod tests {
         }
     }
 
-    fn merge(items: &mut [u32]) -> Result<(), Error> {
+    fn merge(items: &mut [u32]) -> Result<(), MatrixError> {
         column(items)?;
         if items.len() > 1 { parm(items.len() as u64 / 2, items, merge) } else { Ok(()) }
     }
 
-    fn sort(items: &mut [u32]) -> Result<(), Error> {
+    fn sort(items: &mut [u32]) -> Result<(), MatrixError> {
         if items.len() > 1 {
             parm(1, items, sort)?;
         }
@@ -288,18 +287,16 @@ mod tests {
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
         let network = Network::sorting(3).unwrap();
-        assert_eq!(
-            network.run(&mut [1; 7], order),
-            Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: 7 }))
-        );
-        let error = Error::LengthMismatch { expected: 8, actual: 4 };
+        assert_eq!(network.run(&mut [1; 7], order), Err(MatrixError::NotAPowerOfTwo { len: 7 }));
+        let error = MatrixError::LengthMismatch { expected: 8, actual: 4 };
         assert_eq!(network.run(&mut [1; 4], order), Err(error));
     }
 
     #[test]
     fn widths_that_there_are_not_are_refused_at_once() {
         for bits in [65, 1000, u32::MAX] {
-            let error = Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 0, max: 64 });
+            let error =
+                MatrixError::Bijection(BijectionError::BitsOutOfRange { bits, min: 0, max: 64 });
             assert_eq!(Network::sorting(bits), Err(error.clone()));
             assert_eq!(Network::merger(bits), Err(error));
         }

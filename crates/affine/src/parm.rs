@@ -3,8 +3,7 @@
 use super::in_place::{InPlace, Memory};
 use super::{BitMatrix, tuning};
 use crate::Affine;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::error::MatrixError;
+use crate::MatrixError;
 
 /// Applies a function to the two parts into which a mask divides an array, and puts the items back:
 /// the combinator `parm` of Bouverot-Dupuis and Sheeran (2023, section 7).
@@ -16,12 +15,10 @@ use bijective_shuffle_core::error::MatrixError;
 ///
 /// # Errors
 ///
-/// [`MatrixError::NotAPowerOfTwo`](bijective_shuffle_core::error::MatrixError::NotAPowerOfTwo),
-/// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the mask
-/// has none of the index's bits, and [`Error::OutOfMemory`]. The items are then where they were.
-/// The function's own error is passed on. In that case, and if the function panics, the parts are
-/// put back as the function left them, and its call for the other part has either finished or not
-/// begun.
+/// [`MatrixError::NotAPowerOfTwo`], [`MatrixError::EmptyMask`] if the mask has none of the index's
+/// bits, and [`MatrixError::OutOfMemory`]. The items are then where they were. The function's own
+/// error is passed on. In that case, and if the function panics, the parts are put back as the
+/// function left them, and its call for the other part has either finished or not begun.
 ///
 /// # Memory
 ///
@@ -42,8 +39,8 @@ use bijective_shuffle_core::error::MatrixError;
 pub fn parm<T: Copy + Send + Sync>(
     mask: u64,
     items: &mut [T],
-    f: impl Fn(&mut [T]) -> Result<(), Error> + Sync,
-) -> Result<(), Error> {
+    f: impl Fn(&mut [T]) -> Result<(), MatrixError> + Sync,
+) -> Result<(), MatrixError> {
     let to_parts = Affine::new(&BitMatrix::partition(index_bits(items.len())?, mask)?, 0)?;
     let (there, back) = (InPlace::new::<T>(&to_parts), InPlace::new::<T>(&to_parts.inverted()));
     let mut memory = Memory::default();
@@ -75,11 +72,11 @@ impl<T: Copy + Send + Sync> Drop for Parts<'_, T> {
 }
 
 /// The width in bits of the indexes of an array whose length is a power of two.
-pub fn index_bits(len: usize) -> Result<u32, Error> {
+pub fn index_bits(len: usize) -> Result<u32, MatrixError> {
     if len.is_power_of_two() {
         Ok(len.ilog2())
     } else {
-        Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: len as u64 }))
+        Err(MatrixError::NotAPowerOfTwo { len: len as u64 })
     }
 }
 
@@ -90,8 +87,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::error::MatrixError::EmptyMask) if the
-    /// mask has none of the index's bits, and
+    /// [`MatrixError::EmptyMask`] if the mask has none of the index's bits, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// if the map already has 64 bits.
     ///
@@ -109,7 +105,7 @@ impl Affine {
     /// assert_eq!(items, by_one_map);
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn parm(&self, mask: u64) -> Result<Self, Error> {
+    pub fn parm(&self, mask: u64) -> Result<Self, MatrixError> {
         let bits = self.bits() + 1;
         let to_parts = Self::new(&BitMatrix::partition(bits, mask)?, 0)?;
         // On the two halves the highest bit stays.
@@ -174,20 +170,21 @@ mod tests {
     #[test]
     fn errors_are_said() {
         let nothing = |_: &mut [u8]| Ok(());
-        assert_eq!(
-            parm(1, &mut [0; 3], nothing),
-            Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: 3 }))
-        );
-        assert_eq!(
-            parm(1, &mut [0; 0], nothing),
-            Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: 0 }))
-        );
-        assert_eq!(parm(4, &mut [0; 4], nothing), Err(Error::Matrix(MatrixError::EmptyMask)));
-        assert_eq!(parm(1, &mut [0; 1], nothing), Err(Error::Matrix(MatrixError::EmptyMask)));
+        assert_eq!(parm(1, &mut [0; 3], nothing), Err(MatrixError::NotAPowerOfTwo { len: 3 }));
+        assert_eq!(parm(1, &mut [0; 0], nothing), Err(MatrixError::NotAPowerOfTwo { len: 0 }));
+        assert_eq!(parm(4, &mut [0; 4], nothing), Err(MatrixError::EmptyMask));
+        assert_eq!(parm(1, &mut [0; 1], nothing), Err(MatrixError::EmptyMask));
         let fails = |part: &mut [u8]| {
-            if part[0] == 0 { Err(Error::Bijection(BijectionError::EmptyDomain)) } else { Ok(()) }
+            if part[0] == 0 {
+                Err(MatrixError::Bijection(BijectionError::EmptyDomain))
+            } else {
+                Ok(())
+            }
         };
-        assert_eq!(parm(1, &mut [0; 4], fails), Err(Error::Bijection(BijectionError::EmptyDomain)));
+        assert_eq!(
+            parm(1, &mut [0; 4], fails),
+            Err(MatrixError::Bijection(BijectionError::EmptyDomain))
+        );
     }
 
     #[test]
@@ -208,14 +205,16 @@ mod tests {
                         if panics {
                             panic!("as it should")
                         } else {
-                            Err(Error::Bijection(BijectionError::EmptyDomain))
+                            Err(MatrixError::Bijection(BijectionError::EmptyDomain))
                         }
                     };
                     let mut items = original.clone();
                     let all = core::panic::AssertUnwindSafe(|| parm(mask, &mut items, fails));
                     match std::panic::catch_unwind(all) {
                         Ok(answer) => assert!(
-                            !panics && answer == Err(Error::Bijection(BijectionError::EmptyDomain))
+                            !panics
+                                && answer
+                                    == Err(MatrixError::Bijection(BijectionError::EmptyDomain))
                         ),
                         Err(_) => assert!(panics),
                     }

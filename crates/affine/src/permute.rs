@@ -1,5 +1,6 @@
 //! Permutes arrays by affine maps, on the threads of the current rayon pool.
 
+use crate::MatrixError;
 use core::mem::MaybeUninit;
 use core::ptr;
 
@@ -9,8 +10,8 @@ use super::shares::Shares;
 use super::tiles::Tiling;
 use super::tuning;
 use crate::Affine;
-use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr};
-use bijective_shuffle_core::{Bijection, Error};
+use bijective_shuffle_core::Bijection;
+use bijective_shuffle_engine::memory::{Buffer, SharedPtr};
 
 /// Permutes an array into another by an affine map: `out[A x ^ c] = source[x]`.
 ///
@@ -20,8 +21,8 @@ use bijective_shuffle_core::{Bijection, Error};
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slices do not have `2^bits` items, and [`Error::OutOfMemory`].
-/// `out` is then unchanged.
+/// [`MatrixError::LengthMismatch`] if the slices do not have `2^bits` items, and
+/// [`MatrixError::OutOfMemory`]. `out` is then unchanged.
 ///
 /// # Examples
 ///
@@ -41,7 +42,7 @@ pub fn permute<T: Copy + Send + Sync>(
     map: &Affine,
     source: &[T],
     out: &mut [T],
-) -> Result<(), Error> {
+) -> Result<(), MatrixError> {
     check_length(map, source.len())?;
     check_length(map, out.len())?;
     let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
@@ -57,7 +58,8 @@ pub fn permute<T: Copy + Send + Sync>(
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slice does not have `2^bits` items, and [`Error::OutOfMemory`].
+/// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and
+/// [`MatrixError::OutOfMemory`].
 ///
 /// # Examples
 ///
@@ -69,9 +71,9 @@ pub fn permute<T: Copy + Send + Sync>(
 /// assert_eq!(permuted(&Affine::reversal(2)?, &[1, 2, 3, 4])?, [4, 3, 2, 1]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec<T>, Error> {
+pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec<T>, MatrixError> {
     check_length(map, source.len())?;
-    let mut out = bijective_shuffle_core::engine::base::check::try_with_capacity(source.len())?;
+    let mut out = bijective_shuffle_engine::check::try_with_capacity(source.len())?;
     let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
     let memory = memory.room(copy.room())?;
     // SAFETY: `out` has room for as many items as the map has points, in memory of its own.
@@ -83,12 +85,12 @@ pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec
 }
 
 /// Checks that an array has as many items as the map has points.
-pub fn check_length(map: &Affine, len: usize) -> Result<(), Error> {
+pub fn check_length(map: &Affine, len: usize) -> Result<(), MatrixError> {
     let (last, actual) = (map.last(), len as u64);
     if actual.checked_sub(1) == Some(last) {
         return Ok(());
     }
-    Err(Error::LengthMismatch { expected: last.saturating_add(1), actual })
+    Err(MatrixError::LengthMismatch { expected: last.saturating_add(1), actual })
 }
 
 /// A plan for copying an array into a map's order.
@@ -308,7 +310,7 @@ mod tests {
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
         let map = Affine::reversal(3).unwrap();
-        let error = |actual| Err(Error::LengthMismatch { expected: 8, actual });
+        let error = |actual| Err(MatrixError::LengthMismatch { expected: 8, actual });
         assert_eq!(permute(&map, &[0; 8], &mut [0; 7]), error(7));
         assert_eq!(permute(&map, &[0; 9], &mut [0; 8]), error(9));
         assert_eq!(permuted(&map, &[0; 0]).map(|_| ()), error(0));
@@ -316,7 +318,7 @@ mod tests {
         assert_eq!(permute_in_place(&map, &mut items), error(3));
         assert_eq!(items, [1, 2, 3]);
         let all = Affine::reversal(64).unwrap();
-        let error = Error::LengthMismatch { expected: u64::MAX, actual: 3 };
+        let error = MatrixError::LengthMismatch { expected: u64::MAX, actual: 3 };
         assert_eq!(permute_in_place(&all, &mut items), Err(error));
     }
 }

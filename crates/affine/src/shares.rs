@@ -6,7 +6,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::tuning;
-use bijective_shuffle_core::engine::base::{parallel, stream};
+use bijective_shuffle_engine::{parallel, stream};
 
 /// How tiles are divided among the threads of the current rayon pool.
 pub(super) struct Shares {

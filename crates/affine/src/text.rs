@@ -4,8 +4,7 @@ use core::fmt::{self, Write as _};
 use core::str::FromStr;
 
 use super::BitMatrix;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::error::MatrixError;
+use crate::MatrixError;
 
 impl fmt::Display for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,21 +38,21 @@ impl fmt::Display for BitMatrix {
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 impl FromStr for BitMatrix {
-    type Err = Error;
+    type Err = MatrixError;
 
     /// # Errors
     ///
-    /// [`MatrixError::Text`](bijective_shuffle_core::error::MatrixError::Text) with the number of
-    /// the first row that does not have one digit, 0 or 1, for each row of the matrix, and
+    /// [`MatrixError::Text`] with the number of the first row that does not have one digit, 0 or 1,
+    /// for each row of the matrix, and
     /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
     /// for more than 64 rows.
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, MatrixError> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let bits = Self::zero(u32::try_from(lines.len()).unwrap_or(u32::MAX))?.bits();
         let mut rows = Vec::with_capacity(lines.len());
         for line in lines {
             let row = rows.len() as u32;
-            rows.push(parse_row(line, bits).ok_or(Error::Matrix(MatrixError::Text { row, bits }))?);
+            rows.push(parse_row(line, bits).ok_or(MatrixError::Text { row, bits })?);
         }
         Self::from_rows(&rows)
     }
@@ -92,12 +91,13 @@ mod tests {
         {
             let expected = match row {
                 9 => BitMatrix::identity(1),
-                row => Err(Error::Matrix(MatrixError::Text { row, bits: 2 })),
+                row => Err(MatrixError::Text { row, bits: 2 }),
             };
             assert_eq!(text.parse::<BitMatrix>(), expected, "{text}");
         }
         let tall = "1\n".repeat(65);
-        let error = Error::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 0, max: 64 });
+        let error =
+            MatrixError::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 0, max: 64 });
         assert_eq!(tall.parse::<BitMatrix>(), Err(error));
     }
 }

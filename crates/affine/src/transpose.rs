@@ -1,13 +1,13 @@
 //! [`transpose`]: for arrays whose sides need not be powers of two, so that no affine map does it.
 
+use crate::MatrixError;
 use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::shares::Shares;
 use super::tuning;
-use bijective_shuffle_core::Error;
-use bijective_shuffle_core::engine::base::memory::{Buffer, SharedPtr};
-use bijective_shuffle_core::engine::base::stream;
+use bijective_shuffle_engine::memory::{Buffer, SharedPtr};
+use bijective_shuffle_engine::stream;
 
 /// Transposes an array of `rows` rows and `columns` columns, stored row by row, into another:
 /// `out[column * rows + row] = source[row * columns + column]`.
@@ -17,8 +17,8 @@ use bijective_shuffle_core::engine::base::stream;
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slices do not have `rows * columns` items, and
-/// [`Error::OutOfMemory`]. `out` is then unchanged.
+/// [`MatrixError::LengthMismatch`] if the slices do not have `rows * columns` items, and
+/// [`MatrixError::OutOfMemory`]. `out` is then unchanged.
 ///
 /// # Examples
 ///
@@ -35,11 +35,11 @@ pub fn transpose<T: Copy + Send + Sync>(
     columns: usize,
     source: &[T],
     out: &mut [T],
-) -> Result<(), Error> {
+) -> Result<(), MatrixError> {
     for actual in [source.len(), out.len()] {
         if rows.checked_mul(columns) != Some(actual) {
             let (expected, actual) = ((rows as u64).saturating_mul(columns as u64), actual as u64);
-            return Err(Error::LengthMismatch { expected, actual });
+            return Err(MatrixError::LengthMismatch { expected, actual });
         }
     }
     if size_of_val(source) == 0 {
@@ -173,12 +173,12 @@ mod tests {
 
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
-        let error = Err(Error::LengthMismatch { expected: 6, actual: 5 });
+        let error = Err(MatrixError::LengthMismatch { expected: 6, actual: 5 });
         assert_eq!(transpose(2, 3, &[0; 6], &mut [0; 5]), error);
         assert_eq!(transpose(2, 3, &[0; 5], &mut [0; 6]), error);
         let many = usize::MAX as u64;
         let error = |rows, actual| {
-            Err(Error::LengthMismatch { expected: many.saturating_mul(rows), actual })
+            Err(MatrixError::LengthMismatch { expected: many.saturating_mul(rows), actual })
         };
         assert_eq!(transpose(usize::MAX, usize::MAX, &[0; 0], &mut []), error(many, 0));
         // Fails even for items of size zero, of which a slice can have any number: 2^64 - 1 is no

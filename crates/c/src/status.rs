@@ -74,8 +74,9 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
+impl<E: Into<Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = error.into();
         let status = match error {
             Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
                 BS_ERROR_MEMORY

@@ -1,15 +1,22 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
-// Some of it is there for the other packages alone, and some where there is memory to allocate.
-#![cfg_attr(not(feature = "engine"), allow(dead_code, unreachable_pub, unused_imports))]
+// Some of it is there for bijections that need memory, or for machines with vectors.
+#![cfg_attr(not(feature = "std"), allow(dead_code, unreachable_pub, unused_imports))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-#[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
+#[allow(
+    missing_docs,
+    missing_debug_implementations,
+    reason = "only the project's own packages see what has none"
+)]
 mod base;
 pub mod bijection;
 pub mod error;
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub mod internal;
 mod seed;
 mod word;
 
@@ -25,7 +32,6 @@ pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
 #[doc(inline)]
 #[cfg(not(feature = "alloc"))]
 pub use bijection::without_alloc::DeviceSource;
-pub use error::any::Error;
 pub use seed::{KeyDomain, KeyStream, Seed, Words};
 pub use word::Word;
 
@@ -33,8 +39,3 @@ pub use word::Word;
 #[cfg(not(feature = "alloc"))]
 const _: fn(u64, u64) -> bijection::CycleWalk<bijection::Standard> =
     |len, seed| FromSeed::from_seed(len, seed);
-
-/// What the packages of this project share. It promises nothing to others.
-#[cfg(feature = "engine")]
-#[doc(hidden)]
-pub mod engine;

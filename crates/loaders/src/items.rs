@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::{FromSeed, KeyDomain, Seed};
-use bijective_shuffle_core::engine::base::{check, parallel, saved};
+use bijective_shuffle_engine::{check, memory, parallel, saved};
 
 use crate::Error;
 
@@ -24,7 +24,7 @@ pub(crate) fn with_room<T>(len: u64) -> Result<Vec<T>, Error> {
 
 /// Makes room for more items in a list.
 pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
-    Ok(check::try_reserve(list, more as u64)?)
+    Ok(memory::try_reserve(list, more as u64)?)
 }
 
 /// A number below `count`, from a word. What makes some numbers likelier is less than `count` in

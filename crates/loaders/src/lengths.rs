@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Bijection, Seed};
-use bijective_shuffle_core::engine::base::{check, parallel};
+use bijective_shuffle_engine::{check, parallel};
 
 use crate::Error;
 use crate::batches::Source;

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::str::FromStr;
 
 use bijective_shuffle::{Bijection, FromSeed, KeyDomain, Seed};
-use bijective_shuffle_core::engine::base::saved;
+use bijective_shuffle_engine::saved;
 
 use crate::Error;
 use crate::batches::Source;

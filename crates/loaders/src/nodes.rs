@@ -3,7 +3,8 @@
 use core::ops::Range;
 
 use bijective_shuffle::{Bijection, KeyDomain, Seed, Tail};
-use bijective_shuffle_core::engine::base::check::{try_reserve, try_with_capacity};
+use bijective_shuffle_engine::check::try_with_capacity;
+use bijective_shuffle_engine::memory::try_reserve;
 
 use crate::Error;
 use crate::items::{self, Walk};

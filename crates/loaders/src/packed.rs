@@ -6,8 +6,8 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering;
 
 use bijective_shuffle::{Bijection, Seed};
-use bijective_shuffle_core::engine::base::stream::prefetch_lines_to_write;
-use bijective_shuffle_core::engine::base::{memory, parallel};
+use bijective_shuffle_engine::stream::prefetch_lines_to_write;
+use bijective_shuffle_engine::{memory, parallel};
 
 #[cfg(not(target_has_atomic = "64"))]
 use locked::AtomicU64;

@@ -5,7 +5,7 @@ use core::ops::Range;
 use bijective_shuffle::rayon;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 use bijective_shuffle::{KeyDomain, Seed};
-use bijective_shuffle_core::engine::base::{check, parallel};
+use bijective_shuffle_engine::{check, parallel};
 
 use crate::{Error, IntoWeights, ItemWeights};
 

@@ -1,7 +1,7 @@
 //! [`Splits`]: training, validation and test sets that do not move when data are appended.
 
 use bijective_shuffle::{Bijection, KeyDomain, Seed};
-use bijective_shuffle_core::engine::base::{parallel, saved};
+use bijective_shuffle_engine::{parallel, saved};
 
 use crate::Error;
 use crate::deal::{self, Sequence};

@@ -6,8 +6,8 @@ use core::str::FromStr;
 use bijective_shuffle::error::SavedError;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 use bijective_shuffle::{KeyDomain, Seed};
-use bijective_shuffle_core::engine::base::check::try_with_capacity;
-use bijective_shuffle_core::engine::base::saved;
+use bijective_shuffle_engine::check::try_with_capacity;
+use bijective_shuffle_engine::saved;
 
 use crate::Error;
 use crate::items::below;

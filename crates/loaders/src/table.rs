@@ -19,7 +19,7 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use bijective_shuffle_core::engine::base::{check, memory, parallel};
+use bijective_shuffle_engine::{check, memory, parallel};
 
 use crate::{Error, ItemWeights};
 

@@ -4,10 +4,10 @@ use core::fmt;
 
 use bijective_shuffle::rng::Philox4x32Rng;
 use bijective_shuffle::{KeyDomain, Seed};
-use bijective_shuffle_core::engine::base::philox4x32::lanes::{Counters, LOW, encrypt};
-use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
-use bijective_shuffle_core::engine::base::stream::prefetch_lines;
-use bijective_shuffle_core::engine::base::{parallel, saved};
+use bijective_shuffle_engine::philox4x32::lanes::{Counters, LOW, encrypt};
+use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
+use bijective_shuffle_engine::stream::prefetch_lines;
+use bijective_shuffle_engine::{parallel, saved};
 
 use crate::batches::Source;
 use crate::items::{check_positions, make_room};
@@ -205,7 +205,7 @@ fn key(seed: Seed) -> u64 {
 impl Law {
     /// Draws at a position, with words of the streams from a number on.
     fn draw(&self, columns: &[Entry], position: u64, first_stream: u64) -> u64 {
-        let philox = bijective_shuffle_core::Philox4x32::<10>::new(halves(self.key));
+        let philox = bijective_shuffle::rng::Philox4x32::<10>::new(halves(self.key));
         let [low, high] = halves(position);
         let mut stream = first_stream;
         loop {

@@ -3,7 +3,7 @@
 
 use core::mem::MaybeUninit;
 
-use bijective_shuffle_core::engine::base::{check, memory, parallel};
+use bijective_shuffle_engine::{check, memory, parallel};
 
 use crate::Error;
 

@@ -4,7 +4,7 @@ use super::Generator;
 use super::number::{Distribution, MOST_NUMBERS, MOST_WORDS, memory};
 use super::rectangle::Rectangle;
 use super::tuning::GROUPS;
-use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
+use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
 
 /// Turns words that lie in the memory of numbers into those numbers, in whole groups.
 pub(super) fn in_order<D: Distribution>(level: SimdLevel, numbers: &mut [D::Number]) {

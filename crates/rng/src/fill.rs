@@ -11,8 +11,8 @@ use super::scale::scale;
 use super::tuning::{self, AT_ONCE};
 use super::words::NextWords;
 use super::{Generator, convert};
-use bijective_shuffle_core::engine::base::parallel;
-use bijective_shuffle_core::engine::base::simd::SimdLevel;
+use bijective_shuffle_engine::parallel;
+use bijective_shuffle_engine::simd::SimdLevel;
 
 /// Fills slices with random numbers.
 ///

@@ -4,8 +4,8 @@ use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator};
-use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{Error, KeyDomain, Seed};
+use crate::GeneratorError;
+use bijective_shuffle_core::{KeyDomain, Seed};
 
 /// The generator `x[n] = x[n - R] + x[n - S]` modulo 2^32 with lags `R > S`, such as
 /// [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].
@@ -54,9 +54,8 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
-    /// if all words are even. All following words would then be even as well, and the period
-    /// shorter.
+    /// [`GeneratorError::InvalidState`] if all words are even. All following words would then be
+    /// even as well, and the period shorter.
     ///
     /// # Examples
     ///
@@ -69,7 +68,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     /// assert_eq!([(); 5].map(|()| rng.next_u32()), [2, 3, 5, 8, 13]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub const fn from_state(words: [u32; R]) -> Result<Self, Error> {
+    pub const fn from_state(words: [u32; R]) -> Result<Self, GeneratorError> {
         let mut k = 0;
         while k < R {
             if words[k] % 2 == 1 {
@@ -77,7 +76,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
             }
             k += 1;
         }
-        Err(Error::Generator(GeneratorError::InvalidState))
+        Err(GeneratorError::InvalidState)
     }
 
     /// The generator that continues the given words, at least one of which is odd.
@@ -219,14 +218,8 @@ mod tests {
     #[test]
     fn one_word_has_to_be_odd() {
         let mut words = [2; 521];
-        assert_eq!(
-            LaggedFibonacci521::from_state(words),
-            Err(Error::Generator(GeneratorError::InvalidState))
-        );
-        assert_eq!(
-            LaggedFibonacci521::from_state([0; 521]),
-            Err(Error::Generator(GeneratorError::InvalidState))
-        );
+        assert_eq!(LaggedFibonacci521::from_state(words), Err(GeneratorError::InvalidState));
+        assert_eq!(LaggedFibonacci521::from_state([0; 521]), Err(GeneratorError::InvalidState));
         for place in [0, 520] {
             words[place] ^= 1;
             assert_eq!(LaggedFibonacci521::from_state(words).unwrap().state(), words);

@@ -4,9 +4,9 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, Streams, generator};
-use bijective_shuffle_core::engine::base::words::{halves, joined};
-use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{Error, KeyDomain, Seed, Word};
+use crate::GeneratorError;
+use bijective_shuffle_core::{KeyDomain, Seed, Word};
+use bijective_shuffle_engine::words::{halves, joined};
 
 /// A linear congruential generator modulo `2^w`, where `w` is the width of `W`: [`Lcg32`] or
 /// [`Lcg64`].
@@ -133,9 +133,9 @@ impl<W: Modulus> Congruential<W> {
     /// # Errors
     ///
     /// [`GeneratorError::NoSuchStream`] if `k` is not below `of`.
-    pub fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
+    pub fn leapfrog(&self, k: u64, of: u64) -> Result<Self, GeneratorError> {
         if k >= of {
-            return Err(Error::Generator(GeneratorError::NoSuchStream { stream: k, streams: of }));
+            return Err(GeneratorError::NoSuchStream { stream: k, streams: of });
         }
         let mut first = self.clone();
         // Goes to word k, and one of the new steps back. Steps are counted modulo 2^64, which is a
@@ -207,8 +207,8 @@ impl<W: Modulus> Streams<Congruential<W>> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`] if `count` is 0, and [`Error::OutOfMemory`].
-    pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
+    /// [`GeneratorError::NoStreams`] if `count` is 0, and [`GeneratorError::OutOfMemory`].
+    pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, GeneratorError> {
         let first = Congruential::new(seed, 0);
         Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
     }
@@ -412,7 +412,7 @@ mod tests {
         streams.fill_u32(&mut [0]);
         assert_ne!(streams, Streams::<Lcg32>::leapfrog(9, 2).unwrap());
         let error = Lcg64::new(1, 1).leapfrog(3, 3).unwrap_err();
-        assert_eq!(error, Error::Generator(GeneratorError::NoSuchStream { stream: 3, streams: 3 }));
+        assert_eq!(error, GeneratorError::NoSuchStream { stream: 3, streams: 3 });
     }
 
     proptest! {

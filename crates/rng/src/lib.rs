@@ -70,6 +70,7 @@
 
 mod buffered;
 mod convert;
+mod error;
 mod exponential;
 mod fill;
 mod generator;
@@ -94,6 +95,7 @@ mod xorwow;
 #[doc(inline)]
 pub use bijective_shuffle_core::Philox4x32;
 pub use buffered::Buffered;
+pub use error::GeneratorError;
 pub use fill::Fill;
 pub use generator::Generator;
 pub use lagged_fibonacci::{LaggedFibonacci, LaggedFibonacci521, LaggedFibonacci1279};

@@ -4,7 +4,7 @@
 use super::rectangle::Rectangle;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
 use super::{exponential, normal};
-use bijective_shuffle_core::engine::base::words::joined;
+use bijective_shuffle_engine::words::joined;
 
 /// How words become numbers of a type and a distribution.
 ///

@@ -1,8 +1,8 @@
 //! Computes many blocks of Philox4x32 at once, of one stream or of several.
 
-use bijective_shuffle_core::engine::base::philox4x32::lanes::{Counters, LOW, round, uncounted};
-use bijective_shuffle_core::engine::base::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
-use bijective_shuffle_core::engine::base::words::halves;
+use bijective_shuffle_engine::philox4x32::lanes::{Counters, LOW, round, uncounted};
+use bijective_shuffle_engine::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
+use bijective_shuffle_engine::words::halves;
 
 /// The largest number of rounds supported in lanes.
 pub(super) const MOST_ROUNDS: usize = 16;

@@ -6,8 +6,8 @@ use super::philox4x32_fill::{MOST_ROUNDS, block_at, blocks_of_streams, fill_stre
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use bijective_shuffle_core::engine::base::words::{halves, joined};
 use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_engine::words::{halves, joined};
 
 /// Philox4x32 ([R123]) as a generator. Each word is computed from its position, so the only state
 /// is the position.

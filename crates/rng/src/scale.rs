@@ -3,8 +3,8 @@
 use core::ops::{Add, Mul};
 
 use super::tuning;
-use bijective_shuffle_core::engine::base::parallel;
-use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
+use bijective_shuffle_engine::parallel;
+use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
 
 /// Replaces each number `x` with `mean + deviation * x`. The product and the sum are each rounded.
 pub(super) fn scale<N>(numbers: &mut [N], mean: N, deviation: N)

@@ -13,11 +13,11 @@ use super::number::Distribution;
 use super::rectangle::Rectangle;
 use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, convert, generator, tuning};
-use bijective_shuffle_core::engine::base::check::try_with_capacity;
-use bijective_shuffle_core::engine::base::parallel;
-use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
-use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{Error, Seed};
+use crate::GeneratorError;
+use bijective_shuffle_core::Seed;
+use bijective_shuffle_engine::check::try_with_capacity;
+use bijective_shuffle_engine::parallel;
+use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
 
 /// Streams of one generator that step together.
 ///
@@ -59,15 +59,14 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::error::GeneratorError::NoStreams) if
-    /// the range is empty, and [`Error::OutOfMemory`].
-    pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
+    /// [`GeneratorError::NoStreams`] if the range is empty, and [`GeneratorError::OutOfMemory`].
+    pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, GeneratorError> {
         if streams.is_empty() {
-            return Err(Error::Generator(GeneratorError::NoStreams));
+            return Err(GeneratorError::NoStreams);
         }
         let len = streams.end - streams.start;
         let bytes = len.saturating_mul(size_of::<G>() as u64);
-        let len = usize::try_from(len).map_err(|_| Error::OutOfMemory { bytes })?;
+        let len = usize::try_from(len).map_err(|_| GeneratorError::OutOfMemory { bytes })?;
         let mut generators = try_with_capacity(len)?;
         G::extend(generator::child::<G>(seed), streams.start, len, &mut generators);
         Ok(Self { streams: generators })
@@ -79,11 +78,10 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::error::GeneratorError::NoStreams) if
-    /// there are no generators.
-    pub fn from_generators(mut generators: Vec<G>) -> Result<Self, Error> {
+    /// [`GeneratorError::NoStreams`] if there are no generators.
+    pub fn from_generators(mut generators: Vec<G>) -> Result<Self, GeneratorError> {
         if generators.is_empty() {
-            return Err(Error::Generator(GeneratorError::NoStreams));
+            return Err(GeneratorError::NoStreams);
         }
         generators.iter_mut().for_each(G::start_block);
         Ok(Self { streams: generators })
@@ -112,21 +110,19 @@ impl Streams<Mwc> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::error::GeneratorError::NoStreams) if
-    /// `count` is 0,
-    /// [`GeneratorError::TooFewMultipliers`](bijective_shuffle_core::error::GeneratorError::TooFewMultipliers)
-    /// if there are fewer good multipliers, and [`Error::OutOfMemory`].
-    pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
+    /// [`GeneratorError::NoStreams`] if `count` is 0, [`GeneratorError::TooFewMultipliers`] if
+    /// there are fewer good multipliers, and [`GeneratorError::OutOfMemory`].
+    pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, GeneratorError> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()
             .zip(0..)
             .map(|(multiplier, stream)| Ok(Mwc::start(child, stream, multiplier)));
         let streams = Self::collect(count, streams)?;
         if streams.len() < count {
-            return Err(Error::Generator(GeneratorError::TooFewMultipliers {
+            return Err(GeneratorError::TooFewMultipliers {
                 streams: count,
                 multipliers: streams.len(),
-            }));
+            });
         }
         Ok(streams)
     }
@@ -136,8 +132,8 @@ impl<G: Generator> Streams<G> {
     /// Collects the first `count` generators of an iterator.
     pub(super) fn collect(
         count: usize,
-        generators: impl Iterator<Item = Result<G, Error>>,
-    ) -> Result<Self, Error> {
+        generators: impl Iterator<Item = Result<G, GeneratorError>>,
+    ) -> Result<Self, GeneratorError> {
         let mut streams = try_with_capacity(count)?;
         for generator in generators.take(count) {
             streams.push(generator?);

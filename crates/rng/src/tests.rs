@@ -8,9 +8,9 @@ use super::number::{
     NormalF32, NormalF64, U32, U64, memory,
 };
 use super::*;
-use bijective_shuffle_core::engine::base::simd::SimdLevel;
-use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{Error, Seed};
+use crate::GeneratorError;
+use bijective_shuffle_core::Seed;
+use bijective_shuffle_engine::simd::SimdLevel;
 
 /// Runs a generic function for every generator.
 macro_rules! for_each_generator {
@@ -363,24 +363,12 @@ fn every_generator_keys_bijections() {
 
 #[test]
 fn ensembles_need_streams() {
-    assert_eq!(
-        Streams::<Xorwow>::new(1, 5..5).unwrap_err(),
-        Error::Generator(GeneratorError::NoStreams)
-    );
-    assert_eq!(
-        Streams::<Mwc>::from_generators(Vec::new()).unwrap_err(),
-        Error::Generator(GeneratorError::NoStreams)
-    );
-    assert_eq!(
-        Streams::<Mwc>::different(1, 0).unwrap_err(),
-        Error::Generator(GeneratorError::NoStreams)
-    );
-    assert_eq!(
-        Streams::<Lcg32>::leapfrog(1, 0).unwrap_err(),
-        Error::Generator(GeneratorError::NoStreams)
-    );
+    assert_eq!(Streams::<Xorwow>::new(1, 5..5).unwrap_err(), GeneratorError::NoStreams);
+    assert_eq!(Streams::<Mwc>::from_generators(Vec::new()).unwrap_err(), GeneratorError::NoStreams);
+    assert_eq!(Streams::<Mwc>::different(1, 0).unwrap_err(), GeneratorError::NoStreams);
+    assert_eq!(Streams::<Lcg32>::leapfrog(1, 0).unwrap_err(), GeneratorError::NoStreams);
     let error = Streams::<LaggedFibonacci1279>::new(1, 0..u64::MAX).unwrap_err();
-    assert!(matches!(error, Error::OutOfMemory { .. }));
+    assert!(matches!(error, GeneratorError::OutOfMemory { .. }));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::steps::Steps;
 use super::tuning::{AT_ONCE, WORDS_OF_BYTES};
-use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
+use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
 
 /// Writes the next words of a generator.
 pub(super) fn words<G: Steps>(rng: &mut G, out: &mut [u32]) {

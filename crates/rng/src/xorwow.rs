@@ -5,8 +5,8 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{Error, KeyDomain, Seed};
+use crate::GeneratorError;
+use bijective_shuffle_core::{KeyDomain, Seed};
 
 /// Marsaglia's xorwow: a xorshift generator of 160 bits, combined with a Weyl sequence.
 ///
@@ -52,12 +52,11 @@ impl Xorwow {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
-    /// if the five words are all zero.
-    pub const fn from_state(words: [u32; 5], weyl: u32) -> Result<Self, Error> {
+    /// [`GeneratorError::InvalidState`] if the five words are all zero.
+    pub const fn from_state(words: [u32; 5], weyl: u32) -> Result<Self, GeneratorError> {
         let [x, y, z, w, v] = words;
         if x | y | z | w | v == 0 {
-            Err(Error::Generator(GeneratorError::InvalidState))
+            Err(GeneratorError::InvalidState)
         } else {
             Ok(Self { words, weyl })
         }
@@ -189,9 +188,6 @@ mod tests {
         ] {
             assert_eq!(rng.next_u32(), word);
         }
-        assert_eq!(
-            Xorwow::from_state([0; 5], 1),
-            Err(Error::Generator(GeneratorError::InvalidState))
-        );
+        assert_eq!(Xorwow::from_state([0; 5], 1), Err(GeneratorError::InvalidState));
     }
 }

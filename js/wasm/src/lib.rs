@@ -229,7 +229,7 @@ pub extern "C" fn sampler(is_key: u32, tail: u32, order: u32) -> *mut Batches {
     let builder = match order {
         0 => builder,
         1 => {
-            builder.order(move |len, seed| BlockShuffle::new(len, block, window, seed).map(Blocks))
+            builder.order(move |len, seed| Ok(Blocks(BlockShuffle::new(len, block, window, seed)?)))
         }
         _ => builder.sequential(),
     };

@@ -3,10 +3,10 @@
 
 use crate::compact::batch::Batch;
 use crate::compact::cpu::direct;
-use crate::engine::base::memory::Buffer;
-use crate::engine::base::simd::{SimdKernel, SimdLevel};
 use crate::engine::bijection::StandardCipher;
+use crate::engine::memory::Buffer;
 use crate::engine::seed::words;
+use crate::engine::simd::{SimdKernel, SimdLevel};
 use crate::{Error, FromSeed, Word};
 
 /// The number of rows whose keys are drawn together.

@@ -7,7 +7,7 @@ use super::rows::{SEQUENTIAL_ITEMS, task_rows};
 use crate::bijection::Standard;
 use crate::compact::cpu::exact::{exchange, is_exact};
 use crate::compact::{Direction, Workspace};
-use crate::engine::base::parallel;
+use crate::engine::parallel;
 use crate::{Error, FromSeed};
 
 /// Shuffles row `r` of `items` by permutation `r` of a batch, or undoes it. `items` consists of

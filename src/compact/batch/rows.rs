@@ -8,7 +8,7 @@ use super::Batch;
 use super::drawer::Drawer;
 use crate::bijection::Standard;
 use crate::compact::cpu::direct;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 use crate::{Bijection, Error, FromSeed, Word};
 
 /// The number of items that a thread draws at a time, in whole rows: some ten microseconds of work.
@@ -200,7 +200,7 @@ pub(crate) fn map_drawn<N: Word, R: Send>(
 fn room_for_all<R>(count: u64) -> Result<Vec<R>, Error> {
     let bytes = count.saturating_mul(size_of::<R>() as u64);
     let count = usize::try_from(count).map_err(|_| Error::OutOfMemory { bytes })?;
-    try_with_capacity(count)
+    Ok(try_with_capacity(count)?)
 }
 
 /// Makes a buffer `len` words long.

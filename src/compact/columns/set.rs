@@ -4,7 +4,7 @@ use super::Columns;
 use super::list::{Column, ColumnList, item_bytes};
 use super::static_row::StaticRow;
 use crate::Error;
-use crate::engine::base::check::check_length;
+use crate::engine::check::check_length;
 
 /// Borrowed columns, checked to be of one length.
 #[derive(Debug)]
@@ -56,6 +56,6 @@ impl<R: StaticRow> ColumnSet<'_, R> {
 
     /// Checks that a column has no more items than the domain has points.
     pub(crate) fn check_domain(&self, last: u64) -> Result<(), Error> {
-        check_length(self.len().unwrap_or(0) as u64, last)
+        Ok(check_length(self.len().unwrap_or(0) as u64, last)?)
     }
 }

@@ -10,10 +10,10 @@ use super::survivors::{Values, is_short, workers};
 use super::tuning;
 use crate::bijection::hooks::{EngineForm, Hooked};
 use crate::compact::Direction;
-use crate::engine::base::check::{check_length, try_with_capacity};
-use crate::engine::base::memory::Buffer;
-use crate::engine::base::parallel::Workers;
 use crate::engine::bijection::StandardCipher;
+use crate::engine::check::{check_length, try_with_capacity};
+use crate::engine::memory::Buffer;
+use crate::engine::parallel::Workers;
 use crate::{Bijection, Error, Trusted, Word};
 
 /// A permutation by which items may be moved: each index below its length is at exactly one place.

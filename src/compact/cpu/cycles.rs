@@ -25,10 +25,10 @@ use super::tuning;
 use crate::Error;
 use crate::compact::Direction;
 use crate::compact::columns::{Column, item_bytes};
-use crate::engine::base::abort::AbortOnUnwind;
-use crate::engine::base::memory::{Buffer, SharedPtr, assume_init_mut};
-use crate::engine::base::parallel;
-use crate::engine::base::stream::{LINE, prefetch_lines};
+use crate::engine::abort::AbortOnUnwind;
+use crate::engine::memory::{Buffer, SharedPtr, assume_init_mut};
+use crate::engine::parallel;
+use crate::engine::stream::{LINE, prefetch_lines};
 use crate::engine::word::Index;
 
 /// The distance of leaders.

@@ -22,11 +22,11 @@ use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
 use crate::compact::{with_slots, wrong_count};
-use crate::engine::base::check::{check_length, check_word, try_with_capacity};
-use crate::engine::base::memory::Buffer;
-use crate::engine::base::parallel;
-use crate::engine::word::{Index, Word};
-use crate::{Bijection, Error, Trusted};
+use crate::engine::check::{check_length, check_word, try_with_capacity};
+use crate::engine::memory::Buffer;
+use crate::engine::parallel;
+use crate::engine::word::Index;
+use crate::{Bijection, Error, Trusted, Word};
 
 /// What to do with a run of places and the indexes that belong to them, one for each place.
 pub(super) trait MoveRun<P, N>: Sync {

@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::tuning;
-use crate::engine::base::check::{check_in_order, try_with_capacity};
-use crate::engine::base::parallel;
+use crate::engine::check::{check_in_order, try_with_capacity};
+use crate::engine::parallel;
 use crate::{Error, Word};
 
 /// Checks that the indexes are the numbers below their count, each exactly once.
@@ -16,7 +16,7 @@ use crate::{Error, Word};
 /// cannot be allocated.
 pub(super) fn check_each_once<N: Word>(indices: &[N]) -> Result<(), Error> {
     if tuning::is_sequential(indices.len(), size_of::<N>()) {
-        return check_in_order(indices);
+        return Ok(check_in_order(indices)?);
     }
     let words = indices.len().div_ceil(BITS);
     let mut seen: Vec<AtomicUsize> = try_with_capacity(words)?;
@@ -42,7 +42,7 @@ pub(super) fn check_each_once<N: Word>(indices: &[N]) -> Result<(), Error> {
         Ok(())
     } else {
         // Which defect a thread meets first is a matter of timing. The first in order is not.
-        check_in_order(indices)
+        Ok(check_in_order(indices)?)
     }
 }
 

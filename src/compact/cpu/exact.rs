@@ -1,11 +1,11 @@
 //! Lengths whose permutation is drawn exactly: the exchanges of the draw, made on the items
 //! themselves. That takes no memory and no second pass, and cannot fail.
 
-use crate::FromSeed;
 use crate::bijection::Standard;
 use crate::compact::Direction;
 use crate::engine::bijection::draw_exchanges;
-use crate::engine::seed::{BLOCKS, Seed};
+use crate::engine::seed::BLOCKS;
+use crate::{FromSeed, Seed};
 
 /// Whether the order of so many items is drawn exactly.
 pub(crate) fn is_exact(len: usize) -> bool {

@@ -10,7 +10,7 @@ use core::ptr;
 
 use super::buckets::Buckets;
 use super::taken::SlotBits;
-use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::simd::{SimdKernel, SimdLevel};
 
 /// Whether closing the gaps of items of type T, once they are at their slots, is faster than
 /// counting taken slots for each of them; the items of a bucket have to fit the cache with gaps.

@@ -54,8 +54,8 @@ use rayon::prelude::*;
 use self::checked_permutation::{fits_u32, uncompacted};
 use super::{Compactor, Direction, cloned, passes, sealed};
 use crate::bijection::hooks::EngineForm;
-use crate::engine::base::check::{check_length, check_word, try_with_capacity};
-use crate::engine::base::parallel;
+use crate::engine::check::{check_length, check_word, try_with_capacity};
+use crate::engine::parallel;
 use crate::{Bijection, Error, Word};
 
 /// The engine on the threads of the current rayon pool, or on the calling thread alone where that

@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::simd::{SimdKernel, SimdLevel};
 use crate::engine::word::Index;
 
 /// The number of words past the last survivor that may be overwritten.

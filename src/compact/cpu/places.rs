@@ -5,8 +5,8 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::tuning;
-use crate::engine::base::memory::SharedPtr;
-use crate::engine::base::stream::stream;
+use crate::engine::memory::SharedPtr;
+use crate::engine::stream::stream;
 
 /// Consecutive places, which can be cut and then shared among threads.
 pub(super) trait Places: Send + Sized {
@@ -153,7 +153,7 @@ impl Source<MaybeUninit<u32>> for Numbers {
 /// Places to which items of type T, or records, are written in order.
 pub(super) trait Target<T>: Places {
     /// Fills the places with as many items, with non-temporal stores. Other threads see them after
-    /// [`publish`](crate::engine::base::stream::publish).
+    /// [`publish`](crate::engine::stream::publish).
     fn stream(self, items: &[MaybeUninit<T>]);
 }
 

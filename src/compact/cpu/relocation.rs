@@ -7,8 +7,8 @@ use core::ptr;
 use super::direct::MoveRun;
 use super::tuning;
 use crate::Error;
-use crate::engine::base::memory::{Buffer, SharedPtr};
-use crate::engine::base::parallel;
+use crate::engine::memory::{Buffer, SharedPtr};
+use crate::engine::parallel;
 use crate::engine::word::Index;
 
 /// A slice whose items are being moved. They are copied, as bits, to a scratch buffer in their new

@@ -23,10 +23,10 @@ use super::workspace::Workspace;
 use super::{cycles, tuning};
 use crate::compact::columns::Column;
 use crate::compact::{By, Direction, Order, passes};
-use crate::engine::base::check::check_length;
-use crate::engine::base::memory::SharedPtr;
-use crate::engine::base::parallel;
 use crate::engine::bijection::StandardCipher;
+use crate::engine::check::check_length;
+use crate::engine::memory::SharedPtr;
+use crate::engine::parallel;
 use crate::{Bijection, Error, Seed, Trusted};
 
 impl Workspace {
@@ -150,7 +150,7 @@ impl Workspace {
         let chosen = order.for_len(source.len() as u64);
         let bijection = chosen.bijection();
         if size_of::<T>() == 0 {
-            return check_length(source.len() as u64, bijection.last());
+            return Ok(check_length(source.len() as u64, bijection.last())?);
         }
         let passes = passes::passes(bijection, source.len());
         let passes = passes.map(|passes| passes::in_direction(passes, direction));
@@ -271,7 +271,7 @@ impl Workspace {
         direction: Direction,
     ) -> Result<(), Error> {
         if size_of::<T>() == 0 {
-            return check_length(items.len() as u64, bijection.last());
+            return Ok(check_length(items.len() as u64, bijection.last())?);
         }
         passes::reorder(bijection, items.len(), direction, &mut |bijection, direction| {
             self.reorder_at_once(bijection, items, direction)
@@ -404,7 +404,7 @@ mod tests {
     use rayon::ThreadPoolBuilder;
 
     use super::*;
-    use crate::engine::base::machine;
+    use crate::engine::machine;
     use crate::{Permutation, Strategy};
 
     /// Makes a call on a thread of a pool of four, and checks that this thread leads a crew

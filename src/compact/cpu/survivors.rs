@@ -5,8 +5,8 @@ use core::mem::MaybeUninit;
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
-use crate::engine::base::memory::{Buffer, assume_init, assume_init_mut};
-use crate::engine::base::parallel::Workers;
+use crate::engine::memory::{Buffer, assume_init, assume_init_mut};
+use crate::engine::parallel::Workers;
 use crate::engine::word::Index;
 use crate::{Bijection, Error, Trusted};
 

@@ -3,7 +3,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::engine::base::memory::assume_init_mut;
+use crate::engine::memory::assume_init_mut;
 
 /// 64 slots of a bucket's bitmap.
 #[derive(Clone, Copy)]

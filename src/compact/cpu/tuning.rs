@@ -4,7 +4,7 @@
 //! length one above a power of two, on two cores of an AMD EPYC with AVX-512 (caches of 48 KiB, 1
 //! MiB and, shared, 32 MiB). The commands and more figures are in `benches/notes/cpu.md`.
 
-use crate::engine::base::machine;
+use crate::engine::machine;
 
 /// A size, and the one for Miri, where a few hundred items have to be many: of several chunks,
 /// tiles and waves, read in several turns, and for several threads.

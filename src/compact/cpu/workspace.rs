@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::strategy::Strategy;
 use super::{cycles, in_place, partitioned, tuning};
 use crate::Error;
-use crate::engine::base::memory::Buffer;
+use crate::engine::memory::Buffer;
 
 /// The CPU engine with working memory that it keeps from call to call.
 ///

@@ -29,7 +29,7 @@ pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
     let matrix = map.matrix();
     let items = matrix.columns().iter().map(|column| column << more);
     let columns: Vec<u64> = (0..more).map(|j| 1 << j).chain(items).collect();
-    Affine::new(&BitMatrix::from_columns(&columns)?, map.offset() << more)
+    Ok(Affine::new(&BitMatrix::from_columns(&columns)?, map.offset() << more)?)
 }
 
 /// The tiles of a shape, without bank conflicts. Shared memory has 32 banks of 4 bytes, so words of

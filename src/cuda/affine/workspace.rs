@@ -124,8 +124,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](crate::error::MatrixError::NotAPowerOfTwo),
-    /// [`MatrixError::EmptyMask`](crate::error::MatrixError::EmptyMask),
+    /// [`MatrixError::NotAPowerOfTwo`](crate::affine::MatrixError::NotAPowerOfTwo),
+    /// [`MatrixError::EmptyMask`](crate::affine::MatrixError::EmptyMask),
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if there is no memory for the
     /// copy, the errors of the function, and otherwise as [`permute_into`](Self::permute_into).
     /// After an error the array is unchanged, except after a

@@ -17,7 +17,7 @@ use super::shuffle::movement::Movement;
 use super::workspace::CudaWorkspace;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
-use crate::engine::base::check::check_word;
+use crate::engine::check::check_word;
 use crate::{Error, Word};
 
 /// Rows of a batch. All of these take the words or items of whole rows, which exist.

@@ -15,7 +15,7 @@ use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::memory::Allocation;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 use crate::error::GpuError;
 use crate::rng::Streams;
 use crate::rng::engine::{F32, F64, NormalF32, NormalF64, U32, U64};
@@ -228,7 +228,7 @@ pub(super) fn scatter<G: DeviceGenerator>(
         }
         generators.push(G::load(&words));
     }
-    Streams::from_generators(generators)
+    Ok(Streams::from_generators(generators)?)
 }
 
 /// An array to be filled by streams.

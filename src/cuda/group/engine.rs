@@ -23,7 +23,7 @@ use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
 use crate::cuda::shuffle::job::{Job, any_address};
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::engine::base::check::check_word;
+use crate::engine::check::check_word;
 use crate::error::GpuError;
 use crate::{Error, Word};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::stream::{failed, finish, finish_event};
 use crate::Error;
-use crate::engine::base::memory::SharedPtr;
+use crate::engine::memory::SharedPtr;
 
 /// The bytes of a piece of page-locked memory.
 pub(crate) const PIECE_BYTES: usize = 8 << 20;

@@ -8,7 +8,7 @@ use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::reader::Reader;
 use crate::cuda::runtime::word_type::WordType;
-use crate::engine::base::check::{check_in_order, try_with_capacity};
+use crate::engine::check::{check_in_order, try_with_capacity};
 use crate::error::{Defect, GpuError};
 use crate::{Error, Word};
 
@@ -109,5 +109,5 @@ unsafe fn first_defect<N: Word>(
     words.resize(len, N::ZERO);
     // SAFETY: the caller promises `len` words at the address, and any bits are a valid word.
     unsafe { reader.read(indices, &mut words) }?;
-    check_in_order(&words)
+    Ok(check_in_order(&words)?)
 }

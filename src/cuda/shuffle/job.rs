@@ -4,7 +4,7 @@ use super::movement::Movement;
 use crate::bijection::hooks::EngineForm;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
-use crate::engine::base::check::check_length;
+use crate::engine::check::check_length;
 use crate::error::GpuError;
 use crate::{Bijection, DeviceSource, Error};
 

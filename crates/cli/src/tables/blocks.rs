@@ -42,8 +42,8 @@ impl<'t> Windows<'t> {
         if let Some(group) = groups.iter().enumerate().position(is_other) {
             return Err(TableError::UnequalGroups { group, rows: groups[group], expected });
         }
-        let shuffle =
-            (len > 0).then(|| BlockShuffle::new(len, expected, window, seed)).transpose()?;
+        let shuffle = (len > 0).then(|| BlockShuffle::new(len, expected, window, seed));
+        let shuffle = shuffle.transpose().map_err(Error::from)?;
         Ok(Self { memory, table, shuffle, places })
     }
 

@@ -1,33 +1,37 @@
 //! Checks of lengths, widths and indexes, fallible allocation, and panics made from errors.
 
-use crate::error::{BijectionError, Defect, Error};
+use core::fmt::Display;
+
+use crate::error::BijectionError;
+#[cfg(feature = "alloc")]
+use crate::error::{Defect, OutOfMemory};
 use crate::word::Word;
 #[cfg(feature = "alloc")]
 use alloc::vec::Vec;
 
 /// Checks that `len` items fit the domain.
-pub fn check_length(len: u64, last: u64) -> Result<(), Error> {
+pub fn check_length(len: u64, last: u64) -> Result<(), BijectionError> {
     match len.checked_sub(1) {
-        Some(index) if index > last => Err(Error::LengthExceedsDomain { len, last }),
+        Some(index) if index > last => Err(BijectionError::LengthExceedsDomain { len, last }),
         _ => Ok(()),
     }
 }
 
 /// Checks that all indexes below `len` can be held in a word.
-pub fn check_word<N: Word>(len: usize) -> Result<(), Error> {
+pub fn check_word<N: Word>(len: usize) -> Result<(), BijectionError> {
     let len = len as u64;
     if len.saturating_sub(1) > N::MAX.widen() {
-        return Err(Error::IndexTooWide { len, bits: N::BITS });
+        return Err(BijectionError::IndexTooWide { len, bits: N::BITS });
     }
     Ok(())
 }
 
 /// Checks that a width in bits is at least the family's minimum and at most the word's width.
-pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
+pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), BijectionError> {
     if (min..=N::BITS).contains(&bits) {
         Ok(())
     } else {
-        Err(Error::Bijection(BijectionError::BitsOutOfRange { bits, min, max: N::BITS }))
+        Err(BijectionError::BitsOutOfRange { bits, min, max: N::BITS })
     }
 }
 
@@ -36,18 +40,18 @@ pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] names the first index, in order, that is out of range or a repeat; its
-/// slots are positions in the slice. [`Error::OutOfMemory`] if the bitmap, one bit per index,
-/// cannot be allocated.
+/// [`BijectionError::NotABijection`] names the first index, in order, that is out of range or a
+/// repeat; its slots are positions in the slice. [`BijectionError::OutOfMemory`] if the bitmap, one
+/// bit per index, cannot be allocated.
 #[cfg(feature = "alloc")]
-pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
+pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), BijectionError> {
     let len = indices.len() as u64;
     let words = indices.len().div_ceil(64);
     let mut seen = try_with_capacity(words)?;
     seen.resize(words, 0_u64);
     for (slot, index) in (0..).zip(indices.iter().map(|index| index.widen())) {
         if index >= len {
-            return Err(Error::NotABijection(Defect::OutOfRange {
+            return Err(BijectionError::NotABijection(Defect::OutOfRange {
                 method: "forward",
                 point: slot,
                 value: index,
@@ -59,7 +63,7 @@ pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
         if *word & bit != 0 {
             let first = (0..).zip(indices).find(|(_, other)| other.widen() == index);
             let slots = first.map(|(first, _)| [first, slot]);
-            return Err(Error::NotABijection(Defect::Repeats { index, slots }));
+            return Err(BijectionError::NotABijection(Defect::Repeats { index, slots }));
         }
         *word |= bit;
     }
@@ -68,29 +72,16 @@ pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
 
 /// An empty vector with room for `len` items.
 #[cfg(feature = "alloc")]
-pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
+pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut vec = Vec::new();
-    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
-        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
-    })?;
+    vec.try_reserve_exact(len)
+        .map_err(|_| OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
     Ok(vec)
-}
-
-/// Makes room for so many items more in a vector that grows.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`].
-#[cfg(feature = "alloc")]
-pub fn try_reserve<T>(vec: &mut Vec<T>, more: u64) -> Result<(), Error> {
-    let items = more.saturating_add(vec.len() as u64);
-    let room = usize::try_from(more).ok().and_then(|more| vec.try_reserve(more).ok());
-    room.ok_or(Error::OutOfMemory { bytes: items.saturating_mul(size_of::<T>() as u64) })
 }
 
 /// Unwraps a result, or panics with the error's message.
 #[track_caller]
-pub fn or_panic<R>(result: Result<R, Error>) -> R {
+pub fn or_panic<R>(result: Result<R, impl Display>) -> R {
     match result {
         Ok(value) => value,
         Err(error) => panic!("{error}"),

@@ -270,6 +270,10 @@ pub fn run_portable<K: SimdKernel>(kernel: K) -> K::Output {
 }
 
 /// Runs a kernel with AVX2, as a function of its own.
+///
+/// # Safety
+///
+/// The machine has the features of the function.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -280,6 +284,10 @@ pub fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
 }
 
 /// Runs a kernel with AVX-512, as a function of its own.
+///
+/// # Safety
+///
+/// The machine has the features of the function.
 #[cfg(target_arch = "x86_64")]
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]

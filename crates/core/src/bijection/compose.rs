@@ -2,7 +2,7 @@
 
 use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
-use crate::error::{BijectionError, Error};
+use crate::error::{BijectionError, IndexError};
 use crate::word::Word;
 
 /// The composition of two bijections on the same domain: `forward(x)` is
@@ -46,9 +46,8 @@ impl<A, B> Compose<A, B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](crate::error::BijectionError::DomainMismatch) if their
-    /// domains differ.
-    pub fn new<N: Word>(first: A, second: B) -> Result<Self, Error>
+    /// [`BijectionError::DomainMismatch`] if their domains differ.
+    pub fn new<N: Word>(first: A, second: B) -> Result<Self, BijectionError>
     where
         A: Bijection<N>,
         B: Bijection<N>,
@@ -57,10 +56,7 @@ impl<A, B> Compose<A, B> {
         if a == b {
             Ok(Self { first, second })
         } else {
-            Err(Error::Bijection(BijectionError::DomainMismatch {
-                first: a.widen(),
-                second: b.widen(),
-            }))
+            Err(BijectionError::DomainMismatch { first: a.widen(), second: b.widen() })
         }
     }
 
@@ -141,7 +137,7 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> EngineHooks<N> for Compose<A, B>
         Some(second.then(first.or_else(|| whole(&self.first))?))
     }
 
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+    fn build_indexes(&self, is_asked: bool) -> Result<(), IndexError> {
         self.first.build_indexes(is_asked)?;
         self.second.build_indexes(is_asked)
     }

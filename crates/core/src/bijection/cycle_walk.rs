@@ -2,7 +2,7 @@
 
 use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::error::{BijectionError, Error};
+use crate::error::{BijectionError, IndexError};
 use crate::seed::{KeyDomain, Words};
 use crate::word::Word;
 
@@ -42,14 +42,14 @@ impl<B, N: Word> CycleWalk<B, N> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
-    pub fn from_last(inner: B, last: N) -> Result<Self, Error>
+    /// [`BijectionError::LengthExceedsDomain`] if the bijection's own domain is smaller.
+    pub fn from_last(inner: B, last: N) -> Result<Self, BijectionError>
     where
         B: Bijection<N>,
     {
         let inner_last = inner.last();
         if last > inner_last {
-            return Err(Error::LengthExceedsDomain {
+            return Err(BijectionError::LengthExceedsDomain {
                 len: last.widen().saturating_add(1),
                 last: inner_last.widen(),
             });
@@ -63,10 +63,10 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0,
-    /// and [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
-    pub fn new(inner: B, len: u64) -> Result<Self, Error> {
-        let last = len.checked_sub(1).ok_or(Error::Bijection(BijectionError::EmptyDomain))?;
+    /// [`BijectionError::EmptyDomain`] if `len` is 0, and [`BijectionError::LengthExceedsDomain`]
+    /// if the bijection's own domain is smaller.
+    pub fn new(inner: B, len: u64) -> Result<Self, BijectionError> {
+        let last = len.checked_sub(1).ok_or(BijectionError::EmptyDomain)?;
         Self::from_last(inner, last)
     }
 }
@@ -184,7 +184,7 @@ impl<N: Word, B: Bijection<N>> EngineHooks<N> for CycleWalk<B, N> {
         self.inner.evaluation_picoseconds().saturating_mul(steps.min(1 << 16) as u32)
     }
 
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+    fn build_indexes(&self, is_asked: bool) -> Result<(), IndexError> {
         self.inner.build_indexes(is_asked)
     }
 }

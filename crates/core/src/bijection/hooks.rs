@@ -13,7 +13,7 @@ use super::traits::UNKNOWN_PICOSECONDS;
 #[doc(hidden)]
 pub use super::traits::{Conduct, EngineHooks};
 use super::{Bijection, Trusted, narrow};
-use crate::error::Error;
+use crate::error::IndexError;
 use crate::word::Word;
 
 /// The methods of [`EngineHooks`] for every bijection: those of its hooks, or their defaults.
@@ -58,7 +58,7 @@ pub trait Hooked<N: Word>: Bijection<N> {
         self.hooks()?.passes()
     }
 
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+    fn build_indexes(&self, is_asked: bool) -> Result<(), IndexError> {
         self.hooks().map_or(Ok(()), |hooks| hooks.build_indexes(is_asked))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
-use crate::error::Error;
+use crate::error::IndexError;
 use crate::word::Word;
 
 /// A bijection with its two directions exchanged.
@@ -129,7 +129,7 @@ impl<N: Word, B: Bijection<N>> EngineHooks<N> for Inverse<B> {
         self.0.passes().map(Passes::inverted)
     }
 
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+    fn build_indexes(&self, is_asked: bool) -> Result<(), IndexError> {
         self.0.build_indexes(is_asked)
     }
 }

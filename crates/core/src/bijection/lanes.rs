@@ -4,9 +4,8 @@
 //! loop is over the rounds and its inner loop over the points, so that the compiler vectorises the
 //! inner one. [`run`] and [`each`] do the rest.
 
+use core::ops::{BitAnd, BitOr, BitXor, Shl, Shr};
 use core::slice;
-
-use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub};
 
 #[cfg(target_arch = "x86_64")]
 use crate::base::simd;
@@ -162,20 +161,48 @@ impl<L: Lanes> Evaluator<L::Point> for L {
 
 /// A word type that vectors have lanes of.
 pub trait Lane:
-    Index + PrimInt + WrappingAdd + WrappingSub + WrappingMul + AsPrimitive<u64>
+    Index
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+    + Shl<usize, Output = Self>
+    + Shr<usize, Output = Self>
 {
+    const ONE: Self;
+
     /// As many lanes as the registers hold together: eight vectors of AVX-512.
     type Lanes: AsMut<[Self]>;
 
     /// Lanes that are all zero.
     const EMPTY: Self::Lanes;
+
+    /// These three are modulo `2^bits`, where a word has so many bits.
+    fn wrapping_add(self, other: Self) -> Self;
+    fn wrapping_sub(self, other: Self) -> Self;
+    fn wrapping_mul(self, other: Self) -> Self;
 }
 
 macro_rules! lane {
     ($word:ty, $lanes:literal) => {
         impl Lane for $word {
             type Lanes = [Self; $lanes];
+            const ONE: Self = 1;
             const EMPTY: Self::Lanes = [0; $lanes];
+
+            #[inline(always)]
+            fn wrapping_add(self, other: Self) -> Self {
+                <$word>::wrapping_add(self, other)
+            }
+
+            #[inline(always)]
+            fn wrapping_sub(self, other: Self) -> Self {
+                <$word>::wrapping_sub(self, other)
+            }
+
+            #[inline(always)]
+            fn wrapping_mul(self, other: Self) -> Self {
+                <$word>::wrapping_mul(self, other)
+            }
         }
     };
 }
@@ -324,7 +351,7 @@ impl<P: Index, M: Index> Values<'_, P, M> {
 }
 
 /// Checks a family's lanes against its single points, at every level that this machine has.
-#[cfg(any(feature = "engine", test))]
+#[cfg(any(feature = "std", test))]
 pub fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
     const LENGTHS: [u64; 12] =
         [0, 1, FEW as u64 - 1, FEW as u64, 31, 32, 33, 255, 256, 257, 511, 700];

@@ -5,7 +5,7 @@ use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
-use crate::error::{BijectionError, Error};
+use crate::error::BijectionError;
 use crate::seed::Words;
 use crate::word::{Word, bits_for};
 
@@ -40,14 +40,12 @@ impl Lcg {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 1 to 64,
-    /// [`BijectionError::EvenMultiplier`](crate::error::BijectionError::EvenMultiplier) if the
-    /// multiplier is even.
-    pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, Error> {
+    /// [`BijectionError::BitsOutOfRange`] if `bits` is not from 1 to 64,
+    /// [`BijectionError::EvenMultiplier`] if the multiplier is even.
+    pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, BijectionError> {
         check_bits::<u64>(bits, 1)?;
         if multiplier.is_multiple_of(2) {
-            return Err(Error::Bijection(BijectionError::EvenMultiplier { multiplier }));
+            return Err(BijectionError::EvenMultiplier { multiplier });
         }
         Ok(Self::reduced(bits, multiplier, increment))
     }
@@ -73,9 +71,8 @@ impl<N: Word> Lcg<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
-    /// domain does not fit the word.
-    pub fn to_word<M: Word>(&self) -> Result<Lcg<M>, Error> {
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<Lcg<M>, BijectionError> {
         check_bits::<M>(self.bits, 1)?;
         Ok(Lcg::reduced(
             self.bits,
@@ -226,16 +223,13 @@ mod tests {
     fn bad_parameters_are_refused() {
         assert_eq!(
             Lcg::new(0, 1, 0),
-            Err(Error::Bijection(BijectionError::BitsOutOfRange { bits: 0, min: 1, max: 64 }))
+            Err(BijectionError::BitsOutOfRange { bits: 0, min: 1, max: 64 })
         );
         assert_eq!(
             Lcg::new(65, 1, 0),
-            Err(Error::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 1, max: 64 }))
+            Err(BijectionError::BitsOutOfRange { bits: 65, min: 1, max: 64 })
         );
-        assert_eq!(
-            Lcg::new(8, 6, 1),
-            Err(Error::Bijection(BijectionError::EvenMultiplier { multiplier: 6 }))
-        );
+        assert_eq!(Lcg::new(8, 6, 1), Err(BijectionError::EvenMultiplier { multiplier: 6 }));
         assert!(Lcg::new(40, 5, 1).unwrap().to_word::<u32>().is_err());
     }
 }

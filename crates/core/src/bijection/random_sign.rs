@@ -2,7 +2,7 @@
 
 use super::hooks::{EngineHooks, Hooked};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::error::Error;
+use crate::error::IndexError;
 use crate::seed::{KeyDomain, Words};
 use crate::word::Word;
 
@@ -113,7 +113,7 @@ impl<N: Word, B: Bijection<N>> EngineHooks<N> for RandomSign<B> {
         self.inner.evaluation_picoseconds()
     }
 
-    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+    fn build_indexes(&self, is_asked: bool) -> Result<(), IndexError> {
         self.inner.build_indexes(is_asked)
     }
 }

@@ -7,7 +7,7 @@ use super::exact::{LOOK_UP_PICOSECONDS, POINTS, copy_run, draw_exchanges, look_u
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::{check_in_order, check_word, or_panic, try_with_capacity};
-use crate::error::{BijectionError, Error};
+use crate::error::BijectionError;
 use crate::seed::{KeyDomain, Seed, Words};
 use crate::word::Word;
 use alloc::{boxed::Box, vec::Vec};
@@ -24,13 +24,14 @@ use alloc::{boxed::Box, vec::Vec};
 ///
 /// ```
 /// use bijective_shuffle::bijection::Table;
+/// use bijective_shuffle::error::BijectionError;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = Table::new(vec![2, 0, 1])?;
 /// assert_eq!(f.forward(0), 2);
 /// assert_eq!(f.inverse(2), 0);
 ///
-/// assert!(matches!(Table::new(vec![2, 0, 2]), Err(Error::NotABijection(_))));
+/// assert!(matches!(Table::new(vec![2, 0, 2]), Err(BijectionError::NotABijection(_))));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,12 +45,12 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if there are no
-    /// values, [`Error::NotABijection`] if they are not the numbers from 0 up to their count, each
-    /// once, and [`Error::OutOfMemory`].
-    pub fn new(values: Vec<u64>) -> Result<Self, Error> {
+    /// [`BijectionError::EmptyDomain`] if there are no values, [`BijectionError::NotABijection`] if
+    /// they are not the numbers from 0 up to their count, each once, and
+    /// [`BijectionError::OutOfMemory`].
+    pub fn new(values: Vec<u64>) -> Result<Self, BijectionError> {
         if values.is_empty() {
-            return Err(Error::Bijection(BijectionError::EmptyDomain));
+            return Err(BijectionError::EmptyDomain);
         }
         check_in_order(&values)?;
         let inverse = try_with_capacity(values.len())?;
@@ -61,27 +62,29 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no room for 16 bytes a point.
+    /// [`BijectionError::OutOfMemory`] if there is no room for 16 bytes a point.
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::bijection::Table;
+    /// use bijective_shuffle::error::BijectionError;
     /// use bijective_shuffle::prelude::*;
     ///
     /// assert_eq!(Table::try_from_seed(1000, 42)?, Table::from_seed(1000, 42));
-    /// assert!(matches!(Table::try_from_seed(1 << 60, 42), Err(Error::OutOfMemory { .. })));
+    /// let error = Table::try_from_seed(1 << 60, 42).unwrap_err();
+    /// assert!(matches!(error, BijectionError::OutOfMemory { .. }));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn try_from_seed(len: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
+    pub fn try_from_seed(len: u64, seed: impl Into<Seed>) -> Result<Self, BijectionError> {
         Self::draw(len, &mut seed.into().key_stream(Self::key_domain(len)))
     }
 
     /// Draws a permutation of `len` points, or of one.
-    fn draw<W: Words + ?Sized>(len: u64, words: &mut W) -> Result<Self, Error> {
+    fn draw<W: Words + ?Sized>(len: u64, words: &mut W) -> Result<Self, BijectionError> {
         let points = len.max(1);
         let bytes = points.saturating_mul(size_of::<u64>() as u64);
-        let len = usize::try_from(points).map_err(|_| Error::OutOfMemory { bytes })?;
+        let len = usize::try_from(points).map_err(|_| BijectionError::OutOfMemory { bytes })?;
         let (mut values, inverse) = (try_with_capacity(len)?, try_with_capacity(len)?);
         values.extend(0..points);
         draw_exchanges(len, || words.next_u64(), |a, b| values.swap(a, b));
@@ -94,9 +97,9 @@ impl<N: Word> Table<N> {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooWide`] if the word is too narrow for the values, and
-    /// [`Error::OutOfMemory`].
-    pub fn to_word<M: Word>(&self) -> Result<Table<M>, Error> {
+    /// [`BijectionError::IndexTooWide`] if the word is too narrow for the values, and
+    /// [`BijectionError::OutOfMemory`].
+    pub fn to_word<M: Word>(&self) -> Result<Table<M>, BijectionError> {
         check_word::<M>(self.forward.len())?;
         let mut values = try_with_capacity(self.forward.len())?;
         values.extend(self.forward.iter().map(|value| M::wrap(value.widen())));

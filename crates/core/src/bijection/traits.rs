@@ -18,7 +18,7 @@ use core::fmt;
 
 use super::{DeviceSource, Passes, narrow};
 use crate::base::check::check_length;
-use crate::error::Error;
+use crate::error::IndexError;
 use crate::word::Word;
 
 /// The methods of a bijection that passes calls on to another.
@@ -75,12 +75,11 @@ pub(super) use pass_on;
 /// The values for `x >= n` are unspecified. The families of this crate do not panic there.
 ///
 /// The trait is safe, so code that uses it must not rely on these requirements for memory safety.
-/// Before the crate moves items by a bijection, it checks the whole permutation. If the values
-/// below the length are not a permutation, it returns
-/// [`Error::NotABijection`](crate::Error::NotABijection), with every item still in its place. An
-/// implementation that is proved right may skip the check with [`TrustedBijection`]. The engines do
-/// not check what they do not need, such as whether `inverse` fits `forward`. Call
-/// [`verify()`](crate::bijection::verify()) in a test to check everything.
+/// Before items are moved by a bijection, the whole permutation is checked. If the values below the
+/// length are not a permutation, the error has the [`Defect`](crate::error::Defect), and every item
+/// is still in its place. An implementation that is proved right may skip the check with
+/// [`TrustedBijection`]. The engines do not check what they do not need, such as whether `inverse`
+/// fits `forward`. Call [`verify()`](crate::bijection::verify()) in a test to check everything.
 ///
 /// # Examples
 ///
@@ -164,10 +163,10 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     }
 
     /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
-    /// source, a GPU engine returns [`GpuError::NoSource`](crate::error::GpuError::NoSource). The
-    /// engine checks that the device code's values are a permutation, as it does for the Rust
-    /// methods, but not that it is the same permutation. The author of the text promises that it
-    /// does no harm; see [`DeviceSource::new`].
+    /// source, a GPU engine returns `GpuError::NoSource`. The engine checks that the device code's
+    /// values are a permutation, as it does for the Rust methods, but not that it is the same
+    /// permutation. The author of the text promises that it does no harm; see
+    /// [`DeviceSource::new`].
     fn device_source(&self) -> Option<DeviceSource> {
         None
     }
@@ -261,7 +260,7 @@ pub trait EngineHooks<N: Word = u64>: Bijection<N> {
     /// # Errors
     ///
     /// As `Permutation::try_get`.
-    fn build_indexes(&self, _is_asked: bool) -> Result<(), Error> {
+    fn build_indexes(&self, _is_asked: bool) -> Result<(), IndexError> {
         Ok(())
     }
 }

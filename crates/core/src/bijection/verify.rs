@@ -3,7 +3,7 @@
 use super::Bijection;
 use super::hooks::Hooked;
 use crate::base::philox4x32::Philox4x32;
-use crate::error::{Defect, Error};
+use crate::error::{BijectionError, Defect};
 use crate::word::{Index, Word};
 use alloc::vec::Vec;
 
@@ -33,7 +33,7 @@ use alloc::vec::Vec;
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] with the first [`Defect`] found.
+/// [`BijectionError::NotABijection`] with the first [`Defect`] found.
 ///
 /// # Panics
 ///
@@ -44,7 +44,7 @@ use alloc::vec::Vec;
 /// ```
 /// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::error::Defect;
+/// use bijective_shuffle::error::{BijectionError, Defect};
 /// use bijective_shuffle::bijection;
 ///
 /// /// Rotates the points by `by` places; the inverse is wrong.
@@ -71,7 +71,7 @@ use alloc::vec::Vec;
 ///
 /// let defect = Defect::Disagrees { method: "inverse", point: 3, expected: 0, actual: 6 };
 /// let error = bijection::verify(&f, 1000).unwrap_err();
-/// assert_eq!(error, Error::NotABijection(defect));
+/// assert_eq!(error, BijectionError::NotABijection(defect));
 /// assert_eq!(
 ///     error.to_string(),
 ///     "the map is not a bijection: `inverse` gives 6 at point 3 and not 0"
@@ -80,7 +80,7 @@ use alloc::vec::Vec;
 /// bijection::verify(&Standard::from_seed(1 << 40, 42), 1000)?;
 /// # Ok::<(), Error>(())
 /// ```
-pub fn verify<N, B>(bijection: &B, samples: u64) -> Result<(), Error>
+pub fn verify<N, B>(bijection: &B, samples: u64) -> Result<(), BijectionError>
 where
     N: Word,
     B: Bijection<N> + ?Sized,
@@ -163,11 +163,11 @@ struct Check<'a, N: Word> {
 }
 
 impl<N: Word> Check<'_, N> {
-    fn all(&self, samples: u64) -> Result<(), Error> {
+    fn all(&self, samples: u64) -> Result<(), BijectionError> {
         if self.last.widen() < samples { self.every_point() } else { self.some_points(samples) }
     }
 
-    fn every_point(&self) -> Result<(), Error> {
+    fn every_point(&self) -> Result<(), BijectionError> {
         let mut lengths = RUNS.iter().cycle();
         let mut next = Some(0);
         while let (Some(first), Some(&length)) = (next, lengths.next()) {
@@ -177,7 +177,7 @@ impl<N: Word> Check<'_, N> {
         Ok(())
     }
 
-    fn some_points(&self, samples: u64) -> Result<(), Error> {
+    fn some_points(&self, samples: u64) -> Result<(), BijectionError> {
         let last = self.last.widen();
         let [.., longest] = RUNS;
         let around = |point: u64| point.saturating_sub(longest / 2).min(last);
@@ -206,7 +206,7 @@ impl<N: Word> Check<'_, N> {
     }
 
     /// Checks a run of up to `length` consecutive points, and returns how many there were.
-    fn run(&self, first: u64, length: u64) -> Result<u64, Error> {
+    fn run(&self, first: u64, length: u64) -> Result<u64, BijectionError> {
         let count = (self.last.widen() - first).min(length - 1) + 1;
         let points: Vec<N> = (0..count).map(|k| N::wrap(first + k)).collect();
         let (forward, inverse) = self.points(&points)?;
@@ -236,7 +236,7 @@ impl<N: Word> Check<'_, N> {
     }
 
     /// Checks arbitrary points, and returns the values and the slots that belong to them.
-    fn points(&self, points: &[N]) -> Result<(Vec<N>, Vec<N>), Error> {
+    fn points(&self, points: &[N]) -> Result<(Vec<N>, Vec<N>), BijectionError> {
         let (form, methods) = (self.form, self.methods);
         let (mut forward, mut inverse) = (Vec::new(), Vec::new());
         for &point in points {
@@ -263,7 +263,7 @@ impl<N: Word> Check<'_, N> {
     }
 
     /// Returns the value at a slot, after checking that its inverse is the slot.
-    fn value_of(&self, slot: N) -> Result<N, Error> {
+    fn value_of(&self, slot: N) -> Result<N, BijectionError> {
         let index = self.forward(slot)?;
         let inverse = self.inverse(index)?;
         if inverse == slot {
@@ -280,7 +280,7 @@ impl<N: Word> Check<'_, N> {
     }
 
     /// Returns the inverse of an index, after checking that its value is the index.
-    fn slot_of(&self, index: N) -> Result<N, Error> {
+    fn slot_of(&self, index: N) -> Result<N, BijectionError> {
         let slot = self.inverse(index)?;
         let value = self.forward(slot)?;
         if value == index {
@@ -291,7 +291,7 @@ impl<N: Word> Check<'_, N> {
     }
 
     /// Returns the value at a slot, after checking that it is in the domain.
-    fn forward(&self, slot: N) -> Result<N, Error> {
+    fn forward(&self, slot: N) -> Result<N, BijectionError> {
         let index = self.alone.forward(slot);
         if index <= self.last {
             return Ok(index);
@@ -301,7 +301,7 @@ impl<N: Word> Check<'_, N> {
     }
 
     /// Returns the slot of an index, after checking that it is in the domain.
-    fn inverse(&self, index: N) -> Result<N, Error> {
+    fn inverse(&self, index: N) -> Result<N, BijectionError> {
         let slot = self.alone.inverse(index);
         if slot <= self.last {
             return Ok(slot);
@@ -323,7 +323,7 @@ fn agree<N: Word, M: Index>(
     points: &[N],
     expected: &[N],
     actual: &[M],
-) -> Result<(), Error> {
+) -> Result<(), BijectionError> {
     for ((point, expected), actual) in points.iter().zip(expected).zip(actual) {
         let (point, expected, actual) = (point.widen(), expected.widen(), actual.extend());
         if expected != actual {
@@ -333,6 +333,6 @@ fn agree<N: Word, M: Index>(
     Ok(())
 }
 
-fn found<R>(defect: Defect) -> Result<R, Error> {
-    Err(Error::NotABijection(defect))
+fn found<R>(defect: Defect) -> Result<R, BijectionError> {
+    Err(BijectionError::NotABijection(defect))
 }

@@ -1,11 +1,47 @@
-//! [`BijectionError`]: why a bijection cannot be constructed from the given numbers.
+//! [`BijectionError`]: why a bijection cannot be constructed, or is none.
 
+use super::{Defect, OutOfMemory};
 use core::fmt;
 
-/// Why a bijection cannot be constructed.
+/// Why a bijection cannot be constructed from the given numbers, or is none.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::bijection::CycleWalk;
+/// use bijective_shuffle::bijection::VariablePhilox;
+/// use bijective_shuffle::error::BijectionError;
+///
+/// let three_bits = VariablePhilox::<24>::new(3, [1; 24]).unwrap();
+/// let error = CycleWalk::new(three_bits, 9).unwrap_err();
+/// assert!(matches!(error, BijectionError::LengthExceedsDomain { len: 9, last: 7 }));
+/// assert_eq!(error.to_string(), "9 items do not fit the bijection's domain of 8 points: \
+///     use a wider bijection or fewer items");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BijectionError {
+    /// The length is greater than the number of points in the bijection's domain.
+    LengthExceedsDomain {
+        /// The length asked for.
+        len: u64,
+        /// The last point of the domain.
+        last: u64,
+    },
+    /// Indexes do not fit the word that should hold them.
+    IndexTooWide {
+        /// The number of indexes.
+        len: u64,
+        /// The word's width in bits.
+        bits: u32,
+    },
+    /// A map that claims to be a bijection is not one.
+    NotABijection(Defect),
+    /// Memory could not be allocated.
+    OutOfMemory {
+        /// The size asked for, in bytes; `u64::MAX` if the number does not fit.
+        bytes: u64,
+    },
     /// The number of bits is outside the range that the bijection's family or its word allows.
     BitsOutOfRange {
         /// The number of bits asked for.
@@ -42,6 +78,17 @@ pub enum BijectionError {
 impl fmt::Display for BijectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::LengthExceedsDomain { len, last } => write!(
+                f,
+                "{len} items do not fit the bijection's domain of {} points: \
+                 use a wider bijection or fewer items",
+                u128::from(*last) + 1
+            ),
+            Self::IndexTooWide { len, bits } => {
+                write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
+            }
+            Self::NotABijection(defect) => write!(f, "the map is not a bijection: {defect}"),
+            Self::OutOfMemory { bytes } => OutOfMemory { bytes: *bytes }.fmt(f),
             Self::BitsOutOfRange { bits, min, max } => {
                 write!(f, "{bits} bits were asked for: the number must be from {min} to {max}")
             }
@@ -61,5 +108,14 @@ impl fmt::Display for BijectionError {
                 u128::from(*second) + 1
             ),
         }
+    }
+}
+
+impl core::error::Error for BijectionError {}
+
+#[doc(hidden)]
+impl From<OutOfMemory> for BijectionError {
+    fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::{Key, Seed};
-use crate::error::{Error, SavedError};
+use crate::error::SeedError;
 
 /// Writes a seed as the text that [`FromStr`] reads.
 ///
@@ -55,21 +55,20 @@ impl fmt::Debug for Seed {
 ///
 /// # Errors
 ///
-/// [`SavedError::Seed`](crate::error::SavedError::Seed) for any other text.
+/// [`SeedError`] for any other text.
 ///
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle::{Error, Seed};
-/// use bijective_shuffle::error::SavedError;
+/// use bijective_shuffle::Seed;
 ///
 /// assert_eq!("42@3".parse(), Ok(Seed::new(42).with_epoch(3)));
-/// assert_eq!("-1".parse::<Seed>(), Err(Error::Saved(SavedError::Seed)));
+/// assert!("-1".parse::<Seed>().is_err());
 /// ```
 impl FromStr for Seed {
-    type Err = Error;
+    type Err = SeedError;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, SeedError> {
         let (seed, epoch) = match text.split_once('@') {
             Some((seed, epoch)) => (seed, number(epoch)?),
             None => (text, 0),
@@ -83,10 +82,10 @@ impl FromStr for Seed {
 }
 
 /// Reads a decimal number.
-fn number(text: &str) -> Result<u64, Error> {
+fn number(text: &str) -> Result<u64, SeedError> {
     // The standard parser would accept a sign.
     let is_decimal = text.bytes().all(|digit| digit.is_ascii_digit());
-    text.parse().ok().filter(|_| is_decimal).ok_or(Error::Saved(SavedError::Seed))
+    text.parse().ok().filter(|_| is_decimal).ok_or(SeedError)
 }
 
 /// Reads 64 hexadecimal digits as bytes.
@@ -233,7 +232,7 @@ mod tests {
             "\u{661}",
         ];
         for bad in short.into_iter().chain(long.iter().map(String::as_str)) {
-            assert_eq!(bad.parse::<Seed>(), Err(Error::Saved(SavedError::Seed)), "{bad}");
+            assert_eq!(bad.parse::<Seed>(), Err(SeedError), "{bad}");
         }
     }
 }

@@ -9,9 +9,9 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use bijective_shuffle_core::engine::base::words::{halves, joined};
-use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{Error, KeyDomain, Seed};
+use crate::GeneratorError;
+use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_engine::words::{halves, joined};
 
 /// A multiply-with-carry generator (Marsaglia): the low half of `a x + c` is the next word, and its
 /// high half the next carry.
@@ -79,8 +79,7 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::error::GeneratorError::NotASafePrime)
-    /// if the multiplier does not give the full period.
+    /// [`GeneratorError::NotASafePrime`] if the multiplier does not give the full period.
     ///
     /// # Examples
     ///
@@ -92,13 +91,13 @@ impl Mwc {
     /// let second = Mwc::multipliers().nth(1).unwrap();
     /// assert!(Mwc::from_multiplier(second, 42, 0).is_ok());
     /// let error = Mwc::from_multiplier(second - 1, 42, 0).unwrap_err();
-    /// assert_eq!(error, Error::Generator(GeneratorError::NotASafePrime { multiplier: second - 1 }));
+    /// assert_eq!(error, GeneratorError::NotASafePrime { multiplier: second - 1 });
     /// ```
     pub fn from_multiplier(
         multiplier: u32,
         seed: impl Into<Seed>,
         stream: u64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, GeneratorError> {
         check(multiplier)?;
         Ok(Self::start(super::generator::child::<Self>(seed), stream, multiplier))
     }
@@ -107,16 +106,14 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::error::GeneratorError::NotASafePrime)
-    /// if the multiplier does not give the full period, and
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
-    /// if the state is one of the two fixed ones, (0, 0) and (2^32 - 1, `multiplier` - 1), or if
-    /// the carry is not below the multiplier.
-    pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, Error> {
+    /// [`GeneratorError::NotASafePrime`] if the multiplier does not give the full period, and
+    /// [`GeneratorError::InvalidState`] if the state is one of the two fixed ones, (0, 0) and
+    /// (2^32 - 1, `multiplier` - 1), or if the carry is not below the multiplier.
+    pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, GeneratorError> {
         check(multiplier)?;
         let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));
         if fixed || carry >= multiplier {
-            return Err(Error::Generator(GeneratorError::InvalidState));
+            return Err(GeneratorError::InvalidState);
         }
         Ok(Self { word, carry, multiplier })
     }
@@ -192,11 +189,11 @@ const fn modulus(multiplier: u32) -> u64 {
     ((multiplier as u64) << 32).wrapping_sub(1)
 }
 
-fn check(multiplier: u32) -> Result<(), Error> {
+fn check(multiplier: u32) -> Result<(), GeneratorError> {
     if prime::is_good(multiplier) {
         Ok(())
     } else {
-        Err(Error::Generator(GeneratorError::NotASafePrime { multiplier }))
+        Err(GeneratorError::NotASafePrime { multiplier })
     }
 }
 
@@ -301,14 +298,11 @@ mod tests {
     fn fixed_states_are_refused() {
         let a = Mwc::MULTIPLIER;
         for (word, carry) in [(0, 0), (u32::MAX, a - 1), (0, a), (5, u32::MAX)] {
-            assert_eq!(
-                Mwc::from_state(word, carry, a),
-                Err(Error::Generator(GeneratorError::InvalidState))
-            );
+            assert_eq!(Mwc::from_state(word, carry, a), Err(GeneratorError::InvalidState));
         }
         assert!(Mwc::from_state(0, 1, a).is_ok());
         for multiplier in [0, 1, 5, u32::MAX] {
-            let error = Error::Generator(GeneratorError::NotASafePrime { multiplier });
+            let error = GeneratorError::NotASafePrime { multiplier };
             assert_eq!(Mwc::from_state(1, 1, multiplier), Err(error.clone()));
             assert_eq!(Mwc::from_multiplier(multiplier, 1, 1), Err(error));
         }

@@ -8,10 +8,10 @@ use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator, tuning};
-use bijective_shuffle_core::engine::base::parallel;
-use bijective_shuffle_core::engine::base::simd::{SimdKernel, SimdLevel};
-use bijective_shuffle_core::error::GeneratorError;
-use bijective_shuffle_core::{Error, KeyDomain, Seed};
+use crate::GeneratorError;
+use bijective_shuffle_core::{KeyDomain, Seed};
+use bijective_shuffle_engine::parallel;
+use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
 
 /// The number of words in the state, and of lanes in a warp.
 const WORDS: usize = 32;
@@ -100,11 +100,10 @@ impl XorShift1024Weyl {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::error::GeneratorError::InvalidState)
-    /// if the words are all zero.
-    pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, Error> {
+    /// [`GeneratorError::InvalidState`] if the words are all zero.
+    pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, GeneratorError> {
         if words == [0; WORDS] {
-            Err(Error::Generator(GeneratorError::InvalidState))
+            Err(GeneratorError::InvalidState)
         } else {
             Ok(Self { words, weyl, used: WORDS })
         }
@@ -316,10 +315,7 @@ mod tests {
         let mut rng = XorShift1024Weyl::new(5, 0);
         rng.transform(&Polynomial::Z.power(1 << 127).power(1 << 10));
         assert_eq!(rng, XorShift1024Weyl::new(5, 1));
-        assert_eq!(
-            XorShift1024Weyl::from_state([0; 32], 1),
-            Err(Error::Generator(GeneratorError::InvalidState))
-        );
+        assert_eq!(XorShift1024Weyl::from_state([0; 32], 1), Err(GeneratorError::InvalidState));
     }
 
     #[test]

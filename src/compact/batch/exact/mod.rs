@@ -14,10 +14,10 @@ mod swaps;
 use self::swaps::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
 use crate::bijection::Standard;
 use crate::compact::batch::Batch;
-use crate::engine::base::simd::{SimdKernel, SimdLevel};
 use crate::engine::bijection::{batch, draw_exchanges, rejected};
-use crate::engine::seed::{Seed, words};
-use crate::{FromSeed, Word};
+use crate::engine::seed::words;
+use crate::engine::simd::{SimdKernel, SimdLevel};
+use crate::{FromSeed, Seed, Word};
 
 /// The number of rows whose words are drawn together with AVX-512: four vectors of 64-bit lanes for
 /// each of a counter's four words.

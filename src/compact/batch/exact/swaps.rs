@@ -8,7 +8,7 @@
 //! steps, so it is faster for short rows only.
 
 use crate::bijection::Standard;
-use crate::engine::base::simd::{PerLevel, SimdLevel};
+use crate::engine::simd::{PerLevel, SimdLevel};
 
 /// The most items that a row may have, so that its indexes fit a byte.
 pub(super) const MOST: usize = Standard::EXACT_MAX as usize;
@@ -127,7 +127,7 @@ pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut Bytes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::base::simd::SimdKernel;
+    use crate::engine::simd::SimdKernel;
 
     struct Both<'a>(usize, &'a Picks, &'a mut [Bytes; 2]);
 

@@ -8,9 +8,9 @@ use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
 use crate::compact::cpu::direct::MoveRun;
 use crate::compact::cpu::places::RowRange;
 use crate::compact::cpu::tuning;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::{Buffer, SharedPtr};
-use crate::engine::base::parallel;
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::{Buffer, SharedPtr};
+use crate::engine::parallel;
 use crate::engine::word::Index;
 
 /// Columns whose items are being moved. They are copied, as bits, to working memory in their new

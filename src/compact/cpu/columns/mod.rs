@@ -24,7 +24,7 @@ use super::cycles;
 use super::workspace::Workspace;
 use crate::compact::columns::{ColumnSet, Columns, StaticRow, item_bytes};
 use crate::compact::{Direction, Order, passes};
-use crate::engine::base::parallel;
+use crate::engine::parallel;
 use crate::{Bijection, Error};
 
 impl Workspace {

@@ -12,7 +12,7 @@ use crate::compact::cpu::partitioned::{Buffers, Sorting};
 use crate::compact::cpu::places::{Places, Source, Target};
 use crate::compact::cpu::tuning;
 use crate::compact::cpu::workspace::Workspace;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 
 /// Moves the items by the partitioned strategy, if it is chosen. Returns `false`, with nothing
 /// written, if it is not, or if a bucket overflows.

@@ -8,7 +8,7 @@ use core::ptr;
 
 use crate::compact::columns::{Column, item_bytes};
 use crate::compact::cpu::tuning;
-use crate::engine::base::stream::{LINE, stream};
+use crate::engine::stream::{LINE, stream};
 
 /// `BYTES` bytes of items, side by side.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use core::ops::Range;
 use super::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::grid::Grid;
 use crate::Error;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 
 /// The state of every bucket's blocks, which all threads share.
 ///

@@ -9,10 +9,10 @@ use super::destinations::{self, Destinations};
 use super::grid::Grid;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::tuning;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::{SharedPtr, assume_init};
-use crate::engine::base::simd::SimdKernel;
-use crate::engine::base::stream::{LINE, prefetch_lines_to_write};
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::{SharedPtr, assume_init};
+use crate::engine::simd::SimdKernel;
+use crate::engine::stream::{LINE, prefetch_lines_to_write};
 use crate::engine::word::Index;
 use crate::{Error, Word};
 

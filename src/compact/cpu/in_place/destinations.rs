@@ -8,12 +8,12 @@ use super::points;
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::survivors::{self, SlotRange, room_for};
 use crate::compact::cpu::tuning;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::{Buffer, assume_init_mut};
-use crate::engine::base::parallel;
-use crate::engine::base::stream::{LINE, prefetch_lines};
-use crate::engine::word::{Index, Word};
-use crate::{Bijection, Error, Trusted};
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::{Buffer, assume_init_mut};
+use crate::engine::parallel;
+use crate::engine::stream::{LINE, prefetch_lines};
+use crate::engine::word::Index;
+use crate::{Bijection, Error, Trusted, Word};
 
 /// The capacity that a list needs beyond its destinations.
 pub(super) const SLACK: usize = points::SLACK;

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::Error;
-use crate::engine::base::check::try_with_capacity;
+use crate::engine::check::try_with_capacity;
 
 /// An array divided into the places of buckets, and each bucket's places into blocks from the first
 /// on. Only the last block of a bucket may be shorter than the others.

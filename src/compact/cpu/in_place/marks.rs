@@ -3,9 +3,9 @@
 use crate::bijection::hooks::Hooked;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::tuning;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::parallel;
-use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::check::try_with_capacity;
+use crate::engine::parallel;
+use crate::engine::simd::{SimdKernel, SimdLevel};
 use crate::{Bijection, Error, Trusted, Word};
 
 /// Evaluates every slot, and returns the number of taken slots in each bucket. The length is at

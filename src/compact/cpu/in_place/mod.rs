@@ -52,11 +52,11 @@ use super::call::Call;
 use super::taken::TakenSlots;
 use super::{gaps, tuning};
 use crate::compact::Direction;
-use crate::engine::base::abort::AbortOnUnwind;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::{Buffer, SharedPtr};
-use crate::engine::base::parallel;
-use crate::engine::base::simd::SimdLevel;
+use crate::engine::abort::AbortOnUnwind;
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::{Buffer, SharedPtr};
+use crate::engine::parallel;
+use crate::engine::simd::SimdLevel;
 use crate::{Bijection, Error, Trusted};
 
 /// The buffers that the strategy needs.

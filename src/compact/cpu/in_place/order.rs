@@ -9,9 +9,9 @@ use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::gaps::CloseGaps;
 use crate::compact::cpu::taken::{SlotBits, TakenSlots};
 use crate::compact::cpu::tuning;
-use crate::engine::base::parallel;
-use crate::engine::base::simd::{SimdKernel, SimdLevel};
-use crate::engine::base::stream::{LINE, prefetch_lines_l2, prefetch_lines_to_write};
+use crate::engine::parallel;
+use crate::engine::simd::{SimdKernel, SimdLevel};
+use crate::engine::stream::{LINE, prefetch_lines_l2, prefetch_lines_to_write};
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

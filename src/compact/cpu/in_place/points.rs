@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::simd::{SimdKernel, SimdLevel};
 use crate::engine::word::Index;
 
 /// The slots of a word of marks.

@@ -8,9 +8,9 @@ use crate::Error;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::tuning;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::assume_init_mut;
-use crate::engine::base::stream::{LINE, prefetch_lines, stream_lines};
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::assume_init_mut;
+use crate::engine::stream::{LINE, prefetch_lines, stream_lines};
 
 /// A few cache lines of consecutive items, each followed by its low bits. They are packed and
 /// unaligned, so that an item and its low bits are mostly in one line.
@@ -155,7 +155,7 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
 
     /// Writes each bucket's open block behind its full ones, and the number of its items to the
     /// last of its blocks. Two blocks of each bucket must have been left spare for that. Other
-    /// threads see them only after [`publish`](crate::engine::base::stream::publish).
+    /// threads see them only after [`publish`](crate::engine::stream::publish).
     pub(super) fn seal(self) -> &'a mut [Block] {
         assert!(self.stride >= self.blocks + SPARE);
         for bucket in 0..self.buckets.count {

@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use super::block::InBuckets;
 use crate::compact::cpu::buckets::Buckets;
-use crate::engine::base::memory::assume_init_mut;
+use crate::engine::memory::assume_init_mut;
 
 /// What is needed to put a bucket's items in order of their slots without a bitmap of the slots:
 /// the slots are divided into two to four times as many *cells* as there are items, the items

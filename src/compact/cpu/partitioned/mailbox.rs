@@ -17,11 +17,11 @@ use crate::Error;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::places::{Places, Span, Target};
 use crate::compact::cpu::taken::TakenSlots;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::assume_init_mut;
-use crate::engine::base::parallel;
-use crate::engine::base::simd::SimdLevel;
-use crate::engine::base::stream::Publish;
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::assume_init_mut;
+use crate::engine::parallel;
+use crate::engine::simd::SimdLevel;
+use crate::engine::stream::Publish;
 
 /// A rank's buckets, and room for those that other ranks send.
 pub(crate) struct Mailbox<'a, T> {

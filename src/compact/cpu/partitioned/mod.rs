@@ -46,12 +46,12 @@ use super::places::{Source, Target};
 use super::taken::{SlotBits, TakenSlots};
 use super::tuning;
 use crate::compact::Direction;
-use crate::engine::base::abort::AbortOnUnwind;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::Buffer;
-use crate::engine::base::parallel;
-use crate::engine::base::simd::SimdLevel;
-use crate::engine::base::stream::publish;
+use crate::engine::abort::AbortOnUnwind;
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::Buffer;
+use crate::engine::parallel;
+use crate::engine::simd::SimdLevel;
+use crate::engine::stream::publish;
 use crate::{Bijection, Error, Trusted};
 
 /// The buffers that the strategy needs.

@@ -15,9 +15,9 @@ use super::block::{Block, Part, SPARE};
 use super::shape::{Low, Shape, buckets_of, capacity, fits};
 use super::sort::{Key, Partition};
 use crate::compact::cpu::buckets::Buckets;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::{Buffer, SharedPtr};
-use crate::engine::base::stream::Publish;
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::{Buffer, SharedPtr};
+use crate::engine::stream::Publish;
 use crate::{Error, Trusted};
 
 /// A rank's items in buckets.

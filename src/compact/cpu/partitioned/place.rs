@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use super::block::{InBuckets, PackedItem};
 use crate::compact::cpu::taken::{SlotBits, TakenSlots};
-use crate::engine::base::simd::SimdKernel;
+use crate::engine::simd::SimdKernel;
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, PartialEq, Eq)]

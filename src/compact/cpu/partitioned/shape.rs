@@ -7,7 +7,7 @@ use super::sort::Capacity;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::pack::SLACK;
 use crate::compact::cpu::tuning;
-use crate::engine::base::stream::LINE;
+use crate::engine::stream::LINE;
 
 /// The bytes of a block, the unit in which buckets are sent.
 pub(crate) const BLOCK_BYTES: usize = size_of::<Block>();

@@ -5,10 +5,10 @@ use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for, workers};
 use crate::compact::cpu::tuning;
-use crate::engine::base::check::try_with_capacity;
-use crate::engine::base::memory::{Buffer, SharedPtr};
-use crate::engine::base::parallel::{self, Workers};
-use crate::engine::base::stream::Publish;
+use crate::engine::check::try_with_capacity;
+use crate::engine::memory::{Buffer, SharedPtr};
+use crate::engine::parallel::{self, Workers};
+use crate::engine::stream::Publish;
 use crate::engine::word::Index;
 use crate::{Error, Trusted};
 

@@ -11,7 +11,7 @@ use crate::FromSeed;
 use crate::bijection::{CycleWalk, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::cpu::places::Span;
 use crate::compact::{Compactor, Serial, Strategy, Workspace};
-use crate::engine::base::memory::SharedPtr;
+use crate::engine::memory::SharedPtr;
 use crate::plain::Plain;
 
 /// Few enough buckets that they are large ones for more than `2^17` slots or indexes.

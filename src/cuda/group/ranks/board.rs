@@ -11,8 +11,7 @@ use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use memmap2::MmapRaw;
-
+use super::mapped::Mapped;
 use super::words::MOST;
 
 /// The most ranks that a board has places for. No host has more GPUs that map each other's memory;
@@ -64,7 +63,7 @@ pub(super) enum Counter {
 /// The memory, as one rank sees it.
 #[derive(Debug)]
 pub(super) struct Board {
-    page: MmapRaw,
+    page: Mapped,
     rank: usize,
     ranks: usize,
     /// How often all have told numbers.
@@ -102,7 +101,7 @@ impl Board {
         let mut opened = options.open(&file)?;
         // With memory for all of it, since a store to a page that there is no memory for is fatal.
         let filled = opened.write_all(&[0; size_of::<Page>()]);
-        let mapped = filled.and_then(|()| MmapRaw::map_raw(&opened));
+        let mapped = filled.and_then(|()| Mapped::new(&opened, size_of::<Page>()));
         let page = mapped.inspect_err(|_| drop(std::fs::remove_file(&file)))?;
         Ok(Self { page, rank: 0, ranks, turns: AtomicU64::new(0), file: Some(file) })
     }
@@ -113,7 +112,7 @@ impl Board {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(Self {
-            page: MmapRaw::map_raw(&file)?,
+            page: Mapped::new(&file, size_of::<Page>())?,
             rank,
             ranks,
             turns: AtomicU64::new(0),
@@ -131,7 +130,7 @@ impl Board {
 
     /// The memory: where it is, and how many bytes.
     pub(super) fn memory(&self) -> (*mut c_void, usize) {
-        (self.page.as_mut_ptr().cast(), self.page.len())
+        (self.page.start(), self.page.bytes())
     }
 
     /// Where a rank's counter is in the memory.
@@ -148,7 +147,7 @@ impl Board {
         // SAFETY: the memory is there until the drop, with the size of a `Page`, as has been
         // checked, and aligned as pages of memory are. Any bytes are numbers, which all processes
         // and devices read and write as such.
-        &unsafe { &*self.page.as_ptr().cast::<Page>() }.places[..self.ranks]
+        &unsafe { &*self.page.start().cast::<Page>() }.places[..self.ranks]
     }
 
     fn numbers(&self, rank: usize, turn: u64) -> &[AtomicU64; MOST] {
@@ -170,7 +169,7 @@ impl Board {
         let turn = self.turn();
         let numbers = self.numbers(self.rank, turn);
         numbers.iter().for_each(|number| number.store(0, Ordering::Release));
-        ((&raw const *numbers).addr() as u64 - self.page.as_ptr().addr() as u64, turn)
+        ((&raw const *numbers).addr() as u64 - self.page.start().addr() as u64, turn)
     }
 
     fn turn(&self) -> u64 {

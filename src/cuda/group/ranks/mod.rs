@@ -18,6 +18,7 @@
 //! runs       places that one uses, another has   whole    what is not sent in pieces
 //! near       ranks that map each other's memory  board    what all of a host see, with numbers
 //! turns      by which these wait for each other  handle   how one maps another's memory
+//! mapped     the memory of a board
 //! ```
 
 mod ballot;
@@ -28,6 +29,7 @@ mod emulated_tests;
 mod engine;
 mod handle;
 mod in_pieces;
+mod mapped;
 mod near;
 mod pieces;
 mod runs;

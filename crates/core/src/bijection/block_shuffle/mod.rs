@@ -17,7 +17,7 @@ use super::{
     Bijection, CycleWalk, FromSeed, GridFeistel, MulXorshift, RandomSign, Standard, Trusted,
     TrustedBijection, VariablePhilox,
 };
-use crate::error::{BijectionError, Error};
+use crate::error::BijectionError;
 use crate::seed::{KeyDomain, Seed};
 
 /// A shuffle for data on disk or in object storage, where reading a block of neighbouring items
@@ -120,10 +120,14 @@ impl BlockShuffle {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0,
-    /// and [`BijectionError::EmptyBlock`](crate::error::BijectionError::EmptyBlock) if `block` or
-    /// `window` is.
-    pub fn new(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
+    /// [`BijectionError::EmptyDomain`] if `len` is 0, and [`BijectionError::EmptyBlock`] if `block`
+    /// or `window` is.
+    pub fn new(
+        len: u64,
+        block: u64,
+        window: u64,
+        seed: impl Into<Seed>,
+    ) -> Result<Self, BijectionError> {
         Self::try_from_seed(len, block, window, seed)
     }
 }
@@ -150,12 +154,12 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
         block: u64,
         window: u64,
         seed: impl Into<Seed>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, BijectionError> {
         if len == 0 {
-            return Err(Error::Bijection(BijectionError::EmptyDomain));
+            return Err(BijectionError::EmptyDomain);
         }
         if block == 0 || window == 0 {
-            return Err(Error::Bijection(BijectionError::EmptyBlock { block, window }));
+            return Err(BijectionError::EmptyBlock { block, window });
         }
         let blocks = len.div_ceil(block);
         let last_items = len - (blocks - 1) * block;

@@ -1,6 +1,6 @@
 //! The definition of [`GridFeistel`]: its grid, its keys, and its values at single points.
 
-use crate::error::{BijectionError, Error};
+use crate::error::BijectionError;
 use crate::word::{Word, bits_for};
 
 /// A Feistel network on a grid of `rows * 2^j` points, for any length.
@@ -71,10 +71,10 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `len` is 0.
-    pub fn new(len: u64, keys: [[u32; 4]; HALF_ROUNDS]) -> Result<Self, Error> {
+    /// [`BijectionError::EmptyDomain`] if `len` is 0.
+    pub fn new(len: u64, keys: [[u32; 4]; HALF_ROUNDS]) -> Result<Self, BijectionError> {
         if len == 0 {
-            return Err(Error::Bijection(BijectionError::EmptyDomain));
+            return Err(BijectionError::EmptyDomain);
         }
         Ok(Self::keyed(len, keys))
     }

@@ -2,8 +2,6 @@
 //! grids of up to 2^31 points, else 32. (64-bit words, which would hold the products, are 1.3 times
 //! slower with AVX-512, and 2.5 to 3.5 times slower below.)
 
-use num_traits::AsPrimitive;
-
 use super::definition::{GridFeistel, HalfRound};
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
@@ -11,7 +9,7 @@ use crate::word::Word;
 /// A word that holds a row, a column or a hash.
 pub(super) trait Cell: Lane {
     /// The word type of the points.
-    type Point: Word + AsPrimitive<Self>;
+    type Point: Word;
 
     /// Half of the word's bits: the shift of the hash's xorshift.
     const HALF: usize;
@@ -94,8 +92,8 @@ struct Key<L> {
 impl<L: Cell> Key<L> {
     #[inline(always)]
     fn hash(self, x: L) -> L {
-        let y = x.wrapping_mul(&self.multiplier).wrapping_add(&self.increment);
-        (y ^ (y >> L::HALF)).wrapping_mul(&self.finish)
+        let y = x.wrapping_mul(self.multiplier).wrapping_add(self.increment);
+        (y ^ (y >> L::HALF)).wrapping_mul(self.finish)
     }
 }
 
@@ -146,8 +144,8 @@ impl<'a, const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize>
             } else {
                 for (&mut row, column) in rows.iter_mut().zip(&mut *columns) {
                     let offset = key.hash(row) >> self.column_shift;
-                    let product = column.wrapping_mul(&key.columns);
-                    *column = product.wrapping_add(&offset) & self.column_mask;
+                    let product = column.wrapping_mul(key.columns);
+                    *column = product.wrapping_add(offset) & self.column_mask;
                 }
             }
         }
@@ -163,8 +161,8 @@ impl<'a, const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize>
             } else {
                 for (&mut row, column) in rows.iter_mut().zip(&mut *columns) {
                     let offset = key.hash(row) >> self.column_shift;
-                    let difference = column.wrapping_sub(&offset);
-                    *column = difference.wrapping_mul(&key.columns) & self.column_mask;
+                    let difference = column.wrapping_sub(offset);
+                    *column = difference.wrapping_mul(key.columns) & self.column_mask;
                 }
             }
         }
@@ -183,8 +181,8 @@ impl<const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize> Lanes
         for points in points.chunks_exact_mut(rows.len()) {
             for ((row, column), &mut point) in rows.iter_mut().zip(&mut *columns).zip(&mut *points)
             {
-                *row = (point >> self.column_bits).as_();
-                *column = point.as_() & self.column_mask;
+                *row = L::truncate((point >> self.column_bits).widen());
+                *column = L::truncate(point.widen()) & self.column_mask;
             }
             if INVERSE {
                 self.inverse(rows, columns);
@@ -192,8 +190,8 @@ impl<const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize> Lanes
                 self.forward(rows, columns);
             }
             for ((&mut row, &mut column), point) in rows.iter_mut().zip(&mut *columns).zip(points) {
-                let row = L::Point::wrap(row.as_());
-                *point = row << self.column_bits | L::Point::wrap(column.as_());
+                let row = L::Point::wrap(row.extend());
+                *point = row << self.column_bits | L::Point::wrap(column.extend());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::base::check::check_bits;
 use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::error::{BijectionError, Error};
+use crate::error::BijectionError;
 use crate::word::{Word, bits_for};
 
 /// A chain of keyed affine maps and xorshifts on `2^b` points, for every `b` from 2 to 64.
@@ -57,20 +57,16 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 2 to 64,
-    /// [`BijectionError::EvenMultiplier`](crate::error::BijectionError::EvenMultiplier) if a
-    /// multiplier is even.
+    /// [`BijectionError::BitsOutOfRange`] if `bits` is not from 2 to 64,
+    /// [`BijectionError::EvenMultiplier`] if a multiplier is even.
     pub fn new(
         bits: u32,
         multipliers: [u64; ROUNDS],
         increments: [u64; ROUNDS],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, BijectionError> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         match multipliers.into_iter().find(|multiplier| multiplier.is_multiple_of(2)) {
-            Some(multiplier) => {
-                Err(Error::Bijection(BijectionError::EvenMultiplier { multiplier }))
-            }
+            Some(multiplier) => Err(BijectionError::EvenMultiplier { multiplier }),
             None => Ok(Self::reduced(bits, multipliers, increments)),
         }
     }
@@ -107,9 +103,8 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
-    /// domain does not fit the word.
-    pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, Error> {
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, BijectionError> {
         check_bits::<M>(self.bits, MulXorshift::<ROUNDS>::MIN_BITS)?;
         let convert = |words: [N; ROUNDS]| words.map(|word| M::wrap(word.widen()));
         Ok(MulXorshift::reduced(self.bits, convert(self.multipliers), convert(self.increments)))

@@ -79,7 +79,7 @@ fn forward<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
     }
     for round in rounds {
         for x in &mut *lanes {
-            *x = round.xorshift(x.wrapping_mul(&round.multiplier).wrapping_add(&round.increment));
+            *x = round.xorshift(x.wrapping_mul(round.multiplier).wrapping_add(round.increment));
         }
     }
 }
@@ -88,7 +88,7 @@ fn forward<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
 fn inverse<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
     for round in rounds {
         for x in &mut *lanes {
-            *x = round.xorshift(*x).wrapping_sub(&round.increment).wrapping_mul(&round.multiplier);
+            *x = round.xorshift(*x).wrapping_sub(round.increment).wrapping_mul(round.multiplier);
         }
     }
     for x in lanes {

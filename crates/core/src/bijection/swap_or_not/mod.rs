@@ -17,7 +17,7 @@ use super::lanes::{FEW, narrow_hooks, runs};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
 use crate::base::simd::{PerLevel, SimdKernel, SimdLevel};
-use crate::error::{BijectionError, Error};
+use crate::error::BijectionError;
 use crate::seed::{KeyDomain, Seed, Words};
 use crate::word::{Index, Word, bits_for};
 
@@ -109,16 +109,15 @@ impl SwapOrNot {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::error::BijectionError::EmptyDomain) if `n` is 0,
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 1 to 128.
-    pub fn for_distance(n: u64, bits: u32, seed: impl Into<Seed>) -> Result<Self, Error> {
+    /// [`BijectionError::EmptyDomain`] if `n` is 0, [`BijectionError::BitsOutOfRange`] if `bits` is
+    /// not from 1 to 128.
+    pub fn for_distance(n: u64, bits: u32, seed: impl Into<Seed>) -> Result<Self, BijectionError> {
         if n == 0 {
-            return Err(Error::Bijection(BijectionError::EmptyDomain));
+            return Err(BijectionError::EmptyDomain);
         }
         if !(1..=MOST_BITS).contains(&bits) {
             let max = MOST_BITS;
-            return Err(Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 1, max }));
+            return Err(BijectionError::BitsOutOfRange { bits, min: 1, max });
         }
         Ok(Self::draw(n, bits, &mut seed.into().key_stream(Self::key_domain(n))))
     }

@@ -22,8 +22,6 @@
 //! 64-bit words, which would hold the product, are slower at every level: a vector holds half as
 //! many, and the compiler forgets that their upper halves are zero, and multiplies these too.
 
-use num_traits::AsPrimitive;
-
 use super::split::{MULTIPLIER, Split};
 use crate::bijection::lanes::{BLOCK, Lane, Lanes};
 use crate::word::Word;
@@ -53,7 +51,7 @@ fn high_word(left: u16) -> u16 {
 /// A word that holds a half of a point.
 pub(super) trait Half: Lane {
     /// The word type of the points.
-    type Point: Word + AsPrimitive<Self>;
+    type Point: Word;
 
     /// The number of points in a piece of the halves that are in the registers at once.
     const PIECE: usize;
@@ -170,12 +168,12 @@ impl<'a, const INVERSE: bool, H: Half> Rounds<'a, INVERSE, H> {
     fn inverse_round<const ODD: usize>(&self, left: &mut [H], right: &mut [H], key: H) {
         let left_bits = self.split.left_bits as usize;
         for (left, right) in left.iter_mut().zip(right) {
-            let old_left = (*right >> ODD).wrapping_mul(&self.undo) & self.left_mask;
+            let old_left = (*right >> ODD).wrapping_mul(self.undo) & self.left_mask;
             let old_right = old_left.high() ^ key ^ *left;
             *right = if ODD == 0 {
                 old_right
             } else {
-                old_right & self.left_mask | (*right & H::one()) << left_bits
+                old_right & self.left_mask | (*right & H::ONE) << left_bits
             };
             *left = old_left;
         }
@@ -192,8 +190,8 @@ impl<const INVERSE: bool, H: Half> Lanes for Rounds<'_, INVERSE, H> {
         let right_bits = self.split.right_bits as usize;
         for points in points.chunks_exact_mut(left.len()) {
             for ((left, right), &mut point) in left.iter_mut().zip(&mut *right).zip(&mut *points) {
-                *left = (point >> right_bits).as_();
-                *right = point.as_() & self.right_mask;
+                *left = H::truncate((point >> right_bits).widen());
+                *right = H::truncate(point.widen()) & self.right_mask;
             }
             match (INVERSE, self.split.odd()) {
                 (false, 0) => self.forward::<0>(left, right),
@@ -202,8 +200,8 @@ impl<const INVERSE: bool, H: Half> Lanes for Rounds<'_, INVERSE, H> {
                 (true, _) => self.inverse::<1, LARGE>(left, right),
             }
             for ((&mut left, &mut right), point) in left.iter_mut().zip(&mut *right).zip(points) {
-                let left = H::Point::wrap(left.as_());
-                *point = left << right_bits | H::Point::wrap(right.as_());
+                let left = H::Point::wrap(left.extend());
+                *point = left << right_bits | H::Point::wrap(right.extend());
             }
         }
     }

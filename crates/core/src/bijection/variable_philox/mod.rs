@@ -13,7 +13,7 @@ use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
-use crate::error::Error;
+use crate::error::BijectionError;
 use crate::seed::Words;
 use crate::word::{Index, Word, bits_for};
 
@@ -60,9 +60,8 @@ impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if `bits`
-    /// is not from 2 to 64.
-    pub fn new(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
+    /// [`BijectionError::BitsOutOfRange`] if `bits` is not from 2 to 64.
+    pub fn new(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, BijectionError> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         Ok(Self { bits, keys, word: PhantomData })
     }
@@ -83,9 +82,8 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the
-    /// domain does not fit the word.
-    pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, Error> {
+    /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, BijectionError> {
         check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
         Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
     }
@@ -201,15 +199,12 @@ mod tests {
     fn widths_outside_the_range_are_refused() {
         for bits in [0, 1, 65, u32::MAX] {
             let error = VariablePhilox::<24>::new(bits, [0; 24]).unwrap_err();
-            assert_eq!(
-                error,
-                Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 2, max: 64 })
-            );
+            assert_eq!(error, BijectionError::BitsOutOfRange { bits, min: 2, max: 64 });
         }
         let wide = VariablePhilox::<24>::new(33, [0; 24]).unwrap();
         assert_eq!(
             wide.to_word::<u32>().unwrap_err(),
-            Error::Bijection(BijectionError::BitsOutOfRange { bits: 33, min: 2, max: 32 })
+            BijectionError::BitsOutOfRange { bits: 33, min: 2, max: 32 }
         );
     }
 }

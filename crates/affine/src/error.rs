@@ -1,5 +1,7 @@
 //! [`MatrixError`]: what is wrong with a matrix over GF(2), or with its argument.
 
+use bijective_shuffle_core::error::BijectionError;
+use bijective_shuffle_engine::{LengthMismatch, OutOfMemory};
 use core::fmt;
 
 /// Why a matrix, or a map or network of matrices, cannot be constructed or applied.
@@ -42,6 +44,20 @@ pub enum MatrixError {
         /// The length.
         len: u64,
     },
+    /// A slice's length is not the number of points.
+    LengthMismatch {
+        /// The length that the slice should have.
+        expected: u64,
+        /// The slice's actual length.
+        actual: u64,
+    },
+    /// Memory could not be allocated. Nothing was moved.
+    OutOfMemory {
+        /// The size asked for, in bytes; `u64::MAX` if the number does not fit.
+        bytes: u64,
+    },
+    /// The width in bits is out of range, or two maps have different domains.
+    Bijection(BijectionError),
 }
 
 impl fmt::Display for MatrixError {
@@ -73,6 +89,26 @@ impl fmt::Display for MatrixError {
                      power of two"
                 )
             }
+            Self::LengthMismatch { expected, actual } => {
+                LengthMismatch { expected: *expected, actual: *actual }.fmt(f)
+            }
+            Self::OutOfMemory { bytes } => OutOfMemory { bytes: *bytes }.fmt(f),
+            Self::Bijection(error) => error.fmt(f),
         }
+    }
+}
+
+impl std::error::Error for MatrixError {}
+
+impl From<BijectionError> for MatrixError {
+    fn from(error: BijectionError) -> Self {
+        Self::Bijection(error)
+    }
+}
+
+#[doc(hidden)]
+impl From<OutOfMemory> for MatrixError {
+    fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes }
     }
 }

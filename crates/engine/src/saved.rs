@@ -31,7 +31,7 @@ pub fn write(f: &mut fmt::Formatter<'_>, words: &[u64]) -> fmt::Result {
     Ok(())
 }
 
-/// Reads what [`write`] wrote. Returns `None` unless the text consists of exactly `N` such numbers.
+/// Reads what [`write()`] wrote. Returns `None` unless the text consists of exactly `N` numbers.
 pub fn read<const N: usize>(text: &str) -> Option<[u64; N]> {
     let mut parts = text.split('-');
     let mut words = [0; N];

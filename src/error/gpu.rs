@@ -1,6 +1,5 @@
 //! [`GpuError`]: why the GPU cannot do a job.
 
-use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 

@@ -7,9 +7,9 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc, dealloc};
 
-use crate::base::check;
-use crate::base::stream::LINE;
-use crate::error::Error;
+use crate::OutOfMemory;
+use crate::check::try_with_capacity;
+use crate::stream::LINE;
 
 /// What a huge page has, and where one may start, where ordinary pages have 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
@@ -47,14 +47,14 @@ impl Buffer {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
-    pub fn room<T>(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], Error> {
+    /// [`OutOfMemory`].
+    pub fn room<T>(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], OutOfMemory> {
         self.room_on::<T>(len, false)
     }
 
     /// The same, where half a huge page more is no matter: the buffer ends with a whole one if it
     /// needs more than half of it. No promise is made of the bytes that it takes.
-    pub fn room_in_pages<T>(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], Error> {
+    pub fn room_in_pages<T>(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], OutOfMemory> {
         self.room_on::<T>(len, true)
     }
 
@@ -62,9 +62,9 @@ impl Buffer {
         &mut self,
         len: usize,
         whole_pages: bool,
-    ) -> Result<&mut [MaybeUninit<T>], Error> {
+    ) -> Result<&mut [MaybeUninit<T>], OutOfMemory> {
         let out_of_memory =
-            || Error::OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) };
+            || OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)?;
         if bytes == 0 {
             return Ok(unit_room(len));
@@ -144,13 +144,24 @@ impl Drop for Block {
     }
 }
 
+/// Makes room for so many items more in a vector that grows.
+///
+/// # Errors
+///
+/// [`OutOfMemory`].
+pub fn try_reserve<T>(vec: &mut Vec<T>, more: u64) -> Result<(), OutOfMemory> {
+    let items = more.saturating_add(vec.len() as u64);
+    let room = usize::try_from(more).ok().and_then(|more| vec.try_reserve(more).ok());
+    room.ok_or(OutOfMemory { bytes: items.saturating_mul(size_of::<T>() as u64) })
+}
+
 /// An empty vector with room for `len` items, in huge pages where it has any.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`].
-pub fn try_in_huge_pages<T>(len: usize) -> Result<Vec<T>, Error> {
-    let vec: Vec<T> = check::try_with_capacity(len)?;
+/// [`OutOfMemory`].
+pub fn try_in_huge_pages<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
+    let vec: Vec<T> = try_with_capacity(len)?;
     #[cfg(target_os = "linux")]
     {
         let bytes = vec.capacity() * size_of::<T>();
@@ -304,7 +315,7 @@ mod tests {
         for len in [usize::MAX, usize::MAX / 8, usize::MAX / 8 - 8] {
             let bytes = (len as u64).saturating_mul(8);
             let error = buffer.room::<u64>(len).unwrap_err();
-            assert!(matches!(error, Error::OutOfMemory { bytes: b } if b >= bytes), "{error}");
+            assert!(error.bytes >= bytes, "{error}");
         }
         assert_eq!(buffer.room::<u64>(7).unwrap().len(), 7);
     }

@@ -1,5 +1,6 @@
 //! [`SavedError`]: what is wrong with a saved text.
 
+use super::SeedError;
 use core::fmt;
 
 /// Why a saved text, or what was read from it, is refused.
@@ -7,7 +8,7 @@ use core::fmt;
 #[non_exhaustive]
 pub enum SavedError {
     /// The text is not a saved [`Seed`](crate::Seed).
-    Seed,
+    Seed(SeedError),
     /// The text is not a saved `Cursor`.
     Cursor,
     /// The text is not a saved state of a sampler.
@@ -19,10 +20,7 @@ pub enum SavedError {
 impl fmt::Display for SavedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Seed => f.write_str(
-                "the text is not a seed: a number below 2^64 or 64 hexadecimal digits, and then `@` \
-                 and the epoch, if it is not 0",
-            ),
+            Self::Seed(error) => error.fmt(f),
             Self::Cursor => f.write_str("the text is not a saved cursor"),
             Self::State => f.write_str("the text is not a saved state of a sampler"),
             Self::Foreign => f.write_str(

@@ -1,5 +1,6 @@
 //! [`GeneratorError`]: why a generator cannot be constructed from the given numbers.
 
+use bijective_shuffle_engine::OutOfMemory;
 use core::fmt;
 
 /// Why a random number generator, or an ensemble of generators, cannot be constructed.
@@ -31,6 +32,11 @@ pub enum GeneratorError {
         /// The number of multipliers available.
         multipliers: usize,
     },
+    /// Memory could not be allocated.
+    OutOfMemory {
+        /// The size asked for, in bytes; `u64::MAX` if the number does not fit.
+        bytes: u64,
+    },
 }
 
 impl fmt::Display for GeneratorError {
@@ -57,6 +63,16 @@ impl fmt::Display for GeneratorError {
                     "{streams} streams need a multiplier each, and there are only {multipliers}"
                 )
             }
+            Self::OutOfMemory { bytes } => OutOfMemory { bytes: *bytes }.fmt(f),
         }
+    }
+}
+
+impl std::error::Error for GeneratorError {}
+
+#[doc(hidden)]
+impl From<OutOfMemory> for GeneratorError {
+    fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
+        Self::OutOfMemory { bytes }
     }
 }

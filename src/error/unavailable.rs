@@ -1,6 +1,5 @@
 //! [`Unavailable`]: why a GPU cannot be used.
 
-use alloc::string::String;
 use core::fmt;
 
 /// What is missing for a back end to be used.
