@@ -260,8 +260,9 @@ impl Counts {
         mut count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let all_blocks = (last >> bits) + 1;
-        let superblocks = vec_with_room((last >> SUPERBLOCK_BITS) + 1)?;
-        let mut all = Self { last, bits, superblocks, blocks: vec_with_room(all_blocks)? };
+        let superblocks = try_with_capacity((last >> SUPERBLOCK_BITS) + 1).map_err(too_large)?;
+        let blocks = try_with_capacity(all_blocks).map_err(too_large)?;
+        let mut all = Self { last, bits, superblocks, blocks };
         let together = superblocks_together << (SUPERBLOCK_BITS - bits);
         let (mut counting, mut counted) = (Vec::new(), Vec::new());
         for first in (0..all_blocks).step_by(together as usize) {
@@ -445,17 +446,16 @@ fn list_slots<B: Bijection>(
 ///
 /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge).
 fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, Error> {
-    let mut vec = vec_with_room(len)?;
+    let mut vec = try_with_capacity(len).map_err(too_large)?;
     // The room is for as many, so this is no truncation.
     vec.resize(len as usize, T::default());
     Ok(vec)
 }
 
-/// An empty vector with room for `len` values.
-fn vec_with_room<T>(len: u64) -> Result<Vec<T>, Error> {
-    let too_large = || {
-        Error::View(ViewError::IndexTooLarge { bytes: len.saturating_mul(size_of::<T>() as u64) })
-    };
-    let count = usize::try_from(len).map_err(|_| too_large())?;
-    try_with_capacity(count).map_err(|_| too_large())
+/// What is said where there is no memory for an index.
+fn too_large(error: Error) -> Error {
+    match error {
+        Error::OutOfMemory { bytes } => Error::View(ViewError::IndexTooLarge { bytes }),
+        other => other,
+    }
 }
