@@ -157,7 +157,7 @@ fn smaller_domains_are_indexed_unasked() {
     );
 }
 
-/// Programs that want to be able to stop the building of an index ask before they look something up.
+/// Programs that want to be able to stop the building of an index ask before they look up anything.
 #[test]
 fn what_is_said_to_be_at_hand_is_what_builds_no_index() {
     fn check(len: u64, is_inverse: bool) {
