@@ -6,7 +6,8 @@ documents; an allocation of the standard library's ends the program instead. So 
 a number says is allocated by `try_with_capacity`, `try_reserve` or a `Buffer`. This
 looks for `vec![_; n]`, `with_capacity`, `reserve`, `resize`, `to_vec`, `concat`, `repeat`, and
 ranges of numbers that are collected, outside of tests. A `resize` within the room that
-`try_with_capacity` or `try_reserve` has made is none.
+`try_with_capacity` or `try_reserve` has made is none. A `Vec` that PyO3 makes of an argument is as
+large as the argument's `__len__` says; a `List` is not.
 
 A line of `allocations.txt` is a file or folder, how many there are, and why they may be.
 """
@@ -23,6 +24,7 @@ SIZED = re.compile(
     r"|(?P<of>\w+)?\.resize(?:_with)?\(|\.(?:to_vec|concat|repeat)\("
     r"|\(\w*\.\.=?[^();]*(?:\(\))?[^();]*\)(?:[^;{}]|\{[^{}]*\})*?\.collect\b"
 )
+CONVERTED = re.compile(r"\bfn \w+[<(][^{};]*?\w: Vec<|: Vec<[^;]*\.extract\(")  # in Python's package
 LOOK_BACK = 1200  # characters before a `resize` in which its room is made
 
 
@@ -42,7 +44,7 @@ def code(text):
 
 def is_in_room(text, found):
     name, before = found["of"], text[max(0, found.start() - LOOK_BACK) : found.start()]
-    made = rf"\b{name}\b[^;]*= *(?:check::)?(?:try_with_capacity|vec_with_room|with_room|room)\(|\b{name}\.try_reserve|(?:try_reserve|make_room)\(&?(?:mut )?{name}\b"
+    made = rf"\b{name}\b[^;]*= *(?:check::)?try_with_capacity\(|\b{name}\.try_reserve|try_reserve\(&?(?:mut )?{name}\b"
     return bool(name and re.search(made, before))
 
 
@@ -53,6 +55,8 @@ def main():
         if re.match(PACKAGES, name) and not re.search(TESTS, name):
             text = code((root / name).read_text())
             places = [hit for hit in SIZED.finditer(text) if not is_in_room(text, hit)]
+            if name.startswith("python/"):
+                places += CONVERTED.finditer(text)
             if places:
                 found[name] = [text.count("\n", 0, hit.start()) + 1 for hit in places]
     allowed = {}

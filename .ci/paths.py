@@ -6,7 +6,7 @@ with a folder of the repository, and leads on from there or from the package of 
 it.
 
 In documents, what follows `--bench`, `--bin`, `--example` and `--test` is a target of Cargo, and
-what follows `-p` is a package.
+what follows `-p` is a package. Each program of `tests` is named in tests/README.md.
 """
 
 import pathlib
@@ -74,6 +74,9 @@ def main():
     paths = [path for path in paths if path.is_file()]
     known = targets(paths)
     found = [fault for path in paths for fault in faults(path, path.read_text(), known)]
+    listed = pathlib.Path("tests/README.md").read_text()
+    programs = [path for path in paths if path.parent == pathlib.Path("tests") and path.suffix == ".rs"]
+    found += [f"tests/README.md: it does not name {path}" for path in programs if f"{path.stem}`" not in listed and str(path) not in listed]
     print("\n".join([*found, f"{len(found)} paths lead nowhere in {len(paths)} files"]))
     sys.exit(bool(found))
 

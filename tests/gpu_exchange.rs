@@ -168,7 +168,7 @@ const fn word(index: u64) -> u64 {
 }
 
 #[test]
-fn every_length_and_division() {
+fn ranks_exchange_every_length_and_division() {
     let _alone = DEVICES.lock();
     for ranks in ranks() {
         for strategy in [CudaStrategy::Partitioned, CudaStrategy::SinglePass] {
@@ -241,7 +241,7 @@ fn maps_that_are_not_sent_in_pieces() {
 
 /// Calls in a row, while other work delays this or that rank.
 #[test]
-fn delays_change_nothing() {
+fn delays_of_a_rank_change_nothing() {
     let _alone = DEVICES.lock();
     for ranks in ranks() {
         let len = 120_007_u64;

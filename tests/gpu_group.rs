@@ -43,7 +43,7 @@ fn reference(f: &impl Bijection, len: u64) -> Vec<u64> {
 }
 
 #[test]
-fn every_length_and_division() {
+fn groups_shuffle_every_length_and_division() {
     let _alone = DEVICES.lock();
     for strategy in [CudaStrategy::Partitioned, CudaStrategy::SinglePass] {
         for mut group in groups(strategy) {
@@ -150,7 +150,7 @@ fn indexes_are_divided_too() {
 
 /// Calls in a row, while other work delays this or that device.
 #[test]
-fn delays_change_nothing() {
+fn delays_of_a_gpu_change_nothing() {
     let _alone = DEVICES.lock();
     for mut group in groups(CudaStrategy::Partitioned) {
         let streams: Vec<_> = group.streams().cloned().collect();

@@ -1,8 +1,13 @@
-//! Arguments that are integers from 0 up to 2^64 - 1, also those of NumPy. Python itself raises
-//! `OverflowError` for a negative one, which does not say what is wrong, nor which argument it is.
+//! Arguments that are integers from 0 up to 2^64 - 1, also those of NumPy, and [lists](List).
+//! Python itself raises `OverflowError` for a negative integer, which does not say what is wrong,
+//! nor which argument it is.
 
+use bijective_shuffle_engine::check::{try_reserve, try_with_capacity};
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::errors::exception;
 
 /// Functions that read the arguments of these names.
 macro_rules! named {
@@ -16,6 +21,26 @@ macro_rules! named {
 named! {
     batch block blocks count emitted epoch first length max_tokens n node nodes overlap position
     rank size start taken window world
+}
+
+/// The items of a list or another sequence.
+///
+/// PyO3's own conversion to a `Vec` trusts `__len__`, which may say anything, and where there is no
+/// memory for as much, it panics or ends the program.
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+impl<'py, T: FromPyObjectOwned<'py>> FromPyObject<'_, 'py> for List<T> {
+    type Error = PyErr;
+
+    fn extract(list: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let mut items = try_with_capacity(list.len()?).map_err(exception)?;
+        for item in list.try_iter()? {
+            // There may be more of them than it says.
+            try_reserve(&mut items, 1).map_err(exception)?;
+            items.push(item?.extract().map_err(Into::into)?);
+        }
+        Ok(Self(items))
+    }
 }
 
 /// Reads two such integers, if they are there.

@@ -13,7 +13,7 @@ use numpy::{
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 
-use crate::argument;
+use crate::argument::{self, List};
 use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
 use crate::evaluate::zeros;
@@ -166,10 +166,10 @@ macro_rules! with_item {
 pub(crate) fn reorder<'py>(
     py: Python<'py>,
     permutation: &Bound<'py, Permutation>,
-    arrays: Vec<Bound<'py, PyUntypedArray>>,
+    arrays: List<Bound<'py, PyUntypedArray>>,
     undo: bool,
 ) -> PyResult<()> {
-    let order = &permutation.get().order;
+    let (order, List(arrays)) = (&permutation.get().order, arrays);
     check_apart(&arrays)?;
     let borrowed = arrays.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
     for bytes in &borrowed {
@@ -200,13 +200,13 @@ pub(crate) fn reorder<'py>(
 pub(crate) fn reorder_copies<'py>(
     py: Python<'py>,
     permutation: &Bound<'py, Permutation>,
-    sources: Vec<Bound<'py, PyUntypedArray>>,
-    outs: Vec<Bound<'py, PyUntypedArray>>,
+    sources: List<Bound<'py, PyUntypedArray>>,
+    outs: List<Bound<'py, PyUntypedArray>>,
 ) -> PyResult<()> {
     let order = &permutation.get().order;
-    let written = outs.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
+    let written = outs.0.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
     // Where a source and an output share memory, this fails.
-    let read = sources.iter().map(Source::new).collect::<PyResult<Vec<_>>>()?;
+    let read = sources.0.iter().map(Source::new).collect::<PyResult<Vec<_>>>()?;
     let mut pairs = Vec::new();
     for (source, out) in read.iter().zip(&written) {
         let (from, to) = (source.memory, out.memory());

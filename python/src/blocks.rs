@@ -1,5 +1,6 @@
 //! [`BlockShuffle`]: the class of that name.
 
+use bijective_shuffle_engine::check::try_with_capacity;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -111,8 +112,8 @@ impl BlockShuffle {
     ) -> PyResult<Bound<'py, PyAny>> {
         let found = self.blocks().window(window).ok_or_else(|| no_window(window))?;
         let blocks = found.blocks();
-        let (count, mut listed) = (blocks.size_hint().0, Vec::new());
-        listed.try_reserve_exact(count).map_err(|_| {
+        let count = blocks.size_hint().0;
+        let mut listed = try_with_capacity(count).map_err(|_| {
             PyMemoryError::new_err(format!("the {count} blocks of a window are too many to list"))
         })?;
         let list = |stop: &Stop| {

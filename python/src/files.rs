@@ -5,6 +5,8 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
+use crate::argument::List;
+
 #[cfg(feature = "files")]
 mod enabled {
     use std::io;
@@ -95,10 +97,10 @@ mod enabled {
 #[pyo3(signature = (arguments, progress = None))]
 pub(crate) fn shuffle_files(
     py: Python<'_>,
-    arguments: Vec<OsString>,
+    arguments: List<OsString>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    enabled::shuffle(py, arguments, progress.as_ref())
+    enabled::shuffle(py, arguments.0, progress.as_ref())
 }
 
 /// Says that this build does not shuffle files.
@@ -107,7 +109,7 @@ pub(crate) fn shuffle_files(
 #[pyo3(signature = (arguments, progress = None))]
 #[expect(unused_variables)]
 pub(crate) fn shuffle_files(
-    arguments: Vec<OsString>,
+    arguments: List<OsString>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let why = "this build of bijective_shuffle was made without the feature `files`";

@@ -9,6 +9,7 @@ use bijective_shuffle::Permutations;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::argument::List;
 use crate::errors::ArrayError;
 use crate::key::Key;
 use crate::permutation::Permutation;
@@ -71,7 +72,7 @@ fn by_interface(interface: &Bound<'_, PyDict>) -> PyResult<Described> {
         let missing = || ArrayError::new_err(format!("the array's interface has no {name}"));
         interface.get_item(name)?.ok_or_else(missing)
     };
-    let shape: Vec<usize> = part("shape")?.extract()?;
+    let List(shape): List<usize> = part("shape")?.extract()?;
     let (address, is_read_only): (u64, bool) = part("data")?.extract()?;
     let typestr: String = part("typestr")?.extract()?;
     let item = item_bytes(&typestr)?;
@@ -82,7 +83,7 @@ fn by_interface(interface: &Bound<'_, PyDict>) -> PyResult<Described> {
     let width = axes.iter().try_fold(item, |width, &len| width.checked_mul(len));
     let memory = DeviceMemory::new(address, rows, width.ok_or_else(too_large)?)?;
     if let Some(strides) = interface.get_item("strides")?.filter(|strides| !strides.is_none()) {
-        let strides: Vec<isize> = strides.cast_into::<PyTuple>()?.extract()?;
+        let List(strides): List<isize> = strides.cast_into::<PyTuple>()?.extract()?;
         if !is_c_order(&shape, &strides, item) {
             return Err(ArrayError::new_err(NOT_IN_ORDER));
         }

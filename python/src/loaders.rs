@@ -7,7 +7,7 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayM
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::argument;
+use crate::argument::{self, List};
 use crate::errors::exception;
 use crate::evaluate::{copied, zeros};
 use crate::key::Key;
@@ -135,20 +135,20 @@ pub(crate) struct Sets {
 #[pymethods]
 impl Sets {
     #[new]
-    fn new(lengths: Vec<u64>, weights: Vec<u64>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn new(lengths: List<u64>, weights: List<u64>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
         let seed = Key::new(seed, 0)?.seed();
-        Ok(Self { inner: Mixture::new(&lengths, &weights, seed).map_err(exception)? })
+        Ok(Self { inner: Mixture::new(&lengths.0, &weights.0, seed).map_err(exception)? })
     }
 
     /// Other weights, and more sets, from a position on.
     fn changed(
         &self,
         #[pyo3(from_py_with = argument::start)] start: u64,
-        added: Vec<u64>,
-        weights: Vec<u64>,
+        added: List<u64>,
+        weights: List<u64>,
     ) -> PyResult<Self> {
         let mut inner = self.inner.clone();
-        inner.change(start, &weights, &added).map_err(exception)?;
+        inner.change(start, &weights.0, &added.0).map_err(exception)?;
         Ok(Self { inner })
     }
 

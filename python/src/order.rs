@@ -20,10 +20,6 @@ pub(crate) enum Order {
 /// The greatest distance between places that are counted to.
 const MOST_COUNTED: i64 = 1 << 10;
 
-/// The places from an end that the library counts to rather than build an index: it does so for
-/// twice as many.
-const NEAR: u64 = 1 << 10;
-
 /// How an [`Order`] is made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
@@ -110,17 +106,20 @@ impl Order {
         is_near && !self.is_inverse() && !self.is_random_access()
     }
 
-    /// Whether looking up a number builds no index, and takes microseconds.
+    /// Whether looking up a number below the length builds no index, and takes a millisecond at
+    /// most.
     pub(crate) fn is_at_hand(&self, number: u64, lookup: Lookup) -> bool {
-        // The slot of a value may be anywhere, but places near the ends are counted to.
-        let is_place = (lookup == Lookup::Value) != self.is_inverse();
-        let from_end = self.len().saturating_sub(number);
-        self.is_random_access() || (is_place && number.min(from_end) < NEAR)
+        each_kind!(self, p => match lookup {
+            Lookup::Value => p.is_place_at_hand(number),
+            Lookup::Place => p.is_index_at_hand(number),
+        })
     }
 
     /// Whether [filling](Self::fill) an array with the values of a run builds no index.
     pub(crate) fn is_run_at_hand(&self, run: Run) -> bool {
-        let is_at_hand = |place| self.is_at_hand(place, Lookup::Value);
+        // The slots of an inverse's values are anywhere, also where those of others are near.
+        let is_near = !self.is_inverse() || self.is_random_access();
+        let is_at_hand = |place| is_near && self.is_at_hand(place, Lookup::Value);
         // Either all of its places are near one end, or those behind the first follow it.
         let (reach, count) = (run.step.unsigned_abs().checked_mul(run.count), run.count);
         let is_short = run.step == 1 || reach.is_some_and(|reach| reach < self.len() / 2);

@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::argument;
+use crate::argument::{self, List};
 use crate::errors::exception;
 use crate::key::Key;
 use crate::loaders::numbers_of;
@@ -66,13 +66,13 @@ pub(crate) fn stream_buffered<'py>(
 #[pyfunction]
 pub(crate) fn split_parts<'py>(
     py: Python<'py>,
-    shares: Vec<u64>,
+    shares: List<u64>,
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     counts: PyReadonlyArray1<'py, u64>,
     evenly: bool,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
+    let splits = Splits::new(&shares.0, Key::new(seed, epoch)?.seed()).map_err(exception)?;
     let counts = numbers_of(&counts)?;
     let parts = move || {
         if evenly {
@@ -88,7 +88,7 @@ pub(crate) fn split_parts<'py>(
             (own, rest) = rest.split_at_mut(count as usize);
             splits.fill(stratum, 0, own)?;
         }
-        let mut is_empty: Vec<bool> = shares.iter().map(|&share| share > 0).collect();
+        let mut is_empty: Vec<bool> = shares.0.iter().map(|&share| share > 0).collect();
         let needed = is_empty.iter().filter(|&&is_empty| is_empty).count();
         parts.iter().for_each(|&part| is_empty[part as usize] = false);
         if len >= needed && is_empty.contains(&true) { splits.deal(&counts) } else { Ok(parts) }
@@ -100,12 +100,12 @@ pub(crate) fn split_parts<'py>(
 #[pyfunction]
 pub(crate) fn split_ids<'py>(
     py: Python<'py>,
-    shares: Vec<u64>,
+    shares: List<u64>,
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ids: &Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let splits = Splits::new(&shares, Key::new(seed, epoch)?.seed()).map_err(exception)?;
+    let splits = Splits::new(&shares.0, Key::new(seed, epoch)?.seed()).map_err(exception)?;
     let mut parts = try_with_capacity(ids.len()).map_err(exception)?;
     for id in ids {
         parts.push(splits.part_of_id(id.cast::<PyBytes>()?.as_bytes()));
@@ -132,12 +132,12 @@ pub(crate) fn node_blocks<'py>(
     kept: f64,
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
-    runs: Vec<(u64, u64)>,
+    runs: List<(u64, u64)>,
     #[pyo3(from_py_with = argument::node)] node: u64,
     #[pyo3(from_py_with = argument::nodes)] nodes: u64,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let own = NodeBlocks::new(blocks, kept, Key::new(seed, epoch)?.seed()).map_err(exception)?;
-    let list = detached(py, || own.after(epoch, &runs, node, nodes))?.map_err(exception)?;
+    let list = detached(py, || own.after(epoch, &runs.0, node, nodes))?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, list))
 }
 

@@ -25,7 +25,7 @@ use super::tuning;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
 use crate::engine::check::try_with_capacity;
 use crate::engine::parallel;
-use crate::engine::{IndexError, OutOfMemory};
+use crate::engine::IndexError;
 use crate::error::{Defect, ViewError};
 use crate::{Bijection, Error};
 
@@ -261,8 +261,9 @@ impl Counts {
         mut count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let all_blocks = (last >> bits) + 1;
-        let superblocks = vec_with_room((last >> SUPERBLOCK_BITS) + 1)?;
-        let mut all = Self { last, bits, superblocks, blocks: vec_with_room(all_blocks)? };
+        let superblocks = try_with_capacity((last >> SUPERBLOCK_BITS) + 1)?;
+        let blocks = try_with_capacity(all_blocks)?;
+        let mut all = Self { last, bits, superblocks, blocks };
         let together = superblocks_together << (SUPERBLOCK_BITS - bits);
         let (mut counting, mut counted) = (Vec::new(), Vec::new());
         for first in (0..all_blocks).step_by(together as usize) {
@@ -446,15 +447,8 @@ fn list_slots<B: Bijection>(
 ///
 /// [`IndexError::TooLarge`].
 fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, IndexError> {
-    let mut vec = vec_with_room(len)?;
+    let mut vec = try_with_capacity(len)?;
     // The room is for as many, so this is no truncation.
     vec.resize(len as usize, T::default());
     Ok(vec)
-}
-
-/// An empty vector with room for `len` values.
-fn vec_with_room<T>(len: u64) -> Result<Vec<T>, IndexError> {
-    let bytes = len.saturating_mul(size_of::<T>() as u64);
-    let count = usize::try_from(len).map_err(|_| OutOfMemory { bytes })?;
-    Ok(try_with_capacity(count)?)
 }

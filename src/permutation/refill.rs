@@ -7,6 +7,7 @@ use super::ahead::Bound;
 use super::iter::Indexes;
 use super::{Permutation, tuning};
 use crate::compact::{SlotRange, Values, room_for};
+use crate::engine::check::try_reserve;
 use crate::{Bijection, Error};
 
 impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
@@ -42,9 +43,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// [`Error::OutOfMemory`].
     pub(super) fn reserve_run(&mut self) -> Result<(), Error> {
-        let bytes = (tuning::RUN * size_of::<u64>()) as u64;
-        let reserved = self.front.indices.try_reserve_exact(tuning::RUN);
-        reserved.map_err(|_| Error::OutOfMemory { bytes })
+        Ok(try_reserve(&mut self.front.indices, tuning::RUN)?)
     }
 
     /// Evaluates the next indexes at the front. Returns whether there are any.

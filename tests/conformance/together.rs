@@ -162,7 +162,7 @@ fn items_of_no_size_take_no_time() {
 
 /// The GPU gives the same, or says that it is not there and moves nothing.
 #[test]
-fn back_ends_can_be_chosen() {
+fn back_ends_for_columns_can_be_chosen() {
     let p = Permutation::new(1000, 7);
     let (mut a, mut b): (Vec<u64>, Vec<u8>) = (0..1000).map(|x| (x, x as u8)).unzip();
     match p.clone().with_backend(Backend::Cuda).apply_together((&mut a, &mut b)) {

@@ -225,7 +225,7 @@ fn rows_in_host_memory_agree() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn batches_that_a_gpu_cannot_make_are_refused() {
     let Some(cuda) = cuda() else { return };
     let mut out = cuda.stream().alloc_zeros::<u32>(10).unwrap();
     let mut workspace = CudaWorkspace::new(&cuda);

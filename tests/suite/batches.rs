@@ -158,7 +158,7 @@ fn each_row_is_visited_once() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn batches_that_cannot_be_are_refused() {
     let permutations = Permutations::new(10, 4, 1);
     let mut room = [7_u32; 48];
     assert_eq!(

@@ -1,6 +1,6 @@
 // Items, ranges and sources of random bits that a C++ program has: whatever is moved one by one has
 // the order of what is moved as bytes, and nothing is lost.
-#include "bijective_shuffle.hpp"
+#include "check.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,18 +8,6 @@
 #include <new>
 #include <numeric>
 #include <random>
-#if defined(__cpp_lib_ranges)
-#include <ranges>
-#endif
-
-#include "check.h"
-
-// Clang 14 and 15 do not compile the views of libstdc++ 12.
-#if defined(__cpp_lib_ranges) && !(defined(__clang__) && __clang_major__ < 16)
-#define HAS_VIEWS
-#endif
-
-namespace bs = bijective_shuffle;
 
 // How many allocations are left before one fails.
 static long left = -1;
@@ -36,17 +24,6 @@ void *operator new(std::size_t size) {
 }
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
-
-template <class Call>
-static void fails(bs_status status, const char *words, Call call) {
-    try {
-        call();
-    } catch (const bs::error &error) {
-        CHECK(error.status() == status && std::strstr(error.what(), words));
-        return;
-    }
-    CHECK(false);
-}
 
 // Long enough to have memory of its own.
 static std::string text_of(std::uint64_t number) {

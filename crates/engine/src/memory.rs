@@ -144,17 +144,6 @@ impl Drop for Block {
     }
 }
 
-/// Makes room for so many items more in a vector that grows.
-///
-/// # Errors
-///
-/// [`OutOfMemory`].
-pub fn try_reserve<T>(vec: &mut Vec<T>, more: u64) -> Result<(), OutOfMemory> {
-    let items = more.saturating_add(vec.len() as u64);
-    let room = usize::try_from(more).ok().and_then(|more| vec.try_reserve(more).ok());
-    room.ok_or(OutOfMemory { bytes: items.saturating_mul(size_of::<T>() as u64) })
-}
-
 /// An empty vector with room for `len` items, in huge pages where it has any.
 ///
 /// # Errors

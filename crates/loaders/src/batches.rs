@@ -2,6 +2,7 @@
 
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Sampler, SamplerBuilder, SamplerState, Tail};
+use bijective_shuffle_engine::check;
 
 use crate::Error;
 
@@ -197,9 +198,7 @@ impl<S: Source> Batches<S> {
         let mut ahead = self.sampler.clone();
         let is_step = ahead.next_batch(&mut self.places)?;
         self.deal();
-        let bytes = (self.places.len() as u64).saturating_mul(size_of::<S::Item>() as u64);
-        let reserved = batch.try_reserve(self.places.len());
-        reserved.map_err(|_| bijective_shuffle::Error::OutOfMemory { bytes })?;
+        check::try_reserve(batch, self.places.len())?;
         let (epoch, len) = (self.sampler.epoch(), self.sampler.len());
         self.source.items(epoch, len, &mut self.places, batch).inspect_err(|_| batch.clear())?;
         self.sampler = ahead;

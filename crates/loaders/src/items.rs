@@ -17,16 +17,6 @@ pub(crate) fn order(len: u64, seed: Seed, number: u32) -> Walk {
     Walk::from_seed(len, seed.child(KeyDomain::Loader(number)))
 }
 
-/// An empty list with room for some items.
-pub(crate) fn with_room<T>(len: u64) -> Result<Vec<T>, Error> {
-    Ok(check::try_with_capacity(usize::try_from(len).unwrap_or(usize::MAX))?)
-}
-
-/// Makes room for more items in a list.
-pub(crate) fn make_room<T>(list: &mut Vec<T>, more: usize) -> Result<(), Error> {
-    Ok(memory::try_reserve(list, more as u64)?)
-}
-
 /// A number below `count`, from a word. What makes some numbers likelier is less than `count` in
 /// 2^64.
 pub(crate) fn below(word: u64, count: u64) -> u64 {
@@ -127,9 +117,9 @@ pub(crate) struct Survey {
 /// Looks at all lengths, on all cores.
 pub(crate) fn survey(lengths: &impl ItemLengths) -> Result<Survey, Error> {
     let count = lengths.count();
-    let chunks = usize::try_from(count.div_ceil(CHUNK)).unwrap_or(usize::MAX);
+    let chunks = count.div_ceil(CHUNK);
     let mut surveys = check::try_with_capacity(chunks)?;
-    surveys.resize(chunks, Survey { total: 0, longest: 0, longest_item: 0 });
+    surveys.resize(chunks as usize, Survey { total: 0, longest: 0, longest_item: 0 });
     parallel::each_chunk(&mut surveys, 1, |chunk, out| {
         let first = chunk as u64 * CHUNK;
         let mut survey = Survey { total: 0, longest: 0, longest_item: first };
@@ -196,18 +186,18 @@ impl<T> PerEpoch<T> {
                 return Ok(kept[kept.len() - 1].1.clone());
             }
             // Its memory is free before the new one takes its own, unless someone is using it.
-            Self::make_room(&mut kept);
+            Self::drop_oldest(&mut kept);
         }
         let index = Arc::new(build()?);
         let mut kept = self.kept();
         kept.retain(|(of, _)| *of != epoch);
-        Self::make_room(&mut kept);
+        Self::drop_oldest(&mut kept);
         kept.push((epoch, index.clone()));
         Ok(index)
     }
 
-    /// Drops the index that was asked for longest ago.
-    fn make_room(kept: &mut Kept<T>) {
+    /// Drops the index that was asked for longest ago, if as many are kept as may be.
+    fn drop_oldest(kept: &mut Kept<T>) {
         if kept.len() == EPOCHS {
             kept.remove(0);
         }

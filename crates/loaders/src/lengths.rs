@@ -172,10 +172,10 @@ impl<L: ItemLengths> Lengths<L> {
     }
 
     fn build_index(&self, seed: Seed) -> Result<Index, Error> {
-        let out_of_memory = |bytes| bijective_shuffle::Error::OutOfMemory { bytes };
-        let count = usize::try_from(self.lengths.count()).map_err(|_| out_of_memory(u64::MAX))?;
-        let items = items::order(count as u64, seed, NUMBERS[0]);
-        let mut sorted = check::try_with_capacity(count)?;
+        let items = items::order(self.lengths.count(), seed, NUMBERS[0]);
+        let mut sorted = check::try_with_capacity(self.lengths.count())?;
+        // The room is for as many, so this is no truncation.
+        let count = self.lengths.count() as usize;
         sorted.resize(count, 0_u16);
         let mut windows = check::try_with_capacity(count.div_ceil(self.window))?;
         let each = sorted.chunks_mut(self.window).map(|sorted| (sorted, Ok(Window::default())));
@@ -186,7 +186,8 @@ impl<L: ItemLengths> Lengths<L> {
         let made: Result<Vec<Window>, Error> = windows.into_iter().map(|(_, made)| made).collect();
         let made = made?;
         let mut before = check::try_with_capacity(made.len())?;
-        let mut lasts = check::try_with_capacity(made.iter().map(|(lasts, _)| lasts.len()).sum())?;
+        let mut lasts =
+            check::try_with_capacity(made.iter().map(|(lasts, _)| lasts.len()).sum::<usize>())?;
         let mut padded = 0_u64;
         for (own, tokens) in made {
             before.push(lasts.len() as u64);
@@ -263,7 +264,7 @@ impl<L: ItemLengths> Source for Lengths<L> {
         out: &mut Vec<Vec<u64>>,
     ) -> Result<(), Error> {
         let index = self.index(epoch)?;
-        items::make_room(out, places.len())?;
+        check::try_reserve(out, places.len())?;
         for &place in &*places {
             out.push(self.batch(&index, place)?);
         }

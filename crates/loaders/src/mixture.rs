@@ -5,11 +5,12 @@ use core::ops::Range;
 use core::str::FromStr;
 
 use bijective_shuffle::{Bijection, FromSeed, KeyDomain, Seed};
+use bijective_shuffle_engine::check::{try_reserve, try_with_capacity};
 use bijective_shuffle_engine::saved;
 
 use crate::Error;
 use crate::batches::Source;
-use crate::items::{Walk, make_room, with_room};
+use crate::items::Walk;
 
 /// The number of mixtures, among what this package draws.
 const NUMBER: u32 = 2;
@@ -94,10 +95,10 @@ impl Mixture {
     pub fn new(lengths: &[u64], weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let seed = seed.into();
         let child = seed.child(KeyDomain::Loader(NUMBER));
-        let mut taken = with_room(lengths.len() as u64)?;
+        let mut taken = try_with_capacity(lengths.len())?;
         taken.resize(lengths.len(), 0);
         let first = Stretch::new(0, lengths, weights, taken)?;
-        let mut own = with_room(lengths.len() as u64)?;
+        let mut own = try_with_capacity(lengths.len())?;
         own.extend_from_slice(lengths);
         Ok(Self { seed, child, lengths: own, stretches: vec![first] })
     }
@@ -133,7 +134,7 @@ impl Mixture {
             return Err(Error::ChangeTooEarly { from, last: last.from });
         }
         let sets = self.lengths.len() as u64 + added.len() as u64;
-        let (mut lengths, mut taken) = (with_room(sets)?, with_room(sets)?);
+        let (mut lengths, mut taken) = (try_with_capacity(sets)?, try_with_capacity(sets)?);
         lengths.extend_from_slice(&self.lengths);
         lengths.extend_from_slice(added);
         taken.extend_from_slice(&last.taken);
@@ -200,7 +201,7 @@ impl Mixture {
     /// up one by one: orders are drawn once.
     pub fn extend(&self, positions: &[u64], out: &mut Vec<(usize, u64)>) {
         let mut orders: Vec<Option<(u64, Walk)>> = Vec::new();
-        if orders.try_reserve_exact(self.lengths.len()).is_err() {
+        if try_reserve(&mut orders, self.lengths.len()).is_err() {
             // Without room for them, they are drawn again for each position.
             out.extend(positions.iter().map(|&position| self.get(position)));
             return;
@@ -241,7 +242,7 @@ impl Stretch {
         if sets != given {
             return Err(Error::SetCount { sets, weights: given });
         }
-        let mut sums = with_room(sets.saturating_add(1))?;
+        let mut sums = try_with_capacity(sets.saturating_add(1))?;
         sums.push(0_u64);
         let mut common = 0;
         for (set, (&weight, &len)) in weights.iter().zip(lengths).enumerate() {
@@ -343,7 +344,7 @@ impl Source for Mixture {
         for place in &mut *places {
             *place += epoch * len;
         }
-        make_room(out, places.len())?;
+        try_reserve(out, places.len())?;
         self.extend(places, out);
         Ok(())
     }

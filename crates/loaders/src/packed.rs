@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 
 use bijective_shuffle::{Bijection, Seed};
 use bijective_shuffle_engine::stream::prefetch_lines_to_write;
-use bijective_shuffle_engine::{memory, parallel};
+use bijective_shuffle_engine::{check, memory, parallel};
 
 #[cfg(not(target_has_atomic = "64"))]
 use locked::AtomicU64;
@@ -245,7 +245,7 @@ impl<L: ItemLengths> Packed<L> {
                 let length = self.lengths.length(document);
                 let (from, to) = (start.max(at), end.min(at.saturating_add(length)));
                 if from < to {
-                    items::make_room(&mut pieces, 1)?;
+                    check::try_reserve(&mut pieces, 1)?;
                     pieces.push(Piece { document, from: from - at, to: to - at });
                 }
                 at = at.saturating_add(length);
@@ -285,7 +285,7 @@ impl<L: ItemLengths> Source for Packed<L> {
         out: &mut Vec<Vec<Piece>>,
     ) -> Result<(), Error> {
         let index = self.index(epoch)?;
-        items::make_room(out, places.len())?;
+        check::try_reserve(out, places.len())?;
         for &place in &*places {
             out.push(self.pieces(&index, place)?);
         }

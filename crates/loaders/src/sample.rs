@@ -146,10 +146,7 @@ impl Smallest {
         if self.keys.len() == self.keys.capacity() {
             // It grows by half or more, up to twice the sample.
             let more = self.keys.len().max(64).min(self.count.saturating_mul(2));
-            let bytes = (self.keys.len() + more).saturating_mul(size_of::<Key>()) as u64;
-            self.keys
-                .try_reserve_exact(more)
-                .map_err(|_| bijective_shuffle::Error::OutOfMemory { bytes })?;
+            check::try_reserve(&mut self.keys, more)?;
         }
         self.keys.push(key);
         if self.keys.len() >= self.count.saturating_mul(2) {

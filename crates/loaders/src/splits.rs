@@ -1,11 +1,12 @@
 //! [`Splits`]: training, validation and test sets that do not move when data are appended.
 
 use bijective_shuffle::{Bijection, KeyDomain, Seed};
+use bijective_shuffle_engine::check::{try_reserve, try_with_capacity};
 use bijective_shuffle_engine::{parallel, saved};
 
 use crate::Error;
 use crate::deal::{self, Sequence};
-use crate::items::{self, below, check_positions, make_room, with_room};
+use crate::items::{self, below, check_positions};
 
 /// The number of splits, among what this package draws.
 const NUMBER: u32 = 8;
@@ -163,7 +164,7 @@ impl Splits {
         if items < parts {
             return Err(Error::FewItems { items, parts });
         }
-        let mut dealt = with_room(items)?;
+        let mut dealt = try_with_capacity(items)?;
         dealt.resize(items as usize, 0);
         let left: u64 = counts.iter().map(|count| count % quota).sum();
         // A whole quota has items of all parts.
@@ -176,7 +177,7 @@ impl Splits {
             (own, rest) = rest.split_at_mut((count % quota) as usize);
             self.fill(stratum, 0, whole)?;
             places.clear();
-            make_room(&mut places, own.len())?;
+            try_reserve(&mut places, own.len())?;
             places.resize(own.len(), 0);
             let seed = self.quota_seed(stratum, count / quota);
             items::order(quota, seed, NUMBER).forward_run(0, &mut places);

@@ -107,10 +107,9 @@ impl StreamOrder {
         // The input has not ended yet, or this is where its end was found.
         let streamed = if taken == 0 { 0 } else { emitted.min(taken.saturating_sub(self.size)) };
         let places = self.size.min(taken);
-        let bytes = places.saturating_mul(8);
-        let places =
-            usize::try_from(places).map_err(|_| bijective_shuffle::Error::OutOfMemory { bytes })?;
         let mut held = try_with_capacity(places)?;
+        // The room is for as many, so this is no truncation.
+        let places = places as usize;
         held.resize(places, u64::MAX);
         let (mut missing, mut end, mut slots) = (places, streamed, [0; WORDS]);
         while end > 0 && missing > 0 {

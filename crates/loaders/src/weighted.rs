@@ -7,10 +7,10 @@ use bijective_shuffle::{KeyDomain, Seed};
 use bijective_shuffle_engine::philox4x32::lanes::{Counters, LOW, encrypt};
 use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
 use bijective_shuffle_engine::stream::prefetch_lines;
-use bijective_shuffle_engine::{parallel, saved};
+use bijective_shuffle_engine::{check, parallel, saved};
 
 use crate::batches::Source;
-use crate::items::{check_positions, make_room};
+use crate::items::check_positions;
 use crate::table::{self, Entry};
 use crate::{Error, IntoWeights};
 
@@ -310,7 +310,7 @@ impl<T: AsRef<[Entry]>> Source for Weighted<T> {
         let law = Law { key: key(self.seed.with_epoch(epoch)), ..self.law };
         let columns = self.columns();
         in_tasks(places, |_, places| law.replace(columns, places));
-        make_room(out, places.len())?;
+        check::try_reserve(out, places.len())?;
         out.extend_from_slice(places);
         Ok(())
     }

@@ -571,7 +571,7 @@ fn states_of_others_are_refused() {
 }
 
 #[test]
-fn bad_input_is_named() {
+fn bad_weights_are_named() {
     let weighted = |weights: &[u64]| Weighted::new(weights, 1).err();
     assert_eq!(weighted(&[]), Some(Error::NoWeight));
     assert_eq!(weighted(&[0, 0]), Some(Error::NoWeight));

@@ -510,7 +510,7 @@ fn blocks_are_kept_and_come_once() {
 }
 
 #[test]
-fn bad_input_is_named() {
+fn bad_lengths_of_sequences_are_named() {
     let packed = |lengths: &[u32], length, overlap| Packed::new(lengths, length, overlap, 1).err();
     for (length, overlap) in [(0, 0), (4, 5), (1 << 33, 0)] {
         let error = Error::SequenceLength { length, overlap };

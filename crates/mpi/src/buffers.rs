@@ -52,23 +52,21 @@ pub(crate) fn column<T: Pod>(columns: &mut Vec<Box<dyn Any>>, number: usize) -> 
 ///
 /// [`Error::OutOfMemory`].
 pub(crate) fn fit<T: Zeroable + Clone>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
-    let length = make_room(buffer, length)?;
-    buffer.resize(length, T::zeroed());
+    try_reserve(buffer, length)?;
+    // The room is for as many, so this is no truncation.
+    buffer.resize(length as usize, T::zeroed());
     Ok(())
 }
 
-/// Makes room in a buffer for as many items, which then need no more memory. Returns their number.
+/// Makes room in a buffer for `length` items in all.
 ///
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
-pub(crate) fn make_room<T>(buffer: &mut Vec<T>, length: u64) -> Result<usize, Error> {
-    let bytes = length.saturating_mul(size_of::<T>() as u64);
-    let no_memory = || Error::OutOfMemory { bytes };
-    let length = usize::try_from(length).map_err(|_| no_memory())?;
-    let missing = length.saturating_sub(buffer.len());
-    buffer.try_reserve_exact(missing).map_err(|_| no_memory())?;
-    Ok(length)
+pub(crate) fn try_reserve<T>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
+    let missing = usize::try_from(length.saturating_sub(buffer.len() as u64)).ok();
+    let room = missing.and_then(|missing| buffer.try_reserve_exact(missing).ok());
+    room.ok_or(Error::OutOfMemory { bytes: length.saturating_mul(size_of::<T>() as u64) })
 }
 
 /// Checks that an array has as many items as it should.

@@ -15,7 +15,7 @@ use bytemuck::Pod;
 
 use crate::agreement::Step;
 use crate::arrays::{Arrays, Visit};
-use crate::buffers::{Column, Commit, check_length, column, fit, make_room};
+use crate::buffers::{Column, Commit, check_length, column, fit, try_reserve};
 use crate::error::MpiShuffleError;
 use crate::group::Group;
 use crate::plan::{Counts, Direction, Plan, Round};
@@ -218,7 +218,7 @@ impl Visit for Pack<'_, '_> {
         fit(packed, sent)?;
         if self.replaces {
             *apart = Vec::new();
-            make_room(items, received)?;
+            try_reserve(items, received)?;
         } else {
             fit(apart, received)?;
         }

@@ -65,10 +65,9 @@ impl<G: Generator> Streams<G> {
             return Err(GeneratorError::NoStreams);
         }
         let len = streams.end - streams.start;
-        let bytes = len.saturating_mul(size_of::<G>() as u64);
-        let len = usize::try_from(len).map_err(|_| GeneratorError::OutOfMemory { bytes })?;
         let mut generators = try_with_capacity(len)?;
-        G::extend(generator::child::<G>(seed), streams.start, len, &mut generators);
+        // The room is for as many, so this is no truncation.
+        G::extend(generator::child::<G>(seed), streams.start, len as usize, &mut generators);
         Ok(Self { streams: generators })
     }
 

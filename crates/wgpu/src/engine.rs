@@ -148,7 +148,7 @@ impl Wgpu {
         bijection: &impl AsWgsl,
         items: &[T],
     ) -> Result<Vec<T>, WgpuError> {
-        let mut copy = room(items.len())?;
+        let mut copy = try_with_capacity(items.len())?;
         copy.extend_from_slice(items);
         self.shuffle(bijection, &mut copy)?;
         Ok(copy)
@@ -279,7 +279,7 @@ impl Wgpu {
     /// finds them in any order.
     fn repeated(&self, indexes: &wgpu::Buffer, len: u32) -> Result<WgpuError, WgpuError> {
         let words = len.div_ceil(32) as usize;
-        let mut seen = room(words)?;
+        let mut seen = try_with_capacity(words)?;
         seen.resize(words, 0_u32);
         let mut first = 0;
         self.read(indexes, bytes_of(len, 4), |bytes| {
@@ -357,12 +357,12 @@ impl Wgpu {
     }
 }
 
-/// An empty vector with room for so many values.
+/// An empty vector with room for `len` values.
 ///
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
-fn room<T>(len: usize) -> Result<Vec<T>, WgpuError> {
+fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, WgpuError> {
     let mut vec = Vec::new();
     let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
     vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+use crate::argument::List;
+
 /// What the driver knows of an address.
 #[derive(Clone, Copy)]
 pub(super) struct Allocation {
@@ -42,10 +44,10 @@ pub(crate) fn gpu_covers(
     device: usize,
     address: u64,
     bytes: usize,
-    allocations: Vec<(u64, u64, usize)>,
+    allocations: List<(u64, u64, usize)>,
 ) -> bool {
     covers(device, address, bytes, |address| {
-        allocations.iter().find_map(|&(start, size, device)| {
+        allocations.0.iter().find_map(|&(start, size, device)| {
             let end = start.checked_add(size)?;
             (start..end).contains(&address).then_some(Allocation { device, end })
         })

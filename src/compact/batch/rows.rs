@@ -73,7 +73,7 @@ pub(crate) fn map<N: Word, R: Send>(
     count: u64,
     visit: impl Fn(u64, &[N]) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
-    let mut all = room_for_all(count)?;
+    let mut all = try_with_capacity(count)?;
     let tasks = Tasks::new(batch, count);
     let at_once = TASKS_AT_ONCE * rayon::current_num_threads() as u64;
     let mut first = 0;
@@ -179,7 +179,7 @@ pub(crate) fn map_drawn<N: Word, R: Send>(
     draw: impl Fn(u64, &mut [N]) -> Result<(), Error>,
     visit: impl Fn(u64, &[N]) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
-    let mut all = room_for_all(count)?;
+    let mut all = try_with_capacity(count)?;
     let together = (DRAWN_BYTES / size_of::<N>() / batch.len.max(1)).max(1) as u64;
     let mut orders = Vec::new();
     let mut first = 0;
@@ -194,13 +194,6 @@ pub(crate) fn map_drawn<N: Word, R: Send>(
         first += rows;
     }
     Ok(all)
-}
-
-/// An empty vector with room for one result for each row.
-fn room_for_all<R>(count: u64) -> Result<Vec<R>, Error> {
-    let bytes = count.saturating_mul(size_of::<R>() as u64);
-    let count = usize::try_from(count).map_err(|_| Error::OutOfMemory { bytes })?;
-    Ok(try_with_capacity(count)?)
 }
 
 /// Makes a buffer `len` words long.

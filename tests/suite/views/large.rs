@@ -157,6 +157,48 @@ fn smaller_domains_are_indexed_unasked() {
     );
 }
 
+/// Programs that want to be able to stop the building of an index ask before they look up anything.
+#[test]
+fn what_is_said_to_be_at_hand_is_what_builds_no_index() {
+    fn check(len: u64, is_inverse: bool) {
+        let new = || match Permutation::new(len, 1) {
+            p if is_inverse => p.inverse(),
+            p => p,
+        };
+        let (p, all) = (new(), new().to_vec());
+        // A value whose place is near an end is at hand, whichever it is.
+        let at_hand = [
+            (0..len).map(|k| p.is_place_at_hand(k)).collect::<Vec<_>>(),
+            all.iter().map(|&index| p.is_index_at_hand(index)).collect(),
+        ];
+        let [mut near, mut far] = [0, 0];
+        for k in 1..len {
+            let k = k as usize;
+            for (lookup, at_hand) in at_hand.iter().enumerate() {
+                // Both sides of each end, of which there are two where a place is counted to.
+                if at_hand[k] == at_hand[k - 1] || near + far > 40 {
+                    continue;
+                }
+                for k in [k - 1, k] {
+                    let p = new();
+                    let (number, expected) = (k as u64, all[k]);
+                    match lookup {
+                        0 => assert_eq!(p.try_get(number).unwrap(), Some(expected)),
+                        _ => assert_eq!(p.try_position(expected).unwrap(), Some(number)),
+                    }
+                    assert_eq!(p.index_bytes().is_none(), at_hand[k], "{len} {lookup} {k}");
+                    *if at_hand[k] { &mut near } else { &mut far } += 1;
+                }
+            }
+        }
+        assert!(near >= 4 && far >= 4, "{len}: {near} {far}");
+    }
+    for len in [(1 << 17) + 1, 100_000, (1 << 14) + 5] {
+        check(len, false);
+        check(len, true);
+    }
+}
+
 /// Counts and lists of slots are left alone at the first no, and are built another time.
 #[test]
 fn the_building_of_an_index_stops_when_it_is_told_to() {

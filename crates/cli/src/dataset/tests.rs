@@ -334,7 +334,7 @@ fn random_sets_are_shuffled_and_put_back() {
 
 /// Records that fit memory do not wait in a store, and come out as they do otherwise.
 #[test]
-fn memory_makes_no_difference() {
+fn memory_makes_no_difference_to_data_sets() {
     for case in 0..8 {
         let mut rng = StdRng::seed_from_u64(case);
         let records = any_records(&mut rng);

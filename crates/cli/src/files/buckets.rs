@@ -6,7 +6,7 @@ use std::ops::Range;
 use bijective_shuffle::Error;
 
 use super::budget::Split;
-use super::room::filled;
+use super::room::try_filled;
 
 /// Items whose keys are in a range.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Split {
     /// All of it is one piece, which an allocator gets from the system and gives back to it. As
     /// pieces for each block, it might keep them all for the sake of what lies between.
     pub(super) fn memory(self, more: usize) -> Result<Vec<u8>, Error> {
-        filled(self.block * (self.buckets as usize + more), 0)
+        try_filled(self.block * (self.buckets as usize + more), 0)
     }
 }
 

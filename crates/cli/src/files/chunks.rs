@@ -7,7 +7,7 @@ use bijective_shuffle::Error;
 
 use super::budget::Budget;
 use super::items::Items;
-use super::room::reserve;
+use super::room::try_reserve;
 
 /// Why reading ended too soon.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) fn read_chunks(
         }
         chunk.clear();
         // One byte is for a delimiter.
-        reserve(&mut chunk, rest.len() + step + 1).map_err(Stopped::OutOfMemory)?;
+        try_reserve(&mut chunk, rest.len() + step + 1).map_err(Stopped::OutOfMemory)?;
         chunk.append(&mut rest);
         let before = chunk.len();
         let read =

@@ -13,7 +13,7 @@ use super::items::Items;
 use super::order::Order;
 use super::ordered::Ordered;
 use super::parts::Pieces;
-use super::room::{Spare, filled, reserve};
+use super::room::{Spare, try_filled, try_reserve};
 use super::summary::Summary;
 use super::watch::{Pass, Watch};
 
@@ -38,7 +38,7 @@ impl<'t> Held<'t> {
     /// Finds the items of texts, which have whole ones.
     pub(super) fn new(items: Items, texts: &[&'t [u8]]) -> Result<Self, FilesError> {
         let counts: Vec<_> = texts.par_iter().map(|text| items.count(text) as usize).collect();
-        let mut found: Vec<&[u8]> = filled(counts.iter().sum(), &[][..])?;
+        let mut found: Vec<&[u8]> = try_filled(counts.iter().sum(), &[][..])?;
         let mut rest = found.as_mut_slice();
         let mut places = Vec::new();
         for count in counts {
@@ -186,7 +186,7 @@ impl<W: Word> Gatherer<'_, W> {
     /// A block of items in their order.
     fn in_order(&self, (places, bytes): (Range<usize>, usize)) -> Result<Ordered, FilesError> {
         let mut memory = self.spare.take();
-        reserve(&mut memory, bytes)?;
+        try_reserve(&mut memory, bytes)?;
         let place = (places.start as u64, self.ends.as_slice());
         let items = self.order[places].iter().map(|&item| Ok(self.item(item)));
         Ordered::new(items, memory, place, || FilesError::Changed)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Backend, Error, Permutation, Seed, Word};
 
-use super::room::{filled, reserve};
+use super::room::{try_filled, try_reserve};
 
 /// An order of the items of a file, and which part of it is wanted.
 ///
@@ -119,7 +119,7 @@ impl Order {
         let is_part = end - start < self.len() / rayon::current_num_threads() as u64;
         if is_part && !self.is_undone {
             let mut order = Vec::new();
-            reserve(&mut order, count(end - start))?;
+            try_reserve(&mut order, count(end - start))?;
             order.extend(self.permutation.range(start..end)?.map(W::wrap));
             return Ok(order);
         }
@@ -130,7 +130,7 @@ impl Order {
     }
 
     fn shuffled<W: Word>(&self) -> Result<Vec<W>, Error> {
-        let mut order = filled(count(self.len()), W::ZERO)?;
+        let mut order = try_filled(count(self.len()), W::ZERO)?;
         self.permutation.write_indexes(&mut order)?;
         Ok(order)
     }
@@ -139,7 +139,7 @@ impl Order {
     /// `order[k]`: the numbers themselves are put back.
     fn put_back<W: Word>(&self) -> Result<Vec<W>, Error> {
         let mut order = Vec::new();
-        reserve(&mut order, count(self.len()))?;
+        try_reserve(&mut order, count(self.len()))?;
         order.extend((0..self.len()).map(W::wrap));
         self.permutation.unapply_in_place(&mut order)?;
         Ok(order)

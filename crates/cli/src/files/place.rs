@@ -13,7 +13,7 @@ use super::error::FilesError;
 use super::items::Items;
 use super::ordered::Ordered;
 use super::parts::Pieces;
-use super::room::{Spare, reserve, resize};
+use super::room::{Spare, try_reserve, try_resize};
 use super::store::Store;
 use super::watch::Watch;
 
@@ -124,7 +124,7 @@ impl<'a, S: Store> Placer<'a, S> {
         let mut parts = Distributor::new(keys, split, slots, end, ToStore(&store));
         let mut block = Vec::new();
         for extent in &bucket.extents {
-            resize(&mut block, extent.bytes, 0)?;
+            try_resize(&mut block, extent.bytes, 0)?;
             store.borrow().read_at(&mut block, extent.offset).map_err(FilesError::Temporary)?;
             store.borrow().release(extent.offset, extent.bytes);
             for_each_item(&block, bucket.key_bytes, items, |key, item| {
@@ -140,7 +140,7 @@ impl<'a, S: Store> Placer<'a, S> {
         let mut desk = self.desks.take();
         let bytes = bucket.bytes as usize;
         if desk.stored.len() < bytes {
-            resize(&mut desk.stored, bytes, 0)?;
+            try_resize(&mut desk.stored, bytes, 0)?;
         }
         let stored = &mut desk.stored[..bytes];
         let mut rest = &mut *stored;
@@ -153,7 +153,7 @@ impl<'a, S: Store> Placer<'a, S> {
         let stored = &*stored;
         let offsets = &mut desk.offsets;
         offsets.clear();
-        resize(offsets, width(bucket) as usize, NONE)?;
+        try_resize(offsets, width(bucket) as usize, NONE)?;
         let mut items = 0;
         for_each_item(stored, bucket.key_bytes, self.job.items, |key, item| {
             items += 1;
@@ -169,7 +169,7 @@ impl<'a, S: Store> Placer<'a, S> {
             return Err(garbled());
         }
         let mut block = self.blocks.take();
-        reserve(&mut block, bucket.item_bytes() as usize)?;
+        try_reserve(&mut block, bucket.item_bytes() as usize)?;
         let unwritten = self.job.items.unwritten();
         let found = offsets.iter().filter(|&&offset| offset != NONE).map(|&offset| {
             let rest = &stored[offset as usize..];

@@ -18,7 +18,7 @@ use super::order::Order;
 use super::parts::{Parts, Pieces, Single, Whole};
 use super::place::Placer;
 use super::readers::Readers;
-use super::room::reserve;
+use super::room::try_reserve;
 use super::store::Store;
 use super::summary::Summary;
 use super::watch::{Pass, Watch, Watched};
@@ -310,7 +310,7 @@ fn count_lines(
             loop {
                 let mut chunk = empty.try_recv().unwrap_or_default();
                 chunk.clear();
-                reserve(&mut chunk, step)?;
+                try_reserve(&mut chunk, step)?;
                 let read = source.by_ref().take(step as u64).read_to_end(&mut chunk);
                 let read = read.map_err(FilesError::Read)?;
                 if full.send(chunk).is_err() || read < step {

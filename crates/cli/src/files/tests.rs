@@ -57,7 +57,7 @@ fn lines(count: usize, longest: usize) -> Vec<u8> {
 }
 
 #[test]
-fn memory_makes_no_difference() {
+fn memory_makes_no_difference_to_files() {
     // How many buckets there are, and whether they are split, is for this number of threads.
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let text = lines(20_000, 90);

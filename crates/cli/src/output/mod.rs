@@ -150,9 +150,11 @@ fn open_file(
     }
     let replacement = Replacement::of_file(target, unfinished, &old);
     #[cfg(unix)]
-    let replacement = replacement.map(Sink::Replacement).or_else(|_| {
+    let replacement = replacement.map(Sink::Replacement).or_else(|error| match error.kind() {
+        // The folder for unfinished files is gone, because other workers have finished the run.
+        ErrorKind::NotFound if unfinished.is_some() => Err(error),
         // Whatever stands against a new file, the old one can be written.
-        Ok(Sink::InPlace(InPlace::new(old, temporary_folder)))
+        _ => Ok(Sink::InPlace(InPlace::new(old, temporary_folder))),
     });
     #[cfg(not(unix))]
     let replacement = replacement.map(Sink::Replacement);

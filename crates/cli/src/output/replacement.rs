@@ -91,7 +91,11 @@ impl Replacement {
         }
         let result = self.rename();
         #[cfg(unix)]
-        let result = result.or_else(|error| self.copy(error));
+        let result = result.or_else(|error| match error.kind() {
+            // The folder for other names is gone, because other workers have finished the run.
+            ErrorKind::NotFound if self.folder != folder_of(&self.target) => Err(error),
+            _ => self.copy(error),
+        });
         result
     }
 

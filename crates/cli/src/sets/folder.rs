@@ -18,6 +18,10 @@ use crate::output::Output;
 /// The folder for what workers leave, in that of the shards.
 pub(super) const WORKERS: &str = ".bshuf-workers";
 
+/// The folder for files of workers that are not complete. It is made only within [`WORKERS`], so
+/// that a worker that is late does not make that again.
+pub(super) const UNFINISHED_OF_WORKERS: &str = ".bshuf-workers/unfinished";
+
 /// The folder for files that are not complete, in that of the shards, where the system has no files
 /// without names. It is removed in the end, with what runs have left there that were killed.
 const UNFINISHED: &str = ".bshuf-unfinished";
@@ -175,7 +179,8 @@ impl ShardFolder {
 
     /// A file that is there whole or not at all.
     fn output(&self, name: &Path) -> Result<Output, Failure> {
-        let unfinished = self.path.join(if self.is_shared { WORKERS } else { UNFINISHED });
+        let unfinished =
+            self.path.join(if self.is_shared { UNFINISHED_OF_WORKERS } else { UNFINISHED });
         Output::open_by(&self.path.join(name), &unfinished, &self.temporary_folder)
     }
 }

@@ -18,7 +18,8 @@
 //! A stage that is done again leaves what is whole as it is, and does the rest. Whichever workers
 //! end last find that all journals are whole. They write the index, which is the same whichever
 //! does it, and then remove `.bshuf-workers`. A stage that comes later finds the index, and has
-//! nothing to do.
+//! nothing to do. One that is in the middle finds it in the end, and removes what it has written to
+//! `.bshuf-workers` meanwhile; that folder is made only where there is no index.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -30,7 +31,7 @@ use bijective_shuffle_cli::dataset::{
 use bijective_shuffle_cli::files::{FilesError, Order};
 use serde_json::{Value, json};
 
-use super::folder::{self, ShardFolder, WORKERS};
+use super::folder::{self, ShardFolder, UNFINISHED_OF_WORKERS, WORKERS};
 use super::folder_run::{index, planned};
 use super::journal::{Asked, Journal, Run};
 use super::opened::{Opened, explain, said};
@@ -43,6 +44,9 @@ use crate::selection;
 
 /// The most workers. Each opens a file of every other.
 const MOST: u64 = 100_000;
+
+/// How often a folder is removed that is never empty.
+const TRIES: u32 = 10;
 
 /// A worker in one of its stages.
 struct Worker<'a> {
@@ -92,8 +96,11 @@ pub(super) fn run(
         Stage::Distribute => worker.distribute(),
         Stage::Collect => worker.collect(),
     };
-    // What is missing may have been removed, because all is done.
-    done.or_else(|failure| worker.complete()?.ok_or(failure))
+    // What is missing may have been removed, because all is done. What was written after that goes.
+    match (worker.complete()?, done) {
+        (Some(complete), Err(_)) => Ok(complete),
+        (_, done) => done,
+    }
 }
 
 impl Worker<'_> {
@@ -120,10 +127,17 @@ impl Worker<'_> {
 
     fn remove(&self) -> Result<(), Failure> {
         let work = self.folder.join(WORKERS);
-        match fs::remove_dir_all(&work) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error).context(work.display()),
-            _ => Ok(()),
+        for _ in 0..TRIES {
+            match fs::remove_dir_all(&work) {
+                // A worker that is late writes to it. In the end it removes it.
+                Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {}
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(error).context(work.display());
+                }
+                _ => break,
+            }
         }
+        Ok(())
     }
 
     /// What a worker leaves of one kind.
@@ -241,6 +255,10 @@ impl Worker<'_> {
             return Err(Failure::new(self.folder.display(), "is not empty: name a folder that is"));
         }
         fs::create_dir_all(&work).context(work.display())?;
+        // Others may have finished since it was looked for.
+        if let Some(done) = self.complete()? {
+            return Ok(done);
+        }
         self.check_others(&work)?;
         let share = self.share();
         let set = &self.opened.set;
@@ -318,6 +336,9 @@ impl Worker<'_> {
             let (set, progress) = (&self.opened.set, self.job.progress);
             let collected = set.collect(plan.known(), (bundles, place), store, target, progress);
             written = collected.map_err(|error| self.failure(error))?;
+        } else {
+            // Some systems remove no file that is open.
+            drop(bundles);
         }
         // The journal is closed before anyone looks at all of them.
         drop(folder);
@@ -349,7 +370,7 @@ impl Worker<'_> {
     /// A file that is there whole or not at all. What is left of it otherwise is removed with what
     /// else the workers leave.
     fn output(&self, path: &Path) -> Result<Output, Failure> {
-        Output::open_by(path, &self.folder.join(WORKERS), self.job.temporary.folder())
+        Output::open_by(path, &self.folder.join(UNFINISHED_OF_WORKERS), self.job.temporary.folder())
     }
 }
 

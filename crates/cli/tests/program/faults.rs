@@ -41,7 +41,7 @@ fn limited(folder: &Folder, arguments: &[&str], input: &[u8]) -> String {
 }
 
 #[test]
-fn full_disk_is_named() {
+fn a_full_disk_is_named_where_lines_are_written() {
     let folder = Folder::new();
     let text = numbered(100_000);
     folder.write("text", &text);

@@ -1,6 +1,8 @@
 //! [`Folder`]: where the program runs, and what became of it.
 
 use std::fs;
+#[cfg(unix)]
+use std::io::ErrorKind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,6 +22,40 @@ pub(crate) fn is_long() -> bool {
 
 /// A folder in which the program runs.
 pub(crate) struct Folder(TempDir);
+
+/// Starts a copy of the program in `own` as a user to whom the system may refuse something: root
+/// starts it as another one. `None`, and a line that says so, where it cannot.
+#[cfg(unix)]
+pub(crate) fn unprivileged(own: &Folder) -> Option<impl Fn() -> Command> {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+
+    const USER: u32 = 54_321;
+    // SAFETY: it only says who the user is.
+    let is_root = unsafe { libc::getuid() } == 0;
+    let path = own.path("bshuf");
+    fs::copy(program(), &path).unwrap();
+    fs::set_permissions(own.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let command = move || {
+        let mut command = Command::new(&path);
+        if is_root {
+            command.uid(USER).gid(USER);
+        }
+        command
+    };
+    // There may be no such user in a container, or no way to the program.
+    let is_run = loop {
+        match command().arg("--version").output() {
+            // What another test starts at this moment still has the copy open.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
+            done => break done.is_ok_and(|done| done.status.success()),
+        }
+    };
+    if !is_run {
+        println!("skipped: there is no other user");
+    }
+    is_run.then_some(command)
+}
 
 /// What became of a run.
 #[derive(Debug, PartialEq)]

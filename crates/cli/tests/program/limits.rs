@@ -1,11 +1,10 @@
 //! What the system limits: one line each, and exit code 1, or the same output with less.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::folder::{Folder, Outcome, is_long, numbered, one_line, program};
+use crate::folder::{Folder, Outcome, is_long, numbered, one_line, program, unprivileged};
 
 /// Has a program start with a limit on a resource.
 pub(crate) fn limited(resource: u32, limit: u64, command: &mut Command) -> &mut Command {
@@ -108,31 +107,18 @@ fn memory_that_is_refused_is_a_failure_of_one_line() {
 
 #[test]
 fn few_threads_are_a_failure_of_one_line() {
-    const USER: u32 = 54_321;
     let folder = Folder::new();
     let text = numbered(50_000);
     let expected = folder.output(&["--seed", "1"], &text);
     // The limit is one of a user, and not of the one who may do anything.
-    // SAFETY: it only says who the user is.
-    let is_root = unsafe { libc::getuid() } == 0;
     let own = Folder::new();
-    let path = own.path("bshuf");
-    fs::copy(program(), &path).unwrap();
-    fs::set_permissions(own.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let Some(start) = unprivileged(&own) else { return };
     let command = |options: &[&str]| {
-        let mut command = Command::new(&path);
+        let mut command = start();
         command.args(["-q", "--seed", "1", "--temp", "/tmp"]).args(options);
         command.env("RAYON_NUM_THREADS", "2");
-        if is_root {
-            command.uid(USER).gid(USER);
-        }
         command
     };
-    // There may be no such user in a container, or no way to the program.
-    if !command(&["--version"]).output().is_ok_and(|done| done.status.success()) {
-        println!("skipped: there is no other user");
-        return;
-    }
     for options in [&["--memory", "1M"][..], &[]] {
         for threads in 0..6 {
             let mut command = command(options);

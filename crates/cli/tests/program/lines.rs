@@ -206,7 +206,7 @@ fn heads_are_the_samples_of_every_language() {
 }
 
 #[test]
-fn output_may_be_an_input() {
+fn lines_may_be_written_to_an_input() {
     let folder = Folder::new();
     let text = numbered(500);
     folder.write("text", &text);

@@ -27,7 +27,7 @@ pub(crate) fn statistic(stderr: &str, name: &str) -> u64 {
 }
 
 #[test]
-fn memory_makes_no_difference() {
+fn memory_makes_no_difference_to_the_program() {
     let folder = Folder::new();
     let text = text();
     let open = &text[..text.len() - 1];
@@ -111,7 +111,7 @@ fn inputs_of_all_kinds_are_joined() {
 }
 
 #[test]
-fn output_may_be_an_input() {
+fn what_is_larger_than_memory_may_be_written_to_an_input() {
     let folder = Folder::new();
     let text = text();
     folder.write("text", &text);

@@ -3,12 +3,35 @@
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::folder::{Folder, numbered, one_line, program, sorted_lines};
+use crate::folder::{Folder, numbered, one_line, program, sorted_lines, unprivileged};
+
+#[test]
+fn a_folder_that_may_not_be_read_is_named() {
+    let folder = Folder::new();
+    let Some(start) = unprivileged(&folder) else { return };
+    fs::create_dir_all(folder.path("data/private")).unwrap();
+    folder.write("data/a", b"1\n");
+    folder.write("data/private/b", b"2\n");
+    let line = ["--seed", "1", "--recursive", "data"];
+    // All folders of a run are read, or none.
+    let set_mode = |mode| {
+        fs::set_permissions(folder.path("data/private"), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set_mode(0o755);
+    let whole = folder.finish(start().args(line), b"");
+    assert_eq!((whole.code, sorted_lines(&whole.stdout).len()), (0, 2), "{}", whole.stderr);
+    set_mode(0o000);
+    let refused = folder.finish(start().args(line), b"");
+    set_mode(0o755);
+    assert_eq!((refused.code, refused.stdout), (1, Vec::new()));
+    let complaint = one_line(&refused.stderr);
+    assert!(complaint.starts_with("bshuf: data/private: Permission denied"), "{complaint}");
+}
 
 #[test]
 fn links_in_folders_neither_go_round_nor_repeat_records() {

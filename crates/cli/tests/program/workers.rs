@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
+#[cfg(unix)]
+use std::time::Instant;
 
 use crate::folder::{Folder, Outcome, is_long, numbered, program};
 use crate::outside::statistic;
@@ -173,6 +175,56 @@ fn workers_that_are_killed_go_on() {
         }
         check_same(&folder, "one", "out");
         fs::remove_dir_all(folder.path("out")).unwrap();
+    }
+}
+
+/// Each worker is stopped somewhere in a stage, while another process does its work and the rest of
+/// the run, and then goes on.
+#[cfg(unix)]
+#[test]
+fn a_late_worker_leaves_nothing_behind_a_finished_run() {
+    let folder = Folder::new();
+    folder.write("text", numbered(30_000));
+    let options =
+        ["--seed", "5", "--shards", "3", "--compress", "zstd:12", "--memory", "1M", "text"];
+    folder.output(&[&options[..], &["--output-dir", "one"]].concat(), b"");
+    let steps = if is_long() { 200 } else { 6 };
+    for stage in STAGES {
+        let run = |stage: &str| {
+            for worker in ["0/2", "1/2"] {
+                folder.output(&arguments(&options, worker, stage), b"");
+            }
+        };
+        let mut takes = None;
+        // The first one is not stopped.
+        for step in (0..=steps).rev() {
+            STAGES.into_iter().take_while(|&other| other != stage).for_each(run);
+            let mut command = Command::new(program());
+            command.args(arguments(&options, "0/2", stage)).arg("--quiet");
+            command.current_dir(folder.path("")).stdin(Stdio::null());
+            let begun = Instant::now();
+            let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            let Some(takes) = takes else {
+                finish(child, false, || unreachable!());
+                takes = Some(begun.elapsed());
+                fs::remove_dir_all(folder.path("out")).unwrap();
+                continue;
+            };
+            while begun.elapsed() < takes * step / steps {
+                std::hint::spin_loop();
+            }
+            let id = child.id() as libc::pid_t;
+            // SAFETY: nobody has waited for the process, so the number is still its own.
+            unsafe { libc::kill(id, libc::SIGSTOP) };
+            STAGES.into_iter().for_each(run);
+            // SAFETY: nobody has waited for it yet.
+            unsafe { libc::kill(id, libc::SIGCONT) };
+            finish(child, false, || unreachable!());
+            check_same(&folder, "one", "out");
+            let left = fs::read_dir(folder.path("out")).unwrap().count();
+            assert_eq!(left, 4, "{stage}, stopped at {step} of {steps}");
+            fs::remove_dir_all(folder.path("out")).unwrap();
+        }
     }
 }
 

@@ -71,12 +71,29 @@ pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), BijectionError> {
 }
 
 /// An empty vector with room for `len` items.
+///
+/// # Errors
+///
+/// [`OutOfMemory`].
 #[cfg(feature = "alloc")]
-pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(len)
-        .map_err(|_| OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
+pub fn try_with_capacity<T>(len: impl TryInto<u64>) -> Result<Vec<T>, OutOfMemory> {
+    let (mut vec, len) = (Vec::new(), len.try_into().unwrap_or(u64::MAX));
+    let room = usize::try_from(len).ok().and_then(|len| vec.try_reserve_exact(len).ok());
+    room.ok_or(OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) })?;
     Ok(vec)
+}
+
+/// Makes room for `more` items in a vector that grows.
+///
+/// # Errors
+///
+/// [`OutOfMemory`].
+#[cfg(feature = "alloc")]
+pub fn try_reserve<T>(vec: &mut Vec<T>, more: impl TryInto<u64>) -> Result<(), OutOfMemory> {
+    let more = more.try_into().unwrap_or(u64::MAX);
+    let len = more.saturating_add(vec.len() as u64);
+    let room = usize::try_from(more).ok().and_then(|more| vec.try_reserve(more).ok());
+    room.ok_or(OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) })
 }
 
 /// Unwraps a result, or panics with the error's message.
@@ -85,5 +102,23 @@ pub fn or_panic<R>(result: Result<R, impl Display>) -> R {
     match result {
         Ok(value) => value,
         Err(error) => panic!("{error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_that_cannot_be_made_is_an_error_with_its_bytes() {
+        let lack = |len: u64| OutOfMemory { bytes: len.saturating_mul(4) };
+        for len in [1 << 61, u64::MAX] {
+            let mut vec = vec![7_u32];
+            assert_eq!(try_with_capacity::<u32>(len), Err(lack(len)));
+            assert_eq!(try_reserve(&mut vec, len), Err(lack(len.saturating_add(1))));
+            assert_eq!(vec, [7]);
+        }
+        assert_eq!(try_with_capacity::<u32>(-1), Err(lack(u64::MAX)));
+        assert!(try_with_capacity::<u32>(3_usize).unwrap().capacity() >= 3);
     }
 }

@@ -83,11 +83,9 @@ impl Table {
     /// Draws a permutation of `len` points, or of one.
     fn draw<W: Words + ?Sized>(len: u64, words: &mut W) -> Result<Self, BijectionError> {
         let points = len.max(1);
-        let bytes = points.saturating_mul(size_of::<u64>() as u64);
-        let len = usize::try_from(points).map_err(|_| BijectionError::OutOfMemory { bytes })?;
-        let (mut values, inverse) = (try_with_capacity(len)?, try_with_capacity(len)?);
+        let (mut values, inverse) = (try_with_capacity(points)?, try_with_capacity(points)?);
         values.extend(0..points);
-        draw_exchanges(len, || words.next_u64(), |a, b| values.swap(a, b));
+        draw_exchanges(values.len(), || words.next_u64(), |a, b| values.swap(a, b));
         Ok(Self::inverted(values, inverse))
     }
 }

@@ -12,7 +12,7 @@ use crate::compact::cpu::partitioned::{Buffers, Sorting};
 use crate::compact::cpu::places::{Places, Source, Target};
 use crate::compact::cpu::tuning;
 use crate::compact::cpu::workspace::Workspace;
-use crate::engine::check::try_with_capacity;
+use crate::engine::check::{try_reserve, try_with_capacity};
 
 /// Moves the items by the partitioned strategy, if it is chosen. Returns `false`, with nothing
 /// written, if it is not, or if a bucket overflows.
@@ -78,9 +78,7 @@ fn sort_groups(
     let bytes = item_bytes(columns);
     let groups = groups(columns)?;
     let more = groups.len().saturating_sub(buffers.len());
-    buffers.try_reserve(more).map_err(|_| Error::OutOfMemory {
-        bytes: (more as u64).saturating_mul(size_of::<Buffers>() as u64),
-    })?;
+    try_reserve(buffers, more)?;
     buffers.resize_with(groups.len(), Buffers::new);
     let mut sorted = try_with_capacity(groups.len())?;
     for (columns, buffers) in groups.into_iter().zip(buffers) {

@@ -195,7 +195,7 @@ impl<'m, T: Copy + Send + Sync> Arrivals<'m, T> {
     /// As for [`place`](Self::place).
     unsafe fn parts_of(&self, chunk: Range<usize>) -> Result<Vec<SealedPart<'m, T, Low>>, Error> {
         let &Self { buckets, shapes, rank, parts: own, .. } = self;
-        let mut parts = try_with_capacity(shapes.iter().map(|shape| shape.parts).sum())?;
+        let mut parts = try_with_capacity(shapes.iter().map(|shape| shape.parts).sum::<usize>())?;
         let mut rest = self.received;
         for other in others(rank, shapes.len()) {
             let Shape { parts: count, stride } = shapes[other];
