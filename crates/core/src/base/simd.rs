@@ -157,8 +157,9 @@ impl SimdLevel {
     #[cfg(feature = "std")]
     #[inline]
     pub fn current() -> Self {
-        // One more than the kind's number, and not behind a lock, as in `machine.rs`. Only kinds
-        // that this machine was found to have are written to it.
+        // One more than the kind's number. Not behind a lock, which would stay closed in a child
+        // that is forked while another thread fills it. Only kinds that this machine was found to
+        // have are written to it.
         static CURRENT: AtomicU8 = AtomicU8::new(0);
         match CURRENT.load(Ordering::Relaxed).checked_sub(1) {
             Some(kind) => Self(KINDS[usize::from(kind)]),
