@@ -23,9 +23,9 @@ use rayon::prelude::*;
 
 use super::tuning;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
+use crate::engine::IndexError;
 use crate::engine::check::try_with_capacity;
 use crate::engine::parallel;
-use crate::engine::IndexError;
 use crate::error::{Defect, ViewError};
 use crate::{Bijection, Error};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::{FromSeed, KeyDomain, Seed};
-use bijective_shuffle_engine::{check, memory, parallel, saved};
+use bijective_shuffle_engine::{check, parallel, saved};
 
 use crate::Error;
 

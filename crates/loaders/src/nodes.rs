@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use bijective_shuffle::{Bijection, KeyDomain, Seed, Tail};
-use bijective_shuffle_engine::check::try_with_capacity;
 use bijective_shuffle_engine::check::try_reserve;
+use bijective_shuffle_engine::check::try_with_capacity;
 
 use crate::Error;
 use crate::items::{self, Walk};
