@@ -1,4 +1,4 @@
-//! A model of the look-back with fallback of crates/wgpu/src/shaders/look_back.wgsl, checked by
+//! A model of the look-back with fallback of crates/wgsl/src/shaders/look_back.wgsl, checked by
 //! loom: whatever the order of the steps, whatever values relaxed loads may return, and also where
 //! workgroups stop for ever. The names are those of the shaders.
 //!

@@ -46,7 +46,7 @@ use bijective_shuffle::bijection::hooks::Hooked as _;
 use bijective_shuffle::{Bijection, Error, Word};
 use bijective_shuffle_wgpu::wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 use bijective_shuffle_wgpu::wgpu::{self, BufferSlice, BufferUsages, CommandEncoder};
-use bijective_shuffle_wgpu::{AsWgsl, Wgpu, WgpuError, WgpuWorkspace, WgslSource};
+use bijective_shuffle_wgpu::{AsWgsl, Wgpu, WgpuError, WgpuWorkspace, WgslError, WgslSource};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use crate::gpu::gpu;
@@ -173,7 +173,7 @@ impl AsWgsl for Values<'_> {
         self.0.last()
     }
 
-    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError> {
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgslError> {
         let last = self.0.last();
         let value = |slot| u32::try_from(self.0.forward(slot)).unwrap_or(u32::MAX);
         // The text is the same for all lengths, and so is the number of parameters.

@@ -9,7 +9,7 @@
 
 use core::fmt::Write as _;
 
-use bijective_shuffle::DeviceSource;
+use bijective_shuffle_core::DeviceSource;
 
 /// The texts of a bijection and of its inverse, which both define `forward`, and their keys; `None`
 /// if there is no text for it.
