@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use crate::common::every_family;
 use crate::cplusplus::run;
 use bijective_shuffle::DeviceSource;
 use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle_laws::every_family;
 
 /// A bijection and the points at which it is compared.
 struct Case {

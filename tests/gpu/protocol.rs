@@ -8,7 +8,7 @@ use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 
 use super::{cuda, reference};
-use crate::common::{long, short};
+use bijective_shuffle_laws::{long, short};
 
 /// A bijection that takes its time at slots that a salt chooses.
 struct Dawdling<B> {

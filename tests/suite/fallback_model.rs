@@ -19,7 +19,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-use crate::common::long;
+use bijective_shuffle_laws::long;
 
 /// The order of every access: WGSL has no other.
 const RELAXED: Ordering = Ordering::Relaxed;

@@ -23,6 +23,7 @@ impl<'a> Job<'a> {
         self.source
     }
 
+    #[expect(clippy::len_without_is_empty, reason = "there is one item at least")]
     pub fn len(self) -> u32 {
         self.len
     }

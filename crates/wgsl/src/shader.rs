@@ -170,6 +170,7 @@ pub struct Tile {
 }
 
 impl Tile {
+    #[expect(clippy::len_without_is_empty, reason = "a tile is never empty")]
     pub fn len(self) -> u32 {
         self.threads * self.each
     }
