@@ -8,8 +8,8 @@ use core::fmt;
 pub enum WgslError {
     /// The bijection has no text in WGSL.
     NoText {
-        /// Its name in CUDA C++, if it has one.
-        type_name: Option<String>,
+        /// The family of the library that has none, if it is one.
+        family: Option<String>,
     },
     /// The bijection's domain has more than `2^32` points.
     DomainTooWide {
@@ -21,12 +21,12 @@ pub enum WgslError {
 impl fmt::Display for WgslError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoText { type_name: Some(name) } => write!(
+            Self::NoText { family: Some(name) } => write!(
                 f,
                 "{name} has no text in WGSL: give a `WgslSource`, choose another family, or use the \
                  CPU"
             ),
-            Self::NoText { type_name: None } => f.write_str(
+            Self::NoText { family: None } => f.write_str(
                 "the bijection has no text in WGSL: give a `WgslSource`, choose a family of the \
                  library, or use the CPU",
             ),

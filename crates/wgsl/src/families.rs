@@ -1,111 +1,74 @@
 //! The library's families in WGSL.
 //!
-//! What the host knows of a bijection is its source in CUDA C++: the name of its type, with all its
-//! parts, and the words of its parameters. Both are part of the library's interface, so nothing
-//! there has to know of WGSL. A test compares every family's values with the CPU's.
+//! What is known of a bijection is its form: the family's name, the numbers on which its code
+//! depends, its parts, and its parameters by their names. A test compares every family's values
+//! with the CPU's.
 //!
 //! Loops over rounds are written out, because not every driver unrolls them, and bounds checks and
 //! dynamic indexes would cost more than the rounds.
 
 use core::fmt::Write as _;
 
-use bijective_shuffle_core::DeviceSource;
+use bijective_shuffle_core::bijection::BijectionView;
 
-/// The texts of a bijection and of its inverse, which both define `forward`, and their keys; `None`
-/// if there is no text for it.
-pub(crate) fn translate(source: &DeviceSource) -> Option<([String; 2], Vec<[u32; 4]>)> {
-    let words = source.params().chunks_exact(4);
-    let words: Vec<u32> =
-        words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
-    let mut writer = Writer { words: &words, keys: Vec::new(), text: String::new(), parts: 0 };
-    let mut name = source.type_name();
-    let root = writer.part(&mut name)?;
-    // Words that are left over are a sign that the name means something else.
-    if !name.is_empty() || !writer.words.is_empty() {
-        return None;
-    }
+use crate::error::WgslError;
+
+/// The texts of a bijection and of its inverse, which both define `forward`, and their keys.
+///
+/// # Errors
+///
+/// [`WgslError::NoText`] of the first part that has none.
+pub(crate) fn translate(
+    bijection: &BijectionView<'_>,
+) -> Result<([String; 2], Vec<[u32; 4]>), WgslError> {
+    let mut writer = Writer { keys: Vec::new(), text: String::new(), parts: 0 };
+    let root = writer.part(bijection)?;
     let text = |direction| {
         format!("{}fn forward(x: u32) -> u32 {{ return bs_{direction}{root}(x); }}\n", writer.text)
     };
-    Some(([text("f"), text("i")], writer.keys))
+    Ok(([text("f"), text("i")], writer.keys))
 }
 
 /// Writes the functions `bs_f0`, `bs_i0`, `bs_f1`, .. of the parts of a bijection.
-struct Writer<'a> {
-    words: &'a [u32],
+struct Writer {
     keys: Vec<[u32; 4]>,
     text: String,
     parts: usize,
 }
 
-impl Writer<'_> {
-    /// Reads one type from the front of a name and writes its functions; returns its number.
-    fn part(&mut self, name: &mut &str) -> Option<usize> {
-        *name = name.strip_prefix("bijective_shuffle::")?;
-        let end = name.find(['<', ',', '>']).unwrap_or(name.len());
-        let (family, rest) = name.split_at(end);
-        *name = rest;
-        match family {
-            "MulXorshift" => {
-                let [word, rounds] = self.arguments(name)?;
-                if word != "uint32_t" {
-                    return None;
-                }
-                self.mul_xorshift(rounds.parse().ok()?)
+/// The words of a parameter, as far as they fit 32 bits.
+fn words(form: &BijectionView<'_>, name: &str) -> Option<Vec<u32>> {
+    Some(form.words(name)?.map(|word| word as u32).collect())
+}
+
+/// The word of a parameter that has one.
+fn word(form: &BijectionView<'_>, name: &str) -> Option<u32> {
+    Some(form.words(name)?.next()? as u32)
+}
+
+impl Writer {
+    /// Writes the functions of a bijection behind those of its parts; returns its number.
+    fn part(&mut self, form: &BijectionView<'_>) -> Result<usize, WgslError> {
+        let parts: Result<Vec<usize>, _> = form.parts().map(|part| self.part(&part)).collect();
+        let family = form.family();
+        let written = match (family.unwrap_or_default(), &parts?[..]) {
+            ("MulXorshift", []) => self.mul_xorshift(form),
+            ("VariablePhilox", []) => self.variable_philox(form),
+            ("Lcg", []) => self.lcg(form),
+            ("Affine", []) => self.affine(form),
+            ("Table", []) => self.table(form),
+            ("Compose", [first, second]) => self.define(
+                &format!("return bs_f{second}(bs_f{first}(x));"),
+                &format!("return bs_i{first}(bs_i{second}(x));"),
+            ),
+            ("Inverse", [inner]) => {
+                self.define(&format!("return bs_i{inner}(x);"), &format!("return bs_f{inner}(x);"))
             }
-            "VariablePhilox" => {
-                let [bits, rounds] = self.arguments(name)?;
-                self.variable_philox(bits.parse().ok()?, rounds.parse().ok()?)
-            }
-            "Lcg" => {
-                let [bits] = self.arguments(name)?;
-                self.lcg(bits.parse().ok()?)
-            }
-            "Affine" => {
-                let [bits] = self.arguments(name)?;
-                self.affine(bits.parse().ok()?)
-            }
-            "Table" => self.table(),
-            "Compose" => {
-                *name = name.strip_prefix('<')?;
-                let first = self.part(name)?;
-                *name = name.strip_prefix(", ")?;
-                let second = self.part(name)?;
-                *name = name.strip_prefix('>')?;
-                self.define(
-                    &format!("return bs_f{second}(bs_f{first}(x));"),
-                    &format!("return bs_i{first}(bs_i{second}(x));"),
-                )
-            }
-            "Inverse" | "RandomSign" | "CycleWalk" => {
-                *name = name.strip_prefix('<')?;
-                let inner = self.part(name)?;
-                *name = name.strip_prefix('>')?;
-                match family {
-                    "Inverse" => self.define(
-                        &format!("return bs_i{inner}(x);"),
-                        &format!("return bs_f{inner}(x);"),
-                    ),
-                    "RandomSign" => self.random_sign(inner),
-                    _ => self.cycle_walk(inner),
-                }
-            }
+            ("RandomSign", &[inner]) => self.random_sign(form, inner),
+            ("CycleWalk", &[inner]) => self.cycle_walk(form, inner),
             _ => None,
-        }
-    }
-
-    /// Reads the arguments of a template that are no types of the library.
-    fn arguments<'n, const COUNT: usize>(&self, name: &mut &'n str) -> Option<[&'n str; COUNT]> {
-        let (arguments, rest) = name.strip_prefix('<')?.split_once('>')?;
-        *name = rest;
-        let arguments: Vec<&str> = arguments.split(", ").collect();
-        arguments.try_into().ok()
-    }
-
-    /// Takes 64-bit words of the parameters, as far as they fit 32 bits.
-    fn take(&mut self, count: usize) -> Option<Vec<u32>> {
-        let words = self.words.split_off(..2 * count)?;
-        Some(words.chunks(2).map(|pair| pair[0]).collect())
+        };
+        written.ok_or_else(|| WgslError::NoText { family: family.map(str::to_owned) })
     }
 
     /// Adds a vector of keys; returns the expression that reads it.
@@ -126,19 +89,20 @@ impl Writer<'_> {
         Some(part)
     }
 
-    fn mul_xorshift(&mut self, rounds: usize) -> Option<usize> {
-        let width = self.words.split_off(..6)?;
-        let [last, shift_even, shift_odd, below_even, below_odd] =
-            [width[0], width[2], width[3], width[4], width[5]];
-        let unused = usize::from(rounds == 0);
+    fn mul_xorshift(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        if form.number("word") != Some(32) {
+            return None;
+        }
+        let rounds = form.number("rounds")? as usize;
+        let (shifts, below) = (words(form, "width.shifts")?, words(form, "width.below")?);
         let [multipliers, increments, undo, undo_increments] = [
-            self.take(rounds + unused)?,
-            self.take(rounds + unused)?,
-            self.take(rounds + unused)?,
-            self.take(rounds + unused)?,
+            words(form, "multipliers")?,
+            words(form, "increments")?,
+            words(form, "undo")?,
+            words(form, "undo_increments")?,
         ];
-        let width = self.key([last, shift_even, shift_odd, below_even]);
-        let odd = self.key([below_odd, 0, 0, 0]);
+        let width = self.key([word(form, "width.last")?, shifts[0], shifts[1], below[0]]);
+        let odd = self.key([below[1], 0, 0, 0]);
         let start = format!("let w = {width}; let o = {odd}.x; ");
         let xorshift = |round: usize| match round % 2 {
             0 => "x ^= (x >> w.y) & w.w; ",
@@ -155,14 +119,13 @@ impl Writer<'_> {
         self.define(&(forward + end), &(start + &inverse + xorshift(1) + end))
     }
 
-    fn variable_philox(&mut self, bits: u32, rounds: usize) -> Option<usize> {
+    fn variable_philox(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        let (bits, rounds) = (form.number("bits")?, form.number("rounds")? as usize);
         if !(2..=32).contains(&bits) {
             return None;
         }
-        let count = if rounds == 0 { 2 } else { rounds.next_multiple_of(2) };
-        let round_keys = self.words.split_off(..count)?;
         let first = self.keys.len();
-        round_keys.chunks(4).for_each(|keys| {
+        words(form, "keys")?.chunks(4).for_each(|keys| {
             self.key(core::array::from_fn(|k| keys.get(k).copied().unwrap_or(0)));
         });
         let key = |round: usize| {
@@ -214,24 +177,20 @@ impl Writer<'_> {
         self.define(&(forward + &end), &(inverse + &end))
     }
 
-    fn lcg(&mut self, bits: u32) -> Option<usize> {
-        let words = self.take(3)?;
-        let mask = u32::MAX.checked_shr(32_u32.checked_sub(bits)?).unwrap_or(0);
-        let key = self.key([words[0], words[1], words[2], 0]);
+    fn lcg(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        let mask = u32::MAX.checked_shr(32_u32.checked_sub(form.number("bits")?)?).unwrap_or(0);
+        let [multiplier, increment] = [word(form, "multiplier")?, word(form, "increment")?];
+        let key = self.key([multiplier, increment, word(form, "undo")?, 0]);
         self.define(
             &format!("return ({key}.x * x + {key}.y) & {mask}u;"),
             &format!("return ((x - {key}.y) * {key}.z) & {mask}u;"),
         )
     }
 
-    fn affine(&mut self, bits: u32) -> Option<usize> {
-        if bits > 32 {
-            return None;
-        }
-        let count = (bits as usize).max(1);
-        let columns = self.take(count + 1)?;
-        let undo = self.take(count + 1)?;
-        let offset = self.key([columns[count], undo[count], 0, 0]);
+    fn affine(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        let bits = form.number("bits").filter(|&bits| bits <= 32)?;
+        let (columns, undo) = (words(form, "columns")?, words(form, "undo")?);
+        let offset = self.key([word(form, "offset")?, word(form, "undo_offset")?, 0, 0]);
         let mut forward = format!("var v = {offset}.x; ");
         let mut inverse = format!("var v = {offset}.y; ");
         for bit in 0..bits as usize {
@@ -242,14 +201,17 @@ impl Writer<'_> {
         self.define(&(forward + "return v;"), &(inverse + "return v;"))
     }
 
-    fn table(&mut self) -> Option<usize> {
-        let len = self.take(1)?[0];
-        let bytes = self.words.split_off(..128)?;
+    fn table(&mut self, form: &BijectionView<'_>) -> Option<usize> {
         let first = self.keys.len();
-        bytes.chunks(4).for_each(|words| {
-            self.key(core::array::from_fn(|k| words[k]));
-        });
-        let len = self.key([len, 0, 0, 0]);
+        for name in ["values", "slots"] {
+            let bytes = words(form, name)?;
+            let word = |word: &[u32]| word.iter().rev().fold(0, |all, byte| all << 8 | byte);
+            let words: Vec<u32> = bytes.chunks(4).map(word).collect();
+            words.chunks(4).for_each(|words| {
+                self.key(core::array::from_fn(|k| words[k]));
+            });
+        }
+        let len = self.key([word(form, "len")?, 0, 0, 0]);
         let read = |first: usize| {
             format!(
                 "x = select(0u, x, x < {len}.x); \
@@ -260,9 +222,8 @@ impl Writer<'_> {
         self.define(&read(first), &read(first + 16))
     }
 
-    fn random_sign(&mut self, inner: usize) -> Option<usize> {
-        let mask = self.take(1)?[0];
-        let key = self.key([mask, 0, 0, 0]);
+    fn random_sign(&mut self, form: &BijectionView<'_>, inner: usize) -> Option<usize> {
+        let key = self.key([word(form, "mask")?, 0, 0, 0]);
         let exchange = format!("x = select(x, x ^ {key}.x, x <= 1u); ");
         self.define(
             &format!("x = bs_f{inner}(x); {exchange} return x;"),
@@ -270,9 +231,8 @@ impl Writer<'_> {
         )
     }
 
-    fn cycle_walk(&mut self, inner: usize) -> Option<usize> {
-        let words = self.take(2)?;
-        let key = self.key([words[0], words[1], 0, 0]);
+    fn cycle_walk(&mut self, form: &BijectionView<'_>, inner: usize) -> Option<usize> {
+        let key = self.key([word(form, "last")?, word(form, "outside")?, 0, 0]);
         let walk = |step: &str| {
             format!(
                 "x = {step}(x); for (var n = {key}.y; x > {key}.x && n > 0u; n--) {{ x = {step}(x); }} \

@@ -70,8 +70,8 @@ impl WgslSource {
         Self { last, text: Text::Own(text.into()), keys: keys.collect(), is_trusted: false }
     }
 
-    /// A bijection of the library: the default family, `VariablePhilox`, `Lcg`, a `Table` of up to
-    /// 256 points, an affine map, or an `Inverse`, `Compose`, `RandomSign` or `CycleWalk` of these.
+    /// A bijection of the library: any family except `GridFeistel` and `SwapOrNot`, a `Table` of at
+    /// most 256 points, or a combinator of these except `BlockShuffle`.
     ///
     /// A `Permutation` is the bijection within it.
     ///
@@ -94,10 +94,8 @@ impl WgslSource {
         let form = EngineForm::of(bijection.uncompacted().unwrap_or(bijection));
         let wide = form.last();
         let last = u32::try_from(wide).map_err(|_| WgslError::DomainTooWide { last: wide })?;
-        let source = form.device_source().ok_or(WgslError::NoText { type_name: None })?;
-        let Some(([forward, inverse], keys)) = families::translate(&source) else {
-            return Err(WgslError::NoText { type_name: Some(source.type_name().into()) });
-        };
+        let source = form.device_source().ok_or(WgslError::NoText { family: None })?;
+        let ([forward, inverse], keys) = families::translate(&source.view())?;
         let text = Text::Family { forward, inverse };
         Ok(Self { last, text, keys, is_trusted: form.is_trusted() })
     }

@@ -31,7 +31,7 @@ use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::BitMatrix;
 use bijective_shuffle::bijection::{
     BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
-    SwapOrNot, Table, VariablePhilox,
+    SwapOrNot, Table, VariablePhilox, families,
 };
 use bijective_shuffle::prelude::*;
 
@@ -66,9 +66,28 @@ pub fn power(bits: u32) -> u64 {
 /// A member of every family and combinator there is on `2^bits` points (some need 2 bits, and a
 /// table is only made for few).
 pub fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijection>)> {
+    fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: u64) -> Box<dyn Bijection> {
+        Box::new(F::from_seed(len, seed))
+    }
+    let mut all = Vec::new();
+    for (name, draw) in families!(draw) {
+        let is_drawn = match name {
+            "Lcg" => true,
+            "Table" => bits <= 12,
+            // Below, with few rounds.
+            "SwapOrNot" => false,
+            _ => bits >= 2,
+        };
+        if is_drawn {
+            let (whole, half) = (draw(power(bits), seed), draw(power(bits) / 2 + 1, seed));
+            if half.last() != whole.last() {
+                all.push((name, half));
+            }
+            all.push((name, whole));
+        }
+    }
     let lcg = || with_bits(bits, seed);
-    let mut all: Vec<(&'static str, Box<dyn Bijection>)> = vec![
-        ("Lcg", Box::new(lcg())),
+    let more: [(_, Box<dyn Bijection>); 6] = [
         ("Inverse<Lcg>", Box::new(Inverse::new(lcg()))),
         ("RandomSign<Lcg>", Box::new(RandomSign::new(lcg(), true))),
         ("Affine", Box::new(affine(bits, seed))),
@@ -79,13 +98,10 @@ pub fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijectio
             Box::new(CycleWalk::from_last(lcg(), lcg().last() - lcg().last() / 3).unwrap()),
         ),
     ];
-    if bits <= 12 {
-        all.push(("Table", Box::new(Table::from_seed(power(bits), seed))));
-    }
+    all.extend(more);
     if bits >= 2 {
         let philox = || philox::<24>(bits, seed);
         let full = philox().last();
-        all.push(("VariablePhilox<24>", Box::new(philox())));
         all.push(("VariablePhilox<1>", Box::new(self::philox::<1>(bits, seed))));
         all.push(("VariablePhilox<0>", Box::new(self::philox::<0>(bits, seed))));
         all.push(("Inverse<VariablePhilox>", Box::new(Inverse::new(philox()))));
@@ -105,14 +121,10 @@ pub fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijectio
             "Inverse<RandomSign<CycleWalk>>",
             Box::new(Inverse::new(RandomSign::new(walk, true))),
         ));
-        all.push(("MulXorshift<8>", Box::new(mul_xorshift::<8>(bits, seed))));
         all.push(("MulXorshift<0>", Box::new(mul_xorshift::<0>(bits, seed))));
         all.push(("GridFeistel<0>", Box::new(GridFeistel::<0>::from_seed(power(bits), seed))));
         all.push(("MulXorshift<3>", Box::new(mul_xorshift::<3>(bits, seed))));
         all.push(("Inverse<MulXorshift>", Box::new(Inverse::new(mul_xorshift::<8>(bits, seed)))));
-        let grid = |len| GridFeistel::<12>::from_seed(len, seed);
-        all.push(("GridFeistel<12>", Box::new(grid(power(bits)))));
-        all.push(("GridFeistel<12>, half and one", Box::new(grid(power(bits) / 2 + 1))));
         all.push((
             "GridFeistel<5>",
             Box::new(GridFeistel::<5>::from_seed(power(bits) / 3 * 2, seed)),
