@@ -45,6 +45,8 @@ pub use bijective_shuffle_affine as affine;
 #[doc(inline)]
 pub use bijective_shuffle_core::bijection;
 use bijective_shuffle_core::engine;
+#[doc(hidden)]
+pub use bijective_shuffle_core::families;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
     Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Seed, Trusted,

@@ -9,7 +9,7 @@ use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::strategy::{CudaStrategy, plan};
-use crate::bijection::{Compose, Inverse, Lcg, MulXorshift, Standard, VariablePhilox, families};
+use crate::bijection::{Compose, Inverse, Lcg, MulXorshift, Standard, VariablePhilox};
 use crate::compact::Direction;
 use crate::plain::Plain;
 use crate::{Bijection, FromSeed};
@@ -87,7 +87,7 @@ fn kernels_of_every_bijection_compile() {
     let vp = |len| VariablePhilox::<24>::from_seed(len, 1);
     // A long table has no device text.
     let len = |name| if name == "Table" { 200 } else { 1_000_000 };
-    let drawn = families!(draw).into_iter().map(|(name, draw)| draw(len(name), 1));
+    let drawn = crate::families!(draw).into_iter().map(|(name, draw)| draw(len(name), 1));
     let bijections: [Box<dyn Bijection>; 5] = [
         Box::new(vp(1 << 29)),
         Box::new(vp(1 << 40)),

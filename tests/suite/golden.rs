@@ -1,7 +1,7 @@
 //! Stable values: vectors made by a peer, and our own, made by a second implementation.
 
 use bijective_shuffle::affine::Affine;
-use bijective_shuffle::bijection::{self, BlockShuffle, VariablePhilox};
+use bijective_shuffle::bijection::{BlockShuffle, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ fn families_are_stable() {
         Box::new(F::from_seed(len, seed))
     }
     let mut entries = entries(include_str!("../vectors/families.json"));
-    for (name, draw) in bijection::families!(draw, "Affine" Affine) {
+    for (name, draw) in bijective_shuffle::families!(draw, "Affine" Affine) {
         let (own, others): (Vec<_>, _) =
             entries.into_iter().partition(|entry| entry["family"] == name);
         assert!(own.len() >= 10, "{name} has no vectors");

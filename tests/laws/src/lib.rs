@@ -31,7 +31,7 @@ use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::BitMatrix;
 use bijective_shuffle::bijection::{
     BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
-    SwapOrNot, Table, VariablePhilox, families,
+    SwapOrNot, Table, VariablePhilox,
 };
 use bijective_shuffle::prelude::*;
 
@@ -70,7 +70,7 @@ pub fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijectio
         Box::new(F::from_seed(len, seed))
     }
     let mut all = Vec::new();
-    for (name, draw) in families!(draw) {
+    for (name, draw) in bijective_shuffle::families!(draw) {
         let is_drawn = match name {
             "Lcg" => true,
             "Table" => bits <= 12,

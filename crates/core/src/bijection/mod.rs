@@ -51,8 +51,6 @@ macro_rules! families {
         ]
     }};
 }
-#[doc(hidden)]
-pub use crate::families;
 
 #[cfg(feature = "alloc")]
 mod block_shuffle;
