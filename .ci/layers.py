@@ -104,7 +104,7 @@ class Tree:
         self.imported[module] = names | self.imported.get(module, {})
         for child in re.findall(r"\bmod (\w+);", code):
             below = "/".join(module + (child,))
-            # A `path` may lead to another crate's file, or be an alternative.
+            # A `path` may be an alternative.
             self.of_module.setdefault(module + (child,))
             paths = [path for path, name in ELSEWHERE.findall(self.files[file]) if name == child]
             paths = [posixpath.join(posixpath.dirname(file), path) for path in paths]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if a document or a comment names a file or a program of the repository that is not there.
+"""Fails if a document or a comment names a file or a program of the repository that is not there,
+or if a file is compiled by a package in whose folder it does not lie.
 
 It looks at inline code in tracked documents, and at whole-line comments in sources. A path begins
 with a folder of the repository, and leads on from there or from the package of the file that names
@@ -7,8 +8,12 @@ it.
 
 In documents, what follows `--bench`, `--bin`, `--example` and `--test` is a target of Cargo, and
 what follows `-p` is a package. Each program of `tests` is named in tests/README.md.
+
+A file that two packages need is in a package on which both depend: no `path`, in an attribute or in
+a manifest, and no `include!` leads out of a package.
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -22,6 +27,7 @@ FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|python|js|\.ci)"
 PATH = re.compile(rf"(?<![\w./@<-]){FOLDERS}/[\w./-]*\w")
 CODE = re.compile(rf"(?<=`){FOLDERS}/[\w./-]*\w(?=/?`)")
 TARGET = re.compile(r"(?:--(?:bench|bin|example|test) +|-p +(?=bijective-))([a-z][\w-]*\w)")
+COMPILED = re.compile(r'#\[(?:cfg_attr\([^\]]*)?path = "([^"]+)"|\binclude!\("([^"]+)"\)|^path = "([^"]+\.rs)"', re.M)
 # Files of other projects, and one that a build makes.
 OTHERS = {"tests/shuf/shuf.sh", "tests/by-util/test_shuf.rs", "js/dist/page/index.html"}
 
@@ -41,7 +47,17 @@ def packages(path):
     return [folder for folder in path.parents if folder == pathlib.Path() or (folder / "Cargo.toml").exists()]
 
 
+def strays(path, text):
+    """The files of other packages that one compiles."""
+    for found in COMPILED.finditer(text):
+        file = pathlib.Path(os.path.normpath(path.parent / (found[1] or found[2] or found[3])))
+        if packages(file / "_")[0] != packages(path)[0]:
+            yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: {file} is another package's"
+
+
 def faults(path, text, known):
+    if path.suffix in {".rs", ".toml"}:
+        yield from strays(path, text)
     for number, line in enumerate(text.split("\n"), 1):
         if path.suffix == ".md":
             named = CODE.findall(line)
@@ -62,6 +78,12 @@ def check_itself():
     right += [("crates/core/src/lib.rs", "// It is in src/word.rs."), ("a.rs", "// https://x.org/docs/gone")]
     wrong += [("a.md", "`cargo test --test gone`"), ("a.md", "cargo run -p bijective-gone")]
     right += [("a.md", "`cargo test --test suite views::`"), ("a.md", "--no-run, --bench=NAME")]
+    wrong += [("crates/core/src/lib.rs", '#[cfg_attr(a, path = "../../rng/src/lib.rs")]')]
+    wrong += [("crates/rng/src/lib.rs", '#[path = "../../core/src/word.rs"]\nmod word;')]
+    wrong += [("fuzz/a.rs", 'include!("../src/lib.rs");'), ("fuzz/Cargo.toml", 'path = "../src/a.rs"')]
+    wrong += [("tests/suite/main.rs", '#[path = "../api/api.rs"]')]
+    right += [("tests/a/main.rs", '#[path = "../common/mod.rs"]'), ("fuzz/Cargo.toml", '[lib]\npath = "a.rs"')]
+    right += [("src/lib.rs", '#[path = "cuda/none.rs"]'), ("crates/core/src/a.rs", '#[path = "."]')]
     for count, cases in enumerate([right, wrong]):
         for name, text in cases:
             assert len([*faults(pathlib.Path(name), text, {"suite"})]) == count, text
@@ -77,7 +99,7 @@ def main():
     listed = pathlib.Path("tests/README.md").read_text()
     programs = [path for path in paths if path.parent == pathlib.Path("tests") and path.suffix == ".rs"]
     found += [f"tests/README.md: it does not name {path}" for path in programs if f"{path.stem}`" not in listed and str(path) not in listed]
-    print("\n".join([*found, f"{len(found)} paths lead nowhere in {len(paths)} files"]))
+    print("\n".join([*found, f"{len(found)} paths lead nowhere, or out of a package, in {len(paths)} files"]))
     sys.exit(bool(found))
 
 

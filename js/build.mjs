@@ -42,6 +42,7 @@ const settings = {
   'profile.release.package."*".opt-level': '"s"',
   "profile.release.package.bijective-shuffle.opt-level": '"s"',
   "profile.release.package.bijective-shuffle-js-webgpu.opt-level": '"s"',
+  "profile.release.package.bijective-shuffle-wgsl.opt-level": '"s"',
 };
 const target = "wasm32-unknown-unknown";
 const folder = process.env.CARGO_TARGET_DIR ?? join(here, "..", "target");

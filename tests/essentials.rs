@@ -3,9 +3,6 @@
 //! themselves, which takes a fraction of the time; `cargo test` leaves this program out, and runs
 //! them in those.
 
-#[path = "common/mod.rs"]
-mod common;
-
 #[path = "conformance/bijections.rs"]
 mod bijections;
 #[path = "suite/golden.rs"]

@@ -21,8 +21,8 @@ use bijective_shuffle::error::{ExchangeError, GpuError};
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 
+use bijective_shuffle_laws::{Numbers, lengths, long};
 use common::group::{divisions, even};
-use common::{Numbers, lengths, long};
 
 /// Held by the test that uses the devices.
 static DEVICES: Mutex<()> = Mutex::new(());

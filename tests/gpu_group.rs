@@ -16,8 +16,8 @@ use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy};
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 
+use bijective_shuffle_laws::{Numbers, lengths, long};
 use common::group::{check, check_arrays, even, guarded};
-use common::{Numbers, lengths, long};
 
 /// Held by the test that uses the devices.
 static DEVICES: Mutex<()> = Mutex::new(());

@@ -66,7 +66,7 @@ fn arrays_are_shuffled_in_place_and_back() {
     // In items of 8 bytes; of others as many as have those bytes.
     // Items of 8 bytes have planes of bits there, but not at the last length.
     let lens = [1_usize << 24, 30_000_001, (1 << 24) + 1];
-    for len in if common::short() { &lens[1..2] } else { &lens[..] } {
+    for len in if bijective_shuffle_laws::short() { &lens[1..2] } else { &lens[..] } {
         let order = |item: usize| {
             let len = len * 8 / item;
             (len, Standard::from_seed(len as u64, 11))
@@ -125,7 +125,7 @@ fn bijections_of_all_sorts_are_served() {
 fn most_of_the_memory_is_shuffled() {
     let _alone = MEMORY.lock();
     let Some(cuda) = cuda() else { return };
-    if !common::long() {
+    if !bijective_shuffle_laws::long() {
         println!("skipped: BIJECTIVE_SHUFFLE_LONG=1 runs it");
         return;
     }

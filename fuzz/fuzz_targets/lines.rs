@@ -3,11 +3,8 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use bijective_shuffle_cli::lines;
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../../crates/cli/src/lines.rs"]
-#[allow(dead_code, reason = "the program uses more of it")]
-mod lines;
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {

@@ -1,13 +1,8 @@
 //! Any bytes as the header of an array: it is refused, or only its number of rows changes.
 #![no_main]
 
+use bijective_shuffle_cli::npy::Npy;
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../../crates/cli/src/npy/mod.rs"]
-#[allow(dead_code, reason = "the program uses more of it")]
-mod npy;
-
-use npy::Npy;
 
 fuzz_target!(|input: (u64, u64, &[u8])| {
     let (rows, data, bytes) = input;

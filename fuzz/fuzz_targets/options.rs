@@ -4,13 +4,8 @@
 
 use arbitrary::Arbitrary;
 use bijective_shuffle::{Backend, Permutation, Seed};
+use bijective_shuffle_cli::selection::{self, Head, Places, Selection, Shard};
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../../crates/cli/src/selection.rs"]
-#[allow(dead_code, reason = "the program uses more of it")]
-mod selection;
-
-use selection::{Head, Places, Selection, Shard};
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {

@@ -1,6 +1,6 @@
 // Shuffles of a GPU's buffers, through WebGPU.
 //
-// The kernels, and which of them are launched on what, are those of crates/wgpu: a second module
+// The kernels, and which of them are launched on what, are those of crates/wgsl: a second module
 // plans a shuffle, and what is here records it.
 
 import { instantiated } from "./code.ts";

@@ -10,6 +10,7 @@ use super::runtime::plan::{Ground, Plan};
 use super::runtime::program::tests::permutations;
 use super::runtime::program::with_headers;
 use crate::DeviceSource;
+use crate::bijection::BijectionForm;
 
 /// What a program needs besides the device text.
 const BEFORE: &str = r#"
@@ -148,10 +149,11 @@ impl<'p> Emulation<'p> {
         for launch in plan.launches() {
             let (kernel, (blocks, rows), bytes) = launch.spelled_out(&ground);
             let source = launch.bijection();
-            let key = (source.map_or("uint64_t", DeviceSource::type_name).to_string(), kernel);
+            let form = source.map(DeviceSource::form);
+            let key = (form.map_or("uint64_t".into(), BijectionForm::type_name), kernel);
             let known = self.kernels.iter().position(|other| *other == key);
             let number = known.unwrap_or_else(|| {
-                self.texts.push_str(&with_headers(source.map_or("", DeviceSource::text)));
+                self.texts.push_str(&with_headers(&form.map_or("".into(), BijectionForm::text)));
                 self.texts.push('\n');
                 self.kernels.push(key);
                 self.kernels.len() - 1

@@ -31,7 +31,7 @@ const COUNT_THREADS: u32 = 64;
 
 /// The bijection that begins at a slot of another.
 pub(crate) fn from_slot(source: &DeviceSource, first: u64) -> DeviceSource {
-    source.clone().wrapped("FromSlot", TEXT, &[first])
+    DeviceSource::family("FromSlot", TEXT).part(source.clone()).field("first", &[first])
 }
 
 /// Survivors of a compacted permutation, among some of its slots.
@@ -119,7 +119,8 @@ fn at_points<'a>(
     out: u64,
 ) -> Result<Plan<'a>, Error> {
     check_params(&source)?;
-    let source = source.wrapped("AtPoints", TEXT, &[points, count, len]);
+    let source = DeviceSource::family("AtPoints", TEXT).part(source).field("points", &[points]);
+    let source = source.field("count", &[count]).field("len", &[len]);
     let movement = Movement::Indices { out: Address::Given(out), word: WordType::U64 };
     let mut plan = Plan::new();
     plan.launch(direct::dense(source.into(), count, WordType::U64, &movement)?);

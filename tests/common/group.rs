@@ -4,7 +4,7 @@ use bijective_shuffle::cuda::CudaGroup;
 use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr, DeviceSlice};
 use bijective_shuffle::prelude::*;
 
-use super::{Numbers, short};
+use bijective_shuffle_laws::{Numbers, short};
 
 /// Items before and behind each run.
 const GUARD: usize = 512;

@@ -4,16 +4,16 @@ use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cpu, Serial};
 
-use crate::items::{Call, Items, Table};
-use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
+use bijective_shuffle_laws::items::{Call, Items, Table};
+use bijective_shuffle_laws::under_test::{Answer, Direction, Given, Indices, UnderTest};
 
 back_ends! {
     serial: Some(Engine(Serial));
     cpu: Some(Engine(Cpu));
-    workspace: Some(Workspace::new());
-    workspace_direct: Some(Workspace::new().with_strategy(Strategy::Direct));
-    workspace_partitioned: Some(Workspace::new().with_strategy(Strategy::Partitioned));
-    workspace_in_place: Some(Workspace::new().with_strategy(Strategy::InPlace));
+    workspace: Some(Engine(Workspace::new()));
+    workspace_direct: Some(Engine(Workspace::new().with_strategy(Strategy::Direct)));
+    workspace_partitioned: Some(Engine(Workspace::new().with_strategy(Strategy::Partitioned)));
+    workspace_in_place: Some(Engine(Workspace::new().with_strategy(Strategy::InPlace)));
     workspace_by_seed: Some(Seeded(Workspace::new()));
     slices: Some(Slices);
     view: Some(View(Backend::Cpu));
@@ -88,22 +88,22 @@ pub(crate) fn compact<T: Send>(
     }
 }
 
-impl UnderTest for Workspace {
+impl UnderTest for Engine<Workspace> {
     fn has_threads(&self) -> bool {
         true
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
         Some(with_items!(items, items => match direction {
-            Direction::Shuffle => self.shuffle(given.bijection, items),
-            Direction::Unshuffle => self.unshuffle(given.bijection, items),
+            Direction::Shuffle => self.0.shuffle(given.bijection, items),
+            Direction::Unshuffle => self.0.unshuffle(given.bijection, items),
         }))
     }
 
     fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
         with_copies!(source, out, source, out => match to {
-            Direction::Shuffle => self.shuffle_into(given.bijection, source, out),
-            Direction::Unshuffle => self.unshuffle_into(given.bijection, source, out),
+            Direction::Shuffle => self.0.shuffle_into(given.bijection, source, out),
+            Direction::Unshuffle => self.0.unshuffle_into(given.bijection, source, out),
         })
     }
 
@@ -119,7 +119,7 @@ impl UnderTest for Workspace {
             }
         }
 
-        Some(table.call(Together(self, given.bijection, direction)))
+        Some(table.call(Together(&mut self.0, given.bijection, direction)))
     }
 }
 

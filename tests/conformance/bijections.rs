@@ -1,10 +1,9 @@
 //! The laws of `Bijection`, for every family and combinator: exhaustively on small domains, at
 //! random points on every width up to 64 bits.
 
-use crate::common;
+use bijective_shuffle_laws as laws;
 use std::sync::Arc;
 
-use crate::common::{every_family, every_word_pair};
 use bijective_shuffle::TrustedBijection;
 use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::bijection::{
@@ -14,6 +13,7 @@ use bijective_shuffle::bijection::{
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Trusted, Word};
+use bijective_shuffle_laws::{every_family, every_word_pair};
 use proptest::prelude::*;
 
 /// Checks every law on the whole domain, point by point and in runs.
@@ -88,7 +88,7 @@ fn check_at<N: Word>(f: &dyn Bijection<N>, point: u64, what: &str) {
 fn bijective_on_every_small_domain() {
     for bits in 1..=12 {
         // One key of the widest, on which most of the time is spent.
-        for seed in 0..if common::long() {
+        for seed in 0..if laws::long() {
             4
         } else if bits < 9 {
             2
@@ -126,7 +126,7 @@ fn narrow_words_agree_on_every_small_domain() {
 
 #[test]
 fn cycle_walk_is_bijective_for_every_length() {
-    for len in (1..=300).step_by(if common::long() { 1 } else { 3 }) {
+    for len in (1..=300).step_by(if laws::long() { 1 } else { 3 }) {
         let f = CycleWalk::<VariablePhilox>::from_seed(len, len);
         assert_eq!(f.last(), len - 1);
         check_everywhere(&f, &format!("walk to {len}"));
@@ -346,7 +346,7 @@ fn points_beyond_a_domain_do_no_harm() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(common::cases(200)))]
+    #![proptest_config(ProptestConfig::with_cases(laws::cases(200)))]
 
     #[test]
     fn round_trips_at_every_width(bits in 1..=64_u32, seed: u64, point: u64) {

@@ -5,7 +5,7 @@
 //! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test conformance far:: -- --nocapture --test-threads 1
 //! ```
 
-use crate::common;
+use bijective_shuffle_laws as laws;
 use std::time::Instant;
 
 use bijective_shuffle::Strategy;
@@ -65,7 +65,7 @@ fn strategies_agree(f: &dyn Bijection, len: usize) {
 
 #[test]
 fn strategies_agree_beyond_2_to_the_31_slots() {
-    if !common::long() {
+    if !laws::long() {
         println!("skipped: takes 18 GiB and minutes, for the long form");
         return;
     }
@@ -75,7 +75,7 @@ fn strategies_agree_beyond_2_to_the_31_slots() {
 
 #[test]
 fn strategies_agree_beyond_2_to_the_32_slots() {
-    if !common::long() {
+    if !laws::long() {
         println!("skipped: takes 18 GiB and minutes, for the long form");
         return;
     }

@@ -4,15 +4,15 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bijective_shuffle::Strategy;
-use bijective_shuffle::bijection::{CycleWalk, Lcg, Standard, Table, VariablePhilox};
+use bijective_shuffle::bijection::{BlockShuffle, CycleWalk, Lcg, Standard, Table, VariablePhilox};
 use bijective_shuffle::error::{BijectionError, Defect, ViewError};
 use bijective_shuffle::exchange::Division;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cpu, Rows, Serial};
+use bijective_shuffle::{Cpu, Rows, Serial, Words};
 
-use crate::agreement::reference;
-use crate::common::hostile::{Counter, Liar};
-use crate::items::Ledger;
+use bijective_shuffle_laws::agreement::reference;
+use bijective_shuffle_laws::hostile::{Counter, Liar};
+use bijective_shuffle_laws::items::Ledger;
 
 fn serial(f: &dyn Bijection, len: usize) -> Vec<u64> {
     let mut expected = vec![0; len];
@@ -327,4 +327,41 @@ fn any_pointer_to_a_bijection_will_do() {
     let boxed: Box<dyn Bijection> = Box::new(f);
     check(&*boxed);
     check(&boxed);
+}
+
+/// A family that draws a different member each time, never with as many points as requested.
+#[derive(Debug)]
+struct Fickle(u64);
+
+impl FromSeed for Fickle {
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        use core::sync::atomic::{AtomicU32, Ordering};
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        let calls = u64::from(CALLS.fetch_add(1, Ordering::Relaxed));
+        Self((len + words.next_u64() % 3 + calls % 3) / 2)
+    }
+}
+
+impl Bijection for Fickle {
+    fn last(&self) -> u64 {
+        self.0
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot.wrapping_mul(self.0).wrapping_sub(3)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index.wrapping_add(u64::MAX - 5)
+    }
+}
+
+#[test]
+fn a_family_that_lies_is_found_out() {
+    for len in 3..100 {
+        let f = BlockShuffle::<Fickle>::try_from_seed(len, 3, 2, len).unwrap();
+        assert!(f.trusted().is_none());
+        let mut items: Vec<u64> = (0..len).collect();
+        let result = Permutation::from_bijection(len, f).and_then(|p| p.apply_in_place(&mut items));
+        assert!(matches!(result, Err(Error::NotABijection(_))), "{result:?}");
+        assert!(items.into_iter().eq(0..len));
+    }
 }

@@ -4,9 +4,9 @@
 //! The short form stays in the millions; the long form goes beyond 2^32 items, takes 9 GiB and some
 //! minutes.
 
-use crate::common;
 use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle_laws as laws;
 use rayon::prelude::*;
 
 /// A byte that tells an index from most others.
@@ -42,7 +42,7 @@ fn millions() {
 
 #[test]
 fn more_than_32_bits_of_items() {
-    if !common::long() {
+    if !laws::long() {
         println!("skipped: only the long form goes beyond 2^31 items");
         return;
     }

@@ -2,8 +2,6 @@
 
 use std::sync::Mutex;
 
-use crate::common::hostile::Counter;
-use crate::common::{Plain, every_family, every_word_pair};
 use bijective_shuffle::Trusted;
 use bijective_shuffle::TrustedBijection;
 use bijective_shuffle::bijection::Lcg;
@@ -11,6 +9,8 @@ use bijective_shuffle::bijection::hooks::EngineHooks;
 use bijective_shuffle::bijection::verify;
 use bijective_shuffle::error::{BijectionError, Defect};
 use bijective_shuffle::prelude::*;
+use bijective_shuffle_laws::hostile::Counter;
+use bijective_shuffle_laws::{Plain, every_family, every_word_pair};
 
 #[test]
 fn families_pass_on_all_points() {

@@ -8,8 +8,8 @@ use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 
 use super::{STRATEGIES, cuda, reference};
-use crate::common::{every_family, lengths, short};
-use crate::items::mix;
+use bijective_shuffle_laws::items::mix;
+use bijective_shuffle_laws::{every_family, lengths, short};
 
 /// Items of any number of bytes at any address, which are both only known at run time.
 fn check_bytes(cuda: &Cuda, len: usize, size: usize, offset: usize) {

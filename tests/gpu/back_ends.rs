@@ -10,8 +10,8 @@ use bijective_shuffle::prelude::*;
 
 use super::group;
 use crate::back_ends::{View, compact};
-use crate::items::{Items, Table};
-use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
+use bijective_shuffle_laws::items::{Items, Table};
+use bijective_shuffle_laws::under_test::{Answer, Direction, Given, Indices, UnderTest};
 
 back_ends! {
     cuda_view: view();

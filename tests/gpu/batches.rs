@@ -8,7 +8,7 @@ use bijective_shuffle::error::{GpuError, ViewError};
 use bijective_shuffle::prelude::*;
 
 use super::{cuda, guarded};
-use crate::common::short;
+use bijective_shuffle_laws::short;
 
 /// Compares rows from `first` on, in words of both widths.
 fn check(cuda: &Cuda, permutations: &Permutations, first: u64, rows: usize) {

@@ -12,7 +12,7 @@ use bijective_shuffle::rng::{
 };
 
 use super::cuda;
-use crate::common::short;
+use bijective_shuffle_laws::short;
 
 /// A kind of numbers: how each side fills with it.
 trait Kind {

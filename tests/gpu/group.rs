@@ -12,11 +12,12 @@ use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 
 use super::back_ends::order;
-use crate::agreement::reference;
+use crate::common::cuda;
 use crate::common::group::{check, guarded};
-use crate::common::{cuda, every_family, lengths, long, short};
-use crate::items::Items;
-use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
+use bijective_shuffle_laws::agreement::reference;
+use bijective_shuffle_laws::items::Items;
+use bijective_shuffle_laws::under_test::{Answer, Direction, Given, Indices, UnderTest};
+use bijective_shuffle_laws::{every_family, lengths, long, short};
 
 pub(super) const STRATEGIES: [CudaStrategy; 3] =
     [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];

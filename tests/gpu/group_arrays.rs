@@ -12,9 +12,9 @@ use bijective_shuffle::prelude::*;
 
 use super::group::{STRATEGIES, logical};
 use super::refusals::Claims;
-use crate::agreement::reference;
 use crate::common::group::check_arrays;
-use crate::common::{lengths, short};
+use bijective_shuffle_laws::agreement::reference;
+use bijective_shuffle_laws::{lengths, short};
 
 /// A bijection on the device for which nobody vouches.
 struct Unvouched<B>(B);

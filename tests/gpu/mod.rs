@@ -18,8 +18,8 @@ use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr}
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 
-use crate::agreement::reference;
 use crate::common::cuda;
+use bijective_shuffle_laws::agreement::reference;
 
 /// Every strategy.
 const STRATEGIES: [CudaStrategy; 5] = [

@@ -10,7 +10,7 @@ use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 
 use super::{cuda, guarded};
-use crate::common::short;
+use bijective_shuffle_laws::short;
 
 /// What can be in device memory and be looked at.
 trait Item: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Send + Sync {}

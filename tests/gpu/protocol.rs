@@ -8,7 +8,7 @@ use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 
 use super::{cuda, reference};
-use crate::common::{long, short};
+use bijective_shuffle_laws::{long, short};
 
 /// A bijection that takes its time at slots that a salt chooses.
 struct Dawdling<B> {
@@ -52,12 +52,12 @@ impl<B: TrustedBijection> Bijection for Dawdling<B> {
             }};
             #endif
             ",
-            inner.text()
+            inner.form().text()
         );
         let mut params = inner.params().to_vec();
         params.extend(self.salt.to_le_bytes());
         params.extend(self.cycles.to_le_bytes());
-        let type_name = format!("Dawdling<{}>", inner.type_name());
+        let type_name = format!("Dawdling<{}>", inner.form().type_name());
         // SAFETY: the functions end, later, and touch nothing but the struct's own members.
         Some(unsafe { DeviceSource::new(type_name, text, params) })
     }

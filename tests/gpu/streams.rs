@@ -13,7 +13,7 @@ use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 
 use super::cuda;
-use crate::agreement::reference;
+use bijective_shuffle_laws::agreement::reference;
 
 const LEN: usize = 100_000;
 

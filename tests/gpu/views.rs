@@ -8,7 +8,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Walk, Word};
 
 use super::cuda;
-use crate::common::{Numbers, lengths, short};
+use bijective_shuffle_laws::{Numbers, lengths, short};
 
 /// A range of a permutation, from the GPU.
 fn range<B: Bijection, N: Word + DeviceRepr>(

@@ -10,7 +10,7 @@ use proptest::proptest;
 use proptest::strategy::Strategy as _;
 use proptest::test_runner::TestCaseError;
 
-use crate::common::cases;
+use bijective_shuffle_laws::cases;
 
 /// How many items each rank holds before and after.
 #[derive(Clone, Debug)]

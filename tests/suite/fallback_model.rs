@@ -1,4 +1,4 @@
-//! A model of the look-back with fallback of crates/wgpu/src/shaders/look_back.wgsl, checked by
+//! A model of the look-back with fallback of crates/wgsl/src/shaders/look_back.wgsl, checked by
 //! loom: whatever the order of the steps, whatever values relaxed loads may return, and also where
 //! workgroups stop for ever. The names are those of the shaders.
 //!
@@ -19,7 +19,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-use crate::common::long;
+use bijective_shuffle_laws::long;
 
 /// The order of every access: WGSL has no other.
 const RELAXED: Ordering = Ordering::Relaxed;

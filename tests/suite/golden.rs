@@ -1,10 +1,7 @@
 //! Stable values: vectors made by a peer, and our own, made by a second implementation.
 
 use bijective_shuffle::affine::Affine;
-use bijective_shuffle::bijection::{
-    BlockShuffle, CycleWalk, GridFeistel, Lcg, MulXorshift, RandomSign, SwapOrNot, Table,
-    VariablePhilox,
-};
+use bijective_shuffle::bijection::{BlockShuffle, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use serde_json::Value;
 
@@ -88,25 +85,18 @@ fn families_are_stable() {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))
     }
-    let entries = entries(include_str!("../vectors/families.json"));
-    assert!(entries.len() >= 100);
-    for entry in &entries {
-        let draw = match entry["family"].as_str().unwrap() {
-            "VariablePhilox<24>" => draw::<VariablePhilox<24>>,
-            "RandomSign<VariablePhilox<24>>" => draw::<RandomSign<VariablePhilox<24>>>,
-            "MulXorshift<10>" => draw::<MulXorshift<10>>,
-            "MulXorshift<5>" => draw::<MulXorshift<5>>,
-            "GridFeistel<12>" => draw::<GridFeistel<12>>,
-            "SwapOrNot" => draw::<SwapOrNot>,
-            "Lcg" => draw::<Lcg>,
-            "Affine" => draw::<Affine>,
-            "Table" => draw::<Table>,
-            "CycleWalk<MulXorshift<10>>" => draw::<CycleWalk<MulXorshift<10>>>,
-            other => panic!("an unknown family: {other}"),
-        };
-        let (len, seed) = len_and_seed(entry);
-        check(&Permutation::from_bijection(len, draw(len, seed)).unwrap(), entry);
+    let mut entries = entries(include_str!("../vectors/families.json"));
+    for (name, draw) in bijective_shuffle::families!(draw, "Affine" Affine) {
+        let (own, others): (Vec<_>, _) =
+            entries.into_iter().partition(|entry| entry["family"] == name);
+        assert!(own.len() >= 10, "{name} has no vectors");
+        for entry in &own {
+            let (len, seed) = len_and_seed(entry);
+            check(&Permutation::from_bijection(len, draw(len, seed)).unwrap(), entry);
+        }
+        entries = others;
     }
+    assert!(entries.is_empty(), "unknown families: {entries:?}");
 }
 
 /// The same promise, for shuffles of blocks.

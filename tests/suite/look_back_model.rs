@@ -25,7 +25,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use loom::{skip_branch, thread};
 
-use crate::common::long;
+use bijective_shuffle_laws::long;
 
 /// The order of every access.
 const RELAXED: Ordering = Ordering::Relaxed;

@@ -3,9 +3,6 @@
 //!
 //! `cargo test --all-features --test suite views::` runs one module of it.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod batches;
 mod crews;
 mod exchange;

@@ -12,7 +12,7 @@ use bijective_shuffle::Strategy;
 use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 
-use crate::common;
+use bijective_shuffle_laws as laws;
 
 /// Set in the process whose memory is limited.
 const CHILD: &str = "BIJECTIVE_SHUFFLE_TEST_LIMITED";
@@ -90,7 +90,7 @@ fn available() -> usize {
 /// 24. A second copy would have no room.
 #[test]
 fn more_than_half_of_the_memory_is_shuffled() {
-    if !common::long() {
+    if !laws::long() {
         println!("skipped: takes 80 % of the memory, and minutes, for the long form");
         return;
     }

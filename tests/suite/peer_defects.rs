@@ -5,7 +5,7 @@
 //! And a fault that stays as published: `VariablePhilox` is even at powers of two, being the
 //! paper's map; `RandomSign` mends it.
 
-use crate::common;
+use bijective_shuffle_laws as laws;
 use std::collections::HashSet;
 
 use bijective_shuffle::bijection::{
@@ -122,7 +122,7 @@ fn nothing_comes_twice_beyond_32_bits() {
     let short: HashSet<u64> = head.iter().map(|index| index >> 1).collect();
     assert!((1 << 20) - short.len() > 100);
 
-    if common::long() {
+    if laws::long() {
         let mut seen = vec![0_u64; (len / 64 + 1) as usize];
         for index in p.iter() {
             let word = &mut seen[(index / 64) as usize];

@@ -2,7 +2,7 @@
 
 use bijective_shuffle::prelude::*;
 
-use crate::common::{Numbers, lengths};
+use bijective_shuffle_laws::{Numbers, lengths};
 
 #[test]
 fn every_view_of_a_permutation_agrees() {

@@ -14,7 +14,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{SamplerBuilder, SamplerState};
 use proptest::prelude::*;
 
-use crate::common::cases;
+use bijective_shuffle_laws::cases;
 
 const TAILS: [Tail; 4] = [Tail::Short, Tail::Pad, Tail::Fill, Tail::Drop];
 

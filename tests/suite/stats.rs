@@ -3,9 +3,9 @@
 //!
 //! Everything has a fixed seed, so it passes always or never.
 
-use crate::common::long;
 use bijective_shuffle::bijection::{Lcg, VariablePhilox};
 use bijective_shuffle::prelude::*;
+use bijective_shuffle_laws::long;
 use bijective_shuffle_stats::{
     Cycles, Differences, Displacement, Distance, FixedPoints, Mmd, Orders, Outcome, Places, Signs,
     Successors, Test, run,

@@ -277,16 +277,15 @@ impl<N: Word> Bijection<N> for Affine<N> {
     }
 
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = r#"#include "bijection/affine.cuh""#;
-        let words = |part: &Part<N>| {
-            // An array cannot have 0 columns, so with 0 bits it has one unused column.
-            let unused = self.bits() == 0;
-            let columns = part.columns.iter().map(|column| column.widen());
-            let offset = [part.offset.widen()];
-            columns.chain(unused.then_some(0)).chain(offset).collect::<Vec<u64>>()
+        let family = DeviceSource::family("Affine", r#"#include "bijection/affine.cuh""#);
+        let columns = |part: &Part<N>| -> Vec<u64> {
+            part.columns.iter().map(|column| column.widen()).collect()
         };
-        let params = [&words(&self.forward)[..], &words(&self.inverse)];
-        Some(DeviceSource::own(format_args!("Affine<{}>", self.bits()), text, &params))
+        let Self { forward, inverse, .. } = self;
+        let family = family.number("bits", self.bits()).field("columns", &columns(forward));
+        let family = family.field("offset", &[forward.offset.widen()]);
+        let family = family.field("undo", &columns(inverse));
+        Some(family.field("undo_offset", &[inverse.offset.widen()]))
     }
 
     #[inline]

@@ -17,6 +17,14 @@ pub mod program;
 #[cfg(feature = "tables")]
 pub mod tables;
 
+// What fuzz targets and tests reach.
+#[doc(hidden)]
+pub mod lines;
+#[doc(hidden)]
+pub mod npy;
+#[doc(hidden)]
+pub mod selection;
+
 mod allocator;
 mod arguments;
 mod arrays;
@@ -26,16 +34,13 @@ mod gather;
 mod generate;
 mod inputs;
 mod job;
-mod lines;
 mod memory;
-mod npy;
 mod output;
 mod progress;
 mod repeat;
 mod report;
 mod rows;
 mod run;
-mod selection;
 #[cfg(feature = "datasets")]
 mod sets;
 mod signals;

@@ -1,7 +1,4 @@
 //! [`split`]: where the lines of a text are.
-//!
-//! This module is pure and needs nothing of the rest of the program, so that tests and a fuzz
-//! target can include it by itself.
 
 use std::mem;
 
@@ -13,7 +10,7 @@ use rayon::prelude::*;
 const CHUNK: usize = 1 << 18;
 
 /// An offset into a text: `u32` takes half the memory of `u64` and reaches up to 4 GiB.
-pub(crate) trait Offset: Copy + Default + Send + Sync {
+pub trait Offset: Copy + Default + Send + Sync {
     /// The offset of a position; panics if it does not reach so far.
     fn new(position: usize) -> Self;
 
@@ -48,7 +45,8 @@ impl Offset for u64 {
 
 /// The lines of a text, each with the delimiter that ends it; the last may have none. Joined in
 /// order they are the text.
-pub(crate) struct Lines<'a, W> {
+#[derive(Debug)]
+pub struct Lines<'a, W> {
     text: &'a [u8],
     /// Where each line starts, and at last where the text ends.
     bounds: Vec<W>,
@@ -56,12 +54,12 @@ pub(crate) struct Lines<'a, W> {
 
 impl<'a, W: Offset> Lines<'a, W> {
     /// How many lines there are; none in an empty text.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.bounds.len() - 1
     }
 
     /// All of the text.
-    pub(crate) fn text(&self) -> &'a [u8] {
+    pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
@@ -71,7 +69,7 @@ impl<'a, W: Offset> Lines<'a, W> {
     /// [`split`], which leaves bounds at 0. A line between two such bounds is empty; the program
     /// notices the change in the end.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> &'a [u8] {
+    pub fn get(&self, index: usize) -> &'a [u8] {
         let (start, end) = (self.bounds[index].position(), self.bounds[index + 1].position());
         self.text.get(start..end).unwrap_or_default()
     }
@@ -82,19 +80,19 @@ impl<'a, W: Offset> Lines<'a, W> {
 /// # Panics
 ///
 /// If the text is too long for the offsets.
-pub(crate) fn split<W: Offset>(text: &[u8], delimiter: u8) -> Lines<'_, W> {
+pub fn split<W: Offset>(text: &[u8], delimiter: u8) -> Lines<'_, W> {
     split_in_chunks(text, delimiter, CHUNK)
 }
 
 /// Counts the lines of a text.
-pub(crate) fn count(text: &[u8], delimiter: u8) -> usize {
+pub fn count(text: &[u8], delimiter: u8) -> usize {
     let ends: usize = text.par_chunks(CHUNK).map(|part| memchr_iter(delimiter, part).count()).sum();
     ends + usize::from(text.last().is_some_and(|&last| last != delimiter))
 }
 
 /// [`split`] in chunks of a certain number of bytes, which makes no difference but to the time it
 /// takes.
-pub(crate) fn split_in_chunks<W: Offset>(text: &[u8], delimiter: u8, chunk: usize) -> Lines<'_, W> {
+pub fn split_in_chunks<W: Offset>(text: &[u8], delimiter: u8, chunk: usize) -> Lines<'_, W> {
     // Counting comes first: it is much faster than finding, and tells each chunk where its bounds
     // belong.
     let counts: Vec<usize> =

@@ -8,20 +8,20 @@ use bijective_shuffle_cli::files::Order;
 
 /// What the command line asks for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Selection {
-    pub(crate) seed: Seed,
-    pub(crate) backend: Backend,
-    pub(crate) is_undone: bool,
-    pub(crate) shard: Option<Shard>,
-    pub(crate) range: Option<Places>,
+pub struct Selection {
+    pub seed: Seed,
+    pub backend: Backend,
+    pub is_undone: bool,
+    pub shard: Option<Shard>,
+    pub range: Option<Places>,
     /// The most items.
-    pub(crate) head: Option<Head>,
+    pub head: Option<Head>,
 }
 
 impl Selection {
     /// The order of this many items: the share of the worker, of that the range, and of that the
     /// head. A range and a head end where the items do.
-    pub(crate) fn order(&self, items: u64) -> Result<Order, Error> {
+    pub fn order(&self, items: u64) -> Result<Order, Error> {
         let way = if self.is_undone { Order::unshuffle } else { Order::shuffle };
         let mut order = way(items, self.seed).with_backend(self.backend);
         if let Some(Shard { rank, world }) = self.shard {
@@ -46,25 +46,25 @@ impl Selection {
 
 /// How many items there are at most: a number, a share, or the smaller of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
-    pub(crate) count: u64,
-    pub(crate) share: Option<Share>,
+pub struct Head {
+    pub count: u64,
+    pub share: Option<Share>,
 }
 
 impl Head {
     /// The smaller of two.
-    pub(crate) fn min(self, other: Self) -> Self {
+    pub fn min(self, other: Self) -> Self {
         let share = self.share.into_iter().chain(other.share).min();
         Self { count: self.count.min(other.count), share }
     }
 
     /// How many of so many items. Draws with repetition may be more than the items.
-    pub(crate) fn of(self, items: u64) -> u64 {
+    pub fn of(self, items: u64) -> u64 {
         self.share.map_or(self.count, |share| self.count.min(share.of(items)))
     }
 
     /// Whether it is nothing, whatever there is.
-    pub(crate) fn is_none(self) -> bool {
+    pub fn is_none(self) -> bool {
         self.of(u64::MAX) == 0
     }
 }
@@ -87,26 +87,26 @@ impl FromStr for Head {
 
 /// A part of all items, of at most 1, exactly as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Share {
+pub struct Share {
     /// In units of the 10^18th part.
     parts: u64,
 }
 
 impl Share {
-    pub(crate) const ALL: Self = Self { parts: 10_u64.pow(18) };
+    pub const ALL: Self = Self { parts: 10_u64.pow(18) };
 
     #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
-    pub(crate) const NONE: Self = Self { parts: 0 };
+    pub const NONE: Self = Self { parts: 0 };
 
     /// So much of a number of items, rounded down.
-    pub(crate) fn of(self, items: u64) -> u64 {
+    pub fn of(self, items: u64) -> u64 {
         // Not above `items`.
         (u128::from(items) * u128::from(self.parts) / u128::from(Self::ALL.parts)) as u64
     }
 
     /// Both together, if they are not more than all.
     #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
-    pub(crate) fn and(self, other: Self) -> Option<Self> {
+    pub fn and(self, other: Self) -> Option<Self> {
         let parts = self.parts + other.parts;
         (parts <= Self::ALL.parts).then_some(Self { parts })
     }
@@ -132,15 +132,15 @@ impl FromStr for Share {
 }
 
 /// Whether a back end can be had, found out before there is anything to shuffle.
-pub(crate) fn check_backend(backend: Backend) -> Result<(), Error> {
+pub fn check_backend(backend: Backend) -> Result<(), Error> {
     Permutation::new(0, 0).with_backend(backend).write_indexes::<u32>(&mut [])
 }
 
 /// One of several workers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shard {
-    pub(crate) rank: u64,
-    pub(crate) world: u64,
+pub struct Shard {
+    pub rank: u64,
+    pub world: u64,
 }
 
 impl FromStr for Shard {
@@ -158,7 +158,7 @@ impl FromStr for Shard {
 
 /// Places of the shuffled order. There may be fewer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Places {
+pub struct Places {
     start: u64,
     /// The end, or `None` for that of the order.
     end: Option<u64>,
@@ -181,9 +181,9 @@ impl FromStr for Places {
 
 /// Whole numbers from the first to the last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbers {
-    pub(crate) first: u64,
-    pub(crate) count: u64,
+pub struct Numbers {
+    pub first: u64,
+    pub count: u64,
 }
 
 impl FromStr for Numbers {

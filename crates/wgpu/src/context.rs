@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wgpu::BufferBinding;
 
 use crate::error::WgpuError;
-use crate::launch::Params;
-use crate::limits::{Excess, Limits};
-use crate::plan::Planner;
-use crate::shader::Tuning;
+use bijective_shuffle_wgsl::launch::Params;
+use bijective_shuffle_wgsl::limits::{Excess, Limits};
+use bijective_shuffle_wgsl::plan::Planner;
+use bijective_shuffle_wgsl::shader::Tuning;
 
 /// A device with its kernels, which engines and workspaces share.
 #[derive(Debug)]
@@ -262,8 +262,8 @@ pub(crate) fn whole_of(buffer: &wgpu::Buffer, bytes: u64) -> BufferBinding<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shader;
     use crate::tests::gpu;
+    use bijective_shuffle_wgsl::shader;
 
     #[test]
     fn a_browser_gets_kernels_without_subgroups() {

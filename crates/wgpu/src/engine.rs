@@ -10,10 +10,10 @@ use bijective_shuffle::{Error, Word};
 
 use crate::context::{Context, whole_of};
 use crate::error::WgpuError;
-use crate::launch::{Job, bytes_of};
-use crate::shader::{Move, STATE_WORDS};
-use crate::source::{AsWgsl, WgslSource};
 use crate::workspace::{WgpuWorkspace, checked_length, job};
+use bijective_shuffle_wgsl::launch::{Job, bytes_of};
+use bijective_shuffle_wgsl::shader::{Move, STATE_WORDS};
+use bijective_shuffle_wgsl::{AsWgsl, WgslSource};
 
 /// Shuffles items in host memory on a GPU, with the same results as every other engine.
 ///
@@ -97,7 +97,7 @@ impl Wgpu {
 
     /// The same device with other tuning.
     #[cfg(test)]
-    pub(crate) fn tuned(&self, tuning: crate::shader::Tuning) -> Self {
+    pub(crate) fn tuned(&self, tuning: bijective_shuffle_wgsl::shader::Tuning) -> Self {
         let (device, queue) = (self.device().clone(), self.queue().clone());
         Self { context: Arc::new(Context::new(device, queue, tuning)) }
     }
@@ -214,7 +214,7 @@ impl Wgpu {
         let into = self.context.buffer("the shuffled items", bytes, usage)?;
         self.write(&from, bytemuck::cast_slice(items))?;
         let mut workspace = self.workspace();
-        let indexes = match source.is_trusted {
+        let indexes = match source.is_trusted() {
             true => None,
             false => Some(self.checked_indexes(&mut workspace, job, what)?),
         };
@@ -244,7 +244,7 @@ impl Wgpu {
         let mut encoder = self.device().create_command_encoder(&Default::default());
         // Indexes are checked as they are written, and inverted afterwards: where items go, a place
         // that no item goes to could not be told from one that does.
-        let is_checked = !job.source().is_trusted;
+        let is_checked = !job.source().is_trusted();
         let first = if is_checked { Move::Gather } else { what };
         let indexes = workspace.record_indexes(&mut encoder, job, first)?;
         if !is_checked {

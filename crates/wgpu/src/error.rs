@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use crate::limits::Excess;
+use bijective_shuffle_wgsl::WgslError;
+use bijective_shuffle_wgsl::limits::Excess;
 
 /// Why a GPU cannot do a job. Items in host memory are as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,15 +40,7 @@ pub enum WgpuError {
         most: u64,
     },
     /// The bijection has no text in WGSL.
-    NoText {
-        /// Its name in CUDA C++, if it has one.
-        type_name: Option<String>,
-    },
-    /// The bijection's domain has more than `2^32` points.
-    DomainTooWide {
-        /// The domain's last point.
-        last: u64,
-    },
+    Wgsl(WgslError),
     /// The text of a [`WgslSource`](crate::WgslSource) does not compile.
     Compile {
         /// The compiler's log.
@@ -97,20 +90,7 @@ impl fmt::Display for WgpuError {
                      device with the adapter's limits"
                 )
             }
-            Self::NoText { type_name: Some(name) } => write!(
-                f,
-                "{name} has no text in WGSL: give a `WgslSource`, choose another family, or use the \
-                 CPU"
-            ),
-            Self::NoText { type_name: None } => f.write_str(
-                "the bijection has no text in WGSL: give a `WgslSource`, choose a family of the \
-                 library, or use the CPU",
-            ),
-            Self::DomainTooWide { last } => write!(
-                f,
-                "a domain of {} points is too wide for words of 32 bits: use a narrower bijection",
-                u128::from(*last) + 1
-            ),
+            Self::Wgsl(error) => error.fmt(f),
             Self::Compile { log } => write!(f, "the text in WGSL does not compile:\n{log}"),
             Self::Buffer { fault } => f.write_str(fault),
             Self::Overlap { arrays: [first, second] } => write!(
@@ -127,6 +107,7 @@ impl std::error::Error for WgpuError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Items(error) => Some(error),
+            Self::Wgsl(error) => Some(error),
             _ => None,
         }
     }
@@ -135,6 +116,12 @@ impl std::error::Error for WgpuError {
 impl From<bijective_shuffle::Error> for WgpuError {
     fn from(error: bijective_shuffle::Error) -> Self {
         Self::Items(error)
+    }
+}
+
+impl From<WgslError> for WgpuError {
+    fn from(error: WgslError) -> Self {
+        Self::Wgsl(error)
     }
 }
 

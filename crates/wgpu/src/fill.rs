@@ -6,8 +6,8 @@ use wgpu::{BufferSlice, CommandEncoder};
 use crate::WgpuWorkspace;
 use crate::context::part_of;
 use crate::error::WgpuError;
-use crate::launch::Params;
-use crate::shader::{self, Numbers, THREADS};
+use bijective_shuffle_wgsl::launch::Params;
+use bijective_shuffle_wgsl::shader::{self, Numbers, THREADS};
 
 /// Calls a macro with the methods that fill.
 macro_rules! fills {

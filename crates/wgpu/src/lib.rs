@@ -33,14 +33,7 @@
 mod context;
 mod engine;
 mod error;
-mod families;
 mod fill;
-mod launch;
-mod limits;
-mod partition;
-mod plan;
-mod shader;
-mod source;
 #[cfg(test)]
 mod tests;
 mod workspace;
@@ -50,9 +43,10 @@ mod workspace;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[doc(inline)]
+pub use bijective_shuffle_wgsl::{AsWgsl, WgslError, WgslSource};
 pub use engine::Wgpu;
 pub use error::WgpuError;
-pub use source::{AsWgsl, WgslSource};
 pub use workspace::WgpuWorkspace;
 
 /// Re-exported in the version that this crate uses: [`WgpuWorkspace`] takes its buffers and

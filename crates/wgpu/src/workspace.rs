@@ -9,11 +9,11 @@ use bijective_shuffle::Error;
 
 use crate::context::{Context, part_of, whole_of};
 use crate::error::WgpuError;
-use crate::launch::{Job, Launch, Params, Place, bytes_of};
-use crate::limits::Excess;
-use crate::plan::Planner;
-use crate::shader::{self, LAUNCHES, Move, STATE_WORDS};
-use crate::source::{AsWgsl, WgslSource};
+use bijective_shuffle_wgsl::launch::{Job, Launch, Params, Place, bytes_of};
+use bijective_shuffle_wgsl::limits::Excess;
+use bijective_shuffle_wgsl::plan::Planner;
+use bijective_shuffle_wgsl::shader::{self, LAUNCHES, Move, STATE_WORDS};
+use bijective_shuffle_wgsl::{AsWgsl, WgslSource};
 
 /// Shuffles arrays in a program's own buffers.
 ///
@@ -39,12 +39,11 @@ use crate::source::{AsWgsl, WgslSource};
 /// # Errors
 ///
 /// All methods return [`WgpuError::Items`] with
-/// [`LengthExceedsDomain`](Error::LengthExceedsDomain), [`WgpuError::NoText`],
-/// [`WgpuError::DomainTooWide`], [`WgpuError::Compile`], [`WgpuError::Buffer`] for a slice that is
-/// too short, not aligned or without a usage, [`WgpuError::Overlap`] for arrays that share memory,
-/// [`WgpuError::Limit`], and [`WgpuError::OutOfMemory`] and [`WgpuError::Driver`] for what the
-/// workspace itself makes. After an error of a call nothing of it is to be submitted: drop the
-/// encoder.
+/// [`LengthExceedsDomain`](Error::LengthExceedsDomain), [`WgpuError::Wgsl`],
+/// [`WgpuError::Compile`], [`WgpuError::Buffer`] for a slice that is too short, not aligned or
+/// without a usage, [`WgpuError::Overlap`] for arrays that share memory, [`WgpuError::Limit`], and
+/// [`WgpuError::OutOfMemory`] and [`WgpuError::Driver`] for what the workspace itself makes. After
+/// an error of a call nothing of it is to be submitted: drop the encoder.
 ///
 /// # Examples
 ///

@@ -1,43 +1,14 @@
-//! The laws that all back ends of the library keep, for this one. They are those of the
-//! repository's `tests/conformance`, so no published package contains this file.
+//! The laws that all back ends of the library keep, for this one. They are the repository's package
+//! `tests/laws`, so no published package contains this file.
 //!
 //! Without a GPU the tests say that they were skipped, unless `BIJECTIVE_SHUFFLE_REQUIRE_WGPU=1` is
 //! set. `cargo test --test conformance workspace::` runs all laws by one of the lines below.
-#![allow(
-    dead_code,
-    unexpected_cfgs,
-    unused_macros,
-    reason = "the library's tests ask for its feature `cuda`, and have macros for its other engines"
-)]
 
-#[path = "../../../tests/common/mod.rs"]
-mod common;
+#[macro_use]
+extern crate bijective_shuffle_laws;
+
 #[path = "../src/tests/gpu.rs"]
 mod gpu;
-#[macro_use]
-#[path = "../../../tests/conformance/items.rs"]
-mod items;
-#[macro_use]
-#[path = "../../../tests/conformance/laws.rs"]
-mod laws;
-#[path = "../../../tests/conformance/agreement.rs"]
-mod agreement;
-#[path = "../../../tests/conformance/batches.rs"]
-mod batches;
-#[path = "../../../tests/conformance/compositions.rs"]
-mod compositions;
-#[path = "../../../tests/conformance/liars.rs"]
-mod liars;
-#[path = "../../../tests/conformance/lies.rs"]
-mod lies;
-#[path = "../../../tests/conformance/permutations.rs"]
-mod permutations;
-#[path = "../../../tests/conformance/refusals.rs"]
-mod refusals;
-#[path = "../../../tests/conformance/together.rs"]
-mod together;
-#[path = "../../../tests/conformance/under_test.rs"]
-mod under_test;
 
 use std::borrow::Cow;
 use std::iter;
@@ -46,16 +17,16 @@ use bijective_shuffle::bijection::hooks::Hooked as _;
 use bijective_shuffle::{Bijection, Error, Word};
 use bijective_shuffle_wgpu::wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 use bijective_shuffle_wgpu::wgpu::{self, BufferSlice, BufferUsages, CommandEncoder};
-use bijective_shuffle_wgpu::{AsWgsl, Wgpu, WgpuError, WgpuWorkspace, WgslSource};
+use bijective_shuffle_wgpu::{AsWgsl, Wgpu, WgpuError, WgpuWorkspace, WgslError, WgslSource};
 use bytemuck::{Pod, cast_slice, cast_slice_mut};
 
 use crate::gpu::gpu;
-use crate::items::{Items, Table};
-use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
+use bijective_shuffle_laws::items::{Items, Table};
+use bijective_shuffle_laws::under_test::{Answer, Direction, Given, Indices, UnderTest};
 
 back_ends! {
-    host: gpu().map(Host);
-    own_text: gpu().map(OwnText);
+    host: gpu().map(Host).map(OfHost);
+    own_text: gpu().map(OwnText).map(OfHost);
     workspace: gpu().map(|gpu| Device { gpu, workspace: gpu.workspace() });
 }
 
@@ -98,17 +69,20 @@ trait OnHost {
     }
 }
 
-impl<H: OnHost + Send> UnderTest for H {
+/// What has the engine as a back end.
+struct OfHost<H>(H);
+
+impl<H: OnHost + Send> UnderTest for OfHost<H> {
     fn serves(&self, given: &Given) -> bool {
-        OnHost::serves(self, given)
+        self.0.serves(given)
     }
 
     fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.write(given, out)))
+        Some(with_indices!(out, out => self.0.write(given, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, to: Direction) -> Answer {
-        with_copies!(items.clone(), items, _unused, items => self.shuffle(given, items, to))
+        with_copies!(items.clone(), items, _unused, items => self.0.shuffle(given, items, to))
     }
 
     fn copied<'a>(
@@ -121,7 +95,7 @@ impl<H: OnHost + Send> UnderTest for H {
             return None;
         }
         let mut copy = source.clone();
-        let done = with_copies!(source, &mut copy, from, to => self.copy(given, from, to))?;
+        let done = with_copies!(source, &mut copy, from, to => self.0.copy(given, from, to))?;
         Some(done.map(|()| copy))
     }
 }
@@ -173,7 +147,7 @@ impl AsWgsl for Values<'_> {
         self.0.last()
     }
 
-    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError> {
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgslError> {
         let last = self.0.last();
         let value = |slot| u32::try_from(self.0.forward(slot)).unwrap_or(u32::MAX);
         // The text is the same for all lengths, and so is the number of parameters.

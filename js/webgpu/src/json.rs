@@ -3,14 +3,12 @@
 use core::fmt::Write as _;
 use std::rc::Rc;
 
-use bijective_shuffle::bijection::Standard;
-use bijective_shuffle::{Bijection, FromSeed, Seed};
-
-use crate::families;
-use crate::launch::{Bound, Job, Launch};
-use crate::plan::Planner;
-use crate::shader::Move;
-use crate::source::WgslSource;
+use bijective_shuffle_core::bijection::Standard;
+use bijective_shuffle_core::{FromSeed, Seed};
+use bijective_shuffle_wgsl::WgslSource;
+use bijective_shuffle_wgsl::launch::{Bound, Job, Launch};
+use bijective_shuffle_wgsl::plan::Planner;
+use bijective_shuffle_wgsl::shader::Move;
 
 /// What a text begins with that uses subgroups. The first subgroup alone looks back, which the
 /// compilers of browsers take for a fault.
@@ -28,10 +26,7 @@ pub(crate) fn launches(
     if len == 0 {
         return None;
     }
-    let bijection = Standard::from_seed(len.into(), seed);
-    let last = u32::try_from(bijection.last()).ok()?;
-    let ([forward, inverse], keys) = families::translate(&bijection.device_source()?)?;
-    let source = WgslSource { last, forward, inverse, keys, is_trusted: true };
+    let source = WgslSource::from_bijection(&Standard::from_seed(len.into(), seed)).ok()?;
     let what = if is_undo { Move::Scatter } else { Move::Gather };
     let launches = match planner.items(Job::new(&source, len), what, item_bytes) {
         Ok(launches) => launches,

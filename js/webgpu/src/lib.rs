@@ -1,33 +1,16 @@
 //! The WebAssembly module that plans shuffles on a GPU, which `js/src/gpu.ts` calls and nobody
-//! else. The kernels, and what is launched, are those of `crates/wgpu`, from its own files.
+//! else. The kernels, and what is launched, are those of `crates/wgsl`.
 //!
 //! The caller checks what it passes.
 
-#[path = "../../../crates/wgpu/src/families.rs"]
-mod families;
 mod json;
-#[path = "../../../crates/wgpu/src/launch.rs"]
-#[allow(dead_code, reason = "what only the crate asks for")]
-mod launch;
-#[path = "../../../crates/wgpu/src/limits.rs"]
-mod limits;
-#[path = "../../../crates/wgpu/src/partition.rs"]
-mod partition;
-#[path = "../../../crates/wgpu/src/plan.rs"]
-#[allow(dead_code, reason = "what only the crate asks for")]
-mod plan;
-#[path = "../../../crates/wgpu/src/shader.rs"]
-#[allow(dead_code, reason = "there are no fills here, and nothing to check")]
-mod shader;
-mod source;
 
 use std::cell::UnsafeCell;
 
-use bijective_shuffle::Seed;
-
-use limits::Limits;
-use plan::Planner;
-use shader::Tuning;
+use bijective_shuffle_core::Seed;
+use bijective_shuffle_wgsl::limits::Limits;
+use bijective_shuffle_wgsl::plan::Planner;
+use bijective_shuffle_wgsl::shader::Tuning;
 
 /// What goes in and out.
 struct Memory {

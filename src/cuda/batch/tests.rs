@@ -159,7 +159,7 @@ fn ciphers_of_the_device_text_are_those_of_the_host() {
         for len in [257, 1000, 1 << 17, (1 << 32) + 1, 1 << 50] {
             let any = StandardCipher::from_seed(len, 0);
             let (source, width) = (any.device_source().unwrap(), Width::new(any.bits()));
-            let (f, width) = (source.type_name(), initialiser(&width));
+            let (f, width) = (source.form().type_name(), initialiser(&width));
             let keys = initialiser(&Keys::new(&seed, StandardCipher::key_domain(len).word()));
             writeln!(main, "{{ static const unsigned char k[] = {{{keys}}}, w[] = {{{width}}};")
                 .unwrap();
@@ -202,7 +202,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
         let any = StandardCipher::from_seed(len as u64, 0);
         let keys = initialiser(&Keys::new(&seed, StandardCipher::key_domain(len as u64).word()));
         let (last, most, source) = (any.last(), len as u64 - 1, any.device_source().unwrap());
-        let (f, width) = (source.type_name(), initialiser(&Width::new(any.bits())));
+        let (f, width) = (source.form().type_name(), initialiser(&Width::new(any.bits())));
         writeln!(main, "{{ static const unsigned char k[] = {{{keys}}}, w[] = {{{width}}};")
             .unwrap();
         for (index, warps, row_warps, word) in [

@@ -5,6 +5,7 @@
 //! width. Compiled programs are kept in the process. They are kept on disk only in a folder that
 //! the user names, since write access to it is control over what the GPU runs.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
@@ -18,6 +19,7 @@ use super::nvrtc::{Nvrtc, Target};
 use super::plan::{Evaluated, Plan};
 use super::word_type::WordType;
 use crate::Error;
+use crate::bijection::BijectionForm;
 use crate::cuda::device_header;
 use crate::error::GpuError;
 
@@ -71,17 +73,9 @@ pub(crate) const ENTRY: &str = "entry";
 /// The program of one kernel: exactly what determines the compiled code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
-    bijection: BijectionText,
+    /// The type `F`.
+    bijection: BijectionForm,
     kernel: KernelText,
-}
-
-/// The bijection's type `F`, and the text that defines it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct BijectionText {
-    type_name: String,
-    text: String,
-    /// The number of bytes of parameters that the host passes for it.
-    params: usize,
 }
 
 /// The kernel's own text.
@@ -97,9 +91,7 @@ enum KernelText {
 impl Program {
     /// The program of a kernel and of what it evaluates.
     pub(crate) fn new(evaluated: &Evaluated<'_>, kernel: &Instance) -> Self {
-        let (type_name, text, params) = parts(evaluated);
-        let (type_name, text) = (type_name.into(), text.into());
-        let bijection = BijectionText { type_name, text, params };
+        let bijection = form(evaluated).into_owned();
         Self { bijection, kernel: KernelText::Own(kernel.clone()) }
     }
 
@@ -115,27 +107,26 @@ impl Program {
     /// The program of a user's text, which follows the generators' and defines a kernel of this
     /// name.
     pub(crate) fn user(text: &str, name: &str) -> Self {
-        let bijection = BijectionText { type_name: name.into(), text: String::new(), params: 0 };
+        let bijection = BijectionForm::of_text(name.to_owned().into(), "".into(), 0);
         Self { bijection, kernel: KernelText::User(text.into()) }
     }
 
     /// Whether this is the program that [`new`](Self::new) would return.
     pub(crate) fn is(&self, evaluated: &Evaluated<'_>, kernel: &Instance) -> bool {
-        let BijectionText { type_name, text, params } = &self.bijection;
         matches!(&self.kernel, KernelText::Own(own) if own == kernel)
-            && (&**type_name, &**text, *params) == parts(evaluated)
+            && self.bijection == *form(evaluated)
     }
 
     /// What its code is like: the bijection that it evaluates and the function that it calls, or
     /// the library that the function is in.
     pub(crate) fn group(&self) -> String {
-        let type_name = &self.bijection.type_name;
+        let type_name = self.bijection.type_name();
         match &self.kernel {
             KernelText::Own(kernel) if kernel.bijection() == BijectionUse::None => {
                 format!("{:?}", kernel.library())
             }
             KernelText::Own(kernel) => format!("{type_name} {}", kernel.function()),
-            KernelText::User(_) => type_name.clone(),
+            KernelText::User(_) => type_name,
         }
     }
 
@@ -145,9 +136,9 @@ impl Program {
             KernelText::Own(kernel) => {
                 let own = kernel.text(ENTRY);
                 match kernel.library() {
-                    Library::Permutations => self.bijection.permutations("", &own),
-                    Library::InPlace => self.bijection.permutations(IN_PLACE, &own),
-                    Library::InBlock => self.bijection.permutations(IN_BLOCK, &own),
+                    Library::Permutations => permutations(&self.bijection, "", &own),
+                    Library::InPlace => permutations(&self.bijection, IN_PLACE, &own),
+                    Library::InBlock => permutations(&self.bijection, IN_BLOCK, &own),
                     Library::Fill => fill(&own),
                 }
             }
@@ -158,7 +149,7 @@ impl Program {
 
     /// Compiles the program.
     pub(crate) fn compile(&self, target: Target) -> Result<Vec<u8>, Error> {
-        compile(&self.full_text(), &self.bijection.type_name, target)
+        compile(&self.full_text(), &self.bijection.type_name(), target)
     }
 
     /// The program's code for a target: from memory or from the folder, if it has been compiled
@@ -198,38 +189,37 @@ impl Program {
     }
 }
 
-/// The bijection's type, its text and the size of its parameters. Without a bijection, any type
-/// will do.
-fn parts<'a>(evaluated: &'a Evaluated<'_>) -> (&'a str, &'a str, usize) {
-    match evaluated {
-        Evaluated::Nothing => ("uint64_t", "", 8),
-        Evaluated::Bijection(source) => (source.type_name(), source.text(), source.params().len()),
-        Evaluated::Lookup(WordType::U32, _) => ("bijective_shuffle::Lookup<uint32_t>", "", 8),
-        Evaluated::Lookup(_, _) => ("bijective_shuffle::Lookup<uint64_t>", "", 8),
-    }
+/// What is evaluated. Without a bijection, any type will do.
+fn form<'a>(evaluated: &'a Evaluated<'_>) -> Cow<'a, BijectionForm> {
+    let name = match evaluated {
+        Evaluated::Nothing => "uint64_t",
+        Evaluated::Bijection(source) => return Cow::Borrowed(source.form()),
+        Evaluated::Lookup(WordType::U32, _) => "bijective_shuffle::Lookup<uint32_t>",
+        Evaluated::Lookup(_, _) => "bijective_shuffle::Lookup<uint64_t>",
+    };
+    Cow::Owned(BijectionForm::of_text(name.into(), "".into(), 8))
 }
 
-impl BijectionText {
-    /// The text of a program that permutes, with more of the library and with these kernels.
-    fn permutations(&self, more: &str, kernels: &str) -> String {
-        let mut text = String::from(PRELUDE);
-        for layer in LAYERS {
-            text.push_str(layer);
-        }
-        text.push_str(more);
-        text.push_str(&with_headers(&self.text));
-        // The bijection's text is outside the crate's namespace, and no name of the crate is
-        // visible to it. The parameters that the host passes must have the size of its struct: the
-        // driver copies as many bytes as the struct has, whatever the host holds.
-        let Self { type_name, params, .. } = self;
-        text.push_str(&format!(
-            "\nusing BijectiveShuffleF = {type_name};\n\
-             static_assert(sizeof(BijectiveShuffleF) == {params} && alignof(BijectiveShuffleF) <= 8, \
-             \"the parameters are the struct's bytes\");\n\
-             namespace bijective_shuffle {{\nusing F = BijectiveShuffleF;\n{kernels}\n}}\n"
-        ));
-        text
+/// The text of a program that permutes by a bijection, with more of the library and with these
+/// kernels.
+fn permutations(bijection: &BijectionForm, more: &str, kernels: &str) -> String {
+    let mut text = String::from(PRELUDE);
+    for layer in LAYERS {
+        text.push_str(layer);
     }
+    text.push_str(more);
+    text.push_str(&with_headers(&bijection.text()));
+    // The bijection's text is outside the crate's namespace, and no name of the crate is visible
+    // to it. The parameters that the host passes must have the size of its struct: the driver
+    // copies as many bytes as the struct has, whatever the host holds.
+    let (type_name, params) = (bijection.type_name(), bijection.bytes());
+    text.push_str(&format!(
+        "\nusing BijectiveShuffleF = {type_name};\n\
+         static_assert(sizeof(BijectiveShuffleF) == {params} && alignof(BijectiveShuffleF) <= 8, \
+         \"the parameters are the struct's bytes\");\n\
+         namespace bijective_shuffle {{\nusing F = BijectiveShuffleF;\n{kernels}\n}}\n"
+    ));
+    text
 }
 
 /// A bijection's text, in which the project's headers stand in the place of what includes them.

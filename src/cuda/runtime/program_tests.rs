@@ -48,12 +48,11 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     let Some(nvrtc) = compiler() else { return };
     let named = kernels.iter().enumerate();
     let texts: Vec<String> = named.map(|(k, kernel)| kernel.text(&format!("entry_{k}"))).collect();
-    let (type_name, text, params) = parts(evaluated);
-    let bijection = BijectionText { type_name: type_name.into(), text: text.into(), params };
+    let bijection = &form(evaluated);
     let text = match kernels[0].library() {
-        Library::Permutations => bijection.permutations("", &texts.concat()),
-        Library::InPlace => bijection.permutations(IN_PLACE, &texts.concat()),
-        Library::InBlock => bijection.permutations(IN_BLOCK, &texts.concat()),
+        Library::Permutations => super::permutations(bijection, "", &texts.concat()),
+        Library::InPlace => super::permutations(bijection, IN_PLACE, &texts.concat()),
+        Library::InBlock => super::permutations(bijection, IN_BLOCK, &texts.concat()),
         Library::Fill => fill(&texts.concat()),
     };
     let is_long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
@@ -68,9 +67,7 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
 
 /// The text of a program that permutes by a bijection, without kernels.
 pub(crate) fn permutations(source: &DeviceSource) -> String {
-    let (type_name, text) = (source.type_name().into(), source.text().into());
-    let params = source.params().len();
-    BijectionText { type_name, text, params }.permutations(&[IN_PLACE, IN_BLOCK].concat(), "")
+    super::permutations(source.form(), &[IN_PLACE, IN_BLOCK].concat(), "")
 }
 
 /// Compiles all kernels that some plans launch, unless another test has done so.
@@ -81,12 +78,12 @@ pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
     for launch in plans.into_iter().flat_map(Plan::launches) {
         launches += 1;
         let (evaluated, kernel) = (&launch.evaluated, &launch.kernel);
-        let text = format!("{:?}{}", parts(evaluated), kernel.text("entry"));
+        let text = format!("{:?}{}", form(evaluated), kernel.text("entry"));
         if !COMPILED.lock().unwrap().insert(text) {
             continue;
         }
         let is_alike = |(other, kernels): &&mut (&Evaluated<'_>, Vec<Instance>)| {
-            parts(other) == parts(evaluated) && kernels[0].library() == kernel.library()
+            form(other) == form(evaluated) && kernels[0].library() == kernel.library()
         };
         match by_bijection.iter_mut().find(is_alike) {
             Some((_, kernels)) => kernels.push(kernel.clone()),
@@ -111,8 +108,8 @@ fn arguments_that_are_not_the_hosts_do_not_compile() {
     let text = clear.text("entry");
     let moved = text.replace("uint64_t len;", "uint32_t len;");
     assert_ne!(text, moved);
-    let plain = BijectionText { type_name: "uint64_t".into(), text: String::new(), params: 8 };
-    let log = compile(&plain.permutations("", &moved), "moved", targets(nvrtc)[0]);
+    let plain = form(&Evaluated::Nothing);
+    let log = compile(&super::permutations(&plain, "", &moved), "moved", targets(nvrtc)[0]);
     let Err(Error::Gpu(GpuError::Compile { log, .. })) = log else {
         panic!("it should not compile")
     };

@@ -21,7 +21,7 @@ pub(in crate::cuda) const MOST_PARAMS: usize = 4096 - 768;
 pub(in crate::cuda) fn check_params(source: &DeviceSource) -> Result<(), Error> {
     let bytes = source.params().len();
     if bytes > MOST_PARAMS {
-        let type_name = source.type_name().into();
+        let type_name = source.form().type_name();
         return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
     }
     Ok(())

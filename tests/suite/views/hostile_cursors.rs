@@ -6,7 +6,7 @@ use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cursor, KeyDomain, KeyStream};
 
-use crate::common::cases;
+use bijective_shuffle_laws::cases;
 
 /// Random numbers.
 struct Dice(KeyStream);

@@ -7,13 +7,13 @@ mod large;
 mod owned;
 mod steps;
 
-use crate::common::lengths;
 use bijective_shuffle::Serial;
 use bijective_shuffle::Walk;
 use bijective_shuffle::bijection::{CycleWalk, GridFeistel, MulXorshift, Standard, VariablePhilox};
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
+use bijective_shuffle_laws::lengths;
 use rayon::ThreadPoolBuilder;
 
 fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {

@@ -10,7 +10,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy as _, any, prop_assert_eq
 use proptest::{collection, proptest};
 
 use super::{inverse_of, serial};
-use crate::common::cases;
+use bijective_shuffle_laws::cases;
 
 /// What is done to an iterator.
 #[derive(Clone, Debug)]

@@ -1,6 +1,8 @@
 //! The kernel as plain C++, with emulated threads, against the CPU.
 
 use std::fmt::Write;
+use std::process::Command;
+use std::{env, fs};
 
 use bijective_shuffle::cuda::device_header;
 use bijective_shuffle::rng::{
@@ -11,9 +13,6 @@ use bijective_shuffle::rng::{
 use super::*;
 use crate::checkerboard::Checkerboard;
 use crate::geometry::Geometry;
-
-#[path = "../../../../src/cplusplus.rs"]
-mod cplusplus;
 
 /// What the kernel needs of CUDA beyond what the crate's do.
 const MORE: &str = "
@@ -105,6 +104,20 @@ fn states<G: TileWords>(streams: &[G]) -> String {
     words.iter().fold(String::new(), |all, word| all + &format!("{word}u,"))
 }
 
+/// What a program in C++ prints; `None` if there is no compiler.
+fn run(text: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let [source, binary] = ["program.cpp", "program"].map(|name| folder.path().join(name));
+    fs::write(&source, text).unwrap();
+    let mut compiler = Command::new(env::var("CXX").unwrap_or_else(|_| "c++".into()));
+    // Products and sums are rounded one by one.
+    compiler.args(["-std=c++17", "-ffp-contract=off", "-o"]).args([&binary, &source]);
+    assert!(compiler.status().ok()?.success());
+    let output = Command::new(binary).output().unwrap();
+    assert!(output.status.success());
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
 #[test]
 fn the_kernel_does_what_the_cpu_does() {
     let mut program = Program::default();
@@ -128,7 +141,7 @@ fn the_kernel_does_what_the_cpu_does() {
         "}\n",
     ]
     .concat();
-    let Some(output) = cplusplus::run(&text) else {
+    let Some(output) = run(&text) else {
         println!("skipped: no C++ compiler");
         return;
     };

@@ -2,9 +2,6 @@
 //!
 //! The format is that of `numpy.lib.format`: a magic string, a version, the length of the rest, and
 //! a Python dictionary with the type of an element, the order and the shape.
-//!
-//! This module is pure and needs nothing of the rest of the program, so that a fuzz target can
-//! include it by itself.
 
 mod literal;
 #[cfg(test)]
@@ -32,7 +29,7 @@ const NONSENSE: &str = "has a NumPy header whose type makes no sense";
 
 /// What a header says.
 #[derive(Clone, Debug)]
-pub(crate) struct Npy {
+pub struct Npy {
     version: u8,
     /// The dictionary as it is written, up to where the data begins.
     text: Vec<u8>,
@@ -42,7 +39,7 @@ pub(crate) struct Npy {
     is_fortran: bool,
     shape: Vec<u64>,
     /// The length of the whole header in bytes.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 impl Npy {
@@ -51,7 +48,7 @@ impl Npy {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub(crate) fn read(file: &mut dyn Read) -> Result<Self, String> {
+    pub fn read(file: &mut dyn Read) -> Result<Self, String> {
         let cut_short = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => "is no NumPy array: it ends in its header".to_owned(),
             _ => error.to_string(),
@@ -106,7 +103,7 @@ impl Npy {
     }
 
     /// The number of rows.
-    pub(crate) fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         self.shape.first().copied().unwrap_or(0)
     }
 
@@ -115,7 +112,7 @@ impl Npy {
     /// # Errors
     ///
     /// Why the rows cannot be told apart.
-    pub(crate) fn row_bytes(&self, data: u64) -> Result<u64, String> {
+    pub fn row_bytes(&self, data: u64) -> Result<u64, String> {
         let Some((&rows, row)) = self.shape.split_first() else {
             return Err("is a NumPy array without rows".to_owned());
         };
@@ -132,13 +129,13 @@ impl Npy {
     }
 
     /// Whether rows of both have the same type and shape.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
+    pub fn is_like(&self, other: &Self) -> bool {
         self.descr == other.descr && self.shape.get(1..) == other.shape.get(1..)
     }
 
     /// The same header except for the number of rows. All other bytes of the dictionary stay as
     /// they are, whatever they mean; and if the number does, so does the whole header.
-    pub(crate) fn with_rows(&self, rows: u64) -> Vec<u8> {
+    pub fn with_rows(&self, rows: u64) -> Vec<u8> {
         let mut text = self.text.clone();
         if rows != self.rows() {
             text.truncate(text.trim_ascii_end().len());

@@ -1,14 +1,11 @@
 //! Lines in memory, and the splitter by itself.
 
-#[path = "../../src/lines.rs"]
-#[allow(dead_code, reason = "the program uses more of it")]
-mod splitter;
-
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
 use bijective_shuffle::prelude::*;
+use bijective_shuffle_cli::lines as splitter;
 use proptest::prelude::*;
 
 use crate::folder::{Folder, ended, numbered, one_line, program, sorted_lines};

@@ -110,8 +110,8 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        let parts = [self.first.device_source()?, self.second.device_source()?];
-        Some(DeviceSource::combine("Compose", parts, &[]))
+        let (first, second) = (self.first.device_source()?, self.second.device_source()?);
+        Some(DeviceSource::combinator("Compose").part(first).part(second))
     }
 
     #[inline]

@@ -167,8 +167,9 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        let params = [self.last, self.outside()].map(N::widen);
-        Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], &params))
+        let walk = DeviceSource::combinator("CycleWalk").part(self.inner.device_source()?);
+        let walk = walk.field("last", &[self.last.widen()]);
+        Some(walk.field("outside", &[self.outside().widen()]))
     }
 
     #[inline]

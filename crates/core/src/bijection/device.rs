@@ -8,10 +8,12 @@
 //!
 //! The parameters are bytes. The driver copies as many bytes as the kernel's parameter has,
 //! whatever the host holds, so a `static_assert` in each program checks that the struct has the
-//! size of the bytes.
+//! size of the bytes. The families name each parameter ([`BijectionForm`]), and a test compares the
+//! names and offsets with the members of their structs.
 
 use alloc::{borrow::Cow, string::String, vec::Vec};
-use core::fmt::{self, Write as _};
+
+use super::form::{BijectionForm, BijectionView, Field, WORD};
 
 /// A bijection's code and parameters for a GPU, as [`Bijection::device_source`] returns them.
 ///
@@ -60,8 +62,7 @@ use core::fmt::{self, Write as _};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceSource {
-    type_name: String,
-    text: Cow<'static, str>,
+    form: BijectionForm,
     params: Vec<u8>,
 }
 
@@ -89,19 +90,77 @@ impl DeviceSource {
         text: impl Into<Cow<'static, str>>,
         params: Vec<u8>,
     ) -> Self {
-        Self { type_name: type_name.into(), text: text.into(), params }
+        let name: String = type_name.into();
+        let form = BijectionForm::of_text(name.into(), text.into(), params.len());
+        Self { form, params }
     }
 
-    /// The struct's name, with its namespace and template arguments.
+    /// The struct of a family, in the project's own namespace. Its parts, the arguments of its
+    /// template and its members follow, in this order.
+    ///
+    /// The text is one of the project's. The engines trust that it keeps what [`new`](Self::new)
+    /// demands.
     #[doc(hidden)]
-    pub fn type_name(&self) -> &str {
-        &self.type_name
+    pub fn family(name: &'static str, text: &'static str) -> Self {
+        // A call of a few microseconds on the device asks for this, so little grows.
+        Self { form: BijectionForm::family(name, text), params: Vec::with_capacity(544) }
     }
 
-    /// The CUDA C++ text that defines the struct.
+    pub(super) fn combinator(name: &'static str) -> Self {
+        Self::family(name, r#"#include "bijection/combinators.cuh""#)
+    }
+
+    /// With a part, whose parameters come next in memory.
     #[doc(hidden)]
-    pub fn text(&self) -> &str {
-        &self.text
+    #[must_use]
+    pub fn part(mut self, part: Self) -> Self {
+        self.params.extend_from_slice(&part.params);
+        self.form.parts.push(part.form);
+        self.form.bytes = self.params.len();
+        self
+    }
+
+    /// With a number as the next argument of the template.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn number(mut self, name: &'static str, number: u32) -> Self {
+        self.form.numbers.push((name, number));
+        self
+    }
+
+    /// With the narrower word that has this many bits as the next argument of the template.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn word(self, bits: u32) -> Self {
+        self.number(WORD, if bits <= 32 { 32 } else { 64 })
+    }
+
+    /// With the next member of the struct. An array cannot be empty in C++: without values it has
+    /// one that nobody reads.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn field<V: Value>(mut self, name: &'static str, values: &[V]) -> Self {
+        let offset = self.params.len();
+        values.iter().for_each(|&value| value.put(&mut self.params));
+        if values.is_empty() {
+            V::default().put(&mut self.params);
+        }
+        self.form.bytes = self.params.len();
+        let field = Field { name, word: V::WORD, offset, bytes: self.form.bytes - offset };
+        self.form.fields.push(field);
+        self
+    }
+
+    /// What determines the code.
+    #[doc(hidden)]
+    pub fn form(&self) -> &BijectionForm {
+        &self.form
+    }
+
+    /// The form with its parameters.
+    #[doc(hidden)]
+    pub fn view(&self) -> BijectionView<'_> {
+        BijectionView { form: &self.form, params: &self.params }
     }
 
     /// The struct's bytes.
@@ -109,69 +168,38 @@ impl DeviceSource {
     pub fn params(&self) -> &[u8] {
         &self.params
     }
+}
 
-    /// A struct of the crate's own namespace, with 64-bit words as parameters.
-    #[doc(hidden)]
-    pub fn own(type_name: fmt::Arguments<'_>, text: &'static str, params: &[&[u64]]) -> Self {
-        // A call of a few microseconds on the device asks for this: the text is not copied, and
-        // the name and the words are allocated once.
-        let mut name = String::with_capacity(64);
-        name.push_str("bijective_shuffle::");
-        // Writing to a string cannot fail.
-        let _ = name.write_fmt(type_name);
-        let mut bytes = Vec::with_capacity(params.iter().map(|words| 8 * words.len()).sum());
-        let words = params.iter().copied().flatten();
-        words.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        Self { type_name: name, text: text.into(), params: bytes }
-    }
+/// What a member of a struct consists of.
+#[doc(hidden)]
+pub trait Value: Copy + Default {
+    /// The bytes of a word.
+    const WORD: usize;
 
-    /// The struct of a combinator: those of its parts side by side, then its own words.
-    pub(super) fn combine<const PARTS: usize>(
-        template: &str,
-        parts: [Self; PARTS],
-        params: &[u64],
-    ) -> Self {
-        let text = r#"#include "bijection/combinators.cuh""#;
-        Self::around(template, text, parts, params)
-    }
+    fn put(self, out: &mut Vec<u8>);
+}
 
-    /// A struct template of the crate's own namespace that a text defines, with this struct as its
-    /// part.
-    #[doc(hidden)]
-    pub fn wrapped(self, template: &str, text: &'static str, params: &[u64]) -> Self {
-        Self::around(template, text, [self], params)
-    }
+macro_rules! values {
+    ($($word:ty)+) => {$(
+        impl Value for $word {
+            const WORD: usize = size_of::<$word>();
 
-    fn around<const PARTS: usize>(
-        template: &str,
-        text: &'static str,
-        parts: [Self; PARTS],
-        params: &[u64],
-    ) -> Self {
-        let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
-        let names = names.join(", ");
-        let own = Self::own(format_args!("{template}<{names}>"), text, &[params]);
-        // A text may end without a newline, in the middle of a preprocessor line.
-        let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
-        Self {
-            text: texts.flat_map(|text| [text, "\n"]).collect::<String>().into(),
-            params: parts
-                .iter()
-                .flat_map(|part| &part.params)
-                .chain(&own.params)
-                .copied()
-                .collect(),
-            type_name: own.type_name,
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
         }
+    )+};
+}
+
+values!(u8 u16 u32 u64);
+
+impl<V: Value, const N: usize> Value for [V; N]
+where
+    Self: Default,
+{
+    const WORD: usize = V::WORD;
+
+    fn put(self, out: &mut Vec<u8>) {
+        self.into_iter().for_each(|value| value.put(out));
     }
-}
-
-/// The narrower word of the device that has `bits` bits.
-pub(super) const fn word_for(bits: u32) -> &'static str {
-    if bits <= 32 { "uint32_t" } else { "uint64_t" }
-}
-
-/// Packs two 32-bit words into one of 64 bits, with the first one first in memory.
-pub(super) fn pair(first: u32, second: u32) -> u64 {
-    u64::from(first) | u64::from(second) << 32
 }

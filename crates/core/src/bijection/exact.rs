@@ -138,16 +138,16 @@ pub(super) fn copy_run<V: Index, N: Word, M: Index>(values: &[V], first: N, out:
 /// Lists of at most [`POINTS`] values as device text, whose parameters have a byte for each value.
 #[cfg(feature = "alloc")]
 pub(super) fn source<V: Index>(forward: &[V], inverse: &[V]) -> DeviceSource {
-    let text = r#"#include "bijection/table.cuh""#;
-    let words = |values: &[V]| {
-        let mut words = [0; POINTS / 8];
-        for (place, value) in values.iter().enumerate() {
-            words[place / 8] |= value.extend() << (place % 8 * 8);
+    let bytes = |values: &[V]| {
+        let mut bytes = [0; POINTS];
+        for (byte, value) in bytes.iter_mut().zip(values) {
+            *byte = value.extend() as u8;
         }
-        words
+        bytes
     };
-    let params = [&[forward.len() as u64], &words(forward)[..], &words(inverse)];
-    DeviceSource::own(format_args!("Table"), text, &params)
+    let family = DeviceSource::family("Table", r#"#include "bijection/table.cuh""#);
+    let family = family.field("len", &[forward.len() as u64]);
+    family.field("values", &bytes(forward)).field("slots", &bytes(inverse))
 }
 
 /// The largest product of ranges for one word. The chance that a word is rejected is then at most

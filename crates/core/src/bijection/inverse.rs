@@ -102,7 +102,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], &[]))
+        Some(DeviceSource::combinator("Inverse").part(self.0.device_source()?))
     }
 
     #[inline]

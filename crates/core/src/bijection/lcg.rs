@@ -168,9 +168,11 @@ impl<N: Word> Bijection<N> for Lcg<N> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = r#"#include "bijection/lcg.cuh""#;
-        let params = [self.multiplier, self.increment, self.undo].map(N::widen);
-        Some(DeviceSource::own(format_args!("Lcg<{}>", self.bits), text, &[&params]))
+        let family = DeviceSource::family("Lcg", r#"#include "bijection/lcg.cuh""#);
+        let family = family.number("bits", self.bits);
+        let family = family.field("multiplier", &[self.multiplier.widen()]);
+        let family = family.field("increment", &[self.increment.widen()]);
+        Some(family.field("undo", &[self.undo.widen()]))
     }
 
     #[inline]

@@ -99,7 +99,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let mask = mask(self.swap, self.inner.last()).widen();
-        Some(DeviceSource::combine("RandomSign", [self.inner.device_source()?], &[mask]))
+        let inner = self.inner.device_source()?;
+        Some(DeviceSource::combinator("RandomSign").part(inner).field("mask", &[mask]))
     }
 
     #[inline]

@@ -1,9 +1,7 @@
 //! Chapters 4 to 9: bijections, and the orders that they give.
 
 use bijective_shuffle::affine::Affine;
-use bijective_shuffle::bijection::{
-    CycleWalk, GridFeistel, Lcg, MulXorshift, RandomSign, Standard, Table, VariablePhilox,
-};
+use bijective_shuffle::bijection::{CycleWalk, MulXorshift, Standard, Table, VariablePhilox};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cursor, Permutations, bijection};
 
@@ -32,16 +30,9 @@ fn family(name: &str, len: u64, seed: Seed) -> Box<dyn Bijection> {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))
     }
-    let draw = match name {
-        "MulXorshift<10>" => draw::<MulXorshift<10>>,
-        "MulXorshift<5>" => draw::<MulXorshift<5>>,
-        "VariablePhilox<24>" => draw::<VariablePhilox<24>>,
-        "RandomSign<VariablePhilox<24>>" => draw::<RandomSign<VariablePhilox<24>>>,
-        "GridFeistel<12>" => draw::<GridFeistel<12>>,
-        "Lcg" => draw::<Lcg>,
-        "Affine" => draw::<Affine>,
-        other => panic!("an unknown family: {other}"),
-    };
+    let mut families = bijective_shuffle::families!(draw, "Affine" Affine).into_iter();
+    let known = families.find(|(other, _)| *other == name);
+    let (_, draw) = known.unwrap_or_else(|| panic!("an unknown family: {name}"));
     draw(len, seed)
 }
 

@@ -5,7 +5,7 @@ use bijective_shuffle::{Bijection, Error, FromSeed};
 use wgpu::BufferUsages;
 
 use super::gpu;
-use crate::{Wgpu, WgpuError, WgslSource};
+use crate::{Wgpu, WgpuError, WgslError, WgslSource};
 
 /// A device of its own, with the given limits.
 pub(super) fn device(limits: impl FnOnce(&mut wgpu::Limits)) -> Wgpu {
@@ -37,16 +37,18 @@ fn bijections_that_have_no_text() {
     }
     let mut items = [1, 2, 3_u8];
     let error = gpu.shuffle(&Backwards, &mut items).unwrap_err();
-    assert_eq!(error, WgpuError::NoText { type_name: None });
+    assert_eq!(error, WgpuError::Wgsl(WgslError::NoText { family: None }));
     assert!(error.to_string().contains("WgslSource"));
     let grid = GridFeistel::<10>::from_seed(3, 1);
     match gpu.shuffle(&grid, &mut items).unwrap_err() {
-        WgpuError::NoText { type_name: Some(name) } => assert!(name.contains("GridFeistel")),
+        WgpuError::Wgsl(WgslError::NoText { family: Some(name) }) => {
+            assert_eq!(name, "GridFeistel")
+        }
         other => panic!("{other:?}"),
     }
     let wide = MulXorshift::<10>::from_seed(1 << 33, 1);
     let error = gpu.shuffle(&wide, &mut items).unwrap_err();
-    assert_eq!(error, WgpuError::DomainTooWide { last: (1 << 33) - 1 });
+    assert_eq!(error, WgslError::DomainTooWide { last: (1 << 33) - 1 }.into());
     let error = gpu.shuffle(&Standard::from_seed(2, 1), &mut items).unwrap_err();
     assert_eq!(error, Error::LengthExceedsDomain { len: 3, last: 1 }.into());
     assert_eq!(items, [1, 2, 3]);

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 
 use super::{errors, families, gpu};
 use crate::Wgpu;
-use crate::shader::{Shape, Status, Tile, Tuning};
+use bijective_shuffle_wgsl::shader::{Shape, Status, Tile, Tuning};
 
 /// Lengths around powers of two and around tiles of 2048 slots.
 const LENGTHS: [u64; 26] = [

@@ -9,7 +9,7 @@ use wgpu::BufferUsages;
 use wgpu::util::{BufferInitDescriptor, DeviceExt as _};
 
 use super::gpu;
-use crate::{AsWgsl, WgpuError, WgslSource};
+use crate::{AsWgsl, WgpuError, WgslError, WgslSource};
 
 const ALL: BufferUsages =
     BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
@@ -215,7 +215,7 @@ impl AsWgsl for Longer {
     fn last_point(&self) -> u64 {
         1 << 20
     }
-    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError> {
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgslError> {
         Ok(Cow::Borrowed(&self.0))
     }
 }

@@ -5,7 +5,9 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 use super::families;
 use crate::WgslSource;
-use crate::shader::{self, Layout, Move, Numbers, Records, Status, Tile, Tuning, Units};
+use bijective_shuffle_wgsl::shader::{
+    self, Layout, Move, Numbers, Records, Status, Tile, Tuning, Units,
+};
 
 /// Parses and validates a text, and writes it in each language. All kernels have one entry point.
 fn translate(name: &str, text: &str) {

@@ -13,8 +13,8 @@ use bijective_shuffle::{Bijection, Compactor, Cpu, FromSeed};
 use wgpu::{BufferUsages, CommandEncoder, Features};
 
 use crate::context::whole_of;
-use crate::shader::{Shape, Status, Tile, Tuning};
 use crate::{Wgpu, WgslSource};
+use bijective_shuffle_wgsl::shader::{Shape, Status, Tile, Tuning};
 
 const RUNS: usize = 7;
 

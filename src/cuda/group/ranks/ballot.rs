@@ -50,10 +50,12 @@ fn of_bijection(f: &dyn Bijection) -> Result<u64, Error> {
     };
     let values = (0..POINTS).map(|k| form.forward(point(k)));
     let source = form.device_source();
-    let bytes = source.iter().flat_map(|source| {
-        let text = source.type_name().bytes().chain(source.text().bytes());
-        text.map(u64::from).chain(source.params().iter().copied().map(u64::from))
+    let code = source.iter().flat_map(|source| {
+        let form = source.form();
+        format!("{}{}", form.type_name(), form.text()).into_bytes()
     });
+    let params = source.iter().flat_map(|source| source.params().iter().copied());
+    let bytes = code.chain(params).map(u64::from);
     Ok(hash([last, form.is_trusted().into()].into_iter().chain(values).chain(bytes)))
 }
 

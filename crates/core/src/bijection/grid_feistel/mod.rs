@@ -5,6 +5,8 @@ mod lanes;
 
 pub use definition::GridFeistel;
 
+#[cfg(feature = "alloc")]
+use self::definition::HalfRound;
 use self::lanes::HalfRounds;
 use super::lanes::{each, run};
 use super::traits::EngineHooks;
@@ -51,19 +53,15 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = r#"#include "bijection/grid_feistel.cuh""#;
         let keys = self.keys.each_ref().map(|key| {
-            [
-                super::device::pair(key.multiplier, key.increment),
-                super::device::pair(key.finish, key.columns),
-                super::device::pair(key.columns.odd_inverse(), 0),
-            ]
+            let HalfRound { multiplier, increment, finish, columns } = *key;
+            [multiplier, increment, finish, columns, columns.odd_inverse(), 0]
         });
-        let unused = &[0; 3][..if HALF_ROUNDS == 0 { 3 } else { 0 }];
-        let params = [&[self.rows], keys.as_flattened(), unused];
-        let (columns, width) = (self.column_bits, self.width);
-        let type_name = format_args!("GridFeistel<{columns}, {width}, {HALF_ROUNDS}>");
-        Some(DeviceSource::own(type_name, text, &params))
+        let text = r#"#include "bijection/grid_feistel.cuh""#;
+        let family = DeviceSource::family("GridFeistel", text);
+        let family = family.number("column_bits", self.column_bits).number("width", self.width);
+        let family = family.number("half_rounds", HALF_ROUNDS as u32);
+        Some(family.field("rows", &[self.rows]).field("keys", &keys))
     }
 
     #[inline]

@@ -75,19 +75,21 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = r#"#include "bijection/mul_xorshift.cuh""#;
         let mut undo_increments = self.increments;
         for (increment, undo) in undo_increments.iter_mut().zip(self.undo) {
             *increment = N::ZERO.wrapping_sub(increment.wrapping_mul(undo));
         }
-        let words = [self.multipliers, self.increments, self.undo, undo_increments];
-        let words = words.map(|words| words.map(N::widen));
-        let unused = &[0; 4][..if ROUNDS == 0 { 4 } else { 0 }];
-        let width = DeviceWidth::new(self.bits).words();
-        let params = [&width, words.as_flattened(), unused];
-        let type_name =
-            format_args!("MulXorshift<{}, {ROUNDS}>", super::device::word_for(self.bits));
-        Some(DeviceSource::own(type_name, text, &params))
+        let DeviceWidth { last, shifts, below } = DeviceWidth::new(self.bits);
+        let text = r#"#include "bijection/mul_xorshift.cuh""#;
+        let family = DeviceSource::family("MulXorshift", text);
+        let family = family.word(self.bits).number("rounds", ROUNDS as u32);
+        let family = family.field("width.last", &[last]).field("width.shifts", &shifts);
+        let family = family.field("width.below", &below);
+        let words = |words: [N; ROUNDS]| words.map(N::widen);
+        let family = family.field("multipliers", &words(self.multipliers));
+        let family = family.field("increments", &words(self.increments));
+        let family = family.field("undo", &words(self.undo));
+        Some(family.field("undo_increments", &words(undo_increments)))
     }
 
     #[inline]
@@ -127,11 +129,6 @@ impl DeviceWidth {
         let shifts = [half, half + 1];
         // Half of the bits at most are left, so they fit.
         Self { last, shifts, below: shifts.map(|shift| (last >> shift) as u32) }
-    }
-
-    fn words(self) -> [u64; 3] {
-        let pair = |[low, high]: [u32; 2]| super::device::pair(low, high);
-        [self.last, pair(self.shifts), pair(self.below)]
     }
 }
 

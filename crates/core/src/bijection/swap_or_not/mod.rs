@@ -12,7 +12,6 @@ use alloc::{boxed::Box, vec::Vec};
 #[cfg(feature = "std")]
 use self::bound::BatchShape;
 use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
-use super::device::pair;
 use super::lanes::{FEW, narrow_hooks, runs};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
@@ -337,31 +336,30 @@ impl Bijection for SwapOrNot {
         if self.last > u64::from(u32::MAX) || self.batches.len() > DEVICE_BATCHES {
             return None;
         }
-        let text = r#"#include "bijection/swap_or_not.cuh""#;
-        let mut counts = [0; 24];
+        let mut counts = [0_u8; 24];
         for level in &self.levels {
             counts[(level.width - WINDOW) as usize] = level.batches as u8;
         }
-        let mut tables = [[0; EXACT as usize]; 2];
+        let mut tables = [[0_u8; EXACT as usize]; 2];
         let of_first: [fn(&Table, u64) -> u64; 2] = [Table::forward, Table::inverse];
         for (table, of) in tables.iter_mut().zip(of_first) {
             for (byte, point) in table.iter_mut().zip(0..) {
                 *byte = of(&self.first, point) as u8;
             }
         }
-        let bytes = counts.into_iter().chain(tables.into_iter().flatten()).collect::<Vec<u8>>();
-        let (words, _) = bytes.as_chunks();
-        let words: Vec<u64> = words.iter().map(|&word| u64::from_le_bytes(word)).collect();
-        let unused = [Batch::default()].into_iter().take(usize::from(self.batches.is_empty()));
-        let batches = self.batches.iter().copied().chain(unused).flat_map(|batch| {
+        let batches = self.batches.iter().map(|batch| {
             let [a, b, c, d, e] = batch.keys.map(|key| key as u32);
             let [f, g, h, i, j] = batch.pivots.map(|p| (p.bit | p.name << WINDOW) as u32);
-            [pair(a, b), pair(c, d), pair(e, f | g << 16), pair(h | i << 16, j)]
+            [a, b, c, d, e, f | g << 16, h | i << 16, j]
         });
-        let batches: Vec<u64> = batches.collect();
-        let head = [self.bits.key, pair(self.bits.salt, self.last as u32)];
-        let type_name = format_args!("SwapOrNot<{}>", self.batches.len().max(1));
-        Some(DeviceSource::own(type_name, text, &[&head, &words, &batches]))
+        let batches: Vec<[u32; 8]> = batches.collect();
+        let text = r#"#include "bijection/swap_or_not.cuh""#;
+        let family = DeviceSource::family("SwapOrNot", text);
+        let family = family.number("batches", batches.len().max(1) as u32);
+        let family = family.field("key", &[self.bits.key]).field("salt", &[self.bits.salt]);
+        let family = family.field("last", &[self.last as u32]).field("batches", &counts);
+        let family = family.field("first", &tables[0]).field("first_inverse", &tables[1]);
+        Some(family.field("all", &batches))
     }
 
     #[inline]

@@ -132,17 +132,17 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = r#"#include "bijection/variable_philox.cuh""#;
         // Only these bits of a key are used, and the device text relies on the others being 0.
         let left_mask = u64::low_mask(self.bits / 2) as u32;
         let keys = self.keys.map(|key| key & left_mask);
-        let mut words = [0; ROUNDS];
-        for (word, keys) in words.iter_mut().zip(keys.chunks(2)) {
-            *word = super::device::pair(keys[0], keys.get(1).copied().unwrap_or(0));
+        let mut pairs = [[0; 2]; ROUNDS];
+        for (pair, keys) in pairs.iter_mut().zip(keys.chunks(2)) {
+            pair[..keys.len()].copy_from_slice(keys);
         }
-        let unused = &[0][..if ROUNDS == 0 { 1 } else { 0 }];
-        let type_name = format_args!("VariablePhilox<{}, {ROUNDS}>", self.bits);
-        Some(DeviceSource::own(type_name, text, &[&words[..ROUNDS.div_ceil(2)], unused]))
+        let text = r#"#include "bijection/variable_philox.cuh""#;
+        let family = DeviceSource::family("VariablePhilox", text);
+        let family = family.number("bits", self.bits).number("rounds", ROUNDS as u32);
+        Some(family.field("keys", &pairs[..ROUNDS.div_ceil(2)]))
     }
 
     #[inline]

@@ -9,12 +9,12 @@ use bijective_shuffle::bijection::hooks::{EngineHooks, Passes};
 use bijective_shuffle::bijection::{Compose, CycleWalk, Inverse, RandomSign, VariablePhilox};
 use bijective_shuffle::prelude::*;
 
-use crate::common::hostile::{Counter, Liar};
+use crate::hostile::{Counter, Liar};
 use crate::items::mix;
 
 /// How a [`Lies`] lies. `at` is a slot or the number of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lie {
+pub enum Lie {
     /// Does not.
     Honest,
     /// Neither, and is vouched for.
@@ -99,7 +99,7 @@ pub(crate) enum Lie {
 
 use Lie::*;
 
-pub(crate) const LIES: [Lie; 40] = [
+pub const LIES: [Lie; 40] = [
     Honest,
     Trusted,
     Repeats,
@@ -144,7 +144,7 @@ pub(crate) const LIES: [Lie; 40] = [
 
 impl Lie {
     /// Whether all methods give one function of the slot, and one of the index.
-    pub(crate) fn is_one_function(self) -> bool {
+    pub fn is_one_function(self) -> bool {
         match self {
             Honest | Trusted | Repeats | Stray | Far | OffByOne | Constant | Halves | LastOnly
             | SwapsTwo | WrongInverse | FarInverse | PanicsInInverse | PanicsAtSlot | Reenters
@@ -159,12 +159,12 @@ impl Lie {
 
     /// Whether values or slots may be beyond the domain, where another bijection may answer
     /// anything.
-    pub(crate) fn leaves_the_domain(self) -> bool {
+    pub fn leaves_the_domain(self) -> bool {
         matches!(self, Stray | Far | OffByOne | FarInverse)
     }
 
     /// Whether it is a bijection and its own inverse's inverse.
-    pub(crate) fn is_right(self) -> bool {
+    pub fn is_right(self) -> bool {
         matches!(self, Honest | Trusted | Reenters | Slow | HintChanges | UncompactsItself)
     }
 }
@@ -173,7 +173,7 @@ type Cipher = VariablePhilox<4>;
 type Then = Permutation<Compose<Permutation<Cipher>, Permutation<Cipher>>>;
 
 /// A cipher on `2^bits` points that lies in one way.
-pub(crate) struct Lies {
+pub struct Lies {
     kind: Lie,
     honest: Cipher,
     fewer: Cipher,
@@ -190,7 +190,7 @@ pub(crate) struct Lies {
 }
 
 impl Lies {
-    pub(crate) fn new(kind: Lie, bits: u32, at: u64, seed: u64) -> Self {
+    pub fn new(kind: Lie, bits: u32, at: u64, seed: u64) -> Self {
         let cipher = |bits: u32| Cipher::from_seed(1 << bits, seed);
         let passes = |len| {
             let part = |bits| Permutation::from_bijection(len, cipher(bits)).unwrap();
@@ -411,7 +411,7 @@ unsafe impl TrustedBijection for Panics {}
 
 /// What the liar is wrapped in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wrap {
+pub enum Wrap {
     Reference,
     Boxed,
     Shared,
@@ -425,7 +425,7 @@ pub(crate) enum Wrap {
     Nested,
 }
 
-pub(crate) const WRAPS: [Wrap; 11] = [
+pub const WRAPS: [Wrap; 11] = [
     Wrap::Reference,
     Wrap::Boxed,
     Wrap::Shared,
@@ -440,11 +440,7 @@ pub(crate) const WRAPS: [Wrap; 11] = [
 ];
 
 /// The liar in a combinator, if its constructor takes it.
-pub(crate) fn wrap<'a>(
-    f: &'a Lies,
-    wrap: Wrap,
-    len: u64,
-) -> Result<Box<dyn Bijection + 'a>, Error> {
+pub fn wrap<'a>(f: &'a Lies, wrap: Wrap, len: u64) -> Result<Box<dyn Bijection + 'a>, Error> {
     let other = Cipher::from_seed(f.last + 1, f.at);
     Ok(match wrap {
         Wrap::Reference => Box::new(f),

@@ -6,7 +6,7 @@ use bijective_shuffle::prelude::*;
 use crate::items::{Items, KINDS, Kind, Ledger, SHAPES, Table};
 use crate::under_test::{DIRECTIONS, Given, Indices, UnderTest};
 
-pub(crate) fn what_does_not_fit_is_refused(backend: &mut dyn UnderTest) {
+pub fn what_does_not_fit_is_refused(backend: &mut dyn UnderTest) {
     let small = Lcg::new(3, 5, 3).unwrap();
     let given = Given::by(&small);
     if !backend.serves(&given) {

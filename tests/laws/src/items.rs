@@ -8,7 +8,7 @@ use bijective_shuffle::Rows;
 use bijective_shuffle::prelude::*;
 
 /// A number that differs from its neighbours in all bytes.
-pub(crate) fn mix(index: u64) -> u64 {
+pub fn mix(index: u64) -> u64 {
     index.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
@@ -18,7 +18,7 @@ macro_rules! kinds {
     ($($kind:ident: $item:ty, $of:expr;)+) => {
         /// A type of items.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Kind {
+        pub enum Kind {
             /// Nothing is moved, and lengths are checked nevertheless.
             Unit,
             $($kind,)+
@@ -27,11 +27,11 @@ macro_rules! kinds {
         }
 
         /// Every kind.
-        pub(crate) const KINDS: &[Kind] = &[Kind::Unit, $(Kind::$kind,)+ Kind::Counted];
+        pub const KINDS: &[Kind] = &[Kind::Unit, $(Kind::$kind,)+ Kind::Counted];
 
         /// A vector of items of one kind.
         #[derive(Clone, Debug, PartialEq)]
-        pub(crate) enum Items<'a> {
+        pub enum Items<'a> {
             Unit(Vec<()>),
             $($kind(Vec<$item>),)+
             Counted(Vec<Item<'a>>),
@@ -39,7 +39,7 @@ macro_rules! kinds {
 
         impl<'a> Items<'a> {
             /// What belongs to the indexes of an order.
-            pub(crate) fn new(kind: Kind, order: &[u64], ledger: &'a Ledger) -> Self {
+            pub fn new(kind: Kind, order: &[u64], ledger: &'a Ledger) -> Self {
                 match kind {
                     Kind::Unit => Self::Unit(vec![(); order.len()]),
                     $(Kind::$kind => {
@@ -55,6 +55,7 @@ macro_rules! kinds {
         }
 
         /// An expression of a vector of whichever type.
+        #[macro_export]
         macro_rules! with_items {
             ($items:expr, $vector:ident => $call:expr) => {
                 match $items {
@@ -66,11 +67,7 @@ macro_rules! kinds {
         }
 
         /// An expression of two vectors of one type that can be copied to a GPU, or `None`.
-        #[cfg(all(
-            feature = "cuda",
-            target_pointer_width = "64",
-            any(target_os = "linux", target_os = "windows")
-        ))]
+        #[macro_export]
         macro_rules! with_device_copies {
             ($source:expr, $out:expr, $a:ident, $b:ident => $call:expr) => {
                 match ($source, $out) {
@@ -84,6 +81,7 @@ macro_rules! kinds {
         }
 
         /// An expression of two vectors of one type that can be copied, or `None`.
+        #[macro_export]
         macro_rules! with_copies {
             ($source:expr, $out:expr, $a:ident, $b:ident => $call:expr) => {
                 match ($source, $out) {
@@ -100,6 +98,7 @@ macro_rules! kinds {
         }
 
         /// The same function of a vector of each type.
+        #[macro_export]
         macro_rules! map_items {
             ($items:expr, $vector:ident => $call:expr) => {
                 match $items {
@@ -130,38 +129,38 @@ kinds! {
 
 /// How many of each item there are.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     alive: Vec<AtomicU32>,
     clones: AtomicU32,
     most_clones: u32,
 }
 
 impl Ledger {
-    pub(crate) fn new(len: usize) -> Self {
+    pub fn new(len: usize) -> Self {
         Self::with_clones(len, u32::MAX)
     }
 
     /// A clone after `most` of them panics.
-    pub(crate) fn with_clones(len: usize, most_clones: u32) -> Self {
+    pub fn with_clones(len: usize, most_clones: u32) -> Self {
         let alive = (0..len).map(|_| AtomicU32::new(0)).collect();
         Self { alive, clones: AtomicU32::new(0), most_clones }
     }
 
     /// Whether there are so many of each item; one that is dropped twice makes them many.
-    pub(crate) fn each_is_alive(&self, times: u32) -> bool {
+    pub fn each_is_alive(&self, times: u32) -> bool {
         self.alive.iter().all(|count| count.load(Relaxed) == times)
     }
 
     /// Items in order, one of each.
-    pub(crate) fn items(&self) -> Vec<Item<'_>> {
+    pub fn items(&self) -> Vec<Item<'_>> {
         (0..self.alive.len()).map(|id| Item::new(id, self)).collect()
     }
 }
 
 /// An item that is counted while it lives. It can be moved and cloned, and not copied.
 #[derive(Debug)]
-pub(crate) struct Item<'a> {
-    pub(crate) id: usize,
+pub struct Item<'a> {
+    pub id: usize,
     ledger: &'a Ledger,
 }
 
@@ -195,7 +194,7 @@ impl PartialEq for Item<'_> {
 
 /// Columns that are moved together, by the form in which they are given.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Table<'a> {
+pub enum Table<'a> {
     One(Vec<Item<'a>>),
     Known(Vec<Item<'a>>, Vec<()>, Vec<u8>),
     Rows(Vec<Item<'a>>, Vec<u16>),
@@ -209,7 +208,7 @@ const WIDTH: usize = 5;
 
 /// Which columns there are in a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// One column of counted items.
     One,
     /// Three of known sizes, one of which has no size.
@@ -225,20 +224,20 @@ pub(crate) enum Shape {
 }
 
 /// Every shape.
-pub(crate) const SHAPES: &[Shape] =
+pub const SHAPES: &[Shape] =
     &[Shape::One, Shape::Known, Shape::Rows, Shape::List, Shape::Eight, Shape::Nested];
 
 /// The shapes that have a column of counted items.
-pub(crate) const COUNTED_SHAPES: &[Shape] = &[Shape::One, Shape::Known, Shape::Rows, Shape::List];
+pub const COUNTED_SHAPES: &[Shape] = &[Shape::One, Shape::Known, Shape::Rows, Shape::List];
 
 /// A call with columns of any type.
-pub(crate) trait Call {
+pub trait Call {
     fn call(&mut self, columns: impl Columns) -> Result<(), Error>;
 }
 
 impl<'a> Table<'a> {
     /// What belongs to the indexes of an order.
-    pub(crate) fn new(shape: Shape, order: &[u64], ledger: &'a Ledger) -> Self {
+    pub fn new(shape: Shape, order: &[u64], ledger: &'a Ledger) -> Self {
         fn column<T>(order: &[u64], item: impl Fn(u64) -> T) -> Vec<T> {
             order.iter().map(|&index| item(index)).collect()
         }
@@ -262,7 +261,7 @@ impl<'a> Table<'a> {
     }
 
     /// Makes a call with the columns.
-    pub(crate) fn call(&mut self, mut call: impl Call) -> Result<(), Error> {
+    pub fn call(&mut self, mut call: impl Call) -> Result<(), Error> {
         match self {
             Self::One(items) => call.call(items),
             Self::Known(items, units, bytes) => call.call((items, units, bytes)),
@@ -275,7 +274,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             Self::One(items) | Self::Known(items, ..) | Self::Rows(items, _) => items.len(),
             Self::List(columns) => columns[0].len(),
@@ -285,7 +284,7 @@ impl<'a> Table<'a> {
     }
 
     /// The order that its counted items are in.
-    pub(crate) fn order(&self) -> Vec<u64> {
+    pub fn order(&self) -> Vec<u64> {
         match self {
             Self::One(items) | Self::Known(items, ..) | Self::Rows(items, _) => order_of(items),
             Self::List(columns) => order_of(&columns[0]),
@@ -295,6 +294,6 @@ impl<'a> Table<'a> {
 }
 
 /// The order that items are in.
-pub(crate) fn order_of(items: &[Item]) -> Vec<u64> {
+pub fn order_of(items: &[Item]) -> Vec<u64> {
     items.iter().map(|item| item.id as u64).collect()
 }

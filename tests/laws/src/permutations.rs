@@ -14,14 +14,14 @@ use crate::items::{Items, Kind, Ledger, Shape, Table};
 use crate::under_test::{DIRECTIONS, Given, Indices, UnderTest};
 
 /// Counts the points that are evaluated; with its author's word, or without.
-pub(crate) struct Counting<B> {
+pub struct Counting<B> {
     inner: B,
     vouched: bool,
     points: AtomicUsize,
 }
 
 impl<B: TrustedBijection> Counting<B> {
-    pub(crate) fn new(inner: B, vouched: bool) -> Self {
+    pub fn new(inner: B, vouched: bool) -> Self {
         Self { inner, vouched, points: AtomicUsize::new(0) }
     }
 
@@ -80,7 +80,7 @@ impl<B: TrustedBijection> EngineHooks for Counting<B> {
 unsafe impl<B: TrustedBijection> TrustedBijection for Counting<B> {}
 
 /// How many points a back end evaluates of `f` in each of its entry points, if it is given `map`.
-pub(crate) fn costs<B: TrustedBijection>(
+pub fn costs<B: TrustedBijection>(
     backend: &mut dyn UnderTest,
     f: &Counting<B>,
     map: &dyn Bijection,
@@ -105,7 +105,7 @@ pub(crate) fn costs<B: TrustedBijection>(
     costs
 }
 
-pub(crate) fn permutations_cost_what_their_maps_cost(backend: &mut dyn UnderTest) {
+pub fn permutations_cost_what_their_maps_cost(backend: &mut dyn UnderTest) {
     // The reference asks permutations index by index, and a GPU evaluates texts.
     if !backend.has_threads() {
         return;
@@ -124,7 +124,7 @@ pub(crate) fn permutations_cost_what_their_maps_cost(backend: &mut dyn UnderTest
 }
 
 /// Compacting in two steps is compacting in one.
-pub(crate) fn permutations_as_maps(backend: &mut dyn UnderTest) {
+pub fn permutations_as_maps(backend: &mut dyn UnderTest) {
     for outer in [1, 2, 33, 50] {
         let f = VariablePhilox::<24>::from_seed(64, 8);
         let p = Permutation::from_bijection(outer, f).unwrap();

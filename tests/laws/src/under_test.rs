@@ -7,44 +7,44 @@ use bijective_shuffle::prelude::*;
 use crate::items::{Items, Table};
 
 /// What an entry point answers; `None` where there is no such entry point, or none for such items.
-pub(crate) type Answer = Option<Result<(), Error>>;
+pub type Answer = Option<Result<(), Error>>;
 
 /// Whether items are shuffled or put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
     Shuffle,
     Unshuffle,
 }
 
-pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
+pub const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
 
 /// A permutation: by its bijection, and by its seed where it is the default one.
 #[derive(Clone, Copy)]
-pub(crate) struct Given<'a> {
-    pub(crate) bijection: &'a dyn Bijection,
-    pub(crate) seed: Option<Seed>,
+pub struct Given<'a> {
+    pub bijection: &'a dyn Bijection,
+    pub seed: Option<Seed>,
 }
 
 impl<'a> Given<'a> {
-    pub(crate) fn by(bijection: &'a dyn Bijection) -> Self {
+    pub fn by(bijection: &'a dyn Bijection) -> Self {
         Self { bijection, seed: None }
     }
 }
 
 /// Room for indexes of either width.
 #[derive(Debug)]
-pub(crate) enum Indices {
+pub enum Indices {
     Narrow(Vec<u32>),
     Wide(Vec<u64>),
 }
 
 impl Indices {
     /// Both widths, filled with what is no index.
-    pub(crate) fn both(len: usize) -> [Self; 2] {
+    pub fn both(len: usize) -> [Self; 2] {
         [Self::Narrow(vec![u32::MAX; len]), Self::Wide(vec![u64::MAX; len])]
     }
 
-    pub(crate) fn is(&self, order: &[u64]) -> bool {
+    pub fn is(&self, order: &[u64]) -> bool {
         match self {
             Self::Narrow(indices) => {
                 indices.iter().map(|&x| u64::from(x)).eq(order.iter().copied())
@@ -55,6 +55,7 @@ impl Indices {
 }
 
 /// An expression of a vector of indexes of whichever width.
+#[macro_export]
 macro_rules! with_indices {
     ($indices:expr, $out:ident => $call:expr) => {
         match $indices {
@@ -64,10 +65,8 @@ macro_rules! with_indices {
     };
 }
 
-pub(crate) use with_indices;
-
 /// Whether a back end serves a bijection for `len` items.
-pub(crate) fn serves(backend: &dyn UnderTest, given: &Given, len: usize) -> bool {
+pub fn serves(backend: &dyn UnderTest, given: &Given, len: usize) -> bool {
     let in_passes = || {
         let is_full = len.checked_sub(1).is_some_and(|last| last as u64 == given.bijection.last());
         backend.serves_passes() && is_full && given.bijection.passes().is_some()
@@ -76,7 +75,7 @@ pub(crate) fn serves(backend: &dyn UnderTest, given: &Given, len: usize) -> bool
 }
 
 /// A back end under test. Each has the entry points that it implements; the others are absent.
-pub(crate) trait UnderTest: Send {
+pub trait UnderTest: Send {
     /// Whether it works on rayon's threads, so that it is tested in pools of several sizes.
     fn has_threads(&self) -> bool {
         false

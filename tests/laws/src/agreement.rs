@@ -9,17 +9,17 @@ use bijective_shuffle::bijection::{
 use bijective_shuffle::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::common::{self, Numbers, Plain, cases, lengths, long, short};
 use crate::items::{Items, KINDS, Kind, Ledger};
 use crate::under_test::{Direction, Given, Indices, UnderTest, serves};
+use crate::{Numbers, Plain, cases, lengths, long, short};
 
 /// Algorithm 1: the values below the length, in the order of their slots.
-pub(crate) fn reference(f: &dyn Bijection, len: usize) -> Vec<u64> {
+pub fn reference(f: &dyn Bijection, len: usize) -> Vec<u64> {
     (0..=f.last()).map(|slot| f.forward(slot)).filter(|&index| index < len as u64).collect()
 }
 
 /// Compares all that a back end has with the order that it should give.
-pub(crate) fn check(
+pub fn check(
     backend: &mut dyn UnderTest,
     given: &Given,
     order: &[u64],
@@ -97,7 +97,7 @@ fn check_seed(backend: &mut dyn UnderTest, len: u64, seed: u64, kinds: &[Kind], 
     check(backend, &given, &reference(&f, len as usize), kinds, what);
 }
 
-pub(crate) fn every_length(backend: &mut dyn UnderTest) {
+pub fn every_length(backend: &mut dyn UnderTest) {
     // A GPU compiles a kernel for each width.
     let short = if backend.has_threads() { 17 } else { 13 };
     for len in lengths(if long() { 20 } else { short }) {
@@ -107,13 +107,13 @@ pub(crate) fn every_length(backend: &mut dyn UnderTest) {
 }
 
 /// Items of other sizes, which lie otherwise in the blocks of the partitioned strategy.
-pub(crate) fn every_kind_of_item(backend: &mut dyn UnderTest) {
+pub fn every_kind_of_item(backend: &mut dyn UnderTest) {
     for len in [0, 1, 2, 1000, 65_537, 140_001] {
         check_seed(backend, len, 3, KINDS, "every kind");
     }
 }
 
-pub(crate) fn every_family(backend: &mut dyn UnderTest) {
+pub fn every_family(backend: &mut dyn UnderTest) {
     // A GPU compiles kernels for each family and width.
     let widths: &[u32] = match () {
         () if backend.has_threads() || long() => &[1, 2, 3, 5, 8, 10],
@@ -121,7 +121,7 @@ pub(crate) fn every_family(backend: &mut dyn UnderTest) {
         () => &[3, 10],
     };
     for &bits in widths {
-        for (name, f) in common::every_family(bits, 9) {
+        for (name, f) in crate::every_family(bits, 9) {
             let points = f.last() + 1;
             let lens = [points - points / 3, points, points / 2 + 1];
             for &len in &lens[..if short() { 1 } else { 3 }] {
@@ -133,7 +133,7 @@ pub(crate) fn every_family(backend: &mut dyn UnderTest) {
 }
 
 /// Those that fill the caches, and those that take a GPU's block many tiles.
-pub(crate) fn large_lengths(backend: &mut dyn UnderTest) {
+pub fn large_lengths(backend: &mut dyn UnderTest) {
     let most = if long() { 5 } else { 2 - usize::from(short()) };
     for len in &[(1 << 20) + 1, (3 << 20) + 1, 3 << 19, 1 << 22, 3_000_001][..most] {
         check_seed(backend, *len, 5, &[Kind::Word], "large");
@@ -142,7 +142,7 @@ pub(crate) fn large_lengths(backend: &mut dyn UnderTest) {
 
 /// Buckets that overflow, blocks that stay together, domains much larger than the length, and
 /// bijections that nobody vouches for.
-pub(crate) fn maps_that_are_not_random(backend: &mut dyn UnderTest) {
+pub fn maps_that_are_not_random(backend: &mut dyn UnderTest) {
     let mut by = |f: &dyn Bijection, len: usize, what: &str| {
         let order = reference(f, len);
         let pools: &[usize] = if len > 290_000 { &[5] } else { &[3] };
@@ -175,7 +175,7 @@ pub(crate) fn maps_that_are_not_random(backend: &mut dyn UnderTest) {
     }
 }
 
-pub(crate) fn any_number_of_threads(backend: &mut dyn UnderTest) {
+pub fn any_number_of_threads(backend: &mut dyn UnderTest) {
     if !backend.has_threads() {
         return;
     }
@@ -193,7 +193,7 @@ pub(crate) fn any_number_of_threads(backend: &mut dyn UnderTest) {
 }
 
 /// Random maps, lengths and pools.
-pub(crate) fn random_maps(backend: &mut dyn UnderTest) {
+pub fn random_maps(backend: &mut dyn UnderTest) {
     let mut numbers = Numbers(5);
     for case in 0..cases(40) {
         let is_long = case % 10 == 9;
@@ -215,7 +215,7 @@ pub(crate) fn random_maps(backend: &mut dyn UnderTest) {
 }
 
 /// Runs a test in pools of some numbers of threads, or once if they make no difference.
-pub(crate) fn in_pools(
+pub fn in_pools(
     backend: &mut dyn UnderTest,
     threads: &[usize],
     mut test: impl FnMut(&mut dyn UnderTest) + Send,

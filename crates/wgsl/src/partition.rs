@@ -66,7 +66,7 @@ impl Partitioning {
         let is_sparse = job.len() <= last / 8;
         // A gather of larger items is faster than to sort them: 2^22 items of 16 bytes take 96 us
         // where they take 223, and 2^25 of 8 take 864 and 998. A scatter of 2^25 + 1 of 8 takes
-        // 2067 where it takes 1301 (results/h200-phases.csv).
+        // 2067 where it takes 1301 (crates/wgpu/results/h200-phases.csv).
         let is_scatter = what == Move::Scatter && !job.is_whole();
         let is_sorted = units == Units::WORD || units.count == 1 && is_scatter;
         if !is_sorted || bytes < tuning.partitioned || is_sparse || !source.has_inverse() {

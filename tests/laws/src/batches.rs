@@ -3,7 +3,7 @@
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::in_pools;
-use crate::common::short;
+use crate::short;
 use crate::under_test::{Indices, UnderTest};
 
 /// Rows one by one.
@@ -26,7 +26,7 @@ fn seeds(len: u64) -> [Seed; 2] {
     [Seed::new(len).with_epoch(77), Seed::from_bytes([len as u8; 32])]
 }
 
-pub(crate) fn rows_of_every_length(backend: &mut dyn UnderTest) {
+pub fn rows_of_every_length(backend: &mut dyn UnderTest) {
     let step = if short() { 37 } else { 1 };
     for len in (1..=300).step_by(step).chain([511, 512, 513, 1000, 1024, 1025, 4097, 8193, 20_000])
     {
@@ -43,7 +43,7 @@ pub(crate) fn rows_of_every_length(backend: &mut dyn UnderTest) {
 }
 
 /// Across the end of the epochs' low word, and up to the last epoch.
-pub(crate) fn rows_from_anywhere(backend: &mut dyn UnderTest) {
+pub fn rows_from_anywhere(backend: &mut dyn UnderTest) {
     // One in fifty rows of 252 has a word that is drawn again.
     let step = if short() { 4 } else { 1 };
     for &len in [4, 5, 32, 33, 60, 252, 300, 1000, 2000].iter().step_by(step) {

@@ -1,5 +1,4 @@
-//! What is launched on a GPU, and with which memory, before anything touches a device. Pages run
-//! what is planned here, too, so nothing in this file and in those that plan knows wgpu.
+//! What is launched on a GPU, and with which memory, before anything touches a device.
 
 use std::rc::Rc;
 
@@ -9,26 +8,27 @@ use crate::source::WgslSource;
 
 /// What a call is about: the bijection, the length, and whether all slots survive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Job<'a> {
+pub struct Job<'a> {
     source: &'a WgslSource,
     len: u32,
 }
 
 impl<'a> Job<'a> {
     /// `len` items: at least one, and no more than the source has points.
-    pub(crate) fn new(source: &'a WgslSource, len: u32) -> Self {
+    pub fn new(source: &'a WgslSource, len: u32) -> Self {
         Self { source, len }
     }
 
-    pub(crate) fn source(self) -> &'a WgslSource {
+    pub fn source(self) -> &'a WgslSource {
         self.source
     }
 
-    pub(crate) fn len(self) -> u32 {
+    #[expect(clippy::len_without_is_empty, reason = "there is one item at least")]
+    pub fn len(self) -> u32 {
         self.len
     }
 
-    pub(crate) fn is_whole(self) -> bool {
+    pub fn is_whole(self) -> bool {
         self.len - 1 == self.source.last
     }
 
@@ -41,7 +41,7 @@ impl<'a> Job<'a> {
     }
 
     /// The tiles of the domain.
-    pub(crate) fn tiles(self, tile: Tile, units: Units) -> Result<u32, Excess> {
+    pub fn tiles(self, tile: Tile, units: Units) -> Result<u32, Excess> {
         let tile = u64::from(tile.len());
         // Kernels number the units of a tile, too.
         Excess::check("units of an item", units.count.into(), u64::from(u32::MAX) / tile)?;
@@ -50,31 +50,31 @@ impl<'a> Job<'a> {
 }
 
 /// The bytes of an array.
-pub(crate) fn bytes_of(len: u32, item_bytes: u32) -> u64 {
+pub fn bytes_of(len: u32, item_bytes: u32) -> u64 {
     u64::from(len) * u64::from(item_bytes)
 }
 
 /// The uniform buffer of a kernel.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Params<'a> {
-    pub(crate) len: u32,
-    pub(crate) last: u32,
-    pub(crate) tiles: u32,
+pub struct Params<'a> {
+    pub len: u32,
+    pub last: u32,
+    pub tiles: u32,
     /// The workgroups, if they are not as many as tiles.
-    pub(crate) groups: Option<u32>,
+    pub groups: Option<u32>,
     /// A number that no other launch has that uses the same statuses.
-    pub(crate) launch: u32,
+    pub launch: u32,
     /// The first item and the number of items of the source, and of the target, that are bound,
     /// for kernels that move parts of arrays.
-    pub(crate) windows: [u32; 4],
+    pub windows: [u32; 4],
     /// What kernels of the partitioned strategy need beside. The first is 1 where a look-back's
     /// kernel counts its tiles and no more.
-    pub(crate) sizes: [u32; 4],
-    pub(crate) keys: &'a [[u32; 4]],
+    pub sizes: [u32; 4],
+    pub keys: &'a [[u32; 4]],
 }
 
 impl Params<'_> {
-    pub(crate) fn words(&self) -> Vec<u32> {
+    pub fn words(&self) -> Vec<u32> {
         [self.len, self.last, self.tiles, self.launch]
             .into_iter()
             .chain(self.windows)
@@ -86,14 +86,14 @@ impl Params<'_> {
     }
 
     /// The number of workgroups.
-    pub(crate) fn groups(&self) -> u32 {
+    pub fn groups(&self) -> u32 {
         self.groups.unwrap_or(self.tiles)
     }
 }
 
 /// Memory that kernels work on: the caller's arrays, and what is kept from call to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub enum Place {
     Source,
     Target,
     /// What an array was before its shuffle in place.
@@ -115,44 +115,44 @@ pub(crate) enum Place {
 
 impl Place {
     /// Whether it is for the partitioned strategy alone.
-    pub(crate) fn is_for_buckets(self) -> bool {
+    pub fn is_for_buckets(self) -> bool {
         matches!(self, Self::Counts | Self::Records { .. })
     }
 }
 
 /// Bytes that a kernel works on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bound {
+pub struct Bound {
     /// The number of the binding.
-    pub(crate) number: u32,
-    pub(crate) place: Place,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
+    pub number: u32,
+    pub place: Place,
+    pub offset: u64,
+    pub bytes: u64,
     /// Whether they have to be zero.
-    pub(crate) is_cleared: bool,
+    pub is_cleared: bool,
 }
 
 impl Bound {
     /// The first bytes of a place.
-    pub(crate) fn new(number: u32, place: Place, bytes: u64) -> Self {
+    pub fn new(number: u32, place: Place, bytes: u64) -> Self {
         Self { number, place, offset: 0, bytes, is_cleared: false }
     }
 }
 
 /// A kernel with what it is launched on.
 #[derive(Clone, Debug)]
-pub(crate) struct Launch<'a> {
-    pub(crate) text: Rc<str>,
+pub struct Launch<'a> {
+    pub text: Rc<str>,
     /// Whether the whole text is of the crate.
-    pub(crate) is_own: bool,
-    pub(crate) params: Params<'a>,
-    pub(crate) bindings: Vec<Bound>,
+    pub is_own: bool,
+    pub params: Params<'a>,
+    pub bindings: Vec<Bound>,
 }
 
 impl<'a> Launch<'a> {
     /// A kernel that looks for survivors, whose text depends on what statuses are. It is bound to
     /// its state alone.
-    pub(crate) fn survivors(
+    pub fn survivors(
         job: Job<'a>,
         tile: Tile,
         units: Units,

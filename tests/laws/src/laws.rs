@@ -2,13 +2,14 @@
 
 /// Declares back ends: the names of their modules, and what makes one, if there is such a machine.
 /// The laws that each of them has to keep are listed here.
+#[macro_export]
 macro_rules! back_ends {
     ($($name:ident: $backend:expr;)+) => {$(
         mod $name {
             #[allow(unused_imports, reason = "not every line needs all of what its module has")]
             use super::*;
 
-            laws! {
+            $crate::laws! {
                 $backend;
                 agreement: every_length every_kind_of_item every_family large_lengths
                     maps_that_are_not_random any_number_of_threads random_maps;
@@ -25,10 +26,12 @@ macro_rules! back_ends {
     )+};
 }
 
-/// The tests of a back end: modules of this program and their laws.
+/// The tests of a back end: modules of this package and their laws.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! laws {
     ($backend:expr; $($module:ident: $($law:ident)+;)+) => {
-        fn test(law: fn(&mut dyn crate::under_test::UnderTest)) {
+        fn test(law: fn(&mut dyn $crate::under_test::UnderTest)) {
             let backend: Option<_> = $backend;
             if let Some(mut backend) = backend {
                 law(&mut backend);
@@ -37,7 +40,7 @@ macro_rules! laws {
         $($(
             #[test]
             fn $law() {
-                test(crate::$module::$law);
+                test($crate::$module::$law);
             }
         )+)+
     };

@@ -7,24 +7,24 @@ use crate::shader::{self, Move, Tuning, Units};
 
 /// The longest text of a bijection whose evaluation is cheap. That of `MulXorshift<20>` has 3283
 /// bytes, and 2^23 words take 131 us in four phases and 170 in one; that of `VariablePhilox<24>`
-/// has 9801, and they take 381 and 174 (results/h200-phases.csv).
+/// has 9801, and they take 381 and 174 (crates/wgpu/results/h200-phases.csv).
 const CHEAP_TEXT: usize = 3500;
 
 /// What plans depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planner {
-    pub(crate) limits: Limits,
-    pub(crate) tuning: Tuning,
+pub struct Planner {
+    pub limits: Limits,
+    pub tuning: Tuning,
 }
 
 impl Planner {
     /// The same without the partitioned strategy.
-    pub(crate) fn without_buckets(&self) -> Self {
+    pub fn without_buckets(&self) -> Self {
         Self { tuning: Tuning { partitioned: u64::MAX, ..self.tuning }, ..*self }
     }
 
     /// The launches that move items of any size from the source to the target.
-    pub(crate) fn items<'a>(
+    pub fn items<'a>(
         &self,
         job: Job<'a>,
         what: Move,
@@ -40,7 +40,7 @@ impl Planner {
     }
 
     /// The launches that write where each place's item comes from.
-    pub(crate) fn indexes<'a>(
+    pub fn indexes<'a>(
         &self,
         job: Job<'a>,
         what: Move,
@@ -51,7 +51,7 @@ impl Planner {
     }
 
     /// The launch that moves items by indexes in memory.
-    pub(crate) fn taken(&self, len: u32, item_bytes: u32) -> Result<Launch<'static>, Excess> {
+    pub fn taken(&self, len: u32, item_bytes: u32) -> Result<Launch<'static>, Excess> {
         let tuning = &self.tuning;
         let bytes = bytes_of(len, item_bytes);
         // Kernels count the bytes of an array in a word.
@@ -196,8 +196,8 @@ impl Planner {
 
 #[cfg(test)]
 mod tests {
-    use bijective_shuffle::FromSeed;
-    use bijective_shuffle::bijection::{CycleWalk, MulXorshift, Standard, VariablePhilox};
+    use bijective_shuffle_core::FromSeed;
+    use bijective_shuffle_core::bijection::{CycleWalk, MulXorshift, Standard, VariablePhilox};
 
     use super::*;
     use crate::{AsWgsl, WgslSource};

@@ -7,26 +7,26 @@ use bijective_shuffle::prelude::*;
 
 /// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers
 /// of 64.
-pub(crate) struct Counter(AtomicU32);
+pub struct Counter(AtomicU32);
 
 impl Counter {
-    pub(crate) const fn new(start: u32) -> Self {
+    pub const fn new(start: u32) -> Self {
         Self(AtomicU32::new(start))
     }
 
     /// The count before this call, which adds 1.
-    pub(crate) fn next(&self) -> u64 {
+    pub fn next(&self) -> u64 {
         u64::from(self.0.fetch_add(1, Relaxed))
     }
 
-    pub(crate) fn get(&self) -> u64 {
+    pub fn get(&self) -> u64 {
         u64::from(self.0.load(Relaxed))
     }
 }
 
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum End {
+pub enum End {
     Done,
     Refused(Error),
     Unwound,
@@ -34,7 +34,7 @@ pub(crate) enum End {
 
 impl End {
     /// The end of a call.
-    pub(crate) fn of(call: impl FnOnce() -> Result<(), Error>) -> Self {
+    pub fn of(call: impl FnOnce() -> Result<(), Error>) -> Self {
         match catch_unwind(AssertUnwindSafe(call)) {
             Ok(Ok(())) => Self::Done,
             Ok(Err(error)) => Self::Refused(error),
@@ -44,9 +44,9 @@ impl End {
 }
 
 /// Wraps a function that need not be a bijection at all.
-pub(crate) struct Liar<F> {
-    pub(crate) last: u64,
-    pub(crate) map: F,
+pub struct Liar<F> {
+    pub last: u64,
+    pub map: F,
 }
 
 impl<F: Fn(u64) -> u64 + Send + Sync> Bijection for Liar<F> {

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use bijective_shuffle::Bijection;
-use bijective_shuffle::bijection::hooks::{EngineForm, Hooked};
+use bijective_shuffle_core::Bijection;
+use bijective_shuffle_core::bijection::hooks::{EngineForm, Hooked};
 
-use crate::error::WgpuError;
+use crate::error::WgslError;
 use crate::families;
 
 /// A bijection on up to `2^32` points in WGSL, with its parameters.
@@ -23,14 +23,14 @@ use crate::families;
 /// The text decides what is compiled, and the parameters do not: put what changes from call to
 /// call, such as a key, into the parameters.
 ///
-/// Nothing that a text does can harm: the GPU checks every access to memory, and loops end. Whether
-/// its values are a permutation is checked by [`Wgpu`](crate::Wgpu) before items move; see
-/// [`Wgpu::verify`](crate::Wgpu::verify) for a [`WgpuWorkspace`](crate::WgpuWorkspace).
+/// Nothing that a text does can harm: the GPU checks every access to memory, and loops end. `Wgpu`
+/// checks that its values are a permutation before items move; see `Wgpu::verify` for a
+/// `WgpuWorkspace`.
 ///
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle_wgpu::WgslSource;
+/// use bijective_shuffle_wgsl::WgslSource;
 ///
 /// let backwards = WgslSource::new(9, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [9]);
 /// assert_eq!(backwards.last(), 9);
@@ -38,7 +38,7 @@ use crate::families;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WgslSource {
     pub(crate) last: u32,
-    pub(crate) text: Text,
+    text: Text,
     /// Vectors of four words, as a uniform buffer has them.
     pub(crate) keys: Vec<[u32; 4]>,
     /// Whether the values are a permutation for certain.
@@ -47,7 +47,7 @@ pub struct WgslSource {
 
 /// The definition of `forward`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Text {
+enum Text {
     /// Of a user.
     Own(Cow<'static, str>),
     /// Of a family of the library. The second is that of the inverse, under the same name.
@@ -70,34 +70,32 @@ impl WgslSource {
         Self { last, text: Text::Own(text.into()), keys: keys.collect(), is_trusted: false }
     }
 
-    /// A bijection of the library: the default family, `VariablePhilox`, `Lcg`, a `Table` of up to
-    /// 256 points, an affine map, or an `Inverse`, `Compose`, `RandomSign` or `CycleWalk` of these.
+    /// A bijection of the library: any family except `GridFeistel` and `SwapOrNot`, a `Table` of at
+    /// most 256 points, or a combinator of these except `BlockShuffle`.
     ///
     /// A `Permutation` is the bijection within it.
     ///
     /// # Errors
     ///
-    /// [`WgpuError::NoText`] for any other, and [`WgpuError::DomainTooWide`].
+    /// [`WgslError::NoText`] for any other, and [`WgslError::DomainTooWide`].
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::bijection::Standard;
     /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle_wgpu::WgslSource;
+    /// use bijective_shuffle_wgsl::WgslSource;
     ///
     /// let source = WgslSource::from_bijection(&Standard::from_seed(1000, 42))?;
     /// assert_eq!(source.last(), 1023);
-    /// # Ok::<(), bijective_shuffle_wgpu::WgpuError>(())
+    /// # Ok::<(), bijective_shuffle_wgsl::WgslError>(())
     /// ```
-    pub fn from_bijection(bijection: &dyn Bijection) -> Result<Self, WgpuError> {
+    pub fn from_bijection(bijection: &dyn Bijection) -> Result<Self, WgslError> {
         let form = EngineForm::of(bijection.uncompacted().unwrap_or(bijection));
         let wide = form.last();
-        let last = u32::try_from(wide).map_err(|_| WgpuError::DomainTooWide { last: wide })?;
-        let source = form.device_source().ok_or(WgpuError::NoText { type_name: None })?;
-        let Some(([forward, inverse], keys)) = families::translate(&source) else {
-            return Err(WgpuError::NoText { type_name: Some(source.type_name().into()) });
-        };
+        let last = u32::try_from(wide).map_err(|_| WgslError::DomainTooWide { last: wide })?;
+        let source = form.device_source().ok_or(WgslError::NoText { family: None })?;
+        let ([forward, inverse], keys) = families::translate(&source.view())?;
         let text = Text::Family { forward, inverse };
         Ok(Self { last, text, keys, is_trusted: form.is_trusted() })
     }
@@ -107,8 +105,15 @@ impl WgslSource {
         self.last
     }
 
+    /// Whether the values are a permutation for certain.
+    #[doc(hidden)]
+    pub fn is_trusted(&self) -> bool {
+        self.is_trusted
+    }
+
     /// The text of `forward` or of the inverse, of which users give none.
-    pub(crate) fn text(&self, is_inverted: bool) -> &str {
+    #[doc(hidden)]
+    pub fn text(&self, is_inverted: bool) -> &str {
         match &self.text {
             Text::Own(text) => text,
             Text::Family { forward, .. } if !is_inverted => forward,
@@ -132,7 +137,7 @@ pub trait AsWgsl {
     /// # Errors
     ///
     /// As [`WgslSource::from_bijection`].
-    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError>;
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgslError>;
 }
 
 impl AsWgsl for WgslSource {
@@ -140,7 +145,7 @@ impl AsWgsl for WgslSource {
         self.last.into()
     }
 
-    fn as_wgsl(&self) -> Result<Cow<'_, Self>, WgpuError> {
+    fn as_wgsl(&self) -> Result<Cow<'_, Self>, WgslError> {
         Ok(Cow::Borrowed(self))
     }
 }
@@ -150,7 +155,7 @@ impl<B: Bijection> AsWgsl for B {
         self.last()
     }
 
-    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgpuError> {
+    fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgslError> {
         WgslSource::from_bijection(self).map(Cow::Owned)
     }
 }

@@ -7,10 +7,10 @@ use bijective_shuffle::bijection::{Compose, Inverse, MulXorshift, VariablePhilox
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::{check, in_pools, reference};
-use crate::common::{Numbers, Plain, cases, long, short};
 use crate::items::{KINDS, Kind, Ledger, SHAPES, Table};
 use crate::permutations::{Counting, costs};
 use crate::under_test::{Direction, Given, UnderTest, serves};
+use crate::{Numbers, Plain, cases, long, short};
 
 /// The order of one permutation and then another.
 fn then(first: &[u64], second: &[u64]) -> Vec<u64> {
@@ -61,7 +61,7 @@ fn compositions(len: u64, seed: u64) -> Vec<(&'static str, Box<dyn Bijection>, V
     ]
 }
 
-pub(crate) fn compositions_of_every_kind(backend: &mut dyn UnderTest) {
+pub fn compositions_of_every_kind(backend: &mut dyn UnderTest) {
     // The reference searches for each item.
     let most = if backend.has_threads() { 140_001 } else { 1500 };
     let step = if short() { 3 } else { 1 };
@@ -82,7 +82,7 @@ pub(crate) fn compositions_of_every_kind(backend: &mut dyn UnderTest) {
     }
 }
 
-pub(crate) fn compositions_of_columns(backend: &mut dyn UnderTest) {
+pub fn compositions_of_columns(backend: &mut dyn UnderTest) {
     for (name, map, order) in compositions(1000, 7) {
         let given = Given::by(&*map);
         if !serves(backend, &given, order.len()) {
@@ -106,7 +106,7 @@ pub(crate) fn compositions_of_columns(backend: &mut dyn UnderTest) {
 }
 
 /// Fewer items than the composition has points: it is compacted again.
-pub(crate) fn compositions_compacted_again(backend: &mut dyn UnderTest) {
+pub fn compositions_compacted_again(backend: &mut dyn UnderTest) {
     for (name, map, order) in compositions(300, 8) {
         for len in [1, 100, 299] {
             let order: Vec<u64> = order.iter().copied().filter(|&index| index < len).collect();
@@ -121,7 +121,7 @@ pub(crate) fn compositions_compacted_again(backend: &mut dyn UnderTest) {
 }
 
 /// Random compositions of up to six parts, in pools of several numbers of threads.
-pub(crate) fn random_compositions(backend: &mut dyn UnderTest) {
+pub fn random_compositions(backend: &mut dyn UnderTest) {
     let mut numbers = Numbers(6);
     for case in 0..cases(if long() { 200 } else { 20 }) {
         let is_long = case % 10 == 9 && backend.has_threads();
@@ -152,7 +152,7 @@ pub(crate) fn random_compositions(backend: &mut dyn UnderTest) {
 }
 
 /// What is searched for is searched for by an index, which a composition has no need to build.
-pub(crate) fn compositions_search_for_nothing(backend: &mut dyn UnderTest) {
+pub fn compositions_search_for_nothing(backend: &mut dyn UnderTest) {
     if !backend.has_threads() {
         return;
     }

@@ -10,67 +10,67 @@ use core::fmt::Write as _;
 use crate::source::WgslSource;
 
 /// The threads of a workgroup, except in the partitioned strategy.
-pub(crate) const THREADS: u32 = 256;
+pub const THREADS: u32 = 256;
 
 /// The words of `bs_state` that are for all launches.
-pub(crate) const STATE_WORDS: u64 = 8;
+pub const STATE_WORDS: u64 = 8;
 
 /// The launches that one state can serve, each with a number of its own, before it is replaced.
-pub(crate) const LAUNCHES: u32 = 128;
+pub const LAUNCHES: u32 = 128;
 
 /// The numbers that kernels are compiled with and chosen by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Tuning {
+pub struct Tuning {
     /// The slots of a thread where survivors are looked for, by the least last slot. A tile's
     /// indexes take 1024 times as many bytes of a workgroup's memory.
-    pub(crate) slots: &'static [(u32, u32)],
+    pub slots: &'static [(u32, u32)],
     /// The items of a thread in the other kernels.
-    pub(crate) items: u32,
+    pub items: u32,
     /// The statuses that a look-back without subgroups reads at a time, at most [`THREADS`].
-    pub(crate) window: u32,
+    pub window: u32,
     /// The turns without progress after which a missing tile is counted again.
-    pub(crate) patience: u32,
+    pub patience: u32,
     /// Larger arrays are gathered in phases, each of which reads so many bytes of them: as many as
-    /// an H200 reads at full speed (results/h200-reach.csv and h200-phases.csv). Nobody has
-    /// measured what other makers' GPUs would like.
-    pub(crate) phase: u64,
+    /// an H200 reads at full speed (crates/wgpu/results/h200-reach.csv and h200-phases.csv). Nobody
+    /// has measured what other makers' GPUs would like.
+    pub phase: u64,
     /// Arrays of so many bytes are partitioned.
-    pub(crate) partitioned: u64,
-    pub(crate) partition: Shape,
+    pub partitioned: u64,
+    pub partition: Shape,
     /// Whether kernels use subgroups, if there are any.
-    pub(crate) subgroups: bool,
+    pub subgroups: bool,
     /// Whether a dispatch of its own counts all tiles, so that nobody counts one for others.
-    pub(crate) counts_first: bool,
+    pub counts_first: bool,
     /// The most units of an item for which a thread moves units in a loop.
-    pub(crate) units: u32,
+    pub units: u32,
     /// Tests only: one of so many tiles posts nothing.
-    pub(crate) leaves_out: Option<u32>,
+    pub leaves_out: Option<u32>,
     /// Tests only: what statuses are, whatever the length.
-    pub(crate) status: Option<Status>,
+    pub status: Option<Status>,
 }
 
 /// The sizes of the partitioned strategy, as far as a device's limits allow them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// Threads of a workgroup in a pass.
-    pub(crate) threads: u32,
+    pub threads: u32,
     /// Records of a thread in a pass, by the least bits by which one of them sorts.
-    pub(crate) records: &'static [(u32, u32)],
+    pub records: &'static [(u32, u32)],
     /// The room for a bucket that is put in order. The second is for arrays of which a pass would
     /// otherwise sort by more than [`Self::FEW_BITS`].
-    pub(crate) rooms: [Tile; 2],
+    pub rooms: [Tile; 2],
     /// The most bits by which a pass sorts.
-    pub(crate) bits: u32,
+    pub bits: u32,
     /// The standard deviations above the mean for which a bucket has room.
-    pub(crate) deviations: f64,
+    pub deviations: f64,
 }
 
 impl Shape {
     /// A pass by more bits takes longer than to put buckets of twice the size in order.
-    pub(crate) const FEW_BITS: u32 = 8;
+    pub const FEW_BITS: u32 = 8;
 
-    /// results/h200-passes.csv and h200-shapes.csv have the losers.
-    pub(crate) const STANDARD: Self = Self {
+    /// crates/wgpu/results/h200-passes.csv and h200-shapes.csv have the losers.
+    pub const STANDARD: Self = Self {
         threads: 256,
         // Of 8 to 11 records fewer workgroups run at a time than of 7, and of 12 fewer still.
         records: &[(7, 11), (0, 7)],
@@ -81,9 +81,9 @@ impl Shape {
 }
 
 impl Tuning {
-    /// The tuning of every GPU so far; results/h100-strategies.csv and h100.csv have the
-    /// losers.
-    pub(crate) const STANDARD: Self = Self {
+    /// The tuning of every GPU so far; crates/wgpu/results/h100-strategies.csv and h100.csv have
+    /// the losers.
+    pub const STANDARD: Self = Self {
         // Fewer compile in half the time, and short arrays are the first that programs shuffle.
         slots: &[(1 << 16, 8), (0, 2)],
         items: 4,
@@ -105,7 +105,7 @@ impl Tuning {
     /// turns for the statuses of 2^32 slots, [`Self::window`] at a time, 24,000 for the units of
     /// its items, and fewer than a hundred for sums. Partitions would have loops over tiles, and
     /// took 2^25 items on two cores from 0.95 to 2.03 seconds.
-    pub(crate) const CPU: Self = Self {
+    pub const CPU: Self = Self {
         partitioned: u64::MAX,
         subgroups: false,
         counts_first: true,
@@ -114,20 +114,20 @@ impl Tuning {
     };
 
     /// The tiles of a domain in which survivors are looked for.
-    pub(crate) fn slots(&self, last: u32) -> Tile {
+    pub fn slots(&self, last: u32) -> Tile {
         let each = self.slots.iter().find(|&&(from, _)| last >= from).map_or(8, |&(_, each)| each);
         Tile { threads: THREADS, each }
     }
 
     /// The tiles of the other kernels.
-    pub(crate) fn tile(&self) -> Tile {
+    pub fn tile(&self) -> Tile {
         Tile { threads: THREADS, each: self.items }
     }
 }
 
 /// What happens to the items of survivors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Move {
+pub enum Move {
     /// `dst[place] = src[index]`
     Gather,
     /// The same in phases, where all slots survive
@@ -142,16 +142,16 @@ pub(crate) enum Move {
 
 /// A unit of 1, 2 or 4 words, and the number of them in an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Units {
-    pub(crate) words: u32,
-    pub(crate) count: u32,
+pub struct Units {
+    pub words: u32,
+    pub count: u32,
 }
 
 impl Units {
-    pub(crate) const WORD: Self = Self { words: 1, count: 1 };
+    pub const WORD: Self = Self { words: 1, count: 1 };
 
     /// The largest units that items of so many bytes consist of; `None` if they are no whole words.
-    pub(crate) fn of(item_bytes: u32) -> Option<Self> {
+    pub fn of(item_bytes: u32) -> Option<Self> {
         let words = [4, 2, 1].into_iter().find(|words| item_bytes.is_multiple_of(4 * words))?;
         Some(Self { words, count: item_bytes / (4 * words) })
     }
@@ -164,20 +164,21 @@ impl Units {
 
 /// The threads of a workgroup, and the slots or records of each, which make up a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tile {
-    pub(crate) threads: u32,
-    pub(crate) each: u32,
+pub struct Tile {
+    pub threads: u32,
+    pub each: u32,
 }
 
 impl Tile {
-    pub(crate) fn len(self) -> u32 {
+    #[expect(clippy::len_without_is_empty, reason = "a tile is never empty")]
+    pub fn len(self) -> u32 {
         self.threads * self.each
     }
 }
 
 /// What a status of a look-back is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub enum Status {
     /// A word with the launch's number and a count of up to 2^23 - 1.
     Short,
     /// A word with a count of up to 2^30 - 1.
@@ -187,7 +188,7 @@ pub(crate) enum Status {
 }
 
 /// The kernel that moves every slot's item, for a length that is the whole domain.
-pub(crate) fn whole(
+pub fn whole(
     source: &WgslSource,
     what: Move,
     is_inverted: bool,
@@ -212,7 +213,7 @@ pub(crate) fn whole(
 /// The kernel that looks for survivors and moves their items. If it is a resort, it does nothing
 /// unless a bucket of the partitioned strategy has overflowed.
 #[expect(clippy::too_many_arguments, reason = "each is another text")]
-pub(crate) fn survivors(
+pub fn survivors(
     source: &WgslSource,
     what: Move,
     status: Status,
@@ -285,7 +286,7 @@ fn scan(tuning: &Tuning) -> &'static str {
 
 /// Where the records of a pass of the partitioned strategy come from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Records<'a> {
+pub enum Records<'a> {
     /// The source, in order; the key is the bijection's value or, if inverted, its inverse's.
     Source { source: &'a WgslSource, is_inverted: bool },
     /// The source, in order, with keys in memory.
@@ -296,7 +297,7 @@ pub(crate) enum Records<'a> {
 
 /// How the records of the partitioned strategy lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub enum Layout {
     /// Keys and items, each an array.
     Apart,
     /// Pairs of words.
@@ -306,7 +307,7 @@ pub(crate) enum Layout {
 }
 
 /// A pass of the partitioned strategy.
-pub(crate) fn distribute(
+pub fn distribute(
     records: Records<'_>,
     units: Units,
     layout: Layout,
@@ -362,13 +363,7 @@ fn texts_of_records(layout: Layout) -> [&'static str; 2] {
 }
 
 /// The kernel that puts each bucket in order; a tile has room for one.
-pub(crate) fn place(
-    is_dense: bool,
-    units: Units,
-    layout: Layout,
-    tile: Tile,
-    tuning: &Tuning,
-) -> String {
+pub fn place(is_dense: bool, units: Units, layout: Layout, tile: Tile, tuning: &Tuning) -> String {
     let mut text = header(0, tile) + &units.text() + include_str!("shaders/record.wgsl");
     text += texts_of_records(layout)[1];
     if !is_dense {
@@ -389,30 +384,30 @@ pub(crate) fn place(
 }
 
 /// The kernel that moves items by indexes in memory.
-pub(crate) fn take(units: Units, tuning: &Tuning) -> String {
+pub fn take(units: Units, tuning: &Tuning) -> String {
     let text = header(0, tuning.tile()) + &units.text() + include_str!("shaders/take.wgsl");
     expanded(&text, tuning.items, false, false)
 }
 
 /// The same for items of any number of bytes.
-pub(crate) fn take_bytes(item_bytes: u32, tuning: &Tuning) -> String {
+pub fn take_bytes(item_bytes: u32, tuning: &Tuning) -> String {
     let bytes = format!("const BYTES: u32 = {item_bytes}u;\n");
     simple(&(bytes + include_str!("shaders/take_bytes.wgsl")), tuning)
 }
 
 /// The kernel that checks indexes in memory.
-pub(crate) fn check(tuning: &Tuning) -> String {
+pub fn check(tuning: &Tuning) -> String {
     simple(include_str!("shaders/check.wgsl"), tuning)
 }
 
 /// The kernel that inverts indexes in memory.
-pub(crate) fn invert(tuning: &Tuning) -> String {
+pub fn invert(tuning: &Tuning) -> String {
     simple(include_str!("shaders/invert.wgsl"), tuning)
 }
 
 /// What a fill makes of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Numbers {
+pub enum Numbers {
     U32,
     F32,
     NormalF32,
@@ -422,34 +417,39 @@ pub(crate) enum Numbers {
 
 impl Numbers {
     /// The words of a number.
-    pub(crate) fn words(self) -> u64 {
+    pub fn words(self) -> u64 {
         if matches!(self, Self::U64 | Self::F64) { 2 } else { 1 }
     }
 
     /// The words that numbers are drawn from together, which make as many words of numbers.
-    pub(crate) fn group(self) -> u64 {
+    pub fn group(self) -> u64 {
         if self == Self::NormalF32 { 2 } else { self.words() }
+    }
+
+    /// The function `bs_numbers` that makes them of words.
+    pub fn text(self) -> &'static str {
+        match self {
+            // A number of 64 bits has its low word first.
+            Self::U32 | Self::U64 => include_str!("shaders/numbers_u32.wgsl"),
+            Self::F32 => include_str!("shaders/numbers_f32.wgsl"),
+            Self::NormalF32 => include_str!("shaders/numbers_normal_f32.wgsl"),
+            Self::F64 => include_str!("shaders/numbers_f64.wgsl"),
+        }
     }
 }
 
 /// The kernel that fills with a stream of Philox4x32.
-pub(crate) fn fill(numbers: Numbers, rounds: usize) -> String {
+pub fn fill(numbers: Numbers, rounds: usize) -> String {
     let mut text = header(0, Tile { threads: THREADS, each: 4 });
     text += include_str!("shaders/fill.wgsl");
-    text += match numbers {
-        // A number of 64 bits has its low word first.
-        Numbers::U32 | Numbers::U64 => include_str!("shaders/numbers_u32.wgsl"),
-        Numbers::F32 => include_str!("shaders/numbers_f32.wgsl"),
-        Numbers::NormalF32 => include_str!("shaders/numbers_normal_f32.wgsl"),
-        Numbers::F64 => include_str!("shaders/numbers_f64.wgsl"),
-    };
+    text += numbers.text();
     let rounds = vec!["x = bs_round(x, key);"; rounds];
     let rounds = rounds.join(" key += vec2(0x9E3779B9u, 0xBB67AE85u);\n");
     expanded(&text.replace("$rounds", &rounds), 4, false, false)
 }
 
 /// A text of its own behind the header.
-pub(crate) fn simple(text: &str, tuning: &Tuning) -> String {
+pub fn simple(text: &str, tuning: &Tuning) -> String {
     expanded(&(header(0, tuning.tile()) + text), tuning.items, false, false)
 }
 

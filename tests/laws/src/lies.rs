@@ -7,18 +7,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::DeviceSource;
 use bijective_shuffle::Serial;
-use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{DeviceSource, Words};
 
 use crate::agreement::in_pools;
-use crate::common::hostile::End;
-use crate::common::{Numbers, cases, long};
+use crate::hostile::End;
 use crate::items::{COUNTED_SHAPES, Items, Kind, Ledger, Shape, Table, order_of};
 use crate::liars::{LIES, Lie, Lies, WRAPS, Wrap, wrap};
 use crate::under_test::{Answer, DIRECTIONS, Direction, Given, Indices, UnderTest};
+use crate::{Numbers, cases, long};
 
 /// An entry point, with what it is called with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -218,7 +217,7 @@ fn takes_lies(backend: &dyn UnderTest) -> bool {
 }
 
 /// Any lie in any wrapping, by any entry point, in pools of several numbers of threads.
-pub(crate) fn no_lie_loses_an_item(backend: &mut dyn UnderTest) {
+pub fn no_lie_loses_an_item(backend: &mut dyn UnderTest) {
     if !takes_lies(backend) {
         return;
     }
@@ -239,7 +238,7 @@ pub(crate) fn no_lie_loses_an_item(backend: &mut dyn UnderTest) {
 }
 
 /// Domains from which on there are threads, and waves of tiles for them.
-pub(crate) fn many_items_survive_each_lie(backend: &mut dyn UnderTest) {
+pub fn many_items_survive_each_lie(backend: &mut dyn UnderTest) {
     if !takes_lies(backend) || !backend.has_threads() {
         return;
     }
@@ -293,7 +292,7 @@ impl Bijection for Told {
 }
 
 /// Lies that are found by whichever back end, and what each finds.
-pub(crate) fn lies_are_found(backend: &mut dyn UnderTest) {
+pub fn lies_are_found(backend: &mut dyn UnderTest) {
     let told = |last, map, text| Told { last, map, text };
     let lies: [(usize, Told); 15] = [
         (1000, told(1023, |_| 0, "0")),
@@ -351,42 +350,5 @@ fn without_slots(end: &End) -> End {
             End::Refused(Error::NotABijection(Defect::Repeats { index, slots: None }))
         }
         _ => end.clone(),
-    }
-}
-
-/// A family that draws a different member each time, never with as many points as requested.
-#[derive(Debug)]
-struct Fickle(u64);
-
-impl FromSeed for Fickle {
-    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
-        use core::sync::atomic::{AtomicU32, Ordering};
-        static CALLS: AtomicU32 = AtomicU32::new(0);
-        let calls = u64::from(CALLS.fetch_add(1, Ordering::Relaxed));
-        Self((len + words.next_u64() % 3 + calls % 3) / 2)
-    }
-}
-
-impl Bijection for Fickle {
-    fn last(&self) -> u64 {
-        self.0
-    }
-    fn forward(&self, slot: u64) -> u64 {
-        slot.wrapping_mul(self.0).wrapping_sub(3)
-    }
-    fn inverse(&self, index: u64) -> u64 {
-        index.wrapping_add(u64::MAX - 5)
-    }
-}
-
-#[test]
-fn a_family_that_lies_is_found_out() {
-    for len in 3..100 {
-        let f = BlockShuffle::<Fickle>::try_from_seed(len, 3, 2, len).unwrap();
-        assert!(f.trusted().is_none());
-        let mut items: Vec<u64> = (0..len).collect();
-        let result = Permutation::from_bijection(len, f).and_then(|p| p.apply_in_place(&mut items));
-        assert!(matches!(result, Err(Error::NotABijection(_))), "{result:?}");
-        assert!(items.into_iter().eq(0..len));
     }
 }

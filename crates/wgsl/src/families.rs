@@ -1,0 +1,244 @@
+//! The library's families in WGSL.
+//!
+//! What is known of a bijection is its form: the family's name, the numbers on which its code
+//! depends, its parts, and its parameters by their names. A test compares every family's values
+//! with the CPU's.
+//!
+//! Loops over rounds are written out, because not every driver unrolls them, and bounds checks and
+//! dynamic indexes would cost more than the rounds.
+
+use core::fmt::Write as _;
+
+use bijective_shuffle_core::bijection::BijectionView;
+
+use crate::error::WgslError;
+
+/// The texts of a bijection and of its inverse, which both define `forward`, and their keys.
+///
+/// # Errors
+///
+/// [`WgslError::NoText`] of the first part that has none.
+pub(crate) fn translate(
+    bijection: &BijectionView<'_>,
+) -> Result<([String; 2], Vec<[u32; 4]>), WgslError> {
+    let mut writer = Writer { keys: Vec::new(), text: String::new(), parts: 0 };
+    let root = writer.part(bijection)?;
+    let text = |direction| {
+        format!("{}fn forward(x: u32) -> u32 {{ return bs_{direction}{root}(x); }}\n", writer.text)
+    };
+    Ok(([text("f"), text("i")], writer.keys))
+}
+
+/// Writes the functions `bs_f0`, `bs_i0`, `bs_f1`, .. of the parts of a bijection.
+struct Writer {
+    keys: Vec<[u32; 4]>,
+    text: String,
+    parts: usize,
+}
+
+/// The words of a parameter, as far as they fit 32 bits.
+fn words(form: &BijectionView<'_>, name: &str) -> Option<Vec<u32>> {
+    Some(form.words(name)?.map(|word| word as u32).collect())
+}
+
+/// The word of a parameter that has one.
+fn word(form: &BijectionView<'_>, name: &str) -> Option<u32> {
+    Some(form.words(name)?.next()? as u32)
+}
+
+impl Writer {
+    /// Writes the functions of a bijection behind those of its parts; returns its number.
+    fn part(&mut self, form: &BijectionView<'_>) -> Result<usize, WgslError> {
+        let parts: Result<Vec<usize>, _> = form.parts().map(|part| self.part(&part)).collect();
+        let family = form.family();
+        let written = match (family.unwrap_or_default(), &parts?[..]) {
+            ("MulXorshift", []) => self.mul_xorshift(form),
+            ("VariablePhilox", []) => self.variable_philox(form),
+            ("Lcg", []) => self.lcg(form),
+            ("Affine", []) => self.affine(form),
+            ("Table", []) => self.table(form),
+            ("Compose", [first, second]) => self.define(
+                &format!("return bs_f{second}(bs_f{first}(x));"),
+                &format!("return bs_i{first}(bs_i{second}(x));"),
+            ),
+            ("Inverse", [inner]) => {
+                self.define(&format!("return bs_i{inner}(x);"), &format!("return bs_f{inner}(x);"))
+            }
+            ("RandomSign", &[inner]) => self.random_sign(form, inner),
+            ("CycleWalk", &[inner]) => self.cycle_walk(form, inner),
+            _ => None,
+        };
+        written.ok_or_else(|| WgslError::NoText { family: family.map(str::to_owned) })
+    }
+
+    /// Adds a vector of keys; returns the expression that reads it.
+    fn key(&mut self, key: [u32; 4]) -> String {
+        self.keys.push(key);
+        format!("bs_params.keys[{}]", self.keys.len() - 1)
+    }
+
+    /// Defines the functions of a part.
+    fn define(&mut self, forward: &str, inverse: &str) -> Option<usize> {
+        let part = self.parts;
+        self.parts += 1;
+        // Writing to a string cannot fail.
+        for (direction, body) in [('f', forward), ('i', inverse)] {
+            let _ = write!(self.text, "fn bs_{direction}{part}(x0: u32) -> u32 {{ var x = x0; ");
+            let _ = writeln!(self.text, "{body} }}");
+        }
+        Some(part)
+    }
+
+    fn mul_xorshift(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        if form.number("word") != Some(32) {
+            return None;
+        }
+        let rounds = form.number("rounds")? as usize;
+        let (shifts, below) = (words(form, "width.shifts")?, words(form, "width.below")?);
+        let [multipliers, increments, undo, undo_increments] = [
+            words(form, "multipliers")?,
+            words(form, "increments")?,
+            words(form, "undo")?,
+            words(form, "undo_increments")?,
+        ];
+        let width = self.key([word(form, "width.last")?, shifts[0], shifts[1], below[0]]);
+        let odd = self.key([below[1], 0, 0, 0]);
+        let start = format!("let w = {width}; let o = {odd}.x; ");
+        let xorshift = |round: usize| match round % 2 {
+            0 => "x ^= (x >> w.y) & w.w; ",
+            _ => "x ^= (x >> w.z) & o; ",
+        };
+        let (mut forward, mut inverse) = (start.clone() + xorshift(1), String::new());
+        for round in 0..rounds {
+            let key = [multipliers[round], increments[round], undo[round], undo_increments[round]];
+            let key = self.key(key);
+            let _ = write!(forward, "x = x * {key}.x + {key}.y; {}", xorshift(round));
+            inverse = format!("{}x = x * {key}.z + {key}.w; {inverse}", xorshift(round));
+        }
+        let end = "return x & w.x;";
+        self.define(&(forward + end), &(start + &inverse + xorshift(1) + end))
+    }
+
+    fn variable_philox(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        let (bits, rounds) = (form.number("bits")?, form.number("rounds")? as usize);
+        if !(2..=32).contains(&bits) {
+            return None;
+        }
+        let first = self.keys.len();
+        words(form, "keys")?.chunks(4).for_each(|keys| {
+            self.key(core::array::from_fn(|k| keys.get(k).copied().unwrap_or(0)));
+        });
+        let key = |round: usize| {
+            format!("bs_params.keys[{}].{}", first + round / 4, ["x", "y", "z", "w"][round % 4])
+        };
+        let (left, right) = (bits / 2, bits - bits / 2);
+        let mask = |bits: u32| (1_u32 << bits) - 1;
+        // A half has at most 16 bits, so that its product with the multiplier's low word can be put
+        // together from two that fit 32 bits.
+        let high = |half: &str| {
+            format!(
+                "(0xD2B74407u * {half} + ((0xB1CEu * {half} + ((0x6E93u * {half}) >> 16u)) >> 16u))"
+            )
+        };
+        let odd = left != right;
+        let mut forward = format!("var l = x >> {right}u; var r = x & {}u; ", mask(right));
+        let mut inverse = forward.clone();
+        for round in 0..rounds {
+            let low = if odd {
+                format!("((0xB1CE6E93u * l) << 1u) | ((r >> {left}u) & 1u)")
+            } else {
+                "0xB1CE6E93u * l".into()
+            };
+            let _ = write!(
+                forward,
+                "{{ let h = {}; let n = {low}; l = (h ^ {} ^ r) & {}u; r = n & {}u; }} ",
+                high("l"),
+                key(round),
+                mask(left),
+                mask(right),
+            );
+        }
+        for round in (0..rounds).rev() {
+            let (half, old) = if odd {
+                ("(r >> 1u)", format!("(o & {}u) | ((r & 1u) << {left}u)", mask(left)))
+            } else {
+                ("r", "o".into())
+            };
+            let _ = write!(
+                inverse,
+                "{{ let p = ({half} * 0x212BDF9Bu) & {mask}u; let o = ({} ^ {} ^ l) & {mask}u; \
+                 r = {old}; l = p; }} ",
+                high("p"),
+                key(round),
+                mask = mask(left),
+            );
+        }
+        let end = format!("return (l << {right}u) | r;");
+        self.define(&(forward + &end), &(inverse + &end))
+    }
+
+    fn lcg(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        let mask = u32::MAX.checked_shr(32_u32.checked_sub(form.number("bits")?)?).unwrap_or(0);
+        let [multiplier, increment] = [word(form, "multiplier")?, word(form, "increment")?];
+        let key = self.key([multiplier, increment, word(form, "undo")?, 0]);
+        self.define(
+            &format!("return ({key}.x * x + {key}.y) & {mask}u;"),
+            &format!("return ((x - {key}.y) * {key}.z) & {mask}u;"),
+        )
+    }
+
+    fn affine(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        let bits = form.number("bits").filter(|&bits| bits <= 32)?;
+        let (columns, undo) = (words(form, "columns")?, words(form, "undo")?);
+        let offset = self.key([word(form, "offset")?, word(form, "undo_offset")?, 0, 0]);
+        let mut forward = format!("var v = {offset}.x; ");
+        let mut inverse = format!("var v = {offset}.y; ");
+        for bit in 0..bits as usize {
+            let key = self.key([columns[bit], undo[bit], 0, 0]);
+            let _ = write!(forward, "v ^= select(0u, {key}.x, ((x >> {bit}u) & 1u) != 0u); ");
+            let _ = write!(inverse, "v ^= select(0u, {key}.y, ((x >> {bit}u) & 1u) != 0u); ");
+        }
+        self.define(&(forward + "return v;"), &(inverse + "return v;"))
+    }
+
+    fn table(&mut self, form: &BijectionView<'_>) -> Option<usize> {
+        let first = self.keys.len();
+        for name in ["values", "slots"] {
+            let bytes = words(form, name)?;
+            let word = |word: &[u32]| word.iter().rev().fold(0, |all, byte| all << 8 | byte);
+            let words: Vec<u32> = bytes.chunks(4).map(word).collect();
+            words.chunks(4).for_each(|words| {
+                self.key(core::array::from_fn(|k| words[k]));
+            });
+        }
+        let len = self.key([word(form, "len")?, 0, 0, 0]);
+        let read = |first: usize| {
+            format!(
+                "x = select(0u, x, x < {len}.x); \
+                 return (bs_params.keys[{first}u + (x >> 4u)][(x >> 2u) & 3u] >> (8u * (x & 3u))) & \
+                 0xffu;"
+            )
+        };
+        self.define(&read(first), &read(first + 16))
+    }
+
+    fn random_sign(&mut self, form: &BijectionView<'_>, inner: usize) -> Option<usize> {
+        let key = self.key([word(form, "mask")?, 0, 0, 0]);
+        let exchange = format!("x = select(x, x ^ {key}.x, x <= 1u); ");
+        self.define(
+            &format!("x = bs_f{inner}(x); {exchange} return x;"),
+            &format!("{exchange} return bs_i{inner}(x);"),
+        )
+    }
+
+    fn cycle_walk(&mut self, form: &BijectionView<'_>, inner: usize) -> Option<usize> {
+        let key = self.key([word(form, "last")?, word(form, "outside")?, 0, 0]);
+        let walk = |step: &str| {
+            format!(
+                "x = {step}(x); for (var n = {key}.y; x > {key}.x && n > 0u; n--) {{ x = {step}(x); }} \
+                 return x;"
+            )
+        };
+        self.define(&walk(&format!("bs_f{inner}")), &walk(&format!("bs_i{inner}")))
+    }
+}
