@@ -84,9 +84,7 @@ impl Mwc {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::Error;
-    /// use bijective_shuffle::error::GeneratorError;
-    /// use bijective_shuffle::rng::Mwc;
+    /// use bijective_shuffle::rng::{GeneratorError, Mwc};
     ///
     /// let second = Mwc::multipliers().nth(1).unwrap();
     /// assert!(Mwc::from_multiplier(second, 42, 0).is_ok());
