@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use bijective_shuffle_core::Bijection;
 use bijective_shuffle_core::bijection::hooks::{EngineForm, Hooked};
+use bijective_shuffle_core::{Bijection, DeviceSource};
 
 use crate::error::WgslError;
 use crate::families;
@@ -95,9 +95,15 @@ impl WgslSource {
         let wide = form.last();
         let last = u32::try_from(wide).map_err(|_| WgslError::DomainTooWide { last: wide })?;
         let source = form.device_source().ok_or(WgslError::NoText { family: None })?;
+        Ok(Self { is_trusted: form.is_trusted(), ..Self::of_family(last, &source)? })
+    }
+
+    /// A bijection of the library that is trusted. Unlike [`from_bijection`](Self::from_bijection)
+    /// it leaves what evaluates the bijection on the CPU out of a program.
+    #[doc(hidden)]
+    pub fn of_family(last: u32, source: &DeviceSource) -> Result<Self, WgslError> {
         let ([forward, inverse], keys) = families::translate(&source.view())?;
-        let text = Text::Family { forward, inverse };
-        Ok(Self { last, text, keys, is_trusted: form.is_trusted() })
+        Ok(Self { last, text: Text::Family { forward, inverse }, keys, is_trusted: true })
     }
 
     /// The last point of the domain.

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use std::rc::Rc;
 
 use bijective_shuffle_core::bijection::Standard;
-use bijective_shuffle_core::{FromSeed, Seed};
+use bijective_shuffle_core::{Bijection, FromSeed, Seed};
 use bijective_shuffle_wgsl::WgslSource;
 use bijective_shuffle_wgsl::launch::{Bound, Job, Launch};
 use bijective_shuffle_wgsl::plan::Planner;
@@ -26,7 +26,9 @@ pub(crate) fn launches(
     if len == 0 {
         return None;
     }
-    let source = WgslSource::from_bijection(&Standard::from_seed(len.into(), seed)).ok()?;
+    let bijection = Standard::from_seed(len.into(), seed);
+    let last = u32::try_from(bijection.last()).ok()?;
+    let source = WgslSource::of_family(last, &bijection.device_source()?).ok()?;
     let what = if is_undo { Move::Scatter } else { Move::Gather };
     let launches = match planner.items(Job::new(&source, len), what, item_bytes) {
         Ok(launches) => launches,
