@@ -369,8 +369,7 @@ impl Sampler {
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items. After an error
     /// the sampler is unchanged.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
-        self.order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
-        (self.epoch, self.consumed) = (epoch, 0);
+        *self = self.at(epoch, 0)?;
         Ok(())
     }
 
@@ -388,6 +387,44 @@ impl Sampler {
     /// The current position, which can be saved and [resumed](Self::resume) in another process.
     pub fn state(&self) -> SamplerState {
         SamplerState::new(&self.config, self.epoch, self.consumed, &*self.order)
+    }
+
+    /// The [`state`](Self::state) that this sampler, and any other of the same length, seed and
+    /// orders, has after all ranks together have taken `consumed` items of an epoch.
+    ///
+    /// It draws no items, whatever `consumed` is. So a program that counts the items it has trained
+    /// with can save its position without going there.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::OutOfRange`] if there are fewer items, and otherwise as
+    /// [`set_epoch`](Self::set_epoch).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut sampler = Sampler::builder(1000, 42).rank(3, 8).batch(16).build()?;
+    /// let after_two_steps = sampler.state_at(5, 2 * 8 * 16)?;
+    /// sampler.set_epoch(5)?;
+    /// sampler.next_batch(&mut Vec::new())?;
+    /// sampler.next_batch(&mut Vec::new())?;
+    /// assert_eq!(sampler.state(), after_two_steps);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn state_at(&self, epoch: u64, consumed: u64) -> Result<SamplerState, Error> {
+        self.at(epoch, consumed).map(|sampler| sampler.state())
+    }
+
+    /// The same sampler at another position.
+    fn at(&self, epoch: u64, consumed: u64) -> Result<Self, Error> {
+        if consumed > self.len() {
+            let (start, end, len) = (0, consumed, self.len());
+            return Err(Error::View(ViewError::OutOfRange { start, end, len }));
+        }
+        let order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
+        Ok(Self { config: self.config.clone(), epoch, consumed, order, ..*self })
     }
 
     /// Goes to the position of a state, which must come from a sampler with the same length, seed
@@ -420,12 +457,10 @@ impl Sampler {
     /// ```
     pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
         let foreign = Err(Error::Saved(SavedError::Foreign));
-        let (epoch, consumed) = (state.epoch(), state.consumed());
-        if consumed > self.len() {
+        if state.consumed() > self.len() {
             return foreign;
         }
-        let order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
-        let resumed = Self { config: self.config.clone(), epoch, consumed, order, ..*self };
+        let resumed = self.at(state.epoch(), state.consumed())?;
         if resumed.state() != *state {
             return foreign;
         }
