@@ -10,7 +10,7 @@ pub use state::SamplerState;
 use core::fmt;
 use core::ops::Range;
 
-use crate::error::{Defect, SavedError, ViewError};
+use crate::error::{Defect, ViewError};
 use crate::{Error, Seed};
 use order::Order;
 
@@ -369,7 +369,8 @@ impl Sampler {
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items. After an error
     /// the sampler is unchanged.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
-        *self = self.at(epoch, 0)?;
+        self.order = self.draw(epoch)?;
+        (self.epoch, self.consumed) = (epoch, 0);
         Ok(())
     }
 
@@ -384,88 +385,9 @@ impl Sampler {
         self.set_epoch(next)
     }
 
-    /// The current position, which can be saved and [resumed](Self::resume) in another process.
-    pub fn state(&self) -> SamplerState {
-        SamplerState::new(&self.config, self.epoch, self.consumed, &*self.order)
-    }
-
-    /// The [`state`](Self::state) that this sampler, and any other of the same length, seed and
-    /// orders, has after all ranks together have taken `consumed` items of an epoch.
-    ///
-    /// It draws no items, whatever `consumed` is. So a program that counts the items it has trained
-    /// with can save its position without going there.
-    ///
-    /// # Errors
-    ///
-    /// [`ViewError::OutOfRange`] if there are fewer items, and otherwise as
-    /// [`set_epoch`](Self::set_epoch).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let mut sampler = Sampler::builder(1000, 42).rank(3, 8).batch(16).build()?;
-    /// let after_two_steps = sampler.state_at(5, 2 * 8 * 16)?;
-    /// sampler.set_epoch(5)?;
-    /// sampler.next_batch(&mut Vec::new())?;
-    /// sampler.next_batch(&mut Vec::new())?;
-    /// assert_eq!(sampler.state(), after_two_steps);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn state_at(&self, epoch: u64, consumed: u64) -> Result<SamplerState, Error> {
-        self.at(epoch, consumed).map(|sampler| sampler.state())
-    }
-
-    /// The same sampler at another position.
-    fn at(&self, epoch: u64, consumed: u64) -> Result<Self, Error> {
-        if consumed > self.len() {
-            let (start, end, len) = (0, consumed, self.len());
-            return Err(Error::View(ViewError::OutOfRange { start, end, len }));
-        }
-        let order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
-        Ok(Self { config: self.config.clone(), epoch, consumed, order, ..*self })
-    }
-
-    /// Goes to the position of a state, which must come from a sampler with the same length, seed
-    /// and orders. Rank, ranks, batch and tail may differ.
-    ///
-    /// The items that [`Tail::Drop`] leaves out do not count as taken. So after a state from the
-    /// end of such an epoch, there may be steps left for a smaller global batch.
-    ///
-    /// # Errors
-    ///
-    /// [`SavedError::Foreign`] if the state comes from another sampler, or has been changed, and
-    /// otherwise as [`set_epoch`](Self::set_epoch). After an error the sampler is unchanged.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let mut two = Sampler::builder(1000, 42).rank(0, 2).batch(64).build()?;
-    /// two.set_epoch(5)?;
-    /// two.next_batch(&mut Vec::new())?;
-    ///
-    /// let mut one = Sampler::builder(1000, 42).batch(100).build()?;
-    /// one.resume(&two.state())?;
-    /// let mut batch = Vec::new();
-    /// one.next_batch(&mut batch)?;
-    /// let order = Permutation::walk(1000, Seed::new(42).with_epoch(5));
-    /// assert!(order.range(128..228)?.eq(batch));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
-        let foreign = Err(Error::Saved(SavedError::Foreign));
-        if state.consumed() > self.len() {
-            return foreign;
-        }
-        let resumed = self.at(state.epoch(), state.consumed())?;
-        if resumed.state() != *state {
-            return foreign;
-        }
-        *self = resumed;
-        Ok(())
+    /// Draws the order of an epoch.
+    fn draw(&self, epoch: u64) -> Result<Order, Error> {
+        self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))
     }
 
     /// The number of items.
