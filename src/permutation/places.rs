@@ -278,6 +278,27 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
+    /// Whether [`try_get`](Self::try_get) finds a place below the length without building an index.
+    #[doc(hidden)]
+    pub fn is_place_at_hand(&self, k: u64) -> bool {
+        self.is_at_hand(k, self.inverted)
+    }
+
+    /// Whether [`try_position`](Self::try_position) finds an index below the length without
+    /// building an index.
+    #[doc(hidden)]
+    pub fn is_index_at_hand(&self, index: u64) -> bool {
+        self.is_at_hand(index, !self.inverted)
+    }
+
+    fn is_at_hand(&self, number: u64, is_ranked: bool) -> bool {
+        let is_near = || match is_ranked {
+            false => self.is_place_near(number),
+            true => self.is_slot_near(self.bijection.inverse(number)),
+        };
+        self.fills_domain() || self.index().is_some() || is_near()
+    }
+
     /// Whether an index lists the slots.
     pub(super) fn is_sparse(&self) -> bool {
         self.bijection.last() / self.len.max(1) >= tuning::SPARSE

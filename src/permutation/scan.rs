@@ -41,9 +41,9 @@ impl<B: Bijection> Permutation<B> {
     /// The index at a place below the length, if the place is so near an end that evaluating the
     /// slots from there is faster than building an index.
     pub(super) fn select_near(&self, place: u64) -> Option<u64> {
-        let start = if self.is_near(place.saturating_add(1)) {
+        let start = if self.is_near_start(place) {
             Landmark { slot: 0, place: 0 }
-        } else if self.is_near(self.len - place) {
+        } else if self.is_near_end(place) {
             self.landmark_near_end(place)?
         } else {
             return None;
@@ -66,7 +66,6 @@ impl<B: Bijection> Permutation<B> {
     pub(super) fn rank_near(&self, slot: u64) -> Option<u64> {
         let values = Values::unchecked(&self.bijection, self.len);
         let last_slot = values.last_slot();
-        let most = self.reach().min(last_slot / tuning::NEAR_SHARE);
         let mut room = room();
         let mut count = 0;
         let mut count_from = |first, last, most| {
@@ -77,10 +76,10 @@ impl<B: Bijection> Permutation<B> {
         };
         if slot == 0 {
             Some(0)
-        } else if slot <= most {
+        } else if slot <= self.most_slots() {
             count_from(0, slot - 1, slot as usize);
             Some(count)
-        } else if slot <= last_slot && last_slot - slot < most {
+        } else if self.is_slot_near(slot) {
             count_from(slot, last_slot, (last_slot - slot + 1) as usize);
             Some(self.len.saturating_sub(count))
         } else {
@@ -88,12 +87,28 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Whether evaluating the slots of `places` places is a small part of the work of building an
-    /// index.
-    fn is_near(&self, places: u64) -> bool {
-        let slots = self.slots_between(places);
-        let share = self.bijection.last() / tuning::NEAR_SHARE;
-        slots <= u128::from(self.reach().min(share))
+    /// Whether [`select_near`](Self::select_near) finds a place below the length.
+    pub(super) fn is_place_near(&self, place: u64) -> bool {
+        self.is_near_start(place) || self.is_near_end(place)
+    }
+
+    fn is_near_start(&self, place: u64) -> bool {
+        self.slots_between(place.saturating_add(1)) < u128::from(self.most_slots())
+    }
+
+    fn is_near_end(&self, place: u64) -> bool {
+        self.slots_between(self.len - place) < u128::from(self.most_slots())
+    }
+
+    /// Whether [`rank_near`](Self::rank_near) finds what comes before a slot.
+    pub(super) fn is_slot_near(&self, slot: u64) -> bool {
+        let (last_slot, most) = (self.bijection.last(), self.most_slots());
+        slot <= most || (slot <= last_slot && last_slot - slot < most)
+    }
+
+    /// The most slots whose evaluation is a small part of the work of building an index.
+    fn most_slots(&self) -> u64 {
+        self.reach().min(self.bijection.last() / tuning::NEAR_SHARE)
     }
 
     /// The most slots that are evaluated to find a place that should be within reach. In a random
