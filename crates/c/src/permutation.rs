@@ -1,10 +1,10 @@
 //! Handles of permutations.
 
-use library::Error;
+use bindings::{Kind, Lookup, Order, Run};
+use library::{Error, Seed, Word};
 
 use crate::bijection::{Bijection, Custom};
 use crate::memory::{self, check, hand_out};
-use crate::order::{Lookup, Order};
 use crate::seed::{of_key, of_word};
 use crate::status::{BS_ERROR_RANGE, Failure, Status, done};
 use crate::threads;
@@ -20,6 +20,10 @@ pub struct Permutation(Order);
 pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a Order, Failure> {
     // SAFETY: as the caller promises; permutations do not change.
     unsafe { memory::shared(permutation, "the permutation") }.map(|permutation| &permutation.0)
+}
+
+fn make(kind: Kind, length: u64, seed: Seed) -> Result<Permutation, Failure> {
+    Ok(Permutation(Order::new(kind, length, seed)?))
 }
 
 /// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
@@ -41,7 +45,7 @@ pub unsafe extern "C" fn bs_permutation_new(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || Ok(Permutation(Order::compacted(length, of_word(seed, epoch))));
+    let make = || make(Kind::Compacted, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -59,7 +63,7 @@ pub unsafe extern "C" fn bs_permutation_new_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     // SAFETY: as the caller promises.
-    let make = || Ok(Permutation(Order::compacted(length, unsafe { of_key(key, epoch) }?)));
+    let make = || make(Kind::Compacted, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -77,7 +81,7 @@ pub unsafe extern "C" fn bs_permutation_walk(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || Ok(Permutation(Order::walk(length, of_word(seed, epoch))));
+    let make = || make(Kind::Walk, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -95,7 +99,7 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     // SAFETY: as the caller promises.
-    let make = || Ok(Permutation(Order::walk(length, unsafe { of_key(key, epoch) }?)));
+    let make = || make(Kind::Walk, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -117,7 +121,7 @@ pub unsafe extern "C" fn bs_permutation_blocks(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || Order::blocks(length, block, window, of_word(seed, epoch)).map(Permutation);
+    let make = || make(Kind::Blocks { block, window }, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -136,11 +140,9 @@ pub unsafe extern "C" fn bs_permutation_blocks_keyed(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || {
-        // SAFETY: as the caller promises.
-        let seed = unsafe { of_key(key, epoch) }?;
-        Order::blocks(length, block, window, seed).map(Permutation)
-    };
+    let kind = Kind::Blocks { block, window };
+    // SAFETY: as the caller promises.
+    let make = || make(kind, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -165,11 +167,11 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
     let make = || {
         // SAFETY: as the caller promises.
         let bijection = unsafe { Custom::new(bijection) }?;
-        let made = Order::custom(length, bijection.clone());
+        let made = Order::given(length, bijection.clone());
         if made.is_err() {
             bijection.give_back();
         }
-        made.map(Permutation)
+        Ok(Permutation(made?))
     };
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
@@ -231,7 +233,7 @@ pub unsafe extern "C" fn bs_permutation_get(
     item: *mut u64,
 ) -> Status {
     // SAFETY: as the caller promises.
-    done(|| unsafe { look_up(permutation, place, Lookup::Item, item, "the item") })
+    done(|| unsafe { look_up(permutation, place, Lookup::Index, item, "the item") })
 }
 
 /// Writes the place of an item to `*place`: the `place` at which bs_permutation_get gives `item`.
@@ -262,6 +264,12 @@ unsafe fn look_up(
     check(found, what)?;
     // SAFETY: as the caller promises.
     let order = unsafe { order(permutation) }?;
+    let len = order.len();
+    if number >= len {
+        let asked = if lookup == Lookup::Index { "place" } else { "item" };
+        let text = format!("there is no {asked} {number} in a permutation of {len} items");
+        return Err(Failure::new(BS_ERROR_RANGE, text));
+    }
     let value = if order.is_at_hand(number, lookup) {
         order.look_up(number, lookup)
     } else {
@@ -282,7 +290,7 @@ pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutat
     done(|| {
         // SAFETY: as the caller promises.
         let order = unsafe { order(permutation) }?;
-        threads::on_all(|| order.build_index())?
+        Ok(threads::on_all(|| order.build_index_while(|| true))??)
     })
 }
 
@@ -303,14 +311,8 @@ pub unsafe extern "C" fn bs_permutation_range(
     count: usize,
     items: *mut u64,
 ) -> Status {
-    done(|| {
-        // SAFETY: as the caller promises.
-        let order = unsafe { order(permutation) }?;
-        check_range(order, first, count)?;
-        // SAFETY: as the caller promises.
-        let out = unsafe { memory::items_mut(items, count, "the items") }?;
-        on_run(order, first, count, || order.write_run(first, out))
-    })
+    // SAFETY: as the caller promises.
+    done(|| unsafe { write(permutation, first, count, items) })
 }
 
 /// bs_permutation_range for numbers of 32 bits. Permutations of more than 2^32 items are refused.
@@ -325,63 +327,44 @@ pub unsafe extern "C" fn bs_permutation_range_u32(
     count: usize,
     items: *mut u32,
 ) -> Status {
-    done(|| {
-        // SAFETY: as the caller promises.
-        let order = unsafe { order(permutation) }?;
-        let len = order.len();
-        if len > 1 << 32 {
-            return Err(Error::IndexTooWide { len, bits: 32 }.into());
-        }
-        check_range(order, first, count)?;
-        // SAFETY: as the caller promises.
-        let out = unsafe { memory::items_mut(items, count, "the items") }?;
-        on_run(order, first, count, || write_run_u32(order, first, out))
-    })
+    // SAFETY: as the caller promises.
+    done(|| unsafe { write(permutation, first, count, items) })
 }
 
-fn check_range(order: &Order, first: u64, count: usize) -> Result<(), Failure> {
-    let len = order.len();
-    match first.checked_add(count as u64) {
-        Some(end) if end <= len => Ok(()),
-        _ => {
-            let text = format!(
-                "{count} places from {first} on were asked for: the permutation has {len} items"
-            );
-            Err(Failure::new(BS_ERROR_RANGE, text))
-        }
-    }
-}
-
-/// Writes a run, on all threads if it is long or builds an index.
-fn on_run(
-    order: &Order,
+/// Writes the indexes at a run of places, on all threads if it is long or builds an index.
+///
+/// # Safety
+///
+/// The pointers are null, or lead to a permutation and to memory for so many numbers.
+unsafe fn write<N: Word>(
+    permutation: *const Permutation,
     first: u64,
     count: usize,
-    write: impl FnOnce() -> Result<(), Failure> + Send,
+    items: *mut N,
 ) -> Result<(), Failure> {
-    let bytes = count as u64 * size_of::<u64>() as u64;
-    match order.points_of_run(first, count as u64) {
-        Some(points) => threads::on_points(points, bytes, write)?,
-        None => threads::on_all(write)?,
+    // SAFETY: as the caller promises.
+    let order = unsafe { order(permutation) }?;
+    let len = order.len();
+    if len > 0 && len - 1 > N::MAX.widen() {
+        return Err(Error::IndexTooWide { len, bits: N::BITS }.into());
     }
-}
-
-fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failure> {
-    if first == 0 && out.len() as u64 == order.len() {
-        return order.write_all(out);
+    if first.checked_add(count as u64).is_none_or(|end| end > len) {
+        let text = format!(
+            "{count} places from {first} on were asked for: the permutation has {len} items"
+        );
+        return Err(Failure::new(BS_ERROR_RANGE, text));
     }
-    let mut wide = [0; 1 << 10];
-    let mut first = first;
-    for out in out.chunks_mut(wide.len()) {
-        let wide = &mut wide[..out.len()];
-        order.write_run(first, wide)?;
-        for (narrow, &mut item) in out.iter_mut().zip(wide) {
-            // Below 2^32, since the length is at most that.
-            *narrow = item as u32;
-        }
-        first += out.len() as u64;
-    }
-    Ok(())
+    // SAFETY: as the caller promises.
+    let out = unsafe { memory::items_mut(items, count, "the items") }?;
+    let run = Run { start: first, step: 1, count: count as u64 };
+    let bytes = run.count * size_of::<u64>() as u64;
+    Ok(if run == Run::first(len) {
+        threads::on_points(order.points(), bytes, || order.write_all(out))?
+    } else if order.is_random_access() {
+        threads::on_points(run.count, bytes, || order.write(run, out))?
+    } else {
+        threads::on_all(|| order.write(run, out))?
+    }?)
 }
 
 /// Writes the first place of a worker's share to `*first`, and the number of its places to
@@ -404,16 +387,10 @@ pub unsafe extern "C" fn bs_permutation_shard(
         check(first, "the first place")?;
         check(count, "the number of places")?;
         // SAFETY: as the caller promises.
-        let len = u128::from(unsafe { order(permutation) }?.len());
-        if rank >= ranks {
-            return Err(Error::NoSuchRank { rank, ranks }.into());
-        }
-        // At most the length.
-        let bound = |rank: u128| (len * rank / u128::from(ranks)) as u64;
-        let (start, end) = (bound(u128::from(rank)), bound(u128::from(rank) + 1));
+        let share = Run::shard(unsafe { order(permutation) }?.len(), rank, ranks)?;
         // SAFETY: as the caller promises.
-        unsafe { memory::write(first, start, "the first place") }?;
+        unsafe { memory::write(first, share.start, "the first place") }?;
         // SAFETY: as the caller promises.
-        unsafe { memory::write(count, end - start, "the number of places") }
+        unsafe { memory::write(count, share.count, "the number of places") }
     })
 }
