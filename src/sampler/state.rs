@@ -15,7 +15,8 @@ use crate::{Bijection, Error};
 ///
 /// It counts the items of the epoch's order that all ranks together have taken. So it is the same
 /// on every rank after the same number of steps, and one rank can save it for all. A loader that
-/// draws batches ahead of the training step must keep, with each batch, the state after it.
+/// draws batches ahead of the training step must keep, with each batch, the state after it, or ask
+/// for it by [`state_at`](crate::Sampler::state_at).
 ///
 /// `Display` writes it as text and `FromStr` reads it; with the feature `serde` it is serialised as
 /// that text. It contains a checksum over the length, the seed and sixteen places of the epoch's

@@ -28,12 +28,12 @@ fn make(kind: Kind, length: u64, seed: Seed) -> Result<Permutation, Failure> {
 
 /// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
 ///
-/// Single places, items and parts of it are had at once if the length is at most 256 or a power of
-/// two. For others the first of them builds an index of about 0.1 bits an item, by one pass over
-/// all items, unless it is near either end, from where it is counted to. More than 2^33 items get
-/// no index unless bs_permutation_build_index is called: what is further than about 2^19 places
-/// from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to look up
-/// single places of long orders.
+/// Single places, indexes and parts of it are looked up at once if the length is at most 256 or a
+/// power of two. For others the first look-up builds an index of about 0.1 bits an item, by one
+/// pass over all items, unless it is near either end, from where it is counted to. More than 2^33
+/// items get no index unless bs_permutation_build_index is called: what is further than about 2^19
+/// places from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to
+/// look up single places of long orders.
 ///
 /// # Safety
 ///
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn bs_permutation_new_keyed(
 }
 
 /// Makes another permutation of `length` items that a seed determines, in which any place and any
-/// item is looked up at once, at any length.
+/// index is looked up at once, at any length.
 ///
 /// # Safety
 ///
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
 /// Makes an order for items that are stored in blocks of `block` items, of which the last may have
 /// fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
 /// of that order are shuffled among each other. All three numbers are at least 1. Any place and any
-/// item is looked up at once.
+/// index is looked up at once.
 ///
 /// # Safety
 ///
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
-/// Makes the inverse of a permutation: its item at place k is the place of item k.
+/// Makes the inverse of a permutation: its index at place k is the place of index k.
 ///
 /// # Safety
 ///
@@ -220,23 +220,23 @@ pub unsafe extern "C" fn bs_permutation_length(permutation: *const Permutation) 
     unsafe { order(permutation) }.map_or(0, Order::len)
 }
 
-/// Writes the item at a place to `*item`: the index from which bs_permutation_apply takes the item
+/// Writes the index at a place to `*index`: that from which bs_permutation_apply takes the item
 /// that it puts there.
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed, and `item` leads to memory for a number.
+/// `permutation` was made by this library and not freed, and `index` leads to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_get(
     permutation: *const Permutation,
     place: u64,
-    item: *mut u64,
+    index: *mut u64,
 ) -> Status {
     // SAFETY: as the caller promises.
-    done(|| unsafe { look_up(permutation, place, Lookup::Index, item, "the item") })
+    done(|| unsafe { look_up(permutation, place, Lookup::Index, index, "the index") })
 }
 
-/// Writes the place of an item to `*place`: the `place` at which bs_permutation_get gives `item`.
+/// Writes the place of an index to `*place`: the `place` at which bs_permutation_get gives `index`.
 ///
 /// # Safety
 ///
@@ -244,11 +244,11 @@ pub unsafe extern "C" fn bs_permutation_get(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_position(
     permutation: *const Permutation,
-    item: u64,
+    index: u64,
     place: *mut u64,
 ) -> Status {
     // SAFETY: as the caller promises.
-    done(|| unsafe { look_up(permutation, item, Lookup::Place, place, "the place") })
+    done(|| unsafe { look_up(permutation, index, Lookup::Place, place, "the place") })
 }
 
 /// # Safety
@@ -266,7 +266,7 @@ unsafe fn look_up(
     let order = unsafe { order(permutation) }?;
     let len = order.len();
     if number >= len {
-        let asked = if lookup == Lookup::Index { "place" } else { "item" };
+        let asked = if lookup == Lookup::Index { "place" } else { "index" };
         let text = format!("there is no {asked} {number} in a permutation of {len} items");
         return Err(Failure::new(BS_ERROR_RANGE, text));
     }
@@ -294,25 +294,25 @@ pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutat
     })
 }
 
-/// Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
-/// places at once are written by all threads.
+/// Writes the indexes at the places `first`, `first + 1` and so on to `indexes`, `count` of them.
+/// All places at once are written by all threads.
 ///
-/// After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `items` are
-/// unspecified.
+/// After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `indexes`
+/// are unspecified.
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed, and `items` leads to memory for so many
+/// `permutation` was made by this library and not freed, and `indexes` leads to memory for so many
 /// numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_range(
     permutation: *const Permutation,
     first: u64,
     count: usize,
-    items: *mut u64,
+    indexes: *mut u64,
 ) -> Status {
     // SAFETY: as the caller promises.
-    done(|| unsafe { write(permutation, first, count, items) })
+    done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
 /// bs_permutation_range for numbers of 32 bits. Permutations of more than 2^32 items are refused.
@@ -325,10 +325,10 @@ pub unsafe extern "C" fn bs_permutation_range_u32(
     permutation: *const Permutation,
     first: u64,
     count: usize,
-    items: *mut u32,
+    indexes: *mut u32,
 ) -> Status {
     // SAFETY: as the caller promises.
-    done(|| unsafe { write(permutation, first, count, items) })
+    done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
 /// Writes the indexes at a run of places, on all threads if it is long or builds an index.
@@ -340,7 +340,7 @@ unsafe fn write<N: Word>(
     permutation: *const Permutation,
     first: u64,
     count: usize,
-    items: *mut N,
+    indexes: *mut N,
 ) -> Result<(), Failure> {
     // SAFETY: as the caller promises.
     let order = unsafe { order(permutation) }?;
@@ -355,7 +355,7 @@ unsafe fn write<N: Word>(
         return Err(Failure::new(BS_ERROR_RANGE, text));
     }
     // SAFETY: as the caller promises.
-    let out = unsafe { memory::items_mut(items, count, "the items") }?;
+    let out = unsafe { memory::items_mut(indexes, count, "the indexes") }?;
     let run = Run { start: first, step: 1, count: count as u64 };
     let bytes = run.count * size_of::<u64>() as u64;
     Ok(if run == Run::first(len) {

@@ -147,7 +147,7 @@ static void bad_arguments(void) {
     FAILS(bs_permutation_apply(p, twice, 1, 5), BS_ERROR_LENGTH, "6");
     FAILS(bs_permutation_unapply(p, twice, 1, 7), BS_ERROR_LENGTH, "7");
     FAILS(bs_permutation_get(p, 6, &number), BS_ERROR_RANGE, "no place 6");
-    FAILS(bs_permutation_position(p, 6, &number), BS_ERROR_RANGE, "no item 6");
+    FAILS(bs_permutation_position(p, 6, &number), BS_ERROR_RANGE, "no index 6");
     FAILS(bs_permutation_range(p, 1, 6, items), BS_ERROR_RANGE, "6 places from 1");
     FAILS(bs_permutation_range(p, UINT64_MAX, 2, items), BS_ERROR_RANGE, "places");
     FAILS(bs_permutation_shard(p, 2, 2, &number, &number), BS_ERROR_RANGE, "rank 2");
