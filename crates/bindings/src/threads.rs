@@ -5,7 +5,12 @@
 //! waits for them waits for ever. So a child forgets the pools of its parent, and makes its own. No
 //! pool is ever freed: a parent's threads cannot be joined in a child, and another thread may be
 //! about to work in a pool of this process.
+//!
+//! A child knows its parent's pools in two ways, since each fails alone. A handler of forks is not
+//! run in a child if another thread sets it while the fork is under way. Numbers of processes are
+//! the same in a child that begins a namespace of its own.
 
+use std::process;
 use std::ptr;
 #[cfg(unix)]
 use std::sync::atomic::AtomicBool;
@@ -18,17 +23,20 @@ static POOLS: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 
 /// A pool, and those that were made before it.
 struct Pool {
+    process: u32,
     asked: usize,
     pool: ThreadPool,
     before: *const Pool,
 }
 
-/// The pool that was made last, or that for `asked` threads, among `next` and those before it.
+/// The pool that this process made last, or that for `asked` threads, among `next` and those before
+/// it.
 fn find(mut next: *const Pool, asked: Option<usize>) -> Option<&'static ThreadPool> {
+    let process = process::id();
     // SAFETY: the pointer is null or comes from `Box::into_raw` in `pool`, which stored it with
     // `Release` after it was written, and it is never freed.
     while let Some(found) = unsafe { next.as_ref() } {
-        if asked.is_none_or(|asked| asked == found.asked) {
+        if found.process == process && asked.is_none_or(|asked| asked == found.asked) {
             return Some(&found.pool);
         }
         next = found.before;
@@ -84,7 +92,8 @@ pub fn pool(asked: usize) -> Result<&'static ThreadPool, String> {
         .num_threads(asked)
         .thread_name(|k| format!("bijective-shuffle-{k}"));
     let pool = builder.build().map_err(|error| format!("threads cannot be started: {error}"))?;
-    let made = Box::into_raw(Box::new(Pool { asked, pool, before: newest }));
+    let made =
+        Box::into_raw(Box::new(Pool { process: process::id(), asked, pool, before: newest }));
     while let Err(others) =
         POOLS.compare_exchange(newest, made, Ordering::Release, Ordering::Acquire)
     {
