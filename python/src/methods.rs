@@ -196,12 +196,10 @@ impl Permutation {
 
     /// Some places, for pickling them.
     fn _places(slf: &Bound<'_, Self>, start: u64, step: i128, count: u64) -> PyResult<Places> {
-        let len = i128::from(slf.get().order.len());
-        let last = i128::from(start) + step * (i128::from(count) - 1);
-        if step == 0 || (count > 0 && !((0..len).contains(&last) && i128::from(start) < len)) {
-            return Err(PyValueError::new_err("places that are not in the permutation"));
-        }
-        Ok(Self::places(slf, Run { start, step, count }))
+        let run = Run::within(slf.get().order.len(), start, step, count);
+        let run =
+            run.ok_or_else(|| PyValueError::new_err("places that are not in the permutation"))?;
+        Ok(Self::places(slf, run))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -19,6 +19,14 @@ impl Run {
         Self { start: 0, step: 1, count }
     }
 
+    /// Places that somebody has written down, if all of them are below a length.
+    pub fn within(len: u64, start: u64, step: i128, count: u64) -> Option<Self> {
+        let run = Self { start, step, count }.trimmed();
+        let last = run.step.checked_mul(i128::from(count) - 1)?.checked_add(start.into())?;
+        let is_in = start < len && (0..i128::from(len)).contains(&last);
+        (step != 0 && (is_in || count == 0)).then_some(run)
+    }
+
     /// The contiguous share of one of several ranks in `len` places.
     ///
     /// # Errors
@@ -152,6 +160,18 @@ mod tests {
             assert_eq!((run.place(count), run.place(-count - 1)), (None, None));
             assert!((0..20).all(|place| run.has(place) == all.contains(&place)));
         }
+    }
+
+    #[test]
+    fn places_beyond_the_length_are_refused() {
+        let within = |start, step, count| Run::within(10, start, step, count);
+        assert_eq!(within(9, -3, 4), Some(Run { start: 9, step: -3, count: 4 }));
+        assert_eq!(within(4, i128::MIN, 1), Some(Run { start: 4, step: 1, count: 1 }));
+        assert_eq!(within(99, i128::MIN, 0), Some(Run::first(0)));
+        for (start, step, count) in [(10, 1, 1), (8, 1, 3), (2, -1, 4), (0, 0, 2), (0, 0, 0)] {
+            assert_eq!(within(start, step, count), None);
+        }
+        assert_eq!(within(0, i128::MAX, u64::MAX), None);
     }
 
     #[test]
