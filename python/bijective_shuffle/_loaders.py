@@ -70,12 +70,7 @@ class Batches(Generic[Many]):
         except BaseException:
             # Unless another thread has gone on behind this step.
             if sampler.consumed == min(first + sampler.world, n):
-                # With so many ranks one step takes all places before.
-                before = Sampler(n, self._fingerprint, world=max(first, 1), sequential=True)
-                before.set_epoch(epoch)
-                if first > 0:
-                    before.next_batch()
-                sampler.resume(before.state())
+                sampler.resume(sampler.state_at(epoch, first))
             raise
 
     def _own(self, n: int, first: int) -> np.ndarray[Any, Any]:

@@ -128,9 +128,8 @@ class Loops:
         """How often each rank draws, the same for all, until `left` places have been dealt out."""
         raise NotImplementedError
 
-    def _sampler_of(self, epoch: int, world: int) -> Sampler:
-        """A sampler at the beginning of an epoch, whose states are those of an iteration. In a step
-        each of so many ranks takes one item, and this one is the first of them."""
+    def _sampler_of(self, epoch: int) -> Sampler:
+        """A sampler whose states in an epoch are those of an iteration."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -237,16 +236,11 @@ class Loops:
 
     def _text(self, place: Place) -> str:
         """The native state of a place."""
-        epoch, taken = place
-        # With so many ranks one step takes all of them, and evaluates one.
-        sampler = self._sampler_of(epoch, max(taken, 1))
-        if taken > 0:
-            sampler.next_batch()
-        return sampler.state()
+        return self._sampler_of(place[0]).state_at(*place)
 
     def _read(self, state_dict: dict[str, Any]) -> Place:
         text = saved_text(state_dict, STATE, "a sampler")
-        sampler = self._sampler_of(epoch_of(text), 1)
+        sampler = self._sampler_of(epoch_of(text))
         sampler.resume(text)
         return sampler.epoch, sampler.consumed
 

@@ -62,11 +62,8 @@ class SourceBatchSampler(BatchLoops, TorchSampler[list[Any]]):
     def _places(self, epoch: int) -> int:
         return self._source.begin(epoch)
 
-    def _sampler_of(self, epoch: int, world: int) -> Sampler:
-        sampler = Sampler(self._source.begin(epoch), self._source.fingerprint, world=world,
-                          tail="short", sequential=True)
-        sampler.set_epoch(epoch)
-        return sampler
+    def _sampler_of(self, epoch: int) -> Sampler:
+        return Sampler(self._source.begin(epoch), self._source.fingerprint, sequential=True)
 
     def __iter__(self) -> Iterator[list[Any]]:
         return _Keys(self)

@@ -106,10 +106,8 @@ class _Shuffles(Loops):
     def _places(self, epoch: int) -> int:
         return self._n
 
-    def _sampler_of(self, epoch: int, world: int) -> Sampler:
-        sampler = Sampler(self._n, self._seed, world=world, tail="short", **self._order)
-        sampler.set_epoch(epoch)
-        return sampler
+    def _sampler_of(self, epoch: int) -> Sampler:
+        return Sampler(self._n, self._seed, **self._order)
 
     def __repr__(self) -> str:
         ranks = "" if self._world is None else f", rank={self._rank}, world={self._world}"

@@ -5,7 +5,8 @@
 //! while the GIL is held: no other thread sees an array in which one of them is there twice, and
 //! nobody counts references, since afterwards each is there once as before.
 
-use bijective_shuffle::{Permutations, Rows, Workspace};
+use bijective_shuffle::{Permutations, Workspace};
+use bijective_shuffle_bindings::{By, Memory, Way, with_item};
 use numpy::{
     BorrowError, Element, IxDyn, PyArray, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray,
     PyReadwriteArray, PyUntypedArray, PyUntypedArrayMethods,
@@ -17,11 +18,10 @@ use crate::argument::{self, List};
 use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
 use crate::evaluate::zeros;
-use crate::key::Key;
 use crate::numbers::Number;
-use crate::order::{Order, Way};
 use crate::permutation::Permutation;
 use crate::pin::Pin;
+use crate::seed;
 use crate::threads::{Stop, attached, detached, interruptible};
 
 /// The number of indexes of a batch between two looks for Ctrl-C, which are a tenth of a second
@@ -94,72 +94,6 @@ fn as_bytes<'a, 'py>(array: &'a Bound<'py, PyUntypedArray>) -> &'a Bound<'py, Py
     unsafe { array.cast_unchecked() }
 }
 
-/// The address of an array's bytes, for another thread.
-#[derive(Clone, Copy)]
-struct Memory {
-    start: *mut u8,
-    bytes: usize,
-    width: usize,
-}
-
-// SAFETY: it is an address, and each use of it has an argument of its own. The bytes behind it
-// may be written by any thread.
-unsafe impl Send for Memory {}
-
-impl Memory {
-    /// The bytes as items of a type.
-    ///
-    /// # Safety
-    ///
-    /// The address is that of an array which stays where it is, and which nobody else reads or
-    /// writes, for `'a`; it is aligned for `T`; and any bytes are a `T`.
-    unsafe fn items<'a, T>(self) -> &'a mut [T] {
-        if self.bytes == 0 {
-            return &mut [];
-        }
-        let count = self.bytes / size_of::<T>();
-        // SAFETY: an array in C order has all of its bytes one after the other from its address on.
-        // The caller promises the rest.
-        unsafe { core::slice::from_raw_parts_mut(self.start.cast(), count) }
-    }
-
-    /// The same to read.
-    ///
-    /// # Safety
-    ///
-    /// As of [`items`](Self::items), where others may read as well.
-    unsafe fn shared_items<'a, T>(self) -> &'a [T] {
-        if self.bytes == 0 {
-            return &[];
-        }
-        let count = self.bytes / size_of::<T>();
-        // SAFETY: an array in C order has all of its bytes one after the other from its address on.
-        // The caller promises that nobody writes to them, the alignment, and what bytes are.
-        unsafe { core::slice::from_raw_parts(self.start.cast(), count) }
-    }
-
-    fn is_aligned<T>(self) -> bool {
-        (self.start as usize).is_multiple_of(align_of::<T>())
-    }
-}
-
-/// Runs code with the type of plain integers that has the size of a row, if there is one and the
-/// memory is aligned for it.
-macro_rules! with_item {
-    ($memory:expr, $size:expr, $Item:ident => $code:expr, else $otherwise:expr) => {
-        with_item!(@ $memory, $size, $Item, $code, $otherwise, u8 u16 u32 u64 [u64; 2])
-    };
-    (@ $memory:expr, $size:expr, $Item:ident, $code:expr, $otherwise:expr, $($item:ty)+) => {
-        match $size {
-            $(size if size == size_of::<$item>() && $memory.is_aligned::<$item>() => {
-                type $Item = $item;
-                $code
-            })+
-            _ => $otherwise,
-        }
-    };
-}
-
 /// Moves the rows of arrays by a permutation of their length, or back. All of them are moved, or,
 /// after an error, none.
 #[pyfunction]
@@ -170,7 +104,13 @@ pub(crate) fn reorder<'py>(
     undo: bool,
 ) -> PyResult<()> {
     let (order, List(arrays)) = (&permutation.get().order, arrays);
-    check_apart(&arrays)?;
+    let memory = |array: &Bound<'py, PyUntypedArray>| {
+        let (bytes, width) = (array.len() * array.dtype().itemsize(), array.dtype().itemsize());
+        Memory { start: as_bytes(array).data(), bytes, width }
+    };
+    if !Memory::are_apart(&arrays.iter().map(memory).collect::<Vec<_>>()) {
+        return Err(ArrayError::new_err("two of the arrays share memory"));
+    }
     let borrowed = arrays.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
     for bytes in &borrowed {
         if bytes.rows as u64 != order.len() {
@@ -184,8 +124,10 @@ pub(crate) fn reorder<'py>(
         borrowed.iter().map(Bytes::memory).filter(|memory| memory.bytes > 0).collect();
     let has_objects = borrowed.iter().any(|bytes| bytes.has_objects);
     let way = if undo { Way::Undo } else { Way::Apply };
-    // SAFETY: `borrowed` keeps the arrays where they are, and they were found apart.
-    let work = move || unsafe { reorder_memories(order, &memories, way) };
+    // SAFETY: `borrowed` keeps the arrays where they are, and they were found apart. Another thread
+    // of Python that uses one nevertheless gets some mixture of bytes from before and after, as
+    // with all functions of NumPy that release the GIL.
+    let work = move || unsafe { By::Order(order).reorder(&memories, way) };
     let moved = if has_objects { attached(work)? } else { detached(py, work)? };
     drop(borrowed);
     moved.map_err(exception)
@@ -271,46 +213,6 @@ impl<'py> Source<'py> {
     }
 }
 
-/// Checks that no two arrays, which are in C order, share memory.
-fn check_apart(arrays: &[Bound<'_, PyUntypedArray>]) -> PyResult<()> {
-    let range = |array: &Bound<'_, PyUntypedArray>| {
-        let start = as_bytes(array).data() as usize;
-        (start, start + array.len() * array.dtype().itemsize())
-    };
-    let mut ranges: Vec<_> = arrays.iter().map(range).filter(|range| range.0 < range.1).collect();
-    ranges.sort_unstable();
-    if ranges.windows(2).any(|pair| pair[1].0 < pair[0].1) {
-        return Err(ArrayError::new_err("two of the arrays share memory"));
-    }
-    Ok(())
-}
-
-/// Moves the rows of arrays that are not empty.
-///
-/// # Safety
-///
-/// The arrays stay where they are, are in C order, are disjoint, and nobody else reads or writes
-/// them meanwhile. (Another thread of Python that does it nevertheless gets some mixture of bytes
-/// from before and after, as with all functions of NumPy that release the GIL.)
-unsafe fn reorder_memories(
-    order: &Order,
-    memories: &[Memory],
-    way: Way,
-) -> Result<(), bijective_shuffle::Error> {
-    if let &[memory] = memories {
-        with_item!(memory, memory.width, Item => {
-            // SAFETY: as the caller promises; the alignment was checked, and any bytes are an item.
-            let items = unsafe { memory.items::<Item>() };
-            return order.reorder(items, way);
-        }, else {});
-    }
-    let rows = memories.iter().map(|memory| {
-        // SAFETY: as the caller promises; bytes need no alignment.
-        Rows::new(unsafe { memory.items::<u8>() }, memory.width)
-    });
-    order.reorder_rows(rows.collect::<Result<_, _>>()?, way)
-}
-
 /// Shuffles each row of a matrix in C order by a permutation of its own, or back, in place.
 /// Returns whether there are items of such a size; if not, nothing was done.
 #[pyfunction]
@@ -325,7 +227,7 @@ pub(crate) fn permuted<'py>(
     }
     let borrowed = Bytes::new(matrix)?;
     let (count, len) = (borrowed.rows as u64, matrix.shape()[1] as u64);
-    let permutations = Permutations::new(count, len, Key::new(seed, 0)?.seed());
+    let permutations = Permutations::new(count, len, seed::read(seed, 0)?);
     let permutations = permutations.with_backend(bijective_shuffle::Backend::Cpu);
     let (memory, item) = (borrowed.memory(), borrowed.item);
     let work = move || {
@@ -357,7 +259,7 @@ pub(crate) fn write_permutations<'py>(
     dtype: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let dtype = IndexType::new(Some(dtype), n)?;
-    let permutations = Permutations::new(count, n, Key::new(seed, 0)?.seed());
+    let permutations = Permutations::new(count, n, seed::read(seed, 0)?);
     let permutations = permutations.with_backend(bijective_shuffle::Backend::Cpu);
     // NumPy's signed integers are drawn as the words of their size.
     match dtype {

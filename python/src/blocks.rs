@@ -1,5 +1,7 @@
 //! [`BlockShuffle`]: the class of that name.
 
+use bijective_shuffle::Seed;
+use bijective_shuffle_bindings::{Kind, Run};
 use bijective_shuffle_engine::check::try_with_capacity;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
@@ -7,12 +9,11 @@ use pyo3::prelude::*;
 
 use crate::argument;
 use crate::dtype::IndexType;
-use crate::key::Key;
+use crate::errors::exception;
 use crate::numbers::{CHUNK, FEW};
-use crate::order::Kind;
 use crate::permutation::Permutation;
 use crate::places::Places;
-use crate::run::Run;
+use crate::seed;
 use crate::threads::{Stop, interruptible};
 
 /// An order for data in blocks: blocks in random order, each read once and whole, and the items of
@@ -23,19 +24,14 @@ use crate::threads::{Stop, interruptible};
 #[pyclass(module = "bijective_shuffle", frozen)]
 pub(crate) struct BlockShuffle {
     order: Py<Permutation>,
+    blocks: bijective_shuffle::bijection::BlockShuffle,
     /// The number of items in a block; the last one may have fewer.
     #[pyo3(get)]
     block: u64,
     /// The number of blocks in a window.
     #[pyo3(get)]
     window: u64,
-    key: Key,
-}
-
-impl BlockShuffle {
-    fn blocks(&self) -> &bijective_shuffle::bijection::BlockShuffle {
-        self.order.get().order.blocks().expect("an order of blocks, as `new` makes it")
-    }
+    seed: Seed,
 }
 
 #[pymethods]
@@ -50,12 +46,14 @@ impl BlockShuffle {
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
-        let key = Key::new(seed, epoch)?;
+        let seed = seed::read(seed, epoch)?;
         if n == 0 {
             return Err(PyValueError::new_err("an order in blocks has at least one item"));
         }
-        let order = Permutation::make(Kind::Blocks { block, window }, n, key)?;
-        Ok(Self { order: Py::new(py, order)?, block, window, key })
+        let order = Permutation::make(Kind::Blocks { block, window }, n, seed)?;
+        let blocks = bijective_shuffle::bijection::BlockShuffle::new(n, block, window, seed);
+        let (order, blocks) = (Py::new(py, order)?, blocks.map_err(exception)?);
+        Ok(Self { order, blocks, block, window, seed })
     }
 
     /// The order of all items.
@@ -67,36 +65,36 @@ impl BlockShuffle {
     /// The number of items.
     #[getter]
     fn n(&self) -> u64 {
-        self.blocks().len()
+        self.blocks.len()
     }
 
     /// The seed, as it was given.
     #[getter]
     fn seed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.key.to_python(py)
+        seed::to_python(self.seed, py)
     }
 
     /// The epoch.
     #[getter]
     fn epoch(&self) -> u64 {
-        self.key.epoch
+        self.seed.epoch()
     }
 
     /// The number of blocks.
     #[getter]
     fn block_count(&self) -> u64 {
-        self.blocks().block_count()
+        self.blocks.block_count()
     }
 
     /// The number of windows.
     #[getter]
     fn window_count(&self) -> u64 {
-        self.blocks().window_count()
+        self.blocks.window_count()
     }
 
     /// The first item of a block, and the one behind its last.
     fn items_of(&self, #[pyo3(from_py_with = argument::block)] block: u64) -> PyResult<(u64, u64)> {
-        let items = self.blocks().items_of(block);
+        let items = self.blocks.items_of(block);
         if items.is_empty() {
             let text = format!("there is no block {block}");
             return Err(PyIndexError::new_err(text));
@@ -110,7 +108,7 @@ impl BlockShuffle {
         py: Python<'py>,
         #[pyo3(from_py_with = argument::window)] window: u64,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.blocks().window(window).ok_or_else(|| no_window(window))?;
+        let found = self.blocks.window(window).ok_or_else(|| no_window(window))?;
         let blocks = found.blocks();
         let count = blocks.size_hint().0;
         let mut listed = try_with_capacity(count).map_err(|_| {
@@ -129,7 +127,7 @@ impl BlockShuffle {
         } else {
             interruptible(py, list)?;
         }
-        let dtype = IndexType::usual(self.blocks().block_count()).name();
+        let dtype = IndexType::usual(self.blocks.block_count()).name();
         PyArray1::from_vec(py, listed).call_method1("view", (dtype,))
     }
 
@@ -139,14 +137,14 @@ impl BlockShuffle {
         py: Python<'_>,
         #[pyo3(from_py_with = argument::window)] window: u64,
     ) -> PyResult<Places> {
-        let slots = self.blocks().window(window).ok_or_else(|| no_window(window))?.slots();
+        let slots = self.blocks.window(window).ok_or_else(|| no_window(window))?.slots();
         let run = Run { start: slots.start, step: 1, count: slots.end - slots.start };
         Ok(Places { of: self.order.clone_ref(py), run })
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (n, block, window) = (self.n(), self.block, self.window);
-        Ok(format!("BlockShuffle({n}, {block}, {window}, {})", self.key.text(py)?))
+        Ok(format!("BlockShuffle({n}, {block}, {window}, {})", seed::text(self.seed, py)?))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -159,8 +157,8 @@ impl BlockShuffle {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
-        let seed = this.key.to_python(py)?;
-        let arguments = (this.n(), this.block, this.window, seed, this.key.epoch);
+        let seed = seed::to_python(this.seed, py)?;
+        let arguments = (this.n(), this.block, this.window, seed, this.seed.epoch());
         Ok((slf.get_type(), arguments).into_pyobject(py)?.into_any())
     }
 }

@@ -3,40 +3,41 @@
 //! An iterator over a `Permutation(n, seed)` needs no index, but a single place does. So a run of
 //! places that begins at the first one is counted to, at any length.
 
-use bijective_shuffle::bijection::Standard;
+use std::sync::Arc;
+
 use bijective_shuffle::iter::IntoIter;
+use bijective_shuffle::{Bijection, Word};
+use bijective_shuffle_bindings::{Order, Run};
 use pyo3::prelude::*;
 
 use crate::numbers::{CHUNK, FEW, Number};
-use crate::order::Order;
-use crate::run::Run;
 use crate::threads::{Stop, interruptible};
 
 /// An iterator over a permutation, and the place that it has come to.
 #[derive(Clone)]
 pub(crate) struct Counter {
-    indexes: IntoIter<Standard>,
+    indexes: IntoIter<Arc<dyn Bijection>>,
     next: u64,
 }
 
 impl Counter {
     /// Stands at the first place, if the places of a run [are counted to](Order::is_counted).
     pub(crate) fn new(order: &Order, run: Run) -> Option<Self> {
-        Some(Self { indexes: order.forwards(run)?, next: 0 })
+        order.is_counted(run).then(|| Self { indexes: order.indexes(), next: 0 })
     }
 
-    /// Writes the values at the first places of a run, none of which was passed yet.
+    /// Writes the indexes at the first places of a run, none of which was passed yet.
     pub(crate) fn fill<N: Number>(&mut self, run: Run, out: &mut [N], stop: &Stop) {
         // A counted run goes forwards.
-        let step = run.step.unsigned_abs();
+        let step = run.step as u64;
         let mut place = run.start;
-        for out in out.chunks_mut(CHUNK) {
+        for out in N::words(out).chunks_mut(CHUNK) {
             if stop.is_set() {
                 return;
             }
             for out in out {
-                if let Some(value) = self.indexes.nth((place - self.next) as usize) {
-                    *out = N::of(value);
+                if let Some(index) = self.indexes.nth((place - self.next) as usize) {
+                    *out = N::Word::wrap(index);
                 }
                 self.next = place + 1;
                 // Beyond the last place it has no meaning.

@@ -1,7 +1,6 @@
 //! The library's errors as exceptions.
 
-use bijective_shuffle::Error;
-use bijective_shuffle::error::ViewError;
+use bijective_shuffle_bindings::{Fault, Names};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -38,29 +37,22 @@ create_exception!(
 
 /// The exception for an error of the library, or of its loaders.
 pub(crate) fn exception(error: impl Into<bijective_shuffle_loaders::Error>) -> PyErr {
-    let error = error.into();
-    let text = error.to_string();
-    let bijective_shuffle_loaders::Error::Shuffle(error) = error else {
-        return PyValueError::new_err(text);
+    let error = match error.into() {
+        bijective_shuffle_loaders::Error::Shuffle(error) => error,
+        other => return PyValueError::new_err(other.to_string()),
     };
-    match error {
-        Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
-            PyMemoryError::new_err(text)
-        }
-        Error::View(ViewError::IndexNotBuilt { last }) => {
-            let points = u128::from(last) + 1;
-            IndexNotBuiltError::new_err(format!(
-                "this place is found by an index over {points} points, too many to build it \
-                 unasked: use Permutation.walk, which needs none, or call build_index() first"
-            ))
-        }
-        Error::View(ViewError::OutOfRange { .. }) => PyIndexError::new_err(text),
-        Error::IndexTooWide { .. } => PyOverflowError::new_err(text),
-        Error::LengthMismatch { .. } => ArrayError::new_err(text),
-        Error::BackendUnavailable { .. } => GpuUnavailableError::new_err(text),
-        Error::Saved(_) => ForeignStateError::new_err(text),
-        Error::Gpu(_) => PyRuntimeError::new_err(text),
-        _ => PyValueError::new_err(text),
+    let names = Names { walk: "Permutation.walk", build_index: "build_index()" };
+    let (fault, text) = Fault::of(&error, names);
+    match fault {
+        Fault::Memory => PyMemoryError::new_err(text),
+        Fault::IndexNotBuilt => IndexNotBuiltError::new_err(text),
+        Fault::Range => PyIndexError::new_err(text),
+        Fault::TooWide => PyOverflowError::new_err(text),
+        Fault::Length => ArrayError::new_err(text),
+        Fault::Unavailable => GpuUnavailableError::new_err(text),
+        Fault::State => ForeignStateError::new_err(text),
+        Fault::Gpu => PyRuntimeError::new_err(text),
+        Fault::Missing | Fault::NotABijection | Fault::Argument => PyValueError::new_err(text),
     }
 }
 

@@ -1,8 +1,9 @@
-//! Values written into arrays: on all threads where there are many, which look for Ctrl-C between
+//! Indexes written into arrays: on all threads where there are many, which look for Ctrl-C between
 //! chunks.
 
 use bijective_shuffle::Error;
 use bijective_shuffle::rayon::prelude::*;
+use bijective_shuffle_bindings::{Lookup, Order, Run};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -12,23 +13,39 @@ use crate::counter::Counter;
 use crate::dtype::IndexType;
 use crate::errors::exception;
 use crate::numbers::{CHUNK, FEW, Number};
-use crate::order::{Lookup, Order};
-use crate::run::Run;
 use crate::threads::{Stop, detached, interruptible};
 
-/// The values at some places as an array of integers, of a type that they fit.
+/// The indexes at some places as an array of integers, of a type that they fit; by a counter where
+/// there is one, which has come to no later place.
 pub(crate) fn array<'py>(
     py: Python<'py>,
     order: &Order,
+    counter: Option<&mut Counter>,
     run: Run,
     dtype: IndexType,
 ) -> PyResult<Bound<'py, PyAny>> {
     match dtype {
-        IndexType::Int32 => written(py, run.count, |out: &mut [i32]| write(py, order, run, out)),
-        IndexType::UInt32 => written(py, run.count, |out: &mut [u32]| write(py, order, run, out)),
-        IndexType::Int64 => written(py, run.count, |out: &mut [i64]| write(py, order, run, out)),
-        IndexType::UInt64 => written(py, run.count, |out: &mut [u64]| write(py, order, run, out)),
+        IndexType::Int32 => written::<i32>(py, order, counter, run),
+        IndexType::UInt32 => written::<u32>(py, order, counter, run),
+        IndexType::Int64 => written::<i64>(py, order, counter, run),
+        IndexType::UInt64 => written::<u64>(py, order, counter, run),
     }
+}
+
+fn written<'py, N: Number>(
+    py: Python<'py>,
+    order: &Order,
+    counter: Option<&mut Counter>,
+    run: Run,
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = zeros::<N>(py, run.count)?;
+    // SAFETY: the array is new, so nobody else reads or writes it.
+    let out = unsafe { array.as_slice_mut() }?;
+    match counter {
+        Some(counter) => counter.write(py, run, out)?,
+        None => write(py, order, run, out)?,
+    }
+    Ok(array.into_any())
 }
 
 /// What `__array__` returns, for a new array.
@@ -51,33 +68,6 @@ pub(crate) fn as_array<'py>(
             array.call_method("astype", (dtype,), Some(&keywords))
         }
     }
-}
-
-/// The values at the next places that a counter comes to, as [`array`] returns them.
-pub(crate) fn counted<'py>(
-    py: Python<'py>,
-    counter: &mut Counter,
-    run: Run,
-    dtype: IndexType,
-) -> PyResult<Bound<'py, PyAny>> {
-    match dtype {
-        IndexType::Int32 => written(py, run.count, |out: &mut [i32]| counter.write(py, run, out)),
-        IndexType::UInt32 => written(py, run.count, |out: &mut [u32]| counter.write(py, run, out)),
-        IndexType::Int64 => written(py, run.count, |out: &mut [i64]| counter.write(py, run, out)),
-        IndexType::UInt64 => written(py, run.count, |out: &mut [u64]| counter.write(py, run, out)),
-    }
-}
-
-/// A new array that a function has written.
-fn written<N: Number>(
-    py: Python<'_>,
-    count: u64,
-    write: impl FnOnce(&mut [N]) -> PyResult<()>,
-) -> PyResult<Bound<'_, PyAny>> {
-    let array = zeros::<N>(py, count)?;
-    // SAFETY: the array is new, so nobody else reads or writes it.
-    write(unsafe { array.as_slice_mut() }?)?;
-    Ok(array.into_any())
 }
 
 /// An array of zeros.
@@ -103,15 +93,15 @@ pub(crate) fn copied<'py, N: Number>(
     Ok(array)
 }
 
-/// Writes the values at some places, as many as there is room for.
+/// Writes the indexes at some places, as many as there is room for.
 fn write<N: Number>(py: Python<'_>, order: &Order, run: Run, out: &mut [N]) -> PyResult<()> {
-    let is_all = run.step == 1 && run.count == order.len();
+    let is_all = run == Run::first(order.len());
     if out.len() <= FEW && (order.is_random_access() || order.is_counted(run)) {
         return write_some(order, run, out).map_err(exception);
     }
-    if out.len() > FEW && is_all && !order.fills_domain() {
+    if out.len() > FEW && is_all && !order.is_full() {
         // By the engine, as a whole.
-        return detached(py, || N::write_all(order, out))?.map_err(exception);
+        return detached(py, || order.write_all(N::words(out)))?.map_err(exception);
     }
     interruptible(py, |stop| write_many(order, run, out, stop))?.map_err(exception)
 }
@@ -124,7 +114,7 @@ fn write_many<N: Number>(order: &Order, run: Run, out: &mut [N], stop: &Stop) ->
         return Ok(());
     }
     if out.len() > FEW || !order.is_run_at_hand(run) {
-        order.prepare(stop)?;
+        order.prepare(|| !stop.is_set())?;
     }
     let write = |(k, chunk): (usize, &mut [N])| {
         if stop.is_set() { Ok(()) } else { write_some(order, run.after((k * CHUNK) as u64), chunk) }
@@ -136,22 +126,13 @@ fn write_many<N: Number>(order: &Order, run: Run, out: &mut [N], stop: &Stop) ->
     }
 }
 
-/// Writes values on the calling thread.
+/// Writes indexes on the calling thread.
 fn write_some<N: Number>(order: &Order, run: Run, out: &mut [N]) -> Result<(), Error> {
     if let Some(mut counter) = Counter::new(order, run) {
         counter.fill(run, out, &Stop::never());
         return Ok(());
     }
-    if let Some(words) = N::as_words(out) {
-        return order.fill(run.start, run.step, words);
-    }
-    let mut wide = [0; CHUNK];
-    for (k, out) in out.chunks_mut(CHUNK).enumerate() {
-        let wide = &mut wide[..out.len()];
-        order.fill(run.after((k * CHUNK) as u64).start, run.step, wide)?;
-        out.iter_mut().zip(&*wide).for_each(|(out, &value)| *out = N::of(value));
-    }
-    Ok(())
+    order.write(run, N::words(out))
 }
 
 /// Replaces each of some numbers, once `check` has made one below the length of it, by what is
@@ -172,7 +153,7 @@ pub(crate) fn replace_each(
         for chunk in numbers.chunks_mut(CHUNK).take_while(|_| !stop.is_set()) {
             chunk.iter_mut().try_for_each(&check)?;
         }
-        order.prepare(stop).map_err(exception)?;
+        order.prepare(|| !stop.is_set()).map_err(exception)?;
         let each = |chunk: &mut [u64]| {
             if stop.is_set() { Ok(()) } else { order.each(chunk, lookup) }
         };
@@ -185,16 +166,16 @@ pub(crate) fn replace_each(
     })?
 }
 
-/// Writes values on the calling thread, for an iterator that keeps them in a buffer. If an index is
-/// built for that, it is built on all threads.
+/// Writes indexes on the calling thread, for an iterator that keeps them in a buffer. An index that
+/// this needs is built on all threads.
 pub(crate) fn fill(py: Python<'_>, order: &Order, run: Run, out: &mut [u64]) -> PyResult<()> {
     if order.is_run_at_hand(run) {
-        return order.fill(run.start, run.step, out).map_err(exception);
+        return order.write(run, out).map_err(exception);
     }
     interruptible(py, |stop| {
-        order.prepare(stop)?;
+        order.prepare(|| !stop.is_set())?;
         // Without the index that was asked for it would be built here, as a whole.
-        if stop.is_set() { Ok(()) } else { order.fill(run.start, run.step, out) }
+        if stop.is_set() { Ok(()) } else { order.write(run, out) }
     })?
     .map_err(exception)
 }

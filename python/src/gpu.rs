@@ -11,8 +11,8 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::argument::List;
 use crate::errors::ArrayError;
-use crate::key::Key;
 use crate::permutation::Permutation;
+use crate::seed;
 
 #[cfg(all(
     feature = "cuda",
@@ -197,7 +197,7 @@ pub(crate) fn gpu_permuted<'py>(
     to.check_device(device)?;
     check_pair(&from, &to)?;
     let count = (from.memory.rows as u64).checked_div(len).unwrap_or(0);
-    let permutations = Permutations::new(count, len, Key::new(seed, 0)?.seed());
+    let permutations = Permutations::new(count, len, seed::read(seed, 0)?);
     if from.memory.bytes() == 0 {
         return Ok(());
     }

@@ -1,5 +1,6 @@
 //! [`Indexes`] and [`Chunks`]: the iterators over places of a permutation.
 
+use bijective_shuffle_bindings::Run;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -8,7 +9,7 @@ use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::passes::refuse_loaders;
 use crate::permutation::Permutation;
-use crate::run::{Run, length};
+use crate::run::length;
 use crate::threads::Stop;
 use crate::turns::Turns;
 
@@ -64,10 +65,8 @@ impl Feeder {
     ) -> PyResult<Bound<'py, PyAny>> {
         let before = self.run;
         let taken = self.take(count);
-        let array = match &mut self.counter {
-            Some(counter) => evaluate::counted(py, counter, taken, dtype),
-            None => evaluate::array(py, &self.of.get().order, taken, dtype),
-        };
+        let (order, counter) = (&self.of.get().order, self.counter.as_mut());
+        let array = evaluate::array(py, order, counter, taken, dtype);
         if array.is_err() {
             self.run = before;
         }

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use crate::argument::{self, List};
 use crate::errors::exception;
 use crate::evaluate::{copied, zeros};
-use crate::key::Key;
 use crate::numbers::FEW;
+use crate::seed;
 use crate::shared::Shared;
 use crate::threads::detached;
 
@@ -57,7 +57,7 @@ pub(crate) struct Weights {
 impl Weights {
     #[new]
     fn new(py: Python<'_>, weights: &Bound<'_, PyAny>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let seed = Key::new(seed, 0)?.seed();
+        let seed = seed::read(seed, 0)?;
         let weights = weights_of(py, weights)?;
         let inner = detached(py, || Weighted::new(&*weights, seed))?.map_err(exception)?;
         Ok(Self { inner })
@@ -70,7 +70,7 @@ impl Weights {
         table: &Bound<'_, PyArray1<u64>>,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let seed = Key::new(seed, 0)?.seed();
+        let seed = seed::read(seed, 0)?;
         let table = Shared::new(table, "the numbers of a table")?;
         if table.count() % 2 > 0 {
             return Err(exception(Error::NotATable));
@@ -136,7 +136,7 @@ pub(crate) struct Sets {
 impl Sets {
     #[new]
     fn new(lengths: List<u64>, weights: List<u64>, seed: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let seed = Key::new(seed, 0)?.seed();
+        let seed = seed::read(seed, 0)?;
         Ok(Self { inner: Mixture::new(&lengths.0, &weights.0, seed).map_err(exception)? })
     }
 
@@ -219,7 +219,7 @@ pub(crate) fn weighted_sample<'py>(
     seed: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    let seed = Key::new(seed, epoch)?.seed();
+    let seed = seed::read(seed, epoch)?;
     let weights = weights_of(py, weights)?;
     // No slice has more items than a `usize` counts; then more are asked for than there are.
     let count = usize::try_from(count).unwrap_or(usize::MAX);

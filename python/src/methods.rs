@@ -1,5 +1,6 @@
 //! The methods of [`Permutation`] that Python calls.
 
+use bijective_shuffle_bindings::{Kind, Lookup, Run};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,12 +10,11 @@ use crate::dtype::IndexType;
 use crate::errors::exception;
 use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
-use crate::key::Key;
-use crate::order::{Kind, Lookup};
 use crate::passes::refuse_loaders;
 use crate::permutation::Permutation;
 use crate::places::{self, Places};
-use crate::run::{Run, length};
+use crate::run::length;
+use crate::seed;
 use crate::threads::interruptible;
 
 impl Permutation {
@@ -22,12 +22,9 @@ impl Permutation {
         Run::first(self.order.len())
     }
 
-    fn check_share(rank: u64, world: u64) -> PyResult<()> {
-        if rank < world {
-            return Ok(());
-        }
-        let text = format!("there is no rank {rank} among {world}: ranks are counted from 0");
-        Err(PyValueError::new_err(text))
+    /// A view of some places.
+    fn places(slf: &Bound<'_, Self>, run: Run) -> Places {
+        Places { of: slf.clone().unbind(), run }
     }
 }
 
@@ -40,7 +37,7 @@ impl Permutation {
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
-        Self::make(Kind::Compacted, n, Key::new(seed, epoch)?)
+        Self::make(Kind::Compacted, n, seed::read(seed, epoch)?)
     }
 
     /// A different permutation of `range(n)`, which needs no index for any view at any length. It
@@ -52,7 +49,7 @@ impl Permutation {
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
-        Self::make(Kind::Walk, n, Key::new(seed, epoch)?)
+        Self::make(Kind::Walk, n, seed::read(seed, epoch)?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -72,13 +69,13 @@ impl Permutation {
     /// The seed, as it was given.
     #[getter]
     fn seed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.key.to_python(py)
+        seed::to_python(self.seed, py)
     }
 
     /// The epoch.
     #[getter]
     fn epoch(&self) -> u64 {
-        self.key.epoch
+        self.seed.epoch()
     }
 
     /// Whether this is the inverse of the permutation that the seed determines.
@@ -112,8 +109,8 @@ impl Permutation {
         }
         let number = py.import("operator")?.call_method1("index", (index,))?;
         let not_there = |_| PyValueError::new_err(format!("{number} is not in the permutation"));
-        let value = self.value(number.extract::<i128>().map_err(not_there)?)?;
-        Ok(self.place_of(py, value)?.into_pyobject(py)?.into_any())
+        let index = self.index(number.extract::<i128>().map_err(not_there)?)?;
+        Ok(self.place_of(py, index)?.into_pyobject(py)?.into_any())
     }
 
     /// The contiguous share of one of `world` workers: the places from `n * rank // world` up to
@@ -123,13 +120,8 @@ impl Permutation {
         #[pyo3(from_py_with = argument::rank)] rank: u64,
         #[pyo3(from_py_with = argument::world)] world: u64,
     ) -> PyResult<Places> {
-        Self::check_share(rank, world)?;
-        let of = slf.clone().unbind();
-        let len = u128::from(of.get().order.len());
-        // At most the length.
-        let bound = |rank: u64| (len * u128::from(rank) / u128::from(world)) as u64;
-        let (start, end) = (bound(rank), bound(rank + 1));
-        Ok(Places { of, run: Run { start, step: 1, count: end - start } })
+        let run = Run::shard(slf.get().order.len(), rank, world).map_err(exception)?;
+        Ok(Self::places(slf, run))
     }
 
     /// The places `rank`, `rank + world`, `rank + 2 * world` and so on.
@@ -138,20 +130,13 @@ impl Permutation {
         #[pyo3(from_py_with = argument::rank)] rank: u64,
         #[pyo3(from_py_with = argument::world)] world: u64,
     ) -> PyResult<Places> {
-        Self::check_share(rank, world)?;
-        let of = slf.clone().unbind();
-        let count = of.get().order.len().saturating_sub(rank).div_ceil(world);
-        // With a single place its distance to the next does not matter.
-        let step = if count > 1 { i64::try_from(world) } else { Ok(1) };
-        let step = step.map_err(|_| PyValueError::new_err("more than 2^63 ranks"))?;
-        let start = if count > 0 { rank } else { 0 };
-        Ok(Places { of, run: Run { start, step, count } })
+        let run = Run::shard_strided(slf.get().order.len(), rank, world).map_err(exception)?;
+        Ok(Self::places(slf, run))
     }
 
     /// The first `count` places, or all if there are fewer.
     fn head(slf: &Bound<'_, Self>, #[pyo3(from_py_with = argument::count)] count: u64) -> Places {
-        let count = count.min(slf.get().order.len());
-        Places { of: slf.clone().unbind(), run: Run::first(count) }
+        Self::places(slf, Run::first(count.min(slf.get().order.len())))
     }
 
     /// Iterates over arrays of `size` values, of which the last may be shorter.
@@ -172,7 +157,7 @@ impl Permutation {
         dtype: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let dtype = IndexType::new(dtype, self.order.len())?;
-        evaluate::array(py, &self.order, self.all(), dtype)
+        evaluate::array(py, &self.order, None, self.all(), dtype)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -187,13 +172,14 @@ impl Permutation {
 
     /// The inverse permutation.
     fn inverse(&self) -> Self {
-        Self { order: self.order.inverse(), kind: self.kind, key: self.key }
+        Self { order: self.order.inverse(), kind: self.kind, seed: self.seed }
     }
 
     /// Builds the index that single places need, if they need one. It evaluates every item, on all
     /// threads. Ctrl-C ends it, and nothing of it is kept.
     fn build_index(&self, py: Python<'_>) -> PyResult<()> {
-        interruptible(py, |stop| self.order.build_index(stop))?.map_err(exception)
+        interruptible(py, |stop| self.order.build_index_while(|| !stop.is_set()))?
+            .map_err(exception)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -209,13 +195,11 @@ impl Permutation {
     }
 
     /// Some places, for pickling them.
-    fn _places(slf: &Bound<'_, Self>, start: u64, step: i64, count: u64) -> PyResult<Places> {
-        let len = i128::from(slf.get().order.len());
-        let last = i128::from(start) + i128::from(step) * (i128::from(count) - 1);
-        if step == 0 || (count > 0 && !((0..len).contains(&last) && i128::from(start) < len)) {
-            return Err(PyValueError::new_err("places that are not in the permutation"));
-        }
-        Ok(Places { of: slf.clone().unbind(), run: Run { start, step, count } })
+    fn _places(slf: &Bound<'_, Self>, start: u64, step: i128, count: u64) -> PyResult<Places> {
+        let run = Run::within(slf.get().order.len(), start, step, count);
+        let run =
+            run.ok_or_else(|| PyValueError::new_err("places that are not in the permutation"))?;
+        Ok(Self::places(slf, run))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -226,8 +210,8 @@ impl Permutation {
             Kind::Blocks { block, window } => (2, block, window),
         };
         let restore = py.import("bijective_shuffle._native")?.getattr("restore")?;
-        let seed = this.key.to_python(py)?;
-        let state = (this.order.len(), seed, this.key.epoch, this.order.is_inverse(), kind);
+        let seed = seed::to_python(this.seed, py)?;
+        let state = (this.order.len(), seed, this.seed.epoch(), this.order.is_inverse(), kind);
         Ok((restore, state).into_pyobject(py)?.into_any())
     }
 }
@@ -250,6 +234,6 @@ pub(crate) fn restore(
             return Err(PyValueError::new_err(text));
         }
     };
-    let permutation = Permutation::make(kind, n, Key::new(seed, epoch)?)?;
+    let permutation = Permutation::make(kind, n, seed::read(seed, epoch)?)?;
     Ok(if is_inverse { permutation.inverse() } else { permutation })
 }

@@ -1,7 +1,9 @@
-//! [`Permutation`]: the class of that name, and how its values are looked up.
+//! [`Permutation`]: the class of that name, and how its indexes are looked up.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use bijective_shuffle::Seed;
+use bijective_shuffle_bindings::{Kind, Lookup, Order, Run};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -10,9 +12,8 @@ use pyo3::types::PyDict;
 use crate::dtype::IndexType;
 use crate::errors::exception;
 use crate::evaluate;
-use crate::key::Key;
-use crate::order::{Kind, Lookup, Order};
-use crate::run::Run;
+use crate::run::place;
+use crate::seed;
 use crate::threads::interruptible;
 
 /// A pseudo-random permutation `p` of `range(n)`: `p[k]` is the index of the item that moves to
@@ -29,13 +30,13 @@ use crate::threads::interruptible;
 pub(crate) struct Permutation {
     pub(crate) order: Order,
     pub(crate) kind: Kind,
-    pub(crate) key: Key,
+    pub(crate) seed: Seed,
 }
 
 impl Permutation {
-    pub(crate) fn make(kind: Kind, len: u64, key: Key) -> PyResult<Self> {
-        let order = Order::new(kind, len, key).map_err(exception)?;
-        Ok(Self { order, kind, key })
+    pub(crate) fn make(kind: Kind, len: u64, seed: Seed) -> PyResult<Self> {
+        let order = Order::new(kind, len, seed).map_err(exception)?;
+        Ok(Self { order, kind, seed })
     }
 
     /// Whether both are made in the same way, and so are the same permutation.
@@ -43,8 +44,8 @@ impl Permutation {
         self.identity() == other.identity()
     }
 
-    fn identity(&self) -> (Kind, Key, u64, bool) {
-        (self.kind, self.key, self.order.len(), self.order.is_inverse())
+    fn identity(&self) -> (Kind, Seed, u64, bool) {
+        (self.kind, self.seed, self.order.len(), self.order.is_inverse())
     }
 
     /// A hash of this permutation and of what it is used with.
@@ -54,7 +55,7 @@ impl Permutation {
         hasher.finish()
     }
 
-    /// The value at one place of a run.
+    /// The index at one place of a run.
     pub(crate) fn single<'py>(
         &self,
         py: Python<'py>,
@@ -67,13 +68,13 @@ impl Permutation {
                 .extract::<i128>()
                 .map_err(|_| PyIndexError::new_err(format!("index {key} is out of range")))?,
         };
-        let value = self.look_up_one(py, run.place(number)?, Lookup::Value)?;
-        Ok(value.into_pyobject(py)?.into_any())
+        let index = self.look_up_one(py, place(run, number)?, Lookup::Index)?;
+        Ok(index.into_pyobject(py)?.into_any())
     }
 
-    /// The place of a value below the length.
-    pub(crate) fn place_of(&self, py: Python<'_>, value: u64) -> PyResult<u64> {
-        self.look_up_one(py, value, Lookup::Place)
+    /// The place of an index below the length.
+    pub(crate) fn place_of(&self, py: Python<'_>, index: u64) -> PyResult<u64> {
+        self.look_up_one(py, index, Lookup::Place)
     }
 
     /// What is looked up for a number below the length. If an index is built for that, Ctrl-C ends
@@ -84,7 +85,7 @@ impl Permutation {
             return order.look_up(number, lookup).map_err(exception);
         }
         let found = interruptible(py, |stop| {
-            order.prepare(stop)?;
+            order.prepare(|| !stop.is_set())?;
             // Without its index it would be built here, as a whole.
             if stop.is_set() { Ok(0) } else { order.look_up(number, lookup) }
         })?;
@@ -92,7 +93,7 @@ impl Permutation {
     }
 
     /// What is looked up for each number of an array, as an array of its shape. The numbers are
-    /// those of places in a run, or values.
+    /// those of places in a run, or indexes.
     pub(crate) fn several<'py>(
         &self,
         py: Python<'py>,
@@ -122,8 +123,8 @@ impl Permutation {
         let check = |word: &mut u64| -> PyResult<()> {
             let number = if is_signed { i128::from(*word as i64) } else { i128::from(*word) };
             *word = match run {
-                Some(run) => run.place(number)?,
-                None => self.value(number)?,
+                Some(run) => place(run, number)?,
+                None => self.index(number)?,
             };
             Ok(())
         };
@@ -131,22 +132,22 @@ impl Permutation {
         copy.call_method1("view", (IndexType::usual(self.order.len()).name(),))
     }
 
-    /// A number as a value, if it is one.
-    pub(crate) fn value(&self, number: i128) -> PyResult<u64> {
+    /// A number as an index, if it is one.
+    pub(crate) fn index(&self, number: i128) -> PyResult<u64> {
         let len = self.order.len();
-        u64::try_from(number).ok().filter(|&value| value < len).ok_or_else(|| {
+        u64::try_from(number).ok().filter(|&index| index < len).ok_or_else(|| {
             PyValueError::new_err(format!("{number} is not in a permutation of {len} items"))
         })
     }
 
     /// What `repr` gives.
     pub(crate) fn text(&self, py: Python<'_>) -> PyResult<String> {
-        let (len, key) = (self.order.len(), self.key.text(py)?);
+        let (len, seed) = (self.order.len(), seed::text(self.seed, py)?);
         let made = match self.kind {
-            Kind::Compacted => format!("Permutation({len}, {key})"),
-            Kind::Walk => format!("Permutation.walk({len}, {key})"),
+            Kind::Compacted => format!("Permutation({len}, {seed})"),
+            Kind::Walk => format!("Permutation.walk({len}, {seed})"),
             Kind::Blocks { block, window } => {
-                format!("BlockShuffle({len}, {block}, {window}, {key}).order")
+                format!("BlockShuffle({len}, {block}, {window}, {seed}).order")
             }
         };
         Ok(if self.order.is_inverse() { made + ".inverse()" } else { made })

@@ -1,5 +1,6 @@
 //! [`Places`]: some places of a permutation, evaluated when they are asked for.
 
+use bijective_shuffle_bindings::{Lookup, Run};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PySlice};
@@ -8,10 +9,9 @@ use crate::argument;
 use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
-use crate::order::Lookup;
 use crate::passes::refuse_loaders;
 use crate::permutation::Permutation;
-use crate::run::{Run, length};
+use crate::run::{length, sliced};
 
 /// Some places of a `Permutation`: a slice, a shard or a head of it. Nothing is evaluated until it
 /// is asked for, and nothing is kept.
@@ -64,7 +64,7 @@ impl Places {
         Ok(Indexes::new(py, &self.of, self.run))
     }
 
-    /// Iterates over arrays of `size` values, of which the last may be shorter.
+    /// Iterates over arrays of `size` indexes, of which the last may be shorter.
     #[pyo3(signature = (size, dtype=None))]
     fn chunks(
         &self,
@@ -75,7 +75,7 @@ impl Places {
         Chunks::new(py, &self.of, self.run, size, dtype)
     }
 
-    /// The values as an array of int32, uint32, int64 (the default) or uint64.
+    /// The indexes as an array of int32, uint32, int64 (the default) or uint64.
     #[pyo3(signature = (dtype=None))]
     fn to_numpy<'py>(
         &self,
@@ -83,7 +83,7 @@ impl Places {
         dtype: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let order = &self.of.get().order;
-        evaluate::array(py, order, self.run, IndexType::new(dtype, order.len())?)
+        evaluate::array(py, order, None, self.run, IndexType::new(dtype, order.len())?)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -134,12 +134,12 @@ pub(crate) fn look_up<'py>(
         return this.single(py, run, key);
     }
     if let Ok(slice) = key.cast::<PySlice>() {
-        let places = Places { of: of.clone_ref(py), run: run.slice(slice)? };
+        let places = Places { of: of.clone_ref(py), run: sliced(run, slice)? };
         return Ok(Bound::new(py, places)?.into_any());
     }
     // Integers of NumPy, and whatever else is one.
     if !key.is_instance_of::<PyUntypedArray>() && key.hasattr("__index__")? {
         return this.single(py, run, key);
     }
-    this.several(py, key, Lookup::Value, Some(run))
+    this.several(py, key, Lookup::Index, Some(run))
 }

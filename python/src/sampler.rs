@@ -1,6 +1,7 @@
 //! [`Sampler`]: the class of that name.
 
-use bijective_shuffle::{Error, Tail};
+use bijective_shuffle::{Error, Seed, Tail};
+use bijective_shuffle_bindings::TAILS;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,10 +9,10 @@ use pyo3::types::PyDict;
 
 use crate::argument;
 use crate::errors::exception;
-use crate::key::Key;
 use crate::numbers::FEW;
 use crate::passes::refuse_loaders;
 use crate::run::length;
+use crate::seed;
 use crate::threads::interruptible;
 use crate::turns::Turns;
 
@@ -35,7 +36,7 @@ pub(crate) struct Sampler {
     turns: Turns<Position>,
     /// Whether batches are drawn by the calling thread, which keeps the GIL.
     is_short: bool,
-    key: Key,
+    seed: Seed,
     blocks: Option<(u64, u64)>,
     sequential: bool,
 }
@@ -67,10 +68,6 @@ impl Sampler {
     }
 }
 
-/// The names of what happens at the end of an epoch.
-const TAILS: [(&str, Tail); 4] =
-    [("pad", Tail::Pad), ("short", Tail::Short), ("fill", Tail::Fill), ("drop", Tail::Drop)];
-
 fn tail_of(name: &str) -> PyResult<Tail> {
     let found = TAILS.iter().find(|(known, _)| *known == name);
     found.map(|&(_, tail)| tail).ok_or_else(|| {
@@ -99,7 +96,7 @@ impl Sampler {
         #[pyo3(from_py_with = argument::pair)] blocks: Option<(u64, u64)>,
         sequential: bool,
     ) -> PyResult<Self> {
-        let key = Key::new(seed, 0)?;
+        let seed = seed::read(seed, 0)?;
         if n > 1 << 63 {
             // Batches are of int64, which is what indexes are to data sets.
             let text = format!("a sampler is for at most 2^63 items, not {n}");
@@ -108,7 +105,7 @@ impl Sampler {
         if sequential && blocks.is_some() {
             return Err(PyValueError::new_err("an order in blocks is not sequential"));
         }
-        let builder = bijective_shuffle::Sampler::builder(n, key.seed())
+        let builder = bijective_shuffle::Sampler::builder(n, seed)
             .rank(rank, world)
             .batch(batch)
             .tail(tail_of(tail)?);
@@ -120,7 +117,7 @@ impl Sampler {
         let inner = builder.build().map_err(exception)?;
         let is_short = inner.batch() <= FEW as u64;
         let turns = Turns::new(Position { inner, batch: Vec::new() });
-        Ok(Self { turns, is_short, key, blocks, sequential })
+        Ok(Self { turns, is_short, seed, blocks, sequential })
     }
 
     /// This rank's items of the next step, or None at the end of the epoch. Ctrl-C ends the drawing
@@ -171,6 +168,18 @@ impl Sampler {
     /// The current position, as text.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
         self.ask(py, |inner| inner.state().to_string())
+    }
+
+    /// The state after all ranks together have taken `consumed` items of an epoch, as text. Nothing
+    /// is drawn for it.
+    fn state_at(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument::epoch)] epoch: u64,
+        #[pyo3(from_py_with = argument::consumed)] consumed: u64,
+    ) -> PyResult<String> {
+        let state = self.ask(py, |inner| inner.state_at(epoch, consumed))?;
+        Ok(state.map_err(exception)?.to_string())
     }
 
     /// Goes to the position of a state, which comes from a sampler with the same length, seed and
@@ -249,7 +258,7 @@ impl Sampler {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let seed = self.key.text(py)?;
+        let seed = seed::text(self.seed, py)?;
         // All of one moment.
         let inner = self.ask(py, bijective_shuffle::Sampler::clone)?;
         let (n, rank, world, batch) = (inner.len(), inner.rank(), inner.ranks(), inner.batch());
@@ -280,7 +289,7 @@ impl Sampler {
         keywords.set_item("sequential", this.sequential)?;
         let partial = py.import("functools")?.getattr("partial")?;
         let make = partial.call((slf.get_type(),), Some(&keywords))?;
-        let arguments = (inner.len(), this.key.to_python(py)?);
+        let arguments = (inner.len(), seed::to_python(this.seed, py)?);
         Ok((make, arguments, inner.state().to_string()).into_pyobject(py)?.into_any())
     }
 

@@ -8,8 +8,8 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::argument::{self, List};
 use crate::errors::exception;
-use crate::key::Key;
 use crate::loaders::numbers_of;
+use crate::seed;
 use crate::threads::detached;
 
 /// Which places of a stream's buffer the steps from `first` on take: at most `count`, and at most
@@ -25,7 +25,7 @@ pub(crate) fn stream_slots<'py>(
     #[pyo3(from_py_with = argument::count)] count: u64,
     left: Option<u64>,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    let order = StreamOrder::new(size, Key::new(seed, epoch)?.seed()).map_err(exception)?;
+    let order = StreamOrder::new(size, seed::read(seed, epoch)?).map_err(exception)?;
     let mut slots = zeros(count)?;
     let steps = order.fill(first, left, &mut slots);
     slots.truncate(steps);
@@ -41,7 +41,7 @@ pub(crate) fn stream_state(
     #[pyo3(from_py_with = argument::emitted)] emitted: u64,
     #[pyo3(from_py_with = argument::taken)] taken: u64,
 ) -> PyResult<String> {
-    let order = StreamOrder::new(size, Key::new(seed, epoch)?.seed()).map_err(exception)?;
+    let order = StreamOrder::new(size, seed::read(seed, epoch)?).map_err(exception)?;
     Ok(StreamState::new(&order, emitted, taken).to_string())
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn stream_buffered<'py>(
     state: &str,
 ) -> PyResult<(u64, u64, u64, Bound<'py, PyArray1<u64>>)> {
     let state: StreamState = state.parse().map_err(exception)?;
-    let seed = Key::new(seed, state.epoch())?.seed();
+    let seed = seed::read(seed, state.epoch())?;
     let order = StreamOrder::new(size, seed).map_err(exception)?;
     let held = detached(py, || order.buffered(&state))?.map_err(exception)?;
     Ok((state.epoch(), state.emitted(), state.taken(), PyArray1::from_vec(py, held)))
@@ -72,7 +72,7 @@ pub(crate) fn split_parts<'py>(
     counts: PyReadonlyArray1<'py, u64>,
     evenly: bool,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let splits = Splits::new(&shares.0, Key::new(seed, epoch)?.seed()).map_err(exception)?;
+    let splits = Splits::new(&shares.0, seed::read(seed, epoch)?).map_err(exception)?;
     let counts = numbers_of(&counts)?;
     let parts = move || {
         if evenly {
@@ -105,7 +105,7 @@ pub(crate) fn split_ids<'py>(
     #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ids: &Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let splits = Splits::new(&shares.0, Key::new(seed, epoch)?.seed()).map_err(exception)?;
+    let splits = Splits::new(&shares.0, seed::read(seed, epoch)?).map_err(exception)?;
     let mut parts = try_with_capacity(ids.len()).map_err(exception)?;
     for id in ids {
         parts.push(splits.part_of_id(id.cast::<PyBytes>()?.as_bytes()));
@@ -120,7 +120,7 @@ pub(crate) fn check_blocks(
     kept: f64,
     seed: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    NodeBlocks::new(blocks, kept, Key::new(seed, 0)?.seed()).map(|_| ()).map_err(exception)
+    NodeBlocks::new(blocks, kept, seed::read(seed, 0)?).map(|_| ()).map_err(exception)
 }
 
 /// The blocks that are left to a node of an epoch, after the nodes of some runs have read theirs.
@@ -136,7 +136,7 @@ pub(crate) fn node_blocks<'py>(
     #[pyo3(from_py_with = argument::node)] node: u64,
     #[pyo3(from_py_with = argument::nodes)] nodes: u64,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    let own = NodeBlocks::new(blocks, kept, Key::new(seed, epoch)?.seed()).map_err(exception)?;
+    let own = NodeBlocks::new(blocks, kept, seed::read(seed, epoch)?).map_err(exception)?;
     let list = detached(py, || own.after(epoch, &runs.0, node, nodes))?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, list))
 }

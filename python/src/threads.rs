@@ -1,30 +1,14 @@
-//! The threads that the engines work on.
-//!
-//! Not rayon's global pool: that does not survive a `fork`, by which data loaders start their
-//! workers. In the child its threads are gone, and the first call that waits for them waits for
-//! ever. So there is a pool of ours for each process, and a process that finds the pool of its
-//! parent makes one of its own.
+//! The threads that the engines work on, and work that looks for Ctrl-C meanwhile.
 
 use std::env;
-use std::process;
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use bijective_shuffle::rayon::{ThreadPool, ThreadPoolBuilder};
+use bijective_shuffle_bindings::threads;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-
-/// The pool of the process with this number.
-struct OfProcess {
-    process: u32,
-    pool: ThreadPool,
-}
-
-/// The current pool, which is never freed: those of parent processes have no threads here that
-/// could be joined. No lock, which another thread of the parent might hold during the fork.
-static CURRENT: AtomicPtr<OfProcess> = AtomicPtr::new(ptr::null_mut());
 
 /// How long a thread of Python waits for work before it looks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
@@ -45,34 +29,10 @@ fn asked_threads() -> PyResult<usize> {
 
 /// This process's pool, of [`asked_threads`].
 fn pool() -> PyResult<&'static ThreadPool> {
-    let process = process::id();
-    let current = CURRENT.load(Ordering::Acquire);
-    // SAFETY: the pointer is null or comes from `Box::into_raw` below, whose `Release` store has
-    // made the contents visible, and it is never freed.
-    if let Some(found) = unsafe { current.as_ref() }
-        && found.process == process
-    {
-        return Ok(&found.pool);
+    match threads::newest() {
+        Some(pool) => Ok(pool),
+        None => threads::pool(asked_threads()?).map_err(PyRuntimeError::new_err),
     }
-    let builder = ThreadPoolBuilder::new()
-        .num_threads(asked_threads()?)
-        .thread_name(|k| format!("bijective-shuffle-{k}"));
-    let failed = |error| PyRuntimeError::new_err(format!("threads cannot be started: {error}"));
-    let made =
-        Box::into_raw(Box::new(OfProcess { process, pool: builder.build().map_err(failed)? }));
-    let replaced = CURRENT.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire);
-    let kept = match replaced {
-        Ok(_) => made,
-        Err(others) => {
-            // SAFETY: it comes from `Box::into_raw` above, and nobody else has seen it.
-            drop(unsafe { Box::from_raw(made) });
-            others
-        }
-    };
-    // SAFETY: `made` comes from `Box::into_raw`, and so does `others`, which another thread of this
-    // process has stored, and whose contents the `Acquire` of the failed exchange has made visible.
-    // What has been stored is never freed.
-    Ok(&unsafe { &*kept }.pool)
 }
 
 /// Whether work is to end before it is done. Its results are then dropped.

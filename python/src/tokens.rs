@@ -11,8 +11,8 @@ use pyo3::types::PyList;
 use crate::argument;
 use crate::errors::exception;
 use crate::evaluate::{copied, zeros};
-use crate::key::Key;
 use crate::loaders::numbers_of;
+use crate::seed;
 use crate::shared::Shared;
 use crate::threads::detached;
 
@@ -32,7 +32,7 @@ impl Documents {
         #[pyo3(from_py_with = argument::overlap)] overlap: u64,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths, "lengths")?);
+        let (seed, lengths) = (seed::read(seed, 0)?, Shared::new(lengths, "lengths")?);
         let made = detached(py, move || Packed::new(Arc::new(lengths), length, overlap, seed))?;
         Ok(Self { inner: made.map_err(exception)? })
     }
@@ -110,7 +110,7 @@ impl ByLength {
         #[pyo3(from_py_with = argument::window)] window: u64,
         seed: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (seed, lengths) = (Key::new(seed, 0)?.seed(), Shared::new(lengths, "lengths")?);
+        let (seed, lengths) = (seed::read(seed, 0)?, Shared::new(lengths, "lengths")?);
         // A window that no `usize` counts is too large as well.
         let window = usize::try_from(window).unwrap_or(usize::MAX);
         let made = detached(py, move || Lengths::new(Arc::new(lengths), max_tokens, window, seed))?;

@@ -78,6 +78,23 @@ def test_another_number_of_ranks_goes_on_with_the_rest(later_world, later_batch)
     assert sorted(seen) == list(range(1000))
 
 
+@pytest.mark.parametrize("order", [{}, {"blocks": (3, 2)}, {"sequential": True}])
+def test_a_state_by_numbers_is_the_state_after_drawing(order):
+    sampler, other = bs.Sampler(103, b"k" * 32, world=4, batch=5, **order), bs.Sampler(103, b"k" * 32, **order)
+    for epoch in (0, 7, 2**64 - 1):
+        sampler.set_epoch(epoch)
+        for _ in range(sampler.steps + 1):
+            assert other.state_at(epoch, sampler.consumed) == sampler.state()
+            sampler.next_batch()
+    resumed = bs.Sampler(103, b"k" * 32, **order)
+    resumed.resume(sampler.state_at(9, 41))
+    assert (resumed.epoch, resumed.consumed, other.epoch, other.consumed) == (9, 41, 0, 0)
+    with pytest.raises(IndexError, match="0..104 does not lie within 0..103"):
+        other.state_at(0, 104)
+    with pytest.raises(ValueError, match="consumed is an integer from 0"):
+        other.state_at(0, -1)
+
+
 def test_states_of_others_are_refused():
     sampler = bs.Sampler(1000, 5)
     sampler.next_batch()

@@ -10,7 +10,7 @@ pub use state::SamplerState;
 use core::fmt;
 use core::ops::Range;
 
-use crate::error::{Defect, SavedError, ViewError};
+use crate::error::{Defect, ViewError};
 use crate::{Error, Seed};
 use order::Order;
 
@@ -369,7 +369,7 @@ impl Sampler {
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items. After an error
     /// the sampler is unchanged.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
-        self.order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
+        self.order = self.draw(epoch)?;
         (self.epoch, self.consumed) = (epoch, 0);
         Ok(())
     }
@@ -385,52 +385,9 @@ impl Sampler {
         self.set_epoch(next)
     }
 
-    /// The current position, which can be saved and [resumed](Self::resume) in another process.
-    pub fn state(&self) -> SamplerState {
-        SamplerState::new(&self.config, self.epoch, self.consumed, &*self.order)
-    }
-
-    /// Goes to the position of a state, which must come from a sampler with the same length, seed
-    /// and orders. Rank, ranks, batch and tail may differ.
-    ///
-    /// The items that [`Tail::Drop`] leaves out do not count as taken. So after a state from the
-    /// end of such an epoch, there may be steps left for a smaller global batch.
-    ///
-    /// # Errors
-    ///
-    /// [`SavedError::Foreign`] if the state comes from another sampler, or has been changed, and
-    /// otherwise as [`set_epoch`](Self::set_epoch). After an error the sampler is unchanged.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let mut two = Sampler::builder(1000, 42).rank(0, 2).batch(64).build()?;
-    /// two.set_epoch(5)?;
-    /// two.next_batch(&mut Vec::new())?;
-    ///
-    /// let mut one = Sampler::builder(1000, 42).batch(100).build()?;
-    /// one.resume(&two.state())?;
-    /// let mut batch = Vec::new();
-    /// one.next_batch(&mut batch)?;
-    /// let order = Permutation::walk(1000, Seed::new(42).with_epoch(5));
-    /// assert!(order.range(128..228)?.eq(batch));
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
-        let foreign = Err(Error::Saved(SavedError::Foreign));
-        let (epoch, consumed) = (state.epoch(), state.consumed());
-        if consumed > self.len() {
-            return foreign;
-        }
-        let order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
-        let resumed = Self { config: self.config.clone(), epoch, consumed, order, ..*self };
-        if resumed.state() != *state {
-            return foreign;
-        }
-        *self = resumed;
-        Ok(())
+    /// Draws the order of an epoch.
+    fn draw(&self, epoch: u64) -> Result<Order, Error> {
+        self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))
     }
 
     /// The number of items.

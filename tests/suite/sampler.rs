@@ -254,6 +254,43 @@ fn steps_are_equal_for_all_remainders() {
     }
 }
 
+/// All remainders, tails and ranks, of orders of every kind: the state that is asked for by numbers
+/// is that of each rank after it has drawn, and one that no drawing reaches resumes like any other.
+#[test]
+fn a_state_by_numbers_is_the_state_after_drawing() {
+    let order = |len, seed| Ok(Lcg::from_seed(len, seed));
+    for case in 0..24 * 4 * 5 {
+        let (len, world, batch) = (1 + case / 20, 1 + case / 5 % 4, 1 + case % 5);
+        let (tail, epoch) = (TAILS[case as usize % 4], [0, case, u64::MAX][case as usize % 3]);
+        let builder = Sampler::builder(len, 1).tail(tail).batch(batch);
+        let builder = match case / 3 % 4 {
+            0 => builder,
+            1 => builder.blocks(3, 2),
+            2 => builder.sequential(),
+            _ => builder.order(order),
+        };
+        let other = builder.clone().batch(7).rank(1, 2).build().unwrap();
+        for mut sampler in ranks(&builder, world) {
+            sampler.set_epoch(epoch).unwrap();
+            loop {
+                let consumed = sampler.consumed();
+                assert_eq!(other.state_at(epoch, consumed), Ok(sampler.state()));
+                if next(&mut sampler).is_none() {
+                    break;
+                }
+                for consumed in consumed..sampler.consumed() {
+                    let mut resumed = other.clone();
+                    resumed.resume(&sampler.state_at(epoch, consumed).unwrap()).unwrap();
+                    assert_eq!((resumed.epoch(), resumed.consumed()), (epoch, consumed));
+                }
+            }
+        }
+        let past = Error::View(ViewError::OutOfRange { start: 0, end: len + 1, len });
+        assert_eq!(other.state_at(epoch, len + 1), Err(past));
+        assert_eq!((other.epoch(), other.consumed()), (0, 0));
+    }
+}
+
 /// So few items that Miri can watch them: two ranks, and then three from where they stopped.
 #[test]
 fn short_form_of_ranks() {
@@ -545,6 +582,7 @@ fn an_order_that_cannot_be_drawn_leaves_the_sampler_where_it_was() {
     next(&mut sampler);
     let state = sampler.state();
     assert_eq!(sampler.next_epoch(), Err(Error::Matrix(MatrixError::EmptyMask)));
+    assert_eq!(sampler.state_at(1, 0), Err(Error::Matrix(MatrixError::EmptyMask)));
     assert_eq!(sampler.state(), state);
     let text = state.to_string().replacen("64-0-", "64-1-", 1);
     assert_eq!(sampler.resume(&text.parse().unwrap()), Err(Error::Matrix(MatrixError::EmptyMask)));

@@ -420,12 +420,12 @@ bs_status bs_permutation_unapply(const struct bs_permutation *permutation,
 /**
  * Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
  *
- * Single places, items and parts of it are had at once if the length is at most 256 or a power of
- * two. For others the first of them builds an index of about 0.1 bits an item, by one pass over
- * all items, unless it is near either end, from where it is counted to. More than 2^33 items get
- * no index unless bs_permutation_build_index is called: what is further than about 2^19 places
- * from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to look up
- * single places of long orders.
+ * Single places, indexes and parts of it are looked up at once if the length is at most 256 or a
+ * power of two. For others the first look-up builds an index of about 0.1 bits an item, by one
+ * pass over all items, unless it is near either end, from where it is counted to. More than 2^33
+ * items get no index unless bs_permutation_build_index is called: what is further than about 2^19
+ * places from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to
+ * look up single places of long orders.
  *
  * # Safety
  *
@@ -450,7 +450,7 @@ bs_status bs_permutation_new_keyed(uint64_t length,
 
 /**
  * Makes another permutation of `length` items that a seed determines, in which any place and any
- * item is looked up at once, at any length.
+ * index is looked up at once, at any length.
  *
  * # Safety
  *
@@ -477,7 +477,7 @@ bs_status bs_permutation_walk_keyed(uint64_t length,
  * Makes an order for items that are stored in blocks of `block` items, of which the last may have
  * fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
  * of that order are shuffled among each other. All three numbers are at least 1. Any place and any
- * item is looked up at once.
+ * index is looked up at once.
  *
  * # Safety
  *
@@ -522,7 +522,7 @@ bs_status bs_permutation_from_bijection(uint64_t length,
                                         struct bs_permutation **permutation);
 
 /**
- * Makes the inverse of a permutation: its item at place k is the place of item k.
+ * Makes the inverse of a permutation: its index at place k is the place of index k.
  *
  * # Safety
  *
@@ -551,26 +551,26 @@ void bs_permutation_free(struct bs_permutation *permutation);
 uint64_t bs_permutation_length(const struct bs_permutation *permutation);
 
 /**
- * Writes the item at a place to `*item`: the index from which bs_permutation_apply takes the item
+ * Writes the index at a place to `*index`: that from which bs_permutation_apply takes the item
  * that it puts there.
  *
  * # Safety
  *
- * `permutation` was made by this library and not freed, and `item` leads to memory for a number.
+ * `permutation` was made by this library and not freed, and `index` leads to memory for a number.
  */
 bs_status bs_permutation_get(const struct bs_permutation *permutation,
                              uint64_t place,
-                             uint64_t *item);
+                             uint64_t *index);
 
 /**
- * Writes the place of an item to `*place`: the `place` at which bs_permutation_get gives `item`.
+ * Writes the place of an index to `*place`: the `place` at which bs_permutation_get gives `index`.
  *
  * # Safety
  *
  * `permutation` was made by this library and not freed, and `place` leads to memory for a number.
  */
 bs_status bs_permutation_position(const struct bs_permutation *permutation,
-                                  uint64_t item,
+                                  uint64_t index,
                                   uint64_t *place);
 
 /**
@@ -584,21 +584,21 @@ bs_status bs_permutation_position(const struct bs_permutation *permutation,
 bs_status bs_permutation_build_index(const struct bs_permutation *permutation);
 
 /**
- * Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
- * places at once are written by all threads.
+ * Writes the indexes at the places `first`, `first + 1` and so on to `indexes`, `count` of them.
+ * All places at once are written by all threads.
  *
- * After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `items` are
- * unspecified.
+ * After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `indexes`
+ * are unspecified.
  *
  * # Safety
  *
- * `permutation` was made by this library and not freed, and `items` leads to memory for so many
+ * `permutation` was made by this library and not freed, and `indexes` leads to memory for so many
  * numbers.
  */
 bs_status bs_permutation_range(const struct bs_permutation *permutation,
                                uint64_t first,
                                size_t count,
-                               uint64_t *items);
+                               uint64_t *indexes);
 
 /**
  * bs_permutation_range for numbers of 32 bits. Permutations of more than 2^32 items are refused.
@@ -610,7 +610,7 @@ bs_status bs_permutation_range(const struct bs_permutation *permutation,
 bs_status bs_permutation_range_u32(const struct bs_permutation *permutation,
                                    uint64_t first,
                                    size_t count,
-                                   uint32_t *items);
+                                   uint32_t *indexes);
 
 /**
  * Writes the first place of a worker's share to `*first`, and the number of its places to

@@ -404,46 +404,46 @@ public:
     std::uint64_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
 
-    // The item at a place below the length.
+    // The index at a place below the length.
     std::uint64_t operator[](std::uint64_t place) const {
-        std::uint64_t item = 0;
-        check(bs_permutation_get(handle_.get(), place, &item));
-        return item;
+        std::uint64_t index = 0;
+        check(bs_permutation_get(handle_.get(), place, &index));
+        return index;
     }
 
-    // The place of an item below the length.
-    std::uint64_t position(std::uint64_t item) const {
+    // The place of an index below the length.
+    std::uint64_t position(std::uint64_t index) const {
         std::uint64_t place = 0;
-        check(bs_permutation_position(handle_.get(), item, &place));
+        check(bs_permutation_position(handle_.get(), index, &place));
         return place;
     }
 
     // Builds the index that single places need, if they need one.
     void build_index() const { check(bs_permutation_build_index(handle_.get())); }
 
-    // Writes the items at `first` and the places behind it: as many as there is room for. After a
-    // failure of memory or of a bijection of your own, the items are unspecified.
-    void write(std::uint64_t first, std::uint64_t *items, std::size_t count) const {
-        check(bs_permutation_range(handle_.get(), first, count, items));
+    // Writes the indexes at `first` and the places behind it: as many as there is room for. After a
+    // failure of memory or of a bijection of your own, they are unspecified.
+    void write(std::uint64_t first, std::uint64_t *indexes, std::size_t count) const {
+        check(bs_permutation_range(handle_.get(), first, count, indexes));
     }
-    void write(std::uint64_t first, std::uint32_t *items, std::size_t count) const {
-        check(bs_permutation_range_u32(handle_.get(), first, count, items));
+    void write(std::uint64_t first, std::uint32_t *indexes, std::size_t count) const {
+        check(bs_permutation_range_u32(handle_.get(), first, count, indexes));
     }
 #if defined(__cpp_lib_span)
-    void write(std::uint64_t first, std::span<std::uint64_t> items) const {
-        write(first, items.data(), items.size());
+    void write(std::uint64_t first, std::span<std::uint64_t> indexes) const {
+        write(first, indexes.data(), indexes.size());
     }
-    void write(std::uint64_t first, std::span<std::uint32_t> items) const {
-        write(first, items.data(), items.size());
+    void write(std::uint64_t first, std::span<std::uint32_t> indexes) const {
+        write(first, indexes.data(), indexes.size());
     }
 #endif
 
-    // The items at `count` places from `first` on, or all of them, as words of 32 or 64 bits.
+    // The indexes at `count` places from `first` on, or all of them, as words of 32 or 64 bits.
     template <class Word = std::uint64_t>
     std::vector<Word> to_vector(std::uint64_t first, std::size_t count) const {
-        std::vector<Word> items(count);
-        write(first, items.data(), count);
-        return items;
+        std::vector<Word> indexes(count);
+        write(first, indexes.data(), count);
+        return indexes;
     }
     template <class Word = std::uint64_t>
     std::vector<Word> to_vector() const {

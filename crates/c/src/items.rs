@@ -2,10 +2,10 @@
 
 use std::ffi::c_void;
 
-use library::{Rows, Seed};
+use bindings::{By, Memory, Way};
+use library::Error;
 
 use crate::memory::{self, bytes, check};
-use crate::order::{Order, Way, reorder_by_seed, reorder_rows_by_seed};
 use crate::permutation::Permutation;
 use crate::seed::of_word;
 use crate::status::{Failure, Status, done};
@@ -22,70 +22,26 @@ pub struct Array {
     pub item_size: usize,
 }
 
-// SAFETY: it is an address and a number, and each use of the address has an argument of its own.
-unsafe impl Send for Array {}
-// SAFETY: what threads share is an address and a number, which nobody changes.
-unsafe impl Sync for Array {}
-
-impl Array {
-    fn start(self) -> *mut u8 {
-        self.items.cast()
-    }
-
-    /// The bytes of all items, as items of a type.
-    ///
-    /// # Safety
-    ///
-    /// The array was checked, its items have the size of `T`, it is aligned for `T`, any bytes are
-    /// a `T`, and nobody else uses the array for `'a`.
-    unsafe fn all<'a, T>(self, count: usize) -> &'a mut [T] {
-        // SAFETY: it is not null, and its size is one that an array may have; the caller promises
-        // the rest.
-        unsafe { core::slice::from_raw_parts_mut(self.items.cast(), count) }
-    }
-}
-
-/// By what items are moved.
-#[derive(Clone, Copy)]
-enum By<'a> {
-    Seed(Seed),
-    Order(&'a Order),
-}
-
-impl By<'_> {
-    fn reorder<T: Send>(self, items: &mut [T], way: Way) -> Result<(), Failure> {
-        match self {
-            By::Seed(seed) => reorder_by_seed(items, seed, way),
-            By::Order(order) => order.reorder(items, way),
-        }
-    }
-
-    fn reorder_rows(self, rows: Vec<Rows<'_, u8>>, way: Way) -> Result<(), Failure> {
-        match self {
-            By::Seed(seed) => reorder_rows_by_seed(rows, seed, way),
-            By::Order(order) => order.reorder_rows(rows, way),
-        }
-    }
-}
-
 /// Moves the items of arrays, each of `count` items.
 ///
 /// # Safety
 ///
 /// The pointers are null or lead to arrays of so many items, which nobody else uses meanwhile.
 unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Result<(), Failure> {
-    let mut item_size = 0_usize;
-    for array in arrays {
-        if array.item_size == 0 {
+    let mut memories = Vec::new();
+    for &Array { items, item_size } in arrays {
+        if item_size == 0 {
             return Err(Failure::argument("items of 0 bytes were given: an item has at least 1"));
         }
         if count > 0 {
-            check(array.start(), "the items")?;
+            check(items.cast::<u8>(), "the items")?;
         }
-        bytes(count, array.item_size, "an array")?;
-        item_size = item_size.saturating_add(array.item_size);
+        let bytes = bytes(count, item_size, "an array")?;
+        memories.push(Memory { start: items.cast(), bytes, width: item_size });
     }
-    check_apart(arrays, count)?;
+    if !Memory::are_apart(&memories) {
+        return Err(Failure::argument("two of the arrays share memory"));
+    }
     if count == 0 || arrays.is_empty() {
         return Ok(());
     }
@@ -93,68 +49,11 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Resul
         By::Seed(_) => count as u64,
         By::Order(order) => order.points(),
     };
-    // The arrays share no memory, so the product is within the address space.
-    threads::on_points(points, (count * item_size) as u64, move || {
-        // SAFETY: as the caller promises; the arrays have been checked.
-        unsafe { reorder_checked(arrays, count, by, way) }
-    })?
-}
-
-/// Checks that no two arrays share memory.
-fn check_apart(arrays: &[Array], count: usize) -> Result<(), Failure> {
-    let range = |array: &Array| {
-        let start = array.items.addr();
-        (start, start.saturating_add(count * array.item_size))
-    };
-    let mut ranges: Vec<_> = arrays.iter().map(range).collect();
-    ranges.sort_unstable();
-    if count > 0 && ranges.windows(2).any(|pair| pair[1].0 < pair[0].1) {
-        return Err(Failure::argument("two of the arrays share memory"));
-    }
-    Ok(())
-}
-
-/// Runs code with the type of plain integers that has the size of an array's items, if there is one
-/// and the array is aligned for it.
-macro_rules! with_item {
-    ($array:expr, $Item:ident => $code:expr) => {
-        with_item!(@ $array, $Item, $code, u8 u16 u32 u64 [u64; 2])
-    };
-    (@ $array:expr, $Item:ident, $code:expr, $($item:ty)+) => {
-        match $array.item_size {
-            $(size if size == size_of::<$item>()
-                && $array.items.cast::<$item>().is_aligned() => {
-                type $Item = $item;
-                return $code;
-            })+
-            _ => {}
-        }
-    };
-}
-
-/// # Safety
-///
-/// The arrays have been checked, and nobody else uses them meanwhile.
-unsafe fn reorder_checked(
-    arrays: &[Array],
-    count: usize,
-    by: By<'_>,
-    way: Way,
-) -> Result<(), Failure> {
-    if let &[array] = arrays {
-        with_item!(array, Item => {
-            // SAFETY: as the caller promises; size and alignment are those of the type, and any
-            // bytes are such an integer.
-            by.reorder(unsafe { array.all::<Item>(count) }, way)
-        });
-    }
-    let rows = arrays.iter().map(|array| {
-        // SAFETY: as the caller promises; bytes need no alignment, and there are so many, of which
-        // any are bytes.
-        let bytes = unsafe { array.all::<u8>(count * array.item_size) };
-        Rows::new(bytes, array.item_size)
-    });
-    by.reorder_rows(rows.collect::<Result<_, _>>()?, way)
+    // The arrays share no memory, so the sum is within the address space.
+    let bytes = memories.iter().map(|memory| memory.bytes as u64).sum();
+    // SAFETY: the caller promises that the arrays are there and nobody else's; they are apart.
+    let moved = threads::on_points(points, bytes, move || unsafe { by.reorder(&memories, way) })?;
+    Ok(moved?)
 }
 
 /// Shuffles an array of `count` items of `item_size` bytes: the item that was at index
@@ -299,7 +198,7 @@ unsafe fn reorder_by(
     let order = unsafe { crate::permutation::order(permutation) }?;
     let (expected, actual) = (order.len(), count as u64);
     if expected != actual {
-        return Err(library::Error::LengthMismatch { expected, actual }.into());
+        return Err(Error::LengthMismatch { expected, actual }.into());
     }
     // SAFETY: as the caller promises.
     unsafe { reorder_given(arrays, array_count, count, By::Order(order), way) }

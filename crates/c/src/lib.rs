@@ -2,14 +2,13 @@
 //! functions.
 //!
 //! Every function works within [`status::guarded`], so that no panic leaves it and every failure
-//! has a text. `order.rs` is all that knows the Rust library's permutations, `sampler.rs` and
-//! `generator.rs` the rest of it.
+//! has a text. Permutations are those of `crates/bindings`; `sampler.rs` and `generator.rs` are all
+//! that knows the rest of the Rust library.
 
 pub mod bijection;
 pub mod generator;
 pub mod items;
 mod memory;
-mod order;
 pub mod permutation;
 pub mod sampler;
 mod seed;

@@ -1,10 +1,10 @@
 //! Handles of permutations.
 
-use library::Error;
+use bindings::{Kind, Lookup, Order, Run};
+use library::{Error, Seed, Word};
 
 use crate::bijection::{Bijection, Custom};
 use crate::memory::{self, check, hand_out};
-use crate::order::{Lookup, Order};
 use crate::seed::{of_key, of_word};
 use crate::status::{BS_ERROR_RANGE, Failure, Status, done};
 use crate::threads;
@@ -22,14 +22,18 @@ pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a Or
     unsafe { memory::shared(permutation, "the permutation") }.map(|permutation| &permutation.0)
 }
 
+fn make(kind: Kind, length: u64, seed: Seed) -> Result<Permutation, Failure> {
+    Ok(Permutation(Order::new(kind, length, seed)?))
+}
+
 /// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
 ///
-/// Single places, items and parts of it are had at once if the length is at most 256 or a power of
-/// two. For others the first of them builds an index of about 0.1 bits an item, by one pass over
-/// all items, unless it is near either end, from where it is counted to. More than 2^33 items get
-/// no index unless bs_permutation_build_index is called: what is further than about 2^19 places
-/// from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to look up
-/// single places of long orders.
+/// Single places, indexes and parts of it are looked up at once if the length is at most 256 or a
+/// power of two. For others the first look-up builds an index of about 0.1 bits an item, by one
+/// pass over all items, unless it is near either end, from where it is counted to. More than 2^33
+/// items get no index unless bs_permutation_build_index is called: what is further than about 2^19
+/// places from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to
+/// look up single places of long orders.
 ///
 /// # Safety
 ///
@@ -41,7 +45,7 @@ pub unsafe extern "C" fn bs_permutation_new(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || Ok(Permutation(Order::compacted(length, of_word(seed, epoch))));
+    let make = || make(Kind::Compacted, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -59,13 +63,13 @@ pub unsafe extern "C" fn bs_permutation_new_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     // SAFETY: as the caller promises.
-    let make = || Ok(Permutation(Order::compacted(length, unsafe { of_key(key, epoch) }?)));
+    let make = || make(Kind::Compacted, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
 /// Makes another permutation of `length` items that a seed determines, in which any place and any
-/// item is looked up at once, at any length.
+/// index is looked up at once, at any length.
 ///
 /// # Safety
 ///
@@ -77,7 +81,7 @@ pub unsafe extern "C" fn bs_permutation_walk(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || Ok(Permutation(Order::walk(length, of_word(seed, epoch))));
+    let make = || make(Kind::Walk, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -95,7 +99,7 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     // SAFETY: as the caller promises.
-    let make = || Ok(Permutation(Order::walk(length, unsafe { of_key(key, epoch) }?)));
+    let make = || make(Kind::Walk, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -103,7 +107,7 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
 /// Makes an order for items that are stored in blocks of `block` items, of which the last may have
 /// fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
 /// of that order are shuffled among each other. All three numbers are at least 1. Any place and any
-/// item is looked up at once.
+/// index is looked up at once.
 ///
 /// # Safety
 ///
@@ -117,7 +121,7 @@ pub unsafe extern "C" fn bs_permutation_blocks(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || Order::blocks(length, block, window, of_word(seed, epoch)).map(Permutation);
+    let make = || make(Kind::Blocks { block, window }, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -136,11 +140,9 @@ pub unsafe extern "C" fn bs_permutation_blocks_keyed(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || {
-        // SAFETY: as the caller promises.
-        let seed = unsafe { of_key(key, epoch) }?;
-        Order::blocks(length, block, window, seed).map(Permutation)
-    };
+    let kind = Kind::Blocks { block, window };
+    // SAFETY: as the caller promises.
+    let make = || make(kind, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -165,17 +167,17 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
     let make = || {
         // SAFETY: as the caller promises.
         let bijection = unsafe { Custom::new(bijection) }?;
-        let made = Order::custom(length, bijection.clone());
+        let made = Order::given(length, bijection.clone());
         if made.is_err() {
             bijection.give_back();
         }
-        made.map(Permutation)
+        Ok(Permutation(made?))
     };
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
-/// Makes the inverse of a permutation: its item at place k is the place of item k.
+/// Makes the inverse of a permutation: its index at place k is the place of index k.
 ///
 /// # Safety
 ///
@@ -218,23 +220,23 @@ pub unsafe extern "C" fn bs_permutation_length(permutation: *const Permutation) 
     unsafe { order(permutation) }.map_or(0, Order::len)
 }
 
-/// Writes the item at a place to `*item`: the index from which bs_permutation_apply takes the item
+/// Writes the index at a place to `*index`: that from which bs_permutation_apply takes the item
 /// that it puts there.
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed, and `item` leads to memory for a number.
+/// `permutation` was made by this library and not freed, and `index` leads to memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_get(
     permutation: *const Permutation,
     place: u64,
-    item: *mut u64,
+    index: *mut u64,
 ) -> Status {
     // SAFETY: as the caller promises.
-    done(|| unsafe { look_up(permutation, place, Lookup::Item, item, "the item") })
+    done(|| unsafe { look_up(permutation, place, Lookup::Index, index, "the index") })
 }
 
-/// Writes the place of an item to `*place`: the `place` at which bs_permutation_get gives `item`.
+/// Writes the place of an index to `*place`: the `place` at which bs_permutation_get gives `index`.
 ///
 /// # Safety
 ///
@@ -242,11 +244,11 @@ pub unsafe extern "C" fn bs_permutation_get(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_position(
     permutation: *const Permutation,
-    item: u64,
+    index: u64,
     place: *mut u64,
 ) -> Status {
     // SAFETY: as the caller promises.
-    done(|| unsafe { look_up(permutation, item, Lookup::Place, place, "the place") })
+    done(|| unsafe { look_up(permutation, index, Lookup::Place, place, "the place") })
 }
 
 /// # Safety
@@ -262,6 +264,12 @@ unsafe fn look_up(
     check(found, what)?;
     // SAFETY: as the caller promises.
     let order = unsafe { order(permutation) }?;
+    let len = order.len();
+    if number >= len {
+        let asked = if lookup == Lookup::Index { "place" } else { "index" };
+        let text = format!("there is no {asked} {number} in a permutation of {len} items");
+        return Err(Failure::new(BS_ERROR_RANGE, text));
+    }
     let value = if order.is_at_hand(number, lookup) {
         order.look_up(number, lookup)
     } else {
@@ -282,35 +290,29 @@ pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutat
     done(|| {
         // SAFETY: as the caller promises.
         let order = unsafe { order(permutation) }?;
-        threads::on_all(|| order.build_index())?
+        Ok(threads::on_all(|| order.build_index_while(|| true))??)
     })
 }
 
-/// Writes the items at the places `first`, `first + 1` and so on to `items`, `count` of them. All
-/// places at once are written by all threads.
+/// Writes the indexes at the places `first`, `first + 1` and so on to `indexes`, `count` of them.
+/// All places at once are written by all threads.
 ///
-/// After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `items` are
-/// unspecified.
+/// After BS_ERROR_NOT_A_BIJECTION, BS_ERROR_MEMORY and BS_ERROR_INTERNAL the numbers in `indexes`
+/// are unspecified.
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed, and `items` leads to memory for so many
+/// `permutation` was made by this library and not freed, and `indexes` leads to memory for so many
 /// numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_range(
     permutation: *const Permutation,
     first: u64,
     count: usize,
-    items: *mut u64,
+    indexes: *mut u64,
 ) -> Status {
-    done(|| {
-        // SAFETY: as the caller promises.
-        let order = unsafe { order(permutation) }?;
-        check_range(order, first, count)?;
-        // SAFETY: as the caller promises.
-        let out = unsafe { memory::items_mut(items, count, "the items") }?;
-        on_run(order, first, count, || order.write_run(first, out))
-    })
+    // SAFETY: as the caller promises.
+    done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
 /// bs_permutation_range for numbers of 32 bits. Permutations of more than 2^32 items are refused.
@@ -323,65 +325,46 @@ pub unsafe extern "C" fn bs_permutation_range_u32(
     permutation: *const Permutation,
     first: u64,
     count: usize,
-    items: *mut u32,
+    indexes: *mut u32,
 ) -> Status {
-    done(|| {
-        // SAFETY: as the caller promises.
-        let order = unsafe { order(permutation) }?;
-        let len = order.len();
-        if len > 1 << 32 {
-            return Err(Error::IndexTooWide { len, bits: 32 }.into());
-        }
-        check_range(order, first, count)?;
-        // SAFETY: as the caller promises.
-        let out = unsafe { memory::items_mut(items, count, "the items") }?;
-        on_run(order, first, count, || write_run_u32(order, first, out))
-    })
+    // SAFETY: as the caller promises.
+    done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
-fn check_range(order: &Order, first: u64, count: usize) -> Result<(), Failure> {
-    let len = order.len();
-    match first.checked_add(count as u64) {
-        Some(end) if end <= len => Ok(()),
-        _ => {
-            let text = format!(
-                "{count} places from {first} on were asked for: the permutation has {len} items"
-            );
-            Err(Failure::new(BS_ERROR_RANGE, text))
-        }
-    }
-}
-
-/// Writes a run, on all threads if it is long or builds an index.
-fn on_run(
-    order: &Order,
+/// Writes the indexes at a run of places, on all threads if it is long or builds an index.
+///
+/// # Safety
+///
+/// The pointers are null, or lead to a permutation and to memory for so many numbers.
+unsafe fn write<N: Word>(
+    permutation: *const Permutation,
     first: u64,
     count: usize,
-    write: impl FnOnce() -> Result<(), Failure> + Send,
+    indexes: *mut N,
 ) -> Result<(), Failure> {
-    let bytes = count as u64 * size_of::<u64>() as u64;
-    match order.points_of_run(first, count as u64) {
-        Some(points) => threads::on_points(points, bytes, write)?,
-        None => threads::on_all(write)?,
+    // SAFETY: as the caller promises.
+    let order = unsafe { order(permutation) }?;
+    let len = order.len();
+    if len > 0 && len - 1 > N::MAX.widen() {
+        return Err(Error::IndexTooWide { len, bits: N::BITS }.into());
     }
-}
-
-fn write_run_u32(order: &Order, first: u64, out: &mut [u32]) -> Result<(), Failure> {
-    if first == 0 && out.len() as u64 == order.len() {
-        return order.write_all(out);
+    if first.checked_add(count as u64).is_none_or(|end| end > len) {
+        let text = format!(
+            "{count} places from {first} on were asked for: the permutation has {len} items"
+        );
+        return Err(Failure::new(BS_ERROR_RANGE, text));
     }
-    let mut wide = [0; 1 << 10];
-    let mut first = first;
-    for out in out.chunks_mut(wide.len()) {
-        let wide = &mut wide[..out.len()];
-        order.write_run(first, wide)?;
-        for (narrow, &mut item) in out.iter_mut().zip(wide) {
-            // Below 2^32, since the length is at most that.
-            *narrow = item as u32;
-        }
-        first += out.len() as u64;
-    }
-    Ok(())
+    // SAFETY: as the caller promises.
+    let out = unsafe { memory::items_mut(indexes, count, "the indexes") }?;
+    let run = Run { start: first, step: 1, count: count as u64 };
+    let bytes = run.count * size_of::<u64>() as u64;
+    Ok(if run == Run::first(len) {
+        threads::on_points(order.points(), bytes, || order.write_all(out))?
+    } else if order.is_random_access() {
+        threads::on_points(run.count, bytes, || order.write(run, out))?
+    } else {
+        threads::on_all(|| order.write(run, out))?
+    }?)
 }
 
 /// Writes the first place of a worker's share to `*first`, and the number of its places to
@@ -404,16 +387,10 @@ pub unsafe extern "C" fn bs_permutation_shard(
         check(first, "the first place")?;
         check(count, "the number of places")?;
         // SAFETY: as the caller promises.
-        let len = u128::from(unsafe { order(permutation) }?.len());
-        if rank >= ranks {
-            return Err(Error::NoSuchRank { rank, ranks }.into());
-        }
-        // At most the length.
-        let bound = |rank: u128| (len * rank / u128::from(ranks)) as u64;
-        let (start, end) = (bound(u128::from(rank)), bound(u128::from(rank) + 1));
+        let share = Run::shard(unsafe { order(permutation) }?.len(), rank, ranks)?;
         // SAFETY: as the caller promises.
-        unsafe { memory::write(first, start, "the first place") }?;
+        unsafe { memory::write(first, share.start, "the first place") }?;
         // SAFETY: as the caller promises.
-        unsafe { memory::write(count, end - start, "the number of places") }
+        unsafe { memory::write(count, share.count, "the number of places") }
     })
 }

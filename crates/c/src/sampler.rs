@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 
-use library::{Sampler as Inner, SamplerState, Tail};
+use bindings::TAILS;
+use library::{Sampler as Inner, SamplerState};
 
 use crate::memory::{self, check, hand_out};
 use crate::seed::{of_key, of_word};
@@ -92,12 +93,9 @@ fn make(options: &SamplerOptions) -> Result<Sampler, Failure> {
     }
     // SAFETY: the header demands 32 bytes, or null.
     let seed = if key.is_null() { of_word(seed, 0) } else { unsafe { of_key(key, 0) }? };
-    let tail = match tail {
-        BS_TAIL_PAD => Tail::Pad,
-        BS_TAIL_SHORT => Tail::Short,
-        BS_TAIL_FILL => Tail::Fill,
-        BS_TAIL_DROP => Tail::Drop,
-        _ => return Err(Failure::argument(format!("there is no tail {tail}: take a BS_TAIL_.."))),
+    let known = usize::try_from(tail).ok().and_then(|tail| TAILS.get(tail));
+    let Some(&(_, tail)) = known else {
+        return Err(Failure::argument(format!("there is no tail {tail}: take a BS_TAIL_..")));
     };
     let builder = Inner::builder(length, seed).rank(rank, ranks).batch(batch).tail(tail);
     let builder = match order {

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bindings::{Fault, Names};
 use library::Error;
-use library::error::ViewError;
 
 /// What a function returns: BS_OK, or what went wrong.
 pub type Status = i32;
@@ -76,28 +76,19 @@ impl Failure {
 
 impl<E: Into<Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        let error = error.into();
-        let status = match error {
-            Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
-                BS_ERROR_MEMORY
-            }
-            Error::LengthMismatch { .. } => BS_ERROR_LENGTH,
-            Error::View(ViewError::OutOfRange { .. } | ViewError::LastEpoch)
-            | Error::NoSuchRank { .. } => BS_ERROR_RANGE,
-            Error::View(ViewError::IndexNotBuilt { last }) => {
-                let text = format!(
-                    "this place is found by an index over {} points, too many to build it unasked: \
-                     use bs_permutation_walk, which needs none, or call bs_permutation_build_index \
-                     first",
-                    u128::from(last) + 1
-                );
-                return Self::new(BS_ERROR_INDEX_NOT_BUILT, text);
-            }
-            Error::NotABijection(_) => BS_ERROR_NOT_A_BIJECTION,
-            Error::Saved(_) => BS_ERROR_STATE,
-            _ => BS_ERROR_ARGUMENT,
+        let names =
+            Names { walk: "bs_permutation_walk", build_index: "bs_permutation_build_index" };
+        let (fault, text) = Fault::of(&error.into(), names);
+        let status = match fault {
+            Fault::Memory => BS_ERROR_MEMORY,
+            Fault::Length => BS_ERROR_LENGTH,
+            Fault::Range | Fault::Missing => BS_ERROR_RANGE,
+            Fault::IndexNotBuilt => BS_ERROR_INDEX_NOT_BUILT,
+            Fault::NotABijection => BS_ERROR_NOT_A_BIJECTION,
+            Fault::State => BS_ERROR_STATE,
+            Fault::TooWide | Fault::Unavailable | Fault::Gpu | Fault::Argument => BS_ERROR_ARGUMENT,
         };
-        Self::new(status, error.to_string())
+        Self::new(status, text)
     }
 }
 

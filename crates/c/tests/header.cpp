@@ -177,7 +177,7 @@ static void failures() {
     fails(BS_ERROR_LENGTH, "length", [&] { bs::shuffle_together(1, five, six); });
     fails(BS_ERROR_LENGTH, "5", [&] { bs::permutation(6, 1).apply(five); });
     fails(BS_ERROR_RANGE, "no place 6", [] { bs::permutation(6, 1)[6]; });
-    fails(BS_ERROR_RANGE, "no item 6", [] { bs::permutation(6, 1).position(6); });
+    fails(BS_ERROR_RANGE, "no index 6", [] { bs::permutation(6, 1).position(6); });
     fails(BS_ERROR_ARGUMENT, "share memory", [&] { bs::shuffle_together(1, five, five); });
     bs::set_threads(0);
 }

@@ -103,11 +103,11 @@ static void null_pointers(void) {
     FAILS(bs_permutation_inverse(NULL, &q), BS_ERROR_NULL, "permutation");
     FAILS(bs_permutation_inverse(p, NULL), BS_ERROR_NULL, "inverse");
     FAILS(bs_permutation_get(NULL, 0, &number), BS_ERROR_NULL, "permutation");
-    FAILS(bs_permutation_get(p, 0, NULL), BS_ERROR_NULL, "item");
+    FAILS(bs_permutation_get(p, 0, NULL), BS_ERROR_NULL, "index");
     FAILS(bs_permutation_position(p, 0, NULL), BS_ERROR_NULL, "place");
-    FAILS(bs_permutation_range(p, 0, 10, NULL), BS_ERROR_NULL, "items");
+    FAILS(bs_permutation_range(p, 0, 10, NULL), BS_ERROR_NULL, "indexes");
     OK(bs_permutation_range(p, 10, 0, NULL));
-    FAILS(bs_permutation_range_u32(p, 0, 10, NULL), BS_ERROR_NULL, "items");
+    FAILS(bs_permutation_range_u32(p, 0, 10, NULL), BS_ERROR_NULL, "indexes");
     FAILS(bs_permutation_shard(p, 0, 1, NULL, &number), BS_ERROR_NULL, "first");
     FAILS(bs_permutation_shard(p, 0, 1, &number, NULL), BS_ERROR_NULL, "number of places");
     FAILS(bs_permutation_build_index(NULL), BS_ERROR_NULL, "permutation");
@@ -147,7 +147,7 @@ static void bad_arguments(void) {
     FAILS(bs_permutation_apply(p, twice, 1, 5), BS_ERROR_LENGTH, "6");
     FAILS(bs_permutation_unapply(p, twice, 1, 7), BS_ERROR_LENGTH, "7");
     FAILS(bs_permutation_get(p, 6, &number), BS_ERROR_RANGE, "no place 6");
-    FAILS(bs_permutation_position(p, 6, &number), BS_ERROR_RANGE, "no item 6");
+    FAILS(bs_permutation_position(p, 6, &number), BS_ERROR_RANGE, "no index 6");
     FAILS(bs_permutation_range(p, 1, 6, items), BS_ERROR_RANGE, "6 places from 1");
     FAILS(bs_permutation_range(p, UINT64_MAX, 2, items), BS_ERROR_RANGE, "places");
     FAILS(bs_permutation_shard(p, 2, 2, &number, &number), BS_ERROR_RANGE, "rank 2");

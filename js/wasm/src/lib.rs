@@ -7,7 +7,8 @@
 //!
 //! The caller checks what it passes, so that no text of an error is in the module. Nor are the
 //! library's engines: what they add in threads and vectors a module cannot have, and an index over
-//! a shuffle's order is a page here (`order.rs`).
+//! a shuffle's order is a page here (`order.rs`). With the order that the packages for C and Python
+//! share, the module would be twice as large.
 
 mod order;
 
@@ -15,7 +16,8 @@ use std::cell::UnsafeCell;
 use std::ptr;
 
 use bijective_shuffle::bijection::BlockShuffle;
-use bijective_shuffle::{Bijection, Sampler, SamplerState, Seed, Tail};
+use bijective_shuffle::{Bijection, Sampler, SamplerState, Seed};
+use bijective_shuffle_bindings::{Lookup, TAILS};
 
 use order::Order;
 
@@ -58,6 +60,11 @@ fn seed(is_key: u32) -> Seed {
     Seed::from_bytes(bytes).with_epoch(words[4])
 }
 
+/// What is looked up for an index, or for a place.
+fn lookup(of_index: u32) -> Lookup {
+    if of_index == 0 { Lookup::Index } else { Lookup::Place }
+}
+
 fn boxed<T>(value: T) -> *mut T {
     Box::into_raw(Box::new(value))
 }
@@ -96,15 +103,15 @@ pub unsafe extern "C" fn order_free(order: *mut Order) {
     drop(unsafe { Box::from_raw(order) });
 }
 
-/// The item at a place, or the place of an item; below the length, and 2^53.
+/// The index at a place, or the place of an index; below the length, and 2^53.
 ///
 /// # Safety
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_look_up(order: *const Order, number: f64, is_item: u32) -> f64 {
+pub unsafe extern "C" fn order_look_up(order: *const Order, number: f64, of_index: u32) -> f64 {
     // SAFETY: as the caller promises.
-    unsafe { &*order }.look_up(number as u64, is_item != 0) as f64
+    unsafe { &*order }.look_up(number as u64, lookup(of_index)) as f64
 }
 
 /// The same for any number below the length.
@@ -113,9 +120,13 @@ pub unsafe extern "C" fn order_look_up(order: *const Order, number: f64, is_item
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_look_up_wide(order: *const Order, number: u64, is_item: u32) -> u64 {
+pub unsafe extern "C" fn order_look_up_wide(
+    order: *const Order,
+    number: u64,
+    of_index: u32,
+) -> u64 {
     // SAFETY: as the caller promises.
-    unsafe { &*order }.look_up(number, is_item != 0)
+    unsafe { &*order }.look_up(number, lookup(of_index))
 }
 
 /// Looks up a number below the length of a shuffle's order without an index. Returns whether it is
@@ -125,13 +136,13 @@ pub unsafe extern "C" fn order_look_up_wide(order: *const Order, number: u64, is
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_near(order: *const Order, number: u64, is_item: u32) -> bool {
+pub unsafe extern "C" fn order_near(order: *const Order, number: u64, of_index: u32) -> bool {
     // SAFETY: as the caller promises.
-    let found = unsafe { &*order }.near(number, is_item != 0);
+    let found = unsafe { &*order }.near(number, lookup(of_index));
     found.inspect(|found| words()[..2].copy_from_slice(found)).is_some()
 }
 
-/// Writes the items at a run of places, all below the length and at most as many as the buffer
+/// Writes the indexes at a run of places, all below the length and at most as many as the buffer
 /// holds, to the buffer, as words of 64 bits.
 ///
 /// # Safety
@@ -143,9 +154,9 @@ pub unsafe extern "C" fn order_run(order: *const Order, first: u64, count: usize
     unsafe { &*order }.write_run(first, &mut words()[..count.min(ROOM)]);
 }
 
-/// Writes the items of a shuffle's order, of at most 2^32, to the buffer as words of 32 bits: those
-/// at `slots` slots from one on, at most as many as the buffer holds words. Returns how many there
-/// are; -1 behind the last slot.
+/// Writes the indexes of a shuffle's order, of at most 2^32, to the buffer as words of 32 bits:
+/// those at `slots` slots from one on, at most as many as the buffer holds words. Returns how many
+/// there are; -1 behind the last slot.
 ///
 /// # Safety
 ///
@@ -219,12 +230,7 @@ pub struct Batches {
 pub extern "C" fn sampler(is_key: u32, tail: u32, order: u32) -> *mut Batches {
     let seed = seed(is_key);
     let &mut [_, _, _, _, _, len, rank, ranks, batch, block, window, ..] = words();
-    let tail = match tail {
-        0 => Tail::Pad,
-        1 => Tail::Short,
-        2 => Tail::Fill,
-        _ => Tail::Drop,
-    };
+    let Some(&(_, tail)) = TAILS.get(tail as usize) else { return ptr::null_mut() };
     let builder = Sampler::builder(len, seed).rank(rank, ranks).batch(batch).tail(tail);
     let builder = match order {
         0 => builder,

@@ -1,4 +1,4 @@
-//! [`Order`]: a permutation with random access, and its items in order.
+//! [`Order`]: a permutation with random access, and its indexes in order.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -6,6 +6,7 @@ use std::rc::Rc;
 use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::{Bijection, FromSeed, Seed};
+use bijective_shuffle_bindings::Lookup;
 
 /// The slots that are evaluated at a time, and those between two counts of an index.
 const RUN: usize = 1 << 10;
@@ -57,14 +58,14 @@ impl Order {
         Self { kind: Rc::clone(&self.kind), is_inverse: !self.is_inverse }
     }
 
-    /// The item at a place, or the place of an item, below the length.
-    pub(crate) fn look_up(&self, number: u64, is_item: bool) -> u64 {
-        let is_item = is_item != self.is_inverse;
+    /// What is looked up for a number below the length.
+    pub(crate) fn look_up(&self, number: u64, lookup: Lookup) -> u64 {
+        let is_ranked = (lookup == Lookup::Place) != self.is_inverse;
         match &*self.kind {
-            Kind::Walk(walk) if is_item => walk.inverse(number),
+            Kind::Walk(walk) if is_ranked => walk.inverse(number),
             Kind::Walk(walk) => walk.forward(number),
             Kind::Compacted { bijection, len, .. } if bijection.last() < *len => {
-                if is_item {
+                if is_ranked {
                     bijection.inverse(number)
                 } else {
                     bijection.forward(number)
@@ -72,17 +73,17 @@ impl Order {
             }
             Kind::Compacted { bijection, len, index } => {
                 if index.get().is_none()
-                    && let Some([found, _]) = self.near(number, is_item != self.is_inverse)
+                    && let Some([found, _]) = self.near(number, lookup)
                 {
                     return found;
                 }
                 let counts = index.get_or_init(|| counts(bijection, *len));
-                if is_item {
+                if is_ranked {
                     rank(bijection, *len, counts, number)
                 } else {
-                    let mut item = [0];
-                    select(bijection, *len, counts, number, &mut item);
-                    item[0]
+                    let mut index = [0];
+                    select(bijection, *len, counts, number, &mut index);
+                    index[0]
                 }
             }
         }
@@ -90,11 +91,11 @@ impl Order {
 
     /// What [`look_up`](Self::look_up) finds in a shuffle's order without an index, and its slot:
     /// `None` if it is not near an end.
-    pub(crate) fn near(&self, number: u64, is_item: bool) -> Option<[u64; 2]> {
+    pub(crate) fn near(&self, number: u64, lookup: Lookup) -> Option<[u64; 2]> {
         let (bijection, len) = self.compacted()?;
         let last = bijection.last();
         let reach = if len > MOST_INDEXED { REACH } else { FAR.min(last / NEAR_SHARE) };
-        if is_item != self.is_inverse {
+        if (lookup == Lookup::Place) != self.is_inverse {
             let slot = bijection.inverse(number);
             let behind = last - slot;
             let (first, slots) = match slot {
@@ -108,17 +109,17 @@ impl Order {
         }
         let from_end = len - 1 - number;
         let is_forward = number <= from_end;
-        // At least half of all slots have an item.
+        // At least half of all slots survive.
         let mut left = number.min(from_end);
         if left > reach / 2 {
             return None;
         }
         let mut slot = if is_forward { 0 } else { last };
         loop {
-            let item = bijection.forward(slot);
-            if item < len {
+            let index = bijection.forward(slot);
+            if index < len {
                 if left == 0 {
-                    return Some([item, slot]);
+                    return Some([index, slot]);
                 }
                 left -= 1;
             }
@@ -126,7 +127,7 @@ impl Order {
         }
     }
 
-    /// Writes the items at a run of places.
+    /// Writes the indexes at a run of places.
     pub(crate) fn write_run(&self, first: u64, out: &mut [u64]) {
         match &*self.kind {
             Kind::Walk(walk) if !self.is_inverse => walk.forward_run(first, out),
@@ -139,7 +140,7 @@ impl Order {
             }
             Kind::Compacted { .. } => {
                 for (out, place) in out.iter_mut().zip(first..) {
-                    *out = self.look_up(place, false);
+                    *out = self.look_up(place, Lookup::Index);
                 }
             }
         }
@@ -153,14 +154,14 @@ impl Order {
         }
     }
 
-    /// Writes the slots of a run of a shuffle's items, of at most 2^32.
+    /// Writes the slots of a run of a shuffle's indexes, of at most 2^32.
     pub(crate) fn slots(&self, first: u64, out: &mut [u32]) {
         if let Some((bijection, _)) = self.compacted() {
             bijection.inverse_run_u32(first, out);
         }
     }
 
-    /// Writes a shuffle's items, of at most 2^32, at as many slots from one on as there is room
+    /// Writes a shuffle's indexes, of at most 2^32, at as many slots from one on as there is room
     /// for. Returns how many there are; `None` behind the last slot.
     pub(crate) fn items(&self, slot: u64, out: &mut [u32]) -> Option<usize> {
         let (bijection, len) = self.compacted()?;
@@ -220,9 +221,9 @@ fn select(bijection: &Standard, len: u64, counts: &[u64], first: u64, out: &mut 
     });
 }
 
-/// The number of survivors before the slot of an item.
-fn rank(bijection: &Standard, len: u64, counts: &[u64], item: u64) -> u64 {
-    let slot = bijection.inverse(item);
+/// The number of survivors before the slot of an index.
+fn rank(bijection: &Standard, len: u64, counts: &[u64], index: u64) -> u64 {
+    let slot = bijection.inverse(index);
     let (run, within) = ((slot / RUN as u64) as usize, (slot % RUN as u64) as usize);
     let mut before = counts[run];
     each_run(bijection, run as u64, |values| {
@@ -232,7 +233,7 @@ fn rank(bijection: &Standard, len: u64, counts: &[u64], item: u64) -> u64 {
     before
 }
 
-/// Writes the items at a run of slots, some of them at a time by `write`, which returns how many
+/// Writes the indexes at a run of slots, some of them at a time by `write`, which returns how many
 /// there are.
 fn each_item<N>(
     last: u64,
@@ -249,16 +250,16 @@ fn each_item<N>(
     Some(count)
 }
 
-/// Moves the values that are items to the front, and returns how many there are.
-fn pack<N: Copy>(values: &mut [N], is_item: impl Fn(N) -> bool) -> usize {
-    if values.iter().all(|&value| is_item(value)) {
+/// Moves the values that are indexes to the front, and returns how many there are.
+fn pack<N: Copy>(values: &mut [N], is_index: impl Fn(N) -> bool) -> usize {
+    if values.iter().all(|&value| is_index(value)) {
         return values.len();
     }
     let mut count = 0;
     for k in 0..values.len() {
         let value = values[k];
         values[count] = value;
-        count += usize::from(is_item(value));
+        count += usize::from(is_index(value));
     }
     count
 }

@@ -11,6 +11,7 @@ use bijective_shuffle::cuda::cudarc::driver::{
 };
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::{Bijection, Error, Permutations, Word};
+use bijective_shuffle_bindings::Order;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -18,7 +19,6 @@ use super::graph;
 use super::memory::DeviceMemory;
 use super::range::{Allocation, covers};
 use crate::errors::{ArrayError, exception, failed};
-use crate::order::Order;
 
 /// The GPUs that this process has used.
 ///
@@ -196,16 +196,6 @@ fn check_range(memory: DeviceMemory, device: usize) -> PyResult<()> {
     )))
 }
 
-/// Calls code with the bijection behind an order, and whether it is meant inverted.
-fn bijection(order: &Order) -> (&dyn Bijection, bool) {
-    let bijection: &dyn Bijection = match order {
-        Order::Compacted(p) => p.bijection(),
-        Order::Walk(p) => p.bijection(),
-        Order::Blocks(p) => p.bijection(),
-    };
-    (bijection, order.is_inverse())
-}
-
 /// Up to so many bytes, an array without room for a copy is left to the workspace, which moves most
 /// of such arrays by one launch and without any memory.
 const SHORT_BYTES: usize = 64 << 10;
@@ -220,7 +210,7 @@ pub(super) fn reorder(
     (device, stream): (usize, u64),
     undo: bool,
 ) -> PyResult<()> {
-    let (bijection, is_inverse) = bijection(order);
+    let (bijection, is_inverse) = (order.bijection(), order.is_inverse());
     let (rows, width) = (from.rows, from.width);
     if to.is_none() && from.bytes() <= SHORT_BYTES {
         let call = (bijection, from, undo != is_inverse);
@@ -344,7 +334,7 @@ pub(super) fn indexes(
     device: usize,
     stream: u64,
 ) -> PyResult<()> {
-    let (bijection, is_inverse) = bijection(order);
+    let (bijection, is_inverse) = (order.bijection(), order.is_inverse());
     if is_inverse {
         let text = "indexes on a GPU are those of a permutation, not of an inverse";
         return Err(pyo3::exceptions::PyValueError::new_err(text));

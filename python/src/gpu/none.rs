@@ -2,11 +2,11 @@
 
 use bijective_shuffle::Permutations;
 use bijective_shuffle::cuda::Cuda;
+use bijective_shuffle_bindings::Order;
 use pyo3::prelude::*;
 
 use super::memory::DeviceMemory;
 use crate::errors::exception;
-use crate::order::Order;
 
 pub(super) fn name(device: usize) -> PyResult<String> {
     // It is the error that says what is missing.

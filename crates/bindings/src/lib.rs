@@ -1,0 +1,25 @@
+//! What the packages for Python, C and JavaScript say alike, once: a permutation of any kind and
+//! the questions about it ([`Order`]), the places that a view consists of ([`Run`]), arrays whose
+//! rows are moved ([`Memory`]), what kind of failure an error is ([`Fault`]), the names of a
+//! sampler's tails ([`TAILS`]), and threads that survive a `fork` ([`threads`]).
+//!
+//! A language has of its own what its objects, numbers and errors are. It promises nothing to
+//! others.
+
+mod fault;
+mod memory;
+mod order;
+mod run;
+pub mod threads;
+
+use bijective_shuffle::Tail;
+
+pub use fault::{Fault, Names};
+pub use memory::{By, Memory};
+pub use order::{Kind, Lookup, Order, Way};
+pub use run::Run;
+
+/// What happens in the last step of a sampler's epoch, by name. C and JavaScript have the numbers
+/// of these, counted from 0.
+pub const TAILS: [(&str, Tail); 4] =
+    [("pad", Tail::Pad), ("short", Tail::Short), ("fill", Tail::Fill), ("drop", Tail::Drop)];
