@@ -605,7 +605,7 @@ path { stroke: #3d444d; }
 
 def panel(titles, curves):
     """Speeds on a logarithmic scale against lengths, below the names of the curves."""
-    left, right, top, bottom = 52, 380, 106, 300
+    left, right, top, bottom = 52, 372, 106, 300
     points = [point for _, of in curves for point in of]
     (start, end), lows = (min(points)[0], max(points)[0]), [speed for _, speed in points]
     low, high = math.floor(math.log10(min(lows))), math.ceil(math.log10(max(lows)))
@@ -621,7 +621,7 @@ def panel(titles, curves):
     svg += f'<text x="{(left + right) / 2:g}" y="{bottom + 38}" text-anchor="middle">items</text>\n'
     for at, (name, of) in enumerate(curves):
         line = " ".join(f"{x(w):.1f},{y(speed):.1f}" for w, speed in of)
-        across, down = 12 + at % 2 * 196, 66 + at // 2 * 20
+        across, down = 12 + at % 2 * 188, 66 + at // 2 * 20
         svg += (f'<polyline class="c{at}" points="{line}"/>'
                 f'<polyline class="c{at}" points="{across},{down} {across + 22},{down}"/>'
                 f'<text x="{across + 27}" y="{down + 5}">{name}</text>\n')
