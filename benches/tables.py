@@ -67,17 +67,17 @@ def chosen(file, columns, bold=(), **wanted):
     return table
 
 
-CPU_COLUMNS = {"`Workspace`": "ours, default, auto", "`rip_shuffle`, parallel": RIP,
-               "Rao-Sandelius": "Rao-Sandelius, memory kept", "MergeShuffle": "MergeShuffle",
-               "`rand`": "rand", "`fastrand`": "fastrand",
-               "`std::shuffle`": "std::shuffle, SplitMix64", "gather": GATHER, "`memcpy`": "memcpy"}
+CPU_COLUMNS = {label: ("ours, default, auto", peer) for label, peer in {
+    "`rip_shuffle`": RIP, "Rao-Sandelius": "Rao-Sandelius, memory kept",
+    "MergeShuffle": "MergeShuffle", "`rand`": "rand", "`fastrand`": "fastrand",
+    "`std::shuffle`": "std::shuffle, SplitMix64", "gather": GATHER, "`memcpy`": "memcpy"}.items()}
 CPU_LENGTHS = [length(power) for power in (8, 14, 20, 23, 26)]
 GPU_COLUMNS = {"`Auto`, default": "Auto, default", "`Auto`, cipher": "Auto, Philox-24",
                "undone, partitioned": "back, Partitioned, default",
                "Thrust, memory kept": "thrust::shuffle_copy (memory kept)", "PyTorch": TORCH,
-               "CuPy": "cupy.random.permutation", "gather": GATHER,
-               "best of ours / gather": ("best", GATHER), "/ Thrust": ("best", THRUST),
-               "/ PyTorch": ("best", TORCH)}
+               "CuPy": "cupy.random.permutation", "gather": GATHER}
+GPU_RATIOS = {"gather": ("best", GATHER), "Thrust": ("best", THRUST), "PyTorch": ("best", TORCH)}
+GPU_LENGTHS = [length(power) for power in (8, 14, 20, 26, 29)]
 SMALL = {f"ours, `par_bijective_shuffle` / {peer}": (PLAIN, peer) for peer in ["fastrand"]}
 DICE = {f"ours, `par_bijective_shuffle` / {peer}": (PLAIN, peer) for peer in ["batched dice"]}
 
@@ -92,22 +92,32 @@ PEAK = "peak_bytes_per_item"
 
 def calls(results):
     origins, lines = [], []
+    for machine, len, of in called_in_fresh_processes(results):
+        lines.append([machine, len, *(number(of(*one) / 1e6, 0) for one in [*CALLS, (RIP, LATER)])])
     for machine, (file, _) in MACHINES.items():
-        rows = results.rows(file)
-        dates = ["{}, {}".format(*origin.split(", ")[:2]) for origin in rows.origins()]
+        dates = ["{}, {}".format(*origin.split(", ")[:2]) for origin in results.rows(file).origins()]
         origins.append(f"{machine}: {'; '.join(dates)}")
-        for len in (length(power) for power in (18, 22, 26)):
-            at = rows.where(item="u64", length=len)
-            of = lambda name, column: at.where(name=name).number(column)
-            each = [(PLAIN, FIRST), (PLAIN, LATER), (KEPT, LATER)]
-            lines.append([machine, called(len), *(number(of(*one) / 1e6, 0) for one in each),
-                          number(of(RIP, LATER) / 1e6, 0),
-                          *(number(of(*one) / of(RIP, one[1]), 2) for one in each),
-                          *(number(of(name, PEAK), 1) for name in (PLAIN, KEPT))])
-    head = ["machine", "length", "first call, M/s", "later calls", "`Workspace`", "`rip_shuffle`",
-            "first call / `rip_shuffle`", "later calls", "`Workspace`",
-            "peak beside the array, bytes an item", "with a `Workspace`"]
+    head = ["machine", "length", "first call", "later calls", "`Workspace`", "`rip_shuffle`, later calls"]
     return Table(head, lines, origins)
+
+
+def calls_over_rip(results):
+    head = ["machine", "length", "first call", "later calls", "`Workspace`", "memory of a call",
+            "of a `Workspace`"]
+    return Table(head, ([machine, len, *(number(of(*one) / of(RIP, one[1]), 2) for one in CALLS),
+                         *(number(of(name, PEAK), 1) for name in (PLAIN, KEPT))]
+                        for machine, len, of in called_in_fresh_processes(results)))
+
+
+CALLS = [(PLAIN, FIRST), (PLAIN, LATER), (KEPT, LATER)]
+
+
+def called_in_fresh_processes(results):
+    """Machines, lengths, and what a contender has in a column."""
+    for machine, (file, _) in MACHINES.items():
+        for len in (length(power) for power in (18, 22, 26)):
+            at = results.rows(file).where(item="u64", length=len)
+            yield machine, called(len), lambda name, column: at.where(name=name).number(column)
 
 
 def calls_by_item(results):
@@ -475,16 +485,13 @@ def figures_that_matter(results):
         lines.append([what, speed, "; ".join(ratios), "; ".join(origins),
                       f"[{page}](results/{page}.md)"])
 
-    for file, threads in (("cpu-two-paper*", 2), ("cpu-paper*", 16)):
-        rows = results.rows(file)
-        at = rows.where(item_bytes="8", length=length(26))
-        ours = at.best(name for name in at.all("name") if name.startswith("ours, default")
-                       and not name.endswith("out of place"))
-        add(f"shuffle of 2^26 + 1 items of 8 bytes, {threads} threads",
-            f"{number(ours / 1e6, 0)} M/s", rows, "cpu",
-            ("parallel `rip_shuffle`", ours / at.speed(RIP)),
-            ("`rand` on one thread", ours / at.speed("rand")),
-            ("a gather by a given index", ours / at.speed(GATHER)))
+    for machine in ("EPYC (Zen 5), 2 cores", "Xeon, 16 cores"):
+        rows = results.rows(MACHINES[machine][0]).where(item="u64", length=length(26))
+        of = lambda name, column: rows.where(name=name).number(column)
+        for way, one in zip(("the first plain call", "later plain calls", "a `Workspace`"), CALLS):
+            add(f"shuffle of 2^26 + 1 items of 8 bytes, {machine}: {way}",
+                f"{number(of(*one) / 1e6, 0)} M/s", rows, "cpu",
+                ("parallel `rip_shuffle`", of(*one) / of(RIP, one[1])))
     for names in (GPU, ["gpu-h100-*"]):
         rows = results.rows(*names)
         at = rows.where(item_bytes="8", length=length(29))
@@ -528,7 +535,6 @@ def figures_that_matter(results):
 
 CURVES = {"Workspace": KEPT, "par_bijective_shuffle": PLAIN, "rip_shuffle, parallel": RIP,
           "rip_shuffle, one thread": RIP_ONE}
-COLOURS = ["#c02020", "#e08030", "#2060b0", "#70a0d0"]
 
 
 def bars(results):
@@ -558,42 +564,67 @@ def speed_svg(results):
         return [(math.log2(len), rows.where(length=str(len)).speed(name) / 1e9) for len in above]
 
     panels = {
-        "CPU, 2 cores of an AMD EPYC: million items of 8 bytes a second":
-            [(label, colour, cpu(name)) for (label, name), colour in zip(CURVES.items(), COLOURS)],
-        "GPU, NVIDIA H200: billion items of 8 bytes a second":
-            [("CudaWorkspace", COLOURS[0], gpu("Auto, default")),
-             (THRUST, COLOURS[2], gpu(THRUST)), ("x[randperm], PyTorch", COLOURS[3], gpu(TORCH)),
-             ("gather by a given index", "#808080", gpu(GATHER))]}
-    svg = ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 600" font-family="sans-serif" '
-           'font-size="13">\n<rect width="100%" height="100%" fill="white"/>\n')
-    for at, (title, curves) in enumerate(panels.items()):
-        svg += f'<g transform="translate(0 {300 * at})">\n{panel(title, curves)}</g>\n'
+        ("2 cores of an AMD EPYC (Zen 5), calls 2 to 5", "millions of items of 8 bytes a second"):
+            [(label, cpu(name)) for label, name in CURVES.items()],
+        ("One NVIDIA H200", "billions of items of 8 bytes a second"):
+            [("CudaWorkspace", gpu("Auto, default")), ("gather by a given index", gpu(GATHER)),
+             (THRUST, gpu(THRUST)), ("x[randperm], PyTorch", gpu(TORCH))]}
+    svg = SVG
+    for at, (titles, curves) in enumerate(panels.items()):
+        svg += f'<g transform="translate(0 {350 * at})">\n{panel(titles, curves)}</g>\n'
     return svg + "</svg>\n"
 
 
-def panel(title, curves):
-    """Speeds on a logarithmic scale against lengths."""
-    left, right, top, bottom = 60, 385, 36, 260
-    points = [point for _, _, of in curves for point in of]
+# Readable on a phone, in light and in dark: what is written has the colour of text, and curves
+# differ in their dashes too.
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="480" height="840" viewBox="0 0 400 700" role="img">
+<title>Speed of shuffles by length</title>
+<style>
+text { font: 14px system-ui, sans-serif; fill: #1f2328; }
+.title { font-weight: bold; }
+.back { fill: #fff; }
+path { stroke: #d1d9e0; }
+polyline { fill: none; stroke-width: 2.5; }
+.c0 { stroke: #b00020; }
+.c1 { stroke: #a04800; stroke-dasharray: 9 3; }
+.c2 { stroke: #0a58b0; stroke-dasharray: 5 3; }
+.c3 { stroke: #57606a; stroke-dasharray: 2 3; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6edf3; }
+.back { fill: #161b22; }
+path { stroke: #3d444d; }
+.c0 { stroke: #ff7b72; }
+.c1 { stroke: #ffa657; }
+.c2 { stroke: #79c0ff; }
+.c3 { stroke: #b1bac4; }
+}
+</style>
+<rect class="back" width="400" height="700" rx="6"/>
+"""
+
+
+def panel(titles, curves):
+    """Speeds on a logarithmic scale against lengths, below the names of the curves."""
+    left, right, top, bottom = 52, 372, 106, 300
+    points = [point for _, of in curves for point in of]
     (start, end), lows = (min(points)[0], max(points)[0]), [speed for _, speed in points]
     low, high = math.floor(math.log10(min(lows))), math.ceil(math.log10(max(lows)))
     x = lambda w: left + (w - start) / (end - start) * (right - left)
     y = lambda speed: bottom - (math.log10(speed) - low) / (high - low) * (bottom - top)
-    svg = f'<text x="{left}" y="20" font-weight="bold">{title}</text>\n'
+    svg = f'<text class="title" x="12" y="26">{titles[0]}</text><text x="12" y="46">{titles[1]}</text>\n'
     for power in range(low, high + 1):
         at = y(10.0 ** power)
-        svg += (f'<path d="M{left} {at:.1f}H{right}" stroke="#ddd"/><text x="{left - 6}" '
+        svg += (f'<path d="M{left} {at:.1f}H{right}"/><text x="{left - 6}" '
                 f'y="{at + 4:.1f}" text-anchor="end">{10.0 ** power:g}</text>\n')
     for w in sorted({round(w) for w, _ in points}):
-        svg += f'<text x="{x(w):.1f}" y="{bottom + 18}" text-anchor="middle">2^{w}</text>\n'
-    svg += f'<text x="{(left + right) / 2}" y="{bottom + 34}" text-anchor="middle">items</text>\n'
-    # Names stand beside the ends of their curves, and are moved apart.
-    above = -math.inf
-    for name, colour, of in sorted(curves, key=lambda curve: y(curve[2][-1][1])):
+        svg += f'<text x="{x(w):.1f}" y="{bottom + 20}" text-anchor="middle">2^{w}</text>\n'
+    svg += f'<text x="{(left + right) / 2:g}" y="{bottom + 38}" text-anchor="middle">items</text>\n'
+    for at, (name, of) in enumerate(curves):
         line = " ".join(f"{x(w):.1f},{y(speed):.1f}" for w, speed in of)
-        above = max(y(of[-1][1]), above + 16)
-        svg += (f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5"/>'
-                f'<text x="{right + 8}" y="{above + 4:.1f}" fill="{colour}">{name}</text>\n')
+        across, down = 12 + at % 2 * 188, 66 + at // 2 * 20
+        svg += (f'<polyline class="c{at}" points="{line}"/>'
+                f'<polyline class="c{at}" points="{across},{down} {across + 22},{down}"/>'
+                f'<text x="{across + 27}" y="{down + 5}">{name}</text>\n')
     return svg
 
 
@@ -601,7 +632,7 @@ TABLES = {
     "speed in bars": bars,
     "figures that matter": figures_that_matter,
     "short calls": calls,
-    "calls": calls,
+    "calls over rip_shuffle": calls_over_rip,
     "calls by item": calls_by_item,
     "short cpu 2": speeds(["cpu-two-paper*"], millions, CPU_LENGTHS, CPU_COLUMNS),
     "short cpu 16": speeds(["cpu-paper*"], millions, CPU_LENGTHS, CPU_COLUMNS),
@@ -611,7 +642,8 @@ TABLES = {
         "cpu-evaluations", {"family": "family", "instructions": "instructions", "16": "16 bits",
                             "24": "24 bits", "32": "32 bits", "64": "64 bits"},
         family=[STANDARD, CIPHER]),
-    "short gpu": speeds(GPU, billions, [length(w) for w in (8, 14, 20, 26, 29)], GPU_COLUMNS),
+    "short gpu": speeds(GPU, billions, GPU_LENGTHS, GPU_COLUMNS),
+    "short gpu ratios": speeds(GPU, billions, GPU_LENGTHS, GPU_RATIOS),
     "gpu": speeds(GPU, billions, [length(29)], {
         "best of ours / gather": ("best", GATHER),
         "best of ours / thrust::shuffle_copy": ("best", THRUST)}, "4"),

@@ -98,7 +98,11 @@ if (!process.argv.includes("--no-page")) {
   });
   // In a script, the end of one must not be seen.
   const script = bundled.outputFiles[0].text.replaceAll("</script", "<\\/script");
-  const page = readFileSync(join(here, "page", "page.html"), "utf8");
+  const drawing = readFileSync(join(here, "..", "docs", "figures", "compaction.svg"), "base64");
+  const page = readFileSync(join(here, "page", "page.html"), "utf8").replace(
+    "figures/compaction.svg",
+    `data:image/svg+xml;base64,${drawing}`,
+  );
   const [before, after] = page.split("<!-- script -->");
   writeFileSync(
     join(dist, "page", "index.html"),

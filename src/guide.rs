@@ -13,7 +13,7 @@
 #[doc = include_str!("../docs/shuffle.md")]
 pub mod shuffle {}
 
-/// Orders without the data: any place, part or sample of them, saved and resumed.
+/// Orders that are not stored: any place, part or sample of them, saved and resumed.
 ///
 /// [reproducibility]: mod@crate::guide::reproducibility#lengths-that-share-a-key
 /// [cluster]: mod@crate::guide::cluster

@@ -17,10 +17,10 @@ interface Engine {
   head(): Promise<Uint32Array>;
 }
 
-/** Points from left to right, with 16 bits for each coordinate. */
-function made(): Uint32Array<ArrayBuffer> {
-  const points = new Uint32Array(POINTS);
-  for (let k = 0; k < POINTS; k++) {
+/** The first points, from left to right, with 16 bits for each coordinate. */
+function made(count: number): Uint32Array<ArrayBuffer> {
+  const points = new Uint32Array(count);
+  for (let k = 0; k < count; k++) {
     const x = Math.floor((k / POINTS) * 65536);
     const noise = Math.imul(k, 0x9e3779b1) >>> 19;
     const wave = 24000 * Math.sin(x / 5000) * (k % 3) * 0.5;
@@ -43,7 +43,7 @@ async function onGpu(): Promise<Engine | undefined> {
   const buffer = device.createBuffer({ size: 4 * POINTS, usage });
   const head = device.createBuffer({ size: 4 * DRAWN, usage: MAP_READ | COPY_DST });
   if ((await device.popErrorScope()) !== null) return undefined;
-  device.queue.writeBuffer(buffer, 0, made());
+  device.queue.writeBuffer(buffer, 0, made(POINTS));
   await device.queue.onSubmittedWorkDone();
   return {
     name: "on the GPU",
@@ -65,9 +65,9 @@ async function onGpu(): Promise<Engine | undefined> {
 }
 
 function onCpu(): Engine {
-  const points = made();
+  const points = made(POINTS);
   return {
-    name: "by WebAssembly, as there is no GPU for pages",
+    name: "on the CPU, because this browser offers pages no GPU,",
     async move(seed, isUndo) {
       if (isUndo) unshuffle(points, seed);
       else shuffle(points, seed);
@@ -77,6 +77,27 @@ function onCpu(): Engine {
 }
 
 let engine: Promise<Engine> | undefined;
+
+/** What a button did, in words. An undo by another seed than the shuffle's brings nothing back. */
+export function done(
+  count: number,
+  what: string,
+  where: string,
+  isUndo: boolean,
+  isBack: boolean,
+  took: number,
+): string {
+  const items = `${count.toLocaleString("en")} ${what}`;
+  const time = `${took.toFixed(1)} ms`;
+  if (!isUndo) return `${items} shuffled${where} in ${time}.`;
+  if (isBack) return `${items} put back${where} in ${time}.`;
+  return `${items} moved${where} in ${time}, and not back in order: every shuffle is undone by its own seed.`;
+}
+
+/** Draws the first points as they are before any shuffle. */
+export function drawOrdered(canvas: HTMLCanvasElement): void {
+  draw(canvas, made(DRAWN));
+}
 
 /** Moves the points, draws the first of them, and returns what was done. */
 export async function moveCloud(
@@ -89,9 +110,11 @@ export async function moveCloud(
   const began = performance.now();
   await move(seed, isUndo);
   const took = performance.now() - began;
-  draw(canvas, await head());
-  const done = isUndo ? "put back" : "shuffled";
-  return `${POINTS.toLocaleString("en")} points ${done} ${name}, ${took.toFixed(1)} ms`;
+  const points = await head();
+  draw(canvas, points);
+  const ordered = made(DRAWN);
+  const isBack = points.every((point, k) => point === ordered[k]);
+  return done(POINTS, "points", ` ${name}`, isUndo, isBack, took);
 }
 
 function draw(canvas: HTMLCanvasElement, points: Uint32Array): void {
@@ -102,7 +125,7 @@ function draw(canvas: HTMLCanvasElement, points: Uint32Array): void {
   for (const point of points) {
     const x = ((point >>> 16) * width) >>> 16;
     const y = ((point & 0xffff) * height) >>> 16;
-    pixels[y * width + x] = 0xff803010;
+    pixels[y * width + x] = 0xfff7812f;
   }
   context.putImageData(image, 0, 0);
 }

@@ -4,7 +4,7 @@ import vectors from "../../crates/vectors/data/06-compaction.json";
 
 import { Permutation, shuffle, unshuffle } from "bijective-shuffle";
 
-import { moveCloud } from "./cloud.ts";
+import { done, drawOrdered, moveCloud } from "./cloud.ts";
 
 function element<E extends HTMLElement>(id: string): E {
   return document.getElementById(id) as E;
@@ -14,8 +14,15 @@ function say(id: string, text: string): void {
   element(id).textContent = text;
 }
 
-/** What a field has; what is no integer is refused by the package. */
-const field = (id: string): bigint => BigInt(element<HTMLInputElement>(id).value.trim());
+/** The number that a field has, or an error that says which numbers it takes. */
+function field(id: string, name: string, least = 0n): bigint {
+  const text = element<HTMLInputElement>(id).value.trim();
+  const value = /^\d+$/.test(text) ? BigInt(text) : -1n;
+  if (value >= least && value < 1n << 64n) return value;
+  throw new Error(`${name} must be a whole number from ${least} to ${(1n << 64n) - 1n}.`);
+}
+
+const seed = (): bigint => field("seed", "The seed");
 
 const canvas = element<HTMLCanvasElement>("picture");
 const context = canvas.getContext("2d", { willReadFrequently: true })!;
@@ -28,31 +35,37 @@ for (let y = 0; y < height; y++) {
   }
 }
 
-function movePixels(move: (pixels: Uint32Array, seed: bigint) => void, done: string): void {
+const original = new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
+
+function movePixels(isUndo: boolean): void {
   try {
     const image = context.getImageData(0, 0, width, height);
+    const pixels = new Uint32Array(image.data.buffer);
     const began = performance.now();
-    move(new Uint32Array(image.data.buffer), field("seed"));
+    if (isUndo) unshuffle(pixels, seed());
+    else shuffle(pixels, seed());
     const took = performance.now() - began;
     context.putImageData(image, 0, 0);
-    say("picture-says", `${(width * height).toLocaleString("en")} pixels ${done}, ${took.toFixed(1)} ms`);
+    const isBack = pixels.every((pixel, k) => pixel === original[k]);
+    say("picture-says", done(width * height, "pixels", "", isUndo, isBack, took));
   } catch (error) {
     say("picture-says", (error as Error).message);
   }
 }
 
-element("shuffle").addEventListener("click", () => movePixels(shuffle, "shuffled"));
-element("unshuffle").addEventListener("click", () => movePixels(unshuffle, "put back"));
+element("shuffle").addEventListener("click", () => movePixels(false));
+element("unshuffle").addEventListener("click", () => movePixels(true));
 
+drawOrdered(element("cloud"));
 const buttons = ["cloud-shuffle", "cloud-unshuffle"].map((id) => element<HTMLButtonElement>(id));
 
 for (const button of buttons) {
   button.addEventListener("click", async () => {
     for (const each of buttons) each.disabled = true;
-    say("cloud-says", "..");
+    say("cloud-says", "Moving ..");
     try {
       const isUndo = button.id === "cloud-unshuffle";
-      say("cloud-says", await moveCloud(element("cloud"), field("seed"), isUndo));
+      say("cloud-says", await moveCloud(element("cloud"), seed(), isUndo));
     } catch (error) {
       say("cloud-says", (error as Error).message);
     }
@@ -62,15 +75,17 @@ for (const button of buttons) {
 
 function lookUp(): void {
   try {
-    const order = Permutation.walk(field("length"), 42);
-    const place = field("place");
+    const length = field("length", "The number of items", 1n);
+    const place = field("place", "The place");
+    const order = Permutation.walk(length, 42);
     const item = order.at(place);
-    say("item", item === undefined ? "none" : String(item));
-    say("back", item === undefined ? "none" : String(order.positionOf(item)));
-    say("next", order.slice(place + 1n, place + 6n).join(", "));
+    const next = order.slice(place + 1n, place + 6n).join(", ");
+    const found = `Place ${place} has item ${item}, and item ${item} is at place`;
+    say("found", item === undefined
+      ? `The last place is ${length - 1n}.`
+      : `${found} ${order.positionOf(item)}. ${next === "" ? "It is the last." : `Next: ${next}.`}`);
   } catch (error) {
-    for (const id of ["back", "next"]) say(id, "");
-    say("item", (error as Error).message);
+    say("found", (error as Error).message);
   }
 }
 
@@ -89,12 +104,16 @@ function digest(items: Iterable<number>): bigint {
   return hash;
 }
 
+let same = 0;
+const digests = element<HTMLTableSectionElement>("digests");
 for (const { length, seed, digest: theirs } of vectors.cases.standard) {
   // Short ones, of seeds that are numbers and have no epoch.
   if (!/^\d{1,20}$/.test(seed) || Number(length) > 5000) continue;
-  const ours = digest(new Permutation<number>(Number(length), BigInt(seed)));
-  const row = element<HTMLTableSectionElement>("digests").insertRow();
-  for (const text of [Number(length), seed, theirs, ours === BigInt(theirs) ? "the same" : "another"]) {
+  const isSame = digest(new Permutation<number>(Number(length), BigInt(seed))) === BigInt(theirs);
+  same += Number(isSame);
+  const row = digests.insertRow();
+  for (const text of [Number(length), seed, theirs, isSame ? "the same" : "another"]) {
     row.insertCell().textContent = String(text);
   }
 }
+say("digests-say", `${same} of ${digests.rows.length} digests are the same here`);

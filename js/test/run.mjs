@@ -105,6 +105,7 @@ function answer(path) {
     "/plain": () => TEST,
     "/gpu": () => TEST_OF_GPU,
     "/page": page,
+    "/page/alone": () => readFileSync(join(root, "dist/page/index.html")),
     "/vectors": () => JSON.stringify(chapters()),
   }[pathname];
   if (made === undefined && !existsSync(file)) return undefined;

@@ -64,8 +64,7 @@ impl Permutations {
         Self { count, len, seed: seed.into().with_epoch(0), backend: Backend::default() }
     }
 
-    /// The same permutations, computed on another back end than the default, which is
-    /// [`Backend::Cpu`].
+    /// The same permutations, computed on a back end other than the default, [`Backend::Cpu`].
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
         Self { backend, ..self }
@@ -186,7 +185,7 @@ impl Permutations {
         self.backend.engine(0)?.rows(&batch, first, out)
     }
 
-    /// Maps each permutation by a function, and returns the results in the order of the rows. The
+    /// Maps each permutation with a function, and returns the results in the order of the rows. The
     /// function is called on the threads of the current rayon pool, and only a few rows are in
     /// memory at a time.
     ///
@@ -229,9 +228,9 @@ impl Permutations {
         }
     }
 
-    /// Calls a function for each permutation, in any order, in memory that does not depend on their
-    /// number; otherwise as [`par_map`](Self::par_map). After a panic of the function most of the
-    /// remaining rows are skipped.
+    /// Calls a function for each permutation, in any order and in constant memory; otherwise like
+    /// [`par_map`](Self::par_map). After a panic of the function most of the remaining rows are
+    /// skipped.
     ///
     /// # Errors
     ///
@@ -269,7 +268,7 @@ impl Permutations {
         }
     }
 
-    /// Shuffles each row of a matrix by a permutation of its own: with `p` the permutation
+    /// Shuffles each row of a matrix by its own permutation: with `p` the permutation
     /// [`row`](Self::row) `r`, item `p[k]` of row `r` moves to its place `k`.
     ///
     /// `items` is the matrix in row-major order: [`count`](Self::count) rows of [`len`](Self::len)

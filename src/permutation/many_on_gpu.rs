@@ -65,10 +65,10 @@ impl CudaWorkspace {
         self.reserve_batch::<N>(&batch, words)
     }
 
-    /// Copies the items of rows, each row in the order of a permutation of its own, by one call:
-    /// row `r` of the slices is shuffled by row `first + r` of the batch, as
-    /// [`Permutations::apply_rows`] does in host memory. Item `p[k]` of a row of `source` goes to
-    /// place `k` of that row of `out`.
+    /// Copies the items of rows, each row in the order of its own permutation, in one call: row `r`
+    /// of the slices is shuffled by row `first + r` of the batch, as [`Permutations::apply_rows`]
+    /// does in host memory. Item `p[k]` of a row of `source` goes to place `k` of that row of
+    /// `out`.
     ///
     /// One launch moves all rows, and needs NVRTC. The items of rows of up to 256 are moved
     /// straight to their places. Longer rows go by way of the shared memory of a block, if it has

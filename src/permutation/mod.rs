@@ -243,8 +243,7 @@ impl<B: Bijection> Permutation<B> {
         Ok(Self::of(len, bijection))
     }
 
-    /// The same permutation, computed on another back end than the default, which is
-    /// [`Backend::Cpu`].
+    /// The same permutation, computed on a back end other than the default, [`Backend::Cpu`].
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
         Self { backend, ..self }

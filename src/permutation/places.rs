@@ -146,7 +146,7 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Builds the index by which single places are found, if one is needed and has not been built.
+    /// Builds the index for lookups of single places, if one is needed and has not been built.
     /// Clones made afterwards share it.
     ///
     /// For a domain with fewer than 64 points for each item the index consists of counts. With `s`
@@ -186,8 +186,8 @@ impl<B: Bijection> Permutation<B> {
         Ok(self.build_if(true)?)
     }
 
-    /// [`build_index`](Self::build_index), which stops when `go_on` says `false`. Returns whether
-    /// it has come to its end; if not, the permutation is as before.
+    /// Like [`build_index`](Self::build_index), but stops when `go_on` returns `false`. Returns
+    /// whether it finished; if not, the permutation is unchanged.
     ///
     /// `go_on` is called often, from all threads: it should take nanoseconds. The indexes of the
     /// parts of a [composition](Self::then) are each built as a whole.

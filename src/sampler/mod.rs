@@ -203,9 +203,9 @@ impl Sampler {
         self.next_batch_while(batch, || true)
     }
 
-    /// [`next_batch`](Self::next_batch), which stops when `go_on` says `false`: that is asked
-    /// before each 65,536 items. It then returns `false`, the step is not taken, and the vector is
-    /// empty.
+    /// Like [`next_batch`](Self::next_batch), but stops when `go_on`, which is called before each
+    /// 65,536 items, returns `false`. It then returns `false`, the step is not taken, and the
+    /// vector is empty.
     ///
     /// # Errors
     ///
@@ -319,7 +319,7 @@ impl Sampler {
         }
     }
 
-    /// Iterates over this rank's remaining batches of the epoch, each in a vector of its own.
+    /// Iterates over this rank's remaining batches of the epoch, each in its own vector.
     ///
     /// [`next_batch`](Self::next_batch) reuses one vector instead.
     ///

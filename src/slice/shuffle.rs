@@ -227,7 +227,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     }
 
     /// Shuffles the slice by a seed, as [`par_bijective_shuffle`](Self::par_bijective_shuffle)
-    /// does, or by a bijection, from this crate or the user's own, and returns an error where that
+    /// does, or by a bijection, from this crate or the user's own, and returns an error if that
     /// fails. The domain of a bijection must have at least as many points as the slice has items.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub trait Host: Send + Sync {
 pub(crate) struct Progress {
     bar: ProgressBar,
     host: Option<Arc<dyn Host>>,
+    /// Whether pass 1 has begun, and pass 2 has not.
+    is_in_two: AtomicBool,
 }
 
 impl Progress {
@@ -54,12 +57,12 @@ impl Progress {
                 }
             });
         }
-        Self { bar, host: None }
+        Self { bar, host: None, is_in_two: AtomicBool::new(false) }
     }
 
     /// Within another program.
     pub(crate) fn for_host(host: Arc<dyn Host>) -> Self {
-        Self { bar: ProgressBar::hidden(), host: Some(host) }
+        Self { bar: ProgressBar::hidden(), host: Some(host), is_in_two: AtomicBool::new(false) }
     }
 
     /// Whether this is within another program.
@@ -76,7 +79,7 @@ impl Progress {
     pub(crate) fn start_bytes(&self, phase: &'static str, total: Option<u64>) {
         let template = match total {
             Some(_) => {
-                "{spinner} {msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left"
+                "{spinner} {msg} {wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left"
             }
             None => "{spinner} {msg} {bytes}, {bytes_per_sec}",
         };
@@ -113,8 +116,10 @@ impl Watch for Progress {
         let phase = match pass {
             Pass::Count => "counting",
             Pass::Distribute => "pass 1 of 2",
-            _ => "pass 2 of 2",
+            _ if self.is_in_two.load(Ordering::Relaxed) => "pass 2 of 2",
+            _ => "writing",
         };
+        self.is_in_two.store(pass == Pass::Distribute, Ordering::Relaxed);
         self.start_bytes(phase, bytes);
     }
 
@@ -126,5 +131,95 @@ impl Watch for Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Told(Mutex<Vec<&'static str>>);
+
+    impl Host for Told {
+        fn begin(&self, phase: &'static str, _: Option<u64>) {
+            self.0.lock().unwrap().push(phase);
+        }
+
+        fn advance(&self, _: u64) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_second_pass_has_a_first_one() {
+        let told = Arc::new(Told::default());
+        let progress = Progress::for_host(told.clone());
+        for pass in [Pass::Place, Pass::Count, Pass::Distribute, Pass::Place, Pass::Place] {
+            Watch::begin(&progress, pass, None);
+        }
+        let phases = ["writing", "counting", "pass 1 of 2", "pass 2 of 2", "writing"];
+        assert_eq!(*told.0.lock().unwrap(), phases);
+    }
+
+    /// A terminal of 80 columns that keeps what is written.
+    #[derive(Clone, Debug, Default)]
+    struct Narrow(Arc<Mutex<String>>);
+
+    impl TermLike for Narrow {
+        fn width(&self) -> u16 {
+            80
+        }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            self.0.lock().unwrap().clear();
+            Ok(())
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_line_fits_80_columns() {
+        let (progress, terminal) = (Progress::new(None), Narrow::default());
+        progress.bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
+        Watch::begin(&progress, Pass::Distribute, Some((1 << 40) - (1 << 29)));
+        progress.bar.set_position((1 << 40) - (1 << 30));
+        progress.bar.force_draw();
+        let line = terminal.0.lock().unwrap().trim_end().to_owned();
+        assert!(line.ends_with("left"), "{line}");
+        assert!(line.contains("1023.00 GiB of 1023.50 GiB,"), "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
     }
 }
