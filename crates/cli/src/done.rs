@@ -1,6 +1,5 @@
 //! [`Done`]: what a run has done.
 
-#[cfg(feature = "datasets")]
 use std::collections::BTreeMap;
 #[cfg(feature = "datasets")]
 use std::fmt;
@@ -25,6 +24,8 @@ pub(crate) struct Done {
     /// The number of files of a data set, or of tables, without a byte. They have no record, and
     /// are skipped.
     pub(crate) empty: u64,
+    /// The columns of tables that cannot be written in their types, and how they are written.
+    pub(crate) rewritten: BTreeMap<String, String>,
     /// How, if the items did not fit memory.
     pub(crate) summary: Option<Summary>,
     /// What was read and written, if it was a data set.

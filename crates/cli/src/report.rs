@@ -1,5 +1,6 @@
 //! [`Report`]: what was done, in one line.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ impl fmt::Display for Report {
         if self.is_json {
             return f.write_str(&self.to_json());
         }
-        let Done { items, bytes, ends_added, empty, .. } = &self.done;
+        let Done { items, bytes, ends_added, empty, rewritten, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let seconds = self.elapsed.as_secs_f64();
@@ -38,6 +39,11 @@ impl fmt::Display for Report {
         if *empty > 0 {
             write!(f, ", empty inputs skipped {empty}")?;
         }
+        for how in rewritten.values().collect::<BTreeSet<_>>() {
+            let columns = rewritten.iter().filter(|(_, one)| *one == how);
+            let columns: Vec<_> = columns.map(|(column, _)| column.as_str()).collect();
+            write!(f, ", columns of {how}: {}", columns.join(" "))?;
+        }
         #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {
             write!(f, ", {set}")?;
@@ -49,7 +55,7 @@ impl fmt::Display for Report {
 impl Report {
     /// An object of JSON.
     pub(crate) fn to_json(&self) -> String {
-        let Done { items, bytes, ends_added, empty, summary, .. } = &self.done;
+        let Done { items, bytes, ends_added, empty, summary, rewritten, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let (seconds, inputs) = (self.elapsed.as_secs_f64(), self.inputs);
@@ -70,6 +76,9 @@ impl Report {
         #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {
             return format!("{json},{}}}", set.to_json());
+        }
+        if !rewritten.is_empty() {
+            return format!("{json},\"columns_rewritten\":{}}}", rewritten.len());
         }
         format!("{json}}}")
     }

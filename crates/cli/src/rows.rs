@@ -220,9 +220,14 @@ mod enabled {
     ) -> Result<(Arc<T>, Joined), Failure> {
         let open = |one: &Opened<'_>| {
             let table = open(one.file()?);
-            table.map(Arc::new).map_err(|error| Failure::new(one.path.display(), line(&error)))
+            table.map_err(|error| Failure::new(one.path.display(), line(&error)))
         };
-        let tables = opened.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut tables = opened.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        T::agree(&mut tables).map_err(|error| {
+            let table = if let TableError::Timestamp { table, .. } = error { table } else { 0 };
+            Failure::new(opened[table].path.display(), line(&error))
+        })?;
+        let tables: Vec<_> = tables.into_iter().map(Arc::new).collect();
         let first = Arc::clone(&tables[0]);
         let differences: Vec<_> =
             tables.iter().map(|table| difference(&first.schema(), &table.schema())).collect();
@@ -278,8 +283,9 @@ mod enabled {
             }
         };
         writer.finish()?;
-        let items = summary.items;
-        Ok(Done { found, items, summary: is_outside.then_some(summary), ..Done::default() })
+        let (items, rewritten) = (summary.items, table.rewritten());
+        let summary = is_outside.then_some(summary);
+        Ok(Done { found, items, summary, rewritten, ..Done::default() })
     }
 
     /// What is said of an error.

@@ -132,6 +132,7 @@ impl Opened<'_> {
             items: all().map(|shard| shard.records).sum(),
             bytes: all().map(|shard| shard.bytes).sum(),
             ends_added: counted.ends_added(),
+            rewritten: Default::default(),
             empty: counted.empty(),
             summary: written.summary,
             records: Some(self.records()),

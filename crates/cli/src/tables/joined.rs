@@ -1,5 +1,6 @@
 //! [`Joined`]: several tables, one after the other.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ impl fmt::Debug for Joined {
 }
 
 impl Joined {
-    /// Joins at least one table.
+    /// Joins at least one table. Tables of one format should [agree](Table::agree) before.
     ///
     /// # Errors
     ///
@@ -56,6 +57,10 @@ impl Joined {
 }
 
 impl Table for Joined {
+    fn rewritten(&self) -> BTreeMap<String, String> {
+        self.tables.iter().flat_map(|table| table.rewritten()).collect()
+    }
+
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }

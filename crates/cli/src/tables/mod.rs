@@ -52,6 +52,7 @@ mod buckets;
 mod error;
 mod excerpt;
 mod guard;
+mod int96;
 mod ipc;
 mod joined;
 mod layout;

@@ -1,5 +1,6 @@
 //! [`Table`] and [`TableWriter`]: rows in groups, and where they go.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +14,25 @@ pub type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError>> 
 
 /// A file of rows, which are stored in groups.
 pub trait Table: Sync {
+    /// Reads columns that tables have in different types, and that one type can hold, as that type
+    /// in all of them. Tables that are to be joined need it.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Timestamp`].
+    fn agree(_: &mut [Self]) -> Result<(), TableError>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
+
+    /// The columns that cannot be written in the type that they have, and that type with the one
+    /// that takes its place.
+    fn rewritten(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
     /// The columns of the batches.
     fn schema(&self) -> SchemaRef;
 
@@ -72,6 +92,10 @@ pub(super) fn part_of(schema: &Schema, columns: Range<usize>) -> SchemaRef {
 }
 
 impl<T: Table + Send + ?Sized> Table for Arc<T> {
+    fn rewritten(&self) -> BTreeMap<String, String> {
+        (**self).rewritten()
+    }
+
     fn schema(&self) -> SchemaRef {
         (**self).schema()
     }

@@ -1,15 +1,19 @@
 //! Shuffles of tables in memory, with budgets from nearly nothing to enough.
 
-use std::io;
+use std::io::{self, Seek};
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::SchemaRef;
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::data_type::{Int96, Int96Type};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
 use super::batches::{Part, ROW_COST, cost, for_rows_at, rows_of};
 use super::{
@@ -245,10 +249,6 @@ fn blocks_that_cannot_be_are_refused() {
 
 #[test]
 fn columns_that_cannot_be_kept_are_refused() {
-    use arrow_schema::{DataType, Field, Schema};
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
-
     let refused = |result: Result<String, TableError>| match result {
         Err(TableError::Unsupported(what)) => what,
         other => panic!("{other:?}"),
@@ -261,8 +261,6 @@ fn columns_that_cannot_be_kept_are_refused() {
         ParquetTable::open(file, 1 << 20).map(|table| format!("{:?}", table.groups()))
     };
     assert_eq!(parquet("required int64 number;").unwrap(), "[]");
-    let old = refused(parquet("required int64 number; required int96 time;"));
-    assert!(old.starts_with("column time has the deprecated type INT96 (write it as"), "{old}");
 
     let ipc = |kind: DataType| {
         let mut file = tempfile::tempfile().unwrap();
@@ -276,6 +274,188 @@ fn columns_that_cannot_be_kept_are_refused() {
     assert_eq!(ipc(dictionary.clone()).unwrap(), "Int8");
     let list = DataType::List(Arc::new(Field::new("item", dictionary, true)));
     assert_eq!(refused(ipc(list)), "column column, which has a dictionary in it,");
+}
+
+/// A value of INT96 that is this many nanoseconds from 1970.
+fn int96(nanoseconds: i128) -> Int96 {
+    let day = 86_400_000_000_000;
+    let (days, of_day) = (nanoseconds.div_euclid(day), nanoseconds.rem_euclid(day) as u64);
+    let mut value = Int96::new();
+    value.set_data(of_day as u32, (of_day >> 32) as u32, (days + 2_440_588) as i32 as u32);
+    value
+}
+
+/// A file of one row group for each of these lists of times, with a null after every time, and with
+/// all times of a group as the list of the first row.
+fn old_timestamps(groups: &[&[i128]]) -> ParquetTable {
+    timestamps("int96", "", groups)
+}
+
+/// The same with columns of another type, where there are no groups.
+fn timestamps(kind: &str, logical: &str, groups: &[&[i128]]) -> ParquetTable {
+    try_timestamps(kind, logical, groups).unwrap()
+}
+
+fn try_timestamps(
+    kind: &str,
+    logical: &str,
+    groups: &[&[i128]],
+) -> Result<ParquetTable, TableError> {
+    let columns = format!(
+        "required {kind} kept {logical}; optional {kind} time {logical}; optional group times \
+         (LIST) {{ repeated group list {{ optional {kind} element {logical}; }} }}"
+    );
+    let schema = parse_message_type(&format!("message rows {{ {columns} }}")).unwrap();
+    let mut file = tempfile::tempfile().unwrap();
+    let writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default());
+    let mut writer = writer.unwrap();
+    for times in groups {
+        let mut group = writer.next_row_group().unwrap();
+        let times: Vec<Int96> = times.iter().copied().map(int96).collect();
+        let (twice, rows) = (times.iter().flat_map(|&time| [time; 2]).collect(), 2 * times.len());
+        let (of_rows, of_list) = ([1, 0].repeat(times.len()), rows - 1);
+        let first = [vec![3; times.len()], vec![0; of_list]].concat();
+        let repeated = [vec![0], vec![1; times.len() - 1], vec![0; of_list]].concat();
+        let columns: [(Vec<Int96>, _, _); 3] = [
+            (twice, None, None),
+            (times.clone(), Some(of_rows), None),
+            (times, Some(first), Some(repeated)),
+        ];
+        for (times, defined, repeated) in columns {
+            let mut column = group.next_column().unwrap().unwrap();
+            let typed = column.typed::<Int96Type>();
+            typed.write_batch(&times, defined.as_deref(), repeated.as_deref()).unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+    ParquetTable::open(file, 1 << 20)
+}
+
+/// The times of all columns of a file that a table's writer has written, in its order, as numbers.
+fn written_times(table: &dyn Table, like: &ParquetTable) -> (DataType, Vec<[Option<i64>; 2]>) {
+    let rows = table.groups().iter().sum();
+    let mut file = tempfile::tempfile().unwrap();
+    let mut writer = like.writer(file.try_clone().unwrap(), 1 << 20).unwrap();
+    let (order, mut store) = (Order::unshuffle(rows, 5), Memory::new(usize::MAX));
+    TableShuffle::new(1 << 20).run(&order, table, &mut store, &mut writer, &()).unwrap();
+    Box::new(writer).finish().unwrap();
+    file.rewind().unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let kind = reader.schema().field(0).data_type().clone();
+    let (mut times, mut in_lists) = (Vec::new(), 0);
+    for batch in reader.build().unwrap() {
+        let numbers = |array: &dyn Array| {
+            assert_eq!(array.data_type(), &kind);
+            let data = array.to_data().into_builder().data_type(DataType::Int64).build().unwrap();
+            Int64Array::from(data).iter().collect::<Vec<_>>()
+        };
+        let batch = batch.unwrap();
+        let [kept, nullable] = [0, 1].map(|column| numbers(batch.column(column)));
+        let lists = batch.column(2).as_list::<i32>();
+        for (row, list) in lists.iter().enumerate().filter_map(|(row, list)| Some((row, list?))) {
+            let list = numbers(&list);
+            assert_eq!(list[0], kept[row]);
+            in_lists += list.len();
+        }
+        times.extend(kept.into_iter().zip(nullable).map(|(kept, nullable)| [kept, nullable]));
+    }
+    assert_eq!(in_lists as u64, rows / 2);
+    // Back in the order of the input.
+    let order = Permutation::new(rows, 5);
+    let times = order.iter().map(|place| times[place as usize]).collect();
+    (kind, times)
+}
+
+/// What [`written_times`] returns of these times.
+fn expected_times(times: &[i128], of_unit: i128) -> Vec<[Option<i64>; 2]> {
+    let number = |time: &i128| Some(i64::try_from(time / of_unit).unwrap());
+    times.iter().flat_map(|time| [[number(time); 2], [number(time), None]]).collect()
+}
+
+#[test]
+fn old_timestamps_keep_every_value() {
+    let (first, last) = (1000 * i128::from(i64::MIN), 1000 * i128::from(i64::MAX));
+    // Around 1970, the end of the Julian calendar, and the bounds of numbers of 64 bits.
+    let whole = [0, -1000, 1000, -12_219_292_800_000_000_000, -210_866_803_200_000_000_000];
+    let groups: [&[i128]; 3] = [&whole, &[first, last], &[last - 1000]];
+    let table = old_timestamps(&groups);
+    let (kind, times) = written_times(&table, &table);
+    assert_eq!(kind, DataType::Timestamp(TimeUnit::Microsecond, None));
+    assert_eq!(times, expected_times(&groups.concat(), 1000));
+    let what = "INT96 written as TIMESTAMP(MICROS)".to_owned();
+    let columns = ["kept", "time", "times.list.element"].map(str::to_owned);
+    assert_eq!(table.rewritten(), columns.map(|column| (column, what.clone())).into());
+
+    // Nanoseconds where a value of any table needs them.
+    let groups: [&[i128]; 2] = [&[i64::MIN.into(), i64::MAX.into()], &[0, -1]];
+    let mut tables = [old_timestamps(&[&whole[..3]]), old_timestamps(&groups)];
+    Table::agree(&mut tables).unwrap();
+    let [like, other] = tables.map(Arc::new);
+    let joined = Joined::new(vec![Box::new(like.clone()), Box::new(other)]).unwrap();
+    let (kind, times) = written_times(&joined, &like);
+    assert_eq!(kind, DataType::Timestamp(TimeUnit::Nanosecond, None));
+    assert_eq!(times, expected_times(&[&whole[..3], groups[0], groups[1]].concat(), 1));
+}
+
+#[test]
+fn old_timestamps_become_the_type_of_other_tables() {
+    let kind_with = |logical: &str, times: &[i128]| {
+        let mut tables = [old_timestamps(&[times]), timestamps("int64", logical, &[])];
+        Table::agree(&mut tables)?;
+        let [old, other] = tables.map(Arc::new);
+        let expected = [0, 1].map(|column| other.schema().field(column).data_type().clone());
+        for like in [&old, &other] {
+            let tables: Vec<Box<dyn Table>> = vec![Box::new(other.clone()), Box::new(old.clone())];
+            let (kind, _) = written_times(&Joined::new(tables).unwrap(), like);
+            assert_eq!([kind.clone(), kind], expected);
+        }
+        let [kind, _] = expected;
+        Ok::<_, TableError>(kind.to_string())
+    };
+    for (logical, kind) in [
+        ("(TIMESTAMP(MILLIS,true))", "Timestamp(ms, \"UTC\")"),
+        ("(TIMESTAMP(MICROS,true))", "Timestamp(µs, \"UTC\")"),
+        ("(TIMESTAMP_MICROS)", "Timestamp(µs, \"UTC\")"),
+        ("(TIMESTAMP(NANOS,false))", "Timestamp(ns)"),
+    ] {
+        assert_eq!(kind_with(logical, &[0, -1_000_000]).unwrap(), kind);
+    }
+    let lost = kind_with("(TIMESTAMP(MILLIS,false))", &[0, 1_000_000, -1000]).unwrap_err();
+    let expected = "column kept of the deprecated type INT96 has, in row group 0, counted from 0, \
+                    a time of -1000 nanoseconds since 1970, which TIMESTAMP(MILLIS) cannot hold: \
+                    write the column as a timestamp of 64 bits";
+    assert_eq!(lost.to_string(), expected);
+    // Not a timestamp, so the columns are others.
+    let mut tables = [old_timestamps(&[&[0]]), timestamps("int64", "", &[])];
+    Table::agree(&mut tables).unwrap();
+    let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+    assert!(matches!(Joined::new(tables.into()), Err(TableError::OtherColumns { table: 1 })));
+}
+
+#[test]
+fn old_timestamps_that_no_unit_holds_are_refused() {
+    let (first, last) = (1000 * i128::from(i64::MIN), 1000 * i128::from(i64::MAX));
+    // A group, and a value there that no unit holds, or not together with the others.
+    let cases: [(&[&[i128]], usize, i128); 4] = [
+        (&[&[0], &[0, first - 1000]], 1, first - 1000),
+        (&[&[0, last + 1000], &[0]], 0, last + 1000),
+        (&[&[last], &[0, 999, 1]], 1, 999),
+        (&[&[0], &[1], &[i128::from(i64::MAX) + 1]], 1, 1),
+    ];
+    let is_lost = |error: TableError, table, group, nanoseconds| match error {
+        TableError::Timestamp { table: at, column, group: of, nanoseconds: time, unit } => {
+            assert_eq!((column.as_str(), unit), ("kept", "MICROS"));
+            assert_eq!((at, of, time), (table, group, nanoseconds));
+        }
+        other => panic!("{other:?}"),
+    };
+    for (groups, group, time) in cases {
+        is_lost(try_timestamps("int96", "", groups).unwrap_err(), 0, group, time);
+    }
+    let mut tables = [old_timestamps(&[&[last]]), old_timestamps(&[&[5000], &[5]])];
+    is_lost(Table::agree(&mut tables).unwrap_err(), 1, 1, 5);
 }
 
 #[test]
