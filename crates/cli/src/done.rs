@@ -1,12 +1,10 @@
 //! [`Done`]: what a run has done.
 
 use std::collections::BTreeMap;
-#[cfg(feature = "datasets")]
 use std::fmt;
 
-#[cfg(feature = "datasets")]
-use bijective_shuffle_cli::dataset::Codec;
 use bijective_shuffle_cli::files::Summary;
+use bijective_shuffle_cli::formats::Codec;
 
 /// What was done.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +27,6 @@ pub(crate) struct Done {
     /// How, if the items did not fit memory.
     pub(crate) summary: Option<Summary>,
     /// What was read and written, if it was a data set.
-    #[cfg(feature = "datasets")]
     pub(crate) set: Option<SetDone>,
 }
 
@@ -46,7 +43,6 @@ impl Done {
 }
 
 /// What was read and written, of a data set.
-#[cfg(feature = "datasets")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SetDone {
     /// How many inputs have each codec.
@@ -61,7 +57,6 @@ pub(crate) struct SetDone {
     pub(crate) left_out: u64,
 }
 
-#[cfg(feature = "datasets")]
 impl SetDone {
     /// The fields of an object of JSON. None of the texts needs an escape.
     pub(crate) fn to_json(&self) -> String {
@@ -76,7 +71,6 @@ impl SetDone {
     }
 }
 
-#[cfg(feature = "datasets")]
 impl fmt::Display for SetDone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { codecs, shards, kept, is_in_memory, left_out } = self;

@@ -44,7 +44,6 @@ impl fmt::Display for Report {
             let columns: Vec<_> = columns.map(|(column, _)| column.as_str()).collect();
             write!(f, ", columns of {how}: {}", columns.join(" "))?;
         }
-        #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {
             write!(f, ", {set}")?;
         }
@@ -73,7 +72,6 @@ impl Report {
              \"records\":\"{}\"",
             self.done.records()
         );
-        #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {
             return format!("{json},{}}}", set.to_json());
         }

@@ -66,7 +66,7 @@ pub(crate) fn shuffle<'o>(
 }
 
 /// Writes the rows of files in their new order to a folder of shards.
-#[cfg(all(feature = "datasets", not(feature = "tables")))]
+#[cfg(not(feature = "tables"))]
 pub(crate) fn to_folder(
     files: &[PathBuf],
     _: &Path,
@@ -93,7 +93,7 @@ fn run<'o>(
 
 #[cfg(feature = "tables")]
 use enabled::run;
-#[cfg(all(feature = "tables", feature = "datasets"))]
+#[cfg(feature = "tables")]
 pub(crate) use shards::to_folder;
 
 #[cfg(feature = "tables")]
@@ -329,7 +329,7 @@ mod enabled {
 }
 
 /// Tables to folders of shards.
-#[cfg(all(feature = "tables", feature = "datasets"))]
+#[cfg(feature = "tables")]
 mod shards {
     use std::io::{self, BufWriter, Write};
     use std::path::{Path, PathBuf};

@@ -95,7 +95,6 @@ pub(crate) struct Share {
 impl Share {
     pub(crate) const ALL: Self = Self { parts: 10_u64.pow(18) };
 
-    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
     pub(crate) const NONE: Self = Self { parts: 0 };
 
     /// So much of a number of items, rounded down.
@@ -105,7 +104,6 @@ impl Share {
     }
 
     /// Both together, if they are not more than all.
-    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
     pub(crate) fn and(self, other: Self) -> Option<Self> {
         let parts = self.parts + other.parts;
         (parts <= Self::ALL.parts).then_some(Self { parts })

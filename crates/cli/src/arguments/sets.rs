@@ -4,7 +4,8 @@ use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use bijective_shuffle_cli::dataset::{Compression, Csv, Form, Records};
+use bijective_shuffle_cli::dataset::{Csv, Form, Records};
+use bijective_shuffle_cli::formats::Compression;
 use clap::{ArgAction, ValueEnum};
 
 use super::splits::Splits;
@@ -111,8 +112,10 @@ pub(crate) struct SetArguments {
     #[arg(long, value_name = "SPLITS")]
     pub(crate) split: Option<Splits>,
 
-    /// Compress outputs: none, gzip (gz), zstd (zst), lz4, bzip2 (bz2), with a level as in zstd:3;
-    /// otherwise as their names or the inputs say
+    #[arg(help = format!(
+        "Compress outputs: {}, with a level as in zstd:3; otherwise as their names or the inputs say",
+        Compression::names()
+    ))]
     #[arg(long, value_name = "CODEC", conflicts_with_all = ["record", "echo", "input_range"])]
     #[arg(conflicts_with = "repeat")]
     pub(crate) compress: Option<Compression>,

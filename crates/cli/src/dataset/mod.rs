@@ -29,7 +29,7 @@
 //! | to add | write |
 //! | --- | --- |
 //! | a kind of record | a [`Splitter`], and a variant of [`Records`] |
-//! | a compression | a variant of [`Codec`] |
+//! | a compression | a [`Codec`](crate::formats::Codec), as its module says |
 //! | a place for inputs | an [`Input`] |
 //! | a place for shards | a [`Sink`] |
 //!
@@ -48,9 +48,10 @@
 //!
 //! ```
 //! use bijective_shuffle_cli::dataset::{
-//!     Bundle, Compression, Dataset, Folder, Form, Input, Known, Shards, Temporary,
+//!     Bundle, Dataset, Folder, Form, Input, Known, Shards, Temporary,
 //! };
 //! use bijective_shuffle_cli::files::{FilesError, Order};
+//! use bijective_shuffle_cli::formats::Compression;
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("names.csv");
@@ -99,7 +100,6 @@
 //! ```
 
 mod bundle;
-mod codec;
 mod compress;
 mod csv;
 mod index;
@@ -112,7 +112,6 @@ mod records;
 mod samples;
 mod set;
 mod shards;
-mod side_by_side;
 mod splitter;
 mod store;
 #[cfg(test)]
@@ -122,9 +121,7 @@ mod tfrecords;
 mod walk;
 mod workers;
 
-pub use crate::formats::Codec;
 pub use bundle::Bundle;
-pub use codec::Compression;
 pub use compress::Hashed;
 pub use csv::Csv;
 pub use index::Index;

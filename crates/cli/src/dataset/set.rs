@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::codec::Compression;
 use super::csv::Csv;
 use super::input::Input;
 use super::kept::{Keep, Kept};
@@ -25,7 +24,7 @@ use crate::files::watch::Watched;
 use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
 };
-use crate::formats::{Codec, LOOKED_AT, MARK};
+use crate::formats::{Codec, Compression, LOOKED_AT, MARK};
 
 /// The most bytes of a header.
 pub(super) const LONGEST_HEADER: usize = 16 << 20;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::Records;
 use super::compress::{Frames, Hashed};
-use super::{Codec, Compression, Records};
 use crate::files::{NamedError, Pieces};
+use crate::formats::{Codec, Compression};
 
 /// The files that records are written to, in the order of the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

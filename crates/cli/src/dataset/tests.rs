@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::files::{FilesError, NamedError, Order, Summary};
-use crate::formats::{MARK, masked_crc};
+use crate::formats::{Codec, Compression, MARK, masked_crc};
 
 /// A file in memory.
 #[derive(Clone, PartialEq)]

@@ -13,7 +13,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Compression;
 use super::bundle::{Bundle, NewBundle};
 use super::kept::Kept;
 use super::piece::{Piece, last_byte};
@@ -25,7 +24,7 @@ use super::store::Temporary;
 use crate::files::budget::Split;
 use crate::files::distribute::{Source, numbers};
 use crate::files::{Count, FileShuffle, FilesError, NamedError, Order, Pieces, Summary, Watch};
-use crate::formats::Codec;
+use crate::formats::{Codec, Compression};
 
 /// About how many pieces a worker gets of what is divided: enough to be read side by side, and to
 /// be dealt evenly.

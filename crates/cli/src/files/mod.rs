@@ -49,7 +49,6 @@ pub(crate) mod budget;
 mod chunks;
 pub(crate) mod distribute;
 mod error;
-#[cfg(feature = "datasets")]
 pub(crate) mod gather;
 pub(crate) mod items;
 pub(crate) mod keys;

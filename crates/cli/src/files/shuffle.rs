@@ -53,7 +53,6 @@ impl FileShuffle {
     }
 
     /// A shuffle whose buckets are the same on any machine.
-    #[cfg(feature = "datasets")]
     pub(crate) fn of_any_machine(items: Items, memory: usize) -> Self {
         Self { items, budget: Budget::of_any_machine(memory) }
     }
@@ -216,7 +215,6 @@ impl FileShuffle {
 
     /// Writes items that are in memory in another order, or as many of them as the order has, and
     /// keeps nothing in a store. `texts` have whole items, one after the other.
-    #[cfg(feature = "datasets")]
     pub(crate) fn gather(
         &self,
         order: &Order,

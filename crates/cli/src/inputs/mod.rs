@@ -3,11 +3,9 @@
 mod part;
 mod reader;
 
-#[cfg(feature = "datasets")]
 use std::fmt;
 use std::io::{self, Read};
 use std::path::PathBuf;
-#[cfg(feature = "datasets")]
 use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::NamedError;
@@ -90,13 +88,11 @@ impl Inputs {
     }
 
     /// Whether some have to be decoded before they have lines.
-    #[cfg(feature = "datasets")]
     pub(crate) fn are_encoded(&self) -> bool {
         self.are_encoded
     }
 
     /// The inputs, one by one.
-    #[cfg(feature = "datasets")]
     pub(crate) fn parts(
         &self,
     ) -> impl Iterator<Item = impl bijective_shuffle_cli::dataset::Input + '_> {
@@ -104,13 +100,11 @@ impl Inputs {
     }
 
     /// What the first input is called.
-    #[cfg(feature = "datasets")]
     pub(crate) fn first_name(&self) -> &str {
         self.parts.first().map_or("", |part| part.name.as_str())
     }
 
     /// A text that is another one if the inputs are others, or have changed.
-    #[cfg(feature = "datasets")]
     pub(crate) fn stamp(&self) -> String {
         stamp(self.parts.iter().map(|part| (&part.name, part.bytes, part.modified)))
     }
@@ -217,7 +211,6 @@ impl Inputs {
 }
 
 /// A text that is another one if files are others by their names, sizes or times of change.
-#[cfg(feature = "datasets")]
 pub(crate) fn stamp<N: fmt::Debug>(
     files: impl Iterator<Item = (N, u64, Option<SystemTime>)>,
 ) -> String {

@@ -57,7 +57,6 @@ pub(super) struct Part {
     pub(super) name: String,
     pub(super) content: Content,
     /// When the file that it is was changed. A pipe has no such time.
-    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
     pub(super) modified: Option<SystemTime>,
     /// What comes before it in its file: a header.
     pub(super) start: u64,
@@ -204,14 +203,12 @@ impl Part {
 }
 
 /// Reads a part from its start to its end, if it does not change.
-#[cfg(feature = "datasets")]
 pub(super) struct PartReader<'a> {
     part: &'a Part,
     open: OpenPart<'a>,
     left: u64,
 }
 
-#[cfg(feature = "datasets")]
 impl Read for PartReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let room = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -230,7 +227,6 @@ impl Read for PartReader<'_> {
     }
 }
 
-#[cfg(feature = "datasets")]
 impl bijective_shuffle_cli::dataset::Input for &Part {
     fn name(&self) -> String {
         self.name.clone()

@@ -53,7 +53,6 @@ impl Output {
     }
 
     /// Opens a file that has its name in this folder while it is not complete, if it needs one.
-    #[cfg(feature = "datasets")]
     pub(crate) fn open_by(
         path: &Path,
         unfinished: &Path,
@@ -65,7 +64,6 @@ impl Output {
     }
 
     /// What it is called: its path, if it has one.
-    #[cfg(feature = "datasets")]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -81,7 +79,6 @@ impl Output {
 
     /// Has the system write what was written so far to where it is kept, or to another machine, and
     /// say whether that can be done.
-    #[cfg(feature = "datasets")]
     pub(crate) fn sync(&self) -> Result<(), Failure> {
         match &self.sink {
             Sink::Replacement(replacement) => replacement.sync().context(&self.name),

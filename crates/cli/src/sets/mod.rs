@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    Codec, Form, Records, Shards, Sink, Walk, Walked, Written, WrittenShard,
+    Form, Records, Shards, Sink, Walk, Walked, Written, WrittenShard,
 };
+use bijective_shuffle_cli::formats::Codec;
 
 use crate::arguments::Arguments;
 use crate::done::Done;

@@ -3,11 +3,10 @@
 use std::io;
 
 use bijective_shuffle_cli::dataset::{
-    Compression, Counted, Dataset, Form, Input, Records, Shards, Sink, Written, WrittenShard,
-    start_of,
+    Counted, Dataset, Form, Input, Records, Shards, Sink, Written, WrittenShard, start_of,
 };
 use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
-use bijective_shuffle_cli::formats::is_tar;
+use bijective_shuffle_cli::formats::{Compression, is_tar};
 
 use super::folder_run::asked;
 use super::journal::Asked;

@@ -470,7 +470,6 @@ fn full_disk_is_named() {
 }
 
 /// All rows of the files in a folder, in the order of their names.
-#[cfg(feature = "datasets")]
 fn read_all(folder: &Folder, below: &str) -> RecordBatch {
     let entries = std::fs::read_dir(folder.path(below)).unwrap();
     let mut names: Vec<String> = entries
@@ -482,7 +481,6 @@ fn read_all(folder: &Folder, below: &str) -> RecordBatch {
     concat_batches(&batches[0].schema(), &batches).unwrap()
 }
 
-#[cfg(feature = "datasets")]
 #[test]
 fn folders_are_shuffled_to_shards() {
     let folder = Folder::new();

@@ -1,0 +1,62 @@
+//! [`Members`]: members of gzip, streams of bzip2 or frames of LZ4, one after the other.
+
+use std::io::{self, BufRead, Read};
+
+use super::row::Fault;
+
+/// The decoder of one member.
+pub(super) trait Member: Read {
+    type File: BufRead;
+
+    /// Whether the zeros behind a member, with which tapes and other blocks are filled up, are
+    /// skipped.
+    const IS_FILLED_UP: bool;
+
+    fn new(file: Self::File) -> Self;
+
+    /// Whether a member behind another one may begin with this byte.
+    fn may_begin(byte: u8) -> bool;
+
+    /// The file behind the member.
+    fn into_file(self) -> Self::File;
+}
+
+/// Members one after the other. The one that is read is there between calls.
+pub(super) struct Members<M>(Option<M>);
+
+impl<M: Member> Members<M> {
+    pub(super) fn new(file: M::File) -> Self {
+        Self(Some(M::new(file)))
+    }
+}
+
+impl<M: Member> Read for Members<M> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        while let Some(member) = &mut self.0 {
+            let read = member.read(bytes)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            // The member has ended.
+            let Some(mut file) = self.0.take().map(Member::into_file) else { break };
+            let next = loop {
+                let start = file.fill_buf()?;
+                let zeros = start.iter().take_while(|&&byte| byte == 0 && M::IS_FILLED_UP).count();
+                let next = start.get(zeros).copied();
+                file.consume(zeros);
+                if next.is_some() || zeros == 0 {
+                    break next;
+                }
+            };
+            match next {
+                None => {}
+                Some(byte) if M::may_begin(byte) => self.0 = Some(M::new(file)),
+                Some(_) => return Err(Fault::Trailing.into()),
+            }
+        }
+        Ok(0)
+    }
+}
