@@ -2,8 +2,8 @@
 //!
 //! [`files`] shuffles the lines or records of a file on two passes over the disk. [`dataset`] does
 //! so with folders of compressed files, to shards. With the feature `tables`, the module of that
-//! name does so with the rows of Parquet and Arrow IPC files. [`formats`] knows files by their first
-//! bytes. [`program`] is the whole program, within another one.
+//! name does so with the rows of Parquet and Arrow IPC files. [`formats`] knows files by their
+//! first bytes. [`program`] is the whole program, within another one.
 
 // The program's own modules name the library as other programs do.
 extern crate self as bijective_shuffle_cli;

@@ -22,7 +22,7 @@ use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
 use crate::files::watch::Watched;
 use crate::files::{
-    Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
+    Count, FileShuffle, FilesError, Items, NamedError, Order, Pass, Sources, Store, Summary, Watch,
 };
 use crate::formats::{Codec, Compression, LOOKED_AT, MARK};
 
@@ -271,7 +271,7 @@ impl<'i> Dataset<'i> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileShuffle::count_parts`]; among them is whatever is wrong with an input.
+    /// Those of [`FileShuffle::count_sources`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
         let all: Vec<usize> = (0..self.pieces.len()).collect();
         self.count_some(&all, (self.memory / 2).saturating_sub(self.input_bytes()), watch)
@@ -295,8 +295,8 @@ impl<'i> Dataset<'i> {
             watch,
         };
         let keep = Keep::new(pieces.iter().map(size), memory);
-        let visit = |part, chunk| keep.push(part, chunk);
-        let counts = self.shuffler().count_parts(&reading, pieces.len(), &visit)?;
+        let visit = |piece, chunk| keep.push(piece, chunk);
+        let counts = self.shuffler().count_sources(&reading, pieces.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
         let empty = notes.empty.into_inner();
         let text = |part: &Vec<u8>| part.escape_ascii().to_string();
@@ -314,7 +314,7 @@ impl<'i> Dataset<'i> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileShuffle::run_parts`]. The shards that are complete by then stay.
+    /// Those of [`FileShuffle::run_sources`]. The shards that are complete by then stay.
     ///
     /// # Panics
     ///
@@ -338,8 +338,8 @@ impl<'i> Dataset<'i> {
         // What is read again is what the progress of the pass is counted in.
         let (pieces, kept) = (None, &counted.kept);
         let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
-        let parts = (&reading as &dyn Parts, counted.counts.as_slice());
-        let summary = self.shuffler().run_parts(order, parts, store, &mut writer, watch)?;
+        let sources = (&reading as &dyn Sources, counted.counts.as_slice());
+        let summary = self.shuffler().run_sources(order, sources, store, &mut writer, watch)?;
         let shards = writer.finish().map_err(FilesError::Write)?;
         Ok(Written { shards, summary: Some(summary) })
     }
@@ -548,12 +548,12 @@ pub(super) struct Reading<'d> {
     pub(super) watch: &'d dyn Watch,
 }
 
-impl Parts for Reading<'_> {
-    fn open(&self, part: usize) -> io::Result<Box<dyn Read + Send + '_>> {
-        if let Some(kept) = self.kept.reader(part) {
+impl Sources for Reading<'_> {
+    fn open(&self, number: usize) -> io::Result<Box<dyn Read + Send + '_>> {
+        if let Some(kept) = self.kept.reader(number) {
             return Ok(kept);
         }
-        let piece = &self.set.pieces[self.pieces.map_or(part, |pieces| pieces[part])];
+        let piece = &self.set.pieces[self.pieces.map_or(number, |pieces| pieces[number])];
         let input = &*self.set.inputs[piece.input].input;
         let reader = self.set.reader(piece, self.notes, self.watch);
         let reader = reader.map_err(|error| named(input, error))?;

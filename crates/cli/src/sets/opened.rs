@@ -64,8 +64,8 @@ pub(super) fn open<'a>(
         let why = format!("{} have no header", form.records());
         return Err(Failure::new("options of headers", why));
     }
-    let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
-    let set = Dataset::open(parts, &form, job.memory);
+    let sources = inputs.sources().map(|source| Box::new(source) as Box<dyn Input>).collect();
+    let set = Dataset::open(sources, &form, job.memory);
     let set = match arguments.sets.worker {
         Some(worker) => set.and_then(|set| set.divided(worker.world)),
         None => set,
@@ -81,8 +81,8 @@ pub(super) fn open<'a>(
 /// Whether the inputs are archives, as the first is that tells: it has more than zeros, with which
 /// an archive ends.
 fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
-    for part in inputs.parts() {
-        let start = start_of(&part).map_err(|error| explain(error, inputs))?;
+    for source in inputs.sources() {
+        let start = start_of(&source).map_err(|error| explain(error, inputs))?;
         if start.iter().any(|&byte| byte != 0) {
             return Ok(is_tar(&start));
         }

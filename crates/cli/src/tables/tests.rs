@@ -15,7 +15,7 @@ use parquet::data_type::{Int96, Int96Type};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use super::batches::{Part, ROW_COST, cost, for_rows_at, rows_of};
+use super::batches::{Picked, ROW_COST, cost, for_rows_at, rows_of};
 use super::{
     Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
 };
@@ -499,7 +499,7 @@ fn texts_beyond_the_offsets_of_a_batch_are_divided() {
     let batch = RecordBatch::try_from_iter([("text", text)]).unwrap();
     let (schema, places) = (batch.schema(), vec![(0, 0); 2100]);
     let mut sizes = Vec::new();
-    let part = Part { batches: &[batch], places: &places };
+    let part = Picked { batches: &[batch], places: &places };
     for_rows_at(&[part], 0..2100, &schema, 2100, |error| error, &mut |batch, places| {
         assert_eq!(batch.num_rows(), places.len());
         sizes.push(batch.num_rows());
