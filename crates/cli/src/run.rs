@@ -168,7 +168,7 @@ fn read_and_shuffle(
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;
-        let done = rows::shuffle(Rows { files, blocks: arguments.blocks }, job, || Ok(output));
+        let done = rows::shuffle(Rows { files, blocks: arguments.blocks }, job, output);
         return Ok(done?.of("rows"));
     }
     if arguments.blocks.is_some() {

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::csv::Csv;
@@ -70,10 +71,11 @@ pub(super) struct Described<'i> {
 }
 
 /// What a data set has.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Counted {
     pub(super) counts: Vec<Count>,
     /// The inputs that fit memory, as a shuffle reads them.
+    #[serde(skip)]
     pub(super) kept: Kept,
     pub(super) ends_added: u64,
     pub(super) left_out: u64,
@@ -111,35 +113,13 @@ impl Counted {
 
     /// What [`from_json`](Self::from_json) takes.
     pub fn to_json(&self) -> Value {
-        let counts: Vec<_> = self.counts.iter().map(|count| (count.items, count.bytes)).collect();
-        let Self { ends_added, left_out, empty, parts, .. } = self;
-        json!({
-            "counts": counts,
-            "ends_added": ends_added,
-            "left_out": left_out,
-            "empty": empty,
-            "parts": parts,
-        })
+        json!(self)
     }
 
     /// What [`to_json`](Self::to_json) has of so many inputs, if it can be understood.
     pub fn from_json(value: &Value, inputs: usize) -> Option<Self> {
-        let count = |count: &Value| {
-            let (items, bytes) = (count[0].as_u64()?, count[1].as_u64()?);
-            Some(Count { items, bytes, is_terminated: true })
-        };
-        let counts: Vec<_> =
-            value["counts"].as_array()?.iter().map(count).collect::<Option<_>>()?;
-        let number = |name: &str| value[name].as_u64();
-        let (ends_added, left_out) = (number("ends_added")?, number("left_out")?);
-        let (empty, kept) = (number("empty")?, Kept::default());
-        let part = |part: &Value| Some(part.as_str()?.to_owned());
-        let parts = match &value["parts"] {
-            Value::Null => None,
-            parts => Some(parts.as_array()?.iter().map(part).collect::<Option<_>>()?),
-        };
-        let is_of_inputs = counts.len() == inputs;
-        is_of_inputs.then_some(Self { counts, kept, ends_added, left_out, empty, parts })
+        let counted = Self::deserialize(value).ok();
+        counted.filter(|counted| counted.counts.len() == inputs)
     }
 }
 

@@ -176,7 +176,7 @@ impl Journal {
                 stamp: text("stamp")?,
                 counted: first["counted"].clone(),
                 run: text("run")?,
-                shards: lines.map_while(|line| WrittenShard::from_json(&line)).collect(),
+                shards: lines.map_while(|line| serde_json::from_value(line).ok()).collect(),
             })
         }))
     }
@@ -199,6 +199,6 @@ impl Journal {
     }
 
     fn line(shard: &WrittenShard) -> String {
-        format!("{}\n", shard.to_json())
+        format!("{}\n", json!(shard))
     }
 }

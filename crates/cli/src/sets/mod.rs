@@ -149,9 +149,9 @@ fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
     let headers = arguments.sets.header_lines;
     let prefixes = arguments.sets.header_prefixes();
     form.is_none_or(|form| {
-        asked.is_none_or(|records| records == *form.records())
-            && headers.is_none_or(|headers| headers == form.headers())
-            && prefixes.is_none_or(|prefixes| prefixes == form.header_prefixes())
+        asked.is_none_or(|records| records == form.records)
+            && headers.is_none_or(|headers| headers == form.headers)
+            && prefixes.is_none_or(|prefixes| prefixes == form.header_prefixes)
     })
 }
 

@@ -37,7 +37,7 @@ pub(super) fn open<'a>(
     Memory::give_back(job.memory);
     let known = job.form.as_ref();
     let asked = arguments.sets.records(arguments.delimiter());
-    let mut records = match asked.or(known.map(|form| form.records().clone())) {
+    let mut records = match asked.or(known.map(|form| form.records.clone())) {
         Some(records) => records,
         None if are_archives(inputs)? => Records::Samples { are_uneven: false },
         None => Records::Lines(b'\n'),
@@ -59,9 +59,9 @@ pub(super) fn open<'a>(
         ));
     }
     let form = arguments.sets.form(records, known, arguments.text);
-    let has_header = form.headers() > 0 || !form.header_prefixes().is_empty();
-    if matches!(form.records(), Records::Samples { .. } | Records::TfRecord) && has_header {
-        let why = format!("{} have no header", form.records());
+    let has_header = form.headers > 0 || !form.header_prefixes.is_empty();
+    if matches!(form.records, Records::Samples { .. } | Records::TfRecord) && has_header {
+        let why = format!("{} have no header", form.records);
         return Err(Failure::new("options of headers", why));
     }
     let sources = inputs.sources().map(|source| Box::new(source) as Box<dyn Input>).collect();
@@ -74,7 +74,7 @@ pub(super) fn open<'a>(
     let compression = arguments.sets.compress.unwrap_or_else(|| set.codec().into());
     let end = compression.codec().extension();
     let dot = if end.is_empty() { "" } else { "." };
-    let extension = format!("{}{dot}{end}", plan::extension(inputs.first_name(), form.records()));
+    let extension = format!("{}{dot}{end}", plan::extension(inputs.first_name(), &form.records));
     Ok(Opened { set, inputs, form, compression, extension })
 }
 
@@ -151,7 +151,7 @@ impl Opened<'_> {
     }
 
     pub(super) fn records(&self) -> String {
-        self.form.records().to_string()
+        self.form.records.to_string()
     }
 }
 

@@ -1,9 +1,8 @@
 //! [`IpcTable`]: the rows of an Arrow IPC file, which is also called Feather.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -165,24 +164,6 @@ impl IpcTable {
         let whole = whole_batch(batch, &schema, &self.dictionaries[columns]);
         whole.map(drop).map_err(TableError::read)
     }
-
-    /// A file of the same schema, metadata and compression.
-    ///
-    /// # Errors
-    ///
-    /// [`TableError::Write`].
-    pub fn writer<W: Write>(&self, output: W) -> Result<IpcWriter<W>, TableError> {
-        let options = IpcWriteOptions::default()
-            .try_with_compression(self.compression)
-            .map_err(TableError::write)?;
-        let mut writer = FileWriter::try_new_with_options(output, &self.schema, options)
-            .map_err(TableError::write)?;
-        for (key, value) in &self.metadata {
-            writer.write_metadata(key, value);
-        }
-        let (schema, dictionaries) = (self.schema.clone(), Arc::clone(&self.dictionaries));
-        Ok(IpcWriter { writer, schema, dictionaries })
-    }
 }
 
 /// A batch with its dictionaries again.
@@ -278,6 +259,24 @@ impl Table for IpcTable {
         });
         Ok(guarded_batches(Box::new(batches)))
     }
+
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        _: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+        let options = IpcWriteOptions::default()
+            .try_with_compression(self.compression)
+            .map_err(TableError::write)?;
+        let output = BufWriter::new(output);
+        let mut writer = FileWriter::try_new_with_options(output, &self.schema, options)
+            .map_err(TableError::write)?;
+        for (key, value) in &self.metadata {
+            writer.write_metadata(key, value);
+        }
+        let (schema, dictionaries) = (self.schema.clone(), Arc::clone(&self.dictionaries));
+        Ok(Box::new(IpcWriter { writer, schema, dictionaries }))
+    }
 }
 
 /// The head of a block, all of which is in the file, and its buffers.
@@ -289,17 +288,10 @@ fn read_block(file: &File, block: &Block) -> Result<(Buffer, Buffer), TableError
     Ok((block.slice_with_length(0, head), block.slice(head)))
 }
 
-/// Writes an Arrow IPC file.
-pub struct IpcWriter<W> {
+struct IpcWriter<W> {
     writer: FileWriter<W>,
     schema: SchemaRef,
     dictionaries: Arc<[Option<ArrayRef>]>,
-}
-
-impl<W> fmt::Debug for IpcWriter<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IpcWriter").field("schema", &self.schema).finish_non_exhaustive()
-    }
 }
 
 impl<W: Write + Send> TableWriter for IpcWriter<W> {

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Write;
 use std::ops::Range;
 
 use arrow_schema::SchemaRef;
 
 use super::error::{TableError, checked_sum};
-use super::table::{Batches, Table};
+use super::table::{Batches, Table, TableWriter};
 
-/// Tables of the same columns as one.
+/// Tables of the same columns as one, which is written as the first of them.
 pub struct Joined {
     tables: Vec<Box<dyn Table>>,
     schema: SchemaRef,
@@ -109,5 +110,13 @@ impl Table for Joined {
             Ok(batches) => batches,
             Err(error) => Box::new([Err(error)].into_iter()) as Batches<'_>,
         })))
+    }
+
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        group_bytes: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+        self.tables[0].writer(output, group_bytes)
     }
 }

@@ -1,7 +1,6 @@
 //! [`ParquetTable`]: the rows of a Parquet file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
@@ -160,43 +159,6 @@ impl ParquetTable {
                 .map_err(TableError::read)?;
         Ok(Box::new(reader.map(|batch| batch.map_err(TableError::read))))
     }
-
-    /// A file of the same schema, metadata and compression. Its row groups have as many rows as the
-    /// largest of this file, unless they would take more than this many bytes of memory. Columns
-    /// that have dictionaries get them again, unless there are so many columns that the writer's
-    /// tables, of 80 KiB each, would take more than that.
-    ///
-    /// # Errors
-    ///
-    /// [`TableError::Write`].
-    pub fn writer<W: Write + Send>(
-        &self,
-        output: W,
-        group_bytes: usize,
-    ) -> Result<ParquetWriter<W>, TableError> {
-        let metadata = self.metadata.metadata();
-        let rows = self.groups.iter().copied().max().unwrap_or(0).max(1);
-        let mut properties = WriterProperties::builder()
-            .set_max_row_group_row_count(usize::try_from(rows).ok())
-            .set_max_row_group_bytes(Some(group_bytes.max(1)))
-            .set_key_value_metadata(metadata.file_metadata().key_value_metadata().cloned());
-        let columns = self.metadata.parquet_schema().num_columns();
-        let may_have_dictionaries = columns.saturating_mul(DICTIONARY) <= group_bytes;
-        // All groups of a file are usually compressed alike.
-        for column in metadata.row_groups().first().iter().flat_map(|group| group.columns()) {
-            let path = column.column_path();
-            let has_dictionary = may_have_dictionaries && column.dictionary_page_offset().is_some();
-            properties = properties
-                .set_column_compression(path.clone(), column.compression())
-                .set_column_dictionary_enabled(path.clone(), has_dictionary);
-        }
-        let options = ArrowWriterOptions::new()
-            .with_properties(properties.build())
-            .with_skip_arrow_metadata(true)
-            .with_parquet_schema(self.written_schema()?);
-        let writer = ArrowWriter::try_new_with_options(output, self.schema(), options);
-        Ok(ParquetWriter { writer: writer.map_err(TableError::write)? })
-    }
 }
 
 /// The types of the columns of Parquet, in their order.
@@ -277,6 +239,38 @@ impl Table for ParquetTable {
                 .unwrap_or_else(|error| Box::new([Err(error)].into_iter()))
         });
         Ok(guarded_batches(Box::new(batches)))
+    }
+
+    /// The row groups have as many rows as the largest of this file, if those fit. Columns that have
+    /// dictionaries get them again, unless there are so many columns that the writer's tables, of
+    /// 80 KiB each, would take more than a row group may.
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        group_bytes: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+        let metadata = self.metadata.metadata();
+        let rows = self.groups.iter().copied().max().unwrap_or(0).max(1);
+        let mut properties = WriterProperties::builder()
+            .set_max_row_group_row_count(usize::try_from(rows).ok())
+            .set_max_row_group_bytes(Some(group_bytes.max(1)))
+            .set_key_value_metadata(metadata.file_metadata().key_value_metadata().cloned());
+        let columns = self.metadata.parquet_schema().num_columns();
+        let may_have_dictionaries = columns.saturating_mul(DICTIONARY) <= group_bytes;
+        // All groups of a file are usually compressed alike.
+        for column in metadata.row_groups().first().iter().flat_map(|group| group.columns()) {
+            let path = column.column_path();
+            let has_dictionary = may_have_dictionaries && column.dictionary_page_offset().is_some();
+            properties = properties
+                .set_column_compression(path.clone(), column.compression())
+                .set_column_dictionary_enabled(path.clone(), has_dictionary);
+        }
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties.build())
+            .with_skip_arrow_metadata(true)
+            .with_parquet_schema(self.written_schema()?);
+        let writer = ArrowWriter::try_new_with_options(output, self.schema(), options);
+        Ok(Box::new(ParquetWriter(writer.map_err(TableError::write)?)))
     }
 }
 
@@ -361,23 +355,14 @@ fn decoded_bytes(column: &ColumnChunkMetaData, encoded: u64, values: u64, longes
     values.saturating_mul(width + levels).saturating_add(texts)
 }
 
-/// Writes a Parquet file.
-pub struct ParquetWriter<W: Write> {
-    writer: ArrowWriter<W>,
-}
-
-impl<W: Write> fmt::Debug for ParquetWriter<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParquetWriter").finish_non_exhaustive()
-    }
-}
+struct ParquetWriter<W: Write + Send>(ArrowWriter<W>);
 
 impl<W: Write + Send> TableWriter for ParquetWriter<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
-        self.writer.write(batch).map_err(TableError::write)
+        self.0.write(batch).map_err(TableError::write)
     }
 
     fn finish(self: Box<Self>) -> Result<(), TableError> {
-        self.writer.close().map(drop).map_err(TableError::write)
+        self.0.close().map(drop).map_err(TableError::write)
     }
 }

@@ -1,6 +1,7 @@
 //! [`Table`] and [`TableWriter`]: rows in groups, and where they go.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -72,6 +73,18 @@ pub trait Table: Sync {
         columns: Range<usize>,
         bytes: u64,
     ) -> Result<Batches<'_>, TableError>;
+
+    /// Begins a file of the same format, schema, metadata and compression, whose row groups take at
+    /// most about this many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Write`].
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        group_bytes: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError>;
 }
 
 /// The columns of each slice of a table, of which none has more than a number of them.
@@ -89,45 +102,6 @@ pub(super) fn slices(table: &dyn Table, most: usize) -> Vec<Range<usize>> {
 pub(super) fn part_of(schema: &Schema, columns: Range<usize>) -> SchemaRef {
     let fields = schema.fields()[columns].to_vec();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
-}
-
-impl<T: Table + Send + ?Sized> Table for Arc<T> {
-    fn rewritten(&self) -> BTreeMap<String, String> {
-        (**self).rewritten()
-    }
-
-    fn schema(&self) -> SchemaRef {
-        (**self).schema()
-    }
-
-    fn groups(&self) -> &[u64] {
-        (**self).groups()
-    }
-
-    fn can_be_joined(&self) -> bool {
-        (**self).can_be_joined()
-    }
-
-    fn bytes(&self) -> u64 {
-        (**self).bytes()
-    }
-
-    fn held(&self) -> u64 {
-        (**self).held()
-    }
-
-    fn cuts(&self) -> &[usize] {
-        (**self).cuts()
-    }
-
-    fn read(
-        &self,
-        groups: &[usize],
-        columns: Range<usize>,
-        bytes: u64,
-    ) -> Result<Batches<'_>, TableError> {
-        (**self).read(groups, columns, bytes)
-    }
 }
 
 /// A file that takes the rows of a [`Table`].

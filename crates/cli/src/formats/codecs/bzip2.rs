@@ -25,9 +25,10 @@ pub(super) static ROW: Row = Row {
     },
     is_frame: |bytes| matches!(bytes, [_, _, _, b'1'..=b'9', rest @ ..] if rest.starts_with(BLOCK)),
     may_skip: false,
+    skips_zeros: true,
     levels: 1..=9,
     level: 9,
-    decoder: |file| Ok(Box::new(Members::<BzDecoder<File>>::new(file))),
+    decoder: |file| Ok(Box::new(Members::<BzDecoder<File>>::new(file, &ROW))),
     encode: |bytes, level| {
         let mut encoder = BzEncoder::new(Vec::new(), Compression::new(level.unsigned_abs()));
         encoder.write_all(bytes)?;
@@ -37,8 +38,6 @@ pub(super) static ROW: Row = Row {
 
 impl<R: BufRead> Member for BzDecoder<R> {
     type File = R;
-
-    const IS_FILLED_UP: bool = true;
 
     fn new(file: R) -> Self {
         Self::new(file)

@@ -19,9 +19,10 @@ pub(super) static ROW: Row = Row {
         matches!(bytes, [_, _, _, 0 | 4 | 8, _, _, _, _, 0 | 2 | 4, 0..=13 | 255, ..])
     },
     may_skip: false,
+    skips_zeros: true,
     levels: 1..=9,
     level: 6,
-    decoder: |file| Ok(Box::new(Members::<GzDecoder<File>>::new(file))),
+    decoder: |file| Ok(Box::new(Members::<GzDecoder<File>>::new(file, &ROW))),
     encode: |bytes, level| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level.unsigned_abs()));
         encoder.write_all(bytes)?;
@@ -31,8 +32,6 @@ pub(super) static ROW: Row = Row {
 
 impl<R: BufRead> Member for GzDecoder<R> {
     type File = R;
-
-    const IS_FILLED_UP: bool = true;
 
     fn new(file: R) -> Self {
         Self::new(file)

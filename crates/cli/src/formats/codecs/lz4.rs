@@ -15,9 +15,10 @@ pub(super) static ROW: Row = Row {
     // The version, and the sizes that blocks have.
     is_frame: |bytes| matches!(bytes, [_, _, _, _, 0x40..=0x7F, 0x40 | 0x50 | 0x60 | 0x70, ..]),
     may_skip: true,
+    skips_zeros: false,
     levels: 0..=0,
     level: 0,
-    decoder: |file| Ok(Box::new(Members::<Frame<File>>::new(file))),
+    decoder: |file| Ok(Box::new(Members::<Frame<File>>::new(file, &ROW))),
     encode: |bytes, _| {
         let info = FrameInfo::new().content_checksum(true);
         let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
@@ -42,8 +43,6 @@ impl<R: BufRead> Read for Frame<R> {
 
 impl<R: BufRead> Member for Frame<R> {
     type File = R;
-
-    const IS_FILLED_UP: bool = false;
 
     fn new(file: R) -> Self {
         Self(FrameDecoder::new(Ended { file, is_ended: false }))

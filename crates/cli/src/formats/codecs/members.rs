@@ -2,15 +2,11 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::row::Fault;
+use super::row::{Fault, Row};
 
 /// The decoder of one member.
 pub(super) trait Member: Read {
     type File: BufRead;
-
-    /// Whether the zeros behind a member, with which tapes and other blocks are filled up, are
-    /// skipped.
-    const IS_FILLED_UP: bool;
 
     fn new(file: Self::File) -> Self;
 
@@ -21,12 +17,16 @@ pub(super) trait Member: Read {
     fn into_file(self) -> Self::File;
 }
 
-/// Members one after the other. The one that is read is there between calls.
-pub(super) struct Members<M>(Option<M>);
+/// Members of a codec, one after the other.
+pub(super) struct Members<M> {
+    row: &'static Row,
+    /// The one that is read. It is there between calls.
+    member: Option<M>,
+}
 
 impl<M: Member> Members<M> {
-    pub(super) fn new(file: M::File) -> Self {
-        Self(Some(M::new(file)))
+    pub(super) fn new(file: M::File, row: &'static Row) -> Self {
+        Self { row, member: Some(M::new(file)) }
     }
 }
 
@@ -35,16 +35,17 @@ impl<M: Member> Read for Members<M> {
         if bytes.is_empty() {
             return Ok(0);
         }
-        while let Some(member) = &mut self.0 {
+        while let Some(member) = &mut self.member {
             let read = member.read(bytes)?;
             if read > 0 {
                 return Ok(read);
             }
             // The member has ended.
-            let Some(mut file) = self.0.take().map(Member::into_file) else { break };
+            let Some(mut file) = self.member.take().map(Member::into_file) else { break };
             let next = loop {
                 let start = file.fill_buf()?;
-                let zeros = start.iter().take_while(|&&byte| byte == 0 && M::IS_FILLED_UP).count();
+                let zeros =
+                    start.iter().take_while(|&&byte| byte == 0 && self.row.skips_zeros).count();
                 let next = start.get(zeros).copied();
                 file.consume(zeros);
                 if next.is_some() || zeros == 0 {
@@ -53,7 +54,7 @@ impl<M: Member> Read for Members<M> {
             };
             match next {
                 None => {}
-                Some(byte) if M::may_begin(byte) => self.0 = Some(M::new(file)),
+                Some(byte) if M::may_begin(byte) => self.member = Some(M::new(file)),
                 Some(_) => return Err(Fault::Trailing.into()),
             }
         }

@@ -10,6 +10,7 @@ pub(super) static ROW: Row = Row {
     is_file: |_| false,
     is_frame: |_| false,
     may_skip: false,
+    skips_zeros: false,
     levels: 0..=0,
     level: 0,
     decoder: |file| Ok(Box::new(file)),

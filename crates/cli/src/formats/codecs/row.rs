@@ -21,6 +21,9 @@ pub(super) struct Row {
     pub(super) is_frame: fn(&[u8]) -> bool,
     /// Whether the frames of zstd and LZ4 that are to be skipped may stand before its own.
     pub(super) may_skip: bool,
+    /// Whether the zeros behind a frame, with which tapes and other blocks are filled up, are
+    /// skipped.
+    pub(super) skips_zeros: bool,
     pub(super) levels: RangeInclusive<i32>,
     /// The level that the program takes by itself.
     pub(super) level: i32,

@@ -15,6 +15,7 @@ pub(super) static ROW: Row = Row {
     // A bit is reserved. No program makes dictionaries by itself.
     is_frame: |bytes| bytes.get(4).is_some_and(|descriptor| descriptor & 0b1011 == 0),
     may_skip: true,
+    skips_zeros: false,
     levels: 1..=22,
     level: 3,
     decoder: |file| Ok(Box::new(Decoder(zstd::Decoder::with_buffer(file)?))),
