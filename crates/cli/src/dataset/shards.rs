@@ -140,7 +140,8 @@ pub trait Sink: Send {
     ///
     /// # Errors
     ///
-    /// Those of creating a file. They should name it, as a [`NamedError`](crate::files::NamedError) does.
+    /// Those of creating a file. They should name it, as a
+    /// [`NamedError`](crate::files::NamedError) does.
     fn create(&mut self, name: &Path) -> io::Result<Self::File>;
 
     /// All of a shard is written, so that it takes its name.

@@ -66,7 +66,9 @@ impl Int96Column {
             };
             let (mut values, mut definitions, mut repetitions) = (vec![], vec![], vec![]);
             loop {
-                (values.clear(), definitions.clear(), repetitions.clear());
+                values.clear();
+                definitions.clear();
+                repetitions.clear();
                 let (levels, repeats) = (Some(&mut definitions), Some(&mut repetitions));
                 let read = column.read_records(ROWS, levels, repeats, &mut values);
                 if read.map_err(TableError::read)?.0 == 0 {

@@ -241,9 +241,9 @@ impl Table for ParquetTable {
         Ok(guarded_batches(Box::new(batches)))
     }
 
-    /// The row groups have as many rows as the largest of this file, if those fit. Columns that have
-    /// dictionaries get them again, unless there are so many columns that the writer's tables, of
-    /// 80 KiB each, would take more than a row group may.
+    /// The row groups have as many rows as the largest of this file, if those fit. Columns that
+    /// have dictionaries get them again, unless there are so many columns that the writer's
+    /// tables, of 80 KiB each, would take more than a row group may.
     fn writer<'w>(
         &self,
         output: Box<dyn Write + Send + 'w>,
