@@ -159,42 +159,23 @@ mod enabled {
         }
     }
 
-    /// The output, and how much went there.
-    struct Counted<'o> {
-        output: &'o mut Output,
-        bytes: u64,
-    }
-
-    impl Write for Counted<'_> {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let count = self.output.write(bytes)?;
-            self.bytes += count as u64;
-            Ok(count)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            self.output.flush()
-        }
-    }
-
     /// The rows of files of one format, one file after the other.
     pub(super) fn run(rows: Rows<'_>, job: &Job<'_>, output: &mut Output) -> Result<Done, Failure> {
         let (opened, empty) = Opened::all(rows.files)?;
-        let mut output = Counted { output, bytes: 0 };
         let memory = job.memory;
         Memory::give_back(memory);
         let table = open(&opened, memory)?;
         let order = job.order(table.groups().iter().sum())?;
-        let writer = table.writer(Box::new(&mut output), memory / 4);
+        let writer = table.writer(Box::new(&mut *output), memory / 4);
         let done = writer.and_then(|writer| write_order(rows, job, &table, &order, writer));
         let name = match opened.as_slice() {
             [one] => one.path.display().to_string(),
             _ => "the inputs".to_owned(),
         };
-        let done = done.map_err(|error| explain_all(error, &name, output.output))?;
-        output.flush().map_err(|error| output.output.failure(&error))?;
+        let done = done.map_err(|error| explain_all(error, &name, output))?;
+        output.flush().map_err(|error| output.failure(&error))?;
         opened.iter().try_for_each(Opened::check)?;
-        Ok(Done { bytes: output.bytes, empty, ..done })
+        Ok(Done { bytes: output.bytes(), empty, ..done })
     }
 
     /// The tables of files of one format as one.

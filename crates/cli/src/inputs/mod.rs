@@ -184,7 +184,7 @@ impl Inputs {
     /// program.
     pub(crate) fn take_lines(&mut self, progress: &Progress) -> Result<Text, Failure> {
         #[cfg(unix)]
-        if let [source @ Source { content: Content::Path { .. }, end: b"", .. }] =
+        if let [source @ Source { content: Content::Path(_), end: b"", .. }] =
             self.sources.as_slice()
             && source.bytes >= LEAST_MAPPED
             && !progress.has_host()

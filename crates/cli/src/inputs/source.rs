@@ -68,16 +68,11 @@ pub(super) struct Source {
 
 pub(super) enum Content {
     /// A file, opened when its turn comes, as there may be more of them than can be open.
-    Path {
-        path: PathBuf,
-        modified: Option<SystemTime>,
-    },
-    /// A file that was open, or has no name. Only the program itself writes to the latter, and
-    /// nothing is kept of when.
-    Open {
-        file: File,
-        modified: Option<SystemTime>,
-    },
+    Path(PathBuf),
+    /// A file that was open.
+    Open(File),
+    /// A file without a name, to which only the program itself has written.
+    Spooled(File),
     Memory(Vec<u8>),
 }
 
@@ -161,8 +156,8 @@ impl Source {
     /// Opens it at its start.
     pub(super) fn open(&self) -> io::Result<OpenSource<'_>> {
         let mut open = match &self.content {
-            Content::Path { path, .. } => OpenSource::File(File::open(path)?),
-            Content::Open { file, .. } => OpenSource::Shared(file),
+            Content::Path(path) => OpenSource::File(File::open(path)?),
+            Content::Open(file) | Content::Spooled(file) => OpenSource::Shared(file),
             Content::Memory(text) => OpenSource::Memory(io::Cursor::new(text)),
         };
         open.seek(SeekFrom::Start(self.start))?;
@@ -172,7 +167,7 @@ impl Source {
     /// All of it, mapped.
     #[cfg(unix)]
     pub(super) fn map(&self) -> io::Result<Text> {
-        let Content::Path { path, .. } = &self.content else {
+        let Content::Path(path) = &self.content else {
             return Err(ErrorKind::InvalidInput.into());
         };
         let file = File::open(path).map_err(|error| self.error(error))?;
@@ -189,12 +184,9 @@ impl Source {
             OpenSource::Memory(_) => return Ok(()),
         };
         let found = file.metadata()?;
-        let is_changed = match &self.content {
-            Content::Path { modified, .. } | Content::Open { modified, .. } => {
-                modified.is_some() && *modified != found.modified().ok()
-            }
-            Content::Memory(_) => false,
-        };
+        let is_changed = matches!(self.content, Content::Path(_) | Content::Open(_))
+            && self.modified.is_some()
+            && self.modified != found.modified().ok();
         if is_changed || found.len() != self.start + self.bytes {
             return Err(self.error(CHANGED));
         }
@@ -251,7 +243,7 @@ impl bijective_shuffle_cli::dataset::Input for &Source {
 
     fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
         // Readers of a file that was open move each other's position.
-        let Content::Path { .. } = &self.content else { return Ok(None) };
+        let Content::Path(_) = self.content else { return Ok(None) };
         let mut open = Source::open(self)?;
         self.check(&open)?;
         open.seek(SeekFrom::Start(self.start + bytes))?;
@@ -279,8 +271,8 @@ pub(super) fn standard_input_source(held: &mut u64, opening: &Opening) -> io::Re
             file.seek(SeekFrom::End(0))?;
             let bytes = found.len() - start;
             let modified = found.modified().ok();
-            let content = Content::Open { file, modified };
-            return Ok(Source { start, modified, ..Source::new(name, content, bytes) });
+            let source = Source::new(name, Content::Open(file), bytes);
+            return Ok(Source { start, modified, ..source });
         }
     }
     opening.check_pipe()?;
@@ -297,8 +289,8 @@ pub(super) fn named_source(path: &Path, held: &mut u64, opening: &Opening) -> io
     }
     let modified = found.modified().ok().filter(|_| found.is_file());
     if has_true_size(&found) {
-        let content = Content::Path { path: path.to_owned(), modified };
-        return Ok(Source { modified, ..Source::new(name, content, found.len()) });
+        let source = Source::new(name, Content::Path(path.to_owned()), found.len());
+        return Ok(Source { modified, ..source });
     }
     if !found.is_file() {
         opening.check_pipe()?;
@@ -360,8 +352,7 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
         progress.advance(count)?;
         if count == 0 {
             let bytes = file.bytes();
-            let content = Content::Open { file: file.into_file(), modified: None };
-            return Ok((content, bytes));
+            return Ok((Content::Spooled(file.into_file()), bytes));
         }
     }
 }

@@ -12,6 +12,7 @@ use arrow_schema::{DataType, FieldRef, TimeUnit};
 use parquet::basic::{self, LogicalType};
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::Int96;
+use parquet::file::metadata::KeyValue;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::Type;
 
@@ -21,6 +22,9 @@ use super::error::TableError;
 const EPOCH: i128 = 2_440_588;
 
 const NANOSECONDS_OF_DAY: i128 = 86_400_000_000_000;
+
+/// 1 January 1900. From then on Spark counts in the same way, whatever it has written.
+const NEW_CALENDAR: i128 = -2_208_988_800_000_000_000;
 
 /// The most rows whose values are looked at in one go.
 const ROWS: usize = 1 << 12;
@@ -57,6 +61,9 @@ impl Int96Column {
         reader: &SerializedFileReader<File>,
         number: usize,
     ) -> Result<Self, TableError> {
+        let metadata = reader.metadata().file_metadata();
+        let pairs = metadata.key_value_metadata().map_or(&[][..], Vec::as_slice);
+        let first = if has_own_calendar(pairs) { NEW_CALENDAR } else { i128::MIN };
         let mut lost = [None; UNITS.len()];
         for group in 0..reader.num_row_groups() {
             let column = reader.get_row_group(group).map_err(TableError::read)?;
@@ -75,6 +82,13 @@ impl Int96Column {
                     break;
                 }
                 for nanoseconds in values.iter().map(nanoseconds) {
+                    if nanoseconds < first {
+                        let path = metadata.schema_descr().column(number).path().string();
+                        return Err(TableError::Unsupported(format!(
+                            "column {path} of the deprecated type INT96, which has times before \
+                             1900 that Spark takes for others in any other type,"
+                        )));
+                    }
                     for (lost, (.., of_unit)) in lost.iter_mut().zip(UNITS) {
                         let fits = nanoseconds % of_unit == 0
                             && i64::try_from(nanoseconds / of_unit).is_ok();
@@ -96,6 +110,16 @@ impl Int96Column {
 
 fn is_in(kind: &DataType, unit: TimeUnit) -> bool {
     matches!(kind, DataType::Timestamp(of_kind, _) if *of_kind == unit)
+}
+
+/// Whether Spark takes early times in this type for those of another calendar than in other types,
+/// by what it says of a file that it wrote.
+fn has_own_calendar(pairs: &[KeyValue]) -> bool {
+    let of = |key: &str| pairs.iter().find(|pair| pair.key == format!("org.apache.spark.{key}"));
+    let Some(version) = of("version").and_then(|pair| pair.value.as_deref()) else { return false };
+    // Older versions write the Julian calendar, and say nothing of it.
+    let is_julian = version < "3.1.0" || of("legacyINT96").is_some();
+    is_julian != (version < "3.0.0" || of("legacyDateTime").is_some())
 }
 
 /// The time since 1970 that a value stands for.

@@ -60,8 +60,9 @@ impl ParquetTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Read`], [`TableError::Unsupported`] for a file without columns,
-    /// [`TableError::Timestamp`] for values of type INT96 that no unit can hold, and
+    /// [`TableError::Read`], [`TableError::Unsupported`] for a file without columns, and for times
+    /// of type INT96 that Spark would take for others, [`TableError::Timestamp`] for those that no
+    /// unit can hold, and
     /// [`TableError::TooLarge`] if a page and the dictionary of one column take more than half of
     /// `memory` bytes.
     pub fn open(file: File, memory: usize) -> Result<Self, TableError> {

@@ -12,6 +12,7 @@ use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::data_type::{Int96, Int96Type};
+use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
@@ -308,13 +309,14 @@ fn old_timestamps(groups: &[&[i128]]) -> ParquetTable {
 
 /// The same with columns of another type, where there are no groups.
 fn timestamps(kind: &str, logical: &str, groups: &[&[i128]]) -> ParquetTable {
-    try_timestamps(kind, logical, groups).unwrap()
+    try_timestamps(kind, logical, groups, &[]).unwrap()
 }
 
 fn try_timestamps(
     kind: &str,
     logical: &str,
     groups: &[&[i128]],
+    of_spark: &[(&str, &str)],
 ) -> Result<ParquetTable, TableError> {
     let columns = format!(
         "required {kind} kept {logical}; optional {kind} time {logical}; optional group times \
@@ -343,6 +345,10 @@ fn try_timestamps(
             column.close().unwrap();
         }
         group.close().unwrap();
+    }
+    for (key, value) in of_spark {
+        let (key, value) = (format!("org.apache.spark.{key}"), (*value).to_owned());
+        writer.append_key_value_metadata(KeyValue::new(key, value));
     }
     writer.close().unwrap();
     ParquetTable::open(file, 1 << 20)
@@ -468,10 +474,33 @@ fn old_timestamps_that_no_unit_holds_are_refused() {
         other => panic!("{other:?}"),
     };
     for (groups, group, time) in cases {
-        is_lost(try_timestamps("int96", "", groups).unwrap_err(), 0, group, time);
+        is_lost(try_timestamps("int96", "", groups, &[]).unwrap_err(), 0, group, time);
     }
     let mut tables = [old_timestamps(&[&[last]]), old_timestamps(&[&[5000], &[5]])];
     is_lost(Table::agree(&mut tables).unwrap_err(), 1, 1, 5);
+}
+
+/// The keys are those of Spark's `DataSourceUtils`, which says by them how it reads a file.
+#[test]
+fn old_timestamps_of_another_calendar_are_refused() {
+    let legacy = ("legacyINT96", "");
+    let first = -2_208_988_800_000_000_000;
+    for (of_spark, is_refused) in [
+        (&[("version", "3.5.1")][..], false),
+        (&[("version", "3.5.1"), legacy], true),
+        (&[("version", "3.5.1"), legacy, ("legacyDateTime", "")], false),
+        (&[("version", "3.5.1"), ("legacyDateTime", "")], true),
+        (&[legacy], false),
+        (&[("version", "3.0.3")], true),
+        (&[("version", "2.4.8")], false),
+    ] {
+        let open = |time| try_timestamps("int96", "", &[&[time]], of_spark);
+        assert!(open(first).is_ok(), "{of_spark:?}");
+        let early = open(first - 1000).map(drop).map_err(|error| error.to_string());
+        let why = "column kept of the deprecated type INT96, which has times before 1900 that \
+                   Spark takes for others in any other type, cannot be shuffled";
+        assert_eq!(early, if is_refused { Err(why.to_owned()) } else { Ok(()) }, "{of_spark:?}");
+    }
 }
 
 #[test]
