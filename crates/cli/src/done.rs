@@ -1,6 +1,6 @@
 //! [`Done`]: what a run has done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bijective_shuffle_cli::files::Summary;
@@ -22,8 +22,8 @@ pub(crate) struct Done {
     /// The number of files of a data set, or of tables, without a byte. They have no record, and
     /// are skipped.
     pub(crate) empty: u64,
-    /// The columns of tables that cannot be written in their types, and how they are written.
-    pub(crate) rewritten: BTreeMap<String, String>,
+    /// How columns of tables are written that cannot be written in their types, and which.
+    pub(crate) rewritten: BTreeSet<(String, String)>,
     /// How, if the items did not fit memory.
     pub(crate) summary: Option<Summary>,
     /// What was read and written, if it was a data set.

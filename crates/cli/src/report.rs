@@ -1,6 +1,5 @@
 //! [`Report`]: what was done, in one line.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -39,10 +38,12 @@ impl fmt::Display for Report {
         if *empty > 0 {
             write!(f, ", empty inputs skipped {empty}")?;
         }
-        for how in rewritten.values().collect::<BTreeSet<_>>() {
-            let columns = rewritten.iter().filter(|(_, one)| *one == how);
-            let columns: Vec<_> = columns.map(|(column, _)| column.as_str()).collect();
-            write!(f, ", columns of {how}: {}", columns.join(" "))?;
+        let mut last = None;
+        for (how, column) in rewritten {
+            if last.replace(how) != Some(how) {
+                write!(f, ", columns of {how}:")?;
+            }
+            write!(f, " {column}")?;
         }
         if let Some(set) = &self.done.set {
             write!(f, ", {set}")?;

@@ -265,6 +265,9 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         sum.found = done.found;
         sum.items += done.items;
         sum.bytes += done.bytes;
+        sum.ends_added += done.ends_added;
+        sum.empty += done.empty;
+        sum.rewritten.extend(done.rewritten);
         sum.summary = done.summary.or(sum.summary);
         sum.records = done.records;
     }

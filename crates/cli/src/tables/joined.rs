@@ -1,6 +1,6 @@
 //! [`Joined`]: several tables, one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::Write;
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl Joined {
 }
 
 impl Table for Joined {
-    fn rewritten(&self) -> BTreeMap<String, String> {
+    fn rewritten(&self) -> BTreeSet<(String, String)> {
         self.tables.iter().flat_map(|table| table.rewritten()).collect()
     }
 

@@ -1,6 +1,6 @@
 //! [`ParquetTable`]: the rows of a Parquet file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
@@ -199,10 +199,10 @@ impl Table for ParquetTable {
         Ok(())
     }
 
-    fn rewritten(&self) -> BTreeMap<String, String> {
+    fn rewritten(&self) -> BTreeSet<(String, String)> {
         let column = |Int96Column { number, kind, .. }: &Int96Column| {
             let path = self.metadata.parquet_schema().column(*number).path().string();
-            (path, format!("INT96 written as TIMESTAMP({})", name_of(kind)))
+            (format!("INT96 written as TIMESTAMP({})", name_of(kind)), path)
         };
         self.int96.iter().map(column).collect()
     }

@@ -1,6 +1,6 @@
 //! [`Table`] and [`TableWriter`]: rows in groups, and where they go.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ pub trait Table: Sync {
         Ok(())
     }
 
-    /// The columns that cannot be written in the type that they have, and that type with the one
-    /// that takes its place.
-    fn rewritten(&self) -> BTreeMap<String, String> {
-        BTreeMap::new()
+    /// The columns that cannot be written in the type that they have: that type with the one that
+    /// takes its place, and the path of the column.
+    fn rewritten(&self) -> BTreeSet<(String, String)> {
+        BTreeSet::new()
     }
 
     /// The columns of the batches.

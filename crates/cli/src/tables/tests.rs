@@ -407,7 +407,7 @@ fn old_timestamps_keep_every_value() {
     assert_eq!(times, expected_times(&groups.concat(), 1000));
     let what = "INT96 written as TIMESTAMP(MICROS)".to_owned();
     let columns = ["kept", "time", "times.list.element"].map(str::to_owned);
-    assert_eq!(table.rewritten(), columns.map(|column| (column, what.clone())).into());
+    assert_eq!(table.rewritten(), columns.map(|column| (what.clone(), column)).into());
 
     // Nanoseconds where a value of any table needs them.
     let groups: [&[i128]; 2] = [&[i64::MIN.into(), i64::MAX.into()], &[0, -1]];

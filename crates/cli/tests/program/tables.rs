@@ -1,7 +1,7 @@
 //! Parquet and Arrow IPC files.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -389,6 +389,13 @@ fn old_timestamps_are_read_and_the_report_says_so() {
         let unit = if unit == "NANOS" { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
         assert_eq!(schema.field(0).data_type(), &DataType::Timestamp(unit, None));
     }
+
+    fs::create_dir(folder.path("together")).unwrap();
+    let together = ["--together", "-o", "together", "b.parquet", "c.parquet"];
+    let said = ", columns of INT96 written as TIMESTAMP(MICROS): time, columns of INT96 written as \
+                TIMESTAMP(NANOS): time";
+    let outcome = folder.run(&together, b"");
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
 
     // Numbers of microseconds in another file.
     let micros = TimestampMicrosecondArray::from(vec![7]);
