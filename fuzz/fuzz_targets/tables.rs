@@ -5,9 +5,7 @@
 use std::io::{self, Write};
 
 use bijective_shuffle_cli::files::{Order, TemporaryFile};
-use bijective_shuffle_cli::tables::{
-    IpcTable, ParquetTable, Table, TableError, TableShuffle,
-};
+use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, Table, TableError, TableShuffle};
 use libfuzzer_sys::fuzz_target;
 
 const MEMORY: usize = 4 << 20;
