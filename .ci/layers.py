@@ -28,6 +28,12 @@ import sys
 # The rooms of packages that have several, from the bottom to the top.
 ROOMS = {
     "crates/core/src": "word error base seed bijection internal lib",
+    # The library, and then the program, which stands on it: sets on dataset, and that on files.
+    "crates/cli/src": (
+        "formats files dataset tables lines npy text failure streams memory progress selection done signals "
+        "threads allocator gather temporary report inputs output arguments generate repeat job arrays sets "
+        "rows run program lib"
+    ),
     "src": "error compact cuda backend permutation exchange sampler slice prelude guide lib",
 }
 
@@ -39,6 +45,7 @@ INLINE = re.compile(r"\bmod \w+ \{")
 USE = re.compile(r"(\bpub(?:\([^)]*\))?\s+)?\buse\s+([\w:{][^;]*);")
 ELSEWHERE = re.compile(r'#\[path = "([^"]+)"\]\s+(?:pub(?:\([^)]*\))? )?mod (\w+);')
 PATH = re.compile(r"(?<![\w.:])(?:\$crate|[A-Za-z_]\w*)(?:::[A-Za-z_]\w*)+")
+OWN_NAME = re.compile(r"\bextern crate self as (\w+);")
 ONLY_ASKED = re.compile(r"(?<!\bself)\.trusted\(\)\s*(\.as_ref\(\)\s*)?\.is_")
 ITEM = re.compile(r"(pub|use|mod|fn|const|static|struct|enum|trait|impl|type|unsafe|extern)\b")
 
@@ -93,10 +100,12 @@ class Tree:
 
     def __init__(self, files):
         self.files, self.code, self.module, self.of_module, self.imported = files, {}, {}, {}, {}
+        self.roots = {"crate", "$crate"}
         self.read("lib.rs" if "lib.rs" in files else "main.rs", ())
 
     def read(self, file, module):
         code = self.code[file] = code_of(self.files[file])
+        self.roots |= set(OWN_NAME.findall(code))
         self.module[file] = module
         # One of several files is the module's, and the names are those of all.
         self.of_module[module] = self.of_module.get(module) or file
@@ -114,7 +123,7 @@ class Tree:
 
     def absolute(self, module, path):
         """A module and the rest of a path from there, or `None` if the path is of another crate."""
-        if path[0] in ("crate", "$crate"):
+        if path[0] in self.roots:
             return (), path[1:]
         if path[0] not in ("self", "super"):
             is_here = module + path[:1] in self.of_module or path[0] in self.imported[module]
@@ -213,6 +222,7 @@ BROKEN = [
     ({"low/mod.rs": "mod part; use part::Part; pub struct Low;"}, "circle:"),
     ({"high.rs": "fn f() { g.trusted()\n.as_ref().is_some_and(h) }"}, "trust: high.rs"),
     ({"lib.rs": '#[path = "low/none.rs"]\nmod low; mod high;', "low/none.rs": "use crate::high::High;"}, "upwards:"),
+    ({"lib.rs": "extern crate self as own; mod low; mod high;", "low/part.rs": "use own::high::High;"}, "upwards:"),
     ({"lib.rs": "mod low; mod high; mod cellar;", "cellar.rs": ""}, "the room 'cellar'"),
 ]
 

@@ -5,17 +5,15 @@
 use std::io::{self, Write};
 
 use bijective_shuffle_cli::files::{Order, TemporaryFile};
-use bijective_shuffle_cli::tables::{
-    IpcTable, ParquetTable, Table, TableError, TableShuffle, TableWriter,
-};
+use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, Table, TableError, TableShuffle};
 use libfuzzer_sys::fuzz_target;
 
 const MEMORY: usize = 4 << 20;
 
-fn shuffle(table: &dyn Table, writer: Box<dyn TableWriter + '_>) -> Result<(), TableError> {
+fn shuffle(table: &dyn Table) -> Result<(), TableError> {
     // Whatever the file says, the sum was checked when it was opened.
     let rows = table.groups().iter().sum();
-    let mut writer = writer;
+    let mut writer = table.writer(Box::new(io::sink()), MEMORY / 4)?;
     let mut store =
         TemporaryFile::in_folder(&std::env::temp_dir()).map_err(TableError::Temporary)?;
     let order = Order::shuffle(rows, 1);
@@ -28,14 +26,8 @@ fn try_both(bytes: &[u8]) {
     let mut file = tempfile::tempfile().expect("a temporary file");
     file.write_all(bytes).expect("room for it");
     let again = file.try_clone().expect("a descriptor");
-    let _ = ParquetTable::open(file, MEMORY).and_then(|table| {
-        let writer = Box::new(table.writer(io::sink(), MEMORY / 4)?);
-        shuffle(&table, writer)
-    });
-    let _ = IpcTable::open(again, MEMORY).and_then(|table| {
-        let writer = Box::new(table.writer(io::sink())?);
-        shuffle(&table, writer)
-    });
+    let _ = ParquetTable::open(file, MEMORY).and_then(|table| shuffle(&table));
+    let _ = IpcTable::open(again, MEMORY).and_then(|table| shuffle(&table));
 }
 
 // Panics of the crates that read such files are caught and become errors, where libFuzzer's hook

@@ -1,13 +1,10 @@
 //! [`Done`]: what a run has done.
 
-#[cfg(feature = "datasets")]
-use std::collections::BTreeMap;
-#[cfg(feature = "datasets")]
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-#[cfg(feature = "datasets")]
-use bijective_shuffle_cli::dataset::Codec;
 use bijective_shuffle_cli::files::Summary;
+use bijective_shuffle_cli::formats::Codec;
 
 /// What was done.
 #[derive(Clone, Debug, Default)]
@@ -25,10 +22,11 @@ pub(crate) struct Done {
     /// The number of files of a data set, or of tables, without a byte. They have no record, and
     /// are skipped.
     pub(crate) empty: u64,
+    /// How columns of tables are written that cannot be written in their types, and which.
+    pub(crate) rewritten: BTreeSet<(String, String)>,
     /// How, if the items did not fit memory.
     pub(crate) summary: Option<Summary>,
     /// What was read and written, if it was a data set.
-    #[cfg(feature = "datasets")]
     pub(crate) set: Option<SetDone>,
 }
 
@@ -45,7 +43,6 @@ impl Done {
 }
 
 /// What was read and written, of a data set.
-#[cfg(feature = "datasets")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SetDone {
     /// How many inputs have each codec.
@@ -60,7 +57,6 @@ pub(crate) struct SetDone {
     pub(crate) left_out: u64,
 }
 
-#[cfg(feature = "datasets")]
 impl SetDone {
     /// The fields of an object of JSON. None of the texts needs an escape.
     pub(crate) fn to_json(&self) -> String {
@@ -75,7 +71,6 @@ impl SetDone {
     }
 }
 
-#[cfg(feature = "datasets")]
 impl fmt::Display for SetDone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { codecs, shards, kept, is_in_memory, left_out } = self;

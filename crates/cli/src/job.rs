@@ -28,7 +28,6 @@ pub(crate) struct Job<'a> {
     /// How many items there are, if it is known before they are read.
     pub(crate) expected: Option<u64>,
     /// What the records are, as far as the indexes of the folders say it.
-    #[cfg(feature = "datasets")]
     pub(crate) form: Option<bijective_shuffle_cli::dataset::Form>,
 }
 

@@ -1,15 +1,13 @@
 //! What the program `bshuf` does with files that are larger than memory, for use by other programs.
 //!
-//! [`files`] shuffles the lines or records of a file on two passes over the disk. With the feature
-//! `datasets`, which is a default, the module `dataset` does so with folders of compressed files,
-//! to shards. With the feature `tables`, the module of that name does so with the rows of Parquet
-//! and Arrow IPC files. [`formats`] knows files by their first bytes. [`program`] is the whole
-//! program, within another one.
+//! [`files`] shuffles the lines or records of a file on two passes over the disk. [`dataset`] does
+//! so with folders of compressed files, to shards. With the feature `tables`, the module of that
+//! name does so with the rows of Parquet and Arrow IPC files. [`formats`] knows files by their
+//! first bytes. [`program`] is the whole program, within another one.
 
 // The program's own modules name the library as other programs do.
 extern crate self as bijective_shuffle_cli;
 
-#[cfg(feature = "datasets")]
 pub mod dataset;
 pub mod files;
 pub mod formats;
@@ -41,7 +39,6 @@ mod repeat;
 mod report;
 mod rows;
 mod run;
-#[cfg(feature = "datasets")]
 mod sets;
 mod signals;
 mod streams;

@@ -38,7 +38,6 @@ impl Memory {
 
     /// Has the allocator give back large pieces at once, in a run with this many bytes of memory.
     /// It would keep pieces of up to 32 MiB for later, and does so where memory is plentiful.
-    #[cfg_attr(not(any(feature = "tables", feature = "datasets")), expect(dead_code))]
     pub(crate) fn give_back(bytes: usize) {
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         {

@@ -116,7 +116,7 @@ fn fail(failure: &Failure) -> ExitCode {
     ExitCode::FAILURE
 }
 
-#[cfg(all(test, feature = "datasets"))]
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
     use std::fs;

@@ -22,7 +22,7 @@ impl fmt::Display for Report {
         if self.is_json {
             return f.write_str(&self.to_json());
         }
-        let Done { items, bytes, ends_added, empty, .. } = &self.done;
+        let Done { items, bytes, ends_added, empty, rewritten, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let seconds = self.elapsed.as_secs_f64();
@@ -38,7 +38,13 @@ impl fmt::Display for Report {
         if *empty > 0 {
             write!(f, ", empty inputs skipped {empty}")?;
         }
-        #[cfg(feature = "datasets")]
+        let mut last = None;
+        for (how, column) in rewritten {
+            if last.replace(how) != Some(how) {
+                write!(f, ", columns of {how}:")?;
+            }
+            write!(f, " {column}")?;
+        }
         if let Some(set) = &self.done.set {
             write!(f, ", {set}")?;
         }
@@ -49,7 +55,7 @@ impl fmt::Display for Report {
 impl Report {
     /// An object of JSON.
     pub(crate) fn to_json(&self) -> String {
-        let Done { items, bytes, ends_added, empty, summary, .. } = &self.done;
+        let Done { items, bytes, ends_added, empty, summary, rewritten, .. } = &self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let (seconds, inputs) = (self.elapsed.as_secs_f64(), self.inputs);
@@ -67,9 +73,11 @@ impl Report {
              \"records\":\"{}\"",
             self.done.records()
         );
-        #[cfg(feature = "datasets")]
         if let Some(set) = &self.done.set {
             return format!("{json},{}}}", set.to_json());
+        }
+        if !rewritten.is_empty() {
+            return format!("{json},\"columns_rewritten\":{}}}", rewritten.len());
         }
         format!("{json}}}")
     }

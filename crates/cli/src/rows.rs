@@ -49,24 +49,27 @@ pub(crate) fn is_table(path: &Path) -> bool {
 }
 
 /// Writes the rows of files in their new order, to a file of the same format.
-pub(crate) fn shuffle<'o>(
-    rows: Rows<'_>,
-    job: &Job<'_>,
-    output: impl FnOnce() -> Result<&'o mut Output, Failure>,
-) -> Result<Done, Failure> {
-    let [first, others @ ..] = rows.files else { return Ok(Done::default()) };
-    let format = Format::of(first);
-    if let Some(other) = others.iter().find(|path| Format::of(path) != format) {
-        return Err(Failure::new(other.display(), "is of another format than the first file"));
-    }
+pub(crate) fn shuffle(rows: Rows<'_>, job: &Job<'_>, output: &mut Output) -> Result<Done, Failure> {
+    check_formats(rows.files)?;
     if job.is_repeated {
-        return Err(Failure::new(first.display(), "rows of a table are not repeated"));
+        return Err(Failure::new(rows.files[0].display(), "rows of a table are not repeated"));
     }
     run(rows, job, output)
 }
 
+/// Checks that files, one at least, have the format of the first.
+fn check_formats(files: &[PathBuf]) -> Result<(), Failure> {
+    let format = Format::of(&files[0]);
+    match files.iter().find(|path| Format::of(path) != format) {
+        Some(other) => {
+            Err(Failure::new(other.display(), "is of another format than the first file"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Writes the rows of files in their new order to a folder of shards.
-#[cfg(all(feature = "datasets", not(feature = "tables")))]
+#[cfg(not(feature = "tables"))]
 pub(crate) fn to_folder(
     files: &[PathBuf],
     _: &Path,
@@ -83,26 +86,21 @@ const NO_TABLES: &str = "Parquet and Arrow files need the feature `tables` of th
                          cargo install bijective-shuffle-cli --features tables";
 
 #[cfg(not(feature = "tables"))]
-fn run<'o>(
-    rows: Rows<'_>,
-    _: &Job<'_>,
-    _: impl FnOnce() -> Result<&'o mut Output, Failure>,
-) -> Result<Done, Failure> {
+fn run(rows: Rows<'_>, _: &Job<'_>, _: &mut Output) -> Result<Done, Failure> {
     Err(Failure::new(rows.files[0].display(), NO_TABLES))
 }
 
 #[cfg(feature = "tables")]
 use enabled::run;
-#[cfg(all(feature = "tables", feature = "datasets"))]
+#[cfg(feature = "tables")]
 pub(crate) use shards::to_folder;
 
 #[cfg(feature = "tables")]
 mod enabled {
     use std::error::Error;
     use std::fs::{File, Metadata};
-    use std::io::{self, BufWriter, Write};
+    use std::io::{self, Write};
     use std::path::{Path, PathBuf};
-    use std::sync::Arc;
 
     use arrow_schema::Schema;
     use bijective_shuffle_cli::files::{Order, Summary};
@@ -161,79 +159,55 @@ mod enabled {
         }
     }
 
-    /// The output, and how much went there.
-    struct Counted<'o> {
-        output: &'o mut Output,
-        bytes: u64,
-    }
-
-    impl Write for Counted<'_> {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let count = self.output.write(bytes)?;
-            self.bytes += count as u64;
-            Ok(count)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            self.output.flush()
-        }
-    }
-
     /// The rows of files of one format, one file after the other.
-    pub(super) fn run<'o>(
-        rows: Rows<'_>,
-        job: &Job<'_>,
-        output: impl FnOnce() -> Result<&'o mut Output, Failure>,
-    ) -> Result<Done, Failure> {
+    pub(super) fn run(rows: Rows<'_>, job: &Job<'_>, output: &mut Output) -> Result<Done, Failure> {
         let (opened, empty) = Opened::all(rows.files)?;
-        let mut output = Counted { output: output()?, bytes: 0 };
         let memory = job.memory;
         Memory::give_back(memory);
-        let done = match Format::of(opened[0].path) {
-            Some(Format::Parquet) => {
-                let (like, table) = open(&opened, |file| ParquetTable::open(file, memory))?;
-                let order = order(job, &table)?;
-                let writer = like.writer(&mut output, memory / 4);
-                writer.and_then(|writer| write_order(rows, job, &table, &order, Box::new(writer)))
-            }
-            _ => {
-                let (like, table) = open(&opened, |file| IpcTable::open(file, memory))?;
-                let order = order(job, &table)?;
-                let writer = like.writer(BufWriter::new(&mut output));
-                writer.and_then(|writer| write_order(rows, job, &table, &order, Box::new(writer)))
-            }
-        };
+        let table = open(&opened, memory)?;
+        let order = job.order(table.groups().iter().sum())?;
+        let writer = table.writer(Box::new(&mut *output), memory / 4);
+        let done = writer.and_then(|writer| write_order(rows, job, &table, &order, writer));
         let name = match opened.as_slice() {
             [one] => one.path.display().to_string(),
             _ => "the inputs".to_owned(),
         };
-        let done = done.map_err(|error| explain_all(error, &name, output.output))?;
-        output.flush().map_err(|error| output.output.failure(&error))?;
+        let done = done.map_err(|error| explain_all(error, &name, output))?;
+        output.flush().map_err(|error| output.failure(&error))?;
         opened.iter().try_for_each(Opened::check)?;
-        Ok(Done { bytes: output.bytes, empty, ..done })
+        Ok(Done { bytes: output.bytes(), empty, ..done })
     }
 
-    /// The first table, and all of them as one.
-    pub(super) fn open<T: Table + Send + 'static>(
+    /// The tables of files of one format as one.
+    pub(super) fn open(opened: &[Opened<'_>], memory: usize) -> Result<Joined, Failure> {
+        match Format::of(opened[0].path) {
+            Some(Format::Parquet) => joined(opened, |file| ParquetTable::open(file, memory)),
+            _ => joined(opened, |file| IpcTable::open(file, memory)),
+        }
+    }
+
+    fn joined<T: Table + 'static>(
         opened: &[Opened<'_>],
         open: impl Fn(File) -> Result<T, TableError>,
-    ) -> Result<(Arc<T>, Joined), Failure> {
+    ) -> Result<Joined, Failure> {
         let open = |one: &Opened<'_>| {
             let table = open(one.file()?);
-            table.map(Arc::new).map_err(|error| Failure::new(one.path.display(), line(&error)))
+            table.map_err(|error| Failure::new(one.path.display(), line(&error)))
         };
-        let tables = opened.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let first = Arc::clone(&tables[0]);
-        let differences: Vec<_> =
-            tables.iter().map(|table| difference(&first.schema(), &table.schema())).collect();
+        let mut tables = opened.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        T::agree(&mut tables).map_err(|error| {
+            let table = if let TableError::Timestamp { table, .. } = error { table } else { 0 };
+            Failure::new(opened[table].path.display(), line(&error))
+        })?;
+        let schemas: Vec<_> = tables.iter().map(Table::schema).collect();
         let tables = tables.into_iter().map(|table| Box::new(table) as Box<dyn Table>);
-        let joined = Joined::new(tables.collect()).map_err(|error| match error {
+        Joined::new(tables.collect()).map_err(|error| match error {
             TableError::OtherColumns { table } => {
-                Failure::new(opened[table].path.display(), &differences[table])
+                let why = difference(&schemas[0], &schemas[table]);
+                Failure::new(opened[table].path.display(), why)
             }
             error => Failure::new("the inputs", line(&error)),
-        })?;
-        Ok((first, joined))
+        })
     }
 
     /// How the columns of a file differ from those of the first.
@@ -248,11 +222,6 @@ mod enabled {
             (None, Some(field)) => format!("lacks the column `{}` of the first file", field.name()),
             (None, None) => "has other columns than the first file".to_owned(),
         }
-    }
-
-    fn order(job: &Job<'_>, table: &Joined) -> Result<Order, Failure> {
-        // It could not be joined if the sum could not be counted.
-        job.order(table.groups().iter().sum())
     }
 
     /// Writes the rows that an order has.
@@ -278,8 +247,9 @@ mod enabled {
             }
         };
         writer.finish()?;
-        let items = summary.items;
-        Ok(Done { found, items, summary: is_outside.then_some(summary), ..Done::default() })
+        let (items, rewritten) = (summary.items, table.rewritten());
+        let summary = is_outside.then_some(summary);
+        Ok(Done { found, items, summary, rewritten, ..Done::default() })
     }
 
     /// What is said of an error.
@@ -323,20 +293,20 @@ mod enabled {
 }
 
 /// Tables to folders of shards.
-#[cfg(all(feature = "tables", feature = "datasets"))]
+#[cfg(feature = "tables")]
 mod shards {
-    use std::io::{self, BufWriter, Write};
+    use std::io::{self, Write};
     use std::path::{Path, PathBuf};
     use std::sync::{Arc, Mutex, PoisonError};
 
     use arrow_array::RecordBatch;
     use bijective_shuffle_cli::dataset::{Hashed, Shards, Sink, WrittenShard};
     use bijective_shuffle_cli::files::NamedError;
-    use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, Table, TableError, TableWriter};
+    use bijective_shuffle_cli::tables::{Table, TableError, TableWriter};
     use serde_json::Value;
 
     use super::enabled::{Opened, explain, open, write_order};
-    use super::{Format, Rows};
+    use super::{Format, Rows, check_formats};
     use crate::arguments::Arguments;
     use crate::done::Done;
     use crate::failure::Failure;
@@ -357,34 +327,22 @@ mod shards {
             let why = "the rows of tables are shuffled by one worker: leave it out";
             return Err(Failure::new("--worker", why));
         }
-        let format = Format::of(&files[0]);
-        if let Some(other) = files.iter().find(|path| Format::of(path) != format) {
-            return Err(Failure::new(other.display(), "is of another format than the first file"));
-        }
+        check_formats(files)?;
         let (opened, empty) = Opened::all(files)?;
         let memory = job.memory;
         Memory::give_back(memory);
         let rows = Rows { files, blocks: arguments.blocks };
-        let done = if format == Some(Format::Parquet) {
-            let (like, table) = open(&opened, |file| ParquetTable::open(file, memory))?;
-            let make = |file| Ok(Box::new(like.writer(file, memory / 4)?) as _);
-            write((rows, "parquet"), &opened, (&table, &make), (folder, arguments), job)?
-        } else {
-            let (like, table) = open(&opened, |file| IpcTable::open(file, memory))?;
-            let make = |file| Ok(Box::new(like.writer(BufWriter::new(file))?) as _);
-            write((rows, "arrow"), &opened, (&table, &make), (folder, arguments), job)?
-        };
+        let table = open(&opened, memory)?;
+        let is_parquet = Format::of(&files[0]) == Some(Format::Parquet);
+        let extension = if is_parquet { "parquet" } else { "arrow" };
+        let done = write((rows, extension), &opened, &table, (folder, arguments), job)?;
         Ok(Done { empty, ..done })
     }
 
-    /// Begins a file that takes rows.
-    type Make<'m> =
-        &'m (dyn Fn(SharedFile) -> Result<Box<dyn TableWriter + 'm>, TableError> + Sync);
-
-    fn write<'m>(
+    fn write(
         (rows, extension): (Rows<'_>, &str),
         opened: &[Opened<'_>],
-        (table, make): (&'m dyn Table, Make<'m>),
+        table: &dyn Table,
         (folder, arguments): (&Path, &Arguments),
         job: &mut Job<'_>,
     ) -> Result<Done, Failure> {
@@ -404,9 +362,9 @@ mod shards {
         let mut written = Vec::new();
         let mut done = Done { found, ..Done::default() };
         if !shards.list().is_empty() {
-            let target = &mut run.folder;
-            let writer =
-                ShardedWriter { target, shards: &shards, make, open: None, written: &mut written };
+            let (target, shards, memory) = (&mut run.folder, &shards, job.memory);
+            let (open, written) = (None, &mut written);
+            let writer = ShardedWriter { table, memory, target, shards, open, written };
             let shuffled = write_order(rows, job, table, &order, Box::new(writer));
             done = shuffled.map_err(|error| match error {
                 TableError::Write(_) => explain_written(&error, folder),
@@ -447,29 +405,30 @@ mod shards {
     }
 
     /// Writes rows to shards, one after the other.
-    struct ShardedWriter<'w, 'm> {
+    struct ShardedWriter<'w> {
+        table: &'w dyn Table,
+        memory: usize,
         target: &'w mut ShardFolder,
         shards: &'w Shards,
-        make: Make<'m>,
-        open: Option<OpenShard<'m>>,
+        open: Option<OpenShard>,
         written: &'w mut Vec<WrittenShard>,
     }
 
-    struct OpenShard<'m> {
-        writer: Box<dyn TableWriter + 'm>,
+    struct OpenShard {
+        writer: Box<dyn TableWriter>,
         file: SharedFile,
         /// How many rows it still gets.
         left: u64,
     }
 
-    impl ShardedWriter<'_, '_> {
+    impl ShardedWriter<'_> {
         /// Ends the open shard, if it has all its rows, and begins the next.
         fn next(&mut self) -> Result<(), TableError> {
             self.end()?;
             if let Some(shard) = self.shards.list().get(self.written.len()) {
                 let file = self.target.create(&shard.name).map_err(written_error)?;
                 let file = SharedFile(Arc::new(Mutex::new(Some(Hashed::new(file)))));
-                let writer = (self.make)(file.clone())?;
+                let writer = self.table.writer(Box::new(file.clone()), self.memory / 4)?;
                 self.open = Some(OpenShard { writer, file, left: shard.records });
             }
             Ok(())
@@ -491,7 +450,7 @@ mod shards {
         }
     }
 
-    impl TableWriter for ShardedWriter<'_, '_> {
+    impl TableWriter for ShardedWriter<'_> {
         fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
             let mut start = 0;
             while start < batch.num_rows() {

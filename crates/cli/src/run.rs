@@ -20,7 +20,6 @@ use crate::repeat::{self, Draws};
 use crate::report::Report;
 use crate::rows::{self, Rows, is_table};
 use crate::selection::{self, Head, Numbers};
-#[cfg(feature = "datasets")]
 use crate::sets;
 use crate::{signals, threads};
 
@@ -50,7 +49,6 @@ pub(crate) fn shuffle(arguments: &Arguments, progress: Progress) -> Result<Repor
         temporary: &temporary,
         progress: &progress,
         expected: None,
-        #[cfg(feature = "datasets")]
         form: None,
     };
     let (inputs, done) = all(arguments, &mut job)?;
@@ -60,15 +58,10 @@ pub(crate) fn shuffle(arguments: &Arguments, progress: Progress) -> Result<Repor
 
 /// Everything that is read to what is written. Returns the number of files, too.
 fn all(arguments: &Arguments, job: &mut Job) -> Result<(usize, Done), Failure> {
-    #[cfg(feature = "datasets")]
-    let files = {
-        let is_read = !reads_nothing(arguments, job);
-        let walked = if is_read { sets::files(arguments)? } else { sets::unread(arguments) };
-        sets::take_index(&walked, arguments, job)?;
-        walked.files
-    };
-    #[cfg(not(feature = "datasets"))]
-    let files = arguments.files();
+    let is_read = !reads_nothing(arguments, job);
+    let walked = if is_read { sets::files(arguments)? } else { sets::unread(arguments) };
+    sets::take_index(&walked, arguments, job)?;
+    let files = walked.files;
     // Standard input has no name.
     Ok((files.len().max(1), to_outputs(&files, arguments, job)?))
 }
@@ -78,7 +71,6 @@ fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result
     if arguments.together {
         return together(arguments, job);
     }
-    #[cfg(feature = "datasets")]
     if let Some(folder) = &arguments.sets.output_dir {
         if let Some(file) = files.iter().find(|path| arrays::is_array(path)) {
             return Err(Failure::new(file.display(), "an array is written to one file: give -o"));
@@ -100,16 +92,12 @@ fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result
 
 /// Checks that the output is what its name says.
 fn check_name(files: &[PathBuf], output: &Path, arguments: &Arguments) -> Result<(), Failure> {
-    let is_plain = cfg!(not(feature = "datasets"))
-        || arguments.repeat
+    let is_plain = arguments.repeat
         || arguments.echo
         || arguments.input_range.is_some()
         || arguments.record.is_some()
         || files.iter().any(|path| is_table(path) || arrays::is_array(path));
-    #[cfg(feature = "datasets")]
     let is_said = arguments.sets.compress.is_some();
-    #[cfg(not(feature = "datasets"))]
-    let is_said = false;
     let kind = rows::kind_of(output);
     let is_other = files.is_empty() || files.iter().any(|file| rows::kind_of(file) != kind);
     let said = match (Codec::of_name(output), other_packer_of_name(output), kind) {
@@ -160,16 +148,11 @@ fn single(
 
 /// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
 fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
-    #[cfg(feature = "datasets")]
-    {
-        let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
-        if arguments.sets.output_dir.is_some()
-            || sets::is_asked_for(arguments, job.form.as_ref(), &name)
-        {
-            return false;
-        }
-    }
-    job.selection.head.is_some_and(Head::is_none) && arguments.header == 0
+    let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
+    arguments.sets.output_dir.is_none()
+        && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
+        && job.selection.head.is_some_and(Head::is_none)
+        && arguments.header == 0
 }
 
 /// The items of files to one output.
@@ -185,7 +168,7 @@ fn read_and_shuffle(
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;
-        let done = rows::shuffle(Rows { files, blocks: arguments.blocks }, job, || Ok(output));
+        let done = rows::shuffle(Rows { files, blocks: arguments.blocks }, job, output);
         return Ok(done?.of("rows"));
     }
     if arguments.blocks.is_some() {
@@ -197,13 +180,10 @@ fn read_and_shuffle(
     }
     let has_records = arguments.record.is_some() || are_arrays;
     let delimiter = arguments.delimiter();
-    #[cfg(feature = "datasets")]
     let is_set = sets::is_asked_for(arguments, job.form.as_ref(), output.name());
-    #[cfg(not(feature = "datasets"))]
-    let is_set = false;
     let opening = Opening {
         delimiter: (!has_records && !is_set).then_some(delimiter),
-        decodes: cfg!(feature = "datasets") && !job.is_repeated,
+        decodes: !job.is_repeated,
         is_text: arguments.text,
         is_resumed: false,
         // A data set keeps so much of its inputs.
@@ -220,7 +200,6 @@ fn read_and_shuffle(
     if are_arrays {
         return Ok(arrays::shuffle(inputs, job, output)?.of("rows"));
     }
-    #[cfg(feature = "datasets")]
     if is_set || inputs.are_encoded() {
         return sets::to_file(&inputs, arguments, job, output);
     }
@@ -286,6 +265,9 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         sum.found = done.found;
         sum.items += done.items;
         sum.bytes += done.bytes;
+        sum.ends_added += done.ends_added;
+        sum.empty += done.empty;
+        sum.rewritten.extend(done.rewritten);
         sum.summary = done.summary.or(sum.summary);
         sum.records = done.records;
     }

@@ -89,26 +89,24 @@ impl FromStr for Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share {
     /// In units of the 10^18th part.
-    parts: u64,
+    units: u64,
 }
 
 impl Share {
-    pub const ALL: Self = Self { parts: 10_u64.pow(18) };
+    pub const ALL: Self = Self { units: 10_u64.pow(18) };
 
-    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
-    pub const NONE: Self = Self { parts: 0 };
+    pub const NONE: Self = Self { units: 0 };
 
     /// So much of a number of items, rounded down.
     pub fn of(self, items: u64) -> u64 {
         // Not above `items`.
-        (u128::from(items) * u128::from(self.parts) / u128::from(Self::ALL.parts)) as u64
+        (u128::from(items) * u128::from(self.units) / u128::from(Self::ALL.units)) as u64
     }
 
     /// Both together, if they are not more than all.
-    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
     pub fn and(self, other: Self) -> Option<Self> {
-        let parts = self.parts + other.parts;
-        (parts <= Self::ALL.parts).then_some(Self { parts })
+        let units = self.units + other.units;
+        (units <= Self::ALL.units).then_some(Self { units })
     }
 }
 
@@ -125,9 +123,9 @@ impl FromStr for Share {
         let is_number = (number.len() > 1 || !whole.is_empty())
             && (whole.bytes().chain(part.bytes())).all(|byte| byte.is_ascii_digit())
             && part.len() <= digits;
-        let parts = is_number.then(|| format!("{whole}{part:0<digits$}").parse().ok()).flatten();
-        let parts = parts.filter(|&parts| parts <= Self::ALL.parts);
-        Ok(Self { parts: parts.ok_or("give a share of at most 1, such as 0.98 or 98%")? })
+        let units = is_number.then(|| format!("{whole}{part:0<digits$}").parse().ok()).flatten();
+        let units = units.filter(|&units| units <= Self::ALL.units);
+        Ok(Self { units: units.ok_or("give a share of at most 1, such as 0.98 or 98%")? })
     }
 }
 

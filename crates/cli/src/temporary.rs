@@ -10,7 +10,6 @@ pub(crate) struct Temporary {
     /// At least one folder.
     pub(crate) folders: Vec<PathBuf>,
     /// Whether it is compressed.
-    #[cfg(feature = "datasets")]
     pub(crate) is_compressed: bool,
 }
 
@@ -21,24 +20,16 @@ impl Temporary {
     }
 
     /// A store for a shuffle.
-    #[cfg(feature = "datasets")]
     pub(crate) fn store(&self) -> io::Result<impl Store + use<>> {
         self.store_behind(0)
     }
 
     /// A store for a shuffle, of which so many bytes are held in memory.
-    #[cfg(feature = "datasets")]
     pub(crate) fn store_behind(
         &self,
         memory: usize,
     ) -> io::Result<bijective_shuffle_cli::dataset::Temporary> {
         let Self { folders, is_compressed } = self;
         bijective_shuffle_cli::dataset::Temporary::in_folders(folders, *is_compressed, memory)
-    }
-
-    /// A store for a shuffle.
-    #[cfg(not(feature = "datasets"))]
-    pub(crate) fn store(&self) -> io::Result<impl Store + use<>> {
-        bijective_shuffle_cli::files::TemporaryFile::in_folder(self.folder())
     }
 }

@@ -1,8 +1,6 @@
 //! The command line.
 
-#[cfg(feature = "datasets")]
 mod sets;
-#[cfg(feature = "datasets")]
 mod splits;
 
 use std::ffi::OsString;
@@ -20,7 +18,6 @@ use crate::memory::Memory;
 use crate::selection::{Head, Numbers, Places, Selection, Shard};
 use crate::temporary::Temporary;
 
-#[cfg(feature = "datasets")]
 pub(crate) use sets::{SetArguments, Stage};
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
@@ -114,7 +111,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", action = ArgAction::Append)]
     temp: Vec<PathBuf>,
 
-    #[cfg(feature = "datasets")]
     #[command(flatten)]
     pub(crate) sets: SetArguments,
 
@@ -206,15 +202,11 @@ impl Arguments {
 
     /// Checks that neither standard input nor standard output is read or written.
     pub(crate) fn check_for_host(&self) -> Result<(), Failure> {
-        #[cfg(feature = "datasets")]
-        let folder = self.sets.output_dir.is_some();
-        #[cfg(not(feature = "datasets"))]
-        let folder = false;
         let is_read = !self.echo && self.input_range.is_none();
         if is_read && (self.operands.is_empty() || self.operands.iter().any(|path| path == "-")) {
             return Err(Failure::new("inputs", "there is none: name files or folders"));
         }
-        if self.output().is_none() && !folder {
+        if self.output().is_none() && self.sets.output_dir.is_none() {
             return Err(Failure::new("output", "there is none: name a file or a folder"));
         }
         Ok(())
@@ -232,7 +224,6 @@ impl Arguments {
     }
 
     /// Whether lines are put back.
-    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
     pub(crate) fn is_undone(&self) -> bool {
         self.undo
     }
@@ -264,7 +255,6 @@ impl Arguments {
         if self.text {
             return Err(Failure::new("--text", "arrays and tables are no text"));
         }
-        #[cfg(feature = "datasets")]
         self.sets.check_for_rows()?;
         Ok(())
     }
@@ -284,7 +274,6 @@ impl Arguments {
         let is_given = !self.temp.is_empty();
         Temporary {
             folders: if is_given { self.temp.clone() } else { vec![std::env::temp_dir()] },
-            #[cfg(feature = "datasets")]
             is_compressed: self.sets.temp_compress,
         }
     }

@@ -4,7 +4,8 @@ use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use bijective_shuffle_cli::dataset::{Compression, Csv, Form, Records};
+use bijective_shuffle_cli::dataset::{Csv, Form, Records};
+use bijective_shuffle_cli::formats::Compression;
 use clap::{ArgAction, ValueEnum};
 
 use super::splits::Splits;
@@ -111,8 +112,10 @@ pub(crate) struct SetArguments {
     #[arg(long, value_name = "SPLITS")]
     pub(crate) split: Option<Splits>,
 
-    /// Compress outputs: none, gzip (gz), zstd (zst), lz4, bzip2 (bz2), with a level as in zstd:3;
-    /// otherwise as their names or the inputs say
+    #[arg(help = format!(
+        "Compress outputs: {}, with a level as in zstd:3; otherwise as their names or the inputs say",
+        Compression::names()
+    ))]
     #[arg(long, value_name = "CODEC", conflicts_with_all = ["record", "echo", "input_range"])]
     #[arg(conflicts_with = "repeat")]
     pub(crate) compress: Option<Compression>,
@@ -178,12 +181,13 @@ impl SetArguments {
 
     /// What inputs are, of which the indexes of folders may say something.
     pub(crate) fn form(&self, records: Records, known: Option<&Form>, is_text: bool) -> Form {
-        let headers = self.header_lines.or(known.map(Form::headers)).unwrap_or(0);
-        let prefixes = || known.map(|form| form.header_prefixes().to_vec()).unwrap_or_default();
-        Form::new(records)
-            .with_headers(headers)
-            .with_header_prefixes(self.header_prefixes().unwrap_or_else(prefixes))
-            .of_text(is_text || known.is_some_and(Form::is_text))
+        let known = known.cloned().unwrap_or_else(|| Form::new(records.clone()));
+        Form {
+            records,
+            headers: self.header_lines.unwrap_or(known.headers),
+            header_prefixes: self.header_prefixes().unwrap_or(known.header_prefixes),
+            is_text: is_text || known.is_text,
+        }
     }
 
     /// Whether anything is asked for that tables and arrays lack.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::codec::Compression;
+use crate::formats::Compression;
 
 /// How many bytes are compressed by themselves. Where they begin depends on nothing else, so that
 /// the file is the same for any number of threads. It is several times what a codec looks back.

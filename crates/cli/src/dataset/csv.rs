@@ -1,18 +1,21 @@
 //! [`Rows`]: rows of CSV.
 
 use memchr::{memchr, memchr3};
+use serde::{Deserialize, Serialize};
 
 use super::lines::Ends;
 use super::splitter::{Broken, Found, Splitter};
 
 /// CSV as RFC 4180 has it, and what it may have beyond that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Csv {
     /// What separates fields.
     pub delimiter: u8,
     /// Whether rows may have other numbers of fields than the header, or than the first row.
+    #[serde(rename = "uneven")]
     pub is_uneven: bool,
     /// Whether a quote within a field that is not quoted is a letter, as in `5" pipe`.
+    #[serde(rename = "loose_quotes")]
     pub has_loose_quotes: bool,
 }
 

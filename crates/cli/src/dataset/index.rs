@@ -5,18 +5,20 @@ use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::csv::Csv;
-use super::records::{Form, Records};
+use super::records::Form;
 use super::shards::WrittenShard;
 use crate::files::NamedError;
 
 /// What tells the file from others of that name.
 const FORMAT: &str = "bshuf shards";
 
+const VERSION: u64 = 1;
+
 /// What a folder of shards says of itself, in its file `index.json`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Index {
     /// The seed, without its epoch, as text.
     pub seed: String,
@@ -28,6 +30,7 @@ pub struct Index {
     /// How many records were shuffled. The shards may have a part of them.
     pub records: u64,
     /// Whether the records were put back, and not shuffled.
+    #[serde(rename = "undone")]
     pub is_undone: bool,
     /// What a program says of the run, so that it knows it again.
     pub run: String,
@@ -41,18 +44,9 @@ impl Index {
 
     /// The file's contents.
     pub fn to_json(&self) -> String {
-        let shards: Vec<Value> = self.shards.iter().map(WrittenShard::to_json).collect();
-        let value = json!({
-            "format": FORMAT,
-            "version": 1,
-            "seed": self.seed,
-            "epoch": self.epoch,
-            "undone": self.is_undone,
-            "form": self.form.as_ref().map(Form::to_json),
-            "records": self.records,
-            "run": self.run,
-            "shards": shards,
-        });
+        let mut value = json!(self);
+        value["format"] = FORMAT.into();
+        value["version"] = VERSION.into();
         format!("{value:#}\n")
     }
 
@@ -76,34 +70,19 @@ impl Index {
         if value["format"] != FORMAT {
             return Ok(None);
         }
-        let index = Self::of(&value);
+        let index = Self::of(value);
         let why = "is an index of shards that this version does not understand";
         index.map(Some).ok_or_else(|| NamedError::io(path.display(), why))
     }
 
-    fn of(value: &Value) -> Option<Self> {
-        let shards = value["shards"]
-            .as_array()?
-            .iter()
-            .map(WrittenShard::from_json)
-            .collect::<Option<Vec<_>>>()?;
-        (value["version"] == 1).then_some(())?;
+    fn of(value: Value) -> Option<Self> {
+        let is_known = value["version"] == VERSION;
+        let index: Self = serde_json::from_value(value).ok().filter(|_| is_known)?;
         // No files have so many records, or so many bytes.
         for number in [|shard: &WrittenShard| shard.records, |shard: &WrittenShard| shard.bytes] {
-            shards.iter().map(number).try_fold(0, u64::checked_add)?;
+            index.shards.iter().map(number).try_fold(0, u64::checked_add)?;
         }
-        Some(Self {
-            seed: value["seed"].as_str()?.to_owned(),
-            epoch: value["epoch"].as_u64()?,
-            records: value["records"].as_u64()?,
-            is_undone: value["undone"].as_bool()?,
-            form: match &value["form"] {
-                Value::Null => None,
-                form => Some(Form::from_json(form)?),
-            },
-            run: value["run"].as_str()?.to_owned(),
-            shards,
-        })
+        index.form.as_ref().is_none_or(Form::can_be).then_some(index)
     }
 
     /// How many records the shards have together, or `u64::MAX` if that is less.
@@ -159,88 +138,6 @@ impl Index {
     }
 }
 
-impl Form {
-    fn to_json(&self) -> Value {
-        let mut value = match &self.records {
-            Records::Lines(end) => json!({"records": "lines", "end": end}),
-            Records::Groups(end, lines) => json!({"records": "groups", "end": end, "lines": lines}),
-            Records::Fastq => json!({"records": "fastq"}),
-            Records::Csv(Csv { delimiter, is_uneven, has_loose_quotes }) => json!({
-                "records": "csv",
-                "delimiter": delimiter,
-                "uneven": is_uneven,
-                "loose_quotes": has_loose_quotes,
-            }),
-            Records::Separated(end) => json!({"records": "separated", "end": end}),
-            Records::Started(start) => json!({"records": "started", "start": start}),
-            Records::TfRecord => json!({"records": "tfrecord"}),
-            Records::Samples { are_uneven } => json!({"records": "samples", "uneven": are_uneven}),
-        };
-        value["header_lines"] = self.headers.into();
-        value["header_prefixes"] = json!(self.header_prefixes);
-        value["text"] = self.is_text.into();
-        value
-    }
-
-    fn from_json(value: &Value) -> Option<Self> {
-        let byte = |value: &Value| u8::try_from(value.as_u64()?).ok();
-        let bytes = |value: &Value| -> Option<Vec<u8>> {
-            let bytes: Vec<u8> = value.as_array()?.iter().map(byte).collect::<Option<_>>()?;
-            (!bytes.is_empty()).then_some(bytes)
-        };
-        let records = match value["records"].as_str()? {
-            "lines" => Records::Lines(byte(&value["end"])?),
-            "groups" => {
-                let lines = u32::try_from(value["lines"].as_u64()?).ok()?;
-                Records::Groups(byte(&value["end"])?, lines.try_into().ok()?)
-            }
-            "fastq" => Records::Fastq,
-            "csv" => Records::Csv(Csv {
-                delimiter: byte(&value["delimiter"])?,
-                is_uneven: value["uneven"].as_bool()?,
-                has_loose_quotes: value["loose_quotes"].as_bool()?,
-            }),
-            "separated" => Records::Separated(bytes(&value["end"])?),
-            "started" => Records::Started(bytes(&value["start"])?),
-            "tfrecord" => Records::TfRecord,
-            "samples" => Records::Samples { are_uneven: value["uneven"].as_bool()? },
-            _ => return None,
-        };
-        let prefixes = value["header_prefixes"].as_array()?;
-        Some(Self {
-            records,
-            headers: value["header_lines"].as_u64()?,
-            header_prefixes: prefixes.iter().map(bytes).collect::<Option<_>>()?,
-            is_text: value["text"].as_bool()?,
-        })
-    }
-}
-
-impl WrittenShard {
-    /// The shard as it is in an index.
-    pub fn to_json(&self) -> Value {
-        let Self { name, records, bytes, plain_bytes, sha256 } = self;
-        json!({
-            "name": name.to_string_lossy(),
-            "records": records,
-            "bytes": bytes,
-            "plain_bytes": plain_bytes,
-            "sha256": sha256,
-        })
-    }
-
-    /// A shard of an index, if it is one.
-    pub fn from_json(value: &Value) -> Option<Self> {
-        Some(Self {
-            name: value["name"].as_str()?.into(),
-            records: value["records"].as_u64()?,
-            bytes: value["bytes"].as_u64()?,
-            plain_bytes: value["plain_bytes"].as_u64()?,
-            sha256: value["sha256"].as_str()?.to_owned(),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,7 +189,7 @@ mod tests {
     #[test]
     fn an_index_of_more_records_than_can_be_counted_is_refused() {
         let shard = |records, bytes| shard("part-0", records, bytes);
-        let read = |index: &Index| Index::of(&serde_json::from_str(&index.to_json()).unwrap());
+        let read = |index: &Index| Index::of(serde_json::from_str(&index.to_json()).unwrap());
         let half = 1 << 63;
         // Modulo 2^64 these are 3 records, or 3 bytes.
         let records = index(vec![shard(half + 2, 1), shard(half + 1, 1)]);

@@ -1,10 +1,6 @@
 //! [`Input`]: what is read.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::PathBuf;
-
-use crate::files::NamedError;
+use std::io::{self, Read};
 
 /// Something that can be read from its start, as often as it takes and beside others.
 pub trait Input: Sync {
@@ -36,33 +32,4 @@ pub trait Input: Sync {
     fn open_at(&self, _bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
         Ok(None)
     }
-}
-
-/// A regular file.
-impl Input for PathBuf {
-    fn name(&self) -> String {
-        self.display().to_string()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.metadata().map_or(0, |found| found.len())
-    }
-
-    fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
-        Ok(Box::new(open_file(self)?))
-    }
-
-    fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
-        let mut file = open_file(self)?;
-        file.seek(SeekFrom::Start(bytes))?;
-        Ok(Some(Box::new(file)))
-    }
-}
-
-fn open_file(path: &PathBuf) -> io::Result<File> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(NamedError::io(path.display(), "is not a regular file"));
-    }
-    Ok(file)
 }

@@ -56,7 +56,7 @@ impl Piece {
         watch: &'a dyn Watch,
     ) -> io::Result<Option<Box<dyn Read + Send + 'a>>> {
         let Some(delimiter) = self.delimiter else { return Ok(None) };
-        // The byte before the part tells whether a line begins with it.
+        // The byte before the piece tells whether a line begins with it.
         let start = self.range.start.saturating_sub(1);
         let reader = input.open_at(start)?.ok_or(ErrorKind::Unsupported)?;
         let (reader, left) = (Watched { reader, watch }, self.range.end - 1 - start);
@@ -79,9 +79,9 @@ pub(super) fn last_byte(input: &dyn Input) -> io::Result<Option<u8>> {
 struct LinesOf<R> {
     reader: R,
     delimiter: u8,
-    /// How many bytes come before the last one of the part.
+    /// How many bytes come before the last one of the piece.
     left: u64,
-    /// Whether the line that begins before the part has ended.
+    /// Whether the line that begins before the piece has ended.
     is_begun: bool,
     is_end: bool,
 }
@@ -99,7 +99,7 @@ impl<R: Read> Read for LinesOf<R> {
                 start = memchr(self.delimiter, bytes).map_or(read, |at| at + 1);
                 self.is_begun = start > 0 && bytes[start - 1] == self.delimiter;
             }
-            // The line that ends there may be that before the part.
+            // The line that ends there may be that before the piece.
             let end = match start.checked_sub(1) {
                 Some(before) if self.is_begun && before >= last => Some(start),
                 _ => memchr(self.delimiter, &bytes[last..]).map(|at| last + at + 1),

@@ -4,6 +4,8 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use super::csv::{Csv, Rows};
 use super::lines::{Ends, Groups, Reads, Separated, Started};
 use super::samples::{Names, Samples};
@@ -12,7 +14,8 @@ use super::tfrecords::TfRecords;
 use crate::formats::{Format, TFRECORD_HEAD, is_tar, is_tfrecord};
 
 /// What a record is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "records", content = "of", rename_all = "lowercase")]
 pub enum Records {
     /// A line, which ends with this byte.
     Lines(u8),
@@ -32,6 +35,7 @@ pub enum Records {
     /// The files of a tar archive that have one name up to its first dot, as WebDataset has them.
     Samples {
         /// Whether samples may have other parts than the first one.
+        #[serde(rename = "uneven")]
         are_uneven: bool,
     },
 }
@@ -116,12 +120,22 @@ impl fmt::Display for Form {
 }
 
 /// What the records are and what stands before them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Form {
-    pub(super) records: Records,
-    pub(super) headers: u64,
-    pub(super) header_prefixes: Vec<Vec<u8>>,
-    pub(super) is_text: bool,
+    /// What the records are.
+    #[serde(flatten)]
+    pub records: Records,
+    /// So many lines, or rows of CSV, at the head of each input are its header. It is the same for
+    /// all inputs, and at the head of each output.
+    #[serde(rename = "header_lines")]
+    pub headers: u64,
+    /// All lines at the head of each input that begin with one of these are its header, too, before
+    /// those that are counted.
+    pub header_prefixes: Vec<Vec<u8>>,
+    /// Whether inputs are text whatever their first bytes say, unless they are compressed or
+    /// archives.
+    #[serde(rename = "text")]
+    pub is_text: bool,
 }
 
 impl Form {
@@ -138,46 +152,6 @@ impl Form {
     /// Rows of CSV with this byte between fields, as RFC 4180 has them.
     pub fn csv(delimiter: u8) -> Self {
         Self::new(Records::Csv(Csv::new(delimiter)))
-    }
-
-    /// So many lines, or rows of CSV, at the head of each input are its header. It is the same for
-    /// all inputs, and at the head of each output.
-    #[must_use]
-    pub fn with_headers(self, headers: u64) -> Self {
-        Self { headers, ..self }
-    }
-
-    /// All lines at the head of each input that begin with one of these are its header, too, before
-    /// those that are counted.
-    #[must_use]
-    pub fn with_header_prefixes(self, header_prefixes: Vec<Vec<u8>>) -> Self {
-        Self { header_prefixes, ..self }
-    }
-
-    /// Inputs are text whatever their first bytes say, unless they are compressed or archives.
-    #[must_use]
-    pub fn of_text(self, is_text: bool) -> Self {
-        Self { is_text, ..self }
-    }
-
-    /// What the records are.
-    pub fn records(&self) -> &Records {
-        &self.records
-    }
-
-    /// How many lines, or rows of CSV, the header has.
-    pub fn headers(&self) -> u64 {
-        self.headers
-    }
-
-    /// What the lines of a header begin with.
-    pub fn header_prefixes(&self) -> &[Vec<u8>] {
-        &self.header_prefixes
-    }
-
-    /// Whether inputs are text whatever their first bytes say.
-    pub fn is_text(&self) -> bool {
-        self.is_text
     }
 
     /// Whether inputs begin with text, which a byte order mark or a header may stand before.
@@ -214,6 +188,15 @@ impl Form {
             Some(format) if self.is_text && format.may_be_text() => Ok(()),
             Some(format) => Err(format.to_string()),
         }
+    }
+
+    /// Whether there may be such records, which nobody checks of a file that says so.
+    pub(super) fn can_be(&self) -> bool {
+        let is_empty = match &self.records {
+            Records::Separated(bytes) | Records::Started(bytes) => bytes.is_empty(),
+            _ => false,
+        };
+        !is_empty && !self.header_prefixes.iter().any(Vec::is_empty)
     }
 
     /// What the header consists of.

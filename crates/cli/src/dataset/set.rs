@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind, Read};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::codec::Compression;
 use super::csv::Csv;
 use super::input::Input;
 use super::kept::{Keep, Kept};
@@ -23,9 +23,9 @@ use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
 use crate::files::watch::Watched;
 use crate::files::{
-    Count, FileShuffle, FilesError, Items, NamedError, Order, Parts, Pass, Store, Summary, Watch,
+    Count, FileShuffle, FilesError, Items, NamedError, Order, Pass, Sources, Store, Summary, Watch,
 };
-use crate::formats::{Codec, LOOKED_AT, MARK};
+use crate::formats::{Codec, Compression, LOOKED_AT, MARK};
 
 /// The most bytes of a header.
 pub(super) const LONGEST_HEADER: usize = 16 << 20;
@@ -71,10 +71,11 @@ pub(super) struct Described<'i> {
 }
 
 /// What a data set has.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Counted {
     pub(super) counts: Vec<Count>,
     /// The inputs that fit memory, as a shuffle reads them.
+    #[serde(skip)]
     pub(super) kept: Kept,
     pub(super) ends_added: u64,
     pub(super) left_out: u64,
@@ -112,35 +113,13 @@ impl Counted {
 
     /// What [`from_json`](Self::from_json) takes.
     pub fn to_json(&self) -> Value {
-        let counts: Vec<_> = self.counts.iter().map(|count| (count.items, count.bytes)).collect();
-        let Self { ends_added, left_out, empty, parts, .. } = self;
-        json!({
-            "counts": counts,
-            "ends_added": ends_added,
-            "left_out": left_out,
-            "empty": empty,
-            "parts": parts,
-        })
+        json!(self)
     }
 
     /// What [`to_json`](Self::to_json) has of so many inputs, if it can be understood.
     pub fn from_json(value: &Value, inputs: usize) -> Option<Self> {
-        let count = |count: &Value| {
-            let (items, bytes) = (count[0].as_u64()?, count[1].as_u64()?);
-            Some(Count { items, bytes, is_terminated: true })
-        };
-        let counts: Vec<_> =
-            value["counts"].as_array()?.iter().map(count).collect::<Option<_>>()?;
-        let number = |name: &str| value[name].as_u64();
-        let (ends_added, left_out) = (number("ends_added")?, number("left_out")?);
-        let (empty, kept) = (number("empty")?, Kept::default());
-        let part = |part: &Value| Some(part.as_str()?.to_owned());
-        let parts = match &value["parts"] {
-            Value::Null => None,
-            parts => Some(parts.as_array()?.iter().map(part).collect::<Option<_>>()?),
-        };
-        let is_of_inputs = counts.len() == inputs;
-        is_of_inputs.then_some(Self { counts, kept, ends_added, left_out, empty, parts })
+        let counted = Self::deserialize(value).ok();
+        counted.filter(|counted| counted.counts.len() == inputs)
     }
 }
 
@@ -272,7 +251,7 @@ impl<'i> Dataset<'i> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileShuffle::count_parts`]; among them is whatever is wrong with an input.
+    /// Those of [`FileShuffle::count_sources`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
         let all: Vec<usize> = (0..self.pieces.len()).collect();
         self.count_some(&all, (self.memory / 2).saturating_sub(self.input_bytes()), watch)
@@ -296,8 +275,8 @@ impl<'i> Dataset<'i> {
             watch,
         };
         let keep = Keep::new(pieces.iter().map(size), memory);
-        let visit = |part, chunk| keep.push(part, chunk);
-        let counts = self.shuffler().count_parts(&reading, pieces.len(), &visit)?;
+        let visit = |piece, chunk| keep.push(piece, chunk);
+        let counts = self.shuffler().count_sources(&reading, pieces.len(), &visit)?;
         let (ends_added, left_out) = (notes.ends_added.into_inner(), notes.left_out.into_inner());
         let empty = notes.empty.into_inner();
         let text = |part: &Vec<u8>| part.escape_ascii().to_string();
@@ -315,7 +294,7 @@ impl<'i> Dataset<'i> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileShuffle::run_parts`]. The shards that are complete by then stay.
+    /// Those of [`FileShuffle::run_sources`]. The shards that are complete by then stay.
     ///
     /// # Panics
     ///
@@ -339,8 +318,8 @@ impl<'i> Dataset<'i> {
         // What is read again is what the progress of the pass is counted in.
         let (pieces, kept) = (None, &counted.kept);
         let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
-        let parts = (&reading as &dyn Parts, counted.counts.as_slice());
-        let summary = self.shuffler().run_parts(order, parts, store, &mut writer, watch)?;
+        let sources = (&reading as &dyn Sources, counted.counts.as_slice());
+        let summary = self.shuffler().run_sources(order, sources, store, &mut writer, watch)?;
         let shards = writer.finish().map_err(FilesError::Write)?;
         Ok(Written { shards, summary: Some(summary) })
     }
@@ -549,12 +528,12 @@ pub(super) struct Reading<'d> {
     pub(super) watch: &'d dyn Watch,
 }
 
-impl Parts for Reading<'_> {
-    fn open(&self, part: usize) -> io::Result<Box<dyn Read + Send + '_>> {
-        if let Some(kept) = self.kept.reader(part) {
+impl Sources for Reading<'_> {
+    fn open(&self, number: usize) -> io::Result<Box<dyn Read + Send + '_>> {
+        if let Some(kept) = self.kept.reader(number) {
             return Ok(kept);
         }
-        let piece = &self.set.pieces[self.pieces.map_or(part, |pieces| pieces[part])];
+        let piece = &self.set.pieces[self.pieces.map_or(number, |pieces| pieces[number])];
         let input = &*self.set.inputs[piece.input].input;
         let reader = self.set.reader(piece, self.notes, self.watch);
         let reader = reader.map_err(|error| named(input, error))?;

@@ -1,16 +1,16 @@
 //! [`Shards`]: the files that records are written to, and [`Sink`], which takes them.
 
-use std::fs;
 use std::io::{self, Write};
 use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use serde::{Deserialize, Serialize};
 
+use super::Records;
 use super::compress::{Frames, Hashed};
-use super::{Codec, Compression, Records};
-use crate::files::{NamedError, Pieces};
+use crate::files::Pieces;
+use crate::formats::{Codec, Compression};
 
 /// The files that records are written to, in the order of the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Shards {
 }
 
 /// A shard that was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WrittenShard {
     /// Its name in the folder of all shards.
@@ -140,7 +140,8 @@ pub trait Sink: Send {
     ///
     /// # Errors
     ///
-    /// Those of creating a file. They should name it, as a [`NamedError`] does.
+    /// Those of creating a file. They should name it, as a
+    /// [`NamedError`](crate::files::NamedError) does.
     fn create(&mut self, name: &Path) -> io::Result<Self::File>;
 
     /// All of a shard is written, so that it takes its name.
@@ -149,42 +150,6 @@ pub trait Sink: Send {
     ///
     /// Those of writing a file.
     fn commit(&mut self, file: Self::File, shard: &WrittenShard) -> io::Result<()>;
-}
-
-/// A folder of shards. A shard has a name that begins with `.bshuf` until all of it is written.
-#[derive(Debug)]
-pub struct Folder {
-    path: PathBuf,
-}
-
-impl Folder {
-    /// A folder, which is created if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// Those of creating it.
-    pub fn new(path: PathBuf) -> io::Result<Self> {
-        fs::create_dir_all(&path)?;
-        Ok(Self { path })
-    }
-}
-
-impl Sink for Folder {
-    type File = NamedTempFile;
-
-    fn create(&mut self, name: &Path) -> io::Result<NamedTempFile> {
-        let path = self.path.join(name);
-        let folder = path.parent().unwrap_or(&self.path);
-        fs::create_dir_all(folder)
-            .and_then(|()| tempfile::Builder::new().prefix(".bshuf").tempfile_in(folder))
-            .map_err(|error| NamedError::io(path.display(), error))
-    }
-
-    fn commit(&mut self, file: NamedTempFile, shard: &WrittenShard) -> io::Result<()> {
-        let path = self.path.join(&shard.name);
-        let persisted = file.persist(&path);
-        persisted.map(drop).map_err(|failed| NamedError::io(path.display(), failed.error))
-    }
 }
 
 /// Writes shards to a sink.

@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::files::{FilesError, NamedError, Order, Summary};
-use crate::formats::{MARK, masked_crc};
+use crate::formats::{Codec, Compression, MARK, masked_crc};
 
 /// A file in memory.
 #[derive(Clone, PartialEq)]
@@ -234,8 +234,8 @@ fn check(case: u64) {
     let is_text = !matches!(records, Records::Samples { .. } | Records::TfRecord);
     let mut lines = |most: u64| if is_text { rng.random_range(0..most) } else { 0 };
     let (headers, prefixed, marks) = (lines(5).saturating_sub(2), lines(3), lines(4) / 3);
-    let form = Form::new(records.clone()).with_headers(headers);
-    let form = form.with_header_prefixes(vec![b"##".to_vec(), b"#".to_vec()]);
+    let header_prefixes = vec![b"##".to_vec(), b"#".to_vec()];
+    let form = Form { headers, header_prefixes, ..Form::new(records.clone()) };
     let end: &[u8] = if records == Records::Lines(0) { b"\0" } else { b"\n" };
     let head = match &records {
         Records::Csv(csv) => vec![b'h', csv.delimiter, b'x'],
@@ -392,11 +392,13 @@ fn complaint(form: Form, texts: &[&[u8]]) -> String {
 
 #[test]
 fn what_is_wrong_with_records_is_said() {
-    let lines = || Form::lines().with_headers(1);
+    let lines = || Form { headers: 1, ..Form::lines() };
     assert_eq!(complaint(lines(), &[b"a\n", b"b\n"]), "f1: has another header than f0");
     assert_eq!(complaint(lines(), &[b"a\n", b"a\r\nx\n"]), "f1: has another header than f0");
-    let two = lines().with_headers(2);
-    assert_eq!(complaint(two, &[b"", b"a\n"]), "f1: has 1 lines and no header of 2");
+    assert_eq!(
+        complaint(Form { headers: 2, ..lines() }, &[b"", b"a\n"]),
+        "f1: has 1 lines and no header of 2"
+    );
     let marked = [MARK, b"a\n"].concat();
     let of_marks = |texts: &[&[u8]]| complaint(Form::lines(), texts);
     assert_eq!(
@@ -406,7 +408,7 @@ fn what_is_wrong_with_records_is_said() {
     assert_eq!(of_marks(&[b"a\n", &marked]), "f1: begins with a byte order mark, and f0 does not");
     let long = [b"#", &vec![b'x'; (16 << 20) - 2][..], b"\n#\n"].concat();
     assert_eq!(
-        complaint(Form::lines().with_header_prefixes(vec![b"#".to_vec()]), &[&long]),
+        complaint(Form { header_prefixes: vec![b"#".to_vec()], ..Form::lines() }, &[&long]),
         "f0: header line 2 has more than 0 bytes, with which the header is too long"
     );
     let four = || Form::new(Records::Groups(b'\n', NonZeroU32::new(4).unwrap()));
@@ -440,7 +442,7 @@ fn what_is_wrong_with_records_is_said() {
 
 #[test]
 fn what_is_wrong_with_rows_is_said() {
-    let csv = |headers| Form::csv(b',').with_headers(headers);
+    let csv = |headers| Form { headers, ..Form::csv(b',') };
     let said = |texts: &[&[u8]]| complaint(csv(0), texts);
     let uneven = "give --uneven if that is as it should be, and --csv=DELIM if another byte than \
                   `,` separates fields";
@@ -466,7 +468,7 @@ fn what_is_wrong_with_rows_is_said() {
         assert_eq!(said(texts), *why);
     }
     // Inputs that have a header and no record say nothing of rows.
-    let marked = csv(0).with_header_prefixes(vec![b"#".to_vec()]);
+    let marked = Form { header_prefixes: vec![b"#".to_vec()], ..csv(0) };
     for (form, start) in [(csv(0), &b"\xEF\xBB\xBF"[..]), (marked, b"#x\n")] {
         let texts = [start, b"", start, &[start, b"1,2\n1;2\n9\n"].concat()];
         let why = format!("f3: record 2 has 1 field, and the first row has 2 fields: {uneven}");
@@ -481,7 +483,7 @@ fn what_is_wrong_with_rows_is_said() {
         let number = 1 + headers;
         let texts: &[&[u8]] = &[&[&b"a;b;c\n".repeat(headers as usize)[..], text].concat()];
         let why = format!("f0: record {} {why}", number - headers);
-        assert_eq!(complaint(loose.clone().with_headers(headers), texts), why);
+        assert_eq!(complaint(Form { headers, ..loose.clone() }, texts), why);
     }
     assert_eq!(complaint(loose, &[b"a\n\"1\n2\"\n5\" pipe\n"]), format!("f0: record 3 {why}"));
     let returns = |count: &str| {

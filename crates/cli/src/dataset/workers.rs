@@ -13,7 +13,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::Compression;
 use super::bundle::{Bundle, NewBundle};
 use super::kept::Kept;
 use super::piece::{Piece, last_byte};
@@ -23,9 +22,9 @@ use super::set::{Counted, Dataset, Described, LONGEST_HEADER, Reading, Written, 
 use super::shards::{Shards, Sink};
 use super::store::Temporary;
 use crate::files::budget::Split;
-use crate::files::distribute::{Source, numbers};
+use crate::files::distribute::{Numbered, numbers};
 use crate::files::{Count, FileShuffle, FilesError, NamedError, Order, Pieces, Summary, Watch};
-use crate::formats::Codec;
+use crate::formats::{Codec, Compression};
 
 /// About how many pieces a worker gets of what is divided: enough to be read side by side, and to
 /// be dealt evenly.
@@ -183,7 +182,7 @@ impl Dataset<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`FileShuffle::run_parts`].
+    /// Those of [`FileShuffle::run_sources`].
     pub fn distribute(
         &self,
         pieces: &[usize],
@@ -200,7 +199,7 @@ impl Dataset<'_> {
         let pieces = Some(pieces);
         let kept = &Kept::default();
         let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
-        let source = Source { parts: &reading, counts: &counts, items };
+        let source = Numbered { sources: &reading, counts: &counts, items };
         let mut bundle = NewBundle::new(path, is_compressed).map_err(FilesError::Temporary)?;
         let shuffler = self.shuffler();
         let buckets = shuffler.distribute(known.order, split, source, &mut bundle.store, watch)?;

@@ -57,7 +57,6 @@ impl Budget {
     }
 
     /// A budget that divides keys as on any machine.
-    #[cfg(feature = "datasets")]
     pub(super) fn of_any_machine(memory: usize) -> Self {
         Self { memory, of_any_machine: true }
     }

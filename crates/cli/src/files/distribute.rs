@@ -14,9 +14,9 @@ use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
 use super::order::Order;
-use super::parts::Parts;
 use super::readers::{Ends, Readers};
 use super::room::Spare;
+use super::sources::Sources;
 use super::store::Store;
 use super::watch::Watch;
 
@@ -58,21 +58,21 @@ impl<'m> Sink<'m> for ToWriter<'m> {
     }
 }
 
-/// What is read: parts, what each has, and the numbers of its items among those of the order.
-pub(crate) struct Source<'s> {
-    pub(crate) parts: &'s dyn Parts,
+/// What is read: sources, what each has, and the numbers of its items among those of the order.
+pub(crate) struct Numbered<'s> {
+    pub(crate) sources: &'s dyn Sources,
     pub(crate) counts: &'s [Count],
     pub(crate) items: Vec<Range<u64>>,
 }
 
-impl<'s> Source<'s> {
-    /// Parts that have all items of an order, one part after the other.
-    pub(super) fn whole(parts: &'s dyn Parts, counts: &'s [Count]) -> Self {
-        Self { parts, counts, items: numbers(counts) }
+impl<'s> Numbered<'s> {
+    /// Sources that have all items of an order, one source after the other.
+    pub(super) fn whole(sources: &'s dyn Sources, counts: &'s [Count]) -> Self {
+        Self { sources, counts, items: numbers(counts) }
     }
 }
 
-/// The numbers of the items of parts, one part after the other.
+/// The numbers of the items of sources, one source after the other.
 pub(crate) fn numbers(counts: &[Count]) -> Vec<Range<u64>> {
     let mut end = 0;
     let items = counts.iter().map(|count| {
@@ -99,50 +99,50 @@ impl From<Gone> for Stop {
     }
 }
 
-/// The keys of items of parts that come in turns.
-struct PartKeys<'o> {
+/// The keys of items of sources that come in turns.
+struct SourceKeys<'o> {
     order: &'o Order,
-    /// The items of each part.
+    /// The items of each source.
     items: Vec<Range<u64>>,
     /// How many of them have come.
     taken: Vec<u64>,
-    /// The keys of the parts of which some have come, and not all.
+    /// The keys of the sources of which some have come, and not all.
     open: Vec<Option<Keys<'o>>>,
 }
 
-impl<'o> PartKeys<'o> {
+impl<'o> SourceKeys<'o> {
     fn new(order: &'o Order, items: Vec<Range<u64>>) -> Self {
         let (taken, open) = (vec![0; items.len()], items.iter().map(|_| None).collect());
         Self { order, items, taken, open }
     }
 
-    /// Visits the items of a part's next chunk, each with its key.
+    /// Visits the items of a source's next chunk, each with its key.
     fn visit(
         &mut self,
-        part: usize,
+        source: usize,
         chunk: &[u8],
         items: Items,
         mut visit: impl FnMut(u64, &[u8]) -> Result<(), Gone>,
     ) -> Result<(), Stop> {
-        let range = self.items[part].clone();
+        let range = self.items[source].clone();
         let all = range.end - range.start;
-        if self.taken[part] == 0 && all > 0 {
-            self.open[part] = Some(Keys::of_items(self.order, range).map_err(Stop::Order)?);
+        if self.taken[source] == 0 && all > 0 {
+            self.open[source] = Some(Keys::of_items(self.order, range).map_err(Stop::Order)?);
         }
-        let keys = self.open[part].as_mut().ok_or(Stop::Changed)?;
+        let keys = self.open[source].as_mut().ok_or(Stop::Changed)?;
         let mut rest = chunk;
         while let Some(length) = items.first(rest) {
             let (item, others) = rest.split_at(length);
             visit(keys.next().ok_or(Stop::Changed)?, item)?;
-            self.taken[part] += 1;
+            self.taken[source] += 1;
             rest = others;
         }
-        if self.taken[part] > all {
+        if self.taken[source] > all {
             return Err(Stop::Changed);
         }
-        if self.taken[part] == all {
+        if self.taken[source] == all {
             // The batch of each takes memory.
-            self.open[part] = None;
+            self.open[source] = None;
         }
         Ok(())
     }
@@ -154,15 +154,15 @@ pub(super) fn distribute(
     job: Job,
     order: &Order,
     split: Split,
-    source: Source,
+    source: Numbered,
     store: &mut impl Store,
     watch: &dyn Watch,
 ) -> Result<Vec<Bucket>, FilesError> {
     let end = store.bytes();
     let mut memory = split.memory(MOVING)?;
-    let mut keys = PartKeys::new(order, source.items);
+    let mut keys = SourceKeys::new(order, source.items);
     let wanted = Keys::new(order)?.wanted();
-    let readers = Readers::new(job, source.parts, source.counts.len());
+    let readers = Readers::new(job, source.sources, source.counts.len());
     let used = Spare::default();
     let (buckets, read, written) = thread::scope(|scope| -> Result<_, FilesError> {
         let (full, chunks) = sync_channel(1);
@@ -170,8 +170,8 @@ pub(super) fn distribute(
         for _ in 0..readers.threads() {
             let (full, readers, used) = (full.clone(), &readers, &used);
             let read = move || {
-                readers.read(|part, chunk| {
-                    full.send((part, chunk)).ok()?;
+                readers.read(|source, chunk| {
+                    full.send((source, chunk)).ok()?;
                     Some(used.take())
                 })
             };
@@ -206,8 +206,8 @@ pub(super) fn distribute(
         let sink = ToWriter { blocks, spare, long };
         let mut distributor = Distributor::new(wanted, split, slots, end, sink);
         let distribute = || {
-            for (part, chunk) in chunks {
-                keys.visit(part, &chunk, job.items, |key, item| distributor.push(key, item))?;
+            for (source, chunk) in chunks {
+                keys.visit(source, &chunk, job.items, |key, item| distributor.push(key, item))?;
                 watch.advance(chunk.len() as u64).map_err(Stop::Told)?;
                 used.give(chunk);
             }
@@ -218,7 +218,7 @@ pub(super) fn distribute(
         let buckets = distributed.and_then(|()| Ok(distributor.finish()?));
         Ok((buckets, reading.into_iter().flat_map(joined).collect(), joined(writer)))
     })?;
-    let items = |part: usize| keys.items[part].start + keys.taken[part];
+    let items = |source: usize| keys.items[source].start + keys.taken[source];
     let read = job.ends(read, source.counts.len(), items)?;
     written.map_err(FilesError::Temporary)?;
     let buckets = buckets.map_err(|stop| match stop {
@@ -230,24 +230,24 @@ pub(super) fn distribute(
         let End { is_terminated, bytes } = *end;
         Count { items, bytes, is_terminated }
     });
-    // A part that was not read has no items, or the threads have stopped.
+    // A source that was not read has no items, or the threads have stopped.
     if found.eq(source.counts.iter().copied()) { Ok(buckets) } else { Err(FilesError::Changed) }
 }
 
 impl Job {
-    /// How so many parts ended, in their order. One that was not read has no bytes. `items` is the
-    /// number of items that were read up to the end of a part.
+    /// How so many sources ended, in their order. One that was not read has no bytes. `items` is
+    /// the number of items that were read up to the end of a source.
     pub(super) fn ends(
         self,
         ends: Ends,
-        parts: usize,
+        sources: usize,
         items: impl Fn(usize) -> u64,
     ) -> Result<Vec<End>, FilesError> {
-        let mut all = vec![End { is_terminated: true, bytes: 0 }; parts];
+        let mut all = vec![End { is_terminated: true, bytes: 0 }; sources];
         let mut ends = ends;
-        ends.sort_by_key(|&(part, _)| part);
-        for (part, end) in ends {
-            all[part] = end.map_err(|stopped| self.error(stopped, items(part)))?;
+        ends.sort_by_key(|&(source, _)| source);
+        for (source, end) in ends {
+            all[source] = end.map_err(|stopped| self.error(stopped, items(source)))?;
         }
         Ok(all)
     }

@@ -12,8 +12,8 @@ use super::error::FilesError;
 use super::items::Items;
 use super::order::Order;
 use super::ordered::Ordered;
-use super::parts::Pieces;
 use super::room::{Spare, try_filled, try_reserve};
+use super::sources::Pieces;
 use super::summary::Summary;
 use super::watch::{Pass, Watch};
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use memchr::{memchr, memchr_iter, memrchr};
+use serde::{Deserialize, Serialize};
 
 /// What the items of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +29,20 @@ pub enum Items {
 pub(crate) const FRAME: usize = 4;
 
 /// What a source has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// The number of items.
     pub items: u64,
     /// The number of bytes in the source.
     pub bytes: u64,
     /// Whether the last line has its delimiter. `true` if there are no lines, and for records.
+    #[serde(skip, default = "always")]
     pub is_terminated: bool,
+}
+
+/// What is counted of a data set ends.
+fn always() -> bool {
+    true
 }
 
 impl Items {

@@ -49,17 +49,16 @@ pub(crate) mod budget;
 mod chunks;
 pub(crate) mod distribute;
 mod error;
-#[cfg(feature = "datasets")]
 pub(crate) mod gather;
 pub(crate) mod items;
 pub(crate) mod keys;
 mod order;
 mod ordered;
-mod parts;
 mod place;
 mod readers;
 mod room;
 mod shuffle;
+mod sources;
 mod store;
 mod summary;
 #[cfg(test)]
@@ -69,8 +68,8 @@ pub(crate) mod watch;
 pub use error::FilesError;
 pub use items::{Count, Items};
 pub use order::Order;
-pub use parts::{NamedError, Parts, Pieces};
 pub use shuffle::FileShuffle;
+pub use sources::{NamedError, Pieces, Sources};
 #[cfg(test)]
 pub(crate) use store::Memory;
 pub use store::{Store, TemporaryFile};

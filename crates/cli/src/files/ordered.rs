@@ -3,7 +3,7 @@
 use std::io;
 
 use super::error::FilesError;
-use super::parts::Pieces;
+use super::sources::Pieces;
 
 /// Items in their order.
 pub(super) struct Ordered {

@@ -12,8 +12,8 @@ use super::budget::{Job, bucket_cost};
 use super::error::FilesError;
 use super::items::Items;
 use super::ordered::Ordered;
-use super::parts::Pieces;
 use super::room::{Spare, try_reserve, try_resize};
+use super::sources::Pieces;
 use super::store::Store;
 use super::watch::Watch;
 
@@ -94,8 +94,8 @@ impl<'a, S: Store> Placer<'a, S> {
             let cost = bucket_cost(bucket.bytes, width(&bucket), bucket.item_bytes());
             let fits = cost <= room && bucket.bytes < u64::from(NONE);
             if !fits && width(&bucket) > 1 {
-                let parts = self.split(&bucket)?;
-                left.extend(parts.into_iter().rev());
+                let smaller = self.split(&bucket)?;
+                left.extend(smaller.into_iter().rev());
                 continue;
             }
             sum = sum.saturating_add(cost);
@@ -121,17 +121,17 @@ impl<'a, S: Store> Placer<'a, S> {
         let mut memory = split.memory(0)?;
         let slots = memory.chunks_exact_mut(split.block);
         let keys = bucket.keys.clone();
-        let mut parts = Distributor::new(keys, split, slots, end, ToStore(&store));
+        let mut smaller = Distributor::new(keys, split, slots, end, ToStore(&store));
         let mut block = Vec::new();
         for extent in &bucket.extents {
             try_resize(&mut block, extent.bytes, 0)?;
             store.borrow().read_at(&mut block, extent.offset).map_err(FilesError::Temporary)?;
             store.borrow().release(extent.offset, extent.bytes);
             for_each_item(&block, bucket.key_bytes, items, |key, item| {
-                parts.push(bucket.keys.start + key, &block[item])
+                smaller.push(bucket.keys.start + key, &block[item])
             })?;
         }
-        parts.finish()
+        smaller.finish()
     }
 
     /// Reads a bucket and returns its items in the order of their keys. The first comes to `place`

@@ -10,15 +10,15 @@ use memchr::memchr_iter;
 use super::buckets::Bucket;
 use super::budget::{Budget, Job, Split};
 use super::chunks::End;
-use super::distribute::{Source, distribute, joined, start};
+use super::distribute::{Numbered, distribute, joined, start};
 use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
 use super::order::Order;
-use super::parts::{Parts, Pieces, Single, Whole};
 use super::place::Placer;
 use super::readers::Readers;
 use super::room::try_reserve;
+use super::sources::{Pieces, Single, Sources, Whole};
 use super::store::Store;
 use super::summary::Summary;
 use super::watch::{Pass, Watch, Watched};
@@ -53,7 +53,6 @@ impl FileShuffle {
     }
 
     /// A shuffle whose buckets are the same on any machine.
-    #[cfg(feature = "datasets")]
     pub(crate) fn of_any_machine(items: Items, memory: usize) -> Self {
         Self { items, budget: Budget::of_any_machine(memory) }
     }
@@ -94,32 +93,32 @@ impl FileShuffle {
             Items::Framed => {
                 watch.begin(Pass::Count, Some(bytes));
                 let mut watched = Watched { reader: &mut *source, watch };
-                self.count_parts(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0]
+                self.count_sources(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0]
             }
         };
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
         Ok(count)
     }
 
-    /// Counts the items of a number of parts, which are read side by side. `take` gets the number
-    /// of a part, counted from 0, and whole items of it, in their order. What it returns is memory
-    /// for others, which may be the same, or none.
+    /// Counts the items of a number of sources, which are read side by side. `take` gets the number
+    /// of a source, counted from 0, and whole items of it, in their order. What it returns is
+    /// memory for others, which may be the same, or none.
     ///
     /// # Errors
     ///
     /// Those of [`count`](Self::count), and [`FilesError::ItemTooLong`].
-    pub fn count_parts(
+    pub fn count_sources(
         &self,
-        parts: &dyn Parts,
+        sources: &dyn Sources,
         count: usize,
         take: &(dyn Fn(usize, Vec<u8>) -> Vec<u8> + Sync),
     ) -> Result<Vec<Count>, FilesError> {
-        let readers = Readers::new(self.job(), parts, count);
+        let readers = Readers::new(self.job(), sources, count);
         let read = || {
             let mut counts = vec![0; count];
-            let ends = readers.read(|part, chunk| {
-                counts[part] += self.items.count(&chunk);
-                Some(take(part, chunk))
+            let ends = readers.read(|source, chunk| {
+                counts[source] += self.items.count(&chunk);
+                Some(take(source, chunk))
             });
             (counts, ends)
         };
@@ -133,7 +132,7 @@ impl FileShuffle {
             }
             Ok(())
         })?;
-        let ends = self.job().ends(ends, count, |part| items[..=part].iter().sum())?;
+        let ends = self.job().ends(ends, count, |source| items[..=source].iter().sum())?;
         let found = items.iter().zip(ends);
         let found = found.map(|(&items, End { is_terminated, bytes })| Count {
             items,
@@ -162,35 +161,35 @@ impl FileShuffle {
         output: &mut (impl Write + Send),
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        let (parts, counts) = (Single::new(source), [*count]);
-        let source = Source::whole(&parts, &counts);
+        let (sources, counts) = (Single::new(source), [*count]);
+        let source = Numbered::whole(&sources, &counts);
         let summary = self.shuffle(order, source, store, &mut Whole(output), watch)?;
         output.flush().map_err(FilesError::Write)?;
         Ok(summary)
     }
 
-    /// Writes the items of parts, one part after the other, in another order, or as many of them as
-    /// the order has. The parts are read side by side; they have been
-    /// [counted](Self::count_parts). The output has as many places as the order.
+    /// Writes the items of sources, one source after the other, in another order, or as many of
+    /// them as the order has. The sources are read side by side; they have been
+    /// [counted](Self::count_sources). The output has as many places as the order.
     ///
     /// # Errors
     ///
     /// Those of [`run`](Self::run).
-    pub fn run_parts(
+    pub fn run_sources(
         &self,
         order: &Order,
-        (parts, counts): (&dyn Parts, &[Count]),
+        (sources, counts): (&dyn Sources, &[Count]),
         store: &mut impl Store,
         output: &mut dyn Pieces,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        self.shuffle(order, Source::whole(parts, counts), store, output, watch)
+        self.shuffle(order, Numbered::whole(sources, counts), store, output, watch)
     }
 
     fn shuffle(
         &self,
         order: &Order,
-        source: Source,
+        source: Numbered,
         store: &mut impl Store,
         output: &mut dyn Pieces,
         watch: &dyn Watch,
@@ -216,7 +215,6 @@ impl FileShuffle {
 
     /// Writes items that are in memory in another order, or as many of them as the order has, and
     /// keeps nothing in a store. `texts` have whole items, one after the other.
-    #[cfg(feature = "datasets")]
     pub(crate) fn gather(
         &self,
         order: &Order,
@@ -257,7 +255,7 @@ impl FileShuffle {
         &self,
         order: &Order,
         split: Split,
-        source: Source,
+        source: Numbered,
         store: &mut impl Store,
         watch: &dyn Watch,
     ) -> Result<Vec<Bucket>, FilesError> {

@@ -80,13 +80,13 @@ fn parts_of_an_order_are_parts_of_the_output() {
     let open = &text[..text.len() - 1];
     for text in [&text[..], open] {
         for order in BOTH_WAYS {
-            for part in [0..0, 0..1, 0..3000, 2999..3000, 100..2000, 3000..3000] {
+            for source in [0..0, 0..1, 0..3000, 2999..3000, 100..2000, 3000..3000] {
                 let order =
-                    |len| order(len, Seed::new(1).with_epoch(2)).range(part.clone()).unwrap();
+                    |len| order(len, Seed::new(1).with_epoch(2)).range(source.clone()).unwrap();
                 for memory in [1 << 14, 1 << 20] {
                     let (output, summary) = shuffled(LINES, memory, text, order).unwrap();
-                    assert!(output == expected(text, order), "{part:?} {memory}");
-                    assert_eq!(summary.items, part.end - part.start);
+                    assert!(output == expected(text, order), "{source:?} {memory}");
+                    assert_eq!(summary.items, source.end - source.start);
                 }
             }
         }
@@ -115,8 +115,8 @@ fn records_are_shuffled() {
             assert!(back == text);
         }
     }
-    let part = shuffled(records(3), 1 << 20, b"abcd", |len| Order::shuffle(len, 5));
-    assert!(matches!(part, Err(FilesError::PartOfRecord { record: 3, rest: 1 })));
+    let source = shuffled(records(3), 1 << 20, b"abcd", |len| Order::shuffle(len, 5));
+    assert!(matches!(source, Err(FilesError::PartOfRecord { record: 3, rest: 1 })));
     let large = shuffled(records(3000), 1 << 14, &[0; 9000], |len| Order::shuffle(len, 5));
     assert!(matches!(large, Err(FilesError::ItemTooLong { item: 0, most: 2048 })));
     // Their size does not matter where there are none.

@@ -1,13 +1,11 @@
 //! [`Inputs`]: all that is read, joined to one text.
 
-mod part;
 mod reader;
+mod source;
 
-#[cfg(feature = "datasets")]
 use std::fmt;
 use std::io::{self, Read};
 use std::path::PathBuf;
-#[cfg(feature = "datasets")]
 use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::NamedError;
@@ -17,15 +15,15 @@ use crate::progress::Progress;
 use crate::text::Text;
 
 #[cfg(unix)]
-use part::LEAST_MAPPED;
-use part::{Content, PIECE, Part, named_part, standard_input_part};
+use source::LEAST_MAPPED;
+use source::{Content, PIECE, Source, named_source, standard_input_source};
 
-pub(crate) use part::{CHANGED, Opening, too_long};
+pub(crate) use source::{CHANGED, Opening, too_long};
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes
 /// through a pipe is held in memory, or in a temporary file if it is too much.
 pub(crate) struct Inputs {
-    parts: Vec<Part>,
+    sources: Vec<Source>,
     /// What ends a line, if there are lines.
     delimiter: Option<u8>,
     /// The number of bytes, with the ends that are added.
@@ -41,17 +39,17 @@ impl Inputs {
         let mut held = opening.memory as u64;
         let standard_input = [PathBuf::from("-")];
         let paths = if paths.is_empty() { &standard_input } else { paths };
-        let mut parts = Vec::new();
+        let mut sources = Vec::new();
         for path in paths {
-            let part = if path.as_os_str() == "-" {
-                standard_input_part(&mut held, opening).context("standard input")?
+            let source = if path.as_os_str() == "-" {
+                standard_input_source(&mut held, opening).context("standard input")?
             } else {
-                named_part(path, &mut held, opening).context(path.display())?
+                named_source(path, &mut held, opening).context(path.display())?
             };
-            parts.push(part);
+            sources.push(source);
         }
         let (delimiter, are_encoded) = (opening.delimiter, false);
-        let mut inputs = Self { parts, delimiter, bytes: 0, are_encoded };
+        let mut inputs = Self { sources, delimiter, bytes: 0, are_encoded };
         if let Some(delimiter) = delimiter {
             inputs.are_encoded = inputs.check_formats_but(delimiter, opening)?;
         }
@@ -67,12 +65,12 @@ impl Inputs {
         let mut any = false;
         // Text has any bytes if that is said.
         let delimiter = (!opening.is_text).then_some(delimiter);
-        for part in &self.parts {
-            match part.format(delimiter).context(&part.name)? {
+        for source in &self.sources {
+            match source.format(delimiter).context(&source.name)? {
                 None => {}
                 Some(format) if opening.decodes && format.is_decoded() => any = true,
                 Some(format) if opening.is_text && format.may_be_text() => {}
-                Some(format) => return Err(Failure::new(&part.name, format)),
+                Some(format) => return Err(Failure::new(&source.name, format)),
             }
         }
         Ok(any)
@@ -81,38 +79,34 @@ impl Inputs {
     /// Ends the last line of each input, and counts the bytes of all.
     fn join(&mut self) -> Result<(), Failure> {
         if let Some(delimiter) = self.delimiter {
-            for part in &mut self.parts {
-                part.end = part.missing_end(delimiter).context(&part.name)?;
+            for source in &mut self.sources {
+                source.end = source.missing_end(delimiter).context(&source.name)?;
             }
         }
-        self.bytes = self.parts.iter().map(Part::joined_bytes).sum();
+        self.bytes = self.sources.iter().map(Source::joined_bytes).sum();
         Ok(())
     }
 
     /// Whether some have to be decoded before they have lines.
-    #[cfg(feature = "datasets")]
     pub(crate) fn are_encoded(&self) -> bool {
         self.are_encoded
     }
 
     /// The inputs, one by one.
-    #[cfg(feature = "datasets")]
-    pub(crate) fn parts(
+    pub(crate) fn sources(
         &self,
     ) -> impl Iterator<Item = impl bijective_shuffle_cli::dataset::Input + '_> {
-        self.parts.iter()
+        self.sources.iter()
     }
 
     /// What the first input is called.
-    #[cfg(feature = "datasets")]
     pub(crate) fn first_name(&self) -> &str {
-        self.parts.first().map_or("", |part| part.name.as_str())
+        self.sources.first().map_or("", |source| source.name.as_str())
     }
 
     /// A text that is another one if the inputs are others, or have changed.
-    #[cfg(feature = "datasets")]
     pub(crate) fn stamp(&self) -> String {
-        stamp(self.parts.iter().map(|part| (&part.name, part.bytes, part.modified)))
+        stamp(self.sources.iter().map(|source| (&source.name, source.bytes, source.modified)))
     }
 
     /// The number of bytes, with the ends that are added.
@@ -122,13 +116,13 @@ impl Inputs {
 
     /// The number of last lines that had no end.
     pub(crate) fn ends_added(&self) -> u64 {
-        self.parts.iter().filter(|part| !part.end.is_empty()).count() as u64
+        self.sources.iter().filter(|source| !source.end.is_empty()).count() as u64
     }
 
     /// What the inputs are called in messages.
     pub(crate) fn name(&self) -> &str {
-        match self.parts.as_slice() {
-            [part] => &part.name,
+        match self.sources.as_slice() {
+            [source] => &source.name,
             _ => "the inputs",
         }
     }
@@ -141,21 +135,21 @@ impl Inputs {
         mut header: impl FnMut(&str, u64, &mut dyn Read) -> Result<u64, Failure>,
     ) -> Result<Vec<u8>, Failure> {
         let mut first = None;
-        for part in &mut self.parts {
-            let mut reader = part.open().context(&part.name)?;
-            let length = header(&part.name, part.bytes, &mut reader)?;
-            if length > part.bytes {
-                let why = format!("it has {} bytes, and no header of {length}", part.bytes);
-                return Err(Failure::new(&part.name, why));
+        for source in &mut self.sources {
+            let mut reader = source.open().context(&source.name)?;
+            let length = header(&source.name, source.bytes, &mut reader)?;
+            if length > source.bytes {
+                let why = format!("it has {} bytes, and no header of {length}", source.bytes);
+                return Err(Failure::new(&source.name, why));
             }
             if first.is_none() {
-                let mut reader = part.open().context(&part.name)?;
+                let mut reader = source.open().context(&source.name)?;
                 let mut bytes = Vec::new();
-                reader.by_ref().take(length).read_to_end(&mut bytes).context(&part.name)?;
+                reader.by_ref().take(length).read_to_end(&mut bytes).context(&source.name)?;
                 first = Some(bytes);
             }
-            part.start += length;
-            part.bytes -= length;
+            source.start += length;
+            source.bytes -= length;
         }
         self.join()?;
         Ok(first.unwrap_or_default())
@@ -164,8 +158,8 @@ impl Inputs {
     /// All of it. What was held is given away.
     pub(crate) fn take_text(&mut self, progress: &Progress) -> Result<Vec<u8>, Failure> {
         progress.start_bytes("reading", Some(self.bytes));
-        if let [Part { content: Content::Memory(text), start: 0, end, .. }] =
-            self.parts.as_mut_slice()
+        if let [Source { content: Content::Memory(text), start: 0, end, .. }] =
+            self.sources.as_mut_slice()
         {
             let mut text = std::mem::take(text);
             text.reserve_exact(end.len());
@@ -190,20 +184,21 @@ impl Inputs {
     /// program.
     pub(crate) fn take_lines(&mut self, progress: &Progress) -> Result<Text, Failure> {
         #[cfg(unix)]
-        if let [part @ Part { content: Content::Path { .. }, end: b"", .. }] = self.parts.as_slice()
-            && part.bytes >= LEAST_MAPPED
+        if let [source @ Source { content: Content::Path(_), end: b"", .. }] =
+            self.sources.as_slice()
+            && source.bytes >= LEAST_MAPPED
             && !progress.has_host()
         {
-            return part.map().map_err(|error| self.failure(&error));
+            return source.map().map_err(|error| self.failure(&error));
         }
         self.take_text(progress).map(Text::Read)
     }
 
     /// Checks that the files are as they were.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        self.parts
+        self.sources
             .iter()
-            .try_for_each(|part| part.check(&part.open()?))
+            .try_for_each(|source| source.check(&source.open()?))
             .map_err(|error| self.failure(&error))
     }
 
@@ -217,7 +212,6 @@ impl Inputs {
 }
 
 /// A text that is another one if files are others by their names, sizes or times of change.
-#[cfg(feature = "datasets")]
 pub(crate) fn stamp<N: fmt::Debug>(
     files: impl Iterator<Item = (N, u64, Option<SystemTime>)>,
 ) -> String {
@@ -232,11 +226,11 @@ mod tests {
     use super::*;
 
     fn inputs(texts: &[&[u8]], delimiter: Option<u8>) -> Inputs {
-        let part = |text: &&[u8]| {
-            Part::new("text".to_owned(), Content::Memory(text.to_vec()), text.len() as u64)
+        let source = |text: &&[u8]| {
+            Source::new("text".to_owned(), Content::Memory(text.to_vec()), text.len() as u64)
         };
-        let parts = texts.iter().map(part).collect();
-        let mut inputs = Inputs { parts, delimiter, bytes: 0, are_encoded: false };
+        let sources = texts.iter().map(source).collect();
+        let mut inputs = Inputs { sources, delimiter, bytes: 0, are_encoded: false };
         inputs.join().unwrap();
         inputs
     }
@@ -285,12 +279,12 @@ mod tests {
             (&[&far[..far.len() - 2], b"x\nb"].concat(), b"\n"),
             (&[&far[..far.len() - 2], b"\nb"].concat(), b"\n"),
         ] {
-            assert_eq!(inputs(&[text], Some(b'\n')).parts[0].end, end, "{}", text.escape_ascii());
+            assert_eq!(inputs(&[text], Some(b'\n')).sources[0].end, end, "{}", text.escape_ascii());
         }
         for (text, end) in [(&b""[..], &b""[..]), (b"\0", b""), (b"a\r\n\0b", b"\0")] {
-            assert_eq!(inputs(&[text], Some(0)).parts[0].end, end);
+            assert_eq!(inputs(&[text], Some(0)).sources[0].end, end);
         }
-        assert_eq!(inputs(&[b"a\r\nb"], None).parts[0].end, b"");
+        assert_eq!(inputs(&[b"a\r\nb"], None).sources[0].end, b"");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Output {
     /// What it is called in messages.
     name: String,
     sink: Sink,
+    /// How many bytes were written.
+    bytes: u64,
 }
 
 enum Sink {
@@ -42,18 +44,17 @@ impl Output {
             None => {
                 let name = "standard output".to_owned();
                 streams::check_output().context(&name)?;
-                Ok(Self { name, sink: Sink::Stdout(io::stdout()) })
+                Ok(Self { name, sink: Sink::Stdout(io::stdout()), bytes: 0 })
             }
             Some(path) => {
                 let name = path.display().to_string();
                 let sink = open_file((path, None), temporary_folder).context(&name)?;
-                Ok(Self { name, sink })
+                Ok(Self { name, sink, bytes: 0 })
             }
         }
     }
 
     /// Opens a file that has its name in this folder while it is not complete, if it needs one.
-    #[cfg(feature = "datasets")]
     pub(crate) fn open_by(
         path: &Path,
         unfinished: &Path,
@@ -61,11 +62,16 @@ impl Output {
     ) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let sink = open_file((path, Some(unfinished)), temporary_folder).context(&name)?;
-        Ok(Self { name, sink })
+        Ok(Self { name, sink, bytes: 0 })
+    }
+
+    /// How many bytes were written.
+    #[cfg_attr(not(feature = "tables"), expect(dead_code))]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// What it is called: its path, if it has one.
-    #[cfg(feature = "datasets")]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -81,7 +87,6 @@ impl Output {
 
     /// Has the system write what was written so far to where it is kept, or to another machine, and
     /// say whether that can be done.
-    #[cfg(feature = "datasets")]
     pub(crate) fn sync(&self) -> Result<(), Failure> {
         match &self.sink {
             Sink::Replacement(replacement) => replacement.sync().context(&self.name),
@@ -122,7 +127,9 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer().write(bytes)
+        let count = self.writer().write(bytes)?;
+        self.bytes += count as u64;
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {

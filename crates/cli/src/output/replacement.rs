@@ -76,7 +76,6 @@ impl Replacement {
     }
 
     /// Waits until what was written is kept.
-    #[cfg(feature = "datasets")]
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.as_ref().map_or(Ok(()), File::sync_all)
     }

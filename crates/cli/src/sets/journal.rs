@@ -7,6 +7,7 @@ use std::path::Path;
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{Hashed, Index, WrittenShard};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// The file's name, among those that are left out when the folder is read.
@@ -14,7 +15,7 @@ pub(super) const JOURNAL: &str = ".bshuf-journal";
 
 /// What a run has done: a line for the run, and then one for each shard. The last line may be cut
 /// short, and counts for nothing then.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     /// The seed with its epoch.
     seed: String,
@@ -25,6 +26,7 @@ pub(super) struct Journal {
     pub(super) counted: Value,
     /// A hash of all on which the shards depend.
     pub(super) run: String,
+    #[serde(skip)]
     pub(super) shards: Vec<WrittenShard>,
 }
 
@@ -131,15 +133,16 @@ impl Run {
     /// The journal of the run with these shards.
     fn text(&self, kept: &[WrittenShard]) -> String {
         let Asked { seed, stamp, .. } = &self.asked;
-        let value = json!({
-            "seed": seed.with_epoch(0).to_string(),
-            "epoch": seed.epoch(),
-            "stamp": stamp,
-            "counted": self.counted,
-            "run": self.hash(),
-        });
+        let journal = Journal {
+            seed: seed.with_epoch(0).to_string(),
+            epoch: seed.epoch(),
+            stamp: stamp.clone(),
+            counted: self.counted.clone(),
+            run: self.hash(),
+            shards: Vec::new(),
+        };
         let shards = kept.iter().map(Journal::line);
-        format!("{value}\n{}", shards.collect::<String>())
+        format!("{}\n{}", json!(journal), shards.collect::<String>())
     }
 }
 
@@ -166,18 +169,11 @@ impl Journal {
     pub(super) fn of_file(mut file: impl Read) -> io::Result<Option<Self>> {
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
-        let lines = text.split_inclusive(|&byte| byte == b'\n');
-        let mut lines = lines.map_while(|line| serde_json::from_slice::<Value>(line).ok());
-        Ok(lines.next().and_then(|first| {
-            let text = |name: &str| Some(first[name].as_str()?.to_owned());
-            Some(Self {
-                seed: text("seed")?,
-                epoch: first["epoch"].as_u64()?,
-                stamp: text("stamp")?,
-                counted: first["counted"].clone(),
-                run: text("run")?,
-                shards: lines.map_while(|line| WrittenShard::from_json(&line)).collect(),
-            })
+        let mut lines = text.split_inclusive(|&byte| byte == b'\n');
+        let first = lines.next().and_then(|line| serde_json::from_slice::<Self>(line).ok());
+        Ok(first.map(|first| {
+            let shards = lines.map_while(|line| serde_json::from_slice(line).ok()).collect();
+            Self { shards, ..first }
         }))
     }
 
@@ -199,6 +195,6 @@ impl Journal {
     }
 
     fn line(shard: &WrittenShard) -> String {
-        format!("{}\n", shard.to_json())
+        format!("{}\n", json!(shard))
     }
 }

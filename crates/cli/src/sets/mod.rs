@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    Codec, Form, Records, Shards, Sink, Walk, Walked, Written, WrittenShard,
+    Form, Records, Shards, Sink, Walk, Walked, Written, WrittenShard,
 };
+use bijective_shuffle_cli::formats::Codec;
 
 use crate::arguments::Arguments;
 use crate::done::Done;
@@ -148,9 +149,9 @@ fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
     let headers = arguments.sets.header_lines;
     let prefixes = arguments.sets.header_prefixes();
     form.is_none_or(|form| {
-        asked.is_none_or(|records| records == *form.records())
-            && headers.is_none_or(|headers| headers == form.headers())
-            && prefixes.is_none_or(|prefixes| prefixes == form.header_prefixes())
+        asked.is_none_or(|records| records == form.records)
+            && headers.is_none_or(|headers| headers == form.headers)
+            && prefixes.is_none_or(|prefixes| prefixes == form.header_prefixes)
     })
 }
 

@@ -3,11 +3,10 @@
 use std::io;
 
 use bijective_shuffle_cli::dataset::{
-    Compression, Counted, Dataset, Form, Input, Records, Shards, Sink, Written, WrittenShard,
-    start_of,
+    Counted, Dataset, Form, Input, Records, Shards, Sink, Written, WrittenShard, start_of,
 };
 use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
-use bijective_shuffle_cli::formats::is_tar;
+use bijective_shuffle_cli::formats::{Compression, is_tar};
 
 use super::folder_run::asked;
 use super::journal::Asked;
@@ -38,7 +37,7 @@ pub(super) fn open<'a>(
     Memory::give_back(job.memory);
     let known = job.form.as_ref();
     let asked = arguments.sets.records(arguments.delimiter());
-    let mut records = match asked.or(known.map(|form| form.records().clone())) {
+    let mut records = match asked.or(known.map(|form| form.records.clone())) {
         Some(records) => records,
         None if are_archives(inputs)? => Records::Samples { are_uneven: false },
         None => Records::Lines(b'\n'),
@@ -60,13 +59,13 @@ pub(super) fn open<'a>(
         ));
     }
     let form = arguments.sets.form(records, known, arguments.text);
-    let has_header = form.headers() > 0 || !form.header_prefixes().is_empty();
-    if matches!(form.records(), Records::Samples { .. } | Records::TfRecord) && has_header {
-        let why = format!("{} have no header", form.records());
+    let has_header = form.headers > 0 || !form.header_prefixes.is_empty();
+    if matches!(form.records, Records::Samples { .. } | Records::TfRecord) && has_header {
+        let why = format!("{} have no header", form.records);
         return Err(Failure::new("options of headers", why));
     }
-    let parts = inputs.parts().map(|part| Box::new(part) as Box<dyn Input>).collect();
-    let set = Dataset::open(parts, &form, job.memory);
+    let sources = inputs.sources().map(|source| Box::new(source) as Box<dyn Input>).collect();
+    let set = Dataset::open(sources, &form, job.memory);
     let set = match arguments.sets.worker {
         Some(worker) => set.and_then(|set| set.divided(worker.world)),
         None => set,
@@ -75,15 +74,15 @@ pub(super) fn open<'a>(
     let compression = arguments.sets.compress.unwrap_or_else(|| set.codec().into());
     let end = compression.codec().extension();
     let dot = if end.is_empty() { "" } else { "." };
-    let extension = format!("{}{dot}{end}", plan::extension(inputs.first_name(), form.records()));
+    let extension = format!("{}{dot}{end}", plan::extension(inputs.first_name(), &form.records));
     Ok(Opened { set, inputs, form, compression, extension })
 }
 
 /// Whether the inputs are archives, as the first is that tells: it has more than zeros, with which
 /// an archive ends.
 fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
-    for part in inputs.parts() {
-        let start = start_of(&part).map_err(|error| explain(error, inputs))?;
+    for source in inputs.sources() {
+        let start = start_of(&source).map_err(|error| explain(error, inputs))?;
         if start.iter().any(|&byte| byte != 0) {
             return Ok(is_tar(&start));
         }
@@ -132,6 +131,7 @@ impl Opened<'_> {
             items: all().map(|shard| shard.records).sum(),
             bytes: all().map(|shard| shard.bytes).sum(),
             ends_added: counted.ends_added(),
+            rewritten: Default::default(),
             empty: counted.empty(),
             summary: written.summary,
             records: Some(self.records()),
@@ -151,7 +151,7 @@ impl Opened<'_> {
     }
 
     pub(super) fn records(&self) -> String {
-        self.form.records().to_string()
+        self.form.records.to_string()
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use bijective_shuffle_cli::dataset::{Codec, Records, Shards};
-use bijective_shuffle_cli::formats::other_packer_of_name;
+use bijective_shuffle_cli::dataset::{Records, Shards};
+use bijective_shuffle_cli::formats::{Codec, other_packer_of_name};
 
 use crate::arguments::SetArguments;
 use crate::failure::Failure;

@@ -20,7 +20,7 @@ pub(super) type Place = (usize, usize);
 
 /// Rows of some columns: batches, and the rows of them that are meant, in their order.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct Picked<'a> {
     pub(super) batches: &'a [RecordBatch],
     pub(super) places: &'a [Place],
 }
@@ -72,10 +72,10 @@ pub(super) fn rows_of(bytes: u64, all_bytes: u64, rows: u64) -> usize {
     (bytes / mean).clamp(1, MOST_ROWS) as usize
 }
 
-/// Visits rows, of which the parts have the columns, some at a time, and fewer where there are too
-/// many for the offsets of their texts.
+/// Visits rows, with the columns that each of these has, some at a time, and fewer where there are
+/// too many for the offsets of their texts.
 pub(super) fn for_rows_at<E>(
-    parts: &[Part<'_>],
+    picked: &[Picked<'_>],
     places: Range<usize>,
     schema: &SchemaRef,
     rows: usize,
@@ -84,11 +84,11 @@ pub(super) fn for_rows_at<E>(
 ) -> Result<(), E> {
     for start in places.clone().step_by(rows) {
         let places = start..places.end.min(start.saturating_add(rows));
-        match rows_at(parts, places.clone(), schema) {
+        match rows_at(picked, places.clone(), schema) {
             Ok(batch) => visit(batch, places)?,
             Err(ArrowError::OffsetOverflowError(_)) if places.len() > 1 => {
                 let half = places.len().div_ceil(2);
-                for_rows_at(parts, places, schema, half, fault, visit)?;
+                for_rows_at(picked, places, schema, half, fault, visit)?;
             }
             Err(error) => return Err(fault(error)),
         }
@@ -96,13 +96,13 @@ pub(super) fn for_rows_at<E>(
     Ok(())
 }
 
-/// The rows at these places, with the columns of all parts.
+/// The rows at these places, with the columns that each of these has.
 fn rows_at(
-    parts: &[Part<'_>],
+    picked: &[Picked<'_>],
     places: Range<usize>,
     schema: &SchemaRef,
 ) -> Result<RecordBatch, ArrowError> {
-    let columns = parts.iter().flat_map(|Part { batches, places: all }| {
+    let columns = picked.iter().flat_map(|Picked { batches, places: all }| {
         let width = batches.first().map_or(0, RecordBatch::num_columns);
         let places = &all[places.clone()];
         (0..width).map(move |column| {

@@ -7,7 +7,7 @@ use bijective_shuffle::bijection::{BlockShuffle, BlockWindow};
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Error, ParBijectiveShuffle, Seed};
 
-use super::batches::{Part, Place, bytes_at_once, cost, rows_of};
+use super::batches::{Picked, Place, bytes_at_once, cost, rows_of};
 use super::error::{TableError, checked_sum};
 use super::place::{Produced, hand_on};
 use super::table::{Table, slices};
@@ -90,11 +90,11 @@ impl<'t> Windows<'t> {
             read.push((batches, places));
         }
         let wanted = wanted.start as usize..wanted.end as usize;
-        let parts = read.iter();
-        let parts =
-            parts.map(|(batches, places)| Part { batches, places: &places[wanted.clone()] });
-        let parts: Vec<Part<'_>> = parts.collect();
+        let picked = read.iter();
+        let picked =
+            picked.map(|(batches, places)| Picked { batches, places: &places[wanted.clone()] });
+        let picked: Vec<Picked<'_>> = picked.collect();
         let rows = rows_of(bytes, held, slots.end - slots.start);
-        hand_on(&parts, &self.table.schema(), rows, take)
+        hand_on(&picked, &self.table.schema(), rows, take)
     }
 }

@@ -12,7 +12,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use super::batches::{Part, Place, cost, for_rows_at};
+use super::batches::{Picked, Place, cost, for_rows_at};
 use super::error::TableError;
 use super::table::part_of;
 use crate::files::Store;
@@ -208,8 +208,8 @@ fn encode(
 ) -> Result<Blocks, ArrowError> {
     let schema = part_of(stored, 0..stored.fields().len() - 1);
     let mut blocks = Vec::new();
-    let (parts, all, fault) = ([Part { batches, places }], places.len(), |error| error);
-    for_rows_at(&parts, 0..all, &schema, all, fault, &mut |rows, range| {
+    let (picked, all, fault) = ([Picked { batches, places }], places.len(), |error| error);
+    for_rows_at(&picked, 0..all, &schema, all, fault, &mut |rows, range| {
         let keys = places[range].iter().map(|&(batch, row)| keys[batch][row]);
         let mut columns = rows.columns().to_vec();
         columns.push(Arc::new(UInt64Array::from_iter_values(keys)) as ArrayRef);

@@ -29,6 +29,19 @@ pub enum TableError {
         /// The number of the first such table, counted from 0.
         table: usize,
     },
+    /// A column of type INT96 has a value that timestamps of 64 bits cannot hold in their unit.
+    Timestamp {
+        /// The number of the table, counted from 0.
+        table: usize,
+        /// The path of the column.
+        column: String,
+        /// The number of the first row group with such a value, counted from 0.
+        group: usize,
+        /// The first value there, since 1970.
+        nanoseconds: i128,
+        /// The unit, as Parquet calls it.
+        unit: &'static str,
+    },
     /// The order is one of another number of rows.
     LengthMismatch {
         /// The number of rows of the table.
@@ -78,6 +91,12 @@ impl fmt::Display for TableError {
             Self::OtherColumns { table } => {
                 write!(f, "table {table}, counted from 0, has other columns than the first")
             }
+            Self::Timestamp { column, group, nanoseconds, unit, .. } => write!(
+                f,
+                "column {column} of the deprecated type INT96 has, in row group {group}, counted \
+                 from 0, a time of {nanoseconds} nanoseconds since 1970, which TIMESTAMP({unit}) \
+                 cannot hold: write the column as a timestamp of 64 bits"
+            ),
             Self::LengthMismatch { rows, order } => {
                 write!(f, "an order of {order} rows was given for {rows} rows")
             }

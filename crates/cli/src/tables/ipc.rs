@@ -1,9 +1,8 @@
 //! [`IpcTable`]: the rows of an Arrow IPC file, which is also called Feather.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use super::batches::rows_of;
 use super::error::{TableError, checked_sum};
 use super::excerpt::{can_be_divided, read_at, rows_of_batch};
 use super::guard::{guarded, guarded_batches};
-use super::layout::{Layout, Part, garbled, message};
+use super::layout::{Layout, StoredBatch, garbled, message};
 use super::table::{Batches, Table, TableWriter, part_of};
 
 /// An Arrow IPC file, whose groups are its record batches.
@@ -39,7 +38,7 @@ pub struct IpcTable {
     dictionaries: Arc<[Option<ArrayRef>]>,
     metadata: HashMap<String, String>,
     compression: Option<CompressionType>,
-    batches: Vec<Part>,
+    batches: Vec<StoredBatch>,
     groups: Vec<u64>,
 }
 
@@ -65,17 +64,17 @@ impl IpcTable {
         let plain: Result<Vec<Field>, TableError> =
             schema.fields().iter().map(|field| plain_field(field)).collect();
         let plain = Arc::new(Schema::new_with_metadata(plain?, schema.metadata().clone()));
-        let of_values = checked_sum(values.iter().map(|part| part.cost))?;
+        let of_values = checked_sum(values.iter().map(|stored| stored.cost))?;
         TableError::check_size(|| "its dictionaries take".to_owned(), of_values, most)?;
         let can_be_divided = can_be_divided(&plain);
-        for (number, part) in batches.iter().enumerate() {
-            if part.is_compressed || !can_be_divided {
+        for (number, stored) in batches.iter().enumerate() {
+            if stored.is_compressed || !can_be_divided {
                 let what = || format!("its record batch {number}, counted from 0, takes");
-                TableError::check_size(what, part.cost, most)?;
+                TableError::check_size(what, stored.cost, most)?;
             }
         }
         let mut by_id = HashMap::new();
-        for Part { block, .. } in values {
+        for StoredBatch { block, .. } in values {
             let (head, body) = read_block(&file, &block)?;
             let message = message(&head)?;
             let batch = message.header_as_dictionary_batch().ok_or_else(garbled)?;
@@ -92,7 +91,7 @@ impl IpcTable {
             _ => None,
         };
         let dictionaries = schema.fields().iter().map(dictionary).collect();
-        let groups: Vec<u64> = batches.iter().map(|part| part.rows).collect();
+        let groups: Vec<u64> = batches.iter().map(|stored| stored.rows).collect();
         checked_sum(groups.iter().copied())?;
         let table = Self {
             file,
@@ -165,24 +164,6 @@ impl IpcTable {
         let whole = whole_batch(batch, &schema, &self.dictionaries[columns]);
         whole.map(drop).map_err(TableError::read)
     }
-
-    /// A file of the same schema, metadata and compression.
-    ///
-    /// # Errors
-    ///
-    /// [`TableError::Write`].
-    pub fn writer<W: Write>(&self, output: W) -> Result<IpcWriter<W>, TableError> {
-        let options = IpcWriteOptions::default()
-            .try_with_compression(self.compression)
-            .map_err(TableError::write)?;
-        let mut writer = FileWriter::try_new_with_options(output, &self.schema, options)
-            .map_err(TableError::write)?;
-        for (key, value) in &self.metadata {
-            writer.write_metadata(key, value);
-        }
-        let (schema, dictionaries) = (self.schema.clone(), Arc::clone(&self.dictionaries));
-        Ok(IpcWriter { writer, schema, dictionaries })
-    }
 }
 
 /// A batch with its dictionaries again.
@@ -235,14 +216,14 @@ impl Table for IpcTable {
     }
 
     fn bytes(&self) -> u64 {
-        self.batches.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
+        self.batches.iter().fold(0, |sum, stored| sum.saturating_add(stored.bytes))
     }
 
     fn held(&self) -> u64 {
         let of_dictionaries = self.dictionaries.iter().flatten();
         let of_dictionaries: usize =
             of_dictionaries.map(|values| values.get_array_memory_size()).sum();
-        let whole = self.batches.iter().map(|part| part.cost).filter(|&cost| cost <= self.most);
+        let whole = self.batches.iter().map(|stored| stored.cost).filter(|&cost| cost <= self.most);
         (of_dictionaries as u64).saturating_add(whole.max().unwrap_or(0))
     }
 
@@ -254,15 +235,15 @@ impl Table for IpcTable {
     ) -> Result<Batches<'_>, TableError> {
         let (groups, all_columns) = (groups.to_vec(), self.plain.fields().len() as u64);
         let batches = groups.into_iter().flat_map(move |group| {
-            let (part, all, columns) = (self.batches[group], self.groups[group], columns.clone());
+            let (stored, all, columns) = (self.batches[group], self.groups[group], columns.clone());
             // A part of the columns takes about its part of the bytes.
-            let of_columns = part.bytes / all_columns * columns.len() as u64;
+            let of_columns = stored.bytes / all_columns * columns.len() as u64;
             let rows = rows_of(bytes, of_columns, all) as u64;
             let (mut start, mut whole) = (0, None);
             // Nothing follows an error: the guard sees to it.
             std::iter::from_fn(move || {
                 (start < all).then(|| {
-                    let batch = if part.cost > self.most {
+                    let batch = if stored.cost > self.most {
                         self.part(group, &columns, start, rows, bytes)?
                     } else {
                         let whole: &RecordBatch = match &mut whole {
@@ -278,6 +259,24 @@ impl Table for IpcTable {
         });
         Ok(guarded_batches(Box::new(batches)))
     }
+
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        _: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+        let options = IpcWriteOptions::default()
+            .try_with_compression(self.compression)
+            .map_err(TableError::write)?;
+        let output = BufWriter::new(output);
+        let mut writer = FileWriter::try_new_with_options(output, &self.schema, options)
+            .map_err(TableError::write)?;
+        for (key, value) in &self.metadata {
+            writer.write_metadata(key, value);
+        }
+        let (schema, dictionaries) = (self.schema.clone(), Arc::clone(&self.dictionaries));
+        Ok(Box::new(IpcWriter { writer, schema, dictionaries }))
+    }
 }
 
 /// The head of a block, all of which is in the file, and its buffers.
@@ -289,17 +288,10 @@ fn read_block(file: &File, block: &Block) -> Result<(Buffer, Buffer), TableError
     Ok((block.slice_with_length(0, head), block.slice(head)))
 }
 
-/// Writes an Arrow IPC file.
-pub struct IpcWriter<W> {
+struct IpcWriter<W> {
     writer: FileWriter<W>,
     schema: SchemaRef,
     dictionaries: Arc<[Option<ArrayRef>]>,
-}
-
-impl<W> fmt::Debug for IpcWriter<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IpcWriter").field("schema", &self.schema).finish_non_exhaustive()
-    }
 }
 
 impl<W: Write + Send> TableWriter for IpcWriter<W> {

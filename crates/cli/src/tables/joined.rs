@@ -1,14 +1,16 @@
 //! [`Joined`]: several tables, one after the other.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::io::Write;
 use std::ops::Range;
 
 use arrow_schema::SchemaRef;
 
 use super::error::{TableError, checked_sum};
-use super::table::{Batches, Table};
+use super::table::{Batches, Table, TableWriter};
 
-/// Tables of the same columns as one.
+/// Tables of the same columns as one, which is written as the first of them.
 pub struct Joined {
     tables: Vec<Box<dyn Table>>,
     schema: SchemaRef,
@@ -23,7 +25,7 @@ impl fmt::Debug for Joined {
 }
 
 impl Joined {
-    /// Joins at least one table.
+    /// Joins at least one table. Tables of one format should [agree](Table::agree) before.
     ///
     /// # Errors
     ///
@@ -56,6 +58,10 @@ impl Joined {
 }
 
 impl Table for Joined {
+    fn rewritten(&self) -> BTreeSet<(String, String)> {
+        self.tables.iter().flat_map(|table| table.rewritten()).collect()
+    }
+
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -104,5 +110,13 @@ impl Table for Joined {
             Ok(batches) => batches,
             Err(error) => Box::new([Err(error)].into_iter()) as Batches<'_>,
         })))
+    }
+
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        group_bytes: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+        self.tables[0].writer(output, group_bytes)
     }
 }

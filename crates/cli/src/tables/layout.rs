@@ -30,15 +30,15 @@ const MOST_EMPTY_ROWS: u64 = 1 << 20;
 pub(super) struct Layout {
     pub(super) schema: SchemaRef,
     pub(super) metadata: HashMap<String, String>,
-    pub(super) dictionaries: Vec<Part>,
-    pub(super) batches: Vec<Part>,
+    pub(super) dictionaries: Vec<StoredBatch>,
+    pub(super) batches: Vec<StoredBatch>,
     /// That of the first batch that has any.
     pub(super) compression: Option<CompressionType>,
 }
 
 /// A batch of rows, or of the values of a dictionary.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct StoredBatch {
     pub(super) block: Block,
     pub(super) rows: u64,
     /// What its buffers take in memory.
@@ -91,25 +91,25 @@ impl Layout {
         };
         let mut begun = HashSet::new();
         for &block in footer.dictionaries().iter().flatten() {
-            let (part, _) = Head::new(&mut file, block, end)?.part()?;
-            if part.begins.is_some_and(|dictionary| !begun.insert(dictionary)) {
+            let (batch, _) = Head::new(&mut file, block, end)?.stored()?;
+            if batch.begins.is_some_and(|dictionary| !begun.insert(dictionary)) {
                 let what = "a dictionary that changes within a file";
                 return Err(TableError::Unsupported(what.to_owned()));
             }
-            layout.dictionaries.push(part);
+            layout.dictionaries.push(batch);
         }
         for &block in footer.recordBatches().iter().flatten() {
-            let (part, compression) = Head::new(&mut file, block, end)?.part()?;
-            let most = part.bytes.saturating_mul(8).saturating_add(MOST_EMPTY_ROWS);
-            if part.rows > most {
-                let (number, Part { rows, bytes, .. }) = (layout.batches.len(), part);
+            let (batch, compression) = Head::new(&mut file, block, end)?.stored()?;
+            let most = batch.bytes.saturating_mul(8).saturating_add(MOST_EMPTY_ROWS);
+            if batch.rows > most {
+                let (number, StoredBatch { rows, bytes, .. }) = (layout.batches.len(), batch);
                 return Err(TableError::read(format!(
                     "record batch {number}, counted from 0, says that it has {rows} rows, and has \
                      {bytes} bytes for them"
                 )));
             }
             layout.compression = layout.compression.or(compression);
-            layout.batches.push(part);
+            layout.batches.push(batch);
         }
         Ok(layout)
     }
@@ -129,7 +129,7 @@ impl<'f> Head<'f> {
         Ok(Self { file, block, body: body.ok_or_else(garbled)?, end })
     }
 
-    fn part(mut self) -> Result<(Part, Option<CompressionType>), TableError> {
+    fn stored(mut self) -> Result<(StoredBatch, Option<CompressionType>), TableError> {
         // Neither is negative, and both are within the file.
         let (offset, length) = (self.block.offset() as u64, self.block.metaDataLength() as usize);
         let head = read_at(self.file, offset, length)?;
@@ -145,7 +145,10 @@ impl<'f> Head<'f> {
         let cost = bytes.checked_add(compressed).ok_or_else(garbled)?;
         let dictionary = message.header_as_dictionary_batch().filter(|batch| !batch.isDelta());
         let begins = dictionary.map(|batch| batch.id());
-        Ok((Part { block: self.block, rows, bytes, cost, is_compressed, begins }, compression))
+        Ok((
+            StoredBatch { block: self.block, rows, bytes, cost, is_compressed, begins },
+            compression,
+        ))
     }
 
     /// What the buffers of a batch take in memory.

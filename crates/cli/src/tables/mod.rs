@@ -39,9 +39,9 @@
 //! let order = Order::shuffle(table.groups().iter().sum(), 42);
 //! let mut store = TemporaryFile::in_folder(folder.path())?;
 //! let mut shuffled = Vec::new();
-//! let mut writer = table.writer(&mut shuffled)?;
-//! TableShuffle::new(1 << 20).run(&order, &table, &mut store, &mut writer, &())?;
-//! Box::new(writer).finish()?;
+//! let mut writer = table.writer(Box::new(&mut shuffled), 1 << 20)?;
+//! TableShuffle::new(1 << 20).run(&order, &table, &mut store, &mut *writer, &())?;
+//! writer.finish()?;
 //! assert!(shuffled.starts_with(b"ARROW1"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -52,6 +52,7 @@ mod buckets;
 mod error;
 mod excerpt;
 mod guard;
+mod int96;
 mod ipc;
 mod joined;
 mod layout;
@@ -63,8 +64,8 @@ mod table;
 mod tests;
 
 pub use error::TableError;
-pub use ipc::{IpcTable, IpcWriter};
+pub use ipc::IpcTable;
 pub use joined::Joined;
-pub use parquet::{ParquetTable, ParquetWriter};
+pub use parquet::ParquetTable;
 pub use shuffle::TableShuffle;
 pub use table::{Batches, Table, TableWriter};

@@ -1,12 +1,14 @@
 //! [`ParquetTable`]: the rows of a Parquet file.
 
-use std::fmt;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
@@ -17,19 +19,26 @@ use parquet::column::page::Page;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::SchemaDescriptor;
 
 use super::batches::rows_of;
 use super::error::{TableError, checked_sum};
 use super::guard::{guarded, guarded_batches};
+use super::int96::{Int96Column, Lost, name_of, retyped, written};
 use super::table::{Batches, Table, TableWriter};
 
 /// A Parquet file.
 ///
 /// Its columns are read as their Parquet types say, and not as the Arrow schema that some programs
 /// store beside them. So they are written as they were, and that schema is kept as it is.
+///
+/// The exception is the deprecated type INT96, which is written as a timestamp of 64 bits: in
+/// microseconds, or in nanoseconds where a value needs them and all of them fit. It has no time
+/// zone, as other readers of the type say too.
 #[derive(Debug)]
 pub struct ParquetTable {
     file: File,
+    int96: Vec<Int96Column>,
     metadata: ArrowReaderMetadata,
     groups: Vec<u64>,
     /// What the columns of each group take in memory.
@@ -51,9 +60,11 @@ impl ParquetTable {
     ///
     /// # Errors
     ///
-    /// [`TableError::Read`], [`TableError::Unsupported`] for a column of type INT96, which could
-    /// not be written again, and for a file without columns, and [`TableError::TooLarge`] if a page
-    /// and the dictionary of one column take more than half of `memory` bytes.
+    /// [`TableError::Read`], [`TableError::Unsupported`] for a file without columns, and for times
+    /// of type INT96 that Spark would take for others, [`TableError::Timestamp`] for those that no
+    /// unit can hold, and
+    /// [`TableError::TooLarge`] if a page and the dictionary of one column take more than half of
+    /// `memory` bytes.
     pub fn open(file: File, memory: usize) -> Result<Self, TableError> {
         guarded(|| Self::open_unguarded(file, memory as u64 / 2))
     }
@@ -64,14 +75,6 @@ impl ParquetTable {
         let columns = metadata.parquet_schema().columns();
         if columns.is_empty() {
             return Err(TableError::Unsupported("a file without columns".to_owned()));
-        }
-        if let Some(column) = columns.iter().find(|one| one.physical_type() == Type::INT96) {
-            let what = format!(
-                "column {} has the deprecated type INT96 (write it as a timestamp of 64 bits, as \
-                 pyarrow does) and",
-                column.path().string()
-            );
-            return Err(TableError::Unsupported(what));
         }
         let reader = SerializedFileReader::new(file.try_clone().map_err(TableError::read)?);
         let reader = reader.map_err(TableError::read)?;
@@ -110,7 +113,31 @@ impl ParquetTable {
         }
         checked_sum(groups.iter().copied())?;
         let (cuts, pages) = cuts(&pages, most / 2);
-        Ok(Self { file, metadata, groups, bytes, cuts, pages })
+        let int96 = columns.iter().enumerate();
+        let int96 = int96.filter(|(_, column)| column.physical_type() == Type::INT96);
+        let int96 = int96.map(|(number, _)| Int96Column::read(&reader, number));
+        let int96 = int96.collect::<Result<_, _>>()?;
+        let mut table = Self { file, int96, metadata, groups, bytes, cuts, pages };
+        Self::agree(slice::from_mut(&mut table))?;
+        Ok(table)
+    }
+
+    /// The column of type INT96 that has this number among those of Parquet.
+    fn int96(&self, number: usize) -> Option<&Int96Column> {
+        self.int96.iter().find(|column| column.number == number)
+    }
+
+    /// The types of the columns of Parquet, with those that were chosen for INT96.
+    fn kinds(&self) -> impl Iterator<Item = DataType> {
+        leaves(self.metadata.schema()).enumerate().map(|(number, kind)| {
+            self.int96(number).map_or_else(|| kind.clone(), |column| column.kind.clone())
+        })
+    }
+
+    /// The schema with timestamps of 64 bits in place of INT96.
+    fn written_schema(&self) -> Result<SchemaDescriptor, TableError> {
+        let schema = written(self.metadata.parquet_schema().root_schema(), &mut self.kinds())?;
+        Ok(SchemaDescriptor::new(Arc::new(schema)))
     }
 
     /// Some columns of the rows of a group, so many rows at a time.
@@ -133,46 +160,53 @@ impl ParquetTable {
                 .map_err(TableError::read)?;
         Ok(Box::new(reader.map(|batch| batch.map_err(TableError::read))))
     }
+}
 
-    /// A file of the same schema, metadata and compression. Its row groups have as many rows as the
-    /// largest of this file, unless they would take more than this many bytes of memory. Columns
-    /// that have dictionaries get them again, unless there are so many columns that the writer's
-    /// tables, of 80 KiB each, would take more than that.
-    ///
-    /// # Errors
-    ///
-    /// [`TableError::Write`].
-    pub fn writer<W: Write + Send>(
-        &self,
-        output: W,
-        group_bytes: usize,
-    ) -> Result<ParquetWriter<W>, TableError> {
-        let metadata = self.metadata.metadata();
-        let rows = self.groups.iter().copied().max().unwrap_or(0).max(1);
-        let mut properties = WriterProperties::builder()
-            .set_max_row_group_row_count(usize::try_from(rows).ok())
-            .set_max_row_group_bytes(Some(group_bytes.max(1)))
-            .set_key_value_metadata(metadata.file_metadata().key_value_metadata().cloned());
-        let columns = self.metadata.parquet_schema().num_columns();
-        let may_have_dictionaries = columns.saturating_mul(DICTIONARY) <= group_bytes;
-        // All groups of a file are usually compressed alike.
-        for column in metadata.row_groups().first().iter().flat_map(|group| group.columns()) {
-            let path = column.column_path();
-            let has_dictionary = may_have_dictionaries && column.dictionary_page_offset().is_some();
-            properties = properties
-                .set_column_compression(path.clone(), column.compression())
-                .set_column_dictionary_enabled(path.clone(), has_dictionary);
-        }
-        let options = ArrowWriterOptions::new()
-            .with_properties(properties.build())
-            .with_skip_arrow_metadata(true)
-            .with_parquet_schema(self.metadata.parquet_schema().clone());
-        let writer = ArrowWriter::try_new_with_options(output, self.schema(), options);
-        Ok(ParquetWriter { writer: writer.map_err(TableError::write)? })
-    }
+/// The types of the columns of Parquet, in their order.
+fn leaves(schema: &Schema) -> impl Iterator<Item = &DataType> {
+    let fields = schema.flattened_fields().into_iter();
+    fields.map(Field::data_type).filter(|kind| !kind.is_nested())
 }
 
 impl Table for ParquetTable {
+    fn agree(tables: &mut [Self]) -> Result<(), TableError> {
+        // Files of other columns cannot be joined anyway.
+        let paths = |table: &Self| {
+            let columns = table.metadata.parquet_schema().columns();
+            columns.iter().map(|column| column.path().clone()).collect::<Vec<_>>()
+        };
+        if tables.windows(2).any(|two| paths(&two[0]) != paths(&two[1])) {
+            return Ok(());
+        }
+        let numbers = tables.iter().flat_map(|table| &table.int96).map(|column| column.number);
+        for number in numbers.collect::<BTreeSet<_>>() {
+            let kind = common_kind(tables, number)?;
+            let columns = tables.iter_mut().flat_map(|table| &mut table.int96);
+            for column in columns.filter(|column| column.number == number) {
+                column.kind = kind.clone();
+            }
+        }
+        for table in tables.iter_mut().filter(|table| !table.int96.is_empty()) {
+            let (schema, mut kinds) = (table.schema(), table.kinds());
+            let fields = schema.fields().iter().map(|field| retyped(field, &mut kinds));
+            let fields: Fields = fields.collect();
+            drop(kinds);
+            let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+            let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+            let metadata = ArrowReaderMetadata::try_new(table.metadata.metadata().clone(), options);
+            table.metadata = metadata.map_err(TableError::read)?;
+        }
+        Ok(())
+    }
+
+    fn rewritten(&self) -> BTreeSet<(String, String)> {
+        let column = |Int96Column { number, kind, .. }: &Int96Column| {
+            let path = self.metadata.parquet_schema().column(*number).path().string();
+            (format!("INT96 written as TIMESTAMP({})", name_of(kind)), path)
+        };
+        self.int96.iter().map(column).collect()
+    }
+
     fn schema(&self) -> SchemaRef {
         self.metadata.schema().clone()
     }
@@ -207,6 +241,57 @@ impl Table for ParquetTable {
         });
         Ok(guarded_batches(Box::new(batches)))
     }
+
+    /// The row groups have as many rows as the largest of this file, if those fit. Columns that
+    /// have dictionaries get them again, unless there are so many columns that the writer's
+    /// tables, of 80 KiB each, would take more than a row group may.
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        group_bytes: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+        let metadata = self.metadata.metadata();
+        let rows = self.groups.iter().copied().max().unwrap_or(0).max(1);
+        let mut properties = WriterProperties::builder()
+            .set_max_row_group_row_count(usize::try_from(rows).ok())
+            .set_max_row_group_bytes(Some(group_bytes.max(1)))
+            .set_key_value_metadata(metadata.file_metadata().key_value_metadata().cloned());
+        let columns = self.metadata.parquet_schema().num_columns();
+        let may_have_dictionaries = columns.saturating_mul(DICTIONARY) <= group_bytes;
+        // All groups of a file are usually compressed alike.
+        for column in metadata.row_groups().first().iter().flat_map(|group| group.columns()) {
+            let path = column.column_path();
+            let has_dictionary = may_have_dictionaries && column.dictionary_page_offset().is_some();
+            properties = properties
+                .set_column_compression(path.clone(), column.compression())
+                .set_column_dictionary_enabled(path.clone(), has_dictionary);
+        }
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties.build())
+            .with_skip_arrow_metadata(true)
+            .with_parquet_schema(self.written_schema()?);
+        let writer = ArrowWriter::try_new_with_options(output, self.schema(), options);
+        Ok(Box::new(ParquetWriter(writer.map_err(TableError::write)?)))
+    }
+}
+
+/// What a column is read as that has the type INT96 in some tables: the timestamp that it is in
+/// another one, or else one that loses no value.
+fn common_kind(tables: &[ParquetTable], number: usize) -> Result<DataType, TableError> {
+    let others = tables.iter().filter(|table| table.int96(number).is_none());
+    let mut others = others.filter_map(|table| leaves(table.metadata.schema()).nth(number));
+    let known = others.find(|kind| matches!(kind, DataType::Timestamp(..))).cloned();
+    let lost = |kind: &DataType| {
+        let mut all = tables.iter().enumerate();
+        all.find_map(|(at, table)| Some((at, table.int96(number)?.lost(kind)?)))
+    };
+    let [micros, nanos] =
+        [TimeUnit::Microsecond, TimeUnit::Nanosecond].map(|unit| DataType::Timestamp(unit, None));
+    let needs_nanos = lost(&micros).is_some() && lost(&nanos).is_none();
+    let kind = known.unwrap_or(if needs_nanos { nanos } else { micros });
+    let Some((table, Lost { group, nanoseconds })) = lost(&kind) else { return Ok(kind) };
+    let column = tables[table].metadata.parquet_schema().column(number).path().string();
+    Err(TableError::Timestamp { table, column, group, nanoseconds, unit: name_of(&kind) })
 }
 
 /// Where columns are cut, so that pages of those of each slice take at most this much together, or
@@ -271,23 +356,14 @@ fn decoded_bytes(column: &ColumnChunkMetaData, encoded: u64, values: u64, longes
     values.saturating_mul(width + levels).saturating_add(texts)
 }
 
-/// Writes a Parquet file.
-pub struct ParquetWriter<W: Write> {
-    writer: ArrowWriter<W>,
-}
-
-impl<W: Write> fmt::Debug for ParquetWriter<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ParquetWriter").finish_non_exhaustive()
-    }
-}
+struct ParquetWriter<W: Write + Send>(ArrowWriter<W>);
 
 impl<W: Write + Send> TableWriter for ParquetWriter<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
-        self.writer.write(batch).map_err(TableError::write)
+        self.0.write(batch).map_err(TableError::write)
     }
 
     fn finish(self: Box<Self>) -> Result<(), TableError> {
-        self.writer.close().map(drop).map_err(TableError::write)
+        self.0.close().map(drop).map_err(TableError::write)
     }
 }

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 
-use super::batches::{Part, Place, bytes_at_once, for_rows_at, rows_of};
+use super::batches::{Picked, Place, bytes_at_once, for_rows_at, rows_of};
 use super::buckets::{Bucket, Distributor, beside, decode, garbled};
 use super::error::TableError;
 use super::table::part_of;
@@ -59,14 +59,14 @@ impl<'s, S: Store> Placer<'s, S> {
     /// Divides a bucket's keys and appends its rows to the store again, as buckets of their own.
     fn split(&mut self, bucket: &Bucket) -> Result<Vec<Bucket>, TableError> {
         self.splits += 1;
-        let parts = (bucket.cost / (self.memory / 8).max(1) + 1).max(2);
+        let smaller = (bucket.cost / (self.memory / 8).max(1) + 1).max(2);
         // Batches are read and appended in turns, and all that is collected at a time is in memory.
         let most = self.memory / 4;
         let mut buckets = Vec::new();
         for (columns, extents) in self.slices.iter().zip(&bucket.extents) {
             let schema = part_of(&self.schema, columns.clone());
             let mut distributor =
-                Distributor::new(bucket.keys.clone(), parts, &schema, most, &mut *self.store);
+                Distributor::new(bucket.keys.clone(), smaller, &schema, most, &mut *self.store);
             for &extent in extents {
                 let (batch, keys) = decode(extent, distributor.store())?;
                 distributor.push(batch, keys)?;
@@ -84,11 +84,11 @@ impl<'s, S: Store> Placer<'s, S> {
         let slices =
             bucket.extents.iter().map(|extents| sorted(extents, &bucket.keys, &*self.store));
         let slices = slices.collect::<Result<Vec<_>, _>>()?;
-        let parts = slices.iter().map(|(batches, places)| Part { batches, places });
-        let parts: Vec<Part<'_>> = parts.collect();
-        let all = parts[0].places.len() as u64;
+        let picked = slices.iter().map(|(batches, places)| Picked { batches, places });
+        let picked: Vec<Picked<'_>> = picked.collect();
+        let all = picked[0].places.len() as u64;
         let rows = rows_of(bytes_at_once(self.memory), bucket.cost, all);
-        hand_on(&parts, &self.schema, rows, take)
+        hand_on(&picked, &self.schema, rows, take)
     }
 }
 
@@ -119,13 +119,13 @@ fn sorted(
 
 /// Hands on rows in an order, some at a time.
 pub(super) fn hand_on(
-    parts: &[Part<'_>],
+    picked: &[Picked<'_>],
     schema: &SchemaRef,
     rows: usize,
     take: &mut dyn FnMut(RecordBatch) -> Produced,
 ) -> Produced {
     let fault = |error| Some(TableError::Rows(error));
-    // All parts have the same rows.
-    let all = 0..parts.first().map_or(0, |part| part.places.len());
-    for_rows_at(parts, all, schema, rows, fault, &mut |batch, _| take(batch))
+    // All of them have the same rows.
+    let all = 0..picked.first().map_or(0, |one| one.places.len());
+    for_rows_at(picked, all, schema, rows, fault, &mut |batch, _| take(batch))
 }

@@ -1,5 +1,7 @@
 //! [`Table`] and [`TableWriter`]: rows in groups, and where they go.
 
+use std::collections::BTreeSet;
+use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,6 +15,25 @@ pub type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError>> 
 
 /// A file of rows, which are stored in groups.
 pub trait Table: Sync {
+    /// Reads columns that tables have in different types, and that one type can hold, as that type
+    /// in all of them. Tables that are to be joined need it.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Timestamp`].
+    fn agree(_: &mut [Self]) -> Result<(), TableError>
+    where
+        Self: Sized,
+    {
+        Ok(())
+    }
+
+    /// The columns that cannot be written in the type that they have: that type with the one that
+    /// takes its place, and the path of the column.
+    fn rewritten(&self) -> BTreeSet<(String, String)> {
+        BTreeSet::new()
+    }
+
     /// The columns of the batches.
     fn schema(&self) -> SchemaRef;
 
@@ -52,6 +73,18 @@ pub trait Table: Sync {
         columns: Range<usize>,
         bytes: u64,
     ) -> Result<Batches<'_>, TableError>;
+
+    /// Begins a file of the same format, schema, metadata and compression, whose row groups take at
+    /// most about this many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::Write`].
+    fn writer<'w>(
+        &self,
+        output: Box<dyn Write + Send + 'w>,
+        group_bytes: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError>;
 }
 
 /// The columns of each slice of a table, of which none has more than a number of them.
@@ -69,41 +102,6 @@ pub(super) fn slices(table: &dyn Table, most: usize) -> Vec<Range<usize>> {
 pub(super) fn part_of(schema: &Schema, columns: Range<usize>) -> SchemaRef {
     let fields = schema.fields()[columns].to_vec();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
-}
-
-impl<T: Table + Send + ?Sized> Table for Arc<T> {
-    fn schema(&self) -> SchemaRef {
-        (**self).schema()
-    }
-
-    fn groups(&self) -> &[u64] {
-        (**self).groups()
-    }
-
-    fn can_be_joined(&self) -> bool {
-        (**self).can_be_joined()
-    }
-
-    fn bytes(&self) -> u64 {
-        (**self).bytes()
-    }
-
-    fn held(&self) -> u64 {
-        (**self).held()
-    }
-
-    fn cuts(&self) -> &[usize] {
-        (**self).cuts()
-    }
-
-    fn read(
-        &self,
-        groups: &[usize],
-        columns: Range<usize>,
-        bytes: u64,
-    ) -> Result<Batches<'_>, TableError> {
-        (**self).read(groups, columns, bytes)
-    }
 }
 
 /// A file that takes the rows of a [`Table`].

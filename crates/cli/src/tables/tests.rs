@@ -1,17 +1,22 @@
 //! Shuffles of tables in memory, with budgets from nearly nothing to enough.
 
-use std::io;
+use std::io::{self, Seek, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::SchemaRef;
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::data_type::{Int96, Int96Type};
+use parquet::file::metadata::KeyValue;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
-use super::batches::{Part, ROW_COST, cost, for_rows_at, rows_of};
+use super::batches::{Picked, ROW_COST, cost, for_rows_at, rows_of};
 use super::{
     Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
 };
@@ -77,6 +82,14 @@ impl Table for Rows {
             }
         }
         Ok(Box::new(batches.into_iter()))
+    }
+
+    fn writer<'w>(
+        &self,
+        _: Box<dyn Write + Send + 'w>,
+        _: usize,
+    ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+        Err(TableError::Unsupported("a table in memory".to_owned()))
     }
 }
 
@@ -188,6 +201,13 @@ fn faults_are_told_apart() {
         fn read(&self, _: &[usize], _: Range<usize>, _: u64) -> Result<Batches<'_>, TableError> {
             Ok(Box::new([Ok(self.0.batch.clone())].into_iter()))
         }
+        fn writer<'w>(
+            &self,
+            output: Box<dyn Write + Send + 'w>,
+            bytes: usize,
+        ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
+            self.0.writer(output, bytes)
+        }
     }
     let changed = run(1 << 16, &Order::shuffle(4000, 1), &More(table), usize::MAX, &mut taken);
     assert!(matches!(changed, Err(TableError::Changed)), "{changed:?}");
@@ -245,10 +265,6 @@ fn blocks_that_cannot_be_are_refused() {
 
 #[test]
 fn columns_that_cannot_be_kept_are_refused() {
-    use arrow_schema::{DataType, Field, Schema};
-    use parquet::file::writer::SerializedFileWriter;
-    use parquet::schema::parser::parse_message_type;
-
     let refused = |result: Result<String, TableError>| match result {
         Err(TableError::Unsupported(what)) => what,
         other => panic!("{other:?}"),
@@ -261,8 +277,6 @@ fn columns_that_cannot_be_kept_are_refused() {
         ParquetTable::open(file, 1 << 20).map(|table| format!("{:?}", table.groups()))
     };
     assert_eq!(parquet("required int64 number;").unwrap(), "[]");
-    let old = refused(parquet("required int64 number; required int96 time;"));
-    assert!(old.starts_with("column time has the deprecated type INT96 (write it as"), "{old}");
 
     let ipc = |kind: DataType| {
         let mut file = tempfile::tempfile().unwrap();
@@ -276,6 +290,217 @@ fn columns_that_cannot_be_kept_are_refused() {
     assert_eq!(ipc(dictionary.clone()).unwrap(), "Int8");
     let list = DataType::List(Arc::new(Field::new("item", dictionary, true)));
     assert_eq!(refused(ipc(list)), "column column, which has a dictionary in it,");
+}
+
+/// A value of INT96 that is this many nanoseconds from 1970.
+fn int96(nanoseconds: i128) -> Int96 {
+    let day = 86_400_000_000_000;
+    let (days, of_day) = (nanoseconds.div_euclid(day), nanoseconds.rem_euclid(day) as u64);
+    let mut value = Int96::new();
+    value.set_data(of_day as u32, (of_day >> 32) as u32, (days + 2_440_588) as i32 as u32);
+    value
+}
+
+/// A file of one row group for each of these lists of times, with a null after every time, and with
+/// all times of a group as the list of the first row.
+fn old_timestamps(groups: &[&[i128]]) -> ParquetTable {
+    timestamps("int96", "", groups)
+}
+
+/// The same with columns of another type, where there are no groups.
+fn timestamps(kind: &str, logical: &str, groups: &[&[i128]]) -> ParquetTable {
+    try_timestamps(kind, logical, groups, &[]).unwrap()
+}
+
+fn try_timestamps(
+    kind: &str,
+    logical: &str,
+    groups: &[&[i128]],
+    of_spark: &[(&str, &str)],
+) -> Result<ParquetTable, TableError> {
+    let columns = format!(
+        "required {kind} kept {logical}; optional {kind} time {logical}; optional group times \
+         (LIST) {{ repeated group list {{ optional {kind} element {logical}; }} }}"
+    );
+    let schema = parse_message_type(&format!("message rows {{ {columns} }}")).unwrap();
+    let mut file = tempfile::tempfile().unwrap();
+    let writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default());
+    let mut writer = writer.unwrap();
+    for times in groups {
+        let mut group = writer.next_row_group().unwrap();
+        let times: Vec<Int96> = times.iter().copied().map(int96).collect();
+        let (twice, rows) = (times.iter().flat_map(|&time| [time; 2]).collect(), 2 * times.len());
+        let (of_rows, of_list) = ([1, 0].repeat(times.len()), rows - 1);
+        let first = [vec![3; times.len()], vec![0; of_list]].concat();
+        let repeated = [vec![0], vec![1; times.len() - 1], vec![0; of_list]].concat();
+        let columns: [(Vec<Int96>, _, _); 3] = [
+            (twice, None, None),
+            (times.clone(), Some(of_rows), None),
+            (times, Some(first), Some(repeated)),
+        ];
+        for (times, defined, repeated) in columns {
+            let mut column = group.next_column().unwrap().unwrap();
+            let typed = column.typed::<Int96Type>();
+            typed.write_batch(&times, defined.as_deref(), repeated.as_deref()).unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+    }
+    for (key, value) in of_spark {
+        let (key, value) = (format!("org.apache.spark.{key}"), (*value).to_owned());
+        writer.append_key_value_metadata(KeyValue::new(key, value));
+    }
+    writer.close().unwrap();
+    ParquetTable::open(file, 1 << 20)
+}
+
+/// The times of all columns of a file that a table's writer has written, in its order, as numbers.
+fn written_times(table: &dyn Table) -> (DataType, Vec<[Option<i64>; 2]>) {
+    let rows = table.groups().iter().sum();
+    let mut file = tempfile::tempfile().unwrap();
+    let mut writer = table.writer(Box::new(file.try_clone().unwrap()), 1 << 20).unwrap();
+    let (order, mut store) = (Order::unshuffle(rows, 5), Memory::new(usize::MAX));
+    TableShuffle::new(1 << 20).run(&order, table, &mut store, &mut *writer, &()).unwrap();
+    writer.finish().unwrap();
+    file.rewind().unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let kind = reader.schema().field(0).data_type().clone();
+    let (mut times, mut in_lists) = (Vec::new(), 0);
+    for batch in reader.build().unwrap() {
+        let numbers = |array: &dyn Array| {
+            assert_eq!(array.data_type(), &kind);
+            let data = array.to_data().into_builder().data_type(DataType::Int64).build().unwrap();
+            Int64Array::from(data).iter().collect::<Vec<_>>()
+        };
+        let batch = batch.unwrap();
+        let [kept, nullable] = [0, 1].map(|column| numbers(batch.column(column)));
+        let lists = batch.column(2).as_list::<i32>();
+        for (row, list) in lists.iter().enumerate().filter_map(|(row, list)| Some((row, list?))) {
+            let list = numbers(&list);
+            assert_eq!(list[0], kept[row]);
+            in_lists += list.len();
+        }
+        times.extend(kept.into_iter().zip(nullable).map(|(kept, nullable)| [kept, nullable]));
+    }
+    assert_eq!(in_lists as u64, rows / 2);
+    // Back in the order of the input.
+    let order = Permutation::new(rows, 5);
+    let times = order.iter().map(|place| times[place as usize]).collect();
+    (kind, times)
+}
+
+/// What [`written_times`] returns of these times.
+fn expected_times(times: &[i128], of_unit: i128) -> Vec<[Option<i64>; 2]> {
+    let number = |time: &i128| Some(i64::try_from(time / of_unit).unwrap());
+    times.iter().flat_map(|time| [[number(time); 2], [number(time), None]]).collect()
+}
+
+#[test]
+fn old_timestamps_keep_every_value() {
+    let (first, last) = (1000 * i128::from(i64::MIN), 1000 * i128::from(i64::MAX));
+    // Around 1970, the end of the Julian calendar, and the bounds of numbers of 64 bits.
+    let whole = [0, -1000, 1000, -12_219_292_800_000_000_000, -210_866_803_200_000_000_000];
+    let groups: [&[i128]; 3] = [&whole, &[first, last], &[last - 1000]];
+    let table = old_timestamps(&groups);
+    let (kind, times) = written_times(&table);
+    assert_eq!(kind, DataType::Timestamp(TimeUnit::Microsecond, None));
+    assert_eq!(times, expected_times(&groups.concat(), 1000));
+    let what = "INT96 written as TIMESTAMP(MICROS)".to_owned();
+    let columns = ["kept", "time", "times.list.element"].map(str::to_owned);
+    assert_eq!(table.rewritten(), columns.map(|column| (what.clone(), column)).into());
+
+    // Nanoseconds where a value of any table needs them.
+    let groups: [&[i128]; 2] = [&[i64::MIN.into(), i64::MAX.into()], &[0, -1]];
+    let mut tables = [old_timestamps(&[&whole[..3]]), old_timestamps(&groups)];
+    Table::agree(&mut tables).unwrap();
+    let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+    let (kind, times) = written_times(&Joined::new(tables.into()).unwrap());
+    assert_eq!(kind, DataType::Timestamp(TimeUnit::Nanosecond, None));
+    assert_eq!(times, expected_times(&[&whole[..3], groups[0], groups[1]].concat(), 1));
+}
+
+#[test]
+fn old_timestamps_become_the_type_of_other_tables() {
+    let kind_with = |logical: &str, times: &[i128], is_last: bool| {
+        let mut tables = [old_timestamps(&[times]), timestamps("int64", logical, &[])];
+        Table::agree(&mut tables)?;
+        let expected = [0, 1].map(|column| tables[1].schema().field(column).data_type().clone());
+        if is_last {
+            tables.reverse();
+        }
+        let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+        let (kind, _) = written_times(&Joined::new(tables.into()).unwrap());
+        assert_eq!([kind.clone(), kind], expected);
+        let [kind, _] = expected;
+        Ok::<_, TableError>(kind.to_string())
+    };
+    for (logical, kind) in [
+        ("(TIMESTAMP(MILLIS,true))", "Timestamp(ms, \"UTC\")"),
+        ("(TIMESTAMP(MICROS,true))", "Timestamp(µs, \"UTC\")"),
+        ("(TIMESTAMP_MICROS)", "Timestamp(µs, \"UTC\")"),
+        ("(TIMESTAMP(NANOS,false))", "Timestamp(ns)"),
+    ] {
+        for is_last in [false, true] {
+            assert_eq!(kind_with(logical, &[0, -1_000_000], is_last).unwrap(), kind);
+        }
+    }
+    let lost = kind_with("(TIMESTAMP(MILLIS,false))", &[0, 1_000_000, -1000], false).unwrap_err();
+    let expected = "column kept of the deprecated type INT96 has, in row group 0, counted from 0, \
+                    a time of -1000 nanoseconds since 1970, which TIMESTAMP(MILLIS) cannot hold: \
+                    write the column as a timestamp of 64 bits";
+    assert_eq!(lost.to_string(), expected);
+    // Not a timestamp, so the columns are others.
+    let mut tables = [old_timestamps(&[&[0]]), timestamps("int64", "", &[])];
+    Table::agree(&mut tables).unwrap();
+    let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+    assert!(matches!(Joined::new(tables.into()), Err(TableError::OtherColumns { table: 1 })));
+}
+
+#[test]
+fn old_timestamps_that_no_unit_holds_are_refused() {
+    let (first, last) = (1000 * i128::from(i64::MIN), 1000 * i128::from(i64::MAX));
+    // A group, and a value there that no unit holds, or not together with the others.
+    let cases: [(&[&[i128]], usize, i128); 4] = [
+        (&[&[0], &[0, first - 1000]], 1, first - 1000),
+        (&[&[0, last + 1000], &[0]], 0, last + 1000),
+        (&[&[last], &[0, 999, 1]], 1, 999),
+        (&[&[0], &[1], &[i128::from(i64::MAX) + 1]], 1, 1),
+    ];
+    let is_lost = |error: TableError, table, group, nanoseconds| match error {
+        TableError::Timestamp { table: at, column, group: of, nanoseconds: time, unit } => {
+            assert_eq!((column.as_str(), unit), ("kept", "MICROS"));
+            assert_eq!((at, of, time), (table, group, nanoseconds));
+        }
+        other => panic!("{other:?}"),
+    };
+    for (groups, group, time) in cases {
+        is_lost(try_timestamps("int96", "", groups, &[]).unwrap_err(), 0, group, time);
+    }
+    let mut tables = [old_timestamps(&[&[last]]), old_timestamps(&[&[5000], &[5]])];
+    is_lost(Table::agree(&mut tables).unwrap_err(), 1, 1, 5);
+}
+
+/// The keys are those of Spark's `DataSourceUtils`, which says by them how it reads a file.
+#[test]
+fn old_timestamps_of_another_calendar_are_refused() {
+    let legacy = ("legacyINT96", "");
+    let first = -2_208_988_800_000_000_000;
+    for (of_spark, is_refused) in [
+        (&[("version", "3.5.1")][..], false),
+        (&[("version", "3.5.1"), legacy], true),
+        (&[("version", "3.5.1"), legacy, ("legacyDateTime", "")], false),
+        (&[("version", "3.5.1"), ("legacyDateTime", "")], true),
+        (&[legacy], false),
+        (&[("version", "3.0.3")], true),
+        (&[("version", "2.4.8")], false),
+    ] {
+        let open = |time| try_timestamps("int96", "", &[&[time]], of_spark);
+        assert!(open(first).is_ok(), "{of_spark:?}");
+        let early = open(first - 1000).map(drop).map_err(|error| error.to_string());
+        let why = "column kept of the deprecated type INT96, which has times before 1900 that \
+                   Spark takes for others in any other type, cannot be shuffled";
+        assert_eq!(early, if is_refused { Err(why.to_owned()) } else { Ok(()) }, "{of_spark:?}");
+    }
 }
 
 #[test]
@@ -319,7 +544,7 @@ fn texts_beyond_the_offsets_of_a_batch_are_divided() {
     let batch = RecordBatch::try_from_iter([("text", text)]).unwrap();
     let (schema, places) = (batch.schema(), vec![(0, 0); 2100]);
     let mut sizes = Vec::new();
-    let part = Part { batches: &[batch], places: &places };
+    let part = Picked { batches: &[batch], places: &places };
     for_rows_at(&[part], 0..2100, &schema, 2100, |error| error, &mut |batch, places| {
         assert_eq!(batch.num_rows(), places.len());
         sizes.push(batch.num_rows());

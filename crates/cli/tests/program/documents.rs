@@ -44,11 +44,10 @@ fn run_commands(document: &str) {
     let blocks = text.split("```console\n").skip(1).filter_map(|block| block.split("```").next());
     let commands: Vec<&str> =
         blocks.flat_map(str::lines).filter(|line| line.contains("bshuf ")).collect();
-    let is_known = |line: &&str| cfg!(feature = "datasets") || !line.contains("--csv");
     assert!(commands.len() >= 5, "{}: {commands:?}", document.display());
 
     let (folder, names) = prepared();
-    for command in commands.into_iter().filter(is_known) {
+    for command in commands {
         let output = shell(&folder, command);
         assert!(output.status.success(), "{command}: {output:?}");
         let is_to_file = command.contains("--output") || command.contains(" > ");
@@ -76,14 +75,12 @@ fn commands_of_the_book_run() {
     run_commands("../../docs/files.md");
 }
 
-#[cfg(feature = "datasets")]
 #[test]
 fn commands_for_data_sets_run() {
     run_commands("../../docs/data-sets.md");
 }
 
 /// Does the jobs of an array, one after the other, and says the number that it has.
-#[cfg(feature = "datasets")]
 const SBATCH: &str = r"#!/bin/sh
 while [ ${1#--} != $1 ]; do shift; done
 last=$(sed -n 's/^#SBATCH --array=0-\([0-9]*\) .*/\1/p' $1)
@@ -93,7 +90,6 @@ echo 7
 ";
 
 /// Runs a command with each argument behind three colons in place of its braces.
-#[cfg(feature = "datasets")]
 const PARALLEL: &str = r#"#!/bin/sh
 while [ $1 != bshuf ]; do shift; done
 while [ $1 != ::: ]; do command="$command $1"; shift; done
@@ -101,7 +97,6 @@ shift
 for argument; do $(echo $command | sed s/{}/$argument/) 2>/dev/null || exit 1; done
 "#;
 
-#[cfg(feature = "datasets")]
 #[test]
 fn scripts_for_many_machines_run() {
     use std::os::unix::fs::PermissionsExt;

@@ -175,7 +175,6 @@ fn memory_is_found_without_proc() {
     }
 }
 
-#[cfg(feature = "datasets")]
 #[test]
 fn a_shard_for_which_there_is_no_room_is_named() {
     let folder = Folder::new();

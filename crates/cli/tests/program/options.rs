@@ -493,11 +493,9 @@ fn an_option_does_not_go_without_the_one_that_it_needs() {
         &["--worker", "0/2", "--stage", "count", "--seed", "5"],
     ];
     let all = of_shards.map(|option| others.map(|other| [option, other].concat()));
-    if cfg!(feature = "datasets") {
-        cases.extend(all.iter().flatten().map(|options| (options.as_slice(), "output-dir")));
-        cases.push((&["--worker", "0/2", "--output-dir", "x"], "stage"));
-        cases.push((&["--stage", "count", "--output-dir", "x"], "worker"));
-    }
+    cases.extend(all.iter().flatten().map(|options| (options.as_slice(), "output-dir")));
+    cases.push((&["--worker", "0/2", "--output-dir", "x"], "stage"));
+    cases.push((&["--stage", "count", "--output-dir", "x"], "worker"));
     for (options, needed) in cases {
         let outcome = folder.run(&[options, &["text"]].concat(), b"");
         assert_eq!((outcome.code, outcome.stdout.len()), (1, 0), "{options:?}");

@@ -1,7 +1,7 @@
 //! Parquet and Arrow IPC files.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -9,12 +9,12 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array,
     Int64Array, LargeStringArray, ListArray, NullArray, RecordBatch, StringArray, StringViewArray,
-    StructArray,
+    StructArray, TimestampMicrosecondArray,
 };
 use arrow_ipc::reader::{FileReader, read_footer_length};
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions};
 use arrow_ipc::{CompressionType, DictionaryBatch, root_as_footer, root_as_message};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use bijective_shuffle::bijection::BlockShuffle;
@@ -22,8 +22,11 @@ use bijective_shuffle::prelude::*;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{Int96, Int96Type};
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 
 use crate::folder::{Folder, one_line};
 use crate::outside::statistic;
@@ -349,6 +352,66 @@ fn files_are_joined_and_kept_side_by_side() {
     }
 }
 
+/// A file with a column `time` of a number of nanoseconds of 1 January 1970, in row groups of one.
+fn write_int96(folder: &Folder, name: &str, times: &[u32]) {
+    let schema = Arc::new(parse_message_type("message rows { required int96 time; }").unwrap());
+    let file = File::create(folder.path(name)).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Default::default()).unwrap();
+    for &time in times {
+        let mut value = Int96::new();
+        value.set_data(time, 0, 2_440_588);
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int96Type>().write_batch(&[value], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+#[test]
+fn old_timestamps_are_read_and_the_report_says_so() {
+    let folder = Folder::new();
+    write_int96(&folder, "a.parquet", &[1000, 2000]);
+    write_int96(&folder, "b.parquet", &[3000]);
+    for (name, unit) in [("b.parquet", "MICROS"), ("c.parquet", "NANOS")] {
+        write_int96(&folder, "c.parquet", &[3001]);
+        for folder_or_file in [["-o", "new.parquet"], ["--output-dir", unit]] {
+            let inputs = [&folder_or_file[..], &["a.parquet", name]].concat();
+            let outcome = folder.run(&inputs, b"");
+            let said = format!(", columns of INT96 written as TIMESTAMP({unit}): time");
+            assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+        }
+        let outcome = folder.run(&["--stats", "-o", "new.parquet", "a.parquet", name], b"");
+        assert_eq!(statistic(&outcome.stderr, "columns_rewritten"), 1);
+        let (schema, all) = read(&folder, "new.parquet");
+        assert_eq!(all.num_rows(), 3);
+        let unit = if unit == "NANOS" { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
+        assert_eq!(schema.field(0).data_type(), &DataType::Timestamp(unit, None));
+    }
+
+    fs::create_dir(folder.path("together")).unwrap();
+    let together = ["--together", "-o", "together", "b.parquet", "c.parquet"];
+    let said = ", columns of INT96 written as TIMESTAMP(MICROS): time, columns of INT96 written as \
+                TIMESTAMP(NANOS): time";
+    let outcome = folder.run(&together, b"");
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+
+    // Numbers of microseconds in another file.
+    let micros = TimestampMicrosecondArray::from(vec![7]);
+    let kind = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let fields = vec![Field::new("time", kind, false)];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), vec![Arc::new(micros)]);
+    write_parquet(&folder, "d.parquet", &batch.unwrap());
+    let outcome = folder.run(&["-o", "new.parquet", "d.parquet", "a.parquet", "c.parquet"], b"");
+    let expected = "bshuf: c.parquet: column time of the deprecated type INT96 has, in row group \
+                    0, counted from 0, a time of 3001 nanoseconds since 1970, which \
+                    TIMESTAMP(MICROS) cannot hold: write the column as a timestamp of 64 bits";
+    assert_eq!((outcome.code, one_line(&outcome.stderr)), (1, expected.to_owned()));
+    folder.output(&["-o", "new.parquet", "a.parquet", "d.parquet"], b"");
+    assert_eq!(read(&folder, "new.parquet").1.num_rows(), 3);
+}
+
 #[test]
 fn what_is_no_table_is_named() {
     let (folder, whole) = folder_with_both();
@@ -414,7 +477,6 @@ fn full_disk_is_named() {
 }
 
 /// All rows of the files in a folder, in the order of their names.
-#[cfg(feature = "datasets")]
 fn read_all(folder: &Folder, below: &str) -> RecordBatch {
     let entries = std::fs::read_dir(folder.path(below)).unwrap();
     let mut names: Vec<String> = entries
@@ -426,7 +488,6 @@ fn read_all(folder: &Folder, below: &str) -> RecordBatch {
     concat_batches(&batches[0].schema(), &batches).unwrap()
 }
 
-#[cfg(feature = "datasets")]
 #[test]
 fn folders_are_shuffled_to_shards() {
     let folder = Folder::new();

@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::folder::{Folder, numbered};
+use crate::outside::statistic;
 
 #[test]
 fn files_keep_their_lines_side_by_side() {
@@ -26,6 +27,16 @@ fn files_keep_their_lines_side_by_side() {
     let undo = ["--seed", "8", "--undo", "--output", "new", "--together"];
     folder.output(&[&undo[..], &["new/source", "new/target"]].concat(), b"");
     assert!(folder.read("new/source") == source && folder.read("new/target") == target);
+}
+
+#[test]
+fn report_counts_the_line_ends_that_were_added_to_all_files() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("new")).unwrap();
+    folder.write("a", b"1\n2");
+    folder.write("b", b"3\n4");
+    let outcome = folder.run(&["--stats", "-o", "new", "--together", "a", "b"], b"");
+    assert_eq!(statistic(&outcome.stderr, "line_ends_added"), 2);
 }
 
 #[test]

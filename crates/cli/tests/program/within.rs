@@ -52,7 +52,6 @@ fn run_in_every_way() {
     run("-o undone --undo --memory 1M on-disk");
     run("-o records --record 10 text");
     run("-o drawn --repeat --head-count 100 text");
-    #[cfg(feature = "datasets")]
     {
         run("-o text.gz --compress gzip text");
         run("-o text.zst --compress zstd text");

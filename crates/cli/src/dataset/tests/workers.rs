@@ -128,7 +128,7 @@ fn long_inputs_are_divided() {
     for (form, files, workers, pieces) in [
         (Form::lines(), &[text, short][..], 1, 5),
         (Form::lines(), &[text, short], 2, 9),
-        (Form::lines().with_headers(1), &[text, text], 3, 14),
+        (Form { headers: 1, ..Form::lines() }, &[text, text], 3, 14),
         // As much as makes a piece, at least.
         (Form::lines(), &[text, short], 1000, 23),
         // How the last line ends depends on all others, and where a row begins on all before it.

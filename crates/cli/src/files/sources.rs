@@ -1,18 +1,18 @@
-//! [`Parts`] and [`Pieces`]: what is read side by side, and what is written one after the other.
+//! [`Sources`] and [`Pieces`]: what is read side by side, and what is written one after the other.
 
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, PoisonError};
 use std::{error, fmt};
 
-/// A source in parts, each of which can be read from its start at any time, and beside others.
-pub trait Parts: Sync {
-    /// Opens a part, counted from 0, at its start.
+/// Sources that are joined. Each can be read from its start at any time, and beside the others.
+pub trait Sources: Sync {
+    /// Opens a source, counted from 0, at its start.
     ///
     /// # Errors
     ///
-    /// Those of opening it. They, and those of reading, should name the part, as an
+    /// Those of opening it. They, and those of reading, should name the source, as an
     /// [`NamedError`] does.
-    fn open(&self, part: usize) -> io::Result<Box<dyn Read + Send + '_>>;
+    fn open(&self, source: usize) -> io::Result<Box<dyn Read + Send + '_>>;
 }
 
 /// An output in pieces, each of which gets some of the items.
@@ -60,7 +60,7 @@ impl fmt::Display for NamedError {
 
 impl error::Error for NamedError {}
 
-/// A source that is read once, as the only part.
+/// A source that is read once, as the only one.
 pub(super) struct Single<'s, R>(Mutex<Option<&'s mut R>>);
 
 impl<'s, R> Single<'s, R> {
@@ -69,7 +69,7 @@ impl<'s, R> Single<'s, R> {
     }
 }
 
-impl<R: Read + Send> Parts for Single<'_, R> {
+impl<R: Read + Send> Sources for Single<'_, R> {
     fn open(&self, _: usize) -> io::Result<Box<dyn Read + Send + '_>> {
         let source = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(Box::new(source.ok_or(io::ErrorKind::InvalidInput)?))

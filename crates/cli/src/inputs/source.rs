@@ -1,4 +1,4 @@
-//! [`Part`]: one input, a file or what came through a pipe.
+//! [`Source`]: one input, a file or what came through a pipe.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -53,11 +53,10 @@ impl Opening<'_> {
 }
 
 /// One input.
-pub(super) struct Part {
+pub(super) struct Source {
     pub(super) name: String,
     pub(super) content: Content,
     /// When the file that it is was changed. A pipe has no such time.
-    #[cfg_attr(not(feature = "datasets"), expect(dead_code))]
     pub(super) modified: Option<SystemTime>,
     /// What comes before it in its file: a header.
     pub(super) start: u64,
@@ -69,23 +68,18 @@ pub(super) struct Part {
 
 pub(super) enum Content {
     /// A file, opened when its turn comes, as there may be more of them than can be open.
-    Path {
-        path: PathBuf,
-        modified: Option<SystemTime>,
-    },
-    /// A file that was open, or has no name. Only the program itself writes to the latter, and
-    /// nothing is kept of when.
-    Open {
-        file: File,
-        modified: Option<SystemTime>,
-    },
+    Path(PathBuf),
+    /// A file that was open.
+    Open(File),
+    /// A file without a name, to which only the program itself has written.
+    Spooled(File),
     Memory(Vec<u8>),
 }
 
 /// What is said of an input that is not what it was.
 pub(crate) const CHANGED: &str = "changed while it was read";
 
-impl Part {
+impl Source {
     pub(super) fn new(name: String, content: Content, bytes: u64) -> Self {
         Self { name, content, modified: None, start: 0, bytes, end: b"" }
     }
@@ -160,11 +154,11 @@ impl Part {
     }
 
     /// Opens it at its start.
-    pub(super) fn open(&self) -> io::Result<OpenPart<'_>> {
+    pub(super) fn open(&self) -> io::Result<OpenSource<'_>> {
         let mut open = match &self.content {
-            Content::Path { path, .. } => OpenPart::File(File::open(path)?),
-            Content::Open { file, .. } => OpenPart::Shared(file),
-            Content::Memory(text) => OpenPart::Memory(io::Cursor::new(text)),
+            Content::Path(path) => OpenSource::File(File::open(path)?),
+            Content::Open(file) | Content::Spooled(file) => OpenSource::Shared(file),
+            Content::Memory(text) => OpenSource::Memory(io::Cursor::new(text)),
         };
         open.seek(SeekFrom::Start(self.start))?;
         Ok(open)
@@ -173,29 +167,26 @@ impl Part {
     /// All of it, mapped.
     #[cfg(unix)]
     pub(super) fn map(&self) -> io::Result<Text> {
-        let Content::Path { path, .. } = &self.content else {
+        let Content::Path(path) = &self.content else {
             return Err(ErrorKind::InvalidInput.into());
         };
         let file = File::open(path).map_err(|error| self.error(error))?;
         let text = Text::map(&file).map_err(|error| self.error(error))?;
-        self.check(&OpenPart::File(file))?;
+        self.check(&OpenSource::File(file))?;
         Ok(text)
     }
 
     /// Checks that a file has the size and the time of change that it had.
-    pub(super) fn check(&self, open: &OpenPart) -> io::Result<()> {
+    pub(super) fn check(&self, open: &OpenSource) -> io::Result<()> {
         let file = match open {
-            OpenPart::File(file) => file,
-            OpenPart::Shared(file) => file,
-            OpenPart::Memory(_) => return Ok(()),
+            OpenSource::File(file) => file,
+            OpenSource::Shared(file) => file,
+            OpenSource::Memory(_) => return Ok(()),
         };
         let found = file.metadata()?;
-        let is_changed = match &self.content {
-            Content::Path { modified, .. } | Content::Open { modified, .. } => {
-                modified.is_some() && *modified != found.modified().ok()
-            }
-            Content::Memory(_) => false,
-        };
+        let is_changed = matches!(self.content, Content::Path(_) | Content::Open(_))
+            && self.modified.is_some()
+            && self.modified != found.modified().ok();
         if is_changed || found.len() != self.start + self.bytes {
             return Err(self.error(CHANGED));
         }
@@ -203,16 +194,14 @@ impl Part {
     }
 }
 
-/// Reads a part from its start to its end, if it does not change.
-#[cfg(feature = "datasets")]
-pub(super) struct PartReader<'a> {
-    part: &'a Part,
-    open: OpenPart<'a>,
+/// Reads a source from its start to its end, if it does not change.
+pub(super) struct SourceReader<'a> {
+    source: &'a Source,
+    open: OpenSource<'a>,
     left: u64,
 }
 
-#[cfg(feature = "datasets")]
-impl Read for PartReader<'_> {
+impl Read for SourceReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let room = out.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
         if room == 0 {
@@ -221,17 +210,16 @@ impl Read for PartReader<'_> {
         let read = self.open.read(&mut out[..room])?;
         self.left -= read as u64;
         if read == 0 {
-            return Err(self.part.error(CHANGED));
+            return Err(self.source.error(CHANGED));
         }
         if self.left == 0 {
-            self.part.check(&self.open)?;
+            self.source.check(&self.open)?;
         }
         Ok(read)
     }
 }
 
-#[cfg(feature = "datasets")]
-impl bijective_shuffle_cli::dataset::Input for &Part {
+impl bijective_shuffle_cli::dataset::Input for &Source {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -248,24 +236,24 @@ impl bijective_shuffle_cli::dataset::Input for &Part {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
-        let open = Part::open(self)?;
+        let open = Source::open(self)?;
         self.check(&open)?;
-        Ok(Box::new(PartReader { part: self, open, left: self.bytes }))
+        Ok(Box::new(SourceReader { source: self, open, left: self.bytes }))
     }
 
     fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
         // Readers of a file that was open move each other's position.
-        let Content::Path { .. } = &self.content else { return Ok(None) };
-        let mut open = Part::open(self)?;
+        let Content::Path(_) = self.content else { return Ok(None) };
+        let mut open = Source::open(self)?;
         self.check(&open)?;
         open.seek(SeekFrom::Start(self.start + bytes))?;
         let left = self.bytes.saturating_sub(bytes);
-        Ok(Some(Box::new(PartReader { part: self, open, left })))
+        Ok(Some(Box::new(SourceReader { source: self, open, left })))
     }
 }
 
 /// Standard input: a file that was opened for the program, or a pipe.
-pub(super) fn standard_input_part(held: &mut u64, opening: &Opening) -> io::Result<Part> {
+pub(super) fn standard_input_source(held: &mut u64, opening: &Opening) -> io::Result<Source> {
     let name = "standard input".to_owned();
     streams::check_input()?;
     #[cfg(unix)]
@@ -283,16 +271,16 @@ pub(super) fn standard_input_part(held: &mut u64, opening: &Opening) -> io::Resu
             file.seek(SeekFrom::End(0))?;
             let bytes = found.len() - start;
             let modified = found.modified().ok();
-            let content = Content::Open { file, modified };
-            return Ok(Part { start, modified, ..Part::new(name, content, bytes) });
+            let source = Source::new(name, Content::Open(file), bytes);
+            return Ok(Source { start, modified, ..source });
         }
     }
     opening.check_pipe()?;
     let (content, bytes) = spool(io::stdin().lock(), held, opening)?;
-    Ok(Part::new(name, content, bytes))
+    Ok(Source::new(name, content, bytes))
 }
 
-pub(super) fn named_part(path: &Path, held: &mut u64, opening: &Opening) -> io::Result<Part> {
+pub(super) fn named_source(path: &Path, held: &mut u64, opening: &Opening) -> io::Result<Source> {
     let name = path.display().to_string();
     let file = File::open(path)?;
     let found = file.metadata()?;
@@ -301,14 +289,14 @@ pub(super) fn named_part(path: &Path, held: &mut u64, opening: &Opening) -> io::
     }
     let modified = found.modified().ok().filter(|_| found.is_file());
     if has_true_size(&found) {
-        let content = Content::Path { path: path.to_owned(), modified };
-        return Ok(Part { modified, ..Part::new(name, content, found.len()) });
+        let source = Source::new(name, Content::Path(path.to_owned()), found.len());
+        return Ok(Source { modified, ..source });
     }
     if !found.is_file() {
         opening.check_pipe()?;
     }
     let (content, bytes) = spool(file, held, opening)?;
-    Ok(Part { modified, ..Part::new(name, content, bytes) })
+    Ok(Source { modified, ..Source::new(name, content, bytes) })
 }
 
 /// Whether a file is as long as it says. Some files of the system say that they are empty, and are
@@ -364,8 +352,7 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
         progress.advance(count)?;
         if count == 0 {
             let bytes = file.bytes();
-            let content = Content::Open { file: file.into_file(), modified: None };
-            return Ok((content, bytes));
+            return Ok((Content::Spooled(file.into_file()), bytes));
         }
     }
 }
@@ -409,15 +396,15 @@ pub(crate) fn too_long(line: u64, most: usize) -> String {
     format!("line {line} or one near has more than {most} bytes: raise --memory")
 }
 
-/// A part that is being read.
-pub(super) enum OpenPart<'a> {
+/// A source that is being read.
+pub(super) enum OpenSource<'a> {
     File(File),
     /// Reading it moves the position of its owner, which seeks first.
     Shared(&'a File),
     Memory(io::Cursor<&'a Vec<u8>>),
 }
 
-impl Read for OpenPart<'_> {
+impl Read for OpenSource<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::File(file) => file.read(bytes),
@@ -427,7 +414,7 @@ impl Read for OpenPart<'_> {
     }
 }
 
-impl Seek for OpenPart<'_> {
+impl Seek for OpenSource<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match self {
             Self::File(file) => file.seek(to),

@@ -1,166 +1,11 @@
-//! By what first bytes files are known: how they are [compressed](Codec), whether they are
-//! [archives](is_tar), and which other [`Format`]s have no lines.
+//! [`Format`]: files that have no lines.
 
 use std::fmt;
-use std::path::Path;
 
 use memchr::memchr;
 
-/// No first or last bytes by which a file is known are longer.
-pub const LONGEST_MARK: usize = 512;
-
-/// How many first bytes of a file are looked at, as by `grep`: a NUL among them says that it has no
-/// lines.
-pub const LOOKED_AT: usize = 32 << 10;
-
-/// The byte order mark of UTF-8, which may stand before a text.
-pub const MARK: &[u8] = b"\xEF\xBB\xBF";
-
-/// How a file is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Codec {
-    /// It is not.
-    Plain,
-    /// gzip: one or more members.
-    Gzip,
-    /// zstd: one or more frames.
-    Zstd,
-    /// LZ4 in its frame format: one or more frames.
-    Lz4,
-    /// bzip2: one or more streams.
-    Bzip2,
-}
-
-use Codec::{Bzip2, Gzip, Lz4, Plain, Zstd};
-
-impl Codec {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Plain, Gzip, Zstd, Lz4, Bzip2];
-
-    /// The one of a file with these first bytes.
-    pub fn of_start(start: &[u8]) -> Self {
-        // Frames to be skipped, which zstd and LZ4 have both. What is behind them tells. If that is
-        // too far away or something else, zstd refuses it.
-        let start = &start[..start.len().min(LONGEST_MARK)];
-        // The length of a record may have the bytes of a mark, as 559,903 has those of gzip.
-        if is_tfrecord(start) {
-            return Plain;
-        }
-        let mut rest = start;
-        while let [0x50..=0x5F, 0x2A, 0x4D, 0x18, frame @ ..] = rest {
-            let behind = frame.split_first_chunk().and_then(|(bytes, contents)| {
-                contents.get(usize::try_from(u32::from_le_bytes(*bytes)).ok()?..)
-            });
-            rest = behind.unwrap_or_default();
-        }
-        match rest {
-            [0x28, 0xB5, 0x2F, 0xFD, ..] => Zstd,
-            [0x04, 0x22, 0x4D, 0x18, ..] => Lz4,
-            _ if rest.len() < start.len() => Zstd,
-            [0x1F, 0x8B, 8, ..] => Gzip,
-            // A frame without content, as of nothing at all, has no block.
-            [b'B', b'Z', b'h', b'1'..=b'9', b'1', b'A', b'Y', b'&', b'S', b'Y', ..]
-            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Bzip2,
-            _ => Plain,
-        }
-    }
-
-    /// The one that the end of a file's name stands for, as `.gz` does and, for an archive, `.tgz`.
-    pub fn of_name(path: &Path) -> Self {
-        match end_of(path).as_str() {
-            "gz" | "tgz" | "bgz" | "gzip" => Gzip,
-            "zst" | "tzst" | "zstd" => Zstd,
-            "lz4" | "tlz4" => Lz4,
-            "bz2" | "tbz" | "tbz2" | "bz" => Bzip2,
-            _ => Plain,
-        }
-    }
-
-    /// The end of a file's name; empty for files that are not compressed.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Plain => "",
-            Gzip => "gz",
-            Zstd => "zst",
-            Lz4 => "lz4",
-            Bzip2 => "bz2",
-        }
-    }
-
-    /// What it is called, as is the program of that name.
-    fn name(self) -> &'static str {
-        match self {
-            Plain => "none",
-            Gzip => "gzip",
-            Zstd => "zstd",
-            Lz4 => "lz4",
-            Bzip2 => "bzip2",
-        }
-    }
-}
-
-/// What a file's name says that it is packed by, if that is none of the [codecs](Codec): `xz` for
-/// `a.xz`.
-pub fn other_packer_of_name(path: &Path) -> Option<&'static str> {
-    match end_of(path).as_str() {
-        "xz" | "txz" => Some("xz"),
-        "lzma" | "tlz" => Some("lzma"),
-        "lz" => Some("lzip"),
-        "lzo" | "tzo" => Some("lzop"),
-        "z" | "taz" => Some("compress"),
-        "br" => Some("brotli"),
-        "snappy" | "sz" => Some("snappy"),
-        "zip" | "zipx" => Some("zip"),
-        "7z" => Some("7z"),
-        "rar" => Some("rar"),
-        _ => None,
-    }
-}
-
-/// The end of a file's name behind its last dot, in small letters.
-fn end_of(path: &Path) -> String {
-    path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase()
-}
-
-impl fmt::Display for Codec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Whether a file with these first bytes is a tar archive: by its mark, or by the checksum of its
-/// first header, as the oldest archives have no mark.
-pub fn is_tar(start: &[u8]) -> bool {
-    start.get(257..).is_some_and(|mark| mark.starts_with(b"ustar"))
-        || start.first_chunk().is_some_and(has_checksum)
-}
-
-/// Whether a header of an archive has the sum of its bytes, in which those of the sum count as
-/// spaces.
-pub fn has_checksum(header: &[u8; 512]) -> bool {
-    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
-    let own = &header[148..156];
-    let digits = std::str::from_utf8(own).unwrap_or_default().trim_matches([' ', '\0']);
-    u32::from_str_radix(digits, 8)
-        .is_ok_and(|found| found == sum(header) - sum(own) + 8 * u32::from(b' '))
-}
-
-/// The size of what stands before the bytes of a TFRecord: their number, and its checksum.
-pub(crate) const TFRECORD_HEAD: usize = 12;
-
-/// The checksum that TFRecord files have of some bytes.
-pub(crate) fn masked_crc(bytes: &[u8]) -> u32 {
-    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xA282_EAD8)
-}
-
-/// Whether a file with these first bytes begins with a TFRecord: the number of its bytes, least
-/// byte first, has its checksum behind it. A number with all eight digits would be a text.
-pub fn is_tfrecord(start: &[u8]) -> bool {
-    let Some(([length @ .., a, b, c, d], _)) = start.split_first_chunk::<TFRECORD_HEAD>() else {
-        return false;
-    };
-    length[7] == 0 && masked_crc(length) == u32::from_le_bytes([*a, *b, *c, *d])
-}
+use super::codecs::Codec;
+use super::marks::{LONGEST_MARK, LOOKED_AT, MARK, is_tar, is_tfrecord};
 
 /// A format whose files would be destroyed if they were shuffled as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,12 +102,10 @@ fn has_controls(text: &[u8]) -> bool {
 impl Format {
     /// Whether what it is can be decoded, and its records found.
     pub fn is_decoded(self) -> bool {
-        let is_codec = |name: &str| Codec::ALL.into_iter().any(|codec| codec.name() == name);
-        cfg!(feature = "datasets")
-            && match self {
-                Compressed(name) => is_codec(name),
-                other => [TAR, ZEROS, Marked].contains(&other),
-            }
+        match self {
+            Compressed(name) => Codec::of_program(name).is_some(),
+            other => [TAR, ZEROS, Marked].contains(&other),
+        }
     }
 
     /// Whether it is lines all the same if that is said. What is compressed has none, and a mark is
@@ -283,7 +126,7 @@ impl Format {
             None => start.starts_with(b"PAR1\x15"),
         };
         let codec = Codec::of_start(start);
-        if codec != Plain {
+        if codec != Codec::Plain {
             return Some(Compressed(codec.name()));
         }
         // An archive begins with the name of a file, which may be as one of the marks.
@@ -338,6 +181,11 @@ impl fmt::Display for Format {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use super::super::Codec::{Bzip2, Gzip, Lz4, Plain, Zstd};
+    use super::super::codecs::other_packer_of_name;
+    use super::super::marks::masked_crc;
     use super::*;
 
     #[test]

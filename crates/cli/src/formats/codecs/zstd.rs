@@ -1,0 +1,44 @@
+//! zstd: one or more frames.
+
+use std::io::{self, Read};
+
+use zstd::bulk::Compressor;
+use zstd::zstd_safe::CParameter;
+
+use super::row::{Fault, File, Row};
+
+pub(super) static ROW: Row = Row {
+    name: "zstd",
+    extensions: &["zst", "tzst", "zstd"],
+    mark: b"\x28\xB5\x2F\xFD",
+    is_file: |_| true,
+    // A bit is reserved. No program makes dictionaries by itself.
+    is_frame: |bytes| bytes.get(4).is_some_and(|descriptor| descriptor & 0b1011 == 0),
+    may_skip: true,
+    skips_zeros: false,
+    levels: 1..=22,
+    level: 3,
+    decoder: |file| Ok(Box::new(Decoder(zstd::Decoder::with_buffer(file)?))),
+    encode: |bytes, level| {
+        let mut encoder = Compressor::new(level)?;
+        encoder.set_parameter(CParameter::ChecksumFlag(true))?;
+        encoder.compress(bytes)
+    },
+};
+
+struct Decoder<'r>(zstd::Decoder<'static, File<'r>>);
+
+impl Read for Decoder<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        // It has no codes of its own for these.
+        self.0.read(bytes).map_err(|error| match error.to_string() {
+            why if why.contains("Unknown frame descriptor") => Fault::Trailing.into(),
+            why if why.contains("requires too much memory") => Fault::Known(
+                "its zstd data need a window of more than 128 MiB: try \
+                 `zstd -dc --long=31 FILE | bshuf`",
+            )
+            .into(),
+            _ => error,
+        })
+    }
+}
