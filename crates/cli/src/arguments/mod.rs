@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
     pub(crate) repeat: bool,
 
-    /// Write to this file, which may be one of those read, and replace it whole or not at all
+    /// Write to this file, which may be one of those named, and replace it whole or not at all
     #[arg(short, long = "output", id = "output", value_name = "FILE", action = ArgAction::Append)]
     outputs: Vec<PathBuf>,
 

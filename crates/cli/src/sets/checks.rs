@@ -1,4 +1,4 @@
-//! Checks of the paths of a run: no stream is read twice, and no output is an input of the next run.
+//! Checks of the paths of a run: no stream is read twice, and no output is read by the next run.
 
 use std::collections::HashSet;
 #[cfg(unix)]

@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) is_file: fn(&[u8]) -> bool,
     /// Whether a file may begin with these bytes, which are fewer than tell it.
     pub(super) may_start: fn(&[u8]) -> bool,
-    /// What a file with these first bytes ends with, before zeros that may follow, if that is known.
+    /// What a file with these first bytes ends with, before zeros that may follow, if known.
     pub(super) end: fn(&[u8]) -> Option<&'static [u8]>,
     /// Whether a frame seems to begin with these bytes, at most ten of which tell it.
     pub(super) is_frame: fn(&[u8]) -> bool,
