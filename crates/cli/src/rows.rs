@@ -181,22 +181,33 @@ mod enabled {
     /// The tables of files of one format as one.
     pub(super) fn open(opened: &[Opened<'_>], memory: usize) -> Result<Joined, Failure> {
         match Format::of(opened[0].path) {
-            Some(Format::Parquet) => joined(opened, |file| ParquetTable::open(file, memory)),
-            _ => joined(opened, |file| IpcTable::open(file, memory)),
+            Some(Format::Parquet) => joined(opened, |file, _| ParquetTable::open(file, memory)),
+            _ => joined(opened, |file, first| {
+                let mut table = IpcTable::open(file, memory)?;
+                if let Some(first) = first {
+                    table.share(first);
+                }
+                Ok(table)
+            }),
         }
     }
 
     fn joined<T: Table + 'static>(
         opened: &[Opened<'_>],
-        open: impl Fn(File) -> Result<T, TableError>,
+        open: impl Fn(File, Option<&T>) -> Result<T, TableError>,
     ) -> Result<Joined, Failure> {
-        let open = |one: &Opened<'_>| {
-            let table = open(one.file()?);
-            table.map_err(|error| Failure::new(one.path.display(), line(&error)))
-        };
-        let mut tables = opened.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut tables = Vec::new();
+        for one in opened {
+            let table = open(one.file()?, tables.first());
+            tables.push(table.map_err(|error| Failure::new(one.path.display(), line(&error)))?);
+        }
         T::agree(&mut tables).map_err(|error| {
-            let table = if let TableError::Timestamp { table, .. } = error { table } else { 0 };
+            let table = match error {
+                TableError::Timestamp { table, .. } | TableError::OtherDictionary { table, .. } => {
+                    table
+                }
+                _ => 0,
+            };
             Failure::new(opened[table].path.display(), line(&error))
         })?;
         let schemas: Vec<_> = tables.iter().map(Table::schema).collect();

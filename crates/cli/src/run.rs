@@ -194,8 +194,12 @@ fn read_and_shuffle(
     };
     let mut inputs = Inputs::open(files, &opening)?;
     if let Some(record) = arguments.record {
-        let header = inputs.take_headers(|_, _, _| Ok(arguments.header))?;
-        return Ok(job.records(inputs, record.get(), |_| header, output)?.of("records"));
+        // An input without a byte has no record, and needs no header.
+        let empty = inputs.empty();
+        let of_header = |bytes| if bytes == 0 { 0 } else { arguments.header };
+        let header = inputs.take_headers(|_, bytes, _| Ok(of_header(bytes)))?;
+        let done = job.records(inputs, record.get(), |_| header, output)?;
+        return Ok(Done { empty, ..done }.of("records"));
     }
     if are_arrays {
         return Ok(arrays::shuffle(inputs, job, output)?.of("rows"));

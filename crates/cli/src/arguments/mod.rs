@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
     pub(crate) repeat: bool,
 
-    /// Write to this file, which may be one of those read, and replace it whole or not at all
+    /// Write to this file, which may be one of those named, and replace it whole or not at all
     #[arg(short, long = "output", id = "output", value_name = "FILE", action = ArgAction::Append)]
     outputs: Vec<PathBuf>,
 
@@ -172,7 +172,10 @@ impl Arguments {
             let why = format!("'--{option}' needs '--{needed}'");
             return Err(Self::command().error(ErrorKind::MissingRequiredArgument, why));
         }
-        if arguments.epoch.is_some() && arguments.seed.is_some_and(|seed| seed.has_epoch) {
+        if let (Some(epoch), Some(SeedText { seed, has_epoch: true })) =
+            (arguments.epoch, arguments.seed)
+            && seed.epoch() != epoch
+        {
             let why = "the seed of '--seed <SEED>' has an epoch, and '--epoch <N>' gives another";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
         }

@@ -76,5 +76,6 @@ pub use set::{Counted, Dataset, Written, start_of};
 pub use shards::{Shard, Shards, Sink, WrittenShard};
 pub use splitter::{Broken, Found, Splitter};
 pub use store::Temporary;
+pub(crate) use walk::{Identity, identity};
 pub use walk::{Walk, Walked};
 pub use workers::Known;

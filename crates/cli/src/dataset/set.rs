@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -150,7 +151,7 @@ impl<'i> Dataset<'i> {
     ) -> Result<Self, FilesError> {
         let describe = |input: Box<dyn Input + 'i>| {
             let codec = undecoded_start(&*input).and_then(|start| {
-                let codec = Codec::of_start(&start);
+                let codec = Codec::of_file(Path::new(&input.name()), &start);
                 // What is compressed is looked at when it is read.
                 if codec == Codec::Plain {
                     form.check_start(&start).map_err(invalid)?;
@@ -485,9 +486,11 @@ impl<'i> Dataset<'i> {
 ///
 /// [`FilesError::Read`], with a [`NamedError`] of the input.
 pub fn start_of(input: &dyn Input) -> Result<Vec<u8>, FilesError> {
-    let start = undecoded_start(input).and_then(|start| match Codec::of_start(&start) {
-        Codec::Plain => Ok(start),
-        codec => first_bytes(decoded(input, codec, 1, &())?),
+    let start = undecoded_start(input).and_then(|start| {
+        match Codec::of_file(Path::new(&input.name()), &start) {
+            Codec::Plain => Ok(start),
+            codec => first_bytes(decoded(input, codec, 1, &())?),
+        }
     });
     start.map_err(|error| FilesError::Read(named(input, error)))
 }

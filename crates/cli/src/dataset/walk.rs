@@ -201,18 +201,26 @@ fn once_each(files: Vec<PathBuf>, links: &HashSet<usize>) -> io::Result<Vec<Path
     Ok(once)
 }
 
-/// What two paths have in common if they stand for one file: the device and the number in it.
+/// The device of a file, and its number there.
 #[cfg(unix)]
-fn identity(path: &Path) -> io::Result<impl Eq + std::hash::Hash + use<>> {
+pub(crate) type Identity = (u64, u64);
+
+/// Where the links to a file lead.
+#[cfg(not(unix))]
+pub(crate) type Identity = PathBuf;
+
+/// What two paths have in common if they stand for one file.
+#[cfg(unix)]
+pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
     use std::os::unix::fs::MetadataExt;
 
     let found = path.metadata()?;
     Ok((found.dev(), found.ino()))
 }
 
-/// What two paths have in common if they stand for one file: where the links lead.
+/// What two paths have in common if they stand for one file.
 #[cfg(not(unix))]
-fn identity(path: &Path) -> io::Result<impl Eq + std::hash::Hash + use<>> {
+pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
     path.canonicalize()
 }
 

@@ -141,7 +141,11 @@ impl TemporaryFile {
             let reserve = RESERVE.min(all / 16);
             let left = free.saturating_sub(reserve);
             if bytes > left {
-                let why = format!("{} MiB are kept free: {}", reserve >> 20, full());
+                let reserve = match reserve >> 20 {
+                    0 => format!("{} KiB", reserve >> 10),
+                    mebibytes => format!("{mebibytes} MiB"),
+                };
+                let why = format!("{reserve} are kept free: {}", full());
                 let folder = self.folder.display();
                 return Err(io::Error::new(ErrorKind::StorageFull, format!("{folder}: {why}")));
             }

@@ -1,11 +1,13 @@
 //! [`Format`]: files that have no lines.
 
 use std::fmt;
+use std::path::Path;
 
 use memchr::memchr;
 
 use super::codecs::Codec;
-use super::marks::{LONGEST_MARK, LOOKED_AT, MARK, is_tar, is_tfrecord};
+use super::marks::{LONGEST_MARK, LOOKED_AT, MARK, has_controls, is_tar, is_tfrecord};
+use super::zlib::is_zlib;
 
 /// A format whose files would be destroyed if they were shuffled as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +37,9 @@ const STARTS: &[(&[u8], Format)] = &[
     (b"\x89LZO\0\r\n\x1A\n", Compressed("lzop")),
     (b"\x1F\x9D", Compressed("uncompress")),
     (b"\x5D\0\0", Compressed("lzma")),
-    (b"\x02\x21\x4C\x18", Other("an LZ4 file of the legacy format", "try `lz4 -dc FILE | bshuf`")),
-    (b"\x78\x9C", Other("compressed by zlib", "try `pigz -dc FILE | bshuf`")),
-    (b"\x78\xDA", Other("compressed by zlib", "try `pigz -dc FILE | bshuf`")),
+    (b"\x02\x21\x4C\x18", LEGACY),
+    (b"\x78\x9C", ZLIB),
+    (b"\x78\xDA", ZLIB),
     (b"7z\xBC\xAF\x27\x1C", Other("a 7z archive", "unpack it")),
     (b"Rar!\x1A\x07", Other("a RAR archive", "unpack it")),
     (b"\x93NUMPY", Rows("a NumPy array", ".npy")),
@@ -61,6 +63,10 @@ const STARTS: &[(&[u8], Format)] = &[
     (b"\xFF\xD8\xFF", Other("a JPEG image", WHOLE)),
     (b"%PDF-", Other("a PDF document", WHOLE)),
 ];
+
+const LEGACY: Format = Other("an LZ4 file of the legacy format", "try `lz4 -dc FILE | bshuf`");
+
+const ZLIB: Format = Other("compressed by zlib", "try `pigz -dc FILE | bshuf`");
 
 const PICKLE: Format = Other("a pickle of Python", AS_LINES);
 
@@ -94,11 +100,6 @@ const BINARY: Format = Other(
 /// An archive without files, where others are archives.
 const ZEROS: Format = Other("all zeros, as an archive without files", "give --tar if it is one");
 
-/// Whether a text has characters that texts do not have.
-fn has_controls(text: &[u8]) -> bool {
-    text.iter().any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
-}
-
 impl Format {
     /// Whether what it is can be decoded, and its records found.
     pub fn is_decoded(self) -> bool {
@@ -112,6 +113,13 @@ impl Format {
     /// no part of one.
     pub fn may_be_text(self) -> bool {
         !matches!(self, Compressed(_) | Marked) && self != TAR
+    }
+
+    /// The compression that the name of a file says, if these bytes are all of it and fewer than
+    /// tell that.
+    pub fn of_cut(name: &Path, start: &[u8]) -> Option<Self> {
+        let codec = Codec::of_file(name, start);
+        (codec != Codec::Plain).then(|| Compressed(codec.name()))
     }
 
     /// The format of a file with these first bytes, if it is one of those. `tail` is its last
@@ -141,7 +149,18 @@ impl Format {
                     _ => true,
                 }
         };
-        let marked = STARTS.iter().find(|(mark, _)| is_marked(mark)).map(|(_, format)| *format);
+        // All of a file that was cut short among its first bytes, if they are no text.
+        let is_cut = |mark: &[u8], format: Self| {
+            matches!(format, Compressed(_) | LEGACY)
+                && delimiter.is_some()
+                && has_controls(start) | std::str::from_utf8(start).is_err()
+                && mark.starts_with(start)
+        };
+        let is_marked = |mark: &[u8], format: Self| is_marked(mark) || is_cut(mark, format);
+        let marked = STARTS
+            .iter()
+            .find(|(mark, format)| is_marked(mark, *format))
+            .map(|(_, format)| *format);
         // Its mark, and a letter that is nearly always of one byte.
         let is_wide = matches!(
             start,
@@ -151,6 +170,7 @@ impl Format {
         let is_zero = is_line && start.len() >= LONGEST_MARK && start.iter().all(|&byte| byte == 0);
         let has_nul = || memchr(0, &start[..start.len().min(LOOKED_AT)]).is_some();
         marked
+            .or_else(|| is_zlib(start).then_some(ZLIB))
             .or((is_wide && delimiter != Some(0)).then_some(WIDE))
             .or(is_zero.then_some(ZEROS))
             .or_else(|| (is_line && has_nul()).then_some(BINARY))
@@ -181,8 +201,6 @@ impl fmt::Display for Format {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::super::Codec::{Bzip2, Gzip, Lz4, Plain, Zstd};
     use super::super::codecs::other_packer_of_name;
     use super::super::marks::masked_crc;

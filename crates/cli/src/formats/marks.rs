@@ -10,6 +10,11 @@ pub const LOOKED_AT: usize = 32 << 10;
 /// The byte order mark of UTF-8, which may stand before a text.
 pub const MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// Whether a text has characters that texts do not have.
+pub(super) fn has_controls(text: &[u8]) -> bool {
+    text.iter().any(|byte| matches!(byte, 0..=8 | 14..=26 | 28..=31))
+}
+
 /// Whether a file with these first bytes is a tar archive: by its mark, or by the checksum of its
 /// first header, as the oldest archives have no mark.
 pub fn is_tar(start: &[u8]) -> bool {

@@ -4,6 +4,7 @@
 mod codecs;
 mod format;
 mod marks;
+mod zlib;
 
 pub use codecs::{Codec, Compression, other_packer_of_name};
 pub use format::Format;

@@ -114,6 +114,11 @@ impl Inputs {
         self.bytes
     }
 
+    /// The number of inputs without a byte.
+    pub(crate) fn empty(&self) -> u64 {
+        self.sources.iter().filter(|source| source.bytes == 0).count() as u64
+    }
+
     /// The number of last lines that had no end.
     pub(crate) fn ends_added(&self) -> u64 {
         self.sources.iter().filter(|source| !source.end.is_empty()).count() as u64
@@ -128,8 +133,8 @@ impl Inputs {
     }
 
     /// Leaves out the first bytes of each input, which are its header, and returns those of the
-    /// first. `header` finds the length of one, given the name, the size of the input, and its
-    /// first bytes.
+    /// first that has one. `header` finds the length of one, given the name, the size of the input,
+    /// and its first bytes.
     pub(crate) fn take_headers(
         &mut self,
         mut header: impl FnMut(&str, u64, &mut dyn Read) -> Result<u64, Failure>,
@@ -142,7 +147,7 @@ impl Inputs {
                 let why = format!("it has {} bytes, and no header of {length}", source.bytes);
                 return Err(Failure::new(&source.name, why));
             }
-            if first.is_none() {
+            if first.is_none() && length > 0 {
                 let mut reader = source.open().context(&source.name)?;
                 let mut bytes = Vec::new();
                 reader.by_ref().take(length).read_to_end(&mut bytes).context(&source.name)?;

@@ -150,7 +150,8 @@ impl Source {
         let tail = self.bytes - self.bytes.min(most);
         reader.seek(SeekFrom::Start(self.start + tail))?;
         reader.take(most).read_to_end(&mut end)?;
-        Ok(Format::of(&start, Some((&end, self.bytes)), delimiter))
+        let format = Format::of(&start, Some((&end, self.bytes)), delimiter);
+        Ok(format.or_else(|| Format::of_cut(Path::new(&self.name), &start)))
     }
 
     /// Opens it at its start.

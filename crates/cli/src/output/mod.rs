@@ -142,16 +142,16 @@ fn open_file(
     (path, unfinished): (&Path, Option<&Path>),
     temporary_folder: &Path,
 ) -> io::Result<Sink> {
-    let target = follow_links(path);
     // Opening what is there tells what it is, and whether it may be written at all, and changes
-    // nothing.
+    // nothing. Links in a circle are an error here, before they are followed.
     let old = match OpenOptions::new().write(true).open(path) {
         Ok(old) => old,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Replacement::of_nothing(target, unfinished).map(Sink::Replacement);
+            return Replacement::of_nothing(follow_links(path)?, unfinished).map(Sink::Replacement);
         }
         Err(error) => return Err(error),
     };
+    let target = follow_links(path)?;
     if !old.metadata()?.is_file() {
         return Ok(Sink::Special(old));
     }
@@ -168,13 +168,42 @@ fn open_file(
     replacement
 }
 
+/// The most links that are followed from one path, as by Linux.
+const MOST_LINKS: usize = 40;
+
 /// The file that a path stands for, which need not exist: a link is followed, and not replaced.
-fn follow_links(path: &Path) -> PathBuf {
+///
+/// # Errors
+///
+/// There are more links than any system follows, as where another program makes a circle of them
+/// meanwhile.
+pub(crate) fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    // Circles end here too, as they could not be opened before.
-    while let Ok(target) = fs::read_link(&path) {
+    for _ in 0..=MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
         path.pop();
         path.push(target);
     }
-    path
+    Err(io::Error::other("too many links lead from one to another"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_to_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        symlink("self", path("self")).unwrap();
+        symlink("l2", path("l1")).unwrap();
+        symlink("l1", path("l2")).unwrap();
+        symlink("nothing", path("dangling")).unwrap();
+        for name in ["self", "l1", "l2"] {
+            assert!(follow_links(&path(name)).is_err(), "{name}");
+        }
+        assert_eq!(follow_links(&path("dangling")).unwrap(), path("nothing"));
+    }
 }

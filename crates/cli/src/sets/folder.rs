@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{Hashed, Index, Shards, Sink, WrittenShard};
@@ -35,6 +37,22 @@ fn open_journal(path: &Path) -> Option<File> {
     File::options().read(true).write(true).open(path).ok()
 }
 
+/// How long a run that was killed may take to exit. Until then it holds its lock.
+const EXIT: Duration = Duration::from_secs(2);
+
+/// Whether another run holds the lock of a journal, and goes on to do so. It is locked otherwise,
+/// where the file system has locks.
+fn is_held(journal: &File) -> bool {
+    let begin = Instant::now();
+    while let Err(TryLockError::WouldBlock) = journal.try_lock() {
+        if begin.elapsed() > EXIT {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
 /// A folder that shards are written to.
 pub(crate) struct ShardFolder {
     path: PathBuf,
@@ -64,7 +82,7 @@ impl ShardFolder {
         let journal_path = path.join(JOURNAL);
         let lock = open_journal(&journal_path);
         if let Some(journal) = &lock
-            && let Err(TryLockError::WouldBlock) = journal.try_lock()
+            && is_held(journal)
         {
             return Err(Failure::new(path.display(), OTHER_RUN));
         }

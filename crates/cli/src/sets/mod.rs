@@ -1,5 +1,6 @@
 //! Data sets: folders and compressed files in, shards out. The library's `dataset` does the work.
 
+mod checks;
 mod folder;
 mod folder_run;
 mod journal;
@@ -51,30 +52,20 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
         }
         None => arguments.files(),
     };
-    if let Some(output) = &sets.output_dir
-        && let Some(folder) = operands.iter().find(|folder| is_within(output, folder))
-    {
-        let folder = folder.display();
-        let why = format!("is in the folder {folder}, which is read: name one outside of it");
-        return Err(Failure::new(output.display(), why));
+    if !arguments.echo {
+        checks::check_streams(sets.files0_from.as_deref(), &operands)?;
+    }
+    if let Some(output) = &sets.output_dir {
+        checks::check_folder(output, &operands)?;
     }
     if arguments.echo || arguments.together {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
     let walked = Walk { is_recursive: sets.recursive }.files(&operands);
-    walked.map_err(|error| said(&error).unwrap_or_else(|| Failure::new("input", error)))
-}
-
-/// Whether a path, which need not be there, is a folder or in it. Shards would be inputs of the run
-/// that goes on, or of the next.
-fn is_within(path: &Path, folder: &Path) -> bool {
-    let there = |path: &Path| {
-        let path = if path == Path::new("") { Path::new(".") } else { path };
-        path.canonicalize().ok()
-    };
-    let found = path.ancestors().find_map(there);
-    folder.is_dir()
-        && found.zip(there(folder)).is_some_and(|(path, folder)| path.starts_with(folder))
+    let walked =
+        walked.map_err(|error| said(&error).unwrap_or_else(|| Failure::new("input", error)))?;
+    checks::check_output(arguments, &operands, &walked)?;
+    Ok(walked)
 }
 
 /// The operands, which are not looked at.

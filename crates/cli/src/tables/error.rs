@@ -29,6 +29,14 @@ pub enum TableError {
         /// The number of the first such table, counted from 0.
         table: usize,
     },
+    /// A column has other values in its dictionary than in another table, or in another order, so
+    /// its numbers stand for other values.
+    OtherDictionary {
+        /// The number of the first such table, counted from 0.
+        table: usize,
+        /// The name of the column.
+        column: String,
+    },
     /// A column of type INT96 has a value that timestamps of 64 bits cannot hold in their unit.
     Timestamp {
         /// The number of the table, counted from 0.
@@ -91,6 +99,11 @@ impl fmt::Display for TableError {
             Self::OtherColumns { table } => {
                 write!(f, "table {table}, counted from 0, has other columns than the first")
             }
+            Self::OtherDictionary { column, .. } => write!(
+                f,
+                "column {column} has another dictionary than in the other tables, and only equal \
+                 ones can be joined: write all tables with one, or the values themselves"
+            ),
             Self::Timestamp { column, group, nanoseconds, unit, .. } => write!(
                 f,
                 "column {column} of the deprecated type INT96 has, in row group {group}, counted \

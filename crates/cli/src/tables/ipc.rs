@@ -24,7 +24,8 @@ use super::table::{Batches, Table, TableWriter, part_of};
 ///
 /// A record batch that takes more than a quarter of the memory is read in parts, and others are
 /// read whole. The dictionaries stay in memory. Columns of dictionaries are moved as the numbers in
-/// them, so the dictionary stays as it is.
+/// them, so the dictionary stays as it is. Tables can be joined if they have the same, as the
+/// shards of one run have, or as far as one has any that begins as those of the others.
 #[derive(Debug)]
 pub struct IpcTable {
     file: File,
@@ -105,6 +106,13 @@ impl IpcTable {
             groups,
         };
         Ok(table)
+    }
+
+    /// Has the memory of another table's dictionaries, if its own are the same.
+    pub fn share(&mut self, other: &Self) {
+        if self.dictionaries == other.dictionaries {
+            self.dictionaries = Arc::clone(&other.dictionaries);
+        }
     }
 
     /// A record batch, with numbers in place of dictionaries.
@@ -202,6 +210,32 @@ fn plain_field(field: &Field) -> Result<Field, TableError> {
 }
 
 impl Table for IpcTable {
+    fn agree(tables: &mut [Self]) -> Result<(), TableError> {
+        let Some((first, others)) = tables.split_first() else { return Ok(()) };
+        // Files of other columns cannot be joined anyway.
+        if others.iter().any(|table| table.schema.fields() != first.schema.fields()) {
+            return Ok(());
+        }
+        let longest = |column: usize| {
+            let found = tables.iter().filter_map(|table| table.dictionaries[column].as_ref());
+            found.max_by_key(|values| values.len()).cloned()
+        };
+        let all: Arc<[_]> = (0..first.dictionaries.len()).map(longest).collect();
+        for (number, table) in tables.iter_mut().enumerate() {
+            // The tables of one run share it.
+            let other = table.dictionaries.iter().zip(all.iter()).position(|(own, all)| {
+                let pair = own.as_ref().zip(all.as_ref());
+                pair.is_some_and(|(own, all)| *own != all.slice(0, own.len()))
+            });
+            if let Some(column) = other {
+                let column = table.schema.field(column).name().clone();
+                return Err(TableError::OtherDictionary { table: number, column });
+            }
+            table.dictionaries = Arc::clone(&all);
+        }
+        Ok(())
+    }
+
     fn schema(&self) -> SchemaRef {
         self.plain.clone()
     }
@@ -210,9 +244,8 @@ impl Table for IpcTable {
         &self.groups
     }
 
-    fn can_be_joined(&self) -> bool {
-        // Another file has other dictionaries, and so other numbers for the same values.
-        self.plain.fields() == self.schema.fields()
+    fn dictionaries(&self) -> &[Option<ArrayRef>] {
+        &self.dictionaries
     }
 
     fn bytes(&self) -> u64 {

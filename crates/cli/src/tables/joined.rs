@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::Write;
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
 
 use super::error::{TableError, checked_sum};
@@ -30,21 +31,21 @@ impl Joined {
     /// # Errors
     ///
     /// [`TableError::OtherColumns`], [`TableError::TooManyRows`], and [`TableError::Unsupported`]
-    /// if there is no table, or if one of several has dictionaries, which have other numbers for
-    /// the same values.
+    /// if there is no table, or if their dictionaries differ, which have other numbers for the same
+    /// values.
     pub fn new(tables: Vec<Box<dyn Table>>) -> Result<Self, TableError> {
         let Some(first) = tables.first() else {
             return Err(TableError::Unsupported("an empty list of tables".to_owned()));
         };
-        if tables.len() > 1 && !tables.iter().all(|table| table.can_be_joined()) {
-            let what = "a table with dictionaries, together with other tables,";
-            return Err(TableError::Unsupported(what.to_owned()));
-        }
         let schema = first.schema();
         if let Some(table) =
             tables.iter().position(|table| table.schema().fields() != schema.fields())
         {
             return Err(TableError::OtherColumns { table });
+        }
+        if tables.iter().any(|table| table.dictionaries() != first.dictionaries()) {
+            let what = "tables whose dictionaries differ, together,";
+            return Err(TableError::Unsupported(what.to_owned()));
         }
         let groups: Vec<u64> =
             tables.iter().flat_map(|table| table.groups().iter().copied()).collect();
@@ -68,6 +69,10 @@ impl Table for Joined {
 
     fn groups(&self) -> &[u64] {
         &self.groups
+    }
+
+    fn dictionaries(&self) -> &[Option<ArrayRef>] {
+        self.tables[0].dictionaries()
     }
 
     fn bytes(&self) -> u64 {

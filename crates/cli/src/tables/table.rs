@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::error::TableError;
@@ -16,11 +16,12 @@ pub type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError>> 
 /// A file of rows, which are stored in groups.
 pub trait Table: Sync {
     /// Reads columns that tables have in different types, and that one type can hold, as that type
-    /// in all of them. Tables that are to be joined need it.
+    /// in all of them, and has tables share a dictionary that has the values of the others and may
+    /// go on. Tables that are to be joined need it.
     ///
     /// # Errors
     ///
-    /// [`TableError::Timestamp`].
+    /// [`TableError::Timestamp`], and [`TableError::OtherDictionary`].
     fn agree(_: &mut [Self]) -> Result<(), TableError>
     where
         Self: Sized,
@@ -40,9 +41,10 @@ pub trait Table: Sync {
     /// The number of rows of each group.
     fn groups(&self) -> &[u64];
 
-    /// Whether the rows of other tables with these columns can be appended to those of this one.
-    fn can_be_joined(&self) -> bool {
-        true
+    /// The values of each column whose batches have numbers of values in place of them. There may
+    /// be fewer than there are columns. Tables that are joined have the same.
+    fn dictionaries(&self) -> &[Option<ArrayRef>] {
+        &[]
     }
 
     /// About how many bytes all rows take in memory.

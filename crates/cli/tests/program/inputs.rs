@@ -163,3 +163,48 @@ fn known_formats_are_not_taken_for_lines() {
         assert_eq!(outcome.stdout, folder.output(&["--seed", "1"], &lines));
     }
 }
+
+#[test]
+fn streams_are_read_once() {
+    let folder = Folder::new();
+    folder.write("text", numbered(3));
+    folder.write("list", b"text\0-\0-\0");
+    fs::create_dir(folder.path("out")).unwrap();
+    let why = "is named twice, and can be read only once";
+    let twice = |options: &[&str], name: &str, input: &[u8]| {
+        assert_eq!(
+            folder.complaint(options, input),
+            format!("bshuf: {name}: {why}"),
+            "{options:?}"
+        );
+    };
+    let standard = "standard input";
+    twice(&["-", "-"], standard, b"a\n");
+    twice(&["-", "text", "-"], standard, b"a\n");
+    twice(&["--csv", "-", "-"], standard, b"a\n");
+    twice(&["--record", "2", "-", "-"], standard, b"a\n");
+    twice(&["--output-dir", "shards", "-", "-"], standard, b"a\n");
+    twice(&["--together", "-o", "out", "-", "-"], standard, b"a\n");
+    twice(&["--files0-from", "-"], standard, b"text\0-\0");
+    twice(&["--files0-from", "/dev/stdin"], standard, b"-");
+    twice(&["--files0-from", "-"], "/dev/stdin", b"/dev/stdin");
+    twice(&["--files0-from", "list"], standard, b"a\n");
+    twice(&["/dev/stdin", "-"], standard, b"a\n");
+    twice(&["-", "/dev/stdin"], "/dev/stdin", b"a\n");
+    // A file as standard input is at its end, too, and so is any other pipe.
+    for (script, name) in [
+        (r#""$0" - - < text"#, standard),
+        (r#"mkfifo pipe; echo a > pipe & "$0" pipe pipe; code=$?; cat pipe; exit $code"#, "pipe"),
+        (r#"echo a | "$0" /dev/fd/3 /dev/fd/3 3<&0"#, "/dev/fd/3"),
+    ] {
+        let mut command = Command::new("sh");
+        let outcome = folder.finish(command.args(["-c", script]).arg(program()), b"");
+        let expected = (1, format!("bshuf: {name}: {why}"));
+        assert_eq!((outcome.code, one_line(&outcome.stderr)), expected, "{script}");
+    }
+    // Files are read as often as they are named, and arguments are lines.
+    assert_eq!(folder.output(&["text", "-", "text"], b"a\n").len(), 2 * 21 + 2);
+    assert_eq!(folder.output(&["--files0-from", "-"], b"text\0text\0").len(), 2 * 21);
+    assert_eq!(folder.output(&["-e", "-", "-"], b""), b"-\n-\n");
+    assert_eq!(folder.output(&["-n", "1", "/dev/null", "/dev/null"], b""), b"");
+}

@@ -129,30 +129,34 @@ fn few_threads_are_a_failure_of_one_line() {
     }
 }
 
-/// An input without an end goes to a disk of 32 MiB.
+/// An input without an end goes to a disk of some mebibytes.
 #[test]
 fn endless_inputs_leave_room_on_the_disk() {
     let folder = Folder::new();
     fs::create_dir(folder.path("disk")).unwrap();
-    let script = r#"mount -t tmpfs -o size=32M none disk && yes | "$@""#;
-    let on_disk = |arguments: &[&std::ffi::OsStr]| {
+    let on_disk = |size: &str, arguments: &[&std::ffi::OsStr]| {
+        let script = format!(r#"mount -t tmpfs -o size={size} none disk && yes | "$@""#);
         let mut command = Command::new("unshare");
-        command.args(["--mount", "--map-root-user", "sh", "-c", script, "sh"]).args(arguments);
+        command.args(["--mount", "--map-root-user", "sh", "-c", &script, "sh"]).args(arguments);
         command
     };
     // Not every machine lets its users do that.
-    let can_mount = on_disk(&["true".as_ref()]).current_dir(folder.path("")).output();
+    let can_mount = on_disk("1M", &["true".as_ref()]).current_dir(folder.path("")).output();
     if !can_mount.is_ok_and(|done| done.status.success()) {
         println!("skipped: no disk can be mounted");
         return;
     }
     let options = ["-q", "-n", "1", "--memory", "1M", "--temp", "disk"].map(std::ffi::OsStr::new);
-    let outcome =
-        folder.finish(&mut on_disk(&[&[program().as_os_str()], &options[..]].concat()), b"");
-    assert_eq!((outcome.code, outcome.stdout.as_slice()), (1, &b""[..]));
-    let expected = "bshuf: standard input: temporary file: disk: 2 MiB are kept free: No space left \
-                    on device (os error 28)";
-    assert_eq!(one_line(&outcome.stderr), expected);
+    for (size, kept) in [("32M", "2 MiB"), ("12M", "768 KiB")] {
+        let options = [&[program().as_os_str()], &options[..]].concat();
+        let outcome = folder.finish(&mut on_disk(size, &options), b"");
+        assert_eq!((outcome.code, outcome.stdout.as_slice()), (1, &b""[..]));
+        let expected = format!(
+            "bshuf: standard input: temporary file: disk: {kept} are kept free: No space left on \
+             device (os error 28)"
+        );
+        assert_eq!(one_line(&outcome.stderr), expected);
+    }
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn options_that_contradict_each_other_are_refused() {
         (&["-q", "--stats"][..], "cannot be used with"),
         (&["--stats", "--quiet"], "cannot be used with"),
         (&["--seed", "5@3", "--epoch", "4"], "'--epoch <N>' gives another"),
-        (&["--epoch", "0", "--seed", "5@0"], "'--epoch <N>' gives another"),
+        (&["--epoch", "1", "--seed", "5@0"], "'--epoch <N>' gives another"),
         (&["-o", "a", "-o", "b"], "'--output <FILE>' names several files"),
     ] {
         let outcome = folder.run(arguments, b"a\n");
@@ -502,5 +502,14 @@ fn an_option_does_not_go_without_the_one_that_it_needs() {
         let said = format!("'{}' needs '--{needed}'", options[0]);
         assert!(outcome.stderr.contains(&said), "{options:?}: {}", outcome.stderr);
         assert_eq!(folder.names(), ["text"], "{options:?}");
+    }
+}
+
+#[test]
+fn an_epoch_may_be_said_twice() {
+    let folder = Folder::new();
+    let expected = folder.output(&["--seed", "5@3"], &numbered(99));
+    for options in [&["--seed", "5@3", "--epoch", "3"][..], &["--epoch", "3", "--seed", "5"]] {
+        assert!(folder.output(options, &numbered(99)) == expected, "{options:?}");
     }
 }

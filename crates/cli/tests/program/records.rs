@@ -120,6 +120,23 @@ fn arrays_keep_their_headers() {
     );
 }
 
+#[test]
+fn an_input_without_a_byte_needs_no_header() {
+    let folder = Folder::new();
+    let options = ["--record", "4", "--header", "8", "--stats"];
+    let outcome = folder.run(&options, b"");
+    assert_eq!((outcome.code, outcome.stdout.len()), (0, 0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("\"empty_inputs\":1"), "{}", outcome.stderr);
+    folder.write("empty", b"");
+    folder.write("x", b"headhead1234");
+    for options in [["empty", "x"], ["x", "empty"]] {
+        let options = [&["--record", "4", "--header", "8"], &options[..]].concat();
+        assert_eq!(folder.output(&options, b""), b"headhead1234");
+    }
+    let complaint = folder.complaint(&["--record", "4", "--header", "8"], b"headhea");
+    assert_eq!(complaint, "bshuf: standard input: it has 7 bytes, and no header of 8");
+}
+
 #[cfg(not(feature = "tables"))]
 #[test]
 fn tables_need_their_feature() {

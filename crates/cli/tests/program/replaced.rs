@@ -1,7 +1,7 @@
 //! Outputs over files that exist: what such a file is, besides what is in it, stays as it is.
 
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -90,6 +90,44 @@ fn links_are_kept() {
         assert_eq!(folder.read("other").iter().filter(|&&byte| byte == b'\n').count(), 200_000);
         assert_eq!(folder.names(), ["other", "text"]);
     }
+}
+
+#[test]
+fn links_in_a_circle_are_errors() {
+    let folder = Folder::new();
+    folder.write("s", numbered(9));
+    fs::create_dir(folder.path("dir")).unwrap();
+    for (target, name) in [("l2", "l1"), ("l1", "l2"), ("self", "self"), ("s", "dir/s")] {
+        symlink(target, folder.path(name)).unwrap();
+    }
+    let why = "Too many levels of symbolic links (os error 40)";
+    for (options, name) in [
+        (&["s", "-o", "l1"][..], "l1"),
+        (&["s", "-o", "self"], "self"),
+        (&["s", "-o", "self/x"], "self/x"),
+        (&["-e", "a", "-o", "l2"], "l2"),
+        (&["-i", "1-2", "-o", "l2"], "l2"),
+        (&["--together", "-o", "dir", "s"], "dir/s"),
+        (&["l1"], "l1"),
+        (&["--files0-from", "self"], "self"),
+    ] {
+        let complaint = folder.complaint(options, b"");
+        assert_eq!(complaint, format!("bshuf: {name}: {why}"), "{options:?}");
+    }
+    // Shards, their index and the temporary folder.
+    for options in [&["--output-dir", "self", "s"][..], &["--output-dir", "self/x", "s"]] {
+        assert!(folder.complaint(options, b"").starts_with("bshuf: self"), "{options:?}");
+    }
+    folder.write("large", numbered(300_000));
+    let complaint = folder.complaint(&["--memory", "1M", "--temp", "l1", "large"], b"");
+    assert_eq!(complaint, format!("bshuf: temporary file: l1: {why}"));
+    folder.output(&["--seed", "1", "--output-dir", "out", "s"], b"");
+    fs::remove_file(folder.path("out/index.json")).unwrap();
+    symlink("index.json", folder.path("out/index.json")).unwrap();
+    for options in [&["--output-dir", "out", "--resume", "s"][..], &["out"]] {
+        assert!(folder.complaint(options, b"").ends_with(why), "{options:?}");
+    }
+    assert_eq!(folder.read("s"), numbered(9));
 }
 
 #[test]

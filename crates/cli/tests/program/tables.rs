@@ -260,6 +260,43 @@ fn dictionaries_may_grow_and_are_not_replaced() {
 }
 
 #[test]
+fn shards_with_dictionaries_are_put_back() {
+    let (folder, whole) = folder_with_both();
+    // More shards than rows, too: some have no batch, and so no dictionary.
+    write_ipc(&folder, "few.arrow", &whole.slice(0, 5));
+    for (name, shards) in [("rows.arrow", "6"), ("few.arrow", "8")] {
+        let whole = read(&folder, name);
+        let out = format!("{name}.shards");
+        let options = ["--seed", "3", "--shards", shards, "--output-dir", &out, name];
+        folder.output(&options, b"");
+        for memory in ["2M", "1G"] {
+            let options = ["--memory", memory, "--undo", "-o", "back.arrow", &out];
+            folder.output(&options, b"");
+            assert_eq!(read(&folder, "back.arrow"), whole, "{name} {memory}");
+        }
+        folder.output(&["--seed", "4", "-o", "again.arrow", &out], b"");
+        let places = whole.1.num_rows() as u64;
+        let mixed = at(&whole.1, Permutation::new(places, 3).iter());
+        assert_eq!(read(&folder, "again.arrow").1, at(&mixed, Permutation::new(places, 4).iter()));
+    }
+    // One dictionary goes on where the other ends; a file without values has none.
+    let names = |of: &[&str], keys: Vec<Option<i32>>| {
+        let values = Arc::new(StringArray::from_iter_values(of));
+        let names: ArrayRef = Arc::new(DictionaryArray::new(Int32Array::from(keys), values));
+        RecordBatch::try_from_iter_with_nullable([("name", names, true)]).unwrap()
+    };
+    write_ipc(&folder, "a.arrow", &names(&[], vec![None]));
+    write_ipc(&folder, "b.arrow", &names(&["red", "green"], vec![Some(1), Some(0)]));
+    write_ipc(&folder, "c.arrow", &names(&["red", "green", "blue"], vec![Some(2), Some(1)]));
+    folder.output(&["--seed", "1", "-o", "abc.arrow", "a.arrow", "b.arrow", "c.arrow"], b"");
+    let found = read(&folder, "abc.arrow").1;
+    let found = found.column(0).as_dictionary::<Int32Type>();
+    let mut found: Vec<_> = found.downcast_dict::<StringArray>().unwrap().into_iter().collect();
+    found.sort_unstable();
+    assert_eq!(found, [None, Some("blue"), Some("green"), Some("green"), Some("red")]);
+}
+
+#[test]
 fn files_of_all_compressions_are_read_and_written() {
     use parquet::basic::{BrotliLevel, GzipLevel};
 
@@ -420,13 +457,15 @@ fn what_is_no_table_is_named() {
     folder.write("empty.feather", b"");
     folder.write("lines", b"one\n");
     write_parquet(&folder, "other.parquet", &whole.project(&[0]).unwrap());
+    // It begins with another color.
+    write_ipc(&folder, "blue.arrow", &rows(2));
     for (options, expected) in [
         (&["text.arrow"][..], "bshuf: text.arrow: is no Arrow IPC file"),
         (&["empty.feather"], "bshuf: empty.feather: is no Arrow IPC file"),
         (
-            &["rows.arrow", "rows.arrow"],
-            "bshuf: the inputs: a table with dictionaries, together \
-                                         with other tables, cannot be shuffled",
+            &["rows.arrow", "blue.arrow"],
+            "bshuf: blue.arrow: column name has another dictionary than in the other tables, and \
+             only equal ones can be joined: write all tables with one, or the values themselves",
         ),
         (&["rows.parquet", "lines"], "bshuf: lines: is of another format than the first file"),
         (

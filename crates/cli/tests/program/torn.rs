@@ -323,3 +323,114 @@ fn data_that_need_more_memory_are_not_called_damaged() {
     let complaint = folder.complaint(&["text.zst"], b"");
     assert_eq!(complaint, format!("bshuf: text.zst: its zstd data {why}"));
 }
+
+/// Members of gzip that say that they are blocks, as by `bgzip`, and the block that ends them.
+fn blocks(texts: &[&[u8]]) -> (Vec<Vec<u8>>, Vec<u8>) {
+    let block = |text: &&[u8]| {
+        let extra = b"XY\x01\0zBC\x02\0\x1B\0".to_vec();
+        let level = flate2::Compression::default();
+        let mut encoder = flate2::GzBuilder::new().extra(extra).write(Vec::new(), level);
+        std::io::Write::write_all(&mut encoder, text).unwrap();
+        encoder.finish().unwrap()
+    };
+    // As the specification of SAM has it.
+    let end = b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0\x42\x43\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0";
+    assert_eq!(end.len(), 28);
+    (texts.iter().map(block).collect(), end.to_vec())
+}
+
+#[test]
+fn files_of_bgzip_that_are_cut_between_blocks_are_errors() {
+    let folder = Folder::new();
+    // Also a file that several threads read, in pieces.
+    let noise: Vec<u8> = (0..700_000_u64)
+        .map(|k| (k * k).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 45)
+        .flat_map(|k| format!("{k}\n").into_bytes())
+        .collect();
+    let noise = &noise[..noise.iter().rposition(|&byte| byte == b'\n').unwrap() + 1];
+    for text in [&numbered(40)[..], noise] {
+        let half = text.len() / 2;
+        let (members, end) = blocks(&[&text[..half], &text[half..]]);
+        let whole = [&members.concat()[..], &end].concat();
+        let expected = sorted(text);
+        let same = |file: &[u8]| sorted(&folder.output(&["--seed", "1"], file)) == expected;
+        assert!(same(&whole));
+        // Zeros that fill up blocks, and a file of blocks behind another.
+        for zeros in [1, 27, 28, 600_000] {
+            assert!(same(&[&whole[..], &vec![0; zeros]].concat()), "{zeros}");
+        }
+        assert!(same(&[&members[0][..], &end, &members[1], &end].concat()));
+        assert_eq!(folder.output(&["-q"], &end), b"");
+        // Other members do not say where they end.
+        assert!(same(&[compressed(1, &text[..half]), compressed(1, &text[half..])].concat()));
+        for cut in [members.concat(), members[0].clone(), whole[..whole.len() - 10].to_vec()] {
+            folder.write("x.gz", &cut);
+            for (options, name) in [(&["-"][..], "standard input"), (&["x.gz"], "x.gz")] {
+                let complaint = folder.complaint(options, &cut);
+                let why = "is cut short: it has blocks of bgzip, and lacks the empty one that ends \
+                           them: if nothing is missing, try `gzip -dc FILE | bshuf`";
+                assert_eq!(complaint, format!("bshuf: {name}: {why}"));
+            }
+        }
+    }
+}
+
+fn sorted(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> =
+        text.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn files_that_are_cut_within_their_marks_are_errors() {
+    let folder = Folder::new();
+    let bzip2 = |bytes: usize| compressed(4, b"a\n")[..bytes].to_vec();
+    assert!(bzip2(10).starts_with(b"BZh91AY&SY"));
+    let ends = ["gz", "zst", "lz4", "bz2"];
+    for codec in 1..=4 {
+        let file = compressed(codec, b"a\n");
+        let end = ends[codec - 1];
+        for bytes in 1..file.len() {
+            let start = &file[..bytes];
+            // Only bzip2 has more than four characters that a text may have.
+            let is_text = start.is_ascii() && start.iter().all(|&byte| byte >= b' ');
+            let is_text = is_text && bytes <= 4;
+            folder.write("x", start);
+            let named = format!("x.{end}");
+            folder.write(&named, start);
+            for (options, name) in
+                [(&["-"][..], "standard input"), (&["x"], "x"), (&[&named], &named)]
+            {
+                for more in [&[][..], &["--csv"], &["--text"]] {
+                    let options = [more, options].concat();
+                    let outcome = folder.run(&options, start);
+                    let is_said = outcome.stderr.starts_with(&format!("bshuf: {name}: "));
+                    let is_cut = outcome.code == 1 && is_said && outcome.stdout.is_empty();
+                    assert_eq!(
+                        is_cut,
+                        !is_text || name == named,
+                        "{codec} {bytes} {options:?} {outcome:?}"
+                    );
+                    if bytes < 4 && is_cut {
+                        assert!(outcome.stderr.contains("is cut short"), "{}", outcome.stderr);
+                    }
+                }
+            }
+        }
+    }
+    // A text that has more is one, whatever its name is, and so is one that has nothing else.
+    for text in ["BZh91AY&S is the mark\n", "BZh9\n", "(\n", "P*M\n", "B", "BZ", "(", "P*M"] {
+        assert_eq!(folder.output(&["-"], text.as_bytes()), format!("{}\n", text.trim()).as_bytes());
+        if text.ends_with('\n') {
+            folder.write("x.bz2", text);
+            assert_eq!(folder.output(&["x.bz2"], b""), text.as_bytes());
+        }
+    }
+    // Those that are not read are named.
+    for (start, program) in [(&b"\xFD7z"[..], "xz"), (b"\x89LZ", "lzop"), (b"\x5D\0", "lzma")] {
+        let complaint = folder.complaint(&["-"], start);
+        assert!(complaint.contains(&format!("is compressed by {program}, ")), "{complaint}");
+    }
+    assert_eq!(folder.output(&["--separator", "\\xFD"], b"\xFD"), b"\xFD");
+}

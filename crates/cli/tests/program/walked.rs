@@ -185,3 +185,59 @@ fn blocks_filled_up_with_zeros_are_read_and_garbage_is_not() {
         }
     }
 }
+
+/// The next run would read it too, and have all records twice.
+#[test]
+fn outputs_are_no_files_of_folders_that_are_read() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("q/below")).unwrap();
+    folder.write("q/a", numbered(5));
+    folder.write("q/below/b", numbered(4));
+    folder.write("outside", numbered(1));
+    symlink("q", folder.path("link")).unwrap();
+    symlink("q/new", folder.path("dangling")).unwrap();
+    symlink("../../outside", folder.path("q/below/c")).unwrap();
+    fs::hard_link(folder.path("q/a"), folder.path("hard")).unwrap();
+    let within = "is in the folder q, which is read: name one outside of it";
+    let is = |file: &str| format!("is the file {file} of a folder that is read: name another file");
+    for (output, why) in [
+        ("q/all", within.to_owned()),
+        ("q/a", within.to_owned()),
+        ("q/below/all", within.to_owned()),
+        ("q/_left_out", within.to_owned()),
+        ("q/all.gz", within.to_owned()),
+        ("link/all", within.to_owned()),
+        ("link/../q/all", within.to_owned()),
+        ("dangling", within.to_owned()),
+        ("outside", is("q/below/c")),
+        ("hard", is("q/a")),
+    ] {
+        for options in [&["--recursive", "q"][..], &["--recursive", "outside", "q"]] {
+            if output == "outside" && options.contains(&"outside") {
+                continue;
+            }
+            let complaint = folder.complaint(&[&["-o", output], options].concat(), b"");
+            assert_eq!(complaint, format!("bshuf: {output}: {why}"), "{options:?}");
+        }
+        let complaint = folder.run(&["--recursive", "-o", output, "--files0-from", "-"], b"q\0");
+        assert_eq!(one_line(&complaint.stderr), format!("bshuf: {output}: {why}"));
+    }
+    // Standard output as well, which the shell has opened.
+    let mut command = Command::new("sh");
+    command.args(["-c", r#""$0" -q --recursive q >> q/below/b"#]).arg(program());
+    let outcome = folder.finish(&mut command, b"");
+    let expected = format!("bshuf: standard output: {}", is("q/below/b"));
+    assert_eq!((outcome.code, one_line(&outcome.stderr)), (1, expected));
+    assert_eq!((folder.read("q/a"), folder.read("q/below/b")), (numbered(5), numbered(4)));
+    // What is named itself may be replaced, and so may all that there is.
+    folder.output(&["--seed", "1", "-o", "q/a", "q/a"], b"");
+    folder.output(&["--seed", "1", "-o", "q/below/new", "q/a"], b"");
+    fs::remove_file(folder.path("q/below/new")).unwrap();
+    fs::remove_file(folder.path("q/below/c")).unwrap();
+    folder.output(&["--seed", "1", "-o", "q/below/b", "q/below"], b"");
+    assert_eq!(sorted_lines(&folder.read("q/a")).concat(), numbered(5));
+    assert_eq!(sorted_lines(&folder.read("q/below/b")).concat(), numbered(4));
+    // Temporary files have no names, and a neighbour is none of the folder's files.
+    folder.output(&["--recursive", "--memory", "1M", "--temp", "q", "-o", "qq", "q"], b"");
+    assert_eq!(folder.read("qq").len(), folder.read("q/a").len() + folder.read("q/below/b").len());
+}

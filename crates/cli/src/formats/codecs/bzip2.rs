@@ -23,6 +23,13 @@ pub(super) static ROW: Row = Row {
         matches!(bytes, [_, _, _, b'1'..=b'9', rest @ ..]
             if rest.starts_with(BLOCK) || rest.starts_with(END))
     },
+    may_start: |bytes| {
+        let (mark, rest) = bytes.split_at(bytes.len().min(4));
+        let is_marked =
+            matches!(mark, [b'B', b'Z', b'h', b'1'..=b'9']) || ROW.mark.starts_with(mark);
+        is_marked && (BLOCK.starts_with(rest) || END.starts_with(rest))
+    },
+    end: |_| None,
     is_frame: |bytes| matches!(bytes, [_, _, _, b'1'..=b'9', rest @ ..] if rest.starts_with(BLOCK)),
     may_skip: false,
     skips_zeros: true,

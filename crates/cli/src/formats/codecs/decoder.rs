@@ -1,7 +1,8 @@
 //! What a [`Codec`] decodes, and the errors of files that are not whole.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Cursor, ErrorKind, Read};
 
+use super::super::marks::LONGEST_MARK;
 use super::Codec;
 use super::row::Fault;
 use super::side_by_side::SideBySide;
@@ -11,16 +12,62 @@ impl Codec {
     /// anything but what the codec wrote, is an error.
     pub(crate) fn decoder<'r>(
         self,
-        file: impl Read + Send + 'r,
+        mut file: impl Read + Send + 'r,
         threads: usize,
     ) -> io::Result<Box<dyn Read + Send + 'r>> {
+        // It is read in large pieces anyway.
+        if self == Self::Plain {
+            return Ok(Box::new(file));
+        }
+        let mut start = Vec::new();
+        file.by_ref().take(LONGEST_MARK as u64).read_to_end(&mut start)?;
+        let end = (self.row().end)(&start).unwrap_or_default();
+        let file = Ended { file: Cursor::new(start).chain(file), end, last: Vec::new(), zeros: 0 };
         let decoder = match threads {
-            // It is read in large pieces anyway.
-            _ if self == Self::Plain => return Ok(Box::new(file)),
             0 | 1 => self.one_decoder(file)?,
             _ => Box::new(SideBySide::new(self, file, threads)),
         };
         Ok(Box::new(Decoded { codec: self, decoder }))
+    }
+}
+
+/// A file that is cut short unless it has this end, before zeros that may follow.
+struct Ended<R> {
+    file: R,
+    end: &'static [u8],
+    /// Its last bytes up to one that is not zero, as many as the end has, and the number of zeros
+    /// behind them.
+    last: Vec<u8>,
+    zeros: usize,
+}
+
+impl<R> Ended<R> {
+    fn note(&mut self, bytes: &[u8]) {
+        let most = self.end.len();
+        let after = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
+        if after > 0 {
+            self.last.resize(self.last.len() + self.zeros.min(most), 0);
+            self.last.extend_from_slice(&bytes[after.saturating_sub(most)..after]);
+            self.last.drain(..self.last.len().saturating_sub(most));
+            self.zeros = 0;
+        }
+        self.zeros += bytes.len() - after;
+    }
+}
+
+impl<R: Read> Read for Ended<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(bytes)?;
+        if self.end.is_empty() || bytes.is_empty() {
+            return Ok(read);
+        }
+        if read == 0 && self.last != self.end {
+            let why = "is cut short: it has blocks of bgzip, and lacks the empty one that ends \
+                       them: if nothing is missing, try `gzip -dc FILE | bshuf`";
+            return Err(Fault::Known(why).into());
+        }
+        self.note(&bytes[..read]);
+        Ok(read)
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) static ROW: Row = Row {
     mark: b"\x1F\x8B\x08",
     is_file: |_| true,
     // The flags that programs set, the level, and the system, as far as they have numbers.
+    may_start: |bytes| ROW.mark.starts_with(bytes),
+    end: end_of_blocks,
     is_frame: |bytes| {
         matches!(bytes, [_, _, _, 0 | 4 | 8, _, _, _, _, 0 | 2 | 4, 0..=13 | 255, ..])
     },
@@ -29,6 +31,25 @@ pub(super) static ROW: Row = Row {
         encoder.finish()
     },
 };
+
+/// The empty block that ends a file of blocks, as `bgzip` writes them, without its last zeros.
+/// <https://samtools.github.io/hts-specs/SAMv1.pdf>, section 4.1.2.
+const LAST_BLOCK: &[u8] = b"\x1F\x8B\x08\x04\0\0\0\0\0\xFF\x06\0BC\x02\0\x1B\0\x03";
+
+/// The end of a file of blocks. Whether other members follow cannot be told.
+fn end_of_blocks(start: &[u8]) -> Option<&'static [u8]> {
+    let (head, rest) = start.split_first_chunk::<12>()?;
+    let extra = rest.get(..usize::from(u16::from_le_bytes([head[10], head[11]])))?;
+    let has_extra = head[3] & 4 != 0;
+    let mut fields = extra;
+    while let [one, other, low, high, after @ ..] = fields {
+        if has_extra && [*one, *other, *low, *high] == *b"BC\x02\0" {
+            return Some(LAST_BLOCK);
+        }
+        fields = after.get(usize::from(u16::from_le_bytes([*low, *high]))..)?;
+    }
+    None
+}
 
 impl<R: BufRead> Member for GzDecoder<R> {
     type File = R;

@@ -13,6 +13,8 @@ pub(super) static ROW: Row = Row {
     mark: b"\x04\x22\x4D\x18",
     is_file: |_| true,
     // The version, and the sizes that blocks have.
+    may_start: |bytes| ROW.mark.starts_with(bytes),
+    end: |_| None,
     is_frame: |bytes| matches!(bytes, [_, _, _, _, 0x40..=0x7F, 0x40 | 0x50 | 0x60 | 0x70, ..]),
     may_skip: true,
     skips_zeros: false,

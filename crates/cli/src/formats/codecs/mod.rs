@@ -19,7 +19,7 @@ use std::fmt;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use super::marks::{LONGEST_MARK, is_tfrecord};
+use super::marks::{LONGEST_MARK, has_controls, is_tfrecord};
 pub use compression::Compression;
 
 /// How much of a compressed file is read at a time.
@@ -59,9 +59,41 @@ codecs! {
     Bzip2: bzip2,
 }
 
+/// The most first bytes of a compressed file that may be a whole text: `BZh9`, and not `BZh91`.
+const LONGEST_TEXT: usize = 4;
+
 impl Codec {
-    /// The one of a file with these first bytes.
+    /// The one of a file with this name and these first bytes.
+    ///
+    /// The bytes tell, whatever the name is, unless they are all of the file and fewer than tell
+    /// it: of a file `x.bz2` that is cut short behind `BZ`, the name does.
+    pub fn of_file(name: &Path, start: &[u8]) -> Self {
+        match Self::of_start(start) {
+            Self::Plain if Self::of_name(name).may_start(start) => Self::of_name(name),
+            codec => codec,
+        }
+    }
+
+    /// The one of a file with these first bytes. Those of a file that was cut short among them tell
+    /// it as well, if they are no text.
     pub fn of_start(start: &[u8]) -> Self {
+        let is_text = || std::str::from_utf8(start).is_ok() && !has_controls(start);
+        let cut = Self::ALL.iter().copied().find(|codec| codec.may_start(start));
+        let cut = cut.filter(|_| start.len() > LONGEST_TEXT || !is_text());
+        cut.unwrap_or_else(|| Self::of_whole_start(start))
+    }
+
+    /// Whether these bytes, which are all of a file, may be the first ones of one that was cut
+    /// short before they told it.
+    fn may_start(self, start: &[u8]) -> bool {
+        let row = self.row();
+        let begins = (row.may_start)(start)
+            || row.may_skip
+                && matches!(start, [0x50..=0x5F, rest @ ..] if b"\x2A\x4D\x18".starts_with(rest));
+        begins && !start.is_empty() && !(start.starts_with(row.mark) && (row.is_file)(start))
+    }
+
+    fn of_whole_start(start: &[u8]) -> Self {
         let start = &start[..start.len().min(LONGEST_MARK)];
         // The length of a record may have the bytes of a mark, as 559,903 has those of gzip.
         if is_tfrecord(start) {

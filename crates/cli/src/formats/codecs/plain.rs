@@ -8,6 +8,8 @@ pub(super) static ROW: Row = Row {
     mark: b"",
     // Everything else may be.
     is_file: |_| false,
+    may_start: |_| false,
+    end: |_| None,
     is_frame: |_| false,
     may_skip: false,
     skips_zeros: false,

@@ -17,6 +17,10 @@ pub(super) struct Row {
     pub(super) mark: &'static [u8],
     /// Whether these are the first bytes of a file.
     pub(super) is_file: fn(&[u8]) -> bool,
+    /// Whether a file may begin with these bytes, which are fewer than tell it.
+    pub(super) may_start: fn(&[u8]) -> bool,
+    /// What a file with these first bytes ends with, before zeros that may follow, if known.
+    pub(super) end: fn(&[u8]) -> Option<&'static [u8]>,
     /// Whether a frame seems to begin with these bytes, at most ten of which tell it.
     pub(super) is_frame: fn(&[u8]) -> bool,
     /// Whether the frames of zstd and LZ4 that are to be skipped may stand before its own.
