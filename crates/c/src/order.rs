@@ -172,11 +172,12 @@ fn write_range<B: Bijection>(
     first: u64,
     out: &mut [u64],
 ) -> Result<(), Failure> {
-    let mut items = p.range(first..first + out.len() as u64)?;
-    for item in out {
-        *item = items.next().filter(|&item| item < p.len()).ok_or_else(Failure::not_a_bijection)?;
-    }
-    Ok(())
+    let items = p.range(first..first + out.len() as u64)?;
+    let mut written = 0;
+    Ok(items.try_for_each_run(|run| {
+        out[written..][..run.len()].copy_from_slice(run);
+        written += run.len();
+    })?)
 }
 
 /// Shuffles an array by a seed, or undoes that.
