@@ -24,12 +24,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// # Errors
     ///
     /// [`Error::NotABijection`].
-    fn evaluate(
-        &self,
-        first: u64,
-        count: usize,
-        mut indices: Vec<u64>,
-    ) -> Result<Vec<u64>, Error> {
+    fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Result<Vec<u64>, Error> {
         indices.clear();
         indices.extend((0..count as u64).map(|k| first + k * self.stride));
         self.permutation().evaluate(self.inverted, self.stride == 1, &mut indices);

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use bijective_shuffle::bijection::{CycleWalk, MulXorshift};
 use bijective_shuffle::error::Defect;
-use bijective_shuffle::prelude::*;
 use bijective_shuffle::iter::Indexes;
+use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
 use bijective_shuffle_laws::liars::{LIES, Lies, WRAPS, wrap};
 
@@ -82,8 +82,8 @@ impl Bijection for Liar {
     }
 }
 
-/// Checks that an iterator returns `left` indexes, all below the length, or panics; returns the text
-/// of its panic.
+/// Checks that an iterator returns `left` indexes, all below the length, or panics. Returns the
+/// text of its panic.
 fn all_or_panic<I: IntoIterator<Item = u64>>(
     left: u64,
     len: u64,
