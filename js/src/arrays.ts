@@ -44,6 +44,10 @@ const MOST_BUCKETS_BITS = 12;
  * Shuffles an array in place, and returns it: the item that was at index `p[k]` is then at place
  * `k`, for the permutation `p = new Permutation(array.length, seed, options)`. Holes of a sparse
  * array become items that are `undefined`.
+ *
+ * If the array refuses an item, as a frozen array, an element that cannot be written to, or a proxy
+ * does, the items are put back where they were and the error is thrown. An element that refuses its
+ * own old item too, after it has taken another, keeps that other one.
  */
 export function shuffle<A extends unknown[] | TypedArray>(
   array: A,
@@ -54,7 +58,7 @@ export function shuffle<A extends unknown[] | TypedArray>(
   return array;
 }
 
-/** Undoes {@link shuffle} with the same seed and options. */
+/** Undoes {@link shuffle} with the same seed and options, and treats errors as it does. */
 export function unshuffle<A extends unknown[] | TypedArray>(
   array: A,
   seed: Seed,
@@ -128,23 +132,60 @@ function alike<T>(array: ArrayOf<T>, length: number): ArrayOf<T> {
 function reorderAtOnce(array: unknown[] | Raw, order: number, isUndo: boolean): void {
   const before = array.slice();
   // Engines compile a function for the arrays that it has seen, so each kind has its own.
-  const plain = isUndo ? putPlain : takePlain;
+  const plain = isUndo ? Plain.put : Plain.take;
   const typed = isUndo ? putTyped : takeTyped;
   let place = 0;
-  for (let slot = 0, count; (count = wasm().order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
-    const indexes = narrowBuffer();
-    if (Array.isArray(array)) plain(array, before as unknown[], indexes, place, count);
-    else typed(array as Uint8Array, before as Uint8Array, indexes, place, count);
-    place += count;
+  try {
+    for (let slot = 0, count; (count = wasm().order_items(order, BigInt(slot), SLOTS)) >= 0; slot += SLOTS) {
+      if (Array.isArray(array)) plain(array, before as unknown[], ownIndexes(count), place, count);
+      else typed(array as Uint8Array, before as Uint8Array, narrowBuffer(), place, count);
+      place += count;
+    }
+  } catch (error) {
+    // Typed arrays take every item, so nothing else can fail.
+    for (let k = 0; k < before.length; k++) Plain.putBack(array as unknown[], k, before[k]);
+    throw error;
   }
 }
 
-function takePlain(to: unknown[], from: unknown[], indexes: Uint32Array, place: number, count: number): void {
-  for (let k = 0; k < count; k++) to[place + k] = from[indexes[k]!];
+/**
+ * A copy of the module's buffer. A plain array may be a proxy or have setters, which may call this
+ * package while items are moved.
+ */
+function ownIndexes(count: number): Uint32Array {
+  return narrowBuffer().slice(0, count);
 }
 
-function putPlain(to: unknown[], from: unknown[], indexes: Uint32Array, place: number, count: number): void {
-  for (let k = 0; k < count; k++) to[indexes[k]!] = from[place + k];
+/**
+ * Writes to plain arrays. Bodies of classes are strict code in every bundle. In sloppy code, as
+ * bundlers make for scripts, an element that cannot be written to would drop its item in silence.
+ */
+class Plain {
+  static take(to: unknown[], from: unknown[], indexes: Uint32Array, place: number, count: number): void {
+    for (let k = 0; k < count; k++) to[place + k] = from[indexes[k]!];
+  }
+
+  static put(to: unknown[], from: unknown[], indexes: Uint32Array, place: number, count: number): void {
+    for (let k = 0; k < count; k++) to[indexes[k]!] = from[place + k];
+  }
+
+  /** Writes the items of a bucket in the order of their slots. Returns the place after the last. */
+  static takeBucket<T>(to: ArrayOf<T>, place: number, from: ArrayOf<T>, start: number, found: Uint32Array): number {
+    for (let slot = 0; slot < found.length; slot++) {
+      const k = found[slot]!;
+      if (k > 0) to[place++] = from[start + k - 1]!;
+    }
+    return place;
+  }
+
+  /** Writes an item to the place that it had, if that takes it. */
+  static putBack<T>(array: ArrayOf<T>, place: number, item: T): void {
+    try {
+      array[place] = item;
+    } catch {
+      // The array has thrown before, and the caller passes the first error on.
+    }
+  }
 }
 
 function takeTyped(to: Uint8Array, from: Uint8Array, indexes: Uint32Array, place: number, count: number): void {
@@ -175,7 +216,7 @@ function shuffleByBuckets<T>(array: ArrayOf<T>, order: number): boolean {
   for (let first = 0; first < length; first += SLOTS) {
     const count = Math.min(length - first, SLOTS);
     wasm().order_slots(order, first, count);
-    const given = narrowBuffer();
+    const given = ownIndexes(count);
     for (let k = 0; k < count; k++) {
       const slot = given[k]!;
       const b = slot >>> shift;
@@ -189,15 +230,24 @@ function shuffleByBuckets<T>(array: ArrayOf<T>, order: number): boolean {
   // For each slot of a bucket, where its item is, plus 1.
   const found = new Uint32Array(slots);
   let place = 0;
-  for (let b = 0; b < buckets; b++) {
-    const start = b * room;
-    const count = ends[b]! - start;
-    for (let k = 0; k < count; k++) found[lows[start + k]!] = k + 1;
-    for (let slot = 0; slot < slots; slot++) {
-      const k = found[slot]!;
-      if (k > 0) array[place++] = bucketed[start + k - 1]!;
+  try {
+    for (let b = 0; b < buckets; b++) {
+      const start = b * room;
+      const count = ends[b]! - start;
+      for (let k = 0; k < count; k++) found[lows[start + k]!] = k + 1;
+      place = Plain.takeBucket(array, place, bucketed, start, found);
+      found.fill(0);
     }
-    found.fill(0);
+  } catch (error) {
+    // Items are in their bucket in the order of their indexes.
+    for (let b = 0; b < buckets; b++) ends[b] = b * room;
+    for (let first = 0; first < length; first += SLOTS) {
+      const count = Math.min(length - first, SLOTS);
+      wasm().order_slots(order, first, count);
+      const given = ownIndexes(count);
+      for (let k = 0; k < count; k++) Plain.putBack(array, first + k, bucketed[ends[given[k]! >>> shift]!++]!);
+    }
+    throw error;
   }
   return true;
 }

@@ -363,6 +363,58 @@ function checkedIds(key: Uint8Array): void {
   equal(zeros.toText(zeros.decode(1)), "00000012");
 }
 
+/** An array that refuses an item while it is shuffled has all of its items where they were. */
+function refusedItems(): void {
+  const error = new Error("no more");
+  const readOnly = (items: number[], at: number) => Object.defineProperty(items, at, { writable: false });
+  // Throws at one write, and takes the others: those that put items back too.
+  const throwsOnce = (items: number[], at: number) => {
+    let writes = 0;
+    return new Proxy(items, {
+      set: (of, key, value) => {
+        if (writes++ === at) throw error;
+        return Reflect.set(of, key, value);
+      },
+    });
+  };
+  const setter = (items: number[], at: number) => {
+    const item = items[at];
+    const set = (): void => {
+      throw error;
+    };
+    return Object.defineProperty(items, at, { get: () => item, set });
+  };
+  // The second length goes through buckets.
+  for (const length of [10, 2 ** 20 + 5]) {
+    const before = Array.from({ length }, (_, k) => k);
+    for (const make of [readOnly, throwsOnce, setter, (items: number[]) => Object.freeze(items) as number[]]) {
+      for (const move of [shuffle, unshuffle]) {
+        for (const at of [1, length - 2]) {
+          const array = make(before.slice(), at);
+          let thrown: unknown;
+          try {
+            move(array, 42);
+          } catch (caught) {
+            thrown = caught;
+          }
+          equal(make === throwsOnce || make === setter ? thrown === error : thrown instanceof TypeError, true);
+          equal(array.every((item, k) => item === before[k]), true);
+        }
+      }
+      if (length > 10) break;
+    }
+  }
+  // A proxy may call the package while its items are moved.
+  const busy = new Proxy([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], {
+    set: (of, key, value) => {
+      shuffle([..."abcdefghijklmnop"], 7);
+      return Reflect.set(of, key, value);
+    },
+  });
+  equal(shuffle(busy, 42), [4, 0, 6, 9, 1, 7, 5, 3, 8, 2]);
+  equal(unshuffle(busy, 42), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
 /** A call, the kind of its error, and a word of the text. */
 type Refusal = readonly [call: () => unknown, kind: typeof TypeError | typeof RangeError, word: string];
 
@@ -685,6 +737,7 @@ export function check(
   memoryIsGivenBack(() => objects?.size ?? memory.buffer.byteLength);
   slices();
   refusals();
+  refusedItems();
   wrongArguments();
   return checks;
 }

@@ -2,10 +2,14 @@
 // window, each with WebAssembly and without; then those of a GPU, and the page without and with
 // one. `node test/run.mjs --no-browser` leaves the browser out.
 
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runInThisContext } from "node:vm";
+
+import { build } from "esbuild";
 
 import { inBrowser, program } from "./browser.mjs";
 
@@ -53,6 +57,21 @@ execFileSync("npx", ["tsc", "-p", "test"], { cwd: root, stdio: "inherit" });
 await inNode();
 for (const wrong of Object.keys(WRONG)) {
   execFileSync(process.execPath, [fileURLToPath(import.meta.url), "--wrong", wrong], { stdio: "inherit" });
+}
+
+// A bundler makes sloppy code for a script: there too, an array that refuses an item is whole.
+const script = await build({
+  stdin: { contents: 'export * from "./dist/index.js"', resolveDir: root },
+  bundle: true,
+  write: false,
+  format: "iife",
+  globalName: "bundled",
+});
+const { shuffle, unshuffle } = runInThisContext(`${script.outputFiles[0].text}; bundled`);
+for (const move of [shuffle, unshuffle]) {
+  const items = Object.defineProperty([..."abcdefghij"], 3, { writable: false });
+  assert.throws(() => move(items, 42), TypeError);
+  assert.equal(items.join(""), "abcdefghij");
 }
 
 const TYPES = { ".js": "text/javascript", ".html": "text/html" };

@@ -8,10 +8,10 @@ use core::fmt;
 pub enum ViewError {
     /// A range of places is not within the permutation, or one of rows not within the batch.
     OutOfRange {
-        /// The first place or row of the range.
-        start: u64,
-        /// The one after its last; `u64::MAX` if the number does not fit.
-        end: u64,
+        /// The first place or row of the range. Up to 2^64, since a bound may be excluded.
+        start: u128,
+        /// The one after its last. Up to 2^64, since a bound may be included.
+        end: u128,
         /// The length of the permutation, or the number of rows.
         len: u64,
     },

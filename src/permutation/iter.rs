@@ -34,10 +34,13 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 /// Skipping with [`nth`](Iterator::nth) evaluates the skipped slots, unless the length fills the
 /// domain or the permutation has its [index](Permutation::build_index).
 ///
-/// With a bijection that breaks its requirements, the iterator may end early, repeat indexes, leave
-/// some out, or return some that are not below the length.
+/// With a bijection that breaks its requirements it may repeat indexes and leave others out.
 ///
 /// # Panics
+///
+/// With a bijection that breaks its requirements the iterator panics where it has no index below
+/// the length for a place that is left. So it never ends early: it returns [`left`](Self::left)
+/// indexes, all below the length, or panics.
 ///
 /// Iterating backwards from a place far from the end, or through an inverse or a composition, may
 /// need an index of the permutation. It is then built, and the iterator panics if that fails, or if
@@ -327,13 +330,13 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Iterator for Indexes<P, B> {
     /// This internal loop is faster than calling [`next`](Self::next) repeatedly.
     fn fold<A, F: FnMut(A, u64) -> A>(mut self, init: A, mut f: F) -> A {
         let mut accumulated = init;
-        while self.left > 0 && (!self.front.rest().is_empty() || self.refill()) {
-            let rest = self.front.rest();
-            let run = &rest[..rest.len().min(usize::try_from(self.left).unwrap_or(usize::MAX))];
+        while self.left > 0 {
+            let run = or_panic(self.run());
             for &index in run {
                 accumulated = f(accumulated, index);
             }
-            self.advance(run.len() as u64);
+            let count = run.len() as u64;
+            self.advance(count);
         }
         accumulated
     }
@@ -342,9 +345,11 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Iterator for Indexes<P, B> {
 impl<P: Borrow<Permutation<B>>, B: Bijection> DoubleEndedIterator for Indexes<P, B> {
     #[inline]
     fn next_back(&mut self) -> Option<u64> {
-        if self.left == 0 || (self.back.rest().is_empty() && !self.refill_back()) {
-            self.left = 0;
+        if self.left == 0 {
             return None;
+        }
+        if self.back.rest().is_empty() {
+            or_panic(self.refill_back());
         }
         self.left -= 1;
         self.back.next()

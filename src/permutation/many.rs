@@ -353,9 +353,9 @@ impl Permutations {
             return Err(Error::View(ViewError::NotWhole { len, actual: words }));
         }
         let (rows, count) = (words.checked_div(len).unwrap_or(0), self.count);
-        let end = first.saturating_add(rows);
-        if end > count || end - first < rows {
-            return Err(Error::View(ViewError::OutOfRange { start: first, end, len: count }));
+        let (start, end) = (u128::from(first), u128::from(first) + u128::from(rows));
+        if end > u128::from(count) {
+            return Err(Error::View(ViewError::OutOfRange { start, end, len: count }));
         }
         // If a row is longer than a `usize` can count, the slice has no rows.
         Ok(self.batch(if rows == 0 { 0 } else { len as usize }))

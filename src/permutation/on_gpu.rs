@@ -153,7 +153,8 @@ impl CudaWorkspace {
     ) -> Result<(), Error> {
         p.build_index()?;
         let mut indexes = try_with_capacity(out.len())?;
-        indexes.extend(p.range(places)?.map(N::wrap));
+        let part = p.range(places)?;
+        part.try_for_each_run(|run| indexes.extend(run.iter().copied().map(N::wrap)))?;
         self.write_words(&indexes, out)
     }
 

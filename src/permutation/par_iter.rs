@@ -29,7 +29,7 @@ impl<B: Bijection> Permutation<B> {
     /// If there are more indexes than a `usize` can count, as rayon's indexed iterators require, or
     /// if the permutation's index is needed and cannot be built; call
     /// [`build_index`](Self::build_index) beforehand to get an error instead. With a bijection that
-    /// breaks its requirements, rayon may panic where it relies on the number of indexes.
+    /// breaks its requirements, it panics where [`Indexes`](crate::iter::Indexes) does.
     ///
     /// # Examples
     ///

@@ -7,7 +7,8 @@ use super::ahead::Bound;
 use super::iter::Indexes;
 use super::{Permutation, tuning};
 use crate::compact::{SlotRange, Values, room_for};
-use crate::engine::check::try_reserve;
+use crate::engine::check::{or_panic, try_reserve};
+use crate::error::Defect;
 use crate::{Bijection, Error};
 
 impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
@@ -19,21 +20,65 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
 
     /// The indexes at `count` places from `first` on, if places are [direct](Self::is_direct). It
     /// reuses the memory of `indices`.
-    fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotABijection`].
+    fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Result<Vec<u64>, Error> {
         indices.clear();
         indices.extend((0..count as u64).map(|k| first + k * self.stride));
         self.permutation().evaluate(self.inverted, self.stride == 1, &mut indices);
-        indices
+        let last = self.permutation().len.saturating_sub(1);
+        // Without a branch for each index, so that the compiler uses vectors.
+        if !indices.iter().fold(false, |is_wrong, &index| is_wrong | (index > last)) {
+            return Ok(indices);
+        }
+        let wrong = (0..).zip(&indices).find(|&(_, &index)| index > last);
+        let (k, &value) = wrong.expect("one index is not below the length");
+        let method = if self.inverted { "inverse" } else { "forward" };
+        // The defect's points are places of this permutation.
+        let point = first + k * self.stride;
+        Err(Error::NotABijection(Defect::OutOfRange { method, point, value, last }))
     }
 
     /// The next index, when no evaluated one is left.
     #[cold]
     pub(super) fn next_of_refilled(&mut self) -> Option<u64> {
-        if self.left == 0 || !self.refill() {
-            self.left = 0;
+        if self.left == 0 {
             return None;
         }
+        or_panic(self.refill());
         self.next()
+    }
+
+    /// The next indexes at the front that are evaluated together: at least one, if any is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotABijection`] if one is left and the bijection has none.
+    pub(super) fn run(&mut self) -> Result<&[u64], Error> {
+        if self.left > 0 && self.front.rest().is_empty() {
+            self.refill()?;
+        }
+        let rest = self.front.rest();
+        Ok(&rest[..rest.len().min(usize::try_from(self.left).unwrap_or(usize::MAX))])
+    }
+
+    /// Calls `take` with all remaining indexes, in runs. The iterator itself panics where this
+    /// returns an error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotABijection`] if the bijection has fewer than are left.
+    #[doc(hidden)]
+    pub fn try_for_each_run(mut self, mut take: impl FnMut(&[u64])) -> Result<(), Error> {
+        while self.left > 0 {
+            let run = self.run()?;
+            take(run);
+            let count = run.len() as u64;
+            self.advance(count);
+        }
+        Ok(())
     }
 
     /// Reserves the memory for evaluating at the front, which is otherwise allocated without a way
@@ -46,19 +91,19 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         Ok(try_reserve(&mut self.front.indices, tuning::RUN)?)
     }
 
-    /// Evaluates the next indexes at the front. Returns whether there are any.
-    pub(super) fn refill(&mut self) -> bool {
+    /// Evaluates the next indexes at the front. At least one must be left.
+    fn refill(&mut self) -> Result<(), Error> {
         self.front.clear();
-        if self.is_direct() {
-            let count = self.left.min(tuning::RUN as u64) as usize;
-            let memory = mem::take(&mut self.front.indices);
-            self.front.indices = self.evaluate(self.next, count, memory);
-            return count > 0;
+        if !self.is_direct() {
+            return self.refill_with_survivors();
         }
-        self.refill_with_survivors()
+        let count = self.left.min(tuning::RUN as u64) as usize;
+        let memory = mem::take(&mut self.front.indices);
+        self.front.indices = self.evaluate(self.next, count, memory)?;
+        Ok(())
     }
 
-    fn refill_with_survivors(&mut self) -> bool {
+    fn refill_with_survivors(&mut self) -> Result<(), Error> {
         let Permutation { bijection, len, .. } = self.permutation.borrow();
         let values = Values::unchecked(bijection, *len);
         let mut at = self.front.ended.unwrap_or_default();
@@ -83,10 +128,10 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
                 } else {
                     self.front.indices.extend(survivors.iter().step_by(stride));
                 }
-                return true;
+                return Ok(());
             }
         }
-        false
+        Err(wrong_count(*len, at.place))
     }
 
     /// Jumps to a slot nearer to the next place, if that place is far away and the index has such a
@@ -111,22 +156,22 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         }
     }
 
-    /// Evaluates the next indexes at the back. Returns whether there are any.
+    /// Evaluates the next indexes at the back. At least one must be left.
     #[cold]
-    pub(super) fn refill_back(&mut self) -> bool {
+    pub(super) fn refill_back(&mut self) -> Result<(), Error> {
         self.back.clear();
-        if self.is_direct() {
-            let count = self.left.min(tuning::RUN as u64);
-            let first = self.last_place() - (count - 1) * self.stride;
-            let memory = mem::take(&mut self.back.indices);
-            self.back.indices = self.evaluate(first, count as usize, memory);
-            self.back.indices.reverse();
-            return count > 0;
+        if !self.is_direct() {
+            return self.refill_back_with_survivors();
         }
-        self.refill_back_with_survivors()
+        let count = self.left.min(tuning::RUN as u64);
+        let first = self.last_place() - (count - 1) * self.stride;
+        let memory = mem::take(&mut self.back.indices);
+        self.back.indices = self.evaluate(first, count as usize, memory)?;
+        self.back.indices.reverse();
+        Ok(())
     }
 
-    fn refill_back_with_survivors(&mut self) -> bool {
+    fn refill_back_with_survivors(&mut self) -> Result<(), Error> {
         let Permutation { bijection, len, .. } = self.permutation.borrow();
         let last = self.last_place();
         let places = self.back.ended.map_or(*len, |bound| bound.place).saturating_sub(last);
@@ -162,18 +207,22 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
             let slots = SlotRange::from(first, (at.slot - 1) as u64, tuning::RUN);
             let survivors = values.survivors::<u64>(slots, &mut room);
             self.back.begun = Some(at);
-            let Some(before) = at.place.checked_sub(survivors.len() as u64) else { return false };
+            let too_many = || wrong_count(*len, len.saturating_add(1));
+            let before = at.place.checked_sub(survivors.len() as u64).ok_or_else(too_many)?;
             at = Bound { slot: u128::from(first), place: before };
             self.back.ended = Some(at);
             if last >= before {
                 let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
-                let Some(survivors) = survivors.get(..=(last - before) as usize) else {
-                    return false;
-                };
+                let survivors = survivors.get(..=(last - before) as usize).ok_or_else(too_many)?;
                 self.back.indices.extend(survivors.iter().rev().step_by(stride));
-                return true;
+                return Ok(());
             }
         }
-        false
+        Err(wrong_count(*len, len.saturating_sub(at.place)))
     }
+}
+
+/// The error for a bijection with another number of survivors than the length.
+fn wrong_count(expected: u64, actual: u64) -> Error {
+    Error::NotABijection(Defect::Survivors { expected, actual })
 }

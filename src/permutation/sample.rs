@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use super::{Permutation, tuning};
 use crate::bijection::hooks::Hooked;
 use crate::engine::check::try_with_capacity;
-use crate::error::Defect;
 use crate::{Bijection, Error};
 
 impl<B: Bijection> Permutation<B> {
@@ -21,7 +20,8 @@ impl<B: Bijection> Permutation<B> {
     /// [`Error::LengthMismatch`] if the slice does not have the permutation's length, and
     /// [`Error::OutOfMemory`]. For an [`inverse`](Self::inverse), or where the bijection has 64
     /// points for each item or more, also the errors of [`try_get`](Self::try_get). With a
-    /// bijection that breaks its requirements, the result is [`Error::NotABijection`] or any items.
+    /// bijection that breaks its requirements, the result is [`Error::NotABijection`], or `count`
+    /// items that may repeat.
     ///
     /// # Panics
     ///
@@ -52,10 +52,8 @@ impl<B: Bijection> Permutation<B> {
         let mut indexes = try_with_capacity(count)?;
         let mut head = self.head(count as u64);
         head.reserve_run()?;
-        indexes.extend(head);
-        self.check_sample(&indexes, count)?;
+        head.try_for_each_run(|run| indexes.extend_from_slice(run))?;
         let mut sample = try_with_capacity(count)?;
-        // `check_sample` has checked that every index is below the length.
         let clone = |&index: &u64| source[index as usize].clone();
         if count < tuning::SEQUENTIAL_CLONES {
             sample.extend(indexes.iter().map(clone));
@@ -70,24 +68,5 @@ impl<B: Bijection> Permutation<B> {
     pub(super) fn is_listed_sooner(&self, places: u64) -> bool {
         let all = u128::from(self.len) * u128::from(tuning::SPARSE);
         self.is_sparse() && self.slots_between(places) > all
-    }
-
-    /// Checks that a sample has `count` indexes, all below the length.
-    fn check_sample(&self, indexes: &[u64], count: usize) -> Result<(), Error> {
-        // The defect's slots are places of this permutation.
-        if let Some((slot, &index)) = (0..).zip(indexes).find(|&(_, &index)| index >= self.len) {
-            let last = self.len - 1;
-            return Err(Error::NotABijection(Defect::OutOfRange {
-                method: "forward",
-                point: slot,
-                value: index,
-                last,
-            }));
-        }
-        if indexes.len() < count {
-            let (expected, actual) = (self.len, indexes.len() as u64);
-            return Err(Error::NotABijection(Defect::Survivors { expected, actual }));
-        }
-        Ok(())
     }
 }

@@ -62,22 +62,19 @@ impl<B: Bijection> Permutation<B> {
     /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange).
     pub(super) fn places(&self, places: impl RangeBounds<u64>) -> Result<Range<u64>, Error> {
         let start = match places.start_bound() {
-            Bound::Included(&start) => Some(start),
-            Bound::Excluded(&before) => before.checked_add(1),
-            Bound::Unbounded => Some(0),
+            Bound::Included(&start) => start.into(),
+            Bound::Excluded(&before) => u128::from(before) + 1,
+            Bound::Unbounded => 0,
         };
         let end = match places.end_bound() {
-            Bound::Included(&last) => last.checked_add(1),
-            Bound::Excluded(&end) => Some(end),
-            Bound::Unbounded => Some(self.len),
+            Bound::Included(&last) => u128::from(last) + 1,
+            Bound::Excluded(&end) => end.into(),
+            Bound::Unbounded => self.len.into(),
         };
-        match (start, end) {
-            (Some(start), Some(end)) if start <= end && end <= self.len => Ok(start..end),
-            _ => {
-                let (start, end) = (start.unwrap_or(u64::MAX), end.unwrap_or(u64::MAX));
-                Err(Error::View(ViewError::OutOfRange { start, end, len: self.len }))
-            }
+        if start <= end && end <= u128::from(self.len) {
+            return Ok(start as u64..end as u64);
         }
+        Err(Error::View(ViewError::OutOfRange { start, end, len: self.len }))
     }
 
     /// The contiguous share of one of several workers: the places from `len * rank / ranks` up to

@@ -169,11 +169,12 @@ fn batches_that_cannot_be_are_refused() {
         permutations.write_rows(0, &mut room[..5]),
         Err(Error::View(ViewError::NotWhole { len: 4, actual: 5 }))
     );
+    const MAX: u128 = u64::MAX as u128;
     let outside = |start, end| Err(Error::View(ViewError::OutOfRange { start, end, len: 10 }));
     assert_eq!(permutations.write_rows(0, &mut room), outside(0, 12));
     assert_eq!(permutations.write_rows(9, &mut room[..8]), outside(9, 11));
     assert_eq!(permutations.write_rows(11, &mut room[..0]), outside(11, 11));
-    assert_eq!(permutations.write_rows(u64::MAX, &mut room[..4]), outside(u64::MAX, u64::MAX));
+    assert_eq!(permutations.write_rows(u64::MAX, &mut room[..4]), outside(MAX, MAX + 1));
     assert!(room.iter().all(|&word| word == 7));
     permutations.write_rows(10, &mut room[..0]).unwrap();
 

@@ -261,11 +261,11 @@ impl Order {
             return Ok(());
         }
         let places = run.start..run.start + out.len() as u64;
-        let mut indexes = self.permutation.range(places.clone())?;
-        for (index, place) in out.iter_mut().zip(places) {
-            *index = self.checked(place, indexes.next())?;
-        }
-        Ok(())
+        let mut written = 0;
+        self.permutation.range(places)?.try_for_each_run(|run| {
+            out[written..][..run.len()].copy_from_slice(run);
+            written += run.len();
+        })
     }
 
     /// What was found for a number, if it is below the length.

@@ -652,8 +652,8 @@ void bs_sampler_free(struct bs_sampler *sampler);
  * BS_END, and writes nothing, if the epoch is over. A step may have no items for a rank, with the
  * tail BS_TAIL_SHORT.
  *
- * `room` is the number of items that there is memory for. Less than a batch is refused by
- * BS_ERROR_LENGTH, and the batch is not taken.
+ * `room` is the number of items that there is memory for. While there is a step left, less than a
+ * batch is refused by BS_ERROR_LENGTH, and the batch is not taken.
  *
  * # Safety
  *

@@ -401,8 +401,9 @@ public:
         return inverted;
     }
 
-    std::uint64_t size() const noexcept { return size_; }
-    bool empty() const noexcept { return size_ == 0; }
+    // 0 of a permutation that was moved from.
+    std::uint64_t size() const noexcept { return handle_ ? size_ : 0; }
+    bool empty() const noexcept { return size() == 0; }
 
     // The index at a place below the length.
     std::uint64_t operator[](std::uint64_t place) const {
@@ -447,7 +448,7 @@ public:
     }
     template <class Word = std::uint64_t>
     std::vector<Word> to_vector() const {
-        return to_vector<Word>(0, static_cast<std::size_t>(size_));
+        return to_vector<Word>(0, static_cast<std::size_t>(size()));
     }
 
     // The first place of a worker's share, and the number of its places.
@@ -526,15 +527,15 @@ private:
             check((undo ? bs_permutation_unapply : bs_permutation_apply)(
                 handle_.get(), arrays, sizeof...(items), count));
         } else {
-            if (count != size_) {
+            if (count != size()) {
                 const std::string text = "the ranges have " + std::to_string(count) +
-                                         " items, and the permutation " + std::to_string(size_);
+                                         " items, and the permutation " + std::to_string(size());
                 throw error(BS_ERROR_LENGTH, text.c_str());
             }
             if constexpr (sizeof...(items) > 1) {
                 detail::check_apart(items...);
             }
-            const bool is_narrow = size_ <= std::uint64_t{1} << 32;
+            const bool is_narrow = size() <= std::uint64_t{1} << 32;
             is_narrow ? follow<std::uint32_t>(undo, items...) : follow<std::uint64_t>(undo, items...);
         }
     }
@@ -649,7 +650,7 @@ private:
 };
 
 inline permutation::iterator permutation::begin() const noexcept { return {this, 0}; }
-inline permutation::iterator permutation::end() const noexcept { return {this, size_}; }
+inline permutation::iterator permutation::end() const noexcept { return {this, size()}; }
 
 // Shuffles a vector, an array, a span, a deque or any other range with random access.
 template <class Range>
@@ -734,6 +735,10 @@ public:
     // Takes this rank's next batch; no batch if the epoch is over. The vector's memory is used
     // again, and it is empty after a failure.
     bool next_batch(std::vector<std::uint64_t> &batch) {
+        batch.clear();
+        if (handle_ && steps_left() == 0) {
+            return false;
+        }
         batch.resize(batch_);
         std::size_t count = 0;
         const bs_status status =
@@ -760,6 +765,9 @@ public:
         return text;
     }
     void resume(const std::string &state) {
+        if (state.find('\0') != std::string::npos) {
+            throw error(BS_ERROR_STATE, "the text has a zero byte, so it is no state of a sampler");
+        }
         detail::check(bs_sampler_resume(handle_.get(), state.c_str()));
     }
 

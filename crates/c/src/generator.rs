@@ -88,7 +88,8 @@ fn make(kind: i32, seed: Seed, which: Which) -> Result<Generator, Failure> {
             Which::Several { first, count } => {
                 let end = first.checked_add(count).ok_or_else(|| {
                     let text = format!(
-                        "{count} streams from {first} on were asked for: there are 2^64 - 1"
+                        "{count} streams from {first} on were asked for: several streams have \
+                         numbers up to 2^64 - 2, and bs_generator_new makes number 2^64 - 1"
                     );
                     Failure::argument(text)
                 })?;

@@ -143,8 +143,8 @@ pub unsafe extern "C" fn bs_sampler_free(sampler: *mut Sampler) {
 /// BS_END, and writes nothing, if the epoch is over. A step may have no items for a rank, with the
 /// tail BS_TAIL_SHORT.
 ///
-/// `room` is the number of items that there is memory for. Less than a batch is refused by
-/// BS_ERROR_LENGTH, and the batch is not taken.
+/// `room` is the number of items that there is memory for. While there is a step left, less than a
+/// batch is refused by BS_ERROR_LENGTH, and the batch is not taken.
 ///
 /// # Safety
 ///
@@ -161,6 +161,9 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
         check(count, "the number of items")?;
         // SAFETY: as the caller promises.
         let sampler = unsafe { inner(sampler) }?;
+        if sampler.inner.steps_left() == 0 {
+            return Ok(BS_END);
+        }
         let batch = sampler.inner.batch();
         if (room as u64) < batch {
             let text = format!("there is memory for {room} items, and a batch has {batch}");

@@ -89,6 +89,37 @@ static void ranges() {
 #endif
 }
 
+// What was moved from is empty, and its other calls fail.
+static void moved_from() {
+    bs::permutation p(10, 42);
+    const bs::permutation taken = std::move(p);
+    CHECK(taken.size() == 10 && taken[0] == 4);
+    CHECK(p.size() == 0 && p.empty() && p.begin() == p.end());
+    fails(BS_ERROR_NULL, "permutation", [&] { (void)p[0]; });
+    p = taken;
+    CHECK(p.size() == 10 && p[0] == 4);
+
+    bs_sampler_options options{};
+    options.length = 10;
+    options.seed = 42;
+    options.ranks = 1;
+    options.batch = 10;
+    bs::sampler first(options);
+    first.set_epoch(3);
+    bs::sampler second = std::move(first);
+    CHECK(first.epoch() == 0 && first.steps() == 0 && first.steps_left() == 0);
+    std::vector<std::uint64_t> batch = {7};
+    fails(BS_ERROR_NULL, "sampler", [&] { first.next_batch(batch); });
+    CHECK(batch.empty() && second.epoch() == 3 && second.next_batch(batch) && batch.size() == 10);
+
+    bs::generator one(42);
+    bs::generator other = std::move(one);
+    std::vector<std::uint32_t> words(2);
+    fails(BS_ERROR_NULL, "generator", [&] { one.fill(words); });
+    other.fill(words);
+    CHECK(words[0] == 0x2e923317);
+}
+
 struct thrown {};
 
 template <class Call>
@@ -144,6 +175,12 @@ static void thrown_by_any_call() {
 }
 
 static void own_bijections() {
+    const auto plus = [](std::uint64_t x) noexcept { return (x + 3) % 10; };
+    const auto minus = [](std::uint64_t x) noexcept { return (x + 7) % 10; };
+    const auto turned = bs::permutation::from_bijection(8, 9, plus, minus);
+    const std::vector<std::uint64_t> expected = {3, 4, 5, 6, 7, 0, 1, 2};
+    CHECK(turned.to_vector() == expected && turned.position(7) == 4);
+
     constexpr std::uint64_t last = (1 << 18) - 1;
     const auto backwards = [](std::uint64_t x) { return last - x; };
     const auto p = bs::permutation::from_bijection(200'000, last, backwards, backwards);
@@ -203,6 +240,10 @@ static void samplers_and_generators() {
     sampler.set_epoch(5);
     fails(BS_ERROR_STATE, "", [&] { sampler.resume("a-0-6-697b00e9129d35f6"); });
     CHECK(sampler.epoch() == 5);
+    // A C string would end at the zero byte, and what comes after it would not be seen.
+    fails(BS_ERROR_STATE, "zero byte", [&] { sampler.resume(state + '\0' + "more"); });
+    fails(BS_ERROR_STATE, "zero byte", [&] { sampler.resume(state + '\0'); });
+    CHECK(sampler.epoch() == 5);
 
     bs::generator philox(42);
     std::array<std::uint32_t, 2> words;
@@ -226,6 +267,7 @@ int main() {
     orders();
     ranges();
     own_bijections();
+    moved_from();
     thrown_by_any_call();
     failures();
     samplers_and_generators();

@@ -158,6 +158,11 @@ static void bad_arguments(void) {
     FAILS(bs_generator_new(8, 1, 0, 0, &g), BS_ERROR_ARGUMENT, "no generator 8");
     FAILS(bs_generator_streams(0, 1, 0, 0, 0, &g), BS_ERROR_ARGUMENT, "stream");
     FAILS(bs_generator_streams(0, 1, 0, 2, UINT64_MAX, &g), BS_ERROR_ARGUMENT, "streams");
+    /* The last stream comes alone, and the error says so. */
+    FAILS(bs_generator_streams(0, 1, 0, UINT64_MAX, 1, &g), BS_ERROR_ARGUMENT, "up to 2^64 - 2");
+    OK(bs_generator_new(0, 1, 0, UINT64_MAX, &g));
+    bs_generator_free(g);
+    g = NULL;
     FAILS(bs_set_threads(SIZE_MAX), BS_ERROR_ARGUMENT, "threads");
     CHECK(number == 77 && q == NULL && g == NULL && are_in_order(items, 6));
     bs_permutation_free(p);
@@ -233,6 +238,8 @@ static void samplers(void) {
             }
         }
         CHECK(status == BS_END && all == 10);
+        /* Where nothing comes, no room is needed. */
+        CHECK(bs_sampler_next_batch(s, NULL, 0, &count) == BS_END);
         CHECK(bs_sampler_epoch(s) == (uint64_t)epoch && bs_sampler_consumed(s) == 10);
         OK(bs_sampler_next_epoch(s));
     }

@@ -7,6 +7,8 @@ mod large;
 mod owned;
 mod steps;
 
+use core::ops::Bound::{Excluded, Unbounded};
+
 use bijective_shuffle::Serial;
 use bijective_shuffle::Walk;
 use bijective_shuffle::bijection::{CycleWalk, GridFeistel, MulXorshift, Standard, VariablePhilox};
@@ -245,7 +247,15 @@ fn ranges_are_checked() {
     let backwards = p.range(5..4).unwrap_err();
     assert_eq!(backwards, refused(5, 4));
     assert_eq!(p.range(1001..).unwrap_err(), refused(1001, 1000));
-    assert_eq!(p.range(..=u64::MAX).unwrap_err(), refused(0, u64::MAX));
+    assert_eq!(p.range(..=u64::MAX).unwrap_err(), refused(0, 1 << 64));
+    assert_eq!(p.range((Excluded(u64::MAX), Unbounded)).unwrap_err(), refused(1 << 64, 1000));
+    // The longest permutation has no place 2^64 - 1, and the error shows how it was asked for.
+    let longest = Permutation::walk(u64::MAX, 1);
+    assert_eq!(longest.range(..u64::MAX).unwrap().left(), u64::MAX);
+    assert_eq!(
+        longest.range(..=u64::MAX).unwrap_err().to_string(),
+        "the range 0..18446744073709551616 does not lie within 0..18446744073709551615"
+    );
 }
 
 /// Lengths that no index can be built for, and what needs none.

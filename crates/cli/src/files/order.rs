@@ -55,6 +55,7 @@ impl Order {
         let len = self.places.end - self.places.start;
         let Range { start, end } = places;
         if start > end || end > len {
+            let (start, end) = (start.into(), end.into());
             return Err(Error::View(ViewError::OutOfRange { start, end, len }));
         }
         let from = self.places.start;

@@ -33,6 +33,7 @@ impl<'t> Windows<'t> {
         let len = checked_sum(groups.iter().copied())?;
         let Range { start, end } = places;
         if start > end || end > len {
+            let (start, end) = (start.into(), end.into());
             return Err(Error::View(ViewError::OutOfRange { start, end, len }).into());
         }
         let expected = groups.first().copied().unwrap_or(0);
