@@ -32,7 +32,8 @@ def shuffle(
     shuffled as a whole or not at all.
 
     Arrays of other libraries in the host's memory are shuffled where they are, if they have
-    `__dlpack__`: tensors of PyTorch, for example.
+    `__dlpack__`: tensors of PyTorch, for example. Autograd is told that a tensor has changed. It is
+    not told where an array of NumPy shares a tensor's memory, such as that of `tensor.numpy()`.
     """
     _shuffle(a, seed, epoch, axis, undo=False)
 
@@ -52,11 +53,13 @@ def shuffle_together(*arrays: InPlace, seed: Seed, epoch: SupportsIndex = 0) -> 
     unchanged.
     """
     _reorder([_in_host_memory(a) for a in arrays], seed, epoch, undo=False)
+    cuda.note_writes(*arrays)
 
 
 def unshuffle_together(*arrays: InPlace, seed: Seed, epoch: SupportsIndex = 0) -> None:
     """Undoes `shuffle_together` with the same seed and epoch."""
     _reorder([_in_host_memory(a) for a in arrays], seed, epoch, undo=True)
+    cuda.note_writes(*arrays)
 
 
 def shuffled(
@@ -79,6 +82,7 @@ def shuffled(
         target = _check_out(out, np.asarray(a))
         target[...] = a
     _shuffle(target, seed, epoch, axis, undo=False)
+    cuda.note_writes(out)
     return out
 
 
@@ -118,6 +122,7 @@ def permuted(
     if target is None:
         return result
     target[...] = result
+    cuda.note_writes(out)
     return out
 
 
@@ -265,6 +270,7 @@ def _shuffle(a: Any, seed: Seed, epoch: SupportsIndex, axis: SupportsIndex, undo
         _check(array)
         array = np.moveaxis(array, axis, 0)
     _reorder([array], seed, epoch, undo)
+    cuda.note_writes(a)
 
 
 def _reorder(arrays: list[Any], seed: Seed, epoch: SupportsIndex, undo: bool) -> None:

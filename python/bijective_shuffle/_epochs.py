@@ -3,7 +3,8 @@ they say when an epoch is over."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,7 +16,19 @@ from ._native import ForeignStateError
 from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
 
 # The most workers of a loader: each has a place for its end, in 32 KiB of shared memory.
-_WORKERS = 4096
+WORKERS = 4096
+
+
+@contextmanager
+def undivided() -> Iterator[None]:
+    """Hides from a source that it is read by a worker of a loader: it would give this worker a share
+    of its items, and that share is dealt out among the workers once more."""
+    module = torch.utils.data._utils.worker
+    info, module._worker_info = module._worker_info, None
+    try:
+        yield
+    finally:
+        module._worker_info = info
 
 
 class Epochs(IterableDataset[Any]):
@@ -28,7 +41,7 @@ class Epochs(IterableDataset[Any]):
         # In shared memory, so that workers which outlive an epoch see the next one: the epoch, how
         # much of it all ranks have taken, the number of this choice, and for each worker that of
         # the last choice whose epoch it has read to the end.
-        self._at = torch.zeros(3 + _WORKERS, dtype=torch.int64)
+        self._at = torch.zeros(3 + WORKERS, dtype=torch.int64)
         self._at[2] = 1
         self._at.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
 
@@ -66,9 +79,9 @@ class EpochIterator:
 
     def __init__(self, data: Epochs) -> None:
         self._rank, self._world, self._worker, self._workers = data._ranks()
-        if self._workers > _WORKERS:
+        if self._workers > WORKERS:
             raise ValueError(
-                f"a loader of a {type(data).__name__} has at most {_WORKERS} workers, not "
+                f"a loader of a {type(data).__name__} has at most {WORKERS} workers, not "
                 f"{self._workers}: give it a smaller num_workers"
             )
         self._chosen, self._ends = data._at[2], data._at[3 + self._worker]

@@ -3,8 +3,10 @@ at which every framework knows."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -68,6 +70,29 @@ def accelerate_loaders() -> list[Any]:
             found.append(frame.f_locals.get("self"))
         frame = frame.f_back
     return found
+
+
+def refuse_share(items: Iterator[Any], world: int) -> None:
+    """Refuses items of a source that was split by rank, where `world` ranks deal out one stream: each
+    would deal out its own share, and the rest of it would be lost. Hugging Face's data sets and
+    WebDataset tell that they are split, also behind generators and the iterators of `itertools`."""
+    if world == 1 and not (accelerate_loaders() and _accelerate_processes() > 1):
+        return
+    seen: list[Any] = [items]
+    for one in seen:
+        if isinstance(one, Iterator) and len(seen) < 64:
+            seen += gc.get_referents(one)
+        own = getattr(one, "__dict__", {})
+        is_split = getattr(own.get("_distributed"), "world_size", 1) > 1
+        stages = own.get("pipeline")
+        if isinstance(stages, list):
+            is_split |= any(getattr(stage, "__name__", "") == "split_by_node" for stage in stages)
+        if is_split:
+            raise ValueError(
+                f"the source is a share of a {type(one).__name__} that was split by rank, and the ranks "
+                "deal out one whole stream: give each rank the whole source, or give rank=0, world=1, "
+                "and each rank a seed of its own"
+            )
 
 
 def epoch_in(loaders: list[Any]) -> int | None:

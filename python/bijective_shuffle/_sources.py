@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch.utils.data import Sampler as TorchSampler
 
-from ._epochs import EpochIterator, Epochs, count_of
+from ._epochs import WORKERS, EpochIterator, Epochs, count_of, undivided
 from ._loaders import Batches, Source
 from ._loops import BatchLoops, Iteration, Place, described
 from ._native import Permutation, Sampler
 from ._nodes import NodeBlocks
-from ._ranks import ranks_of
-from ._stream import StreamShuffle
+from ._ranks import ranks_of, refuse_share
+from ._stream import StreamShuffle, _Steps
 from ._tokens import Lengths
 
 
@@ -96,14 +96,24 @@ class _Keys(Iteration):
         return own
 
 
+# In a state after steps that were not drawn yet: whether the input has so many items is unknown.
+_AHEAD = {"is_read": "no"}
+
+
 class StreamDataset(Epochs):
     """Batches of a stream of unknown length, shuffled through a buffer of `buffer_size` items: for
     `DataLoader(data, batch_size=None)`.
 
     All ranks and workers go through one shuffled stream, that of `StreamShuffle(source, buffer_size,
     seed)`, and each step deals out the next `world * batch_size` items. So each worker reads the
-    whole input; where that costs too much, give each rank an input of its own, a `seed` of its own,
-    and `rank=0, world=1`. `collate` makes a batch of a list of items.
+    whole input, which must have the same items in the same order in each process: give what shuffles
+    it a seed. Where that costs too much, give each rank an input of its own, a `seed` of its own, and
+    `rank=0, world=1`. `collate` makes a batch of a list of items.
+
+    An input that divides itself among the workers of a loader, as the `IterableDataset` of Hugging
+    Face and `WebDataset` do, gives each worker all of its items here: within the input
+    `torch.utils.data.get_worker_info()` is None. One that was split by rank is refused where that can
+    be seen, unless `rank=0, world=1` is given.
 
     Call `set_epoch` before each epoch of a loop; a second pass without it is refused. At the end of
     the input a step may have fewer items. With 'pad' (the default) the ranks share them as equally
@@ -113,7 +123,8 @@ class StreamDataset(Epochs):
 
     `state_after(steps)` is the place after so many steps of the iteration that has begun last; it
     fits any number of ranks and workers and any batch size. `StatefulDataLoader` saves the place of
-    each worker by itself, for the same number of them.
+    each worker by itself, for the same number of them. An input that has become shorter or longer
+    since is refused as by `StreamShuffle`; for steps that were not drawn yet its length is unknown.
     """
 
     def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]], buffer_size: int,
@@ -127,22 +138,42 @@ class StreamDataset(Epochs):
         self._batch, self._collate = batch_size, collate
         self._begin(rank, world, tail, drop_last)
         # One for all iterations: it knows whether an iterator was read before.
-        self._stream: StreamShuffle[Any] = StreamShuffle(source, buffer_size, seed)
+        self._stream = _Whole(source, buffer_size, seed)
+        # What is known of the input, in shared memory, with -1 for what is not: how many items were
+        # taken of it where iterations begin, how many it has, and how many each worker has drawn.
+        self._known = torch.full((2 + WORKERS,), -1, dtype=torch.int64)
+        self._known[0] = 0
+        self._known.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
 
     def state_after(self, steps: int) -> dict[str, str]:
         """The place after so many steps of the iteration that has begun last."""
         world = ranks_of(self._rank, self._world)[1]
-        epoch, taken = self._place()
-        stream: StreamShuffle[Any] = StreamShuffle((), self._size, self._seed, epoch)
-        stream.seek(taken + steps * world * self._batch)
-        return stream.state_dict()
+        epoch, start = self._place()
+        emitted, total = start + steps * world * self._batch, int(self._known[1])
+        taken = int(self._known[0]) if steps == 0 else -1
+        if total >= 0:
+            emitted = min(emitted, total)
+            taken = min(emitted + self._size, total) if emitted else 0
+        elif steps > 0 and emitted <= int(self._known[2:].max()):
+            taken = emitted + self._size
+        stream: StreamShuffle[Any] = StreamShuffle((), self._size, self._seed)
+        stream._go(epoch, emitted, taken if taken >= 0 else None)
+        return stream.state_dict() | ({} if taken >= 0 else _AHEAD)
 
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
         """Goes to a place that `state_after` gave, at which the iterations begin until `set_epoch`
         chooses another epoch."""
         stream: StreamShuffle[Any] = StreamShuffle((), self._size, self._seed)
         stream.load_state_dict(state_dict)
-        self._go(stream.epoch, stream.emitted)
+        epoch, emitted, taken = stream._place()
+        self._go(epoch, emitted)
+        self._known[0] = -1 if taken is None or _AHEAD.items() <= state_dict.items() else taken
+
+    def _go(self, epoch: int, taken: int) -> None:
+        if taken == 0:
+            self._known[0] = 0
+        self._known[1:] = -1
+        super()._go(epoch, taken)
 
     def __iter__(self) -> _StreamIterator:
         return _StreamIterator(self)
@@ -152,14 +183,30 @@ class StreamDataset(Epochs):
                 f"batch_size={self._batch}, {described(self._tail)})")
 
 
+class _Whole(StreamShuffle[Any]):
+    """A stream that some ranks deal out among each other."""
+
+    world = 1
+
+    def _open(self, start: int) -> Iterator[Any]:
+        items = super()._open(start)
+        refuse_share(items, self.world)
+        return items
+
+
 class _StreamIterator(EpochIterator):
     """One worker's batches of one epoch."""
 
     def __init__(self, data: StreamDataset) -> None:
         super().__init__(data)
         self._data = data
-        (self._epoch, self._start), self._steps = data._place(), 0
+        self._steps = 0
+        # Behind the last step: how many items were given, and, if it is known, taken of the input.
+        self._epoch, self._emitted = data._place()
+        taken = int(data._known[0])
+        self._taken = taken if taken >= 0 else None
         self._items: Iterator[Any] | None = None
+        self._drawn: _Steps | None = None
 
     def __iter__(self) -> _StreamIterator:
         return self
@@ -167,17 +214,9 @@ class _StreamIterator(EpochIterator):
     def __next__(self) -> Any:
         data, whole = self._data, self._world * self._data._batch
         self._check(data)
-        if self._items is None:
-            data._stream.set_epoch(self._epoch)
-            data._stream.seek(self._start + self._steps * whole)
-            self._items = iter(data._stream)
         while True:
-            try:
-                items = list(islice(self._items, whole))
-            except BaseException:
-                # The next call takes this step again.
-                self._items = None
-                raise
+            with undivided():
+                items = self._draw(whole)
             if not items or len(items) < whole and data._tail == "drop":
                 self._end()
                 raise StopIteration
@@ -191,17 +230,40 @@ class _StreamIterator(EpochIterator):
             own.append(items[self._rank % len(items)])
         return data._collate(own)
 
+    def _draw(self, whole: int) -> list[Any]:
+        """The items of the next step."""
+        data = self._data
+        if self._items is None:
+            data._stream.world = self._world
+            data._stream._go(self._epoch, self._emitted, self._taken)
+            self._items = iter(data._stream)
+            self._drawn = data._stream._last
+        try:
+            items = list(islice(self._items, whole))
+        except BaseException:
+            # The next call takes this step again.
+            self._items = None
+            raise
+        assert self._drawn is not None
+        self._emitted, self._taken = self._drawn.place()[1:]
+        data._known[2 + self._worker] = self._emitted
+        if self._drawn.total is not None:
+            data._known[1] = self._drawn.total
+        return items
+
     def state_dict(self) -> dict[str, Any]:
         data = self._data
         # It has a check of the seed and the size.
         stream = StreamShuffle((), data._size, data._seed).state_dict()["stream"]
         shape = [stream, data._batch, data._tail, self._world, self._workers, self._worker]
-        return {"shape": shape, "epoch": self._epoch, "start": self._start, "steps": self._steps}
+        return {"shape": shape, "epoch": self._epoch, "steps": self._steps,
+                "emitted": self._emitted, "taken": self._taken}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         state = self._resumed(state_dict, shape=self.state_dict()["shape"])
-        self._epoch, self._start, self._steps = (
-            count_of(state, name) for name in ("epoch", "start", "steps"))
+        self._epoch, self._steps, self._emitted = (
+            count_of(state, name) for name in ("epoch", "steps", "emitted"))
+        self._taken = None if state.get("taken") is None else count_of(state, "taken")
         self._items = None
 
 

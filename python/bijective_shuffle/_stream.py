@@ -33,8 +33,10 @@ class StreamShuffle(Generic[Item]):
     An iteration begins with the first item of the epoch, or at the place of a state that was loaded.
     `state_dict` is the place of the iteration that has begun last, a few numbers: which items are in
     the buffer follows from the number of steps. To go on there, the input is read again from the
-    first of these items on, or, if `source` is no function, from its beginning. An exception of the
-    input ends an iteration, whose state then goes on with the item that would have come next.
+    first of these items on, or, if `source` is no function, from its beginning. An input that ends
+    before the state's place is refused with `ValueError`, and so is one that goes on where the state
+    knows its end. An exception of the input ends an iteration, whose state then goes on with the item
+    that would have come next.
 
     >>> import bijective_shuffle as bs
     >>> stream = bs.StreamShuffle(range(1000), 100, seed=42)
@@ -82,7 +84,11 @@ class StreamShuffle(Generic[Item]):
         is so long."""
         # Before the first item, the state is that of a stream which has not begun.
         emitted = count(emitted, "emitted")
-        self._next, self._last = (self.epoch, emitted, None if emitted else 0), None
+        self._go(self.epoch, emitted, None if emitted else 0)
+
+    def _go(self, epoch: int, emitted: int, taken: int | None) -> None:
+        """Lets the next iteration begin at a place."""
+        self._next, self._last = (epoch, emitted, taken), None
 
     def state_dict(self) -> dict[str, str]:
         """The place of the iteration that has begun last."""
@@ -95,8 +101,7 @@ class StreamShuffle(Generic[Item]):
         """Goes to the place of a state, with which the next iteration begins. Raises
         `ForeignStateError` for the state of another size or seed."""
         text = saved_text(state_dict, _STATE, "a stream")
-        self._next = _native.stream_buffered(self._size, self._seed, text)[:3]
-        self._last = None
+        self._go(*_native.stream_buffered(self._size, self._seed, text)[:3])
 
     def __iter__(self) -> Iterator[Item]:
         refuse_loaders("StreamShuffle")
@@ -146,6 +151,12 @@ class StreamShuffle(Generic[Item]):
                 at += 1
             if at == taken:
                 if taken < emitted + self._size:
+                    if is_known and next(items, _END) is not _END:
+                        raise ValueError(
+                            f"the source goes on with item {taken}, and it had ended there when the "
+                            "state was saved: go on with the same items as before, and read new ones "
+                            "in the next epoch"
+                        )
                     steps.total = taken
                 return [found[k] for k in held], items
             if is_known:

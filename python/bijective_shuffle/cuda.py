@@ -93,6 +93,7 @@ def shuffled(
     _native.gpu_reorder(Permutation(rows, seed, epoch), memory, written, *place, False)
     if target is not None and target is not out:
         out[...] = target
+    note_writes(out)
     return out
 
 
@@ -174,6 +175,7 @@ def randperm(
             raise ValueError(f"library is 'torch' or 'cupy', not {library!r}")
     memory, _, place = _seen(out, _library(out), stream)
     _native.gpu_indexes(order, memory, *place)
+    note_writes(out)
     return out
 
 
@@ -201,6 +203,7 @@ def _in_place(
         _native.gpu_reorder(order, memory, None, *place, undo)
         if is_copied:
             a[...] = moved
+        note_writes(a)
         return
     # Another stream than the current one would not be waited for when the copy is let go.
     with _device(library, moved):
@@ -210,6 +213,21 @@ def _in_place(
     _native.gpu_reorder(order, memory, room, *place, undo, not is_copied)
     if is_copied:
         a[...] = copy
+    note_writes(a)
+
+
+def note_writes(*arrays: Any) -> None:
+    """Tells autograd of PyTorch that tensors have changed, which it does not see by itself. Otherwise
+    it would compute gradients from values that are no longer there."""
+    torch = sys.modules.get("torch")
+    # A module that is being imported has no class yet.
+    tensors = [a for a in arrays if isinstance(a, getattr(torch, "Tensor", ()))]
+    for a in tensors:
+        if hasattr(torch.autograd.graph, "increment_version"):
+            torch.autograd.graph.increment_version(a)
+        elif not a.is_inference():
+            # PyTorch 1 has no function for it, and counts a call that writes to no place.
+            a.index_fill_(0, a.new_empty(0, dtype=torch.int64), 0)
 
 
 class _Nothing:

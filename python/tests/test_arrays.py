@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+import types
 import weakref
 
 import bijective_shuffle as bs
@@ -395,6 +396,31 @@ def test_tensors_of_old_libraries_are_shuffled_where_they_are():
     with pytest.raises(bs.ArrayError, match="NumPy is older than 2.1"):
         bs.shuffle(Legacy(memory), 3)
     assert np.array_equal(memory, np.arange(1000).reshape(500, 2))
+
+
+WRITES = {
+    "shuffle": lambda a: bs.shuffle(a, 3),
+    "unshuffle": lambda a: bs.unshuffle(a, 3, axis=1),
+    "shuffle_together": lambda a: bs.shuffle_together(np.arange(500), a, seed=3),
+    "unshuffle_together": lambda a: bs.unshuffle_together(a, np.arange(500), seed=3),
+    "shuffled": lambda a: bs.shuffled(np.zeros((500, 2), np.int64), 3, out=a),
+    "permuted": lambda a: bs.permuted(np.zeros((500, 2), np.int64), 3, out=a),
+}
+
+
+@pytest.mark.parametrize("way", WRITES)
+def test_pytorch_is_told_of_each_write_to_a_tensor(monkeypatch, way):
+    told = []
+    graph = types.SimpleNamespace(increment_version=told.append)
+    torch = types.SimpleNamespace(Tensor=Tensor, autograd=types.SimpleNamespace(graph=graph))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    tensor = Tensor(np.ones((500, 2), np.int64))
+    WRITES[way](tensor)
+    assert told == [tensor]
+    tensor.array.flags.writeable = False
+    with pytest.raises(bs.ArrayError):
+        WRITES[way](tensor)
+    assert told == [tensor]
 
 
 def test_batches():

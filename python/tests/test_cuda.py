@@ -566,6 +566,24 @@ def test_tensors_whose_values_are_not_in_their_memory():
 
 
 @needs_gpu
+@pytest.mark.parametrize("n", [64, 100_003])
+def test_autograd_refuses_a_tensor_that_was_shuffled_since_it_was_used(n):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    for write in (
+        lambda x: cuda.shuffle(x, 42), lambda x: bs.unshuffle(x, 42),
+        lambda x: cuda.shuffle(x[::2], 42, contiguous=True), lambda x: cuda.shuffle(x, 42, stream=1),
+        lambda x: cuda.shuffled(x.clone(), 42, out=x), lambda x: cuda.permuted(x.clone(), 42, out=x),
+        lambda x: cuda.randperm(n, 42, out=x.view(torch.int32)),
+    ):
+        weights, x = torch.ones(n, device="cuda", requires_grad=True), torch.arange(float(n), device="cuda")
+        loss = (weights * x).sum()
+        torch.cuda.synchronize()
+        write(x)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+
+
+@needs_gpu
 def test_calls_of_several_streams_take_turns_with_the_working_memory():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     lengths = [1000, 100_003, 3_000_001, 40_000_001]

@@ -311,6 +311,26 @@ def test_a_number_that_is_wrong_has_a_name():
                 call()
 
 
+def test_a_stream_goes_on_with_an_input_of_another_length_or_refuses_it():
+    refused = {}
+    for n, drawn in itertools.product((40, 50, 60), range(51)):
+        for source in (range(n), lambda start: iter(range(start, n))):
+            stream = bs.StreamShuffle(range(50), 5, 1)
+            items = list(itertools.islice(stream, drawn))
+            again = bs.StreamShuffle(source, 5, 1)
+            again.load_state_dict(stream.state_dict())
+            try:
+                items += again
+            except ValueError as error:
+                assert "the same items as before" in str(error)
+                refused.setdefault(n, set()).add(drawn)
+            else:
+                # Behind the end a shorter input has nothing to lose.
+                assert sorted(items) == list(range(50 if drawn == 50 else n)), (n, drawn)
+    # 41 items were taken for the first 36, and the end was found behind the first 45.
+    assert refused == {40: set(range(36, 50)), 60: set(range(46, 51))}
+
+
 def test_a_mixture_takes_decimal_weights():
     whole, decimal = bs.Mixture([100, 50], [7, 3], 1), bs.Mixture([100, 50], [0.7, 1 - 0.7], 1)
     assert decimal[:200][0].tolist() == whole[:200][0].tolist()

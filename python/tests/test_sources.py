@@ -17,7 +17,7 @@ from bijective_shuffle.torch import (  # noqa: E402
     SourceBatchSampler,
     StreamDataset,
 )
-from torch.utils.data import DataLoader, Dataset  # noqa: E402
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info  # noqa: E402
 
 CASES = 2000 if os.environ.get("BIJECTIVE_SHUFFLE_LONG") == "1" else 25
 
@@ -325,6 +325,156 @@ def test_a_loop_that_catches_exceptions_of_the_input_loses_nothing():
     for error, text in [(OSError, "20"), (ValueError, "was read before"), (ValueError, "was read before")]:
         with pytest.raises(error, match=text):
             next(once)
+
+
+class Divided(IterableDataset):
+    """An input that divides itself among the workers of a loader, as PyTorch's documents show it."""
+
+    def __init__(self, n, fails=()):
+        self.n, self.fails = n, set(fails)
+
+    def __iter__(self):
+        worker = get_worker_info()
+        for item in range(0 if worker is None else worker.id, self.n, 1 if worker is None else worker.num_workers):
+            if item in self.fails:
+                self.fails.remove(item)
+                raise OSError(item)
+            yield {"x": item}
+
+    def from_item(self, start):
+        return itertools.islice(iter(self), start, None)
+
+
+def of_hugging_face(shards):
+    data = pytest.importorskip("datasets", reason="datasets is not installed")
+    return data.Dataset.from_dict({"x": list(range(101))}).to_iterable_dataset(num_shards=shards)
+
+
+def of_webdataset(tmp_path, shards, **settings):
+    wds = pytest.importorskip("webdataset", reason="webdataset is not installed")
+    for shard in range(shards):
+        with wds.TarWriter(str(tmp_path / f"{shard}.tar")) as to:
+            for item in range(shard * 101 // shards, (shard + 1) * 101 // shards):
+                to.write({"__key__": str(item), "x.cls": item})
+    files = [str(tmp_path / f"{shard}.tar") for shard in range(shards)]
+    return wds.WebDataset(files, shardshuffle=False, **settings).decode().rename(x="x.cls")
+
+
+def in_a_worker(items):
+    """The numbers of items, where a worker that makes a batch of them still knows that it is one."""
+    return [item["x"] for item in items], get_worker_info() is not None
+
+
+@pytest.mark.parametrize("kind", ["by hand", "datasets 1", "datasets 3", "datasets 4", "webdataset 1", "webdataset 4"])
+def test_an_input_that_divides_itself_among_workers_gives_each_item_once(kind, tmp_path):
+    name, _, shards = kind.partition(" ")
+    if name == "by":
+        data = Divided(101)
+        inputs = [data, data.from_item]
+    elif name == "datasets":
+        data = of_hugging_face(int(shards))
+        inputs = [data, lambda start: iter(data.skip(start))]
+    else:
+        data = of_webdataset(tmp_path, int(shards))
+        inputs = [data, lambda start: itertools.islice(iter(data), start, None)]
+    expected = [item["x"] for item in bs.StreamShuffle(inputs[0], 10, 3)]
+    assert sorted(expected) == list(range(101))
+    for source, world, workers in itertools.product(inputs, (1, 2), range(4)):
+        steps = []
+        for rank in range(world):
+            stream = StreamDataset(source, 10, 3, 4, rank=rank, world=world, tail="short", collate=in_a_worker)
+            # From the middle, too: after five steps another stream goes on.
+            begun = itertools.islice(DataLoader(stream, batch_size=None, num_workers=workers), 5)
+            own = list(begun)
+            resumed = StreamDataset(source, 10, 3, 4, rank=rank, world=world, tail="short", collate=in_a_worker)
+            resumed.load_state_dict(stream.state_after(5))
+            own += DataLoader(resumed, batch_size=None, num_workers=workers)
+            assert all(is_worker == (workers > 0) for _, is_worker in own)
+            steps.append([items for items, _ in own])
+        drawn = [item for step in zip(*steps, strict=True) for items in step for item in items]
+        # With two ranks a last step of one item repeats it.
+        assert drawn[:101] == expected and len(drawn) - 101 == (world - 1) * (101 % 8 == 1), (world, workers)
+
+
+def test_a_worker_knows_that_it_is_one_after_an_exception_of_an_input():
+    stream = StreamDataset(Divided(101, fails=[50]).from_item, 10, 3, 4, collate=in_a_worker)
+    begun, drawn, failed = iter(DataLoader(stream, batch_size=None, num_workers=2)), [], 0
+    while True:
+        try:
+            items, is_worker = next(begun)
+        except StopIteration:
+            break
+        except OSError:
+            failed += 1
+            continue
+        assert is_worker
+        drawn += items
+    assert failed == 2 and sorted(drawn) == list(range(101))
+
+
+def test_a_buffer_within_a_data_set_shuffles_what_a_worker_has():
+    """It deals out nothing itself, so an input may divide itself there."""
+    for workers in range(4):
+        loader = DataLoader(Buffered(), batch_size=None, num_workers=workers)
+        assert sorted(item["x"] for item in loader) == list(range(101))
+
+
+class Buffered(IterableDataset):
+    def __iter__(self):
+        return iter(bs.StreamShuffle(Divided(101), 10, 3))
+
+
+def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_path):
+    distributed = pytest.importorskip("datasets.distributed", reason="datasets is not installed")
+    wds = pytest.importorskip("webdataset", reason="webdataset is not installed")
+    shares = [distributed.split_dataset_by_node(of_hugging_face(4), rank, 2) for rank in range(2)]
+    tars = of_webdataset(tmp_path, 4, nodesplitter=wds.split_by_node)
+    for split in (shares[0], lambda start: iter(shares[0].skip(start)),
+                  lambda start: (item for item in shares[0].skip(start)),
+                  tars, lambda start: itertools.islice(iter(tars), start, None)):
+        with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
+            next(iter(StreamDataset(split, 10, 3, 4, rank=0, world=2, collate=list)))
+    # Each rank its own stream.
+    for workers in (0, 2):
+        drawn = []
+        for rank, share in enumerate(shares):
+            stream = StreamDataset(share, 10, rank, 4, rank=0, world=1, collate=in_a_worker)
+            for items, _ in DataLoader(stream, batch_size=None, num_workers=workers):
+                drawn += items
+        assert sorted(drawn) == list(range(101))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stream_goes_on_with_each_item_of_another_length_once_or_refuses_it(workers):
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+
+    def items_of(batches):
+        return [item for batch in batches for item in batch.tolist()]
+
+    refused = collections.Counter()
+    for n, steps in itertools.product((40, 50, 60), range(1, 13)):
+        if workers and (n, steps) not in {(40, 9), (60, 3), (60, 12)}:
+            continue
+        for loader in (DataLoader, stateful.StatefulDataLoader):
+            first, other = (StreamDataset(range(k), 5, 1, 4, rank=0, world=1) for k in (50, n))
+            begun, again = (loader(data, batch_size=None, num_workers=workers) for data in (first, other))
+            drawn = items_of(itertools.islice(begun, steps))
+            if loader is DataLoader:
+                other.load_state_dict(first.state_after(steps))
+            else:
+                again.load_state_dict(begun.state_dict())
+            try:
+                drawn += items_of(again)
+            except ValueError as error:
+                assert n != 50 and "the same items as before" in str(error)
+                refused[n, steps] += 1
+            else:
+                assert sorted(drawn) == list(range(n)), (n, steps)
+    # 41 items were taken for the first 36, and in the twelfth step the end was found.
+    if workers == 0:
+        assert refused == {(n, steps): 2 for n, first in ((40, 9), (60, 12)) for steps in range(first, 13)}
+    else:
+        assert refused == {(40, 9): 2, (60, 12): 2}
 
 
 def test_states_of_other_data_are_refused():

@@ -391,6 +391,34 @@ def test_ranks_are_those_of_the_process_group(monkeypatch):
     assert list(ShuffleSampler(100, seed=1)) != list(ShuffleSampler(100, seed=1, rank=0, world=1))
 
 
+WRITES = {
+    "shuffle": lambda x: bs.shuffle(x, 42),
+    "unshuffle": lambda x: bs.unshuffle(x, 42),
+    "shuffle_together": lambda x: bs.shuffle_together(x, torch.arange(5), seed=42),
+    "unshuffle_together": lambda x: bs.unshuffle_together(torch.arange(5), x, seed=42),
+    "shuffled": lambda x: bs.shuffled(x.clone(), 42, out=x),
+    "permuted": lambda x: bs.permuted(x.clone(), 42, out=x),
+    "a part": lambda x: bs.shuffle(x[1:4], 42),
+    "detached": lambda x: bs.shuffle(x.detach(), 42),
+}
+
+
+@pytest.mark.parametrize("way", WRITES)
+def test_autograd_refuses_a_tensor_that_was_shuffled_since_it_was_used(way):
+    weights, x = torch.ones(5, requires_grad=True), torch.arange(5.0)
+    loss = (weights * x).sum()
+    WRITES[way](x)
+    assert x.tolist() != list(range(5))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    # What is computed from it afterwards has its gradient.
+    (weights * x).sum().backward()
+    assert torch.equal(weights.grad, x)
+    with torch.inference_mode():
+        x = torch.arange(5.0)
+    WRITES[way](x)
+
+
 def test_signatures_are_those_of_the_arguments():
     for kind in (ShuffleSampler, ShuffleBatchSampler, SourceBatchSampler, StreamDataset, NodeDataset):
         names = list(inspect.signature(kind).parameters)

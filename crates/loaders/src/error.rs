@@ -93,6 +93,11 @@ pub enum Error {
         /// Its number in the input.
         position: u64,
     },
+    /// The input of a stream goes on, where it had ended when the state was saved.
+    StreamEnd {
+        /// The number of items that it had.
+        items: u64,
+    },
     /// There are no shares, more than 2^16, or their sum is too large.
     Shares,
     /// There are fewer items than parts with a share, so that some would be empty.
@@ -203,6 +208,11 @@ impl fmt::Display for Error {
                 f,
                 "the input has no item {position}, where the state goes on: begin it earlier, and \
                  with the same items as before"
+            ),
+            Self::StreamEnd { items } => write!(
+                f,
+                "the input goes on behind its {items} items, with which it had ended when the state \
+                 was saved: go on with the same items as before, and read new ones in the next epoch"
             ),
             Self::Shares => f.write_str(
                 "shares are from 1 to 65,536 whole numbers, of which at least one is above 0, and \

@@ -205,8 +205,8 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// Those of [`StreamOrder::buffered`], and [`Error::StreamItem`] if the iterator begins behind
-    /// an item that was in the buffer, or ends before it.
+    /// Those of [`StreamOrder::buffered`] and [`restore`](Self::restore), and [`Error::StreamItem`]
+    /// if the iterator begins behind an item that was in the buffer, or ends before it.
     pub fn resume(
         mut source: I,
         from: u64,
@@ -242,10 +242,12 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
+    /// [`Error::StreamEnd`] if the iterator has an item, and the state is of an input that had ended.
+    ///
     /// [`Error::Shuffle`] with [`SavedError::Foreign`] if the state is of another size or seed, or
     /// has been changed, or there are more or fewer items.
     pub fn restore(
-        source: I,
+        mut source: I,
         order: StreamOrder,
         state: &StreamState,
         buffer: Vec<I::Item>,
@@ -256,6 +258,9 @@ impl<I: Iterator> StreamShuffle<I> {
             return Err(bijective_shuffle::Error::Saved(SavedError::Foreign).into());
         }
         let has_ended = taken > 0 && state.held() < order.size;
+        if has_ended && source.next().is_some() {
+            return Err(Error::StreamEnd { items: taken });
+        }
         Ok(Self { buffer, has_ended, emitted, ..Self::new(source, order) })
     }
 

@@ -408,6 +408,16 @@ fn states_of_other_streams_are_refused() {
     assert_eq!(late, Error::StreamItem { position: first });
     let short = StreamShuffle::resume(0..last, 0, order, &state).unwrap_err();
     assert_eq!(short, Error::StreamItem { position: last });
+    // What comes behind the end would never be given.
+    let mut stream = StreamShuffle::new(0..1000, order);
+    assert!(stream.nth(994).is_some());
+    let (ended, kept) = (stream.state(), stream.buffer().to_vec());
+    let long = StreamShuffle::resume(0..1001, 0, order, &ended).unwrap_err();
+    assert_eq!(long, Error::StreamEnd { items: 1000 });
+    let long = StreamShuffle::restore(1000..1001, order, &ended, kept.clone()).unwrap_err();
+    assert_eq!(long, Error::StreamEnd { items: 1000 });
+    let rest: Vec<u64> = StreamShuffle::resume(0..1000, 0, order, &ended).unwrap().collect();
+    assert!(StreamShuffle::restore(1000..1000, order, &ended, kept).unwrap().eq(rest));
     let altered = state.to_string().replacen("-1f4-", "-1f5-", 1);
     assert_ne!(altered, state.to_string());
     assert_eq!(order.buffered(&altered.parse().unwrap()), Err(foreign));
