@@ -42,7 +42,7 @@ fn bijections_that_have_no_text() {
     let grid = GridFeistel::<10>::from_seed(3, 1);
     match gpu.shuffle(&grid, &mut items).unwrap_err() {
         WgpuError::Wgsl(WgslError::NoText { family: Some(name) }) => {
-            assert_eq!(name, "GridFeistel")
+            assert_eq!(name, "GridFeistel");
         }
         other => panic!("{other:?}"),
     }
