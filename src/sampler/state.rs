@@ -81,7 +81,7 @@ impl Sampler {
     pub fn state_at(&self, epoch: u64, consumed: u64) -> Result<SamplerState, Error> {
         let len = self.len();
         if consumed > len {
-            return Err(Error::View(ViewError::OutOfRange { start: 0, end: consumed, len }));
+            return Err(Error::View(ViewError::OutOfRange { start: 0, end: consumed.into(), len }));
         }
         Ok(SamplerState::new(&self.config, epoch, consumed, &*self.draw(epoch)?))
     }
