@@ -242,7 +242,7 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// [`Error::StreamEnd`] if the iterator has an item, and the state is of an input that had ended.
+    /// [`Error::StreamEnd`] if the iterator has an item, where the state's input had ended.
     ///
     /// [`Error::Shuffle`] with [`SavedError::Foreign`] if the state is of another size or seed, or
     /// has been changed, or there are more or fewer items.
