@@ -106,6 +106,7 @@ def permuted(
         return cuda.permuted(a, seed, axis=axis, undo=undo, out=out)
     if _is_masked(a):
         raise TypeError(_MASKED)
+    axis = None if axis is None else _axis(axis)
     given = np.asarray(a)
     target = None if out is None else _check_out(out, given)
     moved = given if axis is None else np.moveaxis(given, axis, -1)
@@ -149,10 +150,11 @@ def choice(
     array = np.asanyarray(a)
     if array.ndim == 0:
         raise TypeError(f"choose from a number of items or an array, not {type(a).__name__}")
+    axis = _axis(axis)
     length = len(np.moveaxis(array, axis, 0))
     # One after the other and then in their shape: for a single number NumPy takes the item itself.
     taken = np.take(array, _numbers(length, (prod(shape),), seed, epoch), axis=axis)
-    where = operator.index(axis) % array.ndim
+    where = axis % array.ndim
     return taken.reshape(array.shape[:where] + shape + array.shape[where + 1 :])
 
 
@@ -207,8 +209,15 @@ def _is_on_gpu(a: Any) -> bool:
     return not isinstance(a, np.ndarray) and cuda.is_on_gpu(a)
 
 
+def _axis(axis: SupportsIndex) -> int:
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis is an integer, not {axis!r}") from None
+
+
 def _check_first_axis(axis: SupportsIndex) -> None:
-    if operator.index(axis) != 0:
+    if _axis(axis) != 0:
         raise ArrayError("an array on a GPU is shuffled along its first axis, which is axis 0")
 
 
@@ -266,7 +275,7 @@ def _shuffle(a: Any, seed: Seed, epoch: SupportsIndex, axis: SupportsIndex, undo
         (cuda.unshuffle if undo else cuda.shuffle)(a, seed, epoch)
         return
     array = _in_host_memory(a)
-    if operator.index(axis) != 0:
+    if (axis := _axis(axis)) != 0:
         _check(array)
         array = np.moveaxis(array, axis, 0)
     _reorder([array], seed, epoch, undo)

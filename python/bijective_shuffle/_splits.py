@@ -77,7 +77,7 @@ class Splits(Generic[Sets]):
             raise ValueError(f"{size} items have {len(given[0])} labels, groups or ids")
         if ids is not None:
             return _native.split_ids(self._shares, self._seed, self._epoch,
-                                     [_bytes(value) for value in ids]).astype(np.int64)
+                                     [_bytes(value) for value in _listed(ids)]).astype(np.int64)
         if groups is not None:
             codes = codes_of(groups)
             of_item: Indexes = self._of([_many(codes)])[codes]
@@ -257,6 +257,14 @@ def _check_classes(numbers: NDArray[Any]) -> None:
 def _many(codes: Indexes) -> int:
     """How many different codes there are."""
     return int(codes.max(initial=-1)) + 1
+
+
+def _listed(values: Any) -> Any:
+    """The values of an array of any library as Python's own."""
+    for name in ("to_pylist", "to_list", "tolist"):
+        if hasattr(values, name):
+            return getattr(values, name)()
+    return np.asarray(values).tolist() if hasattr(values, "__array__") else values
 
 
 def _bytes(value: Any) -> bytes:

@@ -11,7 +11,9 @@ Polars, `Table` or `RecordBatch` of pyarrow, or a relation of DuckDB from versio
 is a relation of the same connection. A relation is run once, its rows are taken in the order in which
 it gives them, and the result holds its own: what happens to its tables later changes nothing.
 
-`labels`, `groups`, `ids` and `weights` are names of columns, or values for each row. A Series of
+`labels`, `groups`, `ids` and `weights` are names of columns, or values for each row. A name may be
+anything that a column is called: a number too, or a tuple where columns have several levels, in which
+case values for each row are no tuple. A name of no column, or of several, is refused. A Series of
 pandas, or an array of xarray with an index, is aligned with the index of a frame of pandas, and
 refused if a row has no value there, or if the frame has no index and the Series has one of its own.
 """
@@ -102,7 +104,7 @@ def sample(frame: Frame, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0,
         values = _column(held, weights, "weights")
         if len(values) != n:
             raise ValueError(f"{n} rows have {len(values)} weights: give one for each row")
-        if isinstance(weights, str) and values.dtype == object:
+        if _is_name(held, weights, "weights") and values.dtype == object:
             # Numbers of DuckDB.
             values = np.asarray(values.tolist())
         rows = weighted_sample(values, many, seed, epoch)
@@ -170,7 +172,11 @@ def _rows(frame: Any) -> int:
 
 def _column(frame: Any, column: Any, what: str) -> Any:
     """A column by its name, or the values that were given, each for the row that it belongs to."""
-    values = frame[column] if isinstance(column, str) else _aligned(frame, column, what)
+    if not _is_name(frame, column, what):
+        values = _aligned(frame, column, what)
+    elif getattr(values := frame[column], "ndim", 1) == 2:
+        # The one column that a level of names has.
+        values = values.iloc[:, 0]
     library = _library(values, _COLUMNS)
     if library is None:
         return values
@@ -199,6 +205,30 @@ def _column(frame: Any, column: Any, what: str) -> Any:
                 pass
         listed = values.to_pylist()
     return np.fromiter(listed, object, len(listed))
+
+
+def _is_name(frame: Any, column: Any, what: str) -> bool:
+    """Whether this is the name of a column, and not a value for each row."""
+    if hasattr(column, "__len__") and not isinstance(column, (str, bytes, tuple)):
+        return False
+    # A Series has no columns, and the columns of Arrow have no names themselves.
+    names = frame.schema.names if _kind(frame) == "pyarrow" else getattr(frame, "columns", ())
+    try:
+        count = int(column in names)
+    except TypeError:
+        # A tuple of what has no hash.
+        count = 0
+    if count and hasattr(names, "get_loc"):
+        # Pandas gives all columns of that name, or of that name's level.
+        count = np.arange(len(names))[names.get_loc(column)].size
+    if count == 1:
+        return True
+    if count == 0 and isinstance(column, tuple) and getattr(names, "nlevels", 1) == 1:
+        return False
+    hint = ", or a list of values" if isinstance(column, tuple) else ""
+    raise KeyError(
+        f"{what}={column!r} is the name of {count or 'no'} columns: give the name of one{hint}"
+    )
 
 
 def _aligned(frame: Any, values: Any, what: str) -> Any:

@@ -408,6 +408,13 @@ WRITES = {
 }
 
 
+def test_an_axis_that_is_no_integer_is_named():
+    for call in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.permuted, lambda a, seed, axis: bs.choice(a, 1, seed, axis=axis)):
+        for axis in (1.5, "0", (0, 1)):
+            with pytest.raises(TypeError, match="^axis is an integer, not "):
+                call(np.zeros((2, 3)), 1, axis=axis)
+
+
 @pytest.mark.parametrize("way", WRITES)
 def test_pytorch_is_told_of_each_write_to_a_tensor(monkeypatch, way):
     told = []

@@ -296,6 +296,10 @@ def test_frames_of_cudf(monkeypatch):
             return self._values
 
     class DataFrame(Series):
+        @property
+        def columns(self):
+            return self._values.column_names
+
         def __getitem__(self, column):
             return Series(self._values[column])
 
@@ -307,3 +311,39 @@ def test_frames_of_cudf(monkeypatch):
     )
     series = frames.shuffled(Series(pyarrow.array(range(N))), 42, 1)
     assert series.to_arrow().to_pylist() == ORDER.tolist()
+
+
+def test_columns_have_names_of_any_kind():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    day, flat = pd.Timestamp("2020"), pd.Index([("p", "q"), "r"], tupleize_cols=False)
+    levels = pd.MultiIndex.from_tuples([("p", "q"), ("p", 3), ("s", "t")])
+    values = [[k % 5, k] for k in range(100)]
+    for names, name in [([0, 1], 0), ([0, 1], np.int64(0)), ([1.5, 2], 1.5), ([day, 1], day), (flat, ("p", "q")),
+                        (levels[:2], ("p", "q")), (levels[1:], ("p", 3)), (levels[1:], "p")]:
+        frame = pd.DataFrame(values, columns=names)
+        for of in ("labels", "groups", "ids"):
+            # Also where a tuple has as many items as the frame has rows.
+            for rows in (frame, frame.iloc[:2]) if of != "ids" else (frame,):
+                parts = frames.split(rows, [1, 1], 3, **{of: name})
+                expected = frames.split(rows, [1, 1], 3, **{of: rows.iloc[:, 0].tolist()})
+                assert all(part.equals(other) for part, other in zip(parts, expected, strict=True))
+        assert frames.sample(frame, 9, 3, weights=name).equals(frames.sample(frame, 9, 3, weights=frame.iloc[:, 0].tolist()))
+    frame = pd.DataFrame(values, columns=["a", "b"])
+    tuples = frames.split(frame, [1, 1], 3, labels=tuple(frame["a"]))
+    assert all(a.equals(b) for a, b in zip(tuples, frames.split(frame, [1, 1], 3, labels="a"), strict=True))
+
+
+def test_names_of_no_column_or_of_several_are_refused():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    made = [pd.DataFrame({0: [1, 2]}), pd.DataFrame([[1, 2]] * 2, columns=["a", "a"]), pd.Series([1, 2], name="a"),
+            pd.DataFrame([[1, 2]] * 2, columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]))]
+    if "polars" in sys.modules:
+        made += [sys.modules["polars"].DataFrame({"b": [1, 2]}), sys.modules["polars"].Series([1, 2])]
+    if "pyarrow" in sys.modules:
+        made += [sys.modules["pyarrow"].table({"b": [1, 2]})]
+    for frame in made:
+        for name in ("a", 7, 1.5) if not isinstance(getattr(frame, "columns", None), pd.MultiIndex) else ("a", ("a", "z")):
+            with pytest.raises(KeyError, match="is the name of (no|2) columns: give the name of one"):
+                frames.split(frame, [1, 1], 3, labels=name)
+            with pytest.raises(KeyError, match="is the name of (no|2) columns: give the name of one"):
+                frames.sample(frame, 1, 3, weights=name)

@@ -10,6 +10,36 @@ import pytest
 CASES = 1000 if os.environ.get("BIJECTIVE_SHUFFLE_LONG") == "1" else 60
 
 
+class Array:
+    """One of a library whose items are objects of its own, as those of pyarrow, PyTorch and xarray are."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return (object() for _ in self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.values, dtype)
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars", "torch", "xarray"])
+def test_arrays_of_other_libraries_have_the_parts_of_their_values(library):
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    make = {"pyarrow": "array", "pandas": "Series", "polars": "Series", "torch": "tensor", "xarray": "DataArray"}
+    array, splits = getattr(module, make[library])(list(range(100))), bs.Splits([1, 1, 2], 3)
+    for of in ("ids", "labels", "groups"):
+        assert np.array_equal(splits.parts(**{of: array}), splits.parts(**{of: list(range(100))}))
+    if library == "pyarrow":
+        chunks = module.chunked_array([["a", "b"], ["c"]])
+        assert np.array_equal(splits.parts(ids=chunks), splits.parts(ids=["a", "b", "c"]))
+        with pytest.raises(TypeError, match="an id is bytes, a text or an integer, not NoneType"):
+            splits.parts(ids=module.array([1, None]))
+
+
 def test_splits_do_not_move():
     rng = np.random.default_rng(1)
     labels, groups = rng.choice(list("abcd"), 3000), rng.integers(0, 200, 3000)
@@ -36,6 +66,7 @@ def test_splits_do_not_move():
     # Ids may come in any order.
     assert np.array_equal(splits.parts(ids=ids[::-1]), splits.parts(ids=ids)[::-1])
     assert splits.parts(ids=[7, b"7"]).tolist() == splits.parts(ids=["7", "7"]).tolist()
+    assert np.array_equal(splits.parts(ids=Array([str(k) for k in range(1000)])), splits.parts(ids=range(1000)))
     assert splits.parts(labels=np.array(["a", None, 3, "a"], object)).shape == (4,)
     assert bs.Splits([80, 15, 5], 7).parts(99).tolist() == splits.parts(99).tolist()
 

@@ -285,7 +285,7 @@ fn a_state_by_numbers_is_the_state_after_drawing() {
                 }
             }
         }
-        let past = Error::View(ViewError::OutOfRange { start: 0, end: len + 1, len });
+        let past = Error::View(ViewError::OutOfRange { start: 0, end: u128::from(len) + 1, len });
         assert_eq!(other.state_at(epoch, len + 1), Err(past));
         assert_eq!((other.epoch(), other.consumed()), (0, 0));
     }
