@@ -218,7 +218,8 @@ impl Table for IpcTable {
         }
         let longest = |column: usize| {
             let found = tables.iter().filter_map(|table| table.dictionaries[column].as_ref());
-            found.max_by_key(|values| values.len()).cloned()
+            // The first of those, so that others are the ones that differ.
+            found.reduce(|one, other| if other.len() > one.len() { other } else { one }).cloned()
         };
         let all: Arc<[_]> = (0..first.dictionaries.len()).map(longest).collect();
         for (number, table) in tables.iter_mut().enumerate() {

@@ -156,7 +156,6 @@ fn files_are_joined_line_by_line() {
     assert_eq!(joined(&["empty", "empty"], b""), b"");
     assert_eq!(joined(&["open", "-", "closed"], b"d"), b"a\nb\nd\nc\n");
     assert_eq!(joined(&["-"], b"d\ne"), b"d\ne\n");
-    assert_eq!(joined(&["-", "-"], b"d\ne\n"), b"d\ne\n");
 }
 
 #[test]

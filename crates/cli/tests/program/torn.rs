@@ -385,8 +385,7 @@ fn sorted(text: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn files_that_are_cut_within_their_marks_are_errors() {
     let folder = Folder::new();
-    let bzip2 = |bytes: usize| compressed(4, b"a\n")[..bytes].to_vec();
-    assert!(bzip2(10).starts_with(b"BZh91AY&SY"));
+    assert_eq!(compressed(4, b"a\n")[4..10], *b"1AY&SY");
     let ends = ["gz", "zst", "lz4", "bz2"];
     for codec in 1..=4 {
         let file = compressed(codec, b"a\n");
