@@ -177,10 +177,31 @@ impl<B: Bijection> Permutation<B> {
             }
         } else {
             let count = self.len.saturating_sub(first).min(out.len() as u64);
-            let mut indices = Iter::new(self, inverted, first, count);
-            indices.expect_index();
+            let (out, beyond) = out.split_at_mut(count as usize);
             // Points beyond the domain have no values.
-            out.fill_with(|| indices.next().unwrap_or(u64::MAX));
+            beyond.fill(u64::MAX);
+            if count > 0 {
+                self.run_within(first, inverted, out);
+            }
+        }
+    }
+
+    /// The values at some consecutive points of the domain. As from any bijection that breaks its
+    /// requirements, they may be any numbers: the engines check them.
+    fn run_within(&self, first: u64, inverted: bool, out: &mut [u64]) {
+        let indexes = Iter::new(self, inverted, first, out.len() as u64);
+        indexes.expect_index();
+        if indexes.is_direct() {
+            out.iter_mut().zip(first..).for_each(|(point, k)| *point = k);
+            return self.evaluate(inverted, true, out);
+        }
+        let mut written = 0;
+        let found = indexes.try_for_each_run(|run| {
+            out[written..][..run.len()].copy_from_slice(run);
+            written += run.len();
+        });
+        if found.is_err() {
+            out[written..].fill(u64::MAX);
         }
     }
 
