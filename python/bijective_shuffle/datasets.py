@@ -53,6 +53,9 @@ def shuffled_blocks(
     divides `num_shards` of the result: otherwise every node reads all runs and keeps its share of
     the examples.
 
+    A state is refused with `ForeignStateError` when an iteration begins, if the number of examples or
+    an argument is another one.
+
     Raises `NotImplementedError` for a data set with a transform, or with a format that has columns
     or options of its own.
     """

@@ -464,13 +464,12 @@ class TestStatesOfBlocks:
             other.load_state_dict(state)
             with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
                 next(iter(other))
-            if hasattr(other, "shard"):
-                shard = make().shard(2, 0)
-                next(iter(shard))
-                part = other.shard(2, 0)
-                part.load_state_dict(shard.state_dict())
-                with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
-                    next(iter(part))
+            # Of a part, too.
+            shard, part = make().shard(2, 0), other.shard(2, 0)
+            next(iter(shard))
+            part.load_state_dict(shard.state_dict())
+            with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
+                next(iter(part))
 
 
 class TestStreaming:
