@@ -219,9 +219,9 @@ def _in_place(
 def note_writes(*arrays: Any) -> None:
     """Tells autograd of PyTorch that tensors have changed, which it does not see by itself. Otherwise
     it would compute gradients from values that are no longer there."""
-    torch = sys.modules.get("torch")
+    torch: Any = sys.modules.get("torch")
     # A module that is being imported has no class yet.
-    tensors = [a for a in arrays if isinstance(a, getattr(torch, "Tensor", ()))]
+    tensors: list[Any] = [a for a in arrays if isinstance(a, getattr(torch, "Tensor", ()))]
     for a in tensors:
         if hasattr(torch.autograd.graph, "increment_version"):
             torch.autograd.graph.increment_version(a)

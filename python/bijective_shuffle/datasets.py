@@ -12,7 +12,7 @@ from datasets.iterable_dataset import ArrowExamplesIterable
 from numpy.typing import NDArray
 
 from ._arrow import take
-from ._native import BlockShuffle, Permutation
+from ._native import BlockShuffle, ForeignStateError, Permutation
 
 __all__ = ["shuffled", "shuffled_blocks"]
 
@@ -53,6 +53,9 @@ def shuffled_blocks(
     divides `num_shards` of the result: otherwise every node reads all runs and keeps its share of
     the examples.
 
+    A state is refused with `ForeignStateError` when an iteration begins, if the number of examples or
+    an argument is another one.
+
     Raises `NotImplementedError` for a data set with a transform, or with a format that has columns
     or options of its own.
     """
@@ -73,7 +76,36 @@ def shuffled_blocks(
     return stream.with_format(form["type"]) if form["type"] else stream
 
 
-class _Windows(ArrowExamplesIterable):
+class _Part(ArrowExamplesIterable):
+    """Some windows of an order, in the order of one epoch."""
+
+    def _init_state_dict(self) -> dict[str, Any]:
+        state: dict[str, Any] = super()._init_state_dict()
+        state["order"] = repr(self.kwargs["order"])
+        return state
+
+    def _check(self) -> None:
+        """Refuses a state of another order, which was loaded since."""
+        saved, own = (self._state_dict or {}).get("order"), repr(self.kwargs["order"])
+        if self._state_dict and saved != own:
+            raise ForeignStateError(f"the state is of other data: of {saved}, not {own}")
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        self._check()
+        examples: Iterator[tuple[str, dict[str, Any]]] = super().__iter__()
+        return examples
+
+    def _iter_arrow(self) -> Iterator[tuple[str, pa.Table]]:
+        self._check()
+        tables: Iterator[tuple[str, pa.Table]] = super()._iter_arrow()
+        return tables
+
+    def shard_data_sources(self, num_shards: int, index: int, contiguous: bool = True) -> _Part:
+        shard = super().shard_data_sources(num_shards, index, contiguous=contiguous)
+        return _Part(shard.generate_tables_fn, shard.kwargs)
+
+
+class _Windows(_Part):
     """The windows of an order, which are the shards of a stream."""
 
     def shuffle_data_sources(self, generator: np.random.Generator) -> _Windows:

@@ -446,6 +446,32 @@ class TestDatasets:
             self.blocks(data.select([]))
 
 
+class TestStatesOfBlocks:
+    def test_a_state_of_other_data_is_refused(self):
+        hf = pytest.importorskip("datasets", reason="datasets is not installed")
+        from bijective_shuffle.datasets import shuffled_blocks
+
+        def make(n=50, seed=42, epoch=0, block=5):
+            return shuffled_blocks(hf.Dataset.from_dict({"x": list(range(n))}), seed, epoch, block=block, window=2)
+
+        stream = make()
+        begun = [example["x"] for _, example in zip(range(23), stream)]
+        state = stream.state_dict()
+        again = make()
+        again.load_state_dict(state)
+        assert sorted({*begun, *(int(example["x"]) for example in again)}) == list(range(50))
+        for other in (make(n=60), make(n=40), make(seed=43), make(seed=bytes(32)), make(epoch=1), make(block=6)):
+            other.load_state_dict(state)
+            with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
+                next(iter(other))
+            # Of a part, too.
+            shard, part = make().shard(2, 0), other.shard(2, 0)
+            next(iter(shard))
+            part.load_state_dict(shard.state_dict())
+            with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
+                next(iter(part))
+
+
 class TestStreaming:
     """What Streaming calls is a plain function, so it is tested without Streaming."""
 
