@@ -43,7 +43,12 @@ impl Joined {
         {
             return Err(TableError::OtherColumns { table });
         }
-        if tables.iter().any(|table| table.dictionaries() != first.dictionaries()) {
+        let found = |table: &dyn Table| -> Vec<(usize, ArrayRef)> {
+            let columns = table.dictionaries().iter().cloned().enumerate();
+            columns.filter_map(|(column, values)| Some((column, values?))).collect()
+        };
+        let of_first = found(&**first);
+        if tables.iter().any(|table| found(&**table) != of_first) {
             let what = "tables whose dictionaries differ, together,";
             return Err(TableError::Unsupported(what.to_owned()));
         }

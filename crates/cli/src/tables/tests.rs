@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int8Array, Int64Array, ListArray, RecordBatch, StringArray,
+    UInt64Array,
+};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
@@ -290,6 +293,51 @@ fn columns_that_cannot_be_kept_are_refused() {
     assert_eq!(ipc(dictionary.clone()).unwrap(), "Int8");
     let list = DataType::List(Arc::new(Field::new("item", dictionary, true)));
     assert_eq!(refused(ipc(list)), "column column, which has a dictionary in it,");
+}
+
+#[test]
+fn tables_of_other_dictionaries_are_not_joined() {
+    let open = |values: &[&str], keys: &[i8]| {
+        let mut file = tempfile::tempfile().unwrap();
+        let values = Arc::new(StringArray::from_iter_values(values));
+        let names = DictionaryArray::new(Int8Array::from(keys.to_vec()), values);
+        let batch = RecordBatch::try_from_iter([("name", Arc::new(names) as ArrayRef)]).unwrap();
+        let schema = batch.schema();
+        let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut file, &schema).unwrap();
+        writer.write(&batch).unwrap();
+        writer.finish().unwrap();
+        IpcTable::open(file, 1 << 20).unwrap()
+    };
+    let joined = |tables: [IpcTable; 2]| {
+        let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+        Joined::new(tables.into()).map(|joined| joined.groups().to_vec())
+    };
+    let both = |other: &[&str]| [open(&["a", "b"], &[1, 0]), open(other, &[0])];
+    assert_eq!(joined(both(&["a", "b"])).unwrap(), [2, 1]);
+    for other in [&["a"][..], &["a", "b", "c"]] {
+        // Unless they agree, the numbers of one could be no values of the other.
+        assert!(matches!(joined(both(other)), Err(TableError::Unsupported(_))), "{other:?}");
+        let mut tables = both(other);
+        IpcTable::agree(&mut tables).unwrap();
+        assert_eq!(joined(tables).unwrap(), [2, 1], "{other:?}");
+    }
+    let error = IpcTable::agree(&mut both(&["b", "a"])).unwrap_err();
+    let column = "name".to_owned();
+    assert!(
+        matches!(&error, TableError::OtherDictionary { table: 1, column: found } if *found == column),
+        "{error:?}"
+    );
+    assert!(matches!(joined(both(&["b", "a"])), Err(TableError::Unsupported(_))));
+    // A column of the numbers themselves is none of a dictionary.
+    let column = DataType::Int8;
+    let batch =
+        RecordBatch::new_empty(Arc::new(Schema::new(vec![Field::new("name", column, false)])));
+    let rows = Rows { batch, groups: Vec::new(), bytes: 0, cuts: Vec::new() };
+    let tables: Vec<Box<dyn Table>> = vec![Box::new(open(&["a"], &[0])), Box::new(rows)];
+    assert!(matches!(
+        Joined::new(tables),
+        Err(TableError::Unsupported(_) | TableError::OtherColumns { .. })
+    ));
 }
 
 /// A value of INT96 that is this many nanoseconds from 1970.
