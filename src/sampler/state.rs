@@ -89,8 +89,8 @@ impl Sampler {
     /// Goes to the position of a state, which must come from a sampler with the same length, seed
     /// and orders. Rank, ranks, batch and tail may differ.
     ///
-    /// The items that [`Tail::Drop`](crate::Tail::Drop) leaves out do not count as taken. So after a
-    /// state from the end of such an epoch, there may be steps left for a smaller global batch.
+    /// The items that [`Tail::Drop`](crate::Tail::Drop) leaves out do not count as taken. So after
+    /// a state from the end of such an epoch, there may be steps left for a smaller global batch.
     ///
     /// # Errors
     ///
