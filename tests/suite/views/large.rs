@@ -175,7 +175,7 @@ fn what_is_said_to_be_at_hand_is_what_builds_no_index() {
         for k in 1..len {
             let k = k as usize;
             for (lookup, at_hand) in at_hand.iter().enumerate() {
-                // Both sides of each end, of which there are two where a place is counted to.
+                // Check both sides of each end. A place that is counted to has two ends.
                 if at_hand[k] == at_hand[k - 1] || near + far > 40 {
                     continue;
                 }
