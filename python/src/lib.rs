@@ -36,7 +36,9 @@ mod threads;
 mod tokens;
 mod turns;
 
+use bijective_shuffle_bindings::threads::prepare_for_forks;
 use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// Native code of the package `bijective_shuffle`.
@@ -82,6 +84,7 @@ mod _native {
         // What is looked up at first use is kept behind locks: which instructions the processor
         // has, and where NumPy's functions and its register of borrowed arrays are. A child that is
         // forked while a thread of its parent looks it up would wait for ever: it is done here.
+        prepare_for_forks().map_err(PyRuntimeError::new_err)?;
         bijective_shuffle::Permutation::walk(1 << 10, 0).to_vec();
         module.py().import("numpy")?;
         drop(PyArray1::<u64>::zeros(module.py(), 1, false).try_readwrite());

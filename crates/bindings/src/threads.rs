@@ -44,18 +44,32 @@ fn find(mut next: *const Pool, asked: Option<usize>) -> Option<&'static ThreadPo
     None
 }
 
-/// Sees to it that a child begins without pools.
+/// Sees to it that every later fork leaves the child without pools, and without a lock that nobody
+/// opens again. [`pool`] does it too, but a fork that is under way in that moment comes too early
+/// for it, so a package that is told of its start does it there.
+///
+/// The first threads of rayon that look for work set up the memory of its queues behind a lock. A
+/// child that is forked in that moment finds the lock closed, and its own threads would wait for
+/// ever. So a fork begins by setting up that memory, or waits until another thread has done it.
+///
+/// # Errors
+///
+/// The text of what is wrong, if the system has no memory for it.
 #[cfg(unix)]
-fn forget_in_children() -> Result<(), String> {
+pub fn prepare_for_forks() -> Result<(), String> {
     static IS_SEEN_TO: AtomicBool = AtomicBool::new(false);
+    extern "C" fn set_up_queues() {
+        drop(crossbeam_epoch::pin());
+    }
     extern "C" fn forget() {
         POOLS.store(ptr::null_mut(), Ordering::Relaxed);
     }
     if IS_SEEN_TO.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // SAFETY: the function only stores to an atomic, which it may do in a child of any process.
-    let code = unsafe { libc::pthread_atfork(None, None, Some(forget)) };
+    // SAFETY: the first function runs in the parent, where it may do anything that does not fork.
+    // The other only stores to an atomic, which it may do in a child of any process.
+    let code = unsafe { libc::pthread_atfork(Some(set_up_queues), None, Some(forget)) };
     if code != 0 {
         let error = std::io::Error::from_raw_os_error(code);
         return Err(format!("threads cannot be started: no handler of forks can be set: {error}"));
@@ -66,8 +80,12 @@ fn forget_in_children() -> Result<(), String> {
 }
 
 /// Elsewhere processes are not copied.
+///
+/// # Errors
+///
+/// None.
 #[cfg(not(unix))]
-fn forget_in_children() -> Result<(), String> {
+pub fn prepare_for_forks() -> Result<(), String> {
     Ok(())
 }
 
@@ -87,7 +105,7 @@ pub fn pool(asked: usize) -> Result<&'static ThreadPool, String> {
     if let Some(pool) = find(newest, Some(asked)) {
         return Ok(pool);
     }
-    forget_in_children()?;
+    prepare_for_forks()?;
     let builder = ThreadPoolBuilder::new()
         .num_threads(asked)
         .thread_name(|k| format!("bijective-shuffle-{k}"));
