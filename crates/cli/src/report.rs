@@ -70,14 +70,12 @@ impl Report {
              \"backend\":\"{backend}\",\"seed\":\"{seed}\",\"epoch\":{epoch},\
              \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes},\
              \"line_ends_added\":{ends_added},\"inputs\":{inputs},\"empty_inputs\":{empty},\
-             \"records\":\"{}\"",
+             \"columns_rewritten\":{},\"records\":\"{}\"",
+            rewritten.len(),
             self.done.records()
         );
         if let Some(set) = &self.done.set {
             return format!("{json},{}}}", set.to_json());
-        }
-        if !rewritten.is_empty() {
-            return format!("{json},\"columns_rewritten\":{}}}", rewritten.len());
         }
         format!("{json}}}")
     }

@@ -12,135 +12,108 @@ use bijective_shuffle::prelude::*;
 use crate::hostile::{Counter, Liar};
 use crate::items::mix;
 
-/// How a [`Lies`] lies. `at` is a slot or the number of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lie {
-    /// Does not.
-    Honest,
-    /// Neither, and is vouched for.
-    Trusted,
-    /// The value of another slot, at one.
-    Repeats,
-    /// A value just beyond the domain, at one slot.
-    Stray,
-    /// The largest number there is, at one slot.
-    Far,
-    /// The next value, everywhere: the last is beyond the domain.
-    OffByOne,
-    /// One value everywhere.
-    Constant,
-    /// Half of each value.
-    Halves,
-    /// The slot itself, at the last.
-    LastOnly,
-    /// The values of two slots exchanged, and not in the inverse.
-    SwapsTwo,
-    /// Another inverse than that of the values.
-    WrongInverse,
-    /// An inverse that is beyond the domain everywhere.
-    FarInverse,
-    /// Panics in the inverse.
-    PanicsInInverse,
-    /// Another bijection from some call on.
-    ChangesItsMind,
-    /// A constant from some call on.
-    Tires,
-    /// Panics at some call.
-    PanicsAtCall,
-    /// Panics at one slot.
-    PanicsAtSlot,
-    /// Another bijection for each thread.
-    PerThread,
-    /// Right, but it enters rayon while it is evaluated.
-    Reenters,
-    /// Right, but it gives its time away.
-    Slow,
-    /// Values of the next slots in runs.
-    WrongRuns,
-    /// Writes only half of a run.
-    RunsAreShort,
-    /// Zeros in runs of the inverse.
-    WrongInverseRuns,
-    /// The slots themselves in 32-bit runs.
-    WrongNarrowRuns,
-    /// Sevens for each of some points.
-    WrongEach,
-    /// A domain of fewer points from some call on.
-    LastShrinks,
-    /// A domain of more points from some call on.
-    LastGrows,
-    /// Domains of more and fewer points in turn.
-    LastAlternates,
-    /// Now dear and now free.
-    HintChanges,
-    /// Vouches for a bijection on fewer points.
-    TrustsFewer,
-    /// Vouches for a bijection on more points.
-    TrustsMore,
-    /// Vouches only every other time.
-    TrustsNowAndThen,
-    /// Vouches for one that panics at some call.
-    TrustedPanics,
-    /// Says that it compacts from a bijection on fewer points.
-    UncompactsFewer,
-    /// Says that it compacts from a constant.
-    UncompactsConstant,
-    /// Says that it compacts from itself.
-    UncompactsItself,
-    /// Has the passes of another permutation.
-    PassesOfAnother,
-    /// Has passes of another length.
-    PassesOfFewer,
-    /// Has passes, and others, and none in turn.
-    PassesChange,
-    /// Something wrong now and then.
-    ByChance,
+/// Writes an enum, and the list of its variants.
+macro_rules! listed {
+    ($(#[$of_all:meta])* pub enum $name:ident = $list:ident {
+        $($(#[$of_one:meta])* $variant:ident,)*
+    }) => {
+        $(#[$of_all])*
+        pub enum $name {
+            $($(#[$of_one])* $variant,)*
+        }
+
+        pub const $list: &[$name] = &[$($name::$variant,)*];
+    };
+}
+
+listed! {
+    /// How a [`Lies`] lies. `at` is a slot or the number of a call.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Lie = LIES {
+        /// Does not.
+        Honest,
+        /// Neither, and is vouched for.
+        Trusted,
+        /// The value of another slot, at one.
+        Repeats,
+        /// A value just beyond the domain, at one slot.
+        Stray,
+        /// The largest number there is, at one slot.
+        Far,
+        /// The next value, everywhere: the last is beyond the domain.
+        OffByOne,
+        /// One value everywhere.
+        Constant,
+        /// Half of each value.
+        Halves,
+        /// The slot itself, at the last.
+        LastOnly,
+        /// The values of two slots exchanged, and not in the inverse.
+        SwapsTwo,
+        /// Another inverse than that of the values.
+        WrongInverse,
+        /// An inverse that is beyond the domain everywhere.
+        FarInverse,
+        /// Panics in the inverse.
+        PanicsInInverse,
+        /// Another bijection from some call on.
+        ChangesItsMind,
+        /// A constant from some call on.
+        Tires,
+        /// Panics at some call.
+        PanicsAtCall,
+        /// Panics at one slot.
+        PanicsAtSlot,
+        /// Another bijection for each thread.
+        PerThread,
+        /// Right, but it enters rayon while it is evaluated.
+        Reenters,
+        /// Right, but it gives its time away.
+        Slow,
+        /// Values of the next slots in runs.
+        WrongRuns,
+        /// Writes only half of a run.
+        RunsAreShort,
+        /// Zeros in runs of the inverse.
+        WrongInverseRuns,
+        /// The slots themselves in 32-bit runs.
+        WrongNarrowRuns,
+        /// Sevens for each of some points.
+        WrongEach,
+        /// A domain of fewer points from some call on.
+        LastShrinks,
+        /// A domain of more points from some call on.
+        LastGrows,
+        /// Domains of more and fewer points in turn.
+        LastAlternates,
+        /// Now dear and now free.
+        HintChanges,
+        /// Vouches for a bijection on fewer points.
+        TrustsFewer,
+        /// Vouches for a bijection on more points.
+        TrustsMore,
+        /// Vouches only every other time.
+        TrustsNowAndThen,
+        /// Vouches for one that panics at some call.
+        TrustedPanics,
+        /// Says that it compacts from a bijection on fewer points.
+        UncompactsFewer,
+        /// Says that it compacts from a constant.
+        UncompactsConstant,
+        /// Says that it compacts from itself.
+        UncompactsItself,
+        /// Has the passes of another permutation.
+        PassesOfAnother,
+        /// Has passes of another length.
+        PassesOfFewer,
+        /// Has passes, and others, and none in turn.
+        PassesChange,
+        /// Something wrong now and then.
+        ByChance,
+    }
 }
 
 use Lie::*;
-
-pub const LIES: [Lie; 40] = [
-    Honest,
-    Trusted,
-    Repeats,
-    Stray,
-    Far,
-    OffByOne,
-    Constant,
-    Halves,
-    LastOnly,
-    SwapsTwo,
-    WrongInverse,
-    FarInverse,
-    PanicsInInverse,
-    ChangesItsMind,
-    Tires,
-    PanicsAtCall,
-    PanicsAtSlot,
-    PerThread,
-    Reenters,
-    Slow,
-    WrongRuns,
-    RunsAreShort,
-    WrongInverseRuns,
-    WrongNarrowRuns,
-    WrongEach,
-    LastShrinks,
-    LastGrows,
-    LastAlternates,
-    HintChanges,
-    TrustsFewer,
-    TrustsMore,
-    TrustsNowAndThen,
-    TrustedPanics,
-    UncompactsFewer,
-    UncompactsConstant,
-    UncompactsItself,
-    PassesOfAnother,
-    PassesOfFewer,
-    PassesChange,
-    ByChance,
-];
 
 impl Lie {
     /// Whether all methods give one function of the slot, and one of the index.
@@ -409,35 +382,23 @@ impl Bijection for Panics {
 // SAFETY: every answer is that of a built-in bijection, if there is one.
 unsafe impl TrustedBijection for Panics {}
 
-/// What the liar is wrapped in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrap {
-    Reference,
-    Boxed,
-    Shared,
-    Inverse,
-    RandomSign,
-    ComposeFirst,
-    ComposeSecond,
-    CycleWalk,
-    Permutation,
-    Then,
-    Nested,
+listed! {
+    /// What the liar is wrapped in.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Wrap = WRAPS {
+        Reference,
+        Boxed,
+        Shared,
+        Inverse,
+        RandomSign,
+        ComposeFirst,
+        ComposeSecond,
+        CycleWalk,
+        Permutation,
+        Then,
+        Nested,
+    }
 }
-
-pub const WRAPS: [Wrap; 11] = [
-    Wrap::Reference,
-    Wrap::Boxed,
-    Wrap::Shared,
-    Wrap::Inverse,
-    Wrap::RandomSign,
-    Wrap::ComposeFirst,
-    Wrap::ComposeSecond,
-    Wrap::CycleWalk,
-    Wrap::Permutation,
-    Wrap::Then,
-    Wrap::Nested,
-];
 
 /// The liar in a combinator, if its constructor takes it.
 pub fn wrap<'a>(f: &'a Lies, wrap: Wrap, len: u64) -> Result<Box<dyn Bijection + 'a>, Error> {

@@ -158,8 +158,8 @@ impl Case {
         let at =
             [numbers.below(slots), slots - 1, numbers.below(4 * slots)][numbers.below(3) as usize];
         Self {
-            kind: if numbers.below(4) == 0 { Lie::ByChance } else { numbers.pick(&LIES) },
-            wrap: numbers.pick(&WRAPS),
+            kind: if numbers.below(4) == 0 { Lie::ByChance } else { numbers.pick(LIES) },
+            wrap: numbers.pick(WRAPS),
             bits,
             len: len as usize,
             at,
@@ -228,7 +228,7 @@ pub fn no_lie_loses_an_item(backend: &mut dyn UnderTest) {
             Case::random(&mut numbers, bits).check(backend, numbers.pick(&entries));
         }
         // Each kind by each entry point, so that none is left to chance.
-        for kind in LIES {
+        for &kind in LIES {
             for &entry in &entries {
                 let case = Case::random(&mut numbers, 6);
                 Case { kind, ..case }.check(backend, entry);
@@ -244,7 +244,7 @@ pub fn many_items_survive_each_lie(backend: &mut dyn UnderTest) {
     }
     let (mut numbers, entries) = (Numbers(2), entries());
     // Few items are told all of them.
-    for kind in LIES.into_iter().step_by(if long() { 1 } else { 3 }) {
+    for &kind in LIES.iter().step_by(if long() { 1 } else { 3 }) {
         for _ in 0..cases(1) {
             let bits = 18 + u32::from(numbers.below(8) == 0);
             let case = Case { kind, ..Case::random(&mut numbers, bits) };

@@ -138,8 +138,8 @@ fn check_iterators<B: Bijection + Clone>(p: &Permutation<B>) {
 
 #[test]
 fn iterators_over_every_lie_return_all_indexes_or_panic() {
-    for (kind, seed) in LIES.into_iter().zip(0..) {
-        for how in WRAPS {
+    for (&kind, seed) in LIES.iter().zip(0..) {
+        for &how in WRAPS {
             for len in [37, 64] {
                 let f = Lies::new(kind, 6, 11, seed);
                 let Ok(map) = wrap(&f, how, len) else { continue };

@@ -188,7 +188,7 @@ fn statistics_are_one_line_of_json() {
     let outcome = folder.run(&["--stats", "--seed", "5@9", "-n", "2"], b"ab\ncd\nef\n");
     let line = crate::folder::one_line(&outcome.stderr);
     assert!(line.starts_with(r#"{"lines":2,"bytes":6,"seconds":0."#), "{line}");
-    let end = r#","backend":"cpu","seed":"5","epoch":9,"buckets":0,"splits":0,"temporary_bytes":0,"line_ends_added":0,"inputs":1,"empty_inputs":0,"records":"lines"}"#;
+    let end = r#","backend":"cpu","seed":"5","epoch":9,"buckets":0,"splits":0,"temporary_bytes":0,"line_ends_added":0,"inputs":1,"empty_inputs":0,"columns_rewritten":0,"records":"lines"}"#;
     assert!(line.ends_with(&end), "{line}");
 }
 
