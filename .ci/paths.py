@@ -7,7 +7,8 @@ with a folder of the repository, and leads on from there or from the package of 
 it.
 
 In documents, what follows `--bench`, `--bin`, `--example` and `--test` is a target of Cargo, and
-what follows `-p` is a package. Each program of `tests` is named in tests/README.md.
+what follows `-p` is a package. A table of features has those of the package's manifest. Each program
+of `tests` is named in tests/README.md.
 
 A file that two packages need is in a package on which both depend: no `path`, in an attribute or in
 a manifest, and no `include!` leads out of a package.
@@ -18,6 +19,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
 # What begins a comment, by the suffix of the file.
 SLASHES, HASH = re.compile(r"\s*(//|/?\*)"), re.compile(r"\s*#")
@@ -27,6 +29,7 @@ FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|python|js|\.ci)"
 PATH = re.compile(rf"(?<![\w./@<-]){FOLDERS}/[\w./-]*\w")
 CODE = re.compile(rf"(?<=`){FOLDERS}/[\w./-]*\w(?=/?`)")
 TARGET = re.compile(r"(?:--(?:bench|bin|example|test) +|-p +(?=bijective-))([a-z][\w-]*\w)")
+FEATURE = re.compile(r"^\| `([\w-]+)` \| (?:yes|no) \|")
 COMPILED = re.compile(r'#\[(?:cfg_attr\([^\]]*)?path = "([^"]+)"|\binclude!\("([^"]+)"\)|^path = "([^"]+\.rs)"', re.M)
 # Files of other projects, and one that a build makes.
 OTHERS = {"tests/shuf/shuf.sh", "tests/by-util/test_shuf.rs", "js/dist/page/index.html"}
@@ -63,6 +66,9 @@ def faults(path, text, known):
             named = CODE.findall(line)
             for name in set(TARGET.findall(line)) - known:
                 yield f"{path}:{number}: Cargo knows no {name}"
+            for name in FEATURE.findall(line):
+                if name not in tomllib.loads((packages(path)[0] / "Cargo.toml").read_text())["features"]:
+                    yield f"{path}:{number}: the package has no feature {name}"
         else:
             named = PATH.findall(line) if COMMENTS[path.suffix].match(line) else []
         for name in named:
@@ -78,6 +84,8 @@ def check_itself():
     right += [("crates/core/src/lib.rs", "// It is in src/word.rs."), ("a.rs", "// https://x.org/docs/gone")]
     wrong += [("a.md", "`cargo test --test gone`"), ("a.md", "cargo run -p bijective-gone")]
     right += [("a.md", "`cargo test --test suite views::`"), ("a.md", "--no-run, --bench=NAME")]
+    wrong += [("a.md", "| `gone` | no | nothing |")]
+    right += [("a.md", "| `cuda` | yes | a GPU |"), ("crates/cli/a.md", "| `tables` | no | Parquet |")]
     wrong += [("crates/core/src/lib.rs", '#[cfg_attr(a, path = "../../rng/src/lib.rs")]')]
     wrong += [("crates/rng/src/lib.rs", '#[path = "../../core/src/word.rs"]\nmod word;')]
     wrong += [("fuzz/a.rs", 'include!("../src/lib.rs");'), ("fuzz/Cargo.toml", 'path = "../src/a.rs"')]

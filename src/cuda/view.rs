@@ -31,7 +31,8 @@ const COUNT_THREADS: u32 = 64;
 
 /// The bijection that begins at a slot of another.
 pub(crate) fn from_slot(source: &DeviceSource, first: u64) -> DeviceSource {
-    DeviceSource::family("FromSlot", TEXT).part(source.clone()).field("first", &[first])
+    // SAFETY: the text calls the part, with any number, and reads nothing but its one member.
+    unsafe { DeviceSource::family("FromSlot", TEXT) }.part(source.clone()).field("first", &[first])
 }
 
 /// Survivors of a compacted permutation, among some of its slots.
@@ -119,7 +120,10 @@ fn at_points<'a>(
     out: u64,
 ) -> Result<Plan<'a>, Error> {
     check_params(&source)?;
-    let source = DeviceSource::family("AtPoints", TEXT).part(source).field("points", &[points]);
+    // SAFETY: the text reads `count` words at the address `points`. Nothing runs before this plan is
+    // executed, which is unsafe: whoever does it answers for the address.
+    let family = unsafe { DeviceSource::family("AtPoints", TEXT) };
+    let source = family.part(source).field("points", &[points]);
     let source = source.field("count", &[count]).field("len", &[len]);
     let movement = Movement::Indices { out: Address::Given(out), word: WordType::U64 };
     let mut plan = Plan::new();

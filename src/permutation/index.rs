@@ -261,8 +261,9 @@ impl Counts {
         mut count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let all_blocks = (last >> bits) + 1;
-        let superblocks = try_with_capacity((last >> SUPERBLOCK_BITS) + 1)?;
-        let blocks = try_with_capacity(all_blocks)?;
+        let superblocks = try_with_capacity((last >> SUPERBLOCK_BITS) + 1);
+        let superblocks = superblocks.map_err(IndexError::from)?;
+        let blocks = try_with_capacity(all_blocks).map_err(IndexError::from)?;
         let mut all = Self { last, bits, superblocks, blocks };
         let together = superblocks_together << (SUPERBLOCK_BITS - bits);
         let (mut counting, mut counted) = (Vec::new(), Vec::new());

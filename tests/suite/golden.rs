@@ -1,5 +1,6 @@
 //! Stable values: vectors made by a peer, and our own, made by a second implementation.
 
+#[cfg(feature = "affine")]
 use bijective_shuffle::affine::Affine;
 use bijective_shuffle::bijection::{BlockShuffle, VariablePhilox};
 use bijective_shuffle::prelude::*;
@@ -80,6 +81,7 @@ fn the_default_seed_path_is_stable() {
 }
 
 /// The same promise, for families by name.
+#[cfg(feature = "affine")]
 #[test]
 fn families_are_stable() {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
@@ -113,6 +115,7 @@ fn blocks_are_stable() {
 }
 
 /// The same promise, for the generators: streams and rows of numbers of every type, as bits.
+#[cfg(feature = "rng")]
 #[test]
 fn generators_are_stable() {
     use bijective_shuffle::rng::{

@@ -277,7 +277,9 @@ impl<N: Word> Bijection<N> for Affine<N> {
     }
 
     fn device_source(&self) -> Option<DeviceSource> {
-        let family = DeviceSource::family("Affine", r#"#include "bijection/affine.cuh""#);
+        // SAFETY: the text reads its columns, an array of `bits` words, and nothing else.
+        let family =
+            unsafe { DeviceSource::family("Affine", r#"#include "bijection/affine.cuh""#) };
         let columns = |part: &Part<N>| -> Vec<u64> {
             part.columns.iter().map(|column| column.widen()).collect()
         };

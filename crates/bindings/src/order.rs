@@ -200,7 +200,10 @@ impl Order {
             (false, _) if lookup == Lookup::Index => self.permutation.try_get(number)?,
             (false, _) => self.permutation.try_position(number)?,
         };
-        self.checked(number, found)
+        match found {
+            Some(found) if found < self.len() => Ok(found),
+            _ => Err(self.wrong(number, is_forward, found)),
+        }
     }
 
     /// Replaces each number, all of which are below the length, by what is looked up for it.
@@ -225,8 +228,11 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// As [`look_up`](Self::look_up), and the indexes have to fit the words.
+    /// As [`look_up`](Self::look_up), and [`Error::IndexTooWide`].
     pub fn write<N: Word>(&self, run: Run, out: &mut [N]) -> Result<(), Error> {
+        if self.len().saturating_sub(1) > N::MAX.widen() {
+            return Err(Error::IndexTooWide { len: self.len(), bits: N::BITS });
+        }
         if N::BITS == u64::BITS {
             let (first, len) = (out.as_mut_ptr().cast(), out.len());
             // SAFETY: the trait is sealed, and its one word of 64 bits is `u64`.
@@ -268,21 +274,30 @@ impl Order {
         })
     }
 
-    /// What was found for a number, if it is below the length.
-    #[inline]
-    fn checked(&self, number: u64, found: Option<u64>) -> Result<u64, Error> {
-        match found {
-            Some(found) if found < self.len() => Ok(found),
-            _ => Err(self.wrong(number, found)),
-        }
-    }
-
+    /// What is wrong with the bijection, if this was found for a number.
     #[cold]
-    fn wrong(&self, point: u64, found: Option<u64>) -> Error {
-        let (expected, last) = (self.len(), self.len().saturating_sub(1));
+    fn wrong(&self, number: u64, is_forward: bool, found: Option<u64>) -> Error {
+        let (bijection, len) = (self.bijection(), self.len());
+        let out_of_range =
+            |method, point, value, last| Defect::OutOfRange { method, point, value, last };
         Error::NotABijection(match found {
-            Some(value) => Defect::OutOfRange { method: "forward", point, value, last },
-            None => Defect::Survivors { expected, actual: point },
+            Some(value) => {
+                let method = if is_forward { "forward" } else { "inverse" };
+                out_of_range(method, number, value, len.saturating_sub(1))
+            }
+            // The slots before it have fewer values below the length than when they were counted.
+            None if is_forward => Defect::Survivors { expected: len, actual: number },
+            None => match bijection.inverse(number) {
+                slot if slot > bijection.last() => {
+                    out_of_range("inverse", number, slot, bijection.last())
+                }
+                slot => Defect::Disagrees {
+                    method: "forward",
+                    point: slot,
+                    expected: number,
+                    actual: bijection.forward(slot),
+                },
+            },
         })
     }
 
@@ -316,13 +331,18 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// Those of [`Workspace::shuffle_into`].
+    /// Those of [`Workspace::shuffle_into`], and [`Error::LengthMismatch`] unless there are as many
+    /// items as the order has.
     pub fn reorder_into<T: Copy + Send + Sync>(
         &self,
         workspace: &mut Workspace,
         source: &[T],
         out: &mut [T],
     ) -> Result<(), Error> {
+        let (expected, actual) = (self.len(), source.len() as u64);
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
         match self.is_inverse() {
             false => workspace.shuffle_into(self.bijection(), source, out),
             true => workspace.unshuffle_into(self.bijection(), source, out),
@@ -461,11 +481,27 @@ mod tests {
             let refused = |done: Result<u64, Error>| matches!(done, Err(Error::NotABijection(_)));
             assert!(refused(order.write(Run::first(100), &mut [0_u64; 100]).map(|()| 0)));
             assert!(refused(order.write_all(&mut [0_u64; 100]).map(|()| 0)));
-            assert!(refused(order.look_up(0, Lookup::Index)) || last > 99);
+            let defect = Defect::OutOfRange { method: "forward", point: 0, value: zero, last: 99 };
+            let found = order.look_up(0, Lookup::Index);
+            assert!(found == Err(Error::NotABijection(defect)) || last > 99);
             let mut items: Vec<u64> = (0..100).collect();
             assert!(refused(order.reorder(&mut items, Way::Apply).map(|()| 0)));
             assert!(items.into_iter().eq(0..100));
         }
         assert!(Order::given(100, Liar { last: 98, zero: 0 }).is_err());
+        // As many survivors as items, and the place of 0 is where the map leads elsewhere.
+        let order = Order::given(100, Liar { last: 100, zero: 5 }).unwrap();
+        let defect = Defect::Disagrees { method: "forward", point: 0, expected: 0, actual: 5 };
+        assert_eq!(order.look_up(0, Lookup::Place), Err(Error::NotABijection(defect)));
+    }
+
+    #[test]
+    fn slices_of_another_length_and_words_that_are_too_narrow_are_refused() {
+        let order = Order::new(Kind::Walk, (1 << 32) + 1, Seed::new(1)).unwrap();
+        let wide = Error::IndexTooWide { len: order.len(), bits: 32 };
+        assert_eq!(order.write(Run::first(3), &mut [0_u32; 3]), Err(wide));
+        let order = Order::new(Kind::Compacted, 5, Seed::new(1)).unwrap();
+        let done = order.reorder_into(&mut Workspace::new(), &[1; 4], &mut [0; 4]);
+        assert_eq!(done, Err(Error::LengthMismatch { expected: 5, actual: 4 }));
     }
 }

@@ -2,10 +2,22 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bindings::threads::{FEW_POINTS, pool};
+use bindings::threads::{FEW_POINTS, pool, prepare_for_forks};
 use library::rayon::ThreadPool;
 
 use crate::status::{BS_ERROR_THREADS, Failure, Status, done};
+
+/// Called when the library is loaded, before any thread may fork. If it fails, the first call that
+/// starts threads tries again, and has the error.
+#[used]
+#[cfg_attr(all(unix, not(target_vendor = "apple")), unsafe(link_section = ".init_array"))]
+#[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
+static AT_START: extern "C" fn() = {
+    extern "C" fn at_start() {
+        drop(prepare_for_forks());
+    }
+    at_start
+};
 
 /// The threads that were asked for; 0 if none were.
 static ASKED: AtomicUsize = AtomicUsize::new(0);

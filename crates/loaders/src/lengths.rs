@@ -172,10 +172,12 @@ impl<L: ItemLengths> Lengths<L> {
     }
 
     fn build_index(&self, seed: Seed) -> Result<Index, Error> {
-        let items = items::order(self.lengths.count(), seed, NUMBERS[0]);
-        let mut sorted = check::try_with_capacity(self.lengths.count())?;
+        // Asked once, since it may be a caller's code that answers.
+        let count = self.lengths.count();
+        let items = items::order(count, seed, NUMBERS[0]);
+        let mut sorted = check::try_with_capacity(count)?;
         // The room is for as many, so this is no truncation.
-        let count = self.lengths.count() as usize;
+        let count = count as usize;
         sorted.resize(count, 0_u16);
         let mut windows = check::try_with_capacity(count.div_ceil(self.window))?;
         let each = sorted.chunks_mut(self.window).map(|sorted| (sorted, Ok(Window::default())));

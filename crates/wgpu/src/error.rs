@@ -39,7 +39,7 @@ pub enum WgpuError {
         /// The largest size that the device allows.
         most: u64,
     },
-    /// The bijection has no text in WGSL.
+    /// The bijection cannot be written in WGSL.
     Wgsl(WgslError),
     /// The text of a [`WgslSource`](crate::WgslSource) does not compile.
     Compile {

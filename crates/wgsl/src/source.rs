@@ -98,8 +98,9 @@ impl WgslSource {
         Ok(Self { is_trusted: form.is_trusted(), ..Self::of_family(last, &source)? })
     }
 
-    /// A bijection of the library that is trusted. Unlike [`from_bijection`](Self::from_bijection)
-    /// it leaves what evaluates the bijection on the CPU out of a program.
+    /// A bijection of the library that is trusted, and whose last point is `last`: neither is
+    /// checked. Unlike [`from_bijection`](Self::from_bijection) it leaves what evaluates the
+    /// bijection on the CPU out of a program.
     #[doc(hidden)]
     pub fn of_family(last: u32, source: &DeviceSource) -> Result<Self, WgslError> {
         let ([forward, inverse], keys) = families::translate(&source.view())?;

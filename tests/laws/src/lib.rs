@@ -27,8 +27,8 @@ pub mod together;
 pub mod under_test;
 
 use bijective_shuffle::Word;
-use bijective_shuffle::affine::Affine;
-use bijective_shuffle::affine::BitMatrix;
+#[cfg(feature = "affine")]
+use bijective_shuffle::affine::{Affine, BitMatrix};
 use bijective_shuffle::bijection::{
     BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
     SwapOrNot, Table, VariablePhilox,
@@ -87,17 +87,20 @@ pub fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijectio
         }
     }
     let lcg = || with_bits(bits, seed);
-    let more: [(_, Box<dyn Bijection>); 6] = [
+    let more: [(_, Box<dyn Bijection>); 3] = [
         ("Inverse<Lcg>", Box::new(Inverse::new(lcg()))),
         ("RandomSign<Lcg>", Box::new(RandomSign::new(lcg(), true))),
-        ("Affine", Box::new(affine(bits, seed))),
-        ("Inverse<Affine>", Box::new(Inverse::new(affine(bits, seed)))),
-        ("Compose<Affine, Lcg>", Box::new(Compose::new(affine(bits, seed), lcg()).unwrap())),
         (
             "CycleWalk<Lcg>",
             Box::new(CycleWalk::from_last(lcg(), lcg().last() - lcg().last() / 3).unwrap()),
         ),
     ];
+    #[cfg(feature = "affine")]
+    all.extend([
+        ("Affine", Box::new(affine(bits, seed)) as Box<dyn Bijection>),
+        ("Inverse<Affine>", Box::new(Inverse::new(affine(bits, seed)))),
+        ("Compose<Affine, Lcg>", Box::new(Compose::new(affine(bits, seed), lcg()).unwrap())),
+    ]);
     all.extend(more);
     if bits >= 2 {
         let philox = || philox::<24>(bits, seed);
@@ -164,9 +167,12 @@ pub fn every_word_pair(
         ("Lcg", Box::new(lcg()), Box::new(narrow_lcg())),
         ("Inverse<Lcg>", Box::new(Inverse::new(lcg())), Box::new(Inverse::new(narrow_lcg()))),
     ];
-    let wide = affine(bits, seed);
-    let narrow = wide.to_word::<u32>().unwrap();
-    all.push(("Affine", Box::new(wide), Box::new(narrow)));
+    #[cfg(feature = "affine")]
+    {
+        let wide = affine(bits, seed);
+        let narrow = wide.to_word::<u32>().unwrap();
+        all.push(("Affine", Box::new(wide), Box::new(narrow)));
+    }
     if bits <= 12 {
         let table = Table::from_seed(power(bits), seed);
         let narrow = table.to_word::<u32>().unwrap();
@@ -203,6 +209,7 @@ fn mul_xorshift<const ROUNDS: usize>(bits: u32, seed: u64) -> MulXorshift<ROUNDS
 }
 
 /// On 64 bits too, which no length asks for.
+#[cfg(feature = "affine")]
 fn affine(bits: u32, seed: u64) -> Affine {
     Affine::new(&BitMatrix::random(bits, seed).unwrap(), seed.wrapping_mul(0x9E37_79B9)).unwrap()
 }

@@ -96,44 +96,49 @@ fn all_or_panic<I: IntoIterator<Item = u64>>(
             assert!(all.iter().all(|&index| index < len), "{all:?}");
             None
         }
-        Err(panic) => Some(panic.downcast_ref::<String>().cloned().unwrap_or_default()),
+        Err(panic) => Some(match panic.downcast_ref::<&str>() {
+            Some(text) => text.to_string(),
+            None => panic.downcast_ref::<String>().cloned().unwrap_or_default(),
+        }),
     }
 }
 
-/// Checks every iterator over a permutation, whatever its bijection does.
-fn check_iterators<B: Bijection + Clone>(p: &Permutation<B>) {
-    let len = p.len();
+/// Checks every iterator over a permutation, whatever its bijection does, and returns the texts of
+/// their panics.
+fn check_iterators<B: Bijection + Clone>(p: &Permutation<B>) -> Vec<String> {
+    let (len, mut panics) = (p.len(), Vec::new());
     for p in [p.clone(), p.inverse()] {
-        all_or_panic(len, len, || p.iter());
-        all_or_panic(len, len, || p.iter().rev());
-        all_or_panic(len, len, || p.clone().into_iter());
-        all_or_panic(len, len, || p.par_iter().collect::<Vec<_>>());
-        all_or_panic(len, len, || p.par_iter().rev().collect::<Vec<_>>());
-        all_or_panic(len, len, || {
+        panics.extend(all_or_panic(len, len, || p.iter()));
+        panics.extend(all_or_panic(len, len, || p.iter().rev()));
+        panics.extend(all_or_panic(len, len, || p.clone().into_iter()));
+        panics.extend(all_or_panic(len, len, || p.par_iter().collect::<Vec<_>>()));
+        panics.extend(all_or_panic(len, len, || p.par_iter().rev().collect::<Vec<_>>()));
+        panics.extend(all_or_panic(len, len, || {
             let mut iter = p.iter();
             // One by one, in turn from both ends.
             let ends: [fn(&mut Indexes<_, _>) -> _; 2] = [Iterator::next, |i| i.next_back()];
             ends.into_iter().cycle().map_while(move |end| end(&mut iter)).collect::<Vec<u64>>()
-        });
-        all_or_panic(1, len, || p.iter().last());
-        all_or_panic(1, len, || p.iter().nth(len as usize - 1));
+        }));
+        panics.extend(all_or_panic(1, len, || p.iter().last()));
+        panics.extend(all_or_panic(1, len, || p.iter().nth(len as usize - 1)));
         let (half, third) = (len / 2, len.div_ceil(3));
-        all_or_panic(len - half, len, || p.shard(1, 2).expect("an index"));
-        all_or_panic(half, len, || p.range(..half).expect("an index"));
-        all_or_panic(1, len, || p.range(len - 1..).expect("an index"));
-        all_or_panic(third, len, || p.iter().shard_strided(0, 3).unwrap());
-        all_or_panic(third, len, || p.iter().shard_strided(0, 3).unwrap().rev());
-        all_or_panic(len - half, len, || {
+        panics.extend(all_or_panic(len - half, len, || p.shard(1, 2).expect("an index")));
+        panics.extend(all_or_panic(half, len, || p.range(..half).expect("an index")));
+        panics.extend(all_or_panic(1, len, || p.range(len - 1..).expect("an index")));
+        panics.extend(all_or_panic(third, len, || p.iter().shard_strided(0, 3).unwrap()));
+        panics.extend(all_or_panic(third, len, || p.iter().shard_strided(0, 3).unwrap().rev()));
+        panics.extend(all_or_panic(len - half, len, || {
             let mut iter = p.iter();
             iter.nth(half as usize - 1);
             p.resume(&iter.cursor()).expect("the same values")
-        });
+        }));
         let sample = catch_unwind(AssertUnwindSafe(|| {
             let items: Vec<u64> = (0..len).collect();
             p.sample(&items, half as usize)
         }));
         assert!(!matches!(sample, Ok(Ok(sample)) if sample.len() as u64 != half));
     }
+    panics
 }
 
 #[test]
@@ -145,7 +150,18 @@ fn iterators_over_every_lie_return_all_indexes_or_panic() {
                 let Ok(map) = wrap(&f, how, len) else { continue };
                 let len = len.min(map.last().saturating_add(1));
                 if let Ok(p) = Permutation::from_bijection(len, &*map) {
-                    check_iterators(&p);
+                    let panics = check_iterators(&p);
+                    assert!(panics.is_empty() || !kind.is_right(), "{kind:?}, {how:?}: {panics:?}");
+                    // What is found out, what is asked of the iterators, and what the lie says.
+                    let reasons = [
+                        "the map is not a bijection: ",
+                        "an index: NotABijection(",
+                        "the same values: Saved(Foreign",
+                        "as it should",
+                    ];
+                    let is_said =
+                        |text: &String| reasons.iter().any(|start| text.starts_with(start));
+                    assert!(panics.iter().all(is_said), "{kind:?}, {how:?}: {panics:?}");
                 }
             }
         }

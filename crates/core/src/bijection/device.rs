@@ -98,16 +98,23 @@ impl DeviceSource {
     /// The struct of a family, in the project's own namespace. Its parts, the arguments of its
     /// template and its members follow, in this order.
     ///
-    /// The text is one of the project's. The engines trust that it keeps what [`new`](Self::new)
-    /// demands.
+    /// # Safety
+    ///
+    /// The text and the values that follow keep together what [`new`](Self::new) demands.
     #[doc(hidden)]
-    pub fn family(name: &'static str, text: &'static str) -> Self {
+    pub unsafe fn family(name: &'static str, text: &'static str) -> Self {
+        Self::own(name, text)
+    }
+
+    /// As [`family`](Self::family), for the families of this package. Their texts evaluate numbers,
+    /// and compare with the length of an array, which is a member too, before they read from it.
+    pub(super) fn own(name: &'static str, text: &'static str) -> Self {
         // A call of a few microseconds on the device asks for this, so little grows.
         Self { form: BijectionForm::family(name, text), params: Vec::with_capacity(544) }
     }
 
     pub(super) fn combinator(name: &'static str) -> Self {
-        Self::family(name, r#"#include "bijection/combinators.cuh""#)
+        Self::own(name, r#"#include "bijection/combinators.cuh""#)
     }
 
     /// With a part, whose parameters come next in memory.

@@ -145,7 +145,7 @@ pub(super) fn source<V: Index>(forward: &[V], inverse: &[V]) -> DeviceSource {
         }
         bytes
     };
-    let family = DeviceSource::family("Table", r#"#include "bijection/table.cuh""#);
+    let family = DeviceSource::own("Table", r#"#include "bijection/table.cuh""#);
     let family = family.field("len", &[forward.len() as u64]);
     family.field("values", &bytes(forward)).field("slots", &bytes(inverse))
 }

@@ -168,7 +168,7 @@ impl<N: Word> Bijection<N> for Lcg<N> {
 
     #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
-        let family = DeviceSource::family("Lcg", r#"#include "bijection/lcg.cuh""#);
+        let family = DeviceSource::own("Lcg", r#"#include "bijection/lcg.cuh""#);
         let family = family.number("bits", self.bits);
         let family = family.field("multiplier", &[self.multiplier.widen()]);
         let family = family.field("increment", &[self.increment.widen()]);

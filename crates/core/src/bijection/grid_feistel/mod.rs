@@ -58,7 +58,7 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
             [multiplier, increment, finish, columns, columns.odd_inverse(), 0]
         });
         let text = r#"#include "bijection/grid_feistel.cuh""#;
-        let family = DeviceSource::family("GridFeistel", text);
+        let family = DeviceSource::own("GridFeistel", text);
         let family = family.number("column_bits", self.column_bits).number("width", self.width);
         let family = family.number("half_rounds", HALF_ROUNDS as u32);
         Some(family.field("rows", &[self.rows]).field("keys", &keys))

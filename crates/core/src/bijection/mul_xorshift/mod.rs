@@ -81,7 +81,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         }
         let DeviceWidth { last, shifts, below } = DeviceWidth::new(self.bits);
         let text = r#"#include "bijection/mul_xorshift.cuh""#;
-        let family = DeviceSource::family("MulXorshift", text);
+        let family = DeviceSource::own("MulXorshift", text);
         let family = family.word(self.bits).number("rounds", ROUNDS as u32);
         let family = family.field("width.last", &[last]).field("width.shifts", &shifts);
         let family = family.field("width.below", &below);

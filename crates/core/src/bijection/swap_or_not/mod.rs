@@ -354,7 +354,7 @@ impl Bijection for SwapOrNot {
         });
         let batches: Vec<[u32; 8]> = batches.collect();
         let text = r#"#include "bijection/swap_or_not.cuh""#;
-        let family = DeviceSource::family("SwapOrNot", text);
+        let family = DeviceSource::own("SwapOrNot", text);
         let family = family.number("batches", batches.len().max(1) as u32);
         let family = family.field("key", &[self.bits.key]).field("salt", &[self.bits.salt]);
         let family = family.field("last", &[self.last as u32]).field("batches", &counts);

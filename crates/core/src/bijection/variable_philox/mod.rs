@@ -140,7 +140,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
             pair[..keys.len()].copy_from_slice(keys);
         }
         let text = r#"#include "bijection/variable_philox.cuh""#;
-        let family = DeviceSource::family("VariablePhilox", text);
+        let family = DeviceSource::own("VariablePhilox", text);
         let family = family.number("bits", self.bits).number("rounds", ROUNDS as u32);
         Some(family.field("keys", &pairs[..ROUNDS.div_ceil(2)]))
     }
