@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use bijective_shuffle::{Backend, Permutation, Seed};
-use bijective_shuffle_cli::selection::{self, Head, Places, Selection, Shard};
+use bijective_shuffle_cli::selection::{self, Head, PlaceRange, Selection, WorkerShard};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -21,8 +21,8 @@ struct Input<'a> {
 
 fuzz_target!(|input: Input| {
     let Input { items, seed, is_undone, shard, range, head, text } = input;
-    let _ = (text.parse::<Shard>().is_ok(), text.parse::<Places>().is_ok());
-    let _ = text.parse::<selection::Numbers>();
+    let _ = (text.parse::<WorkerShard>().is_ok(), text.parse::<PlaceRange>().is_ok());
+    let _ = text.parse::<selection::NumberRange>();
     if let Ok(head) = text.parse::<Head>() {
         assert!(head.share.is_none_or(|share| share.of(items.into()) <= items.into()));
     }

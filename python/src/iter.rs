@@ -1,6 +1,6 @@
 //! [`Indexes`] and [`Chunks`]: the iterators over places of a permutation.
 
-use bijective_shuffle_bindings::Run;
+use bijective_shuffle_bindings::PlaceRun;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -20,21 +20,21 @@ const BUFFER: usize = 1 << 10;
 struct Feeder {
     of: Py<Permutation>,
     /// What is left.
-    run: Run,
+    run: PlaceRun,
     /// What counts to the places, if they are counted to.
     counter: Option<Counter>,
 }
 
 impl Feeder {
-    fn new(py: Python<'_>, of: &Py<Permutation>, run: Run) -> Self {
+    fn new(py: Python<'_>, of: &Py<Permutation>, run: PlaceRun) -> Self {
         let counter = Counter::new(&of.get().order, run);
         Self { of: of.clone_ref(py), run, counter }
     }
 
     /// Takes the next places.
-    fn take(&mut self, count: u64) -> Run {
+    fn take(&mut self, count: u64) -> PlaceRun {
         let count = count.min(self.run.count);
-        let taken = Run { count, ..self.run };
+        let taken = PlaceRun { count, ..self.run };
         self.run = self.run.after(count);
         taken
     }
@@ -103,7 +103,7 @@ impl Buffered {
 }
 
 impl Indexes {
-    pub(crate) fn new(py: Python<'_>, of: &Py<Permutation>, run: Run) -> Self {
+    pub(crate) fn new(py: Python<'_>, of: &Py<Permutation>, run: PlaceRun) -> Self {
         let feeder = Feeder::new(py, of, run);
         let turns = Turns::new(Buffered { feeder, buffer: Vec::new(), used: 0 });
         Self { of: of.clone_ref(py), turns }
@@ -161,7 +161,7 @@ impl Chunks {
     pub(crate) fn new(
         py: Python<'_>,
         of: &Py<Permutation>,
-        run: Run,
+        run: PlaceRun,
         size: u64,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_bindings::{Kind, Lookup, Order, Run};
+use bijective_shuffle_bindings::{AnyPermutation, Lookup, PermutationKind, PlaceRun};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -28,14 +28,14 @@ use crate::threads::interruptible;
 /// bits an item. `Permutation.walk` needs none.
 #[pyclass(module = "bijective_shuffle", frozen, sequence)]
 pub(crate) struct Permutation {
-    pub(crate) order: Order,
-    pub(crate) kind: Kind,
+    pub(crate) order: AnyPermutation,
+    pub(crate) kind: PermutationKind,
     pub(crate) seed: Seed,
 }
 
 impl Permutation {
-    pub(crate) fn make(kind: Kind, len: u64, seed: Seed) -> PyResult<Self> {
-        let order = Order::new(kind, len, seed).map_err(exception)?;
+    pub(crate) fn make(kind: PermutationKind, len: u64, seed: Seed) -> PyResult<Self> {
+        let order = AnyPermutation::new(kind, len, seed).map_err(exception)?;
         Ok(Self { order, kind, seed })
     }
 
@@ -44,7 +44,7 @@ impl Permutation {
         self.identity() == other.identity()
     }
 
-    fn identity(&self) -> (Kind, Seed, u64, bool) {
+    fn identity(&self) -> (PermutationKind, Seed, u64, bool) {
         (self.kind, self.seed, self.order.len(), self.order.is_inverse())
     }
 
@@ -59,7 +59,7 @@ impl Permutation {
     pub(crate) fn single<'py>(
         &self,
         py: Python<'py>,
-        run: Run,
+        run: PlaceRun,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let number = match key.extract::<i64>() {
@@ -99,7 +99,7 @@ impl Permutation {
         py: Python<'py>,
         numbers: &Bound<'py, PyAny>,
         lookup: Lookup,
-        run: Option<Run>,
+        run: Option<PlaceRun>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let numpy = py.import("numpy")?;
         let given = numpy.call_method1("asarray", (numbers,))?;
@@ -144,9 +144,9 @@ impl Permutation {
     pub(crate) fn text(&self, py: Python<'_>) -> PyResult<String> {
         let (len, seed) = (self.order.len(), seed::text(self.seed, py)?);
         let made = match self.kind {
-            Kind::Compacted => format!("Permutation({len}, {seed})"),
-            Kind::Walk => format!("Permutation.walk({len}, {seed})"),
-            Kind::Blocks { block, window } => {
+            PermutationKind::Compacted => format!("Permutation({len}, {seed})"),
+            PermutationKind::Walk => format!("Permutation.walk({len}, {seed})"),
+            PermutationKind::Blocks { block, window } => {
                 format!("BlockShuffle({len}, {block}, {window}, {seed}).order")
             }
         };

@@ -1,4 +1,4 @@
-//! [`Order`]: which items are written, and in which order.
+//! [`FileOrder`]: which items are written, and in which order.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::room::{try_filled, try_reserve};
 ///
 /// ```
 /// use bijective_shuffle::Permutation;
-/// use bijective_shuffle_cli::files::Order;
+/// use bijective_shuffle_cli::files::FileOrder;
 ///
 /// let order = Order::shuffle(1000, 42).range(10..20)?;
 /// assert_eq!(order.indexes::<u32>()?, Permutation::new(1000, 42).range(10..20)?
@@ -22,13 +22,13 @@ use super::room::{try_filled, try_reserve};
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct FileOrder {
     permutation: Permutation,
     is_undone: bool,
     places: Range<u64>,
 }
 
-impl Order {
+impl FileOrder {
     /// The shuffled order of `len` items.
     pub fn shuffle(len: u64, seed: impl Into<Seed>) -> Self {
         Self { permutation: Permutation::new(len, seed), is_undone: false, places: 0..len }

@@ -1,8 +1,9 @@
 //! Runs of several workers, which do not talk: what one leaves, the others find in the folder of
 //! the shards, on a file system that all of them share.
 //!
-//! All workers get the same arguments except for their number. A run has three [stages](Stage),
-//! and what starts the workers keeps their order. A worker says what it lacks, and does not wait.
+//! All workers get the same arguments except for their number. A run has three
+//! [stages](WorkerStage), and what starts the workers keeps their order. A worker says what it
+//! lacks, and does not wait.
 //!
 //! | stage | reads | leaves in `.bshuf-workers` |
 //! | --- | --- | --- |
@@ -26,19 +27,19 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use bijective_shuffle_cli::dataset::{
-    Bundle, Counted, Index, Known, Shard, Shards, Written, WrittenShard,
+    Bundle, CountedSet, KnownToWorkers, Shard, ShardIndex, Shards, Written, WrittenShard,
 };
-use bijective_shuffle_cli::files::{FilesError, Order};
+use bijective_shuffle_cli::files::{FileOrder, FilesError};
 use serde_json::{Value, json};
 
 use super::folder::{self, ShardFolder, UNFINISHED_OF_WORKERS, WORKERS};
 use super::folder_run::{index, planned};
-use super::journal::{Asked, Journal, Run};
+use super::journal::{AskedRun, Journal, JournaledRun};
 use super::opened::{Opened, explain, said};
-use crate::arguments::{Arguments, Stage};
+use crate::arguments::{Arguments, WorkerStage};
 use crate::done::{Done, SetDone};
-use crate::failure::{Context, Failure};
-use crate::job::Job;
+use crate::failure::{Failure, FailureContext};
+use crate::job::InputJob;
 use crate::output::Output;
 use crate::selection;
 
@@ -54,18 +55,18 @@ struct Worker<'a> {
     world: u64,
     opened: &'a Opened<'a>,
     arguments: &'a Arguments,
-    job: &'a Job<'a>,
+    job: &'a InputJob<'a>,
     /// The folder of the shards.
     folder: &'a Path,
-    asked: Asked,
+    asked: AskedRun,
 }
 
 /// What all workers know once all have counted.
-struct Plan {
-    counted: Counted,
-    order: Order,
+struct WorkerPlan {
+    counted: CountedSet,
+    order: FileOrder,
     shards: Shards,
-    run: Run,
+    run: JournaledRun,
     hash: String,
     /// The least memory of all.
     memory: usize,
@@ -73,11 +74,11 @@ struct Plan {
 
 /// Does a stage.
 pub(super) fn run(
-    selection::Shard { rank, world }: selection::Shard,
-    stage: Stage,
+    selection::WorkerShard { rank, world }: selection::WorkerShard,
+    stage: WorkerStage,
     opened: &Opened,
     (folder, arguments): (&Path, &Arguments),
-    job: &Job,
+    job: &InputJob,
 ) -> Result<Done, Failure> {
     if world > MOST {
         return Err(Failure::new("--worker", format!("there are at most {MOST}")));
@@ -92,9 +93,9 @@ pub(super) fn run(
         return Ok(done);
     }
     let done = match stage {
-        Stage::Count => worker.count(),
-        Stage::Distribute => worker.distribute(),
-        Stage::Collect => worker.collect(),
+        WorkerStage::Count => worker.count(),
+        WorkerStage::Distribute => worker.distribute(),
+        WorkerStage::Collect => worker.collect(),
     };
     // What is missing may have been removed, because all is done. What was written after that goes.
     match (worker.complete()?, done) {
@@ -106,7 +107,7 @@ pub(super) fn run(
 impl Worker<'_> {
     /// What is to be said if the index is there.
     fn complete(&self) -> Result<Option<Done>, Failure> {
-        let found = Index::read(self.folder);
+        let found = ShardIndex::read(self.folder);
         let found = found.map_err(|error| {
             said(&error).unwrap_or_else(|| Failure::new(self.folder.display(), error))
         })?;
@@ -263,7 +264,7 @@ impl Worker<'_> {
         let share = self.share();
         let set = &self.opened.set;
         let known = self.counted(self.rank)?;
-        let known = known.and_then(|count| Counted::from_json(&count["counted"], share.len()));
+        let known = known.and_then(|count| CountedSet::from_json(&count["counted"], share.len()));
         let counted = match known {
             Some(counted) => counted,
             None => {
@@ -283,7 +284,7 @@ impl Worker<'_> {
         Ok(Done { ends_added: counted.ends_added(), ..done })
     }
 
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn plan(&self) -> Result<WorkerPlan, Failure> {
         let counts = self.all("count", |rank| self.counted(rank))?;
         let memory = counts.iter().filter_map(|count| count["memory"].as_u64()).min();
         let memory = memory.and_then(|bytes| usize::try_from(bytes).ok());
@@ -295,7 +296,7 @@ impl Worker<'_> {
         let asked = (self.asked.clone(), self.opened.extension.as_str());
         let (order, shards, run) = planned(asked, found, self.arguments, self.job)?;
         let hash = run.hash();
-        Ok(Plan { counted, order, shards, run, hash, memory })
+        Ok(WorkerPlan { counted, order, shards, run, hash, memory })
     }
 
     /// The bundle of a worker, if it is there, and is of this run.
@@ -348,7 +349,7 @@ impl Worker<'_> {
     }
 
     /// Writes the index if all shards are there, and removes what is not needed any more.
-    fn finish(&self, plan: Plan) -> Result<(), Failure> {
+    fn finish(&self, plan: WorkerPlan) -> Result<(), Failure> {
         let mut all: Vec<WrittenShard> = Vec::new();
         for rank in 0..self.world {
             let path = self.journal_path(rank);
@@ -362,7 +363,7 @@ impl Worker<'_> {
         }
         let form = Some(self.opened.form.clone());
         let index = index((plan.hash, form), (plan.counted.records(), all), self.job);
-        let path = self.folder.join(Index::FILE);
+        let path = self.folder.join(ShardIndex::FILE);
         folder::write(self.output(&path)?, &index.to_json(), true)?;
         self.remove()
     }
@@ -374,10 +375,10 @@ impl Worker<'_> {
     }
 }
 
-impl Plan {
-    fn known(&self) -> Known<'_> {
+impl WorkerPlan {
+    fn known(&self) -> KnownToWorkers<'_> {
         let Self { counted, order, hash, memory, .. } = self;
-        Known { counted, order, memory: *memory, run: hash }
+        KnownToWorkers { counted, order, memory: *memory, run: hash }
     }
 
     /// The shards of each worker, which come one after the other, and the place of the first of
