@@ -9,7 +9,7 @@ use bijective_shuffle::Error;
 
 use crate::context::{Context, part_of, whole_of};
 use crate::error::WgpuError;
-use bijective_shuffle_wgsl::launch::{ShuffleCall, KernelLaunch, Params, KernelMemory, bytes_of};
+use bijective_shuffle_wgsl::launch::{KernelLaunch, KernelMemory, Params, ShuffleCall, bytes_of};
 use bijective_shuffle_wgsl::limits::Excess;
 use bijective_shuffle_wgsl::plan::Planner;
 use bijective_shuffle_wgsl::shader::{self, LAUNCHES, Move, STATE_WORDS};
@@ -335,7 +335,11 @@ impl WgpuWorkspace {
         from: BufferBinding<'_>,
         into: BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let arrays = [(KernelMemory::Indexes, indexes), (KernelMemory::Source, from), (KernelMemory::Target, into)];
+        let arrays = [
+            (KernelMemory::Indexes, indexes),
+            (KernelMemory::Source, from),
+            (KernelMemory::Target, into),
+        ];
         self.record(encoder, &arrays, |planner| Ok(vec![planner.taken(len, item_bytes)?]))
     }
 
@@ -414,8 +418,9 @@ impl WgpuWorkspace {
         plan: impl Fn(&Planner) -> Result<Vec<KernelLaunch<'a>>, Excess>,
     ) -> Result<(), WgpuError> {
         let context = Arc::clone(&self.context);
-        let array_of =
-            |of: KernelMemory| arrays.iter().find(|(place, _)| *place == of).map(|(_, array)| array);
+        let array_of = |of: KernelMemory| {
+            arrays.iter().find(|(place, _)| *place == of).map(|(_, array)| array)
+        };
         let mut launches = plan(&context.planner)?;
         // All memory is there before anything is recorded.
         let is_ours = |place| array_of(place).is_none() && place != KernelMemory::Launches;
@@ -429,11 +434,13 @@ impl WgpuWorkspace {
         }
         context.prepare(launches.iter().map(|launch| (&*launch.text, launch.is_own)));
         for KernelLaunch { text, is_own, mut params, bindings } in launches {
-            if let Some(state) = bindings.iter().find(|bound| bound.place == KernelMemory::Launches) {
+            if let Some(state) = bindings.iter().find(|bound| bound.place == KernelMemory::Launches)
+            {
                 params.launch = self.launch(state.bytes)?;
             }
-            let looks_back =
-                bindings.iter().any(|bound| matches!(bound.place, KernelMemory::State | KernelMemory::Launches));
+            let looks_back = bindings
+                .iter()
+                .any(|bound| matches!(bound.place, KernelMemory::State | KernelMemory::Launches));
             let bindings: Vec<_> = bindings
                 .iter()
                 .map(|bound| {

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 
 use super::{errors, families, gpu};
 use crate::Wgpu;
-use bijective_shuffle_wgsl::shader::{PartitionShape, Status, WorkgroupTile, Tuning};
+use bijective_shuffle_wgsl::shader::{PartitionShape, Status, Tuning, WorkgroupTile};
 
 /// Lengths around powers of two and around tiles of 2048 slots.
 const LENGTHS: [u64; 26] = [
@@ -266,7 +266,11 @@ const SHAPE: PartitionShape = PartitionShape::STANDARD;
 
 /// The same by so many threads.
 fn with(threads: u32, shape: PartitionShape) -> PartitionShape {
-    PartitionShape { threads, rooms: shape.rooms.map(|room| WorkgroupTile { threads, ..room }), ..shape }
+    PartitionShape {
+        threads,
+        rooms: shape.rooms.map(|room| WorkgroupTile { threads, ..room }),
+        ..shape
+    }
 }
 
 /// Buckets so small that there are one or two passes at these lengths.
@@ -280,8 +284,12 @@ const SMALL: PartitionShape = PartitionShape {
 #[test]
 fn arrays_may_be_partitioned() {
     let Some(gpu) = gpu() else { return };
-    for shape in [SHAPE, SMALL, PartitionShape { bits: 4, ..SMALL }, PartitionShape { records: &[(0, 16)], ..SHAPE }]
-    {
+    for shape in [
+        SHAPE,
+        SMALL,
+        PartitionShape { bits: 4, ..SMALL },
+        PartitionShape { records: &[(0, 16)], ..SHAPE },
+    ] {
         for subgroups in [false, true] {
             let tuning = Tuning { subgroups, ..partitioning(shape) };
             let gpu = gpu.tuned(tuning);

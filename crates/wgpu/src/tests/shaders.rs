@@ -6,7 +6,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use super::families;
 use crate::WgslSource;
 use bijective_shuffle_wgsl::shader::{
-    self, RecordLayout, Move, FillNumbers, RecordSource, Status, WorkgroupTile, Tuning, Units,
+    self, FillNumbers, Move, RecordLayout, RecordSource, Status, Tuning, Units, WorkgroupTile,
 };
 
 /// Parses and validates a text, and writes it in each language. All kernels have one entry point.
@@ -81,7 +81,14 @@ fn texts_of_families(tuning: &Tuning) {
                 let records = RecordSource::Source { source, is_inverted };
                 translate(
                     name,
-                    &shader::distribute(records, Units::WORD, RecordLayout::Pairs, TILE, 256, tuning),
+                    &shader::distribute(
+                        records,
+                        Units::WORD,
+                        RecordLayout::Pairs,
+                        TILE,
+                        256,
+                        tuning,
+                    ),
                 );
             }
             let text = shader::survivors(

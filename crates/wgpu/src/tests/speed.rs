@@ -14,7 +14,7 @@ use wgpu::{BufferUsages, CommandEncoder, Features};
 
 use crate::context::whole_of;
 use crate::{Wgpu, WgslSource};
-use bijective_shuffle_wgsl::shader::{PartitionShape, Status, WorkgroupTile, Tuning};
+use bijective_shuffle_wgsl::shader::{PartitionShape, Status, Tuning, WorkgroupTile};
 
 const RUNS: usize = 7;
 
@@ -108,7 +108,8 @@ fn variants(width: f64, plus: u64) -> Vec<(String, Tuning)> {
         let [threads, each, room_threads, room, bits] = words[..] else { panic!("{numbers}") };
         let room = WorkgroupTile { threads: room_threads, each: room };
         let records = Box::leak(Box::new([(0, each)]));
-        let partition = PartitionShape { threads, records, rooms: [room; 2], bits, ..PartitionShape::STANDARD };
+        let partition =
+            PartitionShape { threads, records, rooms: [room; 2], bits, ..PartitionShape::STANDARD };
         let name = format!("partitioned {numbers}").replace(',', " ");
         add(name, Tuning { partition, partitioned: 0, ..auto });
     }
