@@ -1,7 +1,7 @@
 //! [`BlockShuffle`]: the class of that name.
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_bindings::{PermutationKind, PlaceRun};
+use bijective_shuffle_bindings::{OrderKind, PlaceRun};
 use bijective_shuffle_engine::check::try_with_capacity;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
@@ -50,7 +50,7 @@ impl BlockShuffle {
         if n == 0 {
             return Err(PyValueError::new_err("an order in blocks has at least one item"));
         }
-        let order = Permutation::make(PermutationKind::Blocks { block, window }, n, seed)?;
+        let order = Permutation::make(OrderKind::Blocks { block, window }, n, seed)?;
         let blocks = bijective_shuffle::bijection::BlockShuffle::new(n, block, window, seed);
         let (order, blocks) = (Py::new(py, order)?, blocks.map_err(exception)?);
         Ok(Self { order, blocks, block, window, seed })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bijective_shuffle::iter::IntoIter;
 use bijective_shuffle::{Bijection, Word};
-use bijective_shuffle_bindings::{AnyPermutation, PlaceRun};
+use bijective_shuffle_bindings::{AnyOrder, PlaceRun};
 use pyo3::prelude::*;
 
 use crate::numbers::{CHUNK, FEW, IndexInteger};
@@ -22,8 +22,8 @@ pub(crate) struct Counter {
 
 impl Counter {
     /// Stands at the first place, if the places of a run [are counted
-    /// to](AnyPermutation::is_counted).
-    pub(crate) fn new(order: &AnyPermutation, run: PlaceRun) -> Option<Self> {
+    /// to](AnyOrder::is_counted).
+    pub(crate) fn new(order: &AnyOrder, run: PlaceRun) -> Option<Self> {
         order.is_counted(run).then(|| Self { indexes: order.indexes(), next: 0 })
     }
 

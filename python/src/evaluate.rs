@@ -3,7 +3,7 @@
 
 use bijective_shuffle::Error;
 use bijective_shuffle::rayon::prelude::*;
-use bijective_shuffle_bindings::{AnyPermutation, Lookup, PlaceRun};
+use bijective_shuffle_bindings::{AnyOrder, Lookup, PlaceRun};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use crate::threads::{Stop, detached, interruptible};
 /// there is one, which has come to no later place.
 pub(crate) fn array<'py>(
     py: Python<'py>,
-    order: &AnyPermutation,
+    order: &AnyOrder,
     counter: Option<&mut Counter>,
     run: PlaceRun,
     dtype: IndexType,
@@ -34,7 +34,7 @@ pub(crate) fn array<'py>(
 
 fn written<'py, N: IndexInteger>(
     py: Python<'py>,
-    order: &AnyPermutation,
+    order: &AnyOrder,
     counter: Option<&mut Counter>,
     run: PlaceRun,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -99,7 +99,7 @@ pub(crate) fn copied<'py, N: IndexInteger>(
 /// Writes the indexes at some places, as many as there is room for.
 fn write<N: IndexInteger>(
     py: Python<'_>,
-    order: &AnyPermutation,
+    order: &AnyOrder,
     run: PlaceRun,
     out: &mut [N],
 ) -> PyResult<()> {
@@ -116,7 +116,7 @@ fn write<N: IndexInteger>(
 
 /// The same on the threads of the pool.
 fn write_many<N: IndexInteger>(
-    order: &AnyPermutation,
+    order: &AnyOrder,
     run: PlaceRun,
     out: &mut [N],
     stop: &Stop,
@@ -141,7 +141,7 @@ fn write_many<N: IndexInteger>(
 
 /// Writes indexes on the calling thread.
 fn write_some<N: IndexInteger>(
-    order: &AnyPermutation,
+    order: &AnyOrder,
     run: PlaceRun,
     out: &mut [N],
 ) -> Result<(), Error> {
@@ -156,7 +156,7 @@ fn write_some<N: IndexInteger>(
 /// looked up for it.
 pub(crate) fn replace_each(
     py: Python<'_>,
-    order: &AnyPermutation,
+    order: &AnyOrder,
     numbers: &mut [u64],
     check: impl Fn(&mut u64) -> PyResult<()> + Sync,
     lookup: Lookup,
@@ -187,7 +187,7 @@ pub(crate) fn replace_each(
 /// this needs is built on all threads.
 pub(crate) fn fill(
     py: Python<'_>,
-    order: &AnyPermutation,
+    order: &AnyOrder,
     run: PlaceRun,
     out: &mut [u64],
 ) -> PyResult<()> {

@@ -1,6 +1,6 @@
 //! The methods of [`Permutation`] that Python calls.
 
-use bijective_shuffle_bindings::{Lookup, PermutationKind, PlaceRun};
+use bijective_shuffle_bindings::{Lookup, OrderKind, PlaceRun};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -37,7 +37,7 @@ impl Permutation {
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
-        Self::make(PermutationKind::Compacted, n, seed::read(seed, epoch)?)
+        Self::make(OrderKind::Compacted, n, seed::read(seed, epoch)?)
     }
 
     /// A different permutation of `range(n)`, which needs no index for any view at any length. It
@@ -49,7 +49,7 @@ impl Permutation {
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
-        Self::make(PermutationKind::Walk, n, seed::read(seed, epoch)?)
+        Self::make(OrderKind::Walk, n, seed::read(seed, epoch)?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -205,9 +205,9 @@ impl Permutation {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let kind = match this.kind {
-            PermutationKind::Compacted => (0, 0, 0),
-            PermutationKind::Walk => (1, 0, 0),
-            PermutationKind::Blocks { block, window } => (2, block, window),
+            OrderKind::Compacted => (0, 0, 0),
+            OrderKind::Walk => (1, 0, 0),
+            OrderKind::Blocks { block, window } => (2, block, window),
         };
         let restore = py.import("bijective_shuffle._native")?.getattr("restore")?;
         let seed = seed::to_python(this.seed, py)?;
@@ -226,9 +226,9 @@ pub(crate) fn restore(
     kind: (u8, u64, u64),
 ) -> PyResult<Permutation> {
     let kind = match kind {
-        (0, ..) => PermutationKind::Compacted,
-        (1, ..) => PermutationKind::Walk,
-        (2, block, window) => PermutationKind::Blocks { block, window },
+        (0, ..) => OrderKind::Compacted,
+        (1, ..) => OrderKind::Walk,
+        (2, block, window) => OrderKind::Blocks { block, window },
         (other, ..) => {
             let text = format!("permutations of kind {other} come from a later version");
             return Err(PyValueError::new_err(text));

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_bindings::{AnyPermutation, Lookup, PermutationKind, PlaceRun};
+use bijective_shuffle_bindings::{AnyOrder, Lookup, OrderKind, PlaceRun};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -28,14 +28,14 @@ use crate::threads::interruptible;
 /// bits an item. `Permutation.walk` needs none.
 #[pyclass(module = "bijective_shuffle", frozen, sequence)]
 pub(crate) struct Permutation {
-    pub(crate) order: AnyPermutation,
-    pub(crate) kind: PermutationKind,
+    pub(crate) order: AnyOrder,
+    pub(crate) kind: OrderKind,
     pub(crate) seed: Seed,
 }
 
 impl Permutation {
-    pub(crate) fn make(kind: PermutationKind, len: u64, seed: Seed) -> PyResult<Self> {
-        let order = AnyPermutation::new(kind, len, seed).map_err(exception)?;
+    pub(crate) fn make(kind: OrderKind, len: u64, seed: Seed) -> PyResult<Self> {
+        let order = AnyOrder::new(kind, len, seed).map_err(exception)?;
         Ok(Self { order, kind, seed })
     }
 
@@ -44,7 +44,7 @@ impl Permutation {
         self.identity() == other.identity()
     }
 
-    fn identity(&self) -> (PermutationKind, Seed, u64, bool) {
+    fn identity(&self) -> (OrderKind, Seed, u64, bool) {
         (self.kind, self.seed, self.order.len(), self.order.is_inverse())
     }
 
@@ -144,9 +144,9 @@ impl Permutation {
     pub(crate) fn text(&self, py: Python<'_>) -> PyResult<String> {
         let (len, seed) = (self.order.len(), seed::text(self.seed, py)?);
         let made = match self.kind {
-            PermutationKind::Compacted => format!("Permutation({len}, {seed})"),
-            PermutationKind::Walk => format!("Permutation.walk({len}, {seed})"),
-            PermutationKind::Blocks { block, window } => {
+            OrderKind::Compacted => format!("Permutation({len}, {seed})"),
+            OrderKind::Walk => format!("Permutation.walk({len}, {seed})"),
+            OrderKind::Blocks { block, window } => {
                 format!("BlockShuffle({len}, {block}, {window}, {seed}).order")
             }
         };

@@ -1,5 +1,5 @@
 //! What the packages for Python, C and JavaScript say alike, once: a permutation of any kind and
-//! the questions about it ([`AnyPermutation`]), the places that a view consists of ([`PlaceRun`]),
+//! the questions about it ([`AnyOrder`]), the places that a view consists of ([`PlaceRun`]),
 //! arrays whose rows are moved ([`RowArray`]), what kind of failure an error is ([`Fault`]), the
 //! names of a sampler's tails ([`TAILS`]), and threads that survive a `fork` ([`threads`]).
 //!
@@ -16,7 +16,7 @@ use bijective_shuffle::Tail;
 
 pub use fault::{Fault, LanguageNames};
 pub use memory::{RowArray, RowsBy};
-pub use order::{AnyPermutation, Lookup, PermutationKind, Way};
+pub use order::{AnyOrder, Lookup, OrderKind, Way};
 pub use run::PlaceRun;
 
 /// What happens in the last step of a sampler's epoch, by name. C and JavaScript have the numbers

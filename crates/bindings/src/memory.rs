@@ -3,7 +3,7 @@
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Error, Rows, Seed};
 
-use crate::order::{AnyPermutation, Way};
+use crate::order::{AnyOrder, Way};
 
 /// An array of another language: rows of bytes, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ pub enum RowsBy<'a> {
     /// The order of a shuffle by a seed.
     Seed(Seed),
     /// Any order.
-    Order(&'a AnyPermutation),
+    Order(&'a AnyOrder),
 }
 
 impl RowsBy<'_> {
@@ -139,7 +139,7 @@ impl RowsBy<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PermutationKind;
+    use crate::OrderKind;
 
     fn memory<T>(items: &mut [T], width: usize) -> RowArray {
         RowArray { start: items.as_mut_ptr().cast(), bytes: size_of_val(items), width }
@@ -148,8 +148,7 @@ mod tests {
     #[test]
     fn rows_of_any_width_and_alignment_are_moved_and_put_back() {
         const LEN: usize = 300;
-        let order =
-            AnyPermutation::new(PermutationKind::Compacted, LEN as u64, Seed::new(7)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, LEN as u64, Seed::new(7)).unwrap();
         let indexes: Vec<u64> = order.indexes().collect();
         for by in [RowsBy::Seed(Seed::new(7)), RowsBy::Order(&order)] {
             for width in [1, 2, 3, 4, 8, 16, 24] {

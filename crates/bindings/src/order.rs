@@ -1,4 +1,4 @@
-//! [`AnyPermutation`]: a permutation that another language has made, and what is asked of it there.
+//! [`AnyOrder`]: a permutation that another language has made, and what is asked of it there.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use bijective_shuffle::{Bijection, Error, FromSeed, Permutation, Rows, Seed, Wor
 use crate::run::PlaceRun;
 use crate::threads::FEW_POINTS;
 
-/// How an [`AnyPermutation`] is made.
+/// How an [`AnyOrder`] is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PermutationKind {
+pub enum OrderKind {
     /// That of a shuffle by a seed: [`Permutation::new`].
     Compacted,
     /// Another order, which needs no index: [`Permutation::walk`].
@@ -49,7 +49,7 @@ pub enum Way {
 /// The kinds differ in their bijections alone, and the engines call any bijection through a
 /// pointer, once for a run of hundreds of points. So one type serves all.
 #[derive(Clone, Debug)]
-pub struct AnyPermutation {
+pub struct AnyOrder {
     /// Whether it is that of a caller's bijection, whose values may be wrong or unevenly spread.
     is_given: bool,
     /// Whether there is a point for each item and none besides: then a look-up is one evaluation.
@@ -63,19 +63,19 @@ const MOST_COUNTED: i128 = 1 << 10;
 /// The indexes that are evaluated at a time for narrower words: they fit the L1 cache.
 const CHUNK: usize = 1 << 11;
 
-impl AnyPermutation {
+impl AnyOrder {
     /// The order of `len` items that a seed determines.
     ///
     /// # Errors
     ///
     /// Those of [`BlockShuffle::new`].
-    pub fn new(kind: PermutationKind, len: u64, seed: Seed) -> Result<Self, Error> {
+    pub fn new(kind: OrderKind, len: u64, seed: Seed) -> Result<Self, Error> {
         let bijection: Arc<dyn Bijection> = match kind {
-            PermutationKind::Walk => Arc::new(CycleWalk::<Standard>::from_seed(len, seed)),
-            PermutationKind::Blocks { block, window } => {
+            OrderKind::Walk => Arc::new(CycleWalk::<Standard>::from_seed(len, seed)),
+            OrderKind::Blocks { block, window } => {
                 Arc::new(BlockShuffle::new(len, block, window, seed)?)
             }
-            PermutationKind::Compacted => Arc::new(Standard::from_seed(len, seed)),
+            OrderKind::Compacted => Arc::new(Standard::from_seed(len, seed)),
         };
         Self::of(len, bijection, false)
     }
@@ -364,7 +364,7 @@ mod tests {
         }
     }
 
-    fn check(order: &AnyPermutation, indexes: &[u64]) {
+    fn check(order: &AnyOrder, indexes: &[u64]) {
         let len = indexes.len() as u64;
         assert_eq!(order.len(), len);
         for (place, &index) in (0..).zip(indexes) {
@@ -403,28 +403,27 @@ mod tests {
     #[test]
     fn every_view_of_every_kind_is_the_permutation() {
         for len in [0, 1, 5, 256, 300, 1 << 11, 2500] {
-            let blocks = PermutationKind::Blocks { block: 7, window: 3 };
-            for kind in [PermutationKind::Compacted, PermutationKind::Walk, blocks]
-                .into_iter()
-                .take(2 + len.min(1))
+            let blocks = OrderKind::Blocks { block: 7, window: 3 };
+            for kind in
+                [OrderKind::Compacted, OrderKind::Walk, blocks].into_iter().take(2 + len.min(1))
             {
                 let len = len as u64;
                 let indexes = match kind {
-                    PermutationKind::Compacted => Permutation::new(len, 42).to_vec(),
-                    PermutationKind::Walk => Permutation::walk(len, 42).to_vec(),
-                    PermutationKind::Blocks { block, window } => {
+                    OrderKind::Compacted => Permutation::new(len, 42).to_vec(),
+                    OrderKind::Walk => Permutation::walk(len, 42).to_vec(),
+                    OrderKind::Blocks { block, window } => {
                         let order = BlockShuffle::new(len, block, window, 42).unwrap();
                         (0..len).map(|slot| order.forward(slot)).collect()
                     }
                 };
-                let order = AnyPermutation::new(kind, len, Seed::new(42)).unwrap();
-                assert!(order.is_full() || kind == PermutationKind::Compacted);
+                let order = AnyOrder::new(kind, len, Seed::new(42)).unwrap();
+                assert!(order.is_full() || kind == OrderKind::Compacted);
                 check(&order, &indexes);
                 let mut places = vec![0; indexes.len()];
                 (0..).zip(&indexes).for_each(|(place, &index)| places[index as usize] = place);
                 check(&order.inverse(), &places);
                 let bijection = Permutation::new(len + 9, 1);
-                let given = AnyPermutation::given(len, bijection.clone()).unwrap();
+                let given = AnyOrder::given(len, bijection.clone()).unwrap();
                 check(&given, &Permutation::from_bijection(len, bijection).unwrap().to_vec());
             }
         }
@@ -432,8 +431,7 @@ mod tests {
 
     #[test]
     fn what_is_at_hand_builds_no_index() {
-        let order =
-            AnyPermutation::new(PermutationKind::Compacted, 1 << 40 | 1, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, 1 << 40 | 1, Seed::new(1)).unwrap();
         for place in [0, 1000, order.len() - 1] {
             assert!(order.is_at_hand(place, Lookup::Index));
             let index = order.look_up(place, Lookup::Index).unwrap();
@@ -451,8 +449,7 @@ mod tests {
         order.write(run, &mut [0_u64; 900]).unwrap();
         order.prepare(|| true).unwrap();
         assert!(!order.is_random_access());
-        let order =
-            AnyPermutation::new(PermutationKind::Compacted, 1_000_000, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, 1_000_000, Seed::new(1)).unwrap();
         order.prepare(|| false).unwrap();
         assert!(!order.is_random_access());
         order.prepare(|| true).unwrap();
@@ -462,7 +459,7 @@ mod tests {
     #[test]
     fn bijections_that_lie_are_refused() {
         for (last, zero) in [(99, 200), (99, 100), (150, 200)] {
-            let order = AnyPermutation::given(100, Liar { last, zero }).unwrap();
+            let order = AnyOrder::given(100, Liar { last, zero }).unwrap();
             let refused = |done: Result<u64, Error>| matches!(done, Err(Error::NotABijection(_)));
             assert!(refused(order.write(PlaceRun::first(100), &mut [0_u64; 100]).map(|()| 0)));
             assert!(refused(order.write_all(&mut [0_u64; 100]).map(|()| 0)));
@@ -471,6 +468,6 @@ mod tests {
             assert!(refused(order.reorder(&mut items, Way::Apply).map(|()| 0)));
             assert!(items.into_iter().eq(0..100));
         }
-        assert!(AnyPermutation::given(100, Liar { last: 98, zero: 0 }).is_err());
+        assert!(AnyOrder::given(100, Liar { last: 98, zero: 0 }).is_err());
     }
 }

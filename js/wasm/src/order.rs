@@ -1,4 +1,4 @@
-//! [`JsPermutation`]: a permutation with random access, and its indexes in order.
+//! [`JsOrder`]: a permutation with random access, and its indexes in order.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ const NEAR_SHARE: u64 = 16;
 
 /// A permutation, or its inverse.
 #[derive(Debug)]
-pub struct JsPermutation {
+pub struct JsOrder {
     /// Shared with inverses, for its index.
     kind: Rc<JsKind>,
     is_inverse: bool,
@@ -43,7 +43,7 @@ enum JsKind {
     Walk(CycleWalk<Standard>),
 }
 
-impl JsPermutation {
+impl JsOrder {
     pub(crate) fn new(is_walk: bool, len: u64, seed: Seed) -> Self {
         let kind = if is_walk {
             JsKind::Walk(CycleWalk::from_seed(len, seed))

@@ -2,7 +2,7 @@
 
 use bijective_shuffle::Permutations;
 use bijective_shuffle::cuda::Cuda;
-use bijective_shuffle_bindings::AnyPermutation;
+use bijective_shuffle_bindings::AnyOrder;
 use pyo3::prelude::*;
 
 use super::memory::DeviceMemory;
@@ -14,7 +14,7 @@ pub(super) fn name(device: usize) -> PyResult<String> {
 }
 
 pub(super) fn reorder(
-    _: &AnyPermutation,
+    _: &AnyOrder,
     _: DeviceMemory,
     _: Option<DeviceMemory>,
     _: bool,
@@ -34,7 +34,7 @@ pub(super) fn permuted(
 }
 
 pub(super) fn indexes(
-    _: &AnyPermutation,
+    _: &AnyOrder,
     _: DeviceMemory,
     _: usize,
     device: usize,
