@@ -27,11 +27,11 @@ fuzz_target!(|input: Input| {
         assert!(head.share.is_none_or(|share| share.of(items.into()) <= items.into()));
     }
     let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
-    let shard_text = shard.map(|(rank, world)| format!("{rank}/{world}"));
+    let shard_text = shard.map(|(rank, ranks)| format!("{rank}/{ranks}"));
     let range_text = range.map(|(start, end)| format!("{}..{}", number(start), number(end)));
     let parsed_shard = shard_text.map(|text| text.parse());
     let parsed_range = range_text.map(|text| text.parse());
-    let is_shard = shard.is_none_or(|(rank, world)| rank < world);
+    let is_shard = shard.is_none_or(|(rank, ranks)| rank < ranks);
     let is_range = range.is_none_or(|(start, end)| end.is_none_or(|end| start.unwrap_or(0) <= end));
     assert_eq!(parsed_shard.as_ref().is_none_or(Result::is_ok), is_shard);
     assert_eq!(parsed_range.as_ref().is_none_or(Result::is_ok), is_range);
@@ -50,8 +50,8 @@ fuzz_target!(|input: Input| {
     let permutation = Permutation::new(items.into(), seed);
     let all = if is_undone { permutation.inverse().to_vec() } else { permutation.to_vec() };
     let mut expected = &all[..];
-    if let Some((rank, world)) = shard {
-        let bound = |rank: usize| expected.len() * rank / usize::from(world);
+    if let Some((rank, ranks)) = shard {
+        let bound = |rank: usize| expected.len() * rank / usize::from(ranks);
         expected = &expected[bound(rank.into())..bound(usize::from(rank) + 1)];
     }
     if let Some((start, end)) = range {

@@ -113,24 +113,24 @@ impl Permutation {
         Ok(self.place_of(py, index)?.into_pyobject(py)?.into_any())
     }
 
-    /// The contiguous share of one of `world` workers: the places from `n * rank // world` up to
-    /// `n * (rank + 1) // world`.
+    /// The contiguous share of one of `ranks` workers: the places from `n * rank // ranks` up to
+    /// `n * (rank + 1) // ranks`.
     fn shard(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = argument::rank)] rank: u64,
-        #[pyo3(from_py_with = argument::world)] world: u64,
+        #[pyo3(from_py_with = argument::ranks)] ranks: u64,
     ) -> PyResult<Places> {
-        let run = PlaceRun::shard(slf.get().order.len(), rank, world).map_err(exception)?;
+        let run = PlaceRun::shard(slf.get().order.len(), rank, ranks).map_err(exception)?;
         Ok(Self::places(slf, run))
     }
 
-    /// The places `rank`, `rank + world`, `rank + 2 * world` and so on.
+    /// The places `rank`, `rank + ranks`, `rank + 2 * ranks` and so on.
     fn shard_strided(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = argument::rank)] rank: u64,
-        #[pyo3(from_py_with = argument::world)] world: u64,
+        #[pyo3(from_py_with = argument::ranks)] ranks: u64,
     ) -> PyResult<Places> {
-        let run = PlaceRun::shard_strided(slf.get().order.len(), rank, world).map_err(exception)?;
+        let run = PlaceRun::shard_strided(slf.get().order.len(), rank, ranks).map_err(exception)?;
         Ok(Self::places(slf, run))
     }
 

@@ -24,8 +24,8 @@ impl Selection {
     pub fn order(&self, items: u64) -> Result<FileOrder, Error> {
         let way = if self.is_undone { FileOrder::unshuffle } else { FileOrder::shuffle };
         let mut order = way(items, self.seed).with_backend(self.backend);
-        if let Some(WorkerShard { rank, world }) = self.shard {
-            order = order.shard(rank, world)?;
+        if let Some(WorkerShard { rank, ranks }) = self.shard {
+            order = order.shard(rank, ranks)?;
         }
         let left = |order: &FileOrder| {
             let Range { start, end } = order.places();
@@ -138,18 +138,18 @@ pub fn check_backend(backend: Backend) -> Result<(), Error> {
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerShard {
     pub rank: u64,
-    pub world: u64,
+    pub ranks: u64,
 }
 
 impl FromStr for WorkerShard {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let shard = text.split_once('/').and_then(|(rank, world)| {
-            Some(Self { rank: rank.parse().ok()?, world: world.parse().ok()? })
+        let shard = text.split_once('/').and_then(|(rank, ranks)| {
+            Some(Self { rank: rank.parse().ok()?, ranks: ranks.parse().ok()? })
         });
         shard
-            .filter(|shard| shard.rank < shard.world)
+            .filter(|shard| shard.rank < shard.ranks)
             .ok_or("give R/W, the rank of a worker, counted from 0, and the number of workers")
     }
 }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn texts_are_read() {
         let shard =
-            |text: &str| text.parse::<WorkerShard>().map(|shard| (shard.rank, shard.world)).ok();
+            |text: &str| text.parse::<WorkerShard>().map(|shard| (shard.rank, shard.ranks)).ok();
         assert_eq!(shard("0/1"), Some((0, 1)));
         assert_eq!(shard("2/3"), Some((2, 3)));
         for text in ["", "3/3", "1", "/2", "1/", "-1/2", "a/b", "1/2/3"] {

@@ -67,14 +67,14 @@ impl FileOrder {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchRank`] if `rank` is not below `world`.
-    pub fn shard(self, rank: u64, world: u64) -> Result<Self, Error> {
-        if rank >= world {
-            return Err(Error::NoSuchRank { rank, ranks: world });
+    /// [`Error::NoSuchRank`] if `rank` is not below `ranks`.
+    pub fn shard(self, rank: u64, ranks: u64) -> Result<Self, Error> {
+        if rank >= ranks {
+            return Err(Error::NoSuchRank { rank, ranks });
         }
         let len = self.places.end - self.places.start;
         // At most `len`.
-        let bound = |rank: u64| (u128::from(len) * u128::from(rank) / u128::from(world)) as u64;
+        let bound = |rank: u64| (u128::from(len) * u128::from(rank) / u128::from(ranks)) as u64;
         self.range(bound(rank)..bound(rank + 1))
     }
 

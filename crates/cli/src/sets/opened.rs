@@ -68,7 +68,7 @@ pub(super) fn open<'a>(
     let sources = inputs.sources().map(|source| Box::new(source) as Box<dyn Input>).collect();
     let set = Dataset::open(sources, &form, job.memory);
     let set = match arguments.sets.worker {
-        Some(worker) => set.and_then(|set| set.divided(worker.world)),
+        Some(worker) => set.and_then(|set| set.divided(worker.ranks)),
         None => set,
     };
     let set = set.map_err(|error| explain(error, inputs))?;

@@ -52,7 +52,7 @@ const TRIES: u32 = 10;
 /// A worker in one of its stages.
 struct Worker<'a> {
     rank: u64,
-    world: u64,
+    ranks: u64,
     opened: &'a Opened<'a>,
     arguments: &'a Arguments,
     job: &'a InputJob<'a>,
@@ -74,13 +74,13 @@ struct WorkerPlan {
 
 /// Does a stage.
 pub(super) fn run(
-    selection::WorkerShard { rank, world }: selection::WorkerShard,
+    selection::WorkerShard { rank, ranks }: selection::WorkerShard,
     stage: WorkerStage,
     opened: &Opened,
     (folder, arguments): (&Path, &Arguments),
     job: &InputJob,
 ) -> Result<Done, Failure> {
-    if world > MOST {
+    if ranks > MOST {
         return Err(Failure::new("--worker", format!("there are at most {MOST}")));
     }
     if arguments.seed().is_none() && !arguments.is_undone() {
@@ -88,7 +88,7 @@ pub(super) fn run(
         return Err(Failure::new("--worker", why));
     }
     let asked = opened.asked(arguments, job);
-    let worker = Worker { rank, world, opened, arguments, job, folder, asked };
+    let worker = Worker { rank, ranks, opened, arguments, job, folder, asked };
     if let Some(done) = worker.complete()? {
         return Ok(done);
     }
@@ -143,7 +143,7 @@ impl Worker<'_> {
 
     /// What a worker leaves of one kind.
     fn path(&self, kind: &str, rank: u64, end: &str) -> PathBuf {
-        self.folder.join(WORKERS).join(format!("{kind}-{rank:05}-of-{:05}{end}", self.world))
+        self.folder.join(WORKERS).join(format!("{kind}-{rank:05}-of-{:05}{end}", self.ranks))
     }
 
     fn count_path(&self, rank: u64) -> PathBuf {
@@ -165,7 +165,7 @@ impl Worker<'_> {
         read: impl Fn(u64) -> Result<Option<T>, Failure>,
     ) -> Result<Vec<T>, Failure> {
         let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for rank in 0..self.world {
+        for rank in 0..self.ranks {
             match read(rank)? {
                 Some(one) => found.push(one),
                 None => missing.push(rank.to_string()),
@@ -179,14 +179,14 @@ impl Worker<'_> {
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
         let why = format!(
             "of {} workers these have not finished --stage {stage}: {}{others}",
-            self.world,
+            self.ranks,
             missing.join(", ")
         );
         Err(Failure::new(self.folder.display(), why))
     }
 
     fn share(&self) -> Vec<usize> {
-        self.opened.set.share(self.rank, self.world)
+        self.opened.set.share(self.rank, self.ranks)
     }
 
     fn failure(&self, error: FilesError) -> Failure {
@@ -232,7 +232,7 @@ impl Worker<'_> {
     /// Refuses a folder in which a run has another number of workers: its shards have other names
     /// perhaps, and would stay.
     fn check_others(&self, work: &Path) -> Result<(), Failure> {
-        let end = format!("-of-{:05}.json", self.world);
+        let end = format!("-of-{:05}.json", self.ranks);
         for entry in fs::read_dir(work).context(work.display())? {
             let name = entry.context(work.display())?.file_name();
             let name = name.to_string_lossy();
@@ -323,7 +323,7 @@ impl Worker<'_> {
     fn collect(&self) -> Result<Done, Failure> {
         let plan = self.plan()?;
         let bundles = self.all("distribute", |rank| self.bundle(rank, &plan.hash))?;
-        let (first, shards) = plan.division(self.world).swap_remove(self.rank as usize);
+        let (first, shards) = plan.division(self.ranks).swap_remove(self.rank as usize);
         let temporary = self.job.temporary;
         let journal = self.journal_path(self.rank);
         let mut folder = ShardFolder::of_worker(self.folder, journal, temporary.folder())?;
@@ -351,7 +351,7 @@ impl Worker<'_> {
     /// Writes the index if all shards are there, and removes what is not needed any more.
     fn finish(&self, plan: WorkerPlan) -> Result<(), Failure> {
         let mut all: Vec<WrittenShard> = Vec::new();
-        for rank in 0..self.world {
+        for rank in 0..self.ranks {
             let path = self.journal_path(rank);
             let journal = Journal::read(&path).context(path.display())?;
             let journal = journal.filter(|journal| journal.run == plan.hash);
@@ -383,17 +383,17 @@ impl WorkerPlan {
 
     /// The shards of each worker, which come one after the other, and the place of the first of
     /// their records.
-    fn division(&self, world: u64) -> Vec<(u64, Shards)> {
+    fn division(&self, ranks: u64) -> Vec<(u64, Shards)> {
         let shards = self.shards.list();
         // A shard goes where its middle is. One without records takes some time, too.
         let weight = |records: u64| 2 * (u128::from(records) + 1);
         let whole: u128 = shards.iter().map(|shard| weight(shard.records)).sum();
         let (mut number, mut before, mut place) = (0, 0, 0);
         let mut division = Vec::new();
-        for rank in 0..world {
+        for rank in 0..ranks {
             let (first, first_place) = (number, place);
             while let Some(&Shard { records, .. }) = shards.get(number)
-                && (before + weight(records) / 2) * u128::from(world) < whole * u128::from(rank + 1)
+                && (before + weight(records) / 2) * u128::from(ranks) < whole * u128::from(rank + 1)
             {
                 before += weight(records);
                 place += records;
