@@ -13,10 +13,10 @@ use crate::run::length;
 use crate::threads::Stop;
 use crate::turns::Turns;
 
-/// The number of values that are evaluated at a time. `__next__` takes them from a buffer.
+/// The number of indexes that are evaluated at a time. `__next__` takes them from a buffer.
 const BUFFER: usize = 1 << 10;
 
-/// The values at a run of places, a few at a time.
+/// The indexes at a run of places, a few at a time.
 struct Feeder {
     of: Py<Permutation>,
     /// What is left.
@@ -39,7 +39,7 @@ impl Feeder {
         taken
     }
 
-    /// Writes the next values to a vector in place of its contents. After an error none is taken.
+    /// Writes the next indexes to a vector in place of its contents. After an error none is taken.
     fn fill(&mut self, py: Python<'_>, count: u64, out: &mut Vec<u64>) -> PyResult<()> {
         let before = self.run;
         let taken = self.take(count);
@@ -56,7 +56,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// The next values as an array of integers. After an error none is taken.
+    /// The next indexes as an array. After an error none is taken.
     fn array<'py>(
         &mut self,
         py: Python<'py>,
@@ -74,8 +74,8 @@ impl Feeder {
     }
 }
 
-/// Iterates over values of a `Permutation` as integers. Its length is the number of those that are
-/// left. Threads may share it: each value comes once.
+/// Iterates over indexes of a `Permutation` as integers. Its length is the number of those that are
+/// left. Threads may share it: each index comes once.
 #[pyclass(module = "bijective_shuffle._native", frozen)]
 pub(crate) struct Indexes {
     of: Py<Permutation>,
@@ -96,7 +96,7 @@ impl Buffered {
         next
     }
 
-    /// The number of values that are left.
+    /// The number of indexes that are left.
     fn left(&self) -> u64 {
         self.feeder.run.count + (self.buffer.len() - self.used) as u64
     }
@@ -146,8 +146,8 @@ impl Indexes {
     }
 }
 
-/// Iterates over values of a `Permutation` as arrays of one length, of which the last may be
-/// shorter. Its length is the number of arrays that are left. Threads may share it: each value
+/// Iterates over indexes of a `Permutation` as arrays of one length, of which the last may be
+/// shorter. Its length is the number of arrays that are left. Threads may share it: each index
 /// comes once.
 #[pyclass(module = "bijective_shuffle._native", frozen)]
 pub(crate) struct Chunks {

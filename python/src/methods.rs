@@ -139,7 +139,7 @@ impl Permutation {
         Self::places(slf, PlaceRun::first(count.min(slf.get().order.len())))
     }
 
-    /// Iterates over arrays of `size` values, of which the last may be shorter.
+    /// Iterates over arrays of `size` indexes, of which the last may be shorter.
     #[pyo3(signature = (size, dtype=None))]
     fn chunks(
         slf: &Bound<'_, Self>,
@@ -149,7 +149,7 @@ impl Permutation {
         Chunks::new(slf.py(), slf.as_unbound(), slf.get().all(), size, dtype)
     }
 
-    /// All values as an array of int32, uint32, int64 (the default) or uint64.
+    /// All indexes as an array of int32, uint32, int64 (the default) or uint64.
     #[pyo3(signature = (dtype=None))]
     fn to_numpy<'py>(
         &self,

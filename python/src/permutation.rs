@@ -20,10 +20,10 @@ use crate::threads::interruptible;
 /// place `k`.
 ///
 /// It is a function of `n`, a seed (an integer from 0 to 2^64 - 1, or 32 bytes) and an epoch, and
-/// stores nothing else. Its values are those of `Permutation::new` in Rust, and of `shuffle`.
+/// stores nothing else. Its indexes are those of `Permutation::new` in Rust, and of `shuffle`.
 ///
 /// `p[k]` is an integer, a slice is evaluated when it is used, and an array of places gives an
-/// array of values. Single places of more than 2^33 items, other than those near the beginning or
+/// array of indexes. Single places of more than 2^33 items, other than those near the beginning or
 /// the end, raise `IndexNotBuiltError`; for fewer, the first of them builds an index of about 0.1
 /// bits an item. `Permutation.walk` needs none.
 #[pyclass(module = "bijective_shuffle", frozen, sequence)]
