@@ -12,6 +12,8 @@ order.
   children use, or use its children, but not both.
 * No engine asks a bijection only whether it is trusted: it would evaluate the bijection itself, and
   not the form that is vouched for. `EngineForm` says both at once.
+* A type's name is its alone in the whole tree, except in benches and in the packages of languages,
+  whose classes bear the names of what they wrap.
 
 It reads the `use` lines and the paths in code, without comments, strings and what is compiled for
 tests only. A path leads to the file that defines its item: re-exports are followed. No well-kept
@@ -37,6 +39,15 @@ ROOMS = {
     "src": "error compact cuda backend permutation exchange sampler slice prelude guide lib",
 }
 
+# Names that several types may bear.
+SHARED = {
+    "Error": "each package has its own",
+    "Sealed": "the supertrait by which a trait is sealed",
+    "Cuda": "a build without the engine has the type, and cannot create it",
+    "DeviceSource": "without memory to allocate there is the type, and no value of it",
+    "Passes": "like `DeviceSource`",
+}
+
 SKIPPED = re.compile(
     r"""//[^\n]*|/\*.*?\*/|b?'(?:\\.[^'\n]*|[^'\\])'|[bc]?r(\#*)".*?"\1|[bc]?"(?:\\.|[^"\\])*\"""", re.S
 )
@@ -47,6 +58,9 @@ ELSEWHERE = re.compile(r'#\[path = "([^"]+)"\]\s+(?:pub(?:\([^)]*\))? )?mod (\w+
 PATH = re.compile(r"(?<![\w.:])(?:\$crate|[A-Za-z_]\w*)(?:::[A-Za-z_]\w*)+")
 OWN_NAME = re.compile(r"\bextern crate self as (\w+);")
 ONLY_ASKED = re.compile(r"(?<!\bself)\.trusted\(\)\s*(\.as_ref\(\)\s*)?\.is_")
+TYPE = re.compile(
+    r"^(?: *(?:pub(?:\([^)]*\))? )?(?:unsafe )?(?:struct|enum|trait|union)|(?:pub(?:\([^)]*\))? )?type) (\w+)", re.M
+)
 ITEM = re.compile(r"(pub|use|mod|fn|const|static|struct|enum|trait|impl|type|unsafe|extern)\b")
 
 
@@ -232,13 +246,19 @@ def main():
     for change, expected in BROKEN:
         found = list(faults(CLEAN | change, "low high lib"))
         assert any(fault.startswith(expected) for fault in found), (change, found)
+    assert TYPE.findall("pub(in a::b) struct A;\n    type B = u8;\npub type C = u8;") == ["A", "C"]
     root, found = pathlib.Path(__file__).parent.parent, []
     listed = subprocess.check_output(["git", "ls-files", "*/lib.rs", "*/main.rs"], cwd=root, text=True)
-    packages = {path.rpartition("/")[0] for path in listed.split() if "tests/" not in path}
+    packages, types = {path.rpartition("/")[0] for path in listed.split() if "tests/" not in path}, {}
     for package in sorted(packages):
         source = root / package
         files = {path.relative_to(source).as_posix(): path.read_text() for path in source.rglob("*.rs")}
         found += [f"{package}: {fault}" for fault in faults(files, ROOMS.get(package, ""))]
+        if not package.startswith(("benches/", "crates/c/", "fuzz", "js/", "python/")):
+            for file, code in Tree(files).code.items():
+                for name in set(TYPE.findall(code)) - SHARED.keys():
+                    types.setdefault(name, []).append(f"{package}/{file}")
+    found += [f"several types {name}: {', '.join(at)}" for name, at in sorted(types.items()) if len(at) > 1]
     sys.exit("\n".join(found) or None)
 
 

@@ -6,7 +6,7 @@ use std::io::{self, Cursor};
 use std::num::NonZeroUsize;
 
 use arbitrary::Arbitrary;
-use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order, Store};
+use bijective_shuffle_cli::files::{FileOrder, FileShuffle, FilesError, Items, Store};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -76,7 +76,7 @@ fuzz_target!(|input: Input| {
     assert_eq!((count.items, count.bytes), (expected.len() as u64, text.len() as u64));
     let start = part.0 % (count.items + 1);
     let end = start + part.1 % (count.items - start + 1);
-    let way = if is_undone { Order::unshuffle } else { Order::shuffle };
+    let way = if is_undone { FileOrder::unshuffle } else { FileOrder::shuffle };
     let order = way(count.items, seed).range(start..end).unwrap();
 
     let (mut store, mut output) = (Memory(Vec::new()), Vec::new());

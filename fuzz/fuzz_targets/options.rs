@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use bijective_shuffle::{Backend, Permutation, Seed};
-use bijective_shuffle_cli::selection::{self, Head, Places, Selection, Shard};
+use bijective_shuffle_cli::selection::{self, Head, PlaceRange, Selection, WorkerShard};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -21,17 +21,17 @@ struct Input<'a> {
 
 fuzz_target!(|input: Input| {
     let Input { items, seed, is_undone, shard, range, head, text } = input;
-    let _ = (text.parse::<Shard>().is_ok(), text.parse::<Places>().is_ok());
-    let _ = text.parse::<selection::Numbers>();
+    let _ = (text.parse::<WorkerShard>().is_ok(), text.parse::<PlaceRange>().is_ok());
+    let _ = text.parse::<selection::NumberRange>();
     if let Ok(head) = text.parse::<Head>() {
         assert!(head.share.is_none_or(|share| share.of(items.into()) <= items.into()));
     }
     let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
-    let shard_text = shard.map(|(rank, world)| format!("{rank}/{world}"));
+    let shard_text = shard.map(|(rank, ranks)| format!("{rank}/{ranks}"));
     let range_text = range.map(|(start, end)| format!("{}..{}", number(start), number(end)));
     let parsed_shard = shard_text.map(|text| text.parse());
     let parsed_range = range_text.map(|text| text.parse());
-    let is_shard = shard.is_none_or(|(rank, world)| rank < world);
+    let is_shard = shard.is_none_or(|(rank, ranks)| rank < ranks);
     let is_range = range.is_none_or(|(start, end)| end.is_none_or(|end| start.unwrap_or(0) <= end));
     assert_eq!(parsed_shard.as_ref().is_none_or(Result::is_ok), is_shard);
     assert_eq!(parsed_range.as_ref().is_none_or(Result::is_ok), is_range);
@@ -50,8 +50,8 @@ fuzz_target!(|input: Input| {
     let permutation = Permutation::new(items.into(), seed);
     let all = if is_undone { permutation.inverse().to_vec() } else { permutation.to_vec() };
     let mut expected = &all[..];
-    if let Some((rank, world)) = shard {
-        let bound = |rank: usize| expected.len() * rank / usize::from(world);
+    if let Some((rank, ranks)) = shard {
+        let bound = |rank: usize| expected.len() * rank / usize::from(ranks);
         expected = &expected[bound(rank.into())..bound(usize::from(rank) + 1)];
     }
     if let Some((start, end)) = range {

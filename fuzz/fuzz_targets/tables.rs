@@ -4,19 +4,19 @@
 
 use std::io::{self, Write};
 
-use bijective_shuffle_cli::files::{Order, TemporaryFile};
-use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, Table, TableError, TableShuffle};
+use bijective_shuffle_cli::files::{FileOrder, TemporaryFile};
+use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, TableError, TableFile, TableShuffle};
 use libfuzzer_sys::fuzz_target;
 
 const MEMORY: usize = 4 << 20;
 
-fn shuffle(table: &dyn Table) -> Result<(), TableError> {
+fn shuffle(table: &dyn TableFile) -> Result<(), TableError> {
     // Whatever the file says, the sum was checked when it was opened.
     let rows = table.groups().iter().sum();
     let mut writer = table.writer(Box::new(io::sink()), MEMORY / 4)?;
     let mut store =
         TemporaryFile::in_folder(&std::env::temp_dir()).map_err(TableError::Temporary)?;
-    let order = Order::shuffle(rows, 1);
+    let order = FileOrder::shuffle(rows, 1);
     let summary = TableShuffle::new(MEMORY).run(&order, table, &mut store, &mut *writer, &())?;
     assert_eq!(summary.items, rows);
     writer.finish()

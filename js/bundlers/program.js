@@ -36,7 +36,7 @@ export function results() {
   for (const { length, seed, places, items } of walks) {
     const p = Permutation.walk(BigInt(length), BigInt(seed));
     equal(places.map((place) => p.at(BigInt(place))), items.map(BigInt));
-    equal(items.map((item) => p.positionOf(BigInt(item))), places.map(BigInt));
+    equal(items.map((item) => p.position(BigInt(item))), places.map(BigInt));
   }
   for (const { length, seed, count, items } of samples) {
     equal(sample(BigInt(length), count, BigInt(seed)), items.map(BigInt));

@@ -83,7 +83,7 @@ function lookUp(): void {
     const found = `Place ${place} has item ${item}, and item ${item} is at place`;
     say("found", item === undefined
       ? `The last place is ${length - 1n}.`
-      : `${found} ${order.positionOf(item)}. ${next === "" ? "It is the last." : `Next: ${next}.`}`);
+      : `${found} ${order.position(item)}. ${next === "" ? "It is the last." : `Next: ${next}.`}`);
   } catch (error) {
     say("found", (error as Error).message);
   }

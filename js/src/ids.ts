@@ -68,7 +68,7 @@ export class Ids {
 
   /** The number of an id. */
   decode(id: number): number {
-    return this.#map.positionOf(this.#inside(id))!;
+    return this.#map.position(this.#inside(id))!;
   }
 
   /** The id of a number, as 7 or 11 digits and small letters, and perhaps the one that checks them. */

@@ -2,6 +2,6 @@
 
 export { type TypedArray, shuffle, unshuffle } from "./arrays.ts";
 export { Ids } from "./ids.ts";
-export { type Item, Permutation, Places, sample } from "./permutation.ts";
+export { type Index, Permutation, Places, sample } from "./permutation.ts";
 export { Sampler, type SamplerOptions, type Tail } from "./sampler.ts";
 export { type Options, type Seed } from "./seed.ts";

@@ -6,8 +6,8 @@ import { integer, numeric, said, word } from "./given.ts";
 import { type Options, type Seed, writeSeed } from "./seed.ts";
 import { Handle, ROOM, narrowBuffer, wasm, wideBuffer } from "./wasm.ts";
 
-/** The items of a permutation: BigInts if its length is one, and otherwise numbers. */
-export type Item<N extends number | bigint> = N extends bigint ? bigint : number;
+/** The indexes of a permutation: BigInts if its length is one, and otherwise numbers. */
+export type Index<N extends number | bigint> = N extends bigint ? bigint : number;
 
 /** The longest order of a shuffle in which single places are looked up: the index takes seconds. */
 const MOST_INDEXED = 1n << 33n;
@@ -29,10 +29,10 @@ const PARTS = Symbol("parts");
  * A permutation of the numbers below `length`, which a seed determines. It stores a few numbers,
  * whatever its length.
  *
- * With a length that is a number (up to 2^53), items are numbers; with a BigInt (below 2^64), they
+ * With a length that is a number (up to 2^53), indexes are numbers; with a BigInt (below 2^64), they
  * are BigInts.
  */
-export class Permutation<N extends number | bigint = number> implements Iterable<Item<N>> {
+export class Permutation<N extends number | bigint = number> implements Iterable<Index<N>> {
   readonly #parts: Parts<N>;
   readonly #order: Handle;
   readonly #length: bigint;
@@ -41,7 +41,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   readonly #isTooLong: boolean;
 
   /**
-   * The order of `shuffle`. Single places, items, and parts that do not begin at the first place
+   * The order of `shuffle`. Single places, single indexes, and parts that do not begin at the first place
    * take an index, unless the length is at most 256 or a power of two. The first of them builds it,
    * by one pass over all items. Of more than 2^33 items (2^28 without WebAssembly) there is none:
    * then the places among the 2^19 first and last ones are counted to, and others are refused. Use
@@ -73,17 +73,17 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 
   /**
-   * The item at a place, counted from the end if the place is negative; `undefined` if there is no
+   * The index at a place, counted from the end if the place is negative; `undefined` if there is no
    * such place.
    */
-  at(place: number | bigint): Item<N> | undefined {
+  at(place: number | bigint): Index<N> | undefined {
     const { length } = this.#parts;
     if (typeof place === "number" && typeof length === "number") {
       const from = place < 0 ? place + length : place;
       if (!(from >= 0 && from < length)) return undefined;
       if (!Number.isInteger(from)) throw new RangeError(`${place} is no place: it is no integer`);
       if (this.#isTooLong) return this.#lookUp(BigInt(from), 0);
-      return wasm().order_look_up(this.#order.address, from, 0) as Item<N>;
+      return wasm().order_look_up(this.#order.address, from, 0) as Index<N>;
     }
     if (typeof numeric(place, "the place") === "number" && !Number.isInteger(place)) {
       if (!Number.isFinite(place)) return undefined;
@@ -94,38 +94,38 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     return this.#lookUp(from, 0);
   }
 
-  /** The place of an item: `at(positionOf(item)) === item`; `undefined` if there is no such item. */
-  positionOf(item: number | bigint): Item<N> | undefined {
+  /** The place of an index: `at(position(index)) === index`; `undefined` if there is no such index. */
+  position(index: number | bigint): Index<N> | undefined {
     const { length } = this.#parts;
-    if (typeof numeric(item, "the item") === "number" && !Number.isInteger(item)) return undefined;
-    if (typeof item === "number" && typeof length === "number") {
-      if (!(item >= 0 && item < length)) return undefined;
-      if (this.#isTooLong) return this.#lookUp(BigInt(item), 1);
-      return wasm().order_look_up(this.#order.address, item, 1) as Item<N>;
+    if (typeof numeric(index, "the index") === "number" && !Number.isInteger(index)) return undefined;
+    if (typeof index === "number" && typeof length === "number") {
+      if (!(index >= 0 && index < length)) return undefined;
+      if (this.#isTooLong) return this.#lookUp(BigInt(index), 1);
+      return wasm().order_look_up(this.#order.address, index, 1) as Index<N>;
     }
-    const wide = BigInt(item);
+    const wide = BigInt(index);
     if (wide < 0n || wide >= this.#length) return undefined;
     return this.#lookUp(wide, 1);
   }
 
   /**
-   * The items from place `start` up to, but not including, `end`. As in `Array.prototype.slice`,
+   * The indexes from place `start` up to, but not including, `end`. As in `Array.prototype.slice`,
    * negative places are counted from the end, and numbers are rounded towards 0 and to the length.
-   * More items than an array has room for are refused: {@link Permutation.places} has no array.
+   * More indexes than an array has room for are refused: {@link Permutation.places} has no array.
    */
-  slice(start: number | bigint = 0, end?: number | bigint): Item<N>[] {
+  slice(start: number | bigint = 0, end?: number | bigint): Index<N>[] {
     const from = this.#bound(start);
     const to = end === undefined ? this.#length : this.#bound(end);
     if (to - from > MOST_IN_ARRAY) {
       throw new RangeError(
-        `a slice has ${to - from} items, more than an array holds: take them by \`places\``,
+        `a slice has ${to - from} indexes, more than an array holds: take them by \`places\``,
       );
     }
     return from < to ? [...this.places(from, to)] : [];
   }
 
   /**
-   * One worker's share: the items at the places from `length * rank / ranks` up to, but not
+   * One worker's share: the indexes at the places from `length * rank / ranks` up to, but not
    * including, `length * (rank + 1) / ranks`, both rounded down.
    */
   shard(rank: number, ranks: number): Places<N> {
@@ -136,7 +136,7 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     return new Places(this, (this.#length * of) / among, (this.#length * (of + 1n)) / among);
   }
 
-  /** The permutation that undoes this one: its item at place `k` is the place of item `k`. */
+  /** The permutation that undoes this one: its index at place `k` is the place of index `k`. */
   inverse(): Permutation<N> {
     const order = wasm().order_inverse(this.#order.address);
     return ofParts({ ...this.#parts, order, isInverse: !this.#parts.isInverse });
@@ -144,8 +144,8 @@ export class Permutation<N extends number | bigint = number> implements Iterable
 
   /**
    * Gives back the memory that the permutation takes in the module, which is otherwise given back
-   * some time after the permutation has gone, and never within a loop that does not wait. Items
-   * cannot be had afterwards, except by its inverse.
+   * some time after the permutation has gone, and never within a loop that does not wait. Only its
+   * inverse has indexes afterwards.
    */
   free(): void {
     this.#order.free();
@@ -156,33 +156,33 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     this.free();
   }
 
-  /** All items in order, in constant memory. */
-  [Symbol.iterator](): Generator<Item<N>, void, undefined> {
+  /** All indexes in order, in constant memory. */
+  [Symbol.iterator](): Generator<Index<N>, void, undefined> {
     return this.places(0n, this.#length);
   }
 
-  /** The items from place `from` up to, but not including, `to`, which are computed one by one. */
-  places(from: number | bigint, to: number | bigint): Generator<Item<N>, void, undefined> {
+  /** The indexes from place `from` up to, but not including, `to`, which are computed one by one. */
+  places(from: number | bigint, to: number | bigint): Generator<Index<N>, void, undefined> {
     const [first, end] = run(from, to, this.#length);
     const { isWalk, isInverse } = this.#parts;
     const isLookedUp = isWalk || isInverse || (this.#isAtHand && first > 0n);
     return isLookedUp ? this.#indexed(first, end) : this.#counted(first, end);
   }
 
-  /** The items at a run of places, by an index if the order is a shuffle's. */
-  *#indexed(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+  /** The indexes at a run of places, by a built index if the order is a shuffle's. */
+  *#indexed(from: bigint, to: bigint): Generator<Index<N>, void, undefined> {
     if (from < to && this.#isTooLong) throw this.#refusal();
     for (let first = from; first < to; ) {
       const count = Number(to - first < BigInt(ROOM) ? to - first : BigInt(ROOM));
       wasm().order_run(this.#order.address, first, count);
-      // The buffer may be written to between two items.
-      yield* this.#items(wideBuffer().slice(0, count));
+      // The buffer may be written to between two indexes.
+      yield* this.#indexes(wideBuffer().slice(0, count));
       first += BigInt(count);
     }
   }
 
-  /** The items at a run of places of a shuffle's order, without an index if it begins near an end. */
-  *#counted(from: bigint, to: bigint): Generator<Item<N>, void, undefined> {
+  /** The indexes at a run of places of a shuffle's order, without a built index near an end. */
+  *#counted(from: bigint, to: bigint): Generator<Index<N>, void, undefined> {
     const isNarrow = this.#length <= 1n << 32n && typeof this.length === "number";
     let slot = 0n;
     if (0n < from && from < to) {
@@ -196,19 +196,19 @@ export class Permutation<N extends number | bigint = number> implements Iterable
       const found = (isNarrow ? wasm().order_items : wasm().order_items_wide)(address, slot, slots);
       const taken = found > left ? Number(left) : found;
       if (taken < 0) return;
-      if (isNarrow) yield* narrowBuffer().slice(0, taken) as unknown as Item<N>[];
-      else yield* this.#items(wideBuffer().slice(0, taken));
+      if (isNarrow) yield* narrowBuffer().slice(0, taken) as unknown as Index<N>[];
+      else yield* this.#indexes(wideBuffer().slice(0, taken));
       slot += BigInt(slots);
       left -= BigInt(taken);
     }
   }
 
-  #items(words: BigUint64Array): Iterable<Item<N>> {
-    return (typeof this.length === "number" ? Array.from(words, Number) : words) as Iterable<Item<N>>;
+  #indexes(words: BigUint64Array): Iterable<Index<N>> {
+    return (typeof this.length === "number" ? Array.from(words, Number) : words) as Iterable<Index<N>>;
   }
 
-  #item(item: bigint): Item<N> {
-    return (typeof this.length === "number" ? Number(item) : item) as Item<N>;
+  #index(index: bigint): Index<N> {
+    return (typeof this.length === "number" ? Number(index) : index) as Index<N>;
   }
 
   #bound(place: number | bigint): bigint {
@@ -218,14 +218,14 @@ export class Permutation<N extends number | bigint = number> implements Iterable
     return from < 0n ? 0n : from > this.#length ? this.#length : from;
   }
 
-  /** The item at a place, or the place of an item. */
-  #lookUp(number: bigint, isItem: 0 | 1): Item<N> {
+  /** The index at a place, or the place of an index. */
+  #lookUp(number: bigint, isIndex: 0 | 1): Index<N> {
     const { address } = this.#order;
     if (!this.#isTooLong) {
-      return this.#item(BigInt.asUintN(64, wasm().order_look_up_wide(address, number, isItem)));
+      return this.#index(BigInt.asUintN(64, wasm().order_look_up_wide(address, number, isIndex)));
     }
-    if (!wasm().order_near(address, number, isItem)) throw this.#refusal();
-    return this.#item(wideBuffer()[0]!);
+    if (!wasm().order_near(address, number, isIndex)) throw this.#refusal();
+    return this.#index(wideBuffer()[0]!);
   }
 
   #refusal(): RangeError {
@@ -268,8 +268,8 @@ function ofParts<N extends number | bigint>(parts: Parts<N>): Permutation<N> {
   return new make(parts.length, PARTS, parts);
 }
 
-/** The items at a run of places of a permutation. */
-export class Places<N extends number | bigint = number> implements Iterable<Item<N>> {
+/** The indexes at a run of places of a permutation. */
+export class Places<N extends number | bigint = number> implements Iterable<Index<N>> {
   readonly #of: Permutation<N>;
   readonly #from: bigint;
   readonly #to: bigint;
@@ -284,26 +284,26 @@ export class Places<N extends number | bigint = number> implements Iterable<Item
   }
 
   /** The first place. */
-  get start(): Item<N> {
+  get start(): Index<N> {
     return this.#number(this.#from);
   }
 
   /** The place behind the last. */
-  get end(): Item<N> {
+  get end(): Index<N> {
     return this.#number(this.#to);
   }
 
   /** The number of places. */
-  get length(): Item<N> {
+  get length(): Index<N> {
     return this.#number(this.#to - this.#from);
   }
 
-  [Symbol.iterator](): Generator<Item<N>, void, undefined> {
+  [Symbol.iterator](): Generator<Index<N>, void, undefined> {
     return this.#of.places(this.#from, this.#to);
   }
 
-  #number(number: bigint): Item<N> {
-    return (typeof this.#of.length === "number" ? Number(number) : number) as Item<N>;
+  #number(number: bigint): Index<N> {
+    return (typeof this.#of.length === "number" ? Number(number) : number) as Index<N>;
   }
 }
 
@@ -317,7 +317,7 @@ export function sample<N extends number | bigint>(
   count: number,
   seed: Seed,
   options?: Options,
-): Item<N>[];
+): Index<N>[];
 export function sample<T>(items: readonly T[], count: number, seed: Seed, options?: Options): T[];
 export function sample<A extends TypedArray>(
   items: A,

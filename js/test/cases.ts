@@ -1,7 +1,7 @@
 // What is checked in Node and in a browser: the vectors of the specification, random cases against
 // the reference, and what is refused.
 
-import { Ids, type Item, Permutation, Places, Sampler, type Seed, type Tail, sample, shuffle, unshuffle } from "bijective-shuffle";
+import { Ids, type Index, Permutation, Places, Sampler, type Seed, type Tail, sample, shuffle, unshuffle } from "bijective-shuffle";
 
 import { blockShuffle, order as orderOf, walk as walkOf } from "../reference/src/orders.ts";
 import { digest, parseSeed, seedOf } from "../reference/src/words.ts";
@@ -55,11 +55,11 @@ function views(p: Permutation, items: number[]): void {
   equal(p.slice(third, -1), items.slice(third, -1));
   equal(p.at(items.length), undefined);
   equal(p.at(-items.length - 1), undefined);
-  equal(p.positionOf(items.length), undefined);
+  equal(p.position(items.length), undefined);
   const inverse = p.inverse();
   for (let k = 0; k < items.length; k += 1 + Math.floor(items.length / 40)) {
-    equal([p.at(k), p.positionOf(items[k]!)], [items[k], k]);
-    equal([inverse.at(items[k]!), inverse.positionOf(k)], [k, items[k]]);
+    equal([p.at(k), p.position(items[k]!)], [items[k], k]);
+    equal([inverse.at(items[k]!), inverse.position(k)], [k, items[k]]);
     equal(p.at(k - items.length), items[k]);
   }
   const shards = [0, 1, 2].map((rank) => p.shard(rank, 3));
@@ -105,14 +105,14 @@ function moves(items: number[], seed: Seed, options: { epoch: bigint }): void {
 
 /** All views of both ends of an order that is too long for more. */
 function ends<N extends number | bigint>(p: Permutation<N>, of: Case): void {
-  const number = (word: string): Item<N> => (typeof p.length === "number" ? Number(word) : BigInt(word)) as Item<N>;
-  const [places, items] = [of["places"].map(number) as Item<N>[], of["items"].map(number) as Item<N>[]];
+  const number = (word: string): Index<N> => (typeof p.length === "number" ? Number(word) : BigInt(word)) as Index<N>;
+  const [places, items] = [of["places"].map(number) as Index<N>[], of["items"].map(number) as Index<N>[]];
   const half = items.length / 2;
   const [first, last] = [items.slice(0, half), items.slice(half)];
   const inverse = p.inverse();
   places.forEach((place, k) => {
-    equal([p.at(place), p.positionOf(items[k]!)], [items[k], place]);
-    equal([inverse.at(items[k]!), inverse.positionOf(place)], [place, items[k]]);
+    equal([p.at(place), p.position(items[k]!)], [items[k], place]);
+    equal([inverse.at(items[k]!), inverse.position(place)], [place, items[k]]);
   });
   last.forEach((item, k) => equal([p.at(k - half), p.at(BigInt(k - half))], [item, item]));
   equal([p.slice(0, half), p.slice(-half), p.slice(1, 3), p.slice(-1)], [first, last, first.slice(1, 3), last.slice(-1)]);
@@ -121,7 +121,7 @@ function ends<N extends number | bigint>(p: Permutation<N>, of: Case): void {
   const isWide = typeof p.length === "bigint";
   for (const beyond of [p.length, -1n - BigInt(p.length), ...(isWide ? [2n ** 64n - 1n, 2n ** 64n] : [2 ** 60])]) {
     equal(p.at(beyond), undefined);
-    equal(p.positionOf(beyond), undefined);
+    equal(p.position(beyond), undefined);
   }
 }
 
@@ -152,7 +152,7 @@ function vectors(chapters: Record<string, Chapter>): void {
     const p = Permutation.walk(BigInt(of["length"]!), ...seedOfText(of["seed"]!));
     (of["places"] as string[]).forEach((place, k) => {
       const item = BigInt((of["items"] as string[])[k]!);
-      equal([p.at(BigInt(place)), p.positionOf(item)], [item, BigInt(place)]);
+      equal([p.at(BigInt(place)), p.position(item)], [item, BigInt(place)]);
     });
   });
   each("08-permutations", "inverses", (of) => {
@@ -267,18 +267,18 @@ function longArrays(): void {
 
 function longOrders(): void {
   const p = Permutation.walk(1e12, 42);
-  equal([p.at(0), p.at(15), p.positionOf(0x70366b4dbb)], [0x245c8b0ad5, 0x70366b4dbb, 15]);
+  equal([p.at(0), p.at(15), p.position(0x70366b4dbb)], [0x245c8b0ad5, 0x70366b4dbb, 15]);
   equal(p.slice(15, 17), [p.at(15), p.at(16)]);
   refused(() => p.slice(0, 2 ** 32), "`places`");
   const all = Permutation.walk(2n ** 64n - 1n, 42);
-  equal(all.positionOf(all.at(-1)!), 2n ** 64n - 2n);
+  equal(all.position(all.at(-1)!), 2n ** 64n - 2n);
   const shuffled = new Permutation(1e12, 42);
   for (const place of [2 ** 19 + 1, 5e11, 1e12 - 2 ** 19 - 2]) {
     refused(() => shuffled.at(place), "Permutation.walk");
     refused(() => shuffled.slice(place, place + 1), "Permutation.walk");
-    refused(() => shuffled.inverse().positionOf(place), "Permutation.walk");
+    refused(() => shuffled.inverse().position(place), "Permutation.walk");
   }
-  refused(() => shuffled.positionOf(5), "Permutation.walk");
+  refused(() => shuffled.position(5), "Permutation.walk");
   refused(() => shuffled.inverse().slice(0, 1), "Permutation.walk");
   // Runs that begin near an end go on as far as they are asked.
   const begin = shuffled.slice(0, 10_000);
@@ -287,14 +287,14 @@ function longOrders(): void {
   equal([end.length, shuffled.slice(-3000)], [10_000, end.slice(7000)]);
   for (const k of [0, 4095, 9999]) {
     equal([shuffled.at(k), shuffled.at(k - 10_000)], [begin[k], end[k]]);
-    equal([shuffled.positionOf(begin[k]!), shuffled.positionOf(end[k]!)], [k, 1e12 - 10_000 + k]);
+    equal([shuffled.position(begin[k]!), shuffled.position(end[k]!)], [k, 1e12 - 10_000 + k]);
   }
   const first = shuffled[Symbol.iterator]();
   equal(typeof first.next().value, "number");
   first.return();
   const wide = new Permutation(10n, 42);
   equal([...wide], [4n, 0n, 6n, 9n, 1n, 7n, 5n, 3n, 8n, 2n]);
-  equal([wide.at(0), wide.at(-1n), wide.positionOf(4)], [4n, 2n, 0n]);
+  equal([wide.at(0), wide.at(-1n), wide.position(4)], [4n, 2n, 0n]);
   // Two at a time do not disturb each other.
   const [one, other] = [new Permutation(5000, 1), Permutation.walk(5000, 2)];
   const pairs = Array.from(one, (item, k) => [item, other.at(k)]);
@@ -492,8 +492,8 @@ function wrongArguments(): void {
       [() => Permutation.walk(given, 1), TypeError, "length"],
       [() => p.at(given), TypeError, "place"],
       [() => wide.at(given), TypeError, "place"],
-      [() => p.positionOf(given), TypeError, "item"],
-      [() => wide.positionOf(given), TypeError, "item"],
+      [() => p.position(given), TypeError, "index"],
+      [() => wide.position(given), TypeError, "index"],
       [() => p.shard(given, 2), TypeError, "rank"],
       [() => p.shard(0, given), TypeError, "ranks"],
       [() => p.places(given, 8), TypeError, "place"],
@@ -653,7 +653,7 @@ function memoryIsGivenBack(inUse: () => number): void {
     const q = p.inverse();
     p.at(5);
     p.free();
-    equal(q.positionOf(q.at(5)!), 5);
+    equal(q.position(q.at(5)!), 5);
     q[Symbol.dispose ?? "free"]();
   });
   loop((k) => new Sampler({ length: 300, seed: k }).free());
@@ -675,7 +675,7 @@ function memoryIsGivenBack(inUse: () => number): void {
   const [left, inverse] = [long[Symbol.iterator](), long.inverse()];
   left.next();
   for (const each of [long, long, s, map]) each.free();
-  const uses = [() => long.at(0), () => long.positionOf(0), () => long.slice(0, 1), () => long.inverse()];
+  const uses = [() => long.at(0), () => long.position(0), () => long.slice(0, 1), () => long.inverse()];
   for (const use of [...uses, () => [...long], () => [...left], () => [...long.shard(0, 2)]]) {
     refused(use, "freed");
   }
@@ -683,7 +683,7 @@ function memoryIsGivenBack(inUse: () => number): void {
     refused(use, "freed");
   }
   refused(() => map.encode(1), "freed");
-  equal([long.length, inverse.positionOf(inverse.at(9)!)], [1e6, 9]);
+  equal([long.length, inverse.position(inverse.at(9)!)], [1e6, 9]);
 }
 
 /** Bounds of a slice are those of an array's. */
@@ -697,7 +697,7 @@ function slices(): void {
   }
   const wide = Permutation.walk(8n, 42);
   equal(wide.slice(1.5, Infinity), [...wide].slice(1));
-  equal([wide.at(Infinity), wide.at(NaN), wide.positionOf(1.5)], [undefined, undefined, undefined]);
+  equal([wide.at(Infinity), wide.at(NaN), wide.position(1.5)], [undefined, undefined, undefined]);
   refused(() => wide.at(0.5), "integer");
   // Holes become items.
   const sparse = shuffle([, 1, , 2], 1);

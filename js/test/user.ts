@@ -1,7 +1,7 @@
 // A user's program: compiled by `tsc --strict` against the packed package, and run with WebAssembly
 // and without.
 
-import { Ids, type Item, Permutation, Sampler, sample, shuffle, unshuffle } from "bijective-shuffle";
+import { Ids, type Index, Permutation, Sampler, sample, shuffle, unshuffle } from "bijective-shuffle";
 import { WebGpuError, WebGpuShuffler } from "bijective-shuffle/webgpu";
 import vectors from "bijective-shuffle/vectors/07-walk.json" with { type: "json" };
 
@@ -13,7 +13,7 @@ const number: number | undefined = narrow.at(0);
 const wide = Permutation.walk(10n ** 15n, 42n, { epoch: 3 });
 const big: bigint | undefined = wide.at(-1);
 const items: number[] = [...new Permutation(10, 42)];
-const places: Item<number>[] = [...narrow.shard(0, 2)];
+const places: Index<number>[] = [...narrow.shard(0, 2)];
 const back: bigint | undefined = wide.inverse().at(big ?? 0n);
 
 const sampler = new Sampler({ length: 10, seed: 42, ranks: 3, batch: 2, tail: "pad" });

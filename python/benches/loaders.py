@@ -50,12 +50,12 @@ def mixture(scale):
             sets[place]
 
     yield "each look-up", least(look_up)[0] / len(places), None
-    far = bs.Sampler(2**60, sets.fingerprint, world=2**20, batch=10**6, sequential=True)
+    far = bs.Sampler(2**60, sets.fingerprint, ranks=2**20, batch=10**6, sequential=True)
     far.next_batch()
     state = far.state()
 
     def resume():
-        batches = sets.batches(32, rank=3, world=8)
+        batches = sets.batches(32, rank=3, ranks=8)
         batches.resume(state)
         batches.next_batch()
 
@@ -113,7 +113,7 @@ def packed(scale):
     made = bs.Packed(items, 4096, 1, overlap=1)
     yield "the index", least(made.build, rounds=1)[0], None
     yield "memory, in bytes a document", (memory() - before) / n, None
-    first = least(lambda: made.batches(32, rank=5, world=64).next_batch(), rounds=20)[0]
+    first = least(lambda: made.batches(32, rank=5, ranks=64).next_batch(), rounds=20)[0]
     yield "a rank's first batch after it", first, None
 
 

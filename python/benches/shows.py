@@ -73,15 +73,15 @@ def first_batch(scale):
     n = 10**12
 
     def first():
-        bs.Sampler(n, 42, rank=5, world=8, batch=256).next_batch()
+        bs.Sampler(n, 42, rank=5, ranks=8, batch=256).next_batch()
 
     # A step of that many ranks goes to the middle.
-    sampler = bs.Sampler(n, 42, world=2**29, batch=931)
+    sampler = bs.Sampler(n, 42, ranks=2**29, batch=931)
     sampler.next_batch()
     state = sampler.state()
 
     def resume():
-        again = bs.Sampler(n, 42, rank=2, world=7, batch=256)
+        again = bs.Sampler(n, 42, rank=2, ranks=7, batch=256)
         again.resume(state)
         again.next_batch()
 

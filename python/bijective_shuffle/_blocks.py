@@ -35,7 +35,7 @@ class BlockDataset(Epochs):
 
     A loader that Accelerate has prepared deals out the items itself, so there each item is read by
     all ranks, or by the first one for all. To read each block once, do not prepare the loader, and
-    give rank and world.
+    give `rank` and `ranks`.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class BlockDataset(Epochs):
         window: int,
         seed: int | bytes,
         rank: int | None = None,
-        world: int | None = None,
+        ranks: int | None = None,
         drop_last: bool = False,
         tail: str = "pad",
     ) -> None:
@@ -56,16 +56,16 @@ class BlockDataset(Epochs):
         BlockShuffle(n, block, window, seed)
         self._read, self._n, self._block, self._window = read, n, block, window
         self._seed = seed
-        self._begin(rank, world, tail, drop_last)
+        self._begin(rank, ranks, tail, drop_last)
 
     def __iter__(self) -> _BlockIterator:
         return _BlockIterator(self)
 
     def __repr__(self) -> str:
-        ranks = "" if self._world is None else f", rank={self._rank}, world={self._world}"
+        of_rank = "" if self._ranks is None else f", rank={self._rank}, ranks={self._ranks}"
         return (
             f"BlockDataset({self._n} items, block={self._block}, window={self._window}, "
-            f"seed={self._seed!r}{ranks}, {described(self._tail)})"
+            f"seed={self._seed!r}{of_rank}, {described(self._tail)})"
         )
 
 
@@ -76,7 +76,7 @@ class _BlockIterator(EpochIterator):
         super().__init__(data)
         self._data = data
         self._number = self._rank * self._workers + self._worker
-        self._count = self._world * self._workers
+        self._count = self._ranks * self._workers
         self._begin(data._place()[0], 0, 0)
 
     def _begin(self, epoch: int, windows: int, taken: int) -> None:
@@ -110,8 +110,8 @@ class _BlockIterator(EpochIterator):
         settle = _TAILS[self._data._tail]
         if settle is None:
             return self._own(self._number)
-        ranks = range(self._worker, self._count, self._workers)
-        return settle([self._own(number) for number in ranks])
+        numbers = range(self._worker, self._count, self._workers)
+        return settle([self._own(number) for number in numbers])
 
     def _own(self, number: int) -> int:
         """The number of items in the windows that are dealt out to a worker."""

@@ -34,9 +34,9 @@ def undivided() -> Iterator[None]:
 class Epochs(IterableDataset[Any]):
     """A data set whose workers see the epoch and the place at which its iterations begin."""
 
-    def _begin(self, rank: int | None, world: int | None, tail: str, drop_last: bool) -> None:
-        check_ranks(rank, world)
-        self._rank, self._world = rank, world
+    def _begin(self, rank: int | None, ranks: int | None, tail: str, drop_last: bool) -> None:
+        check_ranks(rank, ranks)
+        self._rank, self._ranks = rank, ranks
         self._tail = checked_tail(tail, drop_last, ("pad", "short"))
         # In shared memory, so that workers which outlive an epoch see the next one: the epoch, how
         # much of it all ranks have taken, the number of this choice, and for each worker that of
@@ -60,17 +60,17 @@ class Epochs(IterableDataset[Any]):
         """Where an iteration begins."""
         return int(self._at[0]), int(self._at[1])
 
-    def _ranks(self) -> tuple[int, int, int, int]:
-        """Rank, world, worker and the number of workers."""
+    def _readers(self) -> tuple[int, int, int, int]:
+        """The rank, the number of ranks, the worker and the number of workers."""
         info = get_worker_info()
-        rank, world = ranks_of(self._rank, self._world)
-        return rank, world, *((0, 1) if info is None else (info.id, info.num_workers))
+        rank, ranks = ranks_of(self._rank, self._ranks)
+        return rank, ranks, *((0, 1) if info is None else (info.id, info.num_workers))
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         if has_group() or accelerate_loaders():
             # A worker that is not forked knows nothing of the process group.
-            state["_rank"], state["_world"] = ranks_of(self._rank, self._world)
+            state["_rank"], state["_ranks"] = ranks_of(self._rank, self._ranks)
         return state
 
 
@@ -78,7 +78,7 @@ class EpochIterator:
     """One worker's part of an epoch."""
 
     def __init__(self, data: Epochs) -> None:
-        self._rank, self._world, self._worker, self._workers = data._ranks()
+        self._rank, self._ranks, self._worker, self._workers = data._readers()
         if self._workers > WORKERS:
             raise ValueError(
                 f"a loader of a {type(data).__name__} has at most {WORKERS} workers, not "

@@ -27,8 +27,8 @@ class Batches(Generic[Many]):
     """This rank's items of each step: what the method `batches` of `Weighted`, `Mixture`, `Packed` and
     `Lengths` gives.
 
-    A step takes the next `world * batch` places of the epoch, and each rank gets a run of `batch` of
-    them, so its batches too have the shares of a mixture. A saved `state` fits any world and batch
+    A step takes the next `ranks * batch` places of the epoch, and each rank gets a run of `batch` of
+    them, so its batches too have the shares of a mixture. A saved `state` fits any number of ranks and batch
     size: what is resumed goes on with the places that are left. `tail` says what happens at the end
     of an epoch, as for `Sampler`.
 
@@ -36,11 +36,11 @@ class Batches(Generic[Many]):
     """
 
     def __init__(self, source: Source[Any, Many], epoch: int, batch: SupportsIndex, rank: SupportsIndex,
-                 world: SupportsIndex, tail: str, state: str | None = None) -> None:
+                 ranks: SupportsIndex, tail: str, state: str | None = None) -> None:
         # Checks the arguments.
-        checked = Sampler(1, 0, rank=rank, world=world, batch=batch, tail=tail)
+        checked = Sampler(1, 0, rank=rank, ranks=ranks, batch=batch, tail=tail)
         self._source, self._tail, self._fingerprint = source, tail, source.fingerprint
-        self._rank, self._world, self._batch = checked.rank, checked.world, checked.batch
+        self._rank, self._ranks, self._batch = checked.rank, checked.ranks, checked.batch
         # Of the one epoch that is needed.
         self._sampler = self._at(epoch if state is None else epoch_of(state))
         if state is not None:
@@ -50,7 +50,7 @@ class Batches(Generic[Many]):
         """What goes from step to step of an epoch, and gives the first place of each: as many ranks
         as a step has places take one each. The check of a sampler's state includes its seed."""
         sampler = Sampler(self._source.begin(epoch), self._fingerprint,
-                          world=self._world * self._batch,
+                          ranks=self._ranks * self._batch,
                           tail="drop" if self._tail == "drop" else "short", sequential=True)
         sampler.set_epoch(epoch)
         return sampler
@@ -69,17 +69,17 @@ class Batches(Generic[Many]):
             return self._source.items(epoch, n, self._own(n, first))
         except BaseException:
             # Unless another thread has gone on behind this step.
-            if sampler.consumed == min(first + sampler.world, n):
+            if sampler.consumed == min(first + sampler.ranks, n):
                 sampler.resume(sampler.state_at(epoch, first))
             raise
 
     def _own(self, n: int, first: int) -> np.ndarray[Any, Any]:
         """This rank's places of the step that begins at a place of `n`."""
-        left, whole = n - first, self._world * self._batch
+        left, whole = n - first, self._ranks * self._batch
         if left < whole:
-            padded = -(-left // self._world) * self._world
+            padded = -(-left // self._ranks) * self._ranks
             whole = {"short": left, "pad": padded, "fill": whole}[self._tail]
-        each, over = divmod(whole, self._world)
+        each, over = divmod(whole, self._ranks)
         start = self._rank * each + min(self._rank, over)
         offsets = np.arange(start, start + each + (self._rank < over), dtype=np.int64)
         # Behind its end the epoch begins again.
@@ -150,7 +150,7 @@ class Batches(Generic[Many]):
         return self._sampler.steps_left
 
     def __repr__(self) -> str:
-        return (f"<Batches of {self._source!r}, rank={self._rank}, world={self._world}, "
+        return (f"<Batches of {self._source!r}, rank={self._rank}, ranks={self._ranks}, "
                 f"batch={self._batch}, tail={self._tail!r}, at place {self.consumed} of "
                 f"epoch {self.epoch}>")
 
@@ -259,11 +259,11 @@ class Source(Generic[One, Many]):
         return self.items(self._epoch, n, places.astype(np.uint64))
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
-                world: SupportsIndex = 1, tail: str = "pad",
+                ranks: SupportsIndex = 1, tail: str = "pad",
                 state: str | None = None) -> Batches[Many]:
         """The batches of a rank, from the beginning of this epoch on, or from the place of a `state`
         that was saved, for which no index of another epoch is built."""
-        return Batches(self, self._epoch, batch, rank, world, tail, state)
+        return Batches(self, self._epoch, batch, rank, ranks, tail, state)
 
 
 class Weighted(Source[int, _Integers]):

@@ -50,17 +50,17 @@ class Iteration:
     def _begin(self) -> Any:
         """Begins where the owner says, or at the place that was loaded."""
         owner, loaders = self._owner, accelerate_loaders()
-        rank, world = ranks_of(owner._rank, owner._world)
+        rank, ranks = ranks_of(owner._rank, owner._ranks)
         epoch = epoch_in(loaders)
         if epoch is not None:
             owner.set_epoch(epoch)
         # `accelerator.prepare` asks a stateful loader for its state, whose workers draw then.
         self.is_early = epoch is None and len(loaders) > 0
         if self.start is None:
-            self.start = owner._begin(world)
+            self.start = owner._begin(ranks)
         else:
             owner._begin_at(self.start[0])
-        sampler = owner._make(rank, world, self.start)
+        sampler = owner._make(rank, ranks, self.start)
         sampler.resume(owner._text(self.start))
         self._sampler, self._changes = sampler, owner._changes
         return sampler
@@ -99,14 +99,14 @@ class Loops:
 
     drop_last: bool
 
-    def _begin_loops(self, rank: int | None, world: int | None) -> None:
-        check_ranks(rank, world)
-        self._rank, self._world = rank, world
+    def _begin_loops(self, rank: int | None, ranks: int | None) -> None:
+        check_ranks(rank, ranks)
+        self._rank, self._ranks = rank, ranks
         # Where the next iteration begins, and whether the user has chosen its epoch.
         self._next: Place = (0, 0)
         self._is_chosen = False
         # Checks the arguments.
-        self._make(*((0, 1) if rank is None or world is None else (rank, world)), self._next)
+        self._make(*((0, 1) if rank is None or ranks is None else (rank, ranks)), self._next)
         # The place of a state that was loaded, and whether the loop goes on there.
         self._loaded: Place | None = None
         self._is_resumed = False
@@ -115,7 +115,7 @@ class Loops:
         # How often iterations that had begun were made invalid.
         self._changes = 0
 
-    def _make(self, rank: int, world: int, start: Place) -> Any:
+    def _make(self, rank: int, ranks: int, start: Place) -> Any:
         """What an iteration that begins at a place draws from: a `Sampler`, or what has its methods,
         at the beginning of the place's epoch."""
         raise NotImplementedError
@@ -124,7 +124,7 @@ class Loops:
         """The number of places of an epoch."""
         raise NotImplementedError
 
-    def _draws(self, left: int, world: int) -> int:
+    def _draws(self, left: int, ranks: int) -> int:
         """How often each rank draws, the same for all, until `left` places have been dealt out."""
         raise NotImplementedError
 
@@ -135,14 +135,14 @@ class Loops:
     def __len__(self) -> int:
         """The length of a whole epoch, also while one goes on that was resumed: loops count their
         steps from its beginning. What is left then is `left`."""
-        return self._draws(self._places(self.epoch), ranks_of(self._rank, self._world)[1])
+        return self._draws(self._places(self.epoch), ranks_of(self._rank, self._ranks)[1])
 
     @property
     def left(self) -> int:
         """What is left for each rank of the epoch of the iteration that has drawn last, or, where
         there is none, of the next: batches, or items of a `ShuffleSampler`."""
         epoch, taken = self._place()
-        return self._draws(self._places(epoch) - taken, ranks_of(self._rank, self._world)[1])
+        return self._draws(self._places(epoch) - taken, ranks_of(self._rank, self._ranks)[1])
 
     @property
     def epoch(self) -> int:
@@ -181,7 +181,7 @@ class Loops:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes to the position of a state. It comes from a sampler with the same length, seed and
-        order; rank, world and batch size may differ. Raises `ForeignStateError` otherwise.
+        order; rank, ranks and batch size may differ. Raises `ForeignStateError` otherwise.
         Iterations that have begun cannot go on."""
         self._next = self._loaded = self._read(state_dict)
         self._is_chosen = self._is_resumed = False
@@ -196,7 +196,7 @@ class Loops:
     def state_after(self, items: int) -> dict[str, Any]:
         """The position after the first `items` items of the iteration which has drawn last, for a
         loop that counts what it has trained with: those of all ranks together, which are steps *
-        batch size * world (with Accelerate, steps * `loader.total_batch_size`). Repeated items at
+        batch size * ranks (with Accelerate, steps * `loader.total_batch_size`). Repeated items at
         the end of an epoch may be counted or not."""
         if items < 0:
             raise ValueError(f"there is no position after {items} items")
@@ -206,11 +206,11 @@ class Loops:
         items = min(taken + operator.index(items), self._places(epoch))
         return {STATE: self._text((epoch, items))}
 
-    def _begin(self, world: int) -> Place:
+    def _begin(self, ranks: int) -> Place:
         """Where an iteration begins."""
         epoch, taken = self._next
         if self._loaded == self._next and not self._is_chosen:
-            if self._draws(self._places(epoch) - taken, world) == 0:
+            if self._draws(self._places(epoch) - taken, ranks) == 0:
                 self._next = (next_of(epoch), 0)
         place = self._next
         self._begin_at(place[0])
@@ -258,13 +258,13 @@ class BatchLoops(Loops):
             raise ValueError(f"a batch has at least one item, not {batch_size}")
         self.batch_size, self._batch, self.drop_last = batch_size, batch_size, drop_last
 
-    def _draws(self, left: int, world: int) -> int:
-        step = world * self._batch
+    def _draws(self, left: int, ranks: int) -> int:
+        step = ranks * self._batch
         return left // step if self.drop_last else -(-left // step)
 
-    def _tail_from(self, start: Place, world: int) -> str:
+    def _tail_from(self, start: Place, ranks: int) -> str:
         """The tail of an iteration that begins at a place. With 'short' the last step has nothing for
         some ranks if fewer items are left for it than there are ranks. No loader makes a batch of no
         items, so there these ranks have what they have with 'pad', which is then one item each."""
-        last = (self._places(start[0]) - start[1]) % (world * self._batch)
-        return "pad" if self._tail == "short" and last < world else self._tail
+        last = (self._places(start[0]) - start[1]) % (ranks * self._batch)
+        return "pad" if self._tail == "short" and last < ranks else self._tail

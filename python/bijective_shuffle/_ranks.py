@@ -16,39 +16,39 @@ _LOADERS = "accelerate.data_loader"
 _DEALERS = {"BatchSamplerShard", "DataLoaderDispatcher", "IterableDatasetShard"}
 
 
-def check_ranks(rank: int | None, world: int | None) -> None:
-    """Refuses one without the other, and a rank that is not below the world."""
-    if (rank is None) != (world is None):
-        raise ValueError("give both rank and world, or neither")
-    if rank is not None and world is not None and not 0 <= rank < world:
-        raise ValueError(f"there is no rank {rank} of {world}")
+def check_ranks(rank: int | None, ranks: int | None) -> None:
+    """Refuses one without the other, and a rank that is not below their number."""
+    if (rank is None) != (ranks is None):
+        raise ValueError("give both rank and ranks, or neither")
+    if rank is not None and ranks is not None and not 0 <= rank < ranks:
+        raise ValueError(f"there is no rank {rank} of {ranks}")
 
 
-def ranks_of(rank: int | None, world: int | None) -> tuple[int, int]:
+def ranks_of(rank: int | None, ranks: int | None) -> tuple[int, int]:
     """The rank and the number of ranks that an iteration is for. Where they were not given, they are
     those of `torch.distributed`; a loader that Accelerate has prepared deals out the items itself,
     so it gets those of all ranks."""
     loaders = accelerate_loaders()
-    if rank is not None and world is not None:
-        if world > 1 and any(type(loader).__name__ in _DEALERS for loader in loaders):
+    if rank is not None and ranks is not None:
+        if ranks > 1 and any(type(loader).__name__ in _DEALERS for loader in loaders):
             raise ValueError(
                 "Accelerate deals out the batches of a loader that it has prepared, so "
-                f"world={world} would deal them out twice: leave out rank and world"
+                f"ranks={ranks} would deal them out twice: leave out rank and ranks"
             )
-        return rank, world
+        return rank, ranks
     if loaders:
         return 0, 1
     if (processes := _accelerate_processes()) > 1:
         raise ValueError(
             f"Accelerate runs {processes} processes, but no loader that it has prepared asks for "
-            "these items: iterate over `accelerator.prepare(loader)`, or give rank and world"
+            "these items: iterate over `accelerator.prepare(loader)`, or give rank and ranks"
         )
     if has_group():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    if (ranks := os.environ.get("WORLD_SIZE", "1")) != "1":
+    if (size := os.environ.get("WORLD_SIZE", "1")) != "1":
         raise ValueError(
-            f"WORLD_SIZE is {ranks}, but torch.distributed has no process group: call "
-            "init_process_group before the sampler is used, or give rank and world"
+            f"WORLD_SIZE is {size}, but torch.distributed has no process group: call "
+            "init_process_group before the sampler is used, or give rank and ranks"
         )
     return 0, 1
 
@@ -72,11 +72,11 @@ def accelerate_loaders() -> list[Any]:
     return found
 
 
-def refuse_share(items: Iterator[Any], world: int) -> None:
-    """Refuses items of a source that was split by rank, where `world` ranks deal out one stream: each
+def refuse_share(items: Iterator[Any], ranks: int) -> None:
+    """Refuses items of a source that was split by rank, where `ranks` of them deal out one stream: each
     would deal out its own share, and the rest of it would be lost. Hugging Face's data sets and
     WebDataset tell that they are split, also behind generators and the iterators of `itertools`."""
-    if world == 1 and not (accelerate_loaders() and _accelerate_processes() > 1):
+    if ranks == 1 and not (accelerate_loaders() and _accelerate_processes() > 1):
         return
     seen: list[Any] = [items]
     for one in seen:
@@ -90,7 +90,7 @@ def refuse_share(items: Iterator[Any], world: int) -> None:
         if is_split:
             raise ValueError(
                 f"the source is a share of a {type(one).__name__} that was split by rank, and the ranks "
-                "deal out one whole stream: give each rank the whole source, or give rank=0, world=1, "
+                "deal out one whole stream: give each rank the whole source, or give rank=0, ranks=1, "
                 "and each rank a seed of its own"
             )
 

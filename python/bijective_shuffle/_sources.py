@@ -31,11 +31,11 @@ class SourceBatchSampler(BatchLoops, TorchSampler[list[Any]]):
     module's other samplers.
 
     Accelerate splits no batches of different sizes evenly: with `even_batches=False` ranks may differ
-    by a step. Where all must have as many, give rank and world, and do not prepare the loader.
+    by a step. Where all must have as many, give `rank` and `ranks`, and do not prepare the loader.
     """
 
     def __init__(self, source: Source[Any, Any], batch_size: int = 1, *, rank: int | None = None,
-                 world: int | None = None, drop_last: bool = False, tail: str = "pad") -> None:
+                 ranks: int | None = None, drop_last: bool = False, tail: str = "pad") -> None:
         if not isinstance(source, Source):
             raise TypeError(
                 f"a source is Weighted, Mixture, Packed or Lengths, not {type(source).__name__}: for "
@@ -48,16 +48,16 @@ class SourceBatchSampler(BatchLoops, TorchSampler[list[Any]]):
         if isinstance(source, Lengths):
             # Accelerate takes batches of another size than this for the last one of an epoch.
             self.batch_size = None
-        self._begin_loops(rank, world)
+        self._begin_loops(rank, ranks)
 
     @property
     def sampler(self) -> SourceBatchSampler:
         """Itself. Accelerate and Lightning call `set_epoch` of a batch sampler's `sampler`."""
         return self
 
-    def _make(self, rank: int, world: int, start: Place) -> Batches[Any]:
-        tail = self._tail_from(start, world)
-        return Batches(self._source, start[0], self._batch, rank, world, tail)
+    def _make(self, rank: int, ranks: int, start: Place) -> Batches[Any]:
+        tail = self._tail_from(start, ranks)
+        return Batches(self._source, start[0], self._batch, rank, ranks, tail)
 
     def _places(self, epoch: int) -> int:
         return self._source.begin(epoch)
@@ -105,15 +105,15 @@ class StreamDataset(Epochs):
     `DataLoader(data, batch_size=None)`.
 
     All ranks and workers go through one shuffled stream, that of `StreamShuffle(source, buffer_size,
-    seed)`, and each step deals out the next `world * batch_size` items. So each worker reads the
+    seed)`, and each step deals out the next `ranks * batch_size` items. So each worker reads the
     whole input, which must have the same items in the same order in each process: give what shuffles
     it a seed. Where that costs too much, give each rank an input of its own, a `seed` of its own, and
-    `rank=0, world=1`. `collate` makes a batch of a list of items.
+    `rank=0, ranks=1`. `collate` makes a batch of a list of items.
 
     An input that divides itself among the workers of a loader, as the `IterableDataset` of Hugging
     Face and `WebDataset` do, gives each worker all of its items here: within the input
     `torch.utils.data.get_worker_info()` is None. One that was split by rank is refused where that can
-    be seen, unless `rank=0, world=1` is given.
+    be seen, unless `rank=0, ranks=1` is given.
 
     Call `set_epoch` before each epoch of a loop; a second pass without it is refused. At the end of
     the input a step may have fewer items. With 'pad' (the default) the ranks share them as equally
@@ -129,14 +129,14 @@ class StreamDataset(Epochs):
 
     def __init__(self, source: Iterable[Any] | Callable[[int], Iterator[Any]], buffer_size: int,
                  seed: int | bytes, batch_size: int, *, rank: int | None = None,
-                 world: int | None = None, drop_last: bool = False, tail: str = "pad",
+                 ranks: int | None = None, drop_last: bool = False, tail: str = "pad",
                  collate: Callable[[list[Any]], Any] = torch.utils.data.default_collate) -> None:
         super().__init__()
         if batch_size < 1:
             raise ValueError(f"a batch has at least one item, not {batch_size}")
         self._size, self._seed = buffer_size, seed
         self._batch, self._collate = batch_size, collate
-        self._begin(rank, world, tail, drop_last)
+        self._begin(rank, ranks, tail, drop_last)
         # One for all iterations: it knows whether an iterator was read before.
         self._stream = _Whole(source, buffer_size, seed)
         # What is known of the input, in shared memory, with -1 for what is not: how many items were
@@ -147,9 +147,9 @@ class StreamDataset(Epochs):
 
     def state_after(self, steps: int) -> dict[str, str]:
         """The place after so many steps of the iteration that has begun last."""
-        world = ranks_of(self._rank, self._world)[1]
+        ranks = ranks_of(self._rank, self._ranks)[1]
         epoch, start = self._place()
-        emitted, total = start + steps * world * self._batch, int(self._known[1])
+        emitted, total = start + steps * ranks * self._batch, int(self._known[1])
         taken = int(self._known[0]) if steps == 0 else -1
         if total >= 0:
             emitted = min(emitted, total)
@@ -186,11 +186,11 @@ class StreamDataset(Epochs):
 class _Whole(StreamShuffle[Any]):
     """A stream that some ranks deal out among each other."""
 
-    world = 1
+    ranks = 1
 
     def _open(self, start: int) -> Iterator[Any]:
         items = super()._open(start)
-        refuse_share(items, self.world)
+        refuse_share(items, self.ranks)
         return items
 
 
@@ -212,7 +212,7 @@ class _StreamIterator(EpochIterator):
         return self
 
     def __next__(self) -> Any:
-        data, whole = self._data, self._world * self._data._batch
+        data, whole = self._data, self._ranks * self._data._batch
         self._check(data)
         while True:
             with undivided():
@@ -223,7 +223,7 @@ class _StreamIterator(EpochIterator):
             self._steps += 1
             if (self._steps - 1) % self._workers == self._worker:
                 break
-        each, over = divmod(len(items), self._world)
+        each, over = divmod(len(items), self._ranks)
         first = self._rank * each + min(self._rank, over)
         own = items[first : first + each + (self._rank < over)]
         if over and self._rank >= over and (data._tail == "pad" or each == 0):
@@ -234,7 +234,7 @@ class _StreamIterator(EpochIterator):
         """The items of the next step."""
         data = self._data
         if self._items is None:
-            data._stream.world = self._world
+            data._stream.ranks = self._ranks
             data._stream._go(self._epoch, self._emitted, self._taken)
             self._items = iter(data._stream)
             self._drawn = data._stream._last
@@ -255,7 +255,7 @@ class _StreamIterator(EpochIterator):
         data = self._data
         # It has a check of the seed and the size.
         stream = StreamShuffle((), data._size, data._seed).state_dict()["stream"]
-        shape = [stream, data._batch, data._tail, self._world, self._workers, self._worker]
+        shape = [stream, data._batch, data._tail, self._ranks, self._workers, self._worker]
         return {"shape": shape, "epoch": self._epoch, "steps": self._steps,
                 "emitted": self._emitted, "taken": self._taken}
 
@@ -282,11 +282,11 @@ class NodeDataset(Epochs):
 
     A loader that Accelerate has prepared deals out the items itself, so there each block is read by
     all ranks, or by the first one for all. To read each block on its node alone, do not prepare the
-    loader, and give rank and world.
+    loader, and give `rank` and `ranks`.
     """
 
     def __init__(self, read: Callable[[int], Sequence[Any]], sizes: Sequence[int], *, kept: float,
-                 window: int, seed: int | bytes, rank: int | None = None, world: int | None = None,
+                 window: int, seed: int | bytes, rank: int | None = None, ranks: int | None = None,
                  drop_last: bool = False, tail: str = "pad") -> None:
         super().__init__()
         if window < 1:
@@ -298,7 +298,7 @@ class NodeDataset(Epochs):
         self._check = sha256(self._sizes.tobytes()).hexdigest()
         self._blocks = NodeBlocks(len(self._sizes), kept, seed)
         self._read, self._window, self._seed = read, window, seed
-        self._begin(rank, world, tail, drop_last)
+        self._begin(rank, ranks, tail, drop_last)
 
     def __iter__(self) -> _NodeIterator:
         return _NodeIterator(self)
@@ -324,8 +324,8 @@ class _NodeIterator(EpochIterator):
     def _begin(self, epoch: int, taken: int) -> None:
         data, (worker, workers) = self._data, (self._worker, self._workers)
         self._epoch, self._taken = epoch, taken
-        of_node = [data._blocks.of_node(epoch, node, self._world)[worker::workers]
-                   for node in range(self._world)]
+        of_node = [data._blocks.of_node(epoch, node, self._ranks)[worker::workers]
+                   for node in range(self._ranks)]
         counts = [int(data._sizes[blocks].sum()) for blocks in of_node]
         settle: dict[str, Any] = {"pad": max, "drop": min, "short": lambda _: counts[self._rank]}
         self._own, self._target = of_node[self._rank], settle[data._tail](counts)
@@ -373,7 +373,7 @@ class _NodeIterator(EpochIterator):
 
     def state_dict(self) -> dict[str, Any]:
         data = self._data
-        shape = [repr(data), data._check, self._rank, self._world, self._worker, self._workers]
+        shape = [repr(data), data._check, self._rank, self._ranks, self._worker, self._workers]
         return {"shape": shape, "epoch": self._epoch, "items": self._taken}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -133,11 +133,11 @@ class Lengths(Source[_Numbers, list[_Numbers]]):
         return self.items(self._epoch, 0, np.array([place], np.uint64))[0]
 
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
-                world: SupportsIndex = 1, tail: str = "pad",
+                ranks: SupportsIndex = 1, tail: str = "pad",
                 state: str | None = None) -> Batches[list[_Numbers]]:
         """The steps of a rank, from the beginning of this epoch on, or from the place of a `state`: a
         list of `batch` batches in each."""
-        return super().batches(batch, rank=rank, world=world, tail=tail, state=state)
+        return super().batches(batch, rank=rank, ranks=ranks, tail=tail, state=state)
 
     def __reduce__(self) -> Any:
         given = (self._lengths, self._max_tokens, self._seed, self._epoch, self._window)

@@ -152,7 +152,7 @@ def randperm(
     out: Any = None,
     stream: int | None = None,
 ) -> Any:
-    """The values of `Permutation(n, seed, epoch)` as an array on a GPU: of PyTorch or, with
+    """The indexes of `Permutation(n, seed, epoch)` as an array on a GPU: of PyTorch or, with
     `library='cupy'`, of CuPy; or written to `out`.
 
     `dtype` is 'int32', 'int64' or, for CuPy and arrays of others, 'uint32' or 'uint64'.

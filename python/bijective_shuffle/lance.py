@@ -25,7 +25,7 @@ def lance_shuffle(
     columns: list[str] | None = None,
     batch_size: int = 8192,
     rank: int = 0,
-    world: int = 1,
+    ranks: int = 1,
 ) -> pa.RecordBatchReader:
     """A reader of the data set's rows in the order of `Permutation.walk(n, seed, epoch)`, where `n`
     is the number of rows: row `k` of the result is row `p[k]`. `lance.write_dataset` writes it.
@@ -34,7 +34,7 @@ def lance_shuffle(
     are in memory, and of several workers each reads a run of the order: those of all ranks, one after
     the other, are the whole. The data set is that of the version that `ds` has.
     """
-    rows = Permutation.walk(ds.count_rows(), seed, epoch).shard(rank, world)
+    rows = Permutation.walk(ds.count_rows(), seed, epoch).shard(rank, ranks)
 
     def batches() -> Iterator[pa.RecordBatch]:
         for chunk in rows.chunks(batch_size):
@@ -51,7 +51,7 @@ def lance_blocks(
     window: int = 16,
     columns: list[str] | None = None,
     rank: int | None = None,
-    world: int | None = None,
+    ranks: int | None = None,
     drop_last: bool = False,
     tail: str = "pad",
 ) -> BlockDataset:
@@ -66,7 +66,7 @@ def lance_blocks(
 
     rows = _Rows(ds, block, columns)
     return BlockDataset(rows, ds.count_rows(), block=block, window=window, seed=seed, rank=rank,
-                        world=world, drop_last=drop_last, tail=tail)
+                        ranks=ranks, drop_last=drop_last, tail=tail)
 
 
 class _Rows:

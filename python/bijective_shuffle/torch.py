@@ -36,8 +36,8 @@ before each epoch: once it was read to its end, another iteration is refused.
 All ranks have the same number of steps, whatever the numbers of items, ranks and batch. What is
 repeated or left out for that is in the documentation of each class.
 
-Rank and world are those of `torch.distributed` when an iteration begins, unless they were given.
-Loaders that Accelerate has prepared deal out the items of all ranks; leave out rank and world there.
+`rank` and `ranks` are those of `torch.distributed` when an iteration begins, unless they were given.
+Loaders that Accelerate has prepared deal out the items of all ranks; leave out `rank` and `ranks` there.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ class _Shuffles(Loops):
         data: Sized | int,
         seed: int | bytes,
         rank: int | None,
-        world: int | None,
+        ranks: int | None,
         shuffle: bool,
         blocks: tuple[int, int] | None,
     ) -> None:
         self._n, self._seed = _length(data), seed
         self._order: dict[str, Any] = {"blocks": blocks, "sequential": not shuffle}
-        self._begin_loops(rank, world)
+        self._begin_loops(rank, ranks)
 
     def _describe(self) -> str:
         raise NotImplementedError
@@ -110,12 +110,12 @@ class _Shuffles(Loops):
         return Sampler(self._n, self._seed, **self._order)
 
     def __repr__(self) -> str:
-        ranks = "" if self._world is None else f", rank={self._rank}, world={self._world}"
+        of_rank = "" if self._ranks is None else f", rank={self._rank}, ranks={self._ranks}"
         order = f", blocks={self._order['blocks']}" if self._order["blocks"] else ""
         order += ", shuffle=False" if self._order["sequential"] else ""
         epoch, taken = self._place()
         return (
-            f"<{type(self).__name__}({self._n}, {self._describe()}, seed={self._seed!r}{ranks}"
+            f"<{type(self).__name__}({self._n}, {self._describe()}, seed={self._seed!r}{of_rank}"
             f"{order}) at item {taken} of epoch {epoch}>"
         )
 
@@ -129,7 +129,7 @@ class ShuffleSampler(_Shuffles, DistributedSampler[int]):  # type: ignore[overri
     """The `sampler` of a `DataLoader`: this rank's items of each epoch, one after the other.
 
     `data` is the data set, or the number of its items. The ranks take the epoch's order in turn, as
-    with `DistributedSampler`: rank `r` gets the places `r`, `r + world`, and so on. By default the
+    with `DistributedSampler`: rank `r` gets the places `r`, `r + ranks`, and so on. By default the
     order is repeated from its start until all ranks have the same number of items; with `drop_last`
     those left over are not taken. `shuffle=False` keeps the original order, and `blocks` is a block
     and a window, as of `BlockShuffle`.
@@ -144,22 +144,22 @@ class ShuffleSampler(_Shuffles, DistributedSampler[int]):  # type: ignore[overri
         *,
         seed: int | bytes,
         rank: int | None = None,
-        world: int | None = None,
+        ranks: int | None = None,
         drop_last: bool = False,
         shuffle: bool = True,
         blocks: tuple[int, int] | None = None,
     ) -> None:
         self.drop_last = drop_last
         # `DistributedSampler.__init__` is not called: it asks for a process group.
-        self._begin_order(data, seed, rank, world, shuffle, blocks)
+        self._begin_order(data, seed, rank, ranks, shuffle, blocks)
 
-    def _make(self, rank: int, world: int, start: Place) -> Sampler:
+    def _make(self, rank: int, ranks: int, start: Place) -> Sampler:
         tail = "short" if self.drop_last else "pad"
-        settings = {"rank": rank, "world": world, "batch": _CHUNK, "tail": tail, **self._order}
+        settings = {"rank": rank, "ranks": ranks, "batch": _CHUNK, "tail": tail, **self._order}
         return Sampler(self._n, self._seed, **settings)
 
-    def _draws(self, left: int, world: int) -> int:
-        return left // world if self.drop_last else -(-left // world)
+    def _draws(self, left: int, ranks: int) -> int:
+        return left // ranks if self.drop_last else -(-left // ranks)
 
     def __iter__(self) -> Iterator[int]:
         lists = _Lists(self)
@@ -203,14 +203,14 @@ class _Lists(Iteration):
     def _begin(self) -> Sampler:
         sampler: Sampler = super()._begin()
         self._before = sampler.consumed
-        self._count = self._owner._draws(sampler.n - sampler.consumed, sampler.world)
+        self._count = self._owner._draws(sampler.n - sampler.consumed, sampler.ranks)
         return sampler
 
     def place(self) -> Place:
         epoch, taken = super().place()
         if self._sampler is not None:
             drawn = self._size - operator.length_hint(self._left)
-            taken = min(self._before + drawn * self._sampler.world, self._owner._n)
+            taken = min(self._before + drawn * self._sampler.ranks, self._owner._n)
         return epoch, taken
 
     def suspend(self) -> None:
@@ -242,7 +242,7 @@ class _Lists(Iteration):
 class ShuffleBatchSampler(BatchLoops, _Shuffles, TorchSampler[list[int]]):
     """The `batch_sampler` of a `DataLoader`: this rank's items of each step, as a list.
 
-    A step takes the next `world * batch_size` places of the epoch's order and deals them out in
+    A step takes the next `ranks * batch_size` places of the epoch's order and deals them out in
     turn. All ranks have the same number of steps, also after a resume and with another number of
     ranks. `tail` says what a last step does that has fewer items left: 'pad' (the default) repeats
     items until every rank has as many as the others, 'short' repeats none, and 'fill' repeats items
@@ -267,14 +267,14 @@ class ShuffleBatchSampler(BatchLoops, _Shuffles, TorchSampler[list[int]]):
         *,
         seed: int | bytes,
         rank: int | None = None,
-        world: int | None = None,
+        ranks: int | None = None,
         drop_last: bool = False,
         tail: str = "pad",
         shuffle: bool = True,
         blocks: tuple[int, int] | None = None,
     ) -> None:
         self._begin_batches(batch_size, tail, drop_last)
-        self._begin_order(data, seed, rank, world, shuffle, blocks)
+        self._begin_order(data, seed, rank, ranks, shuffle, blocks)
 
     # That of `__new__`, which takes what Lightning gives, would hide it.
     __signature__ = inspect.Signature(list(inspect.signature(__init__).parameters.values())[1:])
@@ -284,9 +284,9 @@ class ShuffleBatchSampler(BatchLoops, _Shuffles, TorchSampler[list[int]]):
         """Itself. Accelerate and Lightning call `set_epoch` of a batch sampler's `sampler`."""
         return self
 
-    def _make(self, rank: int, world: int, start: Place) -> Sampler:
-        settings = {"rank": rank, "world": world, "batch": self._batch, **self._order}
-        return Sampler(self._n, self._seed, tail=self._tail_from(start, world), **settings)
+    def _make(self, rank: int, ranks: int, start: Place) -> Sampler:
+        settings = {"rank": rank, "ranks": ranks, "batch": self._batch, **self._order}
+        return Sampler(self._n, self._seed, tail=self._tail_from(start, ranks), **settings)
 
     def __iter__(self) -> Iterator[list[int]]:
         return _Steps(self)

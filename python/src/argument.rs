@@ -20,7 +20,7 @@ macro_rules! named {
 
 named! {
     batch block blocks consumed count emitted epoch first length max_tokens n node nodes overlap position
-    rank size start taken window world
+    rank size start taken window ranks
 }
 
 /// The items of a list or another sequence.

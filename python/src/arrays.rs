@@ -6,7 +6,7 @@
 //! nobody counts references, since afterwards each is there once as before.
 
 use bijective_shuffle::{Permutations, Workspace};
-use bijective_shuffle_bindings::{By, Memory, Way, with_item};
+use bijective_shuffle_bindings::{RowArray, RowsBy, Way, with_item};
 use numpy::{
     BorrowError, Element, IxDyn, PyArray, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray,
     PyReadwriteArray, PyUntypedArray, PyUntypedArrayMethods,
@@ -18,7 +18,7 @@ use crate::argument::{self, List};
 use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
 use crate::evaluate::zeros;
-use crate::numbers::Number;
+use crate::numbers::IndexInteger;
 use crate::permutation::Permutation;
 use crate::pin::Pin;
 use crate::seed;
@@ -82,8 +82,8 @@ impl<'py> Bytes<'py> {
     }
 
     /// The array's memory, free of any borrow.
-    fn memory(&self) -> Memory {
-        Memory { start: self.start, bytes: self.len(), width: self.width }
+    fn memory(&self) -> RowArray {
+        RowArray { start: self.start, bytes: self.len(), width: self.width }
     }
 }
 
@@ -106,9 +106,9 @@ pub(crate) fn reorder<'py>(
     let (order, List(arrays)) = (&permutation.get().order, arrays);
     let memory = |array: &Bound<'py, PyUntypedArray>| {
         let (bytes, width) = (array.len() * array.dtype().itemsize(), array.dtype().itemsize());
-        Memory { start: as_bytes(array).data(), bytes, width }
+        RowArray { start: as_bytes(array).data(), bytes, width }
     };
-    if !Memory::are_apart(&arrays.iter().map(memory).collect::<Vec<_>>()) {
+    if !RowArray::are_apart(&arrays.iter().map(memory).collect::<Vec<_>>()) {
         return Err(ArrayError::new_err("two of the arrays share memory"));
     }
     let borrowed = arrays.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
@@ -120,14 +120,14 @@ pub(crate) fn reorder<'py>(
             )));
         }
     }
-    let memories: Vec<Memory> =
+    let memories: Vec<RowArray> =
         borrowed.iter().map(Bytes::memory).filter(|memory| memory.bytes > 0).collect();
     let has_objects = borrowed.iter().any(|bytes| bytes.has_objects);
     let way = if undo { Way::Undo } else { Way::Apply };
     // SAFETY: `borrowed` keeps the arrays where they are, and they were found apart. Another thread
     // of Python that uses one nevertheless gets some mixture of bytes from before and after, as
     // with all functions of NumPy that release the GIL.
-    let work = move || unsafe { By::Order(order).reorder(&memories, way) };
+    let work = move || unsafe { RowsBy::Order(order).reorder(&memories, way) };
     let moved = if has_objects { attached(work)? } else { detached(py, work)? };
     drop(borrowed);
     moved.map_err(exception)
@@ -188,7 +188,7 @@ pub(crate) fn reorder_copies<'py>(
 
 /// An array that is read, for as long as this is kept.
 struct Source<'py> {
-    memory: Memory,
+    memory: RowArray,
     /// Keeps other calls of this package, and other extensions in Rust, from writing to the array.
     _borrowed: PyReadonlyArray<'py, u8, IxDyn>,
     /// Keeps everybody from freeing or moving the memory.
@@ -208,7 +208,7 @@ impl<'py> Source<'py> {
             .try_readonly()
             .map_err(|_| ArrayError::new_err("the array is being used by another thread"))?;
         let width = array.shape()[1..].iter().product::<usize>() * array.dtype().itemsize();
-        let memory = Memory { start: bytes.data(), bytes: array.shape()[0] * width, width };
+        let memory = RowArray { start: bytes.data(), bytes: array.shape()[0] * width, width };
         Ok(Self { memory, _borrowed: borrowed, _pin: pin })
     }
 }
@@ -274,7 +274,7 @@ fn drawn<'py, N>(
     dtype: IndexType,
 ) -> PyResult<Bound<'py, PyAny>>
 where
-    N: bijective_shuffle::Word + Element + Number,
+    N: bijective_shuffle::Word + Element + IndexInteger,
 {
     let (count, len) = (permutations.count(), permutations.len());
     let too_many =

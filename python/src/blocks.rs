@@ -1,7 +1,7 @@
 //! [`BlockShuffle`]: the class of that name.
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_bindings::{Kind, Run};
+use bijective_shuffle_bindings::{OrderKind, PlaceRun};
 use bijective_shuffle_engine::check::try_with_capacity;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
@@ -50,7 +50,7 @@ impl BlockShuffle {
         if n == 0 {
             return Err(PyValueError::new_err("an order in blocks has at least one item"));
         }
-        let order = Permutation::make(Kind::Blocks { block, window }, n, seed)?;
+        let order = Permutation::make(OrderKind::Blocks { block, window }, n, seed)?;
         let blocks = bijective_shuffle::bijection::BlockShuffle::new(n, block, window, seed);
         let (order, blocks) = (Py::new(py, order)?, blocks.map_err(exception)?);
         Ok(Self { order, blocks, block, window, seed })
@@ -138,7 +138,7 @@ impl BlockShuffle {
         #[pyo3(from_py_with = argument::window)] window: u64,
     ) -> PyResult<Places> {
         let slots = self.blocks.window(window).ok_or_else(|| no_window(window))?.slots();
-        let run = Run { start: slots.start, step: 1, count: slots.end - slots.start };
+        let run = PlaceRun { start: slots.start, step: 1, count: slots.end - slots.start };
         Ok(Places { of: self.order.clone_ref(py), run })
     }
 

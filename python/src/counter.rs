@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use bijective_shuffle::iter::IntoIter;
 use bijective_shuffle::{Bijection, Word};
-use bijective_shuffle_bindings::{Order, Run};
+use bijective_shuffle_bindings::{AnyOrder, PlaceRun};
 use pyo3::prelude::*;
 
-use crate::numbers::{CHUNK, FEW, Number};
+use crate::numbers::{CHUNK, FEW, IndexInteger};
 use crate::threads::{Stop, interruptible};
 
 /// An iterator over a permutation, and the place that it has come to.
@@ -21,13 +21,14 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Stands at the first place, if the places of a run [are counted to](Order::is_counted).
-    pub(crate) fn new(order: &Order, run: Run) -> Option<Self> {
+    /// Stands at the first place, if the places of a run [are counted
+    /// to](AnyOrder::is_counted).
+    pub(crate) fn new(order: &AnyOrder, run: PlaceRun) -> Option<Self> {
         order.is_counted(run).then(|| Self { indexes: order.indexes(), next: 0 })
     }
 
     /// Writes the indexes at the first places of a run, none of which was passed yet.
-    pub(crate) fn fill<N: Number>(&mut self, run: Run, out: &mut [N], stop: &Stop) {
+    pub(crate) fn fill<N: IndexInteger>(&mut self, run: PlaceRun, out: &mut [N], stop: &Stop) {
         // A counted run goes forwards.
         let step = run.step as u64;
         let mut place = run.start;
@@ -48,10 +49,10 @@ impl Counter {
 
     /// The same, while other threads of Python run if there are many. After an error no place was
     /// passed.
-    pub(crate) fn write<N: Number>(
+    pub(crate) fn write<N: IndexInteger>(
         &mut self,
         py: Python<'_>,
-        run: Run,
+        run: PlaceRun,
         out: &mut [N],
     ) -> PyResult<()> {
         if out.len() <= FEW {

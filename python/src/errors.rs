@@ -1,6 +1,6 @@
 //! The library's errors as exceptions.
 
-use bijective_shuffle_bindings::{Fault, Names};
+use bijective_shuffle_bindings::{Fault, LanguageNames};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -41,7 +41,7 @@ pub(crate) fn exception(error: impl Into<bijective_shuffle_loaders::Error>) -> P
         bijective_shuffle_loaders::Error::Shuffle(error) => error,
         other => return PyValueError::new_err(other.to_string()),
     };
-    let names = Names { walk: "Permutation.walk", build_index: "build_index()" };
+    let names = LanguageNames { walk: "Permutation.walk", build_index: "build_index()" };
     let (fault, text) = Fault::of(&error, names);
     match fault {
         Fault::Memory => PyMemoryError::new_err(text),

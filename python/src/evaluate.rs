@@ -3,7 +3,7 @@
 
 use bijective_shuffle::Error;
 use bijective_shuffle::rayon::prelude::*;
-use bijective_shuffle_bindings::{Lookup, Order, Run};
+use bijective_shuffle_bindings::{AnyOrder, Lookup, PlaceRun};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -12,16 +12,16 @@ use pyo3::types::PyDict;
 use crate::counter::Counter;
 use crate::dtype::IndexType;
 use crate::errors::exception;
-use crate::numbers::{CHUNK, FEW, Number};
+use crate::numbers::{CHUNK, FEW, IndexInteger};
 use crate::threads::{Stop, detached, interruptible};
 
 /// The indexes at some places as an array of integers, of a type that they fit; by a counter where
 /// there is one, which has come to no later place.
 pub(crate) fn array<'py>(
     py: Python<'py>,
-    order: &Order,
+    order: &AnyOrder,
     counter: Option<&mut Counter>,
-    run: Run,
+    run: PlaceRun,
     dtype: IndexType,
 ) -> PyResult<Bound<'py, PyAny>> {
     match dtype {
@@ -32,11 +32,11 @@ pub(crate) fn array<'py>(
     }
 }
 
-fn written<'py, N: Number>(
+fn written<'py, N: IndexInteger>(
     py: Python<'py>,
-    order: &Order,
+    order: &AnyOrder,
     counter: Option<&mut Counter>,
-    run: Run,
+    run: PlaceRun,
 ) -> PyResult<Bound<'py, PyAny>> {
     let array = zeros::<N>(py, run.count)?;
     // SAFETY: the array is new, so nobody else reads or writes it.
@@ -71,7 +71,10 @@ pub(crate) fn as_array<'py>(
 }
 
 /// An array of zeros.
-pub(crate) fn zeros<N: Number>(py: Python<'_>, count: u64) -> PyResult<Bound<'_, PyArray1<N>>> {
+pub(crate) fn zeros<N: IndexInteger>(
+    py: Python<'_>,
+    count: u64,
+) -> PyResult<Bound<'_, PyArray1<N>>> {
     // NumPy's own allocation, by its Python interface: from Rust it panics where memory is short.
     let too_many = || PyMemoryError::new_err(format!("an array of {count} indexes is too large"));
     let bytes = count.checked_mul(size_of::<N>() as u64).ok_or_else(too_many)?;
@@ -83,7 +86,7 @@ pub(crate) fn zeros<N: Number>(py: Python<'_>, count: u64) -> PyResult<Bound<'_,
 }
 
 /// A new array with some numbers.
-pub(crate) fn copied<'py, N: Number>(
+pub(crate) fn copied<'py, N: IndexInteger>(
     py: Python<'py>,
     numbers: &[N],
 ) -> PyResult<Bound<'py, PyArray1<N>>> {
@@ -94,8 +97,13 @@ pub(crate) fn copied<'py, N: Number>(
 }
 
 /// Writes the indexes at some places, as many as there is room for.
-fn write<N: Number>(py: Python<'_>, order: &Order, run: Run, out: &mut [N]) -> PyResult<()> {
-    let is_all = run == Run::first(order.len());
+fn write<N: IndexInteger>(
+    py: Python<'_>,
+    order: &AnyOrder,
+    run: PlaceRun,
+    out: &mut [N],
+) -> PyResult<()> {
+    let is_all = run == PlaceRun::first(order.len());
     if out.len() <= FEW && (order.is_random_access() || order.is_counted(run)) {
         return write_some(order, run, out).map_err(exception);
     }
@@ -107,7 +115,12 @@ fn write<N: Number>(py: Python<'_>, order: &Order, run: Run, out: &mut [N]) -> P
 }
 
 /// The same on the threads of the pool.
-fn write_many<N: Number>(order: &Order, run: Run, out: &mut [N], stop: &Stop) -> Result<(), Error> {
+fn write_many<N: IndexInteger>(
+    order: &AnyOrder,
+    run: PlaceRun,
+    out: &mut [N],
+    stop: &Stop,
+) -> Result<(), Error> {
     if let Some(mut counter) = Counter::new(order, run) {
         // One after the other, since only counting finds their slots.
         counter.fill(run, out, stop);
@@ -127,7 +140,11 @@ fn write_many<N: Number>(order: &Order, run: Run, out: &mut [N], stop: &Stop) ->
 }
 
 /// Writes indexes on the calling thread.
-fn write_some<N: Number>(order: &Order, run: Run, out: &mut [N]) -> Result<(), Error> {
+fn write_some<N: IndexInteger>(
+    order: &AnyOrder,
+    run: PlaceRun,
+    out: &mut [N],
+) -> Result<(), Error> {
     if let Some(mut counter) = Counter::new(order, run) {
         counter.fill(run, out, &Stop::never());
         return Ok(());
@@ -139,7 +156,7 @@ fn write_some<N: Number>(order: &Order, run: Run, out: &mut [N]) -> Result<(), E
 /// looked up for it.
 pub(crate) fn replace_each(
     py: Python<'_>,
-    order: &Order,
+    order: &AnyOrder,
     numbers: &mut [u64],
     check: impl Fn(&mut u64) -> PyResult<()> + Sync,
     lookup: Lookup,
@@ -168,7 +185,12 @@ pub(crate) fn replace_each(
 
 /// Writes indexes on the calling thread, for an iterator that keeps them in a buffer. An index that
 /// this needs is built on all threads.
-pub(crate) fn fill(py: Python<'_>, order: &Order, run: Run, out: &mut [u64]) -> PyResult<()> {
+pub(crate) fn fill(
+    py: Python<'_>,
+    order: &AnyOrder,
+    run: PlaceRun,
+    out: &mut [u64],
+) -> PyResult<()> {
     if order.is_run_at_hand(run) {
         return order.write(run, out).map_err(exception);
     }

@@ -1,6 +1,6 @@
 //! [`Indexes`] and [`Chunks`]: the iterators over places of a permutation.
 
-use bijective_shuffle_bindings::Run;
+use bijective_shuffle_bindings::PlaceRun;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -13,33 +13,33 @@ use crate::run::length;
 use crate::threads::Stop;
 use crate::turns::Turns;
 
-/// The number of values that are evaluated at a time. `__next__` takes them from a buffer.
+/// The number of indexes that are evaluated at a time. `__next__` takes them from a buffer.
 const BUFFER: usize = 1 << 10;
 
-/// The values at a run of places, a few at a time.
+/// The indexes at a run of places, a few at a time.
 struct Feeder {
     of: Py<Permutation>,
     /// What is left.
-    run: Run,
+    run: PlaceRun,
     /// What counts to the places, if they are counted to.
     counter: Option<Counter>,
 }
 
 impl Feeder {
-    fn new(py: Python<'_>, of: &Py<Permutation>, run: Run) -> Self {
+    fn new(py: Python<'_>, of: &Py<Permutation>, run: PlaceRun) -> Self {
         let counter = Counter::new(&of.get().order, run);
         Self { of: of.clone_ref(py), run, counter }
     }
 
     /// Takes the next places.
-    fn take(&mut self, count: u64) -> Run {
+    fn take(&mut self, count: u64) -> PlaceRun {
         let count = count.min(self.run.count);
-        let taken = Run { count, ..self.run };
+        let taken = PlaceRun { count, ..self.run };
         self.run = self.run.after(count);
         taken
     }
 
-    /// Writes the next values to a vector in place of its contents. After an error none is taken.
+    /// Writes the next indexes to a vector in place of its contents. After an error none is taken.
     fn fill(&mut self, py: Python<'_>, count: u64, out: &mut Vec<u64>) -> PyResult<()> {
         let before = self.run;
         let taken = self.take(count);
@@ -56,7 +56,7 @@ impl Feeder {
         Ok(())
     }
 
-    /// The next values as an array of integers. After an error none is taken.
+    /// The next indexes as an array. After an error none is taken.
     fn array<'py>(
         &mut self,
         py: Python<'py>,
@@ -74,8 +74,8 @@ impl Feeder {
     }
 }
 
-/// Iterates over values of a `Permutation` as integers. Its length is the number of those that are
-/// left. Threads may share it: each value comes once.
+/// Iterates over indexes of a `Permutation` as integers. Its length is the number of those that are
+/// left. Threads may share it: each index comes once.
 #[pyclass(module = "bijective_shuffle._native", frozen)]
 pub(crate) struct Indexes {
     of: Py<Permutation>,
@@ -96,14 +96,14 @@ impl Buffered {
         next
     }
 
-    /// The number of values that are left.
+    /// The number of indexes that are left.
     fn left(&self) -> u64 {
         self.feeder.run.count + (self.buffer.len() - self.used) as u64
     }
 }
 
 impl Indexes {
-    pub(crate) fn new(py: Python<'_>, of: &Py<Permutation>, run: Run) -> Self {
+    pub(crate) fn new(py: Python<'_>, of: &Py<Permutation>, run: PlaceRun) -> Self {
         let feeder = Feeder::new(py, of, run);
         let turns = Turns::new(Buffered { feeder, buffer: Vec::new(), used: 0 });
         Self { of: of.clone_ref(py), turns }
@@ -146,8 +146,8 @@ impl Indexes {
     }
 }
 
-/// Iterates over values of a `Permutation` as arrays of one length, of which the last may be
-/// shorter. Its length is the number of arrays that are left. Threads may share it: each value
+/// Iterates over indexes of a `Permutation` as arrays of one length, of which the last may be
+/// shorter. Its length is the number of arrays that are left. Threads may share it: each index
 /// comes once.
 #[pyclass(module = "bijective_shuffle._native", frozen)]
 pub(crate) struct Chunks {
@@ -161,7 +161,7 @@ impl Chunks {
     pub(crate) fn new(
         py: Python<'_>,
         of: &Py<Permutation>,
-        run: Run,
+        run: PlaceRun,
         size: u64,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {

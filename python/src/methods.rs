@@ -1,6 +1,6 @@
 //! The methods of [`Permutation`] that Python calls.
 
-use bijective_shuffle_bindings::{Kind, Lookup, Run};
+use bijective_shuffle_bindings::{Lookup, OrderKind, PlaceRun};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,12 +18,12 @@ use crate::seed;
 use crate::threads::interruptible;
 
 impl Permutation {
-    fn all(&self) -> Run {
-        Run::first(self.order.len())
+    fn all(&self) -> PlaceRun {
+        PlaceRun::first(self.order.len())
     }
 
     /// A view of some places.
-    fn places(slf: &Bound<'_, Self>, run: Run) -> Places {
+    fn places(slf: &Bound<'_, Self>, run: PlaceRun) -> Places {
         Places { of: slf.clone().unbind(), run }
     }
 }
@@ -37,7 +37,7 @@ impl Permutation {
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
-        Self::make(Kind::Compacted, n, seed::read(seed, epoch)?)
+        Self::make(OrderKind::Compacted, n, seed::read(seed, epoch)?)
     }
 
     /// A different permutation of `range(n)`, which needs no index for any view at any length. It
@@ -49,7 +49,7 @@ impl Permutation {
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<Self> {
-        Self::make(Kind::Walk, n, seed::read(seed, epoch)?)
+        Self::make(OrderKind::Walk, n, seed::read(seed, epoch)?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -113,33 +113,33 @@ impl Permutation {
         Ok(self.place_of(py, index)?.into_pyobject(py)?.into_any())
     }
 
-    /// The contiguous share of one of `world` workers: the places from `n * rank // world` up to
-    /// `n * (rank + 1) // world`.
+    /// The contiguous share of one of `ranks` workers: the places from `n * rank // ranks` up to
+    /// `n * (rank + 1) // ranks`.
     fn shard(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = argument::rank)] rank: u64,
-        #[pyo3(from_py_with = argument::world)] world: u64,
+        #[pyo3(from_py_with = argument::ranks)] ranks: u64,
     ) -> PyResult<Places> {
-        let run = Run::shard(slf.get().order.len(), rank, world).map_err(exception)?;
+        let run = PlaceRun::shard(slf.get().order.len(), rank, ranks).map_err(exception)?;
         Ok(Self::places(slf, run))
     }
 
-    /// The places `rank`, `rank + world`, `rank + 2 * world` and so on.
+    /// The places `rank`, `rank + ranks`, `rank + 2 * ranks` and so on.
     fn shard_strided(
         slf: &Bound<'_, Self>,
         #[pyo3(from_py_with = argument::rank)] rank: u64,
-        #[pyo3(from_py_with = argument::world)] world: u64,
+        #[pyo3(from_py_with = argument::ranks)] ranks: u64,
     ) -> PyResult<Places> {
-        let run = Run::shard_strided(slf.get().order.len(), rank, world).map_err(exception)?;
+        let run = PlaceRun::shard_strided(slf.get().order.len(), rank, ranks).map_err(exception)?;
         Ok(Self::places(slf, run))
     }
 
     /// The first `count` places, or all if there are fewer.
     fn head(slf: &Bound<'_, Self>, #[pyo3(from_py_with = argument::count)] count: u64) -> Places {
-        Self::places(slf, Run::first(count.min(slf.get().order.len())))
+        Self::places(slf, PlaceRun::first(count.min(slf.get().order.len())))
     }
 
-    /// Iterates over arrays of `size` values, of which the last may be shorter.
+    /// Iterates over arrays of `size` indexes, of which the last may be shorter.
     #[pyo3(signature = (size, dtype=None))]
     fn chunks(
         slf: &Bound<'_, Self>,
@@ -149,7 +149,7 @@ impl Permutation {
         Chunks::new(slf.py(), slf.as_unbound(), slf.get().all(), size, dtype)
     }
 
-    /// All values as an array of int32, uint32, int64 (the default) or uint64.
+    /// All indexes as an array of int32, uint32, int64 (the default) or uint64.
     #[pyo3(signature = (dtype=None))]
     fn to_numpy<'py>(
         &self,
@@ -196,7 +196,7 @@ impl Permutation {
 
     /// Some places, for pickling them.
     fn _places(slf: &Bound<'_, Self>, start: u64, step: i128, count: u64) -> PyResult<Places> {
-        let run = Run::within(slf.get().order.len(), start, step, count);
+        let run = PlaceRun::within(slf.get().order.len(), start, step, count);
         let run =
             run.ok_or_else(|| PyValueError::new_err("places that are not in the permutation"))?;
         Ok(Self::places(slf, run))
@@ -205,9 +205,9 @@ impl Permutation {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let kind = match this.kind {
-            Kind::Compacted => (0, 0, 0),
-            Kind::Walk => (1, 0, 0),
-            Kind::Blocks { block, window } => (2, block, window),
+            OrderKind::Compacted => (0, 0, 0),
+            OrderKind::Walk => (1, 0, 0),
+            OrderKind::Blocks { block, window } => (2, block, window),
         };
         let restore = py.import("bijective_shuffle._native")?.getattr("restore")?;
         let seed = seed::to_python(this.seed, py)?;
@@ -226,9 +226,9 @@ pub(crate) fn restore(
     kind: (u8, u64, u64),
 ) -> PyResult<Permutation> {
     let kind = match kind {
-        (0, ..) => Kind::Compacted,
-        (1, ..) => Kind::Walk,
-        (2, block, window) => Kind::Blocks { block, window },
+        (0, ..) => OrderKind::Compacted,
+        (1, ..) => OrderKind::Walk,
+        (2, block, window) => OrderKind::Blocks { block, window },
         (other, ..) => {
             let text = format!("permutations of kind {other} come from a later version");
             return Err(PyValueError::new_err(text));

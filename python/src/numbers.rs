@@ -1,5 +1,5 @@
-//! [`Number`]: the integers that indexes are returned in, and how many of them are written at a
-//! time.
+//! [`IndexInteger`]: the integers that indexes are returned in, and how many of them are written at
+//! a time.
 
 use bijective_shuffle::Word;
 use numpy::Element;
@@ -11,7 +11,7 @@ pub(crate) const FEW: usize = 1 << 13;
 pub(crate) const CHUNK: usize = 1 << 11;
 
 /// The integers that indexes are returned in.
-pub(crate) trait Number: Element + Copy + Send + Sync {
+pub(crate) trait IndexInteger: Element + Copy + Send + Sync {
     /// The word of its size.
     type Word: Word;
 
@@ -21,7 +21,7 @@ pub(crate) trait Number: Element + Copy + Send + Sync {
 
 macro_rules! numbers {
     ($($number:ty: $word:ty),*) => {$(
-        impl Number for $number {
+        impl IndexInteger for $number {
             type Word = $word;
 
             fn words(numbers: &mut [Self]) -> &mut [$word] {

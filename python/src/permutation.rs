@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_bindings::{Kind, Lookup, Order, Run};
+use bijective_shuffle_bindings::{AnyOrder, Lookup, OrderKind, PlaceRun};
 use numpy::{PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -20,22 +20,22 @@ use crate::threads::interruptible;
 /// place `k`.
 ///
 /// It is a function of `n`, a seed (an integer from 0 to 2^64 - 1, or 32 bytes) and an epoch, and
-/// stores nothing else. Its values are those of `Permutation::new` in Rust, and of `shuffle`.
+/// stores nothing else. Its indexes are those of `Permutation::new` in Rust, and of `shuffle`.
 ///
 /// `p[k]` is an integer, a slice is evaluated when it is used, and an array of places gives an
-/// array of values. Single places of more than 2^33 items, other than those near the beginning or
+/// array of indexes. Single places of more than 2^33 items, other than those near the beginning or
 /// the end, raise `IndexNotBuiltError`; for fewer, the first of them builds an index of about 0.1
 /// bits an item. `Permutation.walk` needs none.
 #[pyclass(module = "bijective_shuffle", frozen, sequence)]
 pub(crate) struct Permutation {
-    pub(crate) order: Order,
-    pub(crate) kind: Kind,
+    pub(crate) order: AnyOrder,
+    pub(crate) kind: OrderKind,
     pub(crate) seed: Seed,
 }
 
 impl Permutation {
-    pub(crate) fn make(kind: Kind, len: u64, seed: Seed) -> PyResult<Self> {
-        let order = Order::new(kind, len, seed).map_err(exception)?;
+    pub(crate) fn make(kind: OrderKind, len: u64, seed: Seed) -> PyResult<Self> {
+        let order = AnyOrder::new(kind, len, seed).map_err(exception)?;
         Ok(Self { order, kind, seed })
     }
 
@@ -44,7 +44,7 @@ impl Permutation {
         self.identity() == other.identity()
     }
 
-    fn identity(&self) -> (Kind, Seed, u64, bool) {
+    fn identity(&self) -> (OrderKind, Seed, u64, bool) {
         (self.kind, self.seed, self.order.len(), self.order.is_inverse())
     }
 
@@ -59,7 +59,7 @@ impl Permutation {
     pub(crate) fn single<'py>(
         &self,
         py: Python<'py>,
-        run: Run,
+        run: PlaceRun,
         key: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let number = match key.extract::<i64>() {
@@ -99,7 +99,7 @@ impl Permutation {
         py: Python<'py>,
         numbers: &Bound<'py, PyAny>,
         lookup: Lookup,
-        run: Option<Run>,
+        run: Option<PlaceRun>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let numpy = py.import("numpy")?;
         let given = numpy.call_method1("asarray", (numbers,))?;
@@ -144,9 +144,9 @@ impl Permutation {
     pub(crate) fn text(&self, py: Python<'_>) -> PyResult<String> {
         let (len, seed) = (self.order.len(), seed::text(self.seed, py)?);
         let made = match self.kind {
-            Kind::Compacted => format!("Permutation({len}, {seed})"),
-            Kind::Walk => format!("Permutation.walk({len}, {seed})"),
-            Kind::Blocks { block, window } => {
+            OrderKind::Compacted => format!("Permutation({len}, {seed})"),
+            OrderKind::Walk => format!("Permutation.walk({len}, {seed})"),
+            OrderKind::Blocks { block, window } => {
                 format!("BlockShuffle({len}, {block}, {window}, {seed}).order")
             }
         };

@@ -1,6 +1,6 @@
 //! [`Places`]: some places of a permutation, evaluated when they are asked for.
 
-use bijective_shuffle_bindings::{Lookup, Run};
+use bijective_shuffle_bindings::{Lookup, PlaceRun};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PySlice};
@@ -18,7 +18,7 @@ use crate::run::{length, sliced};
 #[pyclass(module = "bijective_shuffle", frozen, sequence)]
 pub(crate) struct Places {
     pub(crate) of: Py<Permutation>,
-    pub(crate) run: Run,
+    pub(crate) run: PlaceRun,
 }
 
 #[pymethods]
@@ -97,7 +97,7 @@ impl Places {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let Run { start, step, count } = self.run;
+        let PlaceRun { start, step, count } = self.run;
         let of = self.of.get().text(py)?;
         let step = if step == 1 { String::new() } else { format!(", step {step}") };
         Ok(format!("<{count} places of {of} from {start}{step}>"))
@@ -116,7 +116,7 @@ impl Places {
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let Run { start, step, count } = slf.get().run;
+        let PlaceRun { start, step, count } = slf.get().run;
         let slicer = slf.get().of.bind(py).getattr("_places")?;
         (slicer, (start, step, count)).into_pyobject(py).map(Bound::into_any)
     }
@@ -126,7 +126,7 @@ impl Places {
 pub(crate) fn look_up<'py>(
     of: &Py<Permutation>,
     py: Python<'py>,
-    run: Run,
+    run: PlaceRun,
     key: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let this = of.get();

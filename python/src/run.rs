@@ -1,12 +1,12 @@
-//! What Python's indexes, slices and `len` make of a [`Run`] of places.
+//! What Python's indexes, slices and `len` make of a [`PlaceRun`] of places.
 
-use bijective_shuffle_bindings::Run;
+use bijective_shuffle_bindings::PlaceRun;
 use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
 /// The place of a run with a number, which may be negative and then counts from the end.
-pub(crate) fn place(run: Run, number: i128) -> PyResult<u64> {
+pub(crate) fn place(run: PlaceRun, number: i128) -> PyResult<u64> {
     run.place(number).ok_or_else(|| {
         let count = run.count;
         PyIndexError::new_err(format!("index {number} is out of range for {count} places"))
@@ -14,7 +14,7 @@ pub(crate) fn place(run: Run, number: i128) -> PyResult<u64> {
 }
 
 /// The places of a slice of a run.
-pub(crate) fn sliced(run: Run, slice: &Bound<'_, PySlice>) -> PyResult<Run> {
+pub(crate) fn sliced(run: PlaceRun, slice: &Bound<'_, PySlice>) -> PyResult<PlaceRun> {
     let part = |name| -> PyResult<Option<i128>> {
         let value = slice.getattr(name)?;
         if value.is_none() {

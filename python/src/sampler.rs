@@ -19,9 +19,9 @@ use crate::turns::Turns;
 /// The batches of a training loop on several ranks: the items that this rank takes in each step of
 /// each epoch.
 ///
-/// A step takes the next `world * batch` places of the epoch's order and deals them out in turn, so
+/// A step takes the next `ranks * batch` places of the epoch's order and deals them out in turn, so
 /// the items that have been taken are always the beginning of the order. A saved `state` fits any
-/// world and batch size.
+/// ranks and batch size.
 ///
 /// `tail` says what happens at the end of an epoch: 'pad' repeats items until every rank has as
 /// many as the others, as PyTorch's DistributedSampler does; 'short' repeats none, so where fewer
@@ -83,14 +83,14 @@ fn name_of(tail: Tail) -> &'static str {
 impl Sampler {
     #[new]
     #[pyo3(signature = (
-        n, seed, *, rank=0, world=1, batch=1, tail="pad", blocks=None, sequential=false
+        n, seed, *, rank=0, ranks=1, batch=1, tail="pad", blocks=None, sequential=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a constructor in Python")]
     fn new(
         #[pyo3(from_py_with = argument::n)] n: u64,
         seed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = argument::rank)] rank: u64,
-        #[pyo3(from_py_with = argument::world)] world: u64,
+        #[pyo3(from_py_with = argument::ranks)] ranks: u64,
         #[pyo3(from_py_with = argument::batch)] batch: u64,
         tail: &str,
         #[pyo3(from_py_with = argument::pair)] blocks: Option<(u64, u64)>,
@@ -106,7 +106,7 @@ impl Sampler {
             return Err(PyValueError::new_err("an order in blocks is not sequential"));
         }
         let builder = bijective_shuffle::Sampler::builder(n, seed)
-            .rank(rank, world)
+            .rank(rank, ranks)
             .batch(batch)
             .tail(tail_of(tail)?);
         let builder = match blocks {
@@ -229,7 +229,7 @@ impl Sampler {
 
     /// The number of ranks.
     #[getter]
-    fn world(&self, py: Python<'_>) -> PyResult<u64> {
+    fn ranks(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |inner| inner.ranks())
     }
 
@@ -261,7 +261,7 @@ impl Sampler {
         let seed = seed::text(self.seed, py)?;
         // All of one moment.
         let inner = self.ask(py, bijective_shuffle::Sampler::clone)?;
-        let (n, rank, world, batch) = (inner.len(), inner.rank(), inner.ranks(), inner.batch());
+        let (n, rank, ranks, batch) = (inner.len(), inner.rank(), inner.ranks(), inner.batch());
         let (tail, epoch, consumed) = (name_of(inner.tail()), inner.epoch(), inner.consumed());
         let order = match self.blocks {
             Some((block, window)) => format!(", blocks=({block}, {window})"),
@@ -269,7 +269,7 @@ impl Sampler {
             None => String::new(),
         };
         Ok(format!(
-            "<Sampler({n}, {seed}, rank={rank}, world={world}, batch={batch}, tail='{tail}'{order}) \
+            "<Sampler({n}, {seed}, rank={rank}, ranks={ranks}, batch={batch}, tail='{tail}'{order}) \
              at item {consumed} of epoch {epoch}>"
         ))
     }
@@ -282,7 +282,7 @@ impl Sampler {
         let inner = this.ask(py, bijective_shuffle::Sampler::clone)?;
         let keywords = PyDict::new(py);
         keywords.set_item("rank", inner.rank())?;
-        keywords.set_item("world", inner.ranks())?;
+        keywords.set_item("ranks", inner.ranks())?;
         keywords.set_item("batch", inner.batch())?;
         keywords.set_item("tail", name_of(inner.tail()))?;
         keywords.set_item("blocks", this.blocks)?;

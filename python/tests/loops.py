@@ -22,12 +22,12 @@ from bijective_shuffle.torch import (
 from torch.utils.data import DataLoader, Dataset
 
 N, BATCH, STEPS = 240, 4, 10
-# A length that neither world divides.
+# A length that neither ranks divides.
 ODD = 243
 # Items and batch, of which two ranks leave any remainder.
 REMAINDERS = [(n, batch) for n in range(1, 18) for batch in (1, 2, 3, 8)]
 ENDINGS = [{"tail": "pad"}, {"tail": "short"}, {"tail": "fill"}, {"drop_last": True}]
-RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 EPOCHS = [(0, 1), (1,), (1, 2)]
 
 
@@ -79,7 +79,7 @@ class Run:
     def save(self, case, sampler, steps):
         """Saves the state after the steps of an epoch that were trained with."""
         if self.number < 2:
-            state = sampler.state_after(steps * places_of(sampler) * WORLD)
+            state = sampler.state_after(steps * places_of(sampler) * RANKS)
             self.note(case, state=state)
             if RANK == 0:
                 (self.folder / f"{case}.json").write_text(json.dumps(state))
@@ -234,7 +234,7 @@ def run_evaluation(run):
 
         names = {
             "torch": torch, "DataLoader": DataLoader, "dataset": Pairs(n), "rank": RANK,
-            "world": WORLD, "device": device, "model": model, "sum_of_losses": sum_of_losses,
+            "ranks": RANKS, "device": device, "model": model, "sum_of_losses": sum_of_losses,
         }
         exec(recipe.replace("batch_size=256", "batch_size=8"), names)
         each = torch.arange(n, dtype=torch.float64)
@@ -287,7 +287,7 @@ def run_accelerate(run):
         ways["stateful"] = {"use_stateful_dataloader": True}
     for way, settings in ways.items():
         accelerator = Accelerator(dataloader_config=DataLoaderConfiguration(**settings))
-        batch = BATCH * WORLD if settings.get("split_batches") else BATCH
+        batch = BATCH * RANKS if settings.get("split_batches") else BATCH
         for workers in (0, 2) if way in ("default", "stateful") else (0,):
             for kind, sampler in (
                 ("sampler", ShuffleSampler(N, seed=1)),
@@ -317,7 +317,7 @@ def run_accelerate(run):
                     Items(n), batch_sampler=ShuffleBatchSampler(n, batch, seed=1, **ending)))}
                 for kind, source in (("given", bs.Mixture([n], [1], 1)), ("lengths", bs.Lengths([1] * n, batch, 1))):
                     given = SourceBatchSampler(source, 1 if kind == "lengths" else batch, rank=RANK,
-                                               world=WORLD, **ending)
+                                               ranks=RANKS, **ending)
                     loaders[kind] = DataLoader(Items(n), batch_sampler=given)
                 for kind, loader in loaders.items():
                     taken = [batch.tolist() for batch in loader]
@@ -330,11 +330,11 @@ def run_accelerate(run):
                 run.note(f"stream {n} {batch}", epoch=epoch, steps=len(taken))
         plain = DataLoader(Items(), BATCH, sampler=ShuffleSampler(N, seed=1))
         run.refused("not prepared", lambda: list(plain))
-        given = ShuffleSampler(N, seed=1, rank=RANK, world=WORLD)
+        given = ShuffleSampler(N, seed=1, rank=RANK, ranks=RANKS)
         run.note("given", epoch=0, items=list(given))
         twice = accelerator.prepare(loader_of(given))
         run.refused("twice", lambda: list(twice))
-        whole = accelerator.prepare(loader_of(ShuffleSampler(N, seed=1, rank=0, world=1)))
+        whole = accelerator.prepare(loader_of(ShuffleSampler(N, seed=1, rank=0, ranks=1)))
         run.note("whole", epoch=0, items=torch.cat(list(whole)).tolist())
         data = BlockDataset(lambda k: range(10 * k, 10 * k + 10), 200, block=10, window=2, seed=1)
         for dispatch in (True, False):
@@ -377,7 +377,7 @@ def run_transformers(run):
 
     class OfSource(Trainer):
         def get_train_dataloader(self):
-            sampler = dict(sources(2 * BATCH // WORLD))["mixture"]
+            sampler = dict(sources(2 * BATCH // RANKS))["mixture"]
             loader = DataLoader(self.train_dataset, batch_sampler=sampler, collate_fn=collate)
             return self.accelerator.prepare(loader)
 
@@ -397,7 +397,7 @@ def run_transformers(run):
         # The Trainer counts steps, so all runs have equally many items in one.
         arguments = TrainingArguments(
             output_dir=str(run.folder / case), num_train_epochs=3, report_to=[], save_steps=10_000,
-            per_device_train_batch_size=2 * BATCH // WORLD, use_cpu=not on_gpus(), disable_tqdm=True,
+            per_device_train_batch_size=2 * BATCH // RANKS, use_cpu=not on_gpus(), disable_tqdm=True,
             save_strategy="steps", logging_steps=10_000, dataloader_num_workers=2,
         )
         trainer = kind(Model(), arguments, train_dataset=Items(n), data_collator=collate,
@@ -427,14 +427,14 @@ def run_lightning(run):
                 self.trainer.save_checkpoint(run.folder / f"{self.case}.ckpt")
 
         def on_save_checkpoint(self, checkpoint):
-            taken = self.steps * places_of(self.sampler) * WORLD
+            taken = self.steps * places_of(self.sampler) * RANKS
             checkpoint["order"] = self.sampler.state_after(taken)
 
         def on_load_checkpoint(self, checkpoint):
             self.sampler.load_state_dict(checkpoint["order"])
             # Lightning ends the epoch by the number of steps, which the runs before took in others.
             done = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["current"]
-            change = self.sampler.consumed // (places_of(self.sampler) * WORLD) - done["ready"]
+            change = self.sampler.consumed // (places_of(self.sampler) * RANKS) - done["ready"]
             done.update({name: steps + change for name, steps in done.items()})
 
         def configure_optimizers(self):
@@ -442,8 +442,8 @@ def run_lightning(run):
 
     def trainer(**settings):
         return lightning.Trainer(
-            accelerator="gpu" if on_gpus() else "cpu", devices=WORLD, max_epochs=3,
-            max_steps=[40, 50, -1][run.number], strategy="ddp" if WORLD > 1 else "auto",
+            accelerator="gpu" if on_gpus() else "cpu", devices=RANKS, max_epochs=3,
+            max_steps=[40, 50, -1][run.number], strategy="ddp" if RANKS > 1 else "auto",
             logger=False, enable_checkpointing=False, enable_progress_bar=False,
             enable_model_summary=False, default_root_dir=str(run.folder), **settings,
         )

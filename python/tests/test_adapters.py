@@ -140,13 +140,13 @@ class TestGrain:
             SourceSampler(bs.Packed([100], 10, 1))
 
 
-def read_as_node(data, rank, world, epoch, taken, state, strategy):
+def read_as_node(data, rank, ranks, epoch, taken, state, strategy):
     """What a node of a job reads of an epoch, from a state on, and its state after `taken`."""
     from bijective_shuffle.datasets import shuffled_blocks
     from datasets.distributed import split_dataset_by_node
 
     stream = shuffled_blocks(data, 42, 0, block=10, window=4)
-    node = split_dataset_by_node(stream, rank, world, strategy=strategy)
+    node = split_dataset_by_node(stream, rank, ranks, strategy=strategy)
     node.set_epoch(epoch)
     if state is not None:
         node.load_state_dict(state)
@@ -252,17 +252,17 @@ class TestDatasets:
             assert sorted(first[k] + first[k + 1]) == list(range(self.N))
 
     @pytest.mark.parametrize("strategy", ["auto", "shards"])
-    @pytest.mark.parametrize("world", [2, 13])
-    def test_nodes_share_the_examples(self, hf, data, strategy, world):
+    @pytest.mark.parametrize("ranks", [2, 13])
+    def test_nodes_share_the_examples(self, hf, data, strategy, ranks):
         from datasets.distributed import split_dataset_by_node
 
         stream = self.blocks(data)
         assert stream.num_shards == 26
-        if world == 2:
+        if ranks == 2:
             # Not a number of windows that two divides.
             stream = self.blocks(data.select(range(1000)))
             assert stream.num_shards == 25
-        n = 1003 if world == 13 else 1000
+        n = 1003 if ranks == 13 else 1000
         reads = 0
         original = hf.Dataset.__getitem__
 
@@ -276,14 +276,14 @@ class TestDatasets:
             reads = 0
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(hf.Dataset, "__getitem__", counted)
-                for rank in range(world):
-                    node = split_dataset_by_node(stream, rank, world, strategy=strategy)
+                for rank in range(ranks):
+                    node = split_dataset_by_node(stream, rank, ranks, strategy=strategy)
                     node.set_epoch(epoch)
                     nodes.append([example["x"] for example in node])
             assert sorted(sum(nodes, [])) == list(range(n))
             blocks = -(-n // 10)
             # As its documentation says.
-            assert reads == blocks * (2 if (strategy, world) == ("auto", 2) else 1)
+            assert reads == blocks * (2 if (strategy, ranks) == ("auto", 2) else 1)
 
     @pytest.mark.parametrize("strategy", ["auto", "shards"])
     def test_every_item_of_two_epochs_comes_once_in_two_processes(self, data, strategy):

@@ -92,7 +92,7 @@ def test_epochs_are_counted_the_same_with_any_number_of_workers(kind, workers):
 
 @KINDS
 def test_the_state_is_that_of_the_iteration_which_has_drawn_last(kind):
-    sampler, _ = make(kind, rank=1, world=2)
+    sampler, _ = make(kind, rank=1, ranks=2)
     sampler.set_epoch(2)
     per_draw = 2 if kind == "sampler" else 2 * BATCH
     outer, inner = iter(sampler), iter(sampler)
@@ -106,7 +106,7 @@ def test_the_state_is_that_of_the_iteration_which_has_drawn_last(kind):
     # Each has its own state, too.
     states = [iteration.state_dict() for iteration in (outer, inner)]
     assert states == [sampler.state_after(4 * per_draw), sampler.state_after(per_draw)]
-    again, _ = make(kind, rank=1, world=2)
+    again, _ = make(kind, rank=1, ranks=2)
     iteration = iter(again)
     iteration.load_state_dict(states[0])
     assert iteration.state_dict() == states[0]
@@ -172,27 +172,27 @@ def test_ranks_are_found_when_an_iteration_begins(monkeypatch):
     for name, value in {"is_available": True, "is_initialized": True, "get_rank": 2,
                         "get_world_size": 5}.items():
         monkeypatch.setattr(torch.distributed, name, lambda value=value: value, raising=False)
-    given = [ShuffleSampler(101, seed=1, rank=2, world=5),
-             ShuffleBatchSampler(101, 5, seed=1, rank=2, world=5)]
+    given = [ShuffleSampler(101, seed=1, rank=2, ranks=5),
+             ShuffleBatchSampler(101, 5, seed=1, rank=2, ranks=5)]
     for sampler, other in zip(samplers, given):
         assert len(sampler) == len(other) and list(sampler) == list(other)
-    other = BlockDataset(data._read, 200, block=10, window=2, seed=1, rank=2, world=5)
+    other = BlockDataset(data._read, 200, block=10, window=2, seed=1, rank=2, ranks=5)
     assert list(data) == list(other)
     # Workers that are not forked have no process group.
     state = data.__getstate__()
-    assert (state["_rank"], state["_world"]) == (2, 5)
+    assert (state["_rank"], state["_ranks"]) == (2, 5)
 
 
-@pytest.mark.parametrize("world,workers", [(2, 2), (3, 1), (3, 4), (7, 2), (1, 3)])
+@pytest.mark.parametrize("ranks,workers", [(2, 2), (3, 1), (3, 4), (7, 2), (1, 3)])
 @pytest.mark.parametrize("n,block,window", [(200, 10, 2), (1003, 10, 4), (995, 10, 7), (30, 10, 5)])
-def test_ranks_have_equally_many_items_of_blocks(monkeypatch, world, workers, n, block, window):
+def test_ranks_have_equally_many_items_of_blocks(monkeypatch, ranks, workers, n, block, window):
     info = collections.namedtuple("Info", "id num_workers")
 
     def shares(tail):
         data = [BlockDataset(lambda k: range(block * k, min(n, block * (k + 1))), n, block=block,
-                             window=window, seed=5, rank=rank, world=world,
+                             window=window, seed=5, rank=rank, ranks=ranks,
                              **{"drop_last": True} if tail == "drop" else {"tail": tail})
-                for rank in range(world)]
+                for rank in range(ranks)]
         for worker in range(workers):
             monkeypatch.setattr("bijective_shuffle._epochs.get_worker_info",
                                 lambda worker=worker: info(worker, workers))
@@ -205,10 +205,10 @@ def test_ranks_have_equally_many_items_of_blocks(monkeypatch, world, workers, n,
     assert taken(own) == collections.Counter(range(n))
     for tail, settle in (("pad", max), ("drop", min)):
         found = list(shares(tail))
-        for ranks, short in zip(found, own, strict=True):
-            assert [len(items) for items in ranks] == [settle(map(len, short))] * world
+        for shares_of, short in zip(found, own, strict=True):
+            assert [len(items) for items in shares_of] == [settle(map(len, short))] * ranks
             # The items of a worker are its own, as far as they go.
-            for items, theirs in zip(ranks, short):
+            for items, theirs in zip(shares_of, short):
                 assert items[: len(theirs)] == theirs[: len(items)]
         counts = taken(found)
         if tail == "drop":
@@ -220,7 +220,7 @@ def test_ranks_have_equally_many_items_of_blocks(monkeypatch, world, workers, n,
 def test_a_block_iterator_goes_on_among_repeated_items():
     def data():
         return BlockDataset(lambda k: range(10 * k, 10 * k + 10), 100, block=10, window=2, seed=5,
-                            rank=1, world=2)
+                            rank=1, ranks=2)
 
     whole = list(data())
     assert len(whole) == 60
@@ -243,16 +243,16 @@ def test_what_is_refused():
     with pytest.raises(TypeError, match="use_distributed_sampler=False"):
         # As Lightning makes batch samplers anew.
         ShuffleBatchSampler(ShuffleSampler(5, seed=1), batch_size=2, drop_last=False)
-    for settings in ({"tail": "long"}, {"rank": 2, "world": 2}, {"rank": -1, "world": 2}, {"rank": 1}):
+    for settings in ({"tail": "long"}, {"rank": 2, "ranks": 2}, {"rank": -1, "ranks": 2}, {"rank": 1}):
         with pytest.raises(ValueError):
             BlockDataset(lambda k: [k], 10, block=1, window=1, seed=1, **settings)
 
 
 def test_representations():
-    sampler = ShuffleSampler(100, seed=1, rank=0, world=2)
+    sampler = ShuffleSampler(100, seed=1, rank=0, ranks=2)
     next(iter(sampler))
     assert repr(sampler) == (
-        "<ShuffleSampler(100, drop_last=False, seed=1, rank=0, world=2) at item 2 of epoch 0>")
+        "<ShuffleSampler(100, drop_last=False, seed=1, rank=0, ranks=2) at item 2 of epoch 0>")
     assert repr(ShuffleBatchSampler(100, 8, seed=1, shuffle=False)) == (
         "<ShuffleBatchSampler(100, 8, tail='pad', seed=1, shuffle=False) at item 0 of epoch 0>")
     assert repr(BlockDataset(lambda k: [k], 10, block=1, window=2, seed=1)) == (
@@ -286,7 +286,7 @@ def dropped_twice():
     """Nine items on four ranks, in whole batches of two."""
     found = []
     for rank in range(4):
-        sampler = ShuffleSampler(9, seed=1, rank=rank, world=4)
+        sampler = ShuffleSampler(9, seed=1, rank=rank, ranks=4)
         found += items(DataLoader(Numbers(9), 2, sampler=sampler, drop_last=True))
     return len(found) == len(set(found)) == 8
 
@@ -305,9 +305,9 @@ PEERS = [
     ("the length, of a loader of batches", lambda: len(DataLoader(
         Numbers(105), 6, sampler=ShuffleSampler(105, seed=1))), math.ceil(105 / 6), "same"),
     ("as many as the length says", lambda: sum(1 for _ in ShuffleSampler(105, seed=1)), 105, "same"),
-    ("a rank that is not below the world", lambda: ShuffleSampler(10, seed=1, rank=3, world=3),
+    ("a rank that is not below the ranks", lambda: ShuffleSampler(10, seed=1, rank=3, ranks=3),
      ValueError, "same"),
-    ("a negative rank", lambda: ShuffleSampler(10, seed=1, rank=-1, world=3), ValueError, "same"),
+    ("a negative rank", lambda: ShuffleSampler(10, seed=1, rank=-1, ranks=3), ValueError, "same"),
     ("no process group, and no rank", lambda: list(ShuffleSampler(4, seed=1, shuffle=False)),
      [0, 1, 2, 3], "differs: it is the only rank, unless WORLD_SIZE says otherwise"),
     ("no item twice where ranks drop what is not a whole batch", dropped_twice, True, "same"),

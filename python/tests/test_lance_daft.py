@@ -36,16 +36,16 @@ class TestLance:
     def rows(self, ds):
         return ds.to_table().to_pylist()
 
-    @pytest.mark.parametrize("world", [1, 3])
-    def test_rows_are_in_the_order_of_the_permutation(self, ds, tmp_path, world):
+    @pytest.mark.parametrize("ranks", [1, 3])
+    def test_rows_are_in_the_order_of_the_permutation(self, ds, tmp_path, ranks):
         import lance
         from bijective_shuffle.lance import lance_shuffle
 
         rows = self.rows(ds)
         for epoch in range(2):
             uri = str(tmp_path / f"{epoch}.lance")
-            for rank in range(world):
-                reader = lance_shuffle(ds, 42, epoch, batch_size=1000, rank=rank, world=world)
+            for rank in range(ranks):
+                reader = lance_shuffle(ds, 42, epoch, batch_size=1000, rank=rank, ranks=ranks)
                 lance.write_dataset(reader, uri, mode="append" if rank else "create")
             shuffled = lance.dataset(uri)
             assert shuffled.schema == ds.schema
@@ -73,7 +73,7 @@ class TestLance:
         lance.dataset(copy.uri).delete("x < 9000")
         assert reader.read_all().num_rows == copy.count_rows()
 
-    def test_a_loader_of_rows_goes_on_with_another_world(self, ds):
+    def test_a_loader_of_rows_goes_on_with_another_number_of_ranks(self, ds):
         pytest.importorskip("torch", reason="PyTorch is not installed")
         from bijective_shuffle.torch import ShuffleBatchSampler
         from lance.torch.data import SafeLanceDataset
@@ -81,8 +81,8 @@ class TestLance:
 
         data, n = SafeLanceDataset(ds.uri), ds.count_rows()
 
-        def loader(rank, world, **workers):
-            sampler = ShuffleBatchSampler(n, 100, seed=42, rank=rank, world=world, tail="short")
+        def loader(rank, ranks, **workers):
+            sampler = ShuffleBatchSampler(n, 100, seed=42, rank=rank, ranks=ranks, tail="short")
             return sampler, DataLoader(data, batch_sampler=sampler, collate_fn=list, **workers)
 
         seen, states = [collections.Counter(), collections.Counter()], []
@@ -113,7 +113,7 @@ class TestLance:
         for epoch, workers in enumerate((0, 2)):
             seen, spawned = [], {"multiprocessing_context": "spawn"} if workers else {}
             for rank in range(2):
-                data = lance_blocks(ds, 42, block=100, window=4, columns=["x"], rank=rank, world=2,
+                data = lance_blocks(ds, 42, block=100, window=4, columns=["x"], rank=rank, ranks=2,
                                     tail="short")
                 data.set_epoch(epoch)
                 loader = DataLoader(data, batch_size=64, num_workers=workers, collate_fn=list,
@@ -172,7 +172,7 @@ class TestDaft:
         before = df.to_pydict()["id"]
         assert found == [before[k] for k in bs.Permutation.walk(N, 7)]
 
-    def test_a_loader_goes_on_with_another_world(self, daft, monkeypatch):
+    def test_a_loader_goes_on_with_another_number_of_ranks(self, daft, monkeypatch):
         pytest.importorskip("torch", reason="PyTorch is not installed")
         from bijective_shuffle.torch import ShuffleBatchSampler
         from torch.utils.data import DataLoader
@@ -181,8 +181,8 @@ class TestDaft:
         monkeypatch.setitem(sys.modules, "torchdata", None)
         data = daft.from_pydict({"x": list(range(N))}).to_torch_map_dataset()
 
-        def loader(rank, world):
-            sampler = ShuffleBatchSampler(data, 50, seed=42, rank=rank, world=world, tail="short")
+        def loader(rank, ranks):
+            sampler = ShuffleBatchSampler(data, 50, seed=42, rank=rank, ranks=ranks, tail="short")
             return sampler, DataLoader(data, batch_sampler=sampler)
 
         seen, states = [collections.Counter(), collections.Counter()], []

@@ -170,18 +170,18 @@ def pairs(batch):
     bs.Weighted([1, 2, 0, 500], 3, epoch=2, n=777),
     bs.Mixture([300, 20], [5, 2], 3, epoch=2, n=777).changed(1800, [1, 1, 2], [33]),
 ], ids=["weighted", "mixture"])
-@pytest.mark.parametrize("later_world,later_batch", [(1, 60), (3, 8), (7, 11)])
-def test_another_number_of_ranks_goes_on_with_the_rest(source, later_world, later_batch):
+@pytest.mark.parametrize("later_ranks,later_batch", [(1, 60), (3, 8), (7, 11)])
+def test_another_number_of_ranks_goes_on_with_the_rest(source, later_ranks, later_batch):
     seen, state = collections.Counter(), None
     for rank in range(4):
-        batches = source.batches(16, rank=rank, world=4, tail="short")
+        batches = source.batches(16, rank=rank, ranks=4, tail="short")
         assert batches.epoch == 2 and batches.steps == len(batches) == 13
         for _ in range(5):
             seen.update(pairs(batches.next_batch()))
         assert state in (None, batches.state())
         state = batches.state()
-    for rank in range(later_world):
-        batches = source.batches(later_batch, rank=rank, world=later_world, tail="short")
+    for rank in range(later_ranks):
+        batches = source.batches(later_batch, rank=rank, ranks=later_ranks, tail="short")
         batches.resume(state)
         assert batches.consumed == 320 and repr(batches)
         for batch in batches:
@@ -190,11 +190,11 @@ def test_another_number_of_ranks_goes_on_with_the_rest(source, later_world, late
 
 
 @pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
-@pytest.mark.parametrize("n,world,batch", [(110, 3, 8), (2, 7, 3), (96, 3, 8)])
-def test_the_last_step_is_that_of_a_sampler(tail, n, world, batch):
+@pytest.mark.parametrize("n,ranks,batch", [(110, 3, 8), (2, 7, 3), (96, 3, 8)])
+def test_the_last_step_is_that_of_a_sampler(tail, n, ranks, batch):
     draws, dealt, sampled = bs.Weighted(np.ones(1000), 3, n=n), [], []
-    for rank in range(world):
-        settings = {"rank": rank, "world": world, "tail": tail}
+    for rank in range(ranks):
+        settings = {"rank": rank, "ranks": ranks, "tail": tail}
         steps = [step.tolist() for step in draws.batches(batch, **settings)]
         places = [p for p in bs.Sampler(n, 3, batch=batch, sequential=True, **settings)]
         assert list(map(len, steps)) == list(map(len, places))
@@ -205,7 +205,7 @@ def test_the_last_step_is_that_of_a_sampler(tail, n, world, batch):
 
 def test_batches_of_each_rank_have_the_shares_of_the_whole():
     for rank in range(2):
-        for sets, _ in bs.Mixture([1000, 1000], [1, 1], 3).batches(10, rank=rank, world=2):
+        for sets, _ in bs.Mixture([1000, 1000], [1, 1], 3).batches(10, rank=rank, ranks=2):
             assert sets.sum() == 5
 
 
@@ -292,7 +292,7 @@ def test_what_is_wrong_is_said():
 
 def test_a_number_that_is_wrong_has_a_name():
     wrong = {
-        "rank": [lambda: bs.Sampler(5, 1, rank=-1)], "world": [lambda: bs.Sampler(5, 1, world=-1)],
+        "rank": [lambda: bs.Sampler(5, 1, rank=-1)], "ranks": [lambda: bs.Sampler(5, 1, ranks=-1)],
         "epoch": [lambda: bs.Permutation(5, 1, -1), lambda: bs.Permutation.walk(5, 1, -1),
                   lambda: bs.Weighted([1], 1, -1), lambda: bs.Mixture([1], [1], 1, -1), lambda: bs.Packed([1], 1, 1, -1),
                   lambda: bs.Lengths([1], 1, 1, -1), lambda: bs.StreamShuffle([], 1, 1, -1), lambda: bs.Splits([1], 1, -1),

@@ -18,7 +18,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-WORLDS = (2, 1, 2)
+RANKS = (2, 1, 2)
 KINDS = ("sampler", "batches", "mixture", "packed", "lengths")
 LIMIT = 300
 PAD, SHORT, FILL, DROP = {"tail": "pad"}, {"tail": "short"}, {"tail": "fill"}, {"drop_last": True}
@@ -38,23 +38,23 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def gpus(world):
+def gpus(ranks):
     """Those that are to be seen by the processes of a run: one each, or none at all."""
-    if torch.cuda.device_count() < max(WORLDS):
+    if torch.cuda.device_count() < max(RANKS):
         return ""
     seen = os.environ.get("CUDA_VISIBLE_DEVICES") or "0,1"
-    return ",".join(seen.split(",")[:world])
+    return ",".join(seen.split(",")[:ranks])
 
 
 def run(framework, number, folder):
     """Runs the processes of one run."""
-    world, port = WORLDS[number], free_port()
+    ranks, port = RANKS[number], free_port()
     processes = []
-    for rank in range(world):
+    for rank in range(ranks):
         environment = {
-            **os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world),
+            **os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
-            "CUDA_VISIBLE_DEVICES": gpus(world),
+            "CUDA_VISIBLE_DEVICES": gpus(ranks),
             # Otherwise the host's name is looked up, which can take minutes without a network.
             "GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo",
         }
@@ -67,8 +67,8 @@ def run(framework, number, folder):
     finally:
         for process in processes:
             process.kill()
-    logs = [(folder / f"{number}-{rank}.log").read_text()[-3000:] for rank in range(world)]
-    assert codes == [0] * world, "\n".join(logs)
+    logs = [(folder / f"{number}-{rank}.log").read_text()[-3000:] for rank in range(ranks)]
+    assert codes == [0] * ranks, "\n".join(logs)
 
 
 class Notes:
@@ -116,7 +116,7 @@ def train(tmp_path):
     def all_runs(framework, needs):
         if importlib.util.find_spec(needs) is None:
             pytest.skip(f"{needs} is not installed")
-        for number in range(len(WORLDS)):
+        for number in range(len(RANKS)):
             run(framework, number, tmp_path)
         return Notes(tmp_path)
 
@@ -170,7 +170,7 @@ def test_loops_of_accelerate(train):
     notes.trained(200, *(f"blocks {way} {workers}" for way in (True, False) for workers in (0, 2)),
                   epochs=1)
     notes.refuses("not prepared", "accelerator.prepare", 2)
-    notes.refuses("twice", "leave out rank and world", 2)
+    notes.refuses("twice", "leave out rank and ranks", 2)
     notes.refuses("epoch 0", "set_epoch(0) would lose the place", 3)
     if "stateful" in ways:
         notes.refuses("late", "load the state into the sampler before", 3)

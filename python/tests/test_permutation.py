@@ -61,13 +61,13 @@ def test_slices_are_those_of_a_list(n):
 
 
 def test_shares_are_disjoint_and_cover_everything(n):
-    for p, world in itertools.product(orders(n), [1, 2, 3, 7, 100]):
+    for p, ranks in itertools.product(orders(n), [1, 2, 3, 7, 100]):
         whole = p.to_numpy().tolist()
-        shards = [p.shard(rank, world) for rank in range(world)]
+        shards = [p.shard(rank, ranks) for rank in range(ranks)]
         assert list(itertools.chain(*shards)) == whole
         assert max(map(len, shards)) - min(map(len, shards)) <= 1
-        strided = [list(p.shard_strided(rank, world)) for rank in range(world)]
-        assert strided == [whole[rank::world] for rank in range(world)]
+        strided = [list(p.shard_strided(rank, ranks)) for rank in range(ranks)]
+        assert strided == [whole[rank::ranks] for rank in range(ranks)]
 
 
 def test_heads_and_chunks(n):

@@ -206,7 +206,7 @@ expected = bs.Permutation(2**40 + 1, 1)[: 10 * 2**22].to_numpy()
 place = 2**40 // 2**22 + 1 - len(chunks)
 assert np.array_equal(next(chunks), expected[place * 2**22 : (place + 1) * 2**22])
 
-for settings in ({}, {"rank": 1, "world": 3}, {"blocks": (1000, 100)}, {"sequential": True}):
+for settings in ({}, {"rank": 1, "ranks": 3}, {"blocks": (1000, 100)}, {"sequential": True}):
     sampler = bs.Sampler(2**40, 1, batch=2**27, **settings)
     sampler.set_epoch(3)
     check(f"a batch {settings}", lambda k: keeps_its_place(sampler))

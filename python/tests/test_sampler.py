@@ -9,8 +9,8 @@ import pytest
 
 def epoch_of(n, seed, epoch=0, **settings):
     """All ranks' batches of an epoch, step by step."""
-    world = settings.pop("world", 1)
-    samplers = [bs.Sampler(n, seed, rank=rank, world=world, **settings) for rank in range(world)]
+    ranks = settings.pop("ranks", 1)
+    samplers = [bs.Sampler(n, seed, rank=rank, ranks=ranks, **settings) for rank in range(ranks)]
     for sampler in samplers:
         sampler.set_epoch(epoch)
     return [list(step) for step in zip(*samplers, strict=True)]
@@ -18,8 +18,8 @@ def epoch_of(n, seed, epoch=0, **settings):
 
 def test_steps_deal_out_the_beginning_of_the_order():
     order = bs.Permutation.walk(1000, 42, epoch=3).to_numpy()
-    steps = epoch_of(1000, 42, epoch=3, world=4, batch=25)
-    assert len(steps) == bs.Sampler(1000, 42, world=4, batch=25).steps == 10
+    steps = epoch_of(1000, 42, epoch=3, ranks=4, batch=25)
+    assert len(steps) == bs.Sampler(1000, 42, ranks=4, batch=25).steps == 10
     for number, batches in enumerate(steps):
         step = order[100 * number : 100 * (number + 1)]
         for rank, batch in enumerate(batches):
@@ -31,7 +31,7 @@ def test_steps_deal_out_the_beginning_of_the_order():
                                           ("fill", [8, 8, 8]), ("drop", None)])
 def test_tails(tail, lengths):
     # 110 = 4 * 24 + 14
-    steps = epoch_of(110, 7, world=3, batch=8, tail=tail)
+    steps = epoch_of(110, 7, ranks=3, batch=8, tail=tail)
     assert len(steps) == (4 if lengths is None else 5)
     assert all(len(batch) == 8 for step in steps[:4] for batch in step)
     if lengths:
@@ -41,7 +41,7 @@ def test_tails(tail, lengths):
 
 
 def test_the_original_order_and_blocks():
-    steps = epoch_of(10, 1, world=2, batch=3, sequential=True, tail="short")
+    steps = epoch_of(10, 1, ranks=2, batch=3, sequential=True, tail="short")
     assert [batch.tolist() for step in steps for batch in step] == [[0, 2, 4], [1, 3, 5], [6, 8], [7, 9]]
     steps = epoch_of(1000, 42, batch=40, blocks=(10, 4))
     assert np.array_equal(np.concatenate([s[0] for s in steps]),
@@ -59,19 +59,19 @@ def test_no_epoch_follows_the_last():
         assert draws.epoch == 2**64 - 1 and draws.state() == state
 
 
-@pytest.mark.parametrize("later_world,later_batch", [(1, 60), (3, 8), (7, 11), (8, 1)])
-def test_another_number_of_ranks_goes_on_with_the_rest(later_world, later_batch):
+@pytest.mark.parametrize("later_ranks,later_batch", [(1, 60), (3, 8), (7, 11), (8, 1)])
+def test_another_number_of_ranks_goes_on_with_the_rest(later_ranks, later_batch):
     seen = []
     state = None
     for rank in range(4):
-        sampler = bs.Sampler(1000, 5, rank=rank, world=4, batch=16, tail="short")
+        sampler = bs.Sampler(1000, 5, rank=rank, ranks=4, batch=16, tail="short")
         sampler.next_epoch()
         seen += [item for _ in range(7) for item in sampler.next_batch()]
         assert state in (None, sampler.state())
         state = sampler.state()
         assert sampler.consumed == 7 * 64 and sampler.steps_left == 9
-    for rank in range(later_world):
-        sampler = bs.Sampler(1000, 5, rank=rank, world=later_world, batch=later_batch, tail="short")
+    for rank in range(later_ranks):
+        sampler = bs.Sampler(1000, 5, rank=rank, ranks=later_ranks, batch=later_batch, tail="short")
         sampler.resume(state)
         assert sampler.epoch == 1
         seen += [item for batch in sampler for item in batch]
@@ -80,7 +80,7 @@ def test_another_number_of_ranks_goes_on_with_the_rest(later_world, later_batch)
 
 @pytest.mark.parametrize("order", [{}, {"blocks": (3, 2)}, {"sequential": True}])
 def test_a_state_by_numbers_is_the_state_after_drawing(order):
-    sampler, other = bs.Sampler(103, b"k" * 32, world=4, batch=5, **order), bs.Sampler(103, b"k" * 32, **order)
+    sampler, other = bs.Sampler(103, b"k" * 32, ranks=4, batch=5, **order), bs.Sampler(103, b"k" * 32, **order)
     for epoch in (0, 7, 2**64 - 1):
         sampler.set_epoch(epoch)
         for _ in range(sampler.steps + 1):
@@ -111,7 +111,7 @@ def test_states_of_others_are_refused():
 
 def test_pickles_go_on_where_they_were():
     for settings in ({}, {"blocks": (10, 3)}, {"sequential": True},
-                     {"rank": 2, "world": 3, "batch": 7, "tail": "drop"}):
+                     {"rank": 2, "ranks": 3, "batch": 7, "tail": "drop"}):
         for seed in (42, bytes(range(32))):
             sampler = bs.Sampler(1000, seed, **settings)
             sampler.set_epoch(3)
@@ -122,9 +122,9 @@ def test_pickles_go_on_where_they_were():
 
 
 def test_what_is_no_sampler():
-    for n, settings in [(0, {}), (10, {"rank": 1}), (10, {"world": 0}), (10, {"batch": 0}),
+    for n, settings in [(0, {}), (10, {"rank": 1}), (10, {"ranks": 0}), (10, {"batch": 0}),
                         (10, {"tail": "long"}), (10, {"blocks": (0, 1)}), (-1, {}),
-                        (10, {"world": 2**63, "batch": 4}), (2**63 + 1, {}), (10, {"rank": -1}),
+                        (10, {"ranks": 2**63, "batch": 4}), (2**63 + 1, {}), (10, {"rank": -1}),
                         (10, {"batch": -1}), (10, {"blocks": (1, -1)})]:
         with pytest.raises(ValueError):
             bs.Sampler(n, 1, **settings)
@@ -139,14 +139,14 @@ def test_what_is_no_sampler():
 
 
 def test_a_trillion_items():
-    sampler = bs.Sampler(10**12, 42, rank=5, world=8, batch=4)
+    sampler = bs.Sampler(10**12, 42, rank=5, ranks=8, batch=4)
     order = bs.Permutation.walk(10**12, 42)
     assert sampler.next_batch().tolist() == [order[5 + 8 * k] for k in range(4)]
     assert sampler.steps == 10**12 // 32
 
 
 def test_the_length_of_a_sampler_is_the_number_of_steps_that_are_left():
-    sampler = bs.Sampler(1000, 5, world=2, batch=30, tail="short")
+    sampler = bs.Sampler(1000, 5, ranks=2, batch=30, tail="short")
     for left in range(sampler.steps, 0, -1):
         assert len(sampler) == sampler.steps_left == left and sampler
         assert repr(sampler).endswith(f"at item {sampler.consumed} of epoch 0>")
@@ -163,20 +163,20 @@ def test_the_length_of_a_sampler_is_the_number_of_steps_that_are_left():
 
 
 @pytest.mark.parametrize("settings", [
-    {}, {"rank": 1, "world": 3}, {"blocks": (1000, 7)}, {"sequential": True}, {"tail": "fill"},
-    {"tail": "drop"}, {"rank": 2, "world": 3, "tail": "fill"},
+    {}, {"rank": 1, "ranks": 3}, {"blocks": (1000, 7)}, {"sequential": True}, {"tail": "fill"},
+    {"tail": "drop"}, {"rank": 2, "ranks": 3, "tail": "fill"},
 ], ids=str)
 def test_large_batches_are_those_of_small_ones(settings):
     """Batches of more than 2^16 items are drawn in parts, and not by the calling thread."""
     n, batch = 700_000, 150_000
     large = bs.Sampler(n, 5, batch=batch, **settings)
-    world = settings.get("world", 1)
+    ranks = settings.get("ranks", 1)
     whole = np.arange(n) if "sequential" in settings else bs.Permutation.walk(n, 5).to_numpy()
     if "blocks" in settings:
         whole = bs.BlockShuffle(n, *settings["blocks"], 5).order.to_numpy()
     for step, items in enumerate(large):
         assert items.dtype == np.int64 and items.flags.writeable
-        places = step * batch * world + settings.get("rank", 0) + world * np.arange(batch)
+        places = step * batch * ranks + settings.get("rank", 0) + ranks * np.arange(batch)
         own = places[places < n]
         if settings.get("tail", "pad") == "fill":
             # Behind its end the order begins again.

@@ -72,28 +72,28 @@ def test_a_loader_with_workers_goes_on_with_other_ranks(kind):
         rng = np.random.default_rng(case)
         seen, state = collections.Counter(), None
         for stop in range(3):
-            world, batch = (int(number) for number in rng.integers(1, 4, 2))
+            ranks, batch = (int(number) for number in rng.integers(1, 4, 2))
             steps = None if stop == 2 else int(rng.integers(1, 8))
             if kind == "lengths":
                 batch = 1
             states = []
-            for rank in range(world):
-                sampler = SourceBatchSampler(source, batch, rank=rank, world=world, tail="short")
+            for rank in range(ranks):
+                sampler = SourceBatchSampler(source, batch, rank=rank, ranks=ranks, tail="short")
                 sampler.set_epoch(2)
                 if state is not None:
                     sampler.load_state_dict(state)
                 workers = 2 if stop == 1 and rank == 0 else 0
                 loader = DataLoader(Keys(), batch_sampler=sampler, collate_fn=whole, num_workers=workers)
                 assert state is not None or rank > 0 or kind == "lengths" \
-                    or len(loader) == len(source.batches(batch, world=world))
+                    or len(loader) == len(source.batches(batch, ranks=ranks))
                 for items in itertools.islice(loader, steps):
                     seen.update(map(flat, items))
-                states.append(sampler.state_after((steps or 0) * batch * world))
+                states.append(sampler.state_after((steps or 0) * batch * ranks))
                 assert "epoch 2" in repr(sampler)
             assert all(other == states[0] for other in states)
             state = states[0]
         # Where fewer places than ranks are left, the others repeat one each.
-        expected, most = keys_of(source, 2), world - 1
+        expected, most = keys_of(source, 2), ranks - 1
         if kind == "lengths":
             most *= max(map(len, bs.Lengths(LENGTHS, 100, 3, 2, window=64)))
         assert not expected - seen and (seen - expected).total() <= most
@@ -185,27 +185,27 @@ def test_a_stream_goes_on_with_other_ranks_workers_and_batches():
         expected = list(bs.StreamShuffle(range(n), size, case, epoch=1))
         seen, state, taken = [], None, 0
         for stop in range(3):
-            world, batch = (int(number) for number in rng.integers(1, 5, 2))
+            ranks, batch = (int(number) for number in rng.integers(1, 5, 2))
             steps = None if stop == 2 else int(rng.integers(6))
             workers = 2 if case == 1 else 0
             here, states = [], []
-            for rank in range(world):
+            for rank in range(ranks):
                 source = Numbers(n) if rng.integers(2) else range(n)
-                data = StreamDataset(source, size, case, batch, rank=rank, world=world, tail="short")
+                data = StreamDataset(source, size, case, batch, rank=rank, ranks=ranks, tail="short")
                 data.set_epoch(1)
                 if state is not None:
                     data.load_state_dict(state)
                 loader = DataLoader(data, batch_size=None, num_workers=workers)
                 here += [item for items in itertools.islice(loader, steps) for item in items.tolist()]
-                states.append(data.state_after(min(steps or 0, -(-(n - taken) // (world * batch)))))
+                states.append(data.state_after(min(steps or 0, -(-(n - taken) // (ranks * batch)))))
             assert all(other == states[0] for other in states)
             left = n - taken
-            more = left if steps is None else min(steps * world * batch, left)
+            more = left if steps is None else min(steps * ranks * batch, left)
             counts = collections.Counter(here)
             assert set(counts) == set(expected[taken : taken + more])
             # Each once, except where fewer than ranks are left.
-            last = left % (world * batch) if more == left else 0
-            assert counts.total() == more + (world - last if 0 < last < world else 0)
+            last = left % (ranks * batch) if more == left else 0
+            assert counts.total() == more + (ranks - last if 0 < last < ranks else 0)
             seen, state, taken = seen + here, states[0], taken + more
             if taken == n:
                 break
@@ -216,7 +216,7 @@ def test_a_stream_goes_on_with_other_ranks_workers_and_batches():
 def test_the_end_of_a_stream(tail):
     steps = []
     for rank in range(3):
-        data = StreamDataset(range(100), 10, 3, 4, rank=rank, world=3, **ending(tail))
+        data = StreamDataset(range(100), 10, 3, 4, rank=rank, ranks=3, **ending(tail))
         steps.append([batch.tolist() for batch in DataLoader(data, batch_size=None)])
     counts = collections.Counter(item for own in steps for batch in own for item in batch)
     # Eight whole steps of 12, and four items.
@@ -231,11 +231,11 @@ def test_the_end_of_a_stream(tail):
 def test_a_stream_goes_on_behind_its_last_step(tail):
     """The last step has fewer items than the others, and a state counts whole ones."""
     for n, size, batch in [(100, 10, 8), (7, 10, 8), (0, 3, 2), (96, 1, 8), (97, 1, 8)]:
-        data = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, **ending(tail))
+        data = StreamDataset(Numbers(n), size, 1, batch, rank=0, ranks=1, **ending(tail))
         assert data.state_after(0) == bs.StreamShuffle([], size, 1).state_dict()
         steps = len(list(data))
         for more in (0, 1):
-            again = StreamDataset(Numbers(n), size, 1, batch, rank=0, world=1, tail="short")
+            again = StreamDataset(Numbers(n), size, 1, batch, rank=0, ranks=1, tail="short")
             again.load_state_dict(data.state_after(steps + more))
             left = [item for items in again for item in items.tolist()]
             expected = list(bs.StreamShuffle(range(n), size, 1))[(steps + more) * batch :]
@@ -251,7 +251,7 @@ def test_a_stateful_loader_goes_on_behind_the_last_step_of_a_stream():
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
     for workers in (0, 2):
         def make():
-            data = StreamDataset(Numbers(100), 10, 1, 8, rank=0, world=1)
+            data = StreamDataset(Numbers(100), 10, 1, 8, rank=0, ranks=1)
             return stateful.StatefulDataLoader(data, batch_size=None, num_workers=workers)
 
         first = make()
@@ -379,21 +379,21 @@ def test_an_input_that_divides_itself_among_workers_gives_each_item_once(kind, t
         inputs = [data, lambda start: itertools.islice(iter(data), start, None)]
     expected = [item["x"] for item in bs.StreamShuffle(inputs[0], 10, 3)]
     assert sorted(expected) == list(range(101))
-    for source, world, workers in itertools.product(inputs, (1, 2), range(4)):
+    for source, ranks, workers in itertools.product(inputs, (1, 2), range(4)):
         steps = []
-        for rank in range(world):
-            stream = StreamDataset(source, 10, 3, 4, rank=rank, world=world, tail="short", collate=in_a_worker)
+        for rank in range(ranks):
+            stream = StreamDataset(source, 10, 3, 4, rank=rank, ranks=ranks, tail="short", collate=in_a_worker)
             # From the middle, too: after five steps another stream goes on.
             begun = itertools.islice(DataLoader(stream, batch_size=None, num_workers=workers), 5)
             own = list(begun)
-            resumed = StreamDataset(source, 10, 3, 4, rank=rank, world=world, tail="short", collate=in_a_worker)
+            resumed = StreamDataset(source, 10, 3, 4, rank=rank, ranks=ranks, tail="short", collate=in_a_worker)
             resumed.load_state_dict(stream.state_after(5))
             own += DataLoader(resumed, batch_size=None, num_workers=workers)
             assert all(is_worker == (workers > 0) for _, is_worker in own)
             steps.append([items for items, _ in own])
         drawn = [item for step in zip(*steps, strict=True) for items in step for item in items]
         # With two ranks a last step of one item repeats it.
-        assert drawn[:101] == expected and len(drawn) - 101 == (world - 1) * (101 % 8 == 1), (world, workers)
+        assert drawn[:101] == expected and len(drawn) - 101 == (ranks - 1) * (101 % 8 == 1), (ranks, workers)
 
 
 def test_a_worker_knows_that_it_is_one_after_an_exception_of_an_input():
@@ -433,12 +433,12 @@ def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_pat
                   lambda start: (item for item in shares[0].skip(start)),
                   tars, lambda start: itertools.islice(iter(tars), start, None)):
         with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
-            next(iter(StreamDataset(split, 10, 3, 4, rank=0, world=2, collate=list)))
+            next(iter(StreamDataset(split, 10, 3, 4, rank=0, ranks=2, collate=list)))
     # Each rank its own stream.
     for workers in (0, 2):
         drawn = []
         for rank, share in enumerate(shares):
-            stream = StreamDataset(share, 10, rank, 4, rank=0, world=1, collate=in_a_worker)
+            stream = StreamDataset(share, 10, rank, 4, rank=0, ranks=1, collate=in_a_worker)
             for items, _ in DataLoader(stream, batch_size=None, num_workers=workers):
                 drawn += items
         assert sorted(drawn) == list(range(101))
@@ -456,7 +456,7 @@ def test_a_stream_goes_on_with_each_item_of_another_length_once_or_refuses_it(wo
         if workers and (n, steps) not in {(40, 9), (60, 3), (60, 12)}:
             continue
         for loader in (DataLoader, stateful.StatefulDataLoader):
-            first, other = (StreamDataset(range(k), 5, 1, 4, rank=0, world=1) for k in (50, n))
+            first, other = (StreamDataset(range(k), 5, 1, 4, rank=0, ranks=1) for k in (50, n))
             begun, again = (loader(data, batch_size=None, num_workers=workers) for data in (first, other))
             drawn = items_of(itertools.islice(begun, steps))
             if loader is DataLoader:
@@ -484,7 +484,7 @@ def test_states_of_other_data_are_refused():
     def nodes(sizes=tuple(range(1, 21)), seed=3, **kwargs):
         return NodeDataset(lambda block: range(sizes[block]), sizes, **{"kept": 0.5, "window": 4, "seed": seed} | kwargs)
 
-    two = {"rank": 0, "world": 2}
+    two = {"rank": 0, "ranks": 2}
     swapped = (2, 1, *range(3, 21))
     for make, others in [
         (stream, [{"size": 51}, {"seed": 4}, {"seed": bytes(32)}, {"batch": 4}, {"tail": "short"}, two]),
@@ -522,7 +522,7 @@ def test_nodes_keep_their_blocks(tail, workers):
     for epoch in range(2):
         ranks = []
         for rank in range(3):
-            data = NodeDataset(read, SIZES, kept=0.8, window=4, seed=3, rank=rank, world=3, **ending(tail))
+            data = NodeDataset(read, SIZES, kept=0.8, window=4, seed=3, rank=rank, ranks=3, **ending(tail))
             data.set_epoch(epoch)
             ranks.append([int(item) for item in DataLoader(data, batch_size=None, num_workers=workers)])
         of_epoch.append(ranks)
@@ -542,7 +542,7 @@ def test_a_stateful_loader_goes_on_with_blocks_of_nodes():
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
     for workers in (0, 2):
         def make():
-            data = NodeDataset(read, SIZES, kept=0.5, window=4, seed=3, rank=1, world=2)
+            data = NodeDataset(read, SIZES, kept=0.5, window=4, seed=3, rank=1, ranks=2)
             return stateful.StatefulDataLoader(data, batch_size=None, num_workers=workers)
 
         expected = [int(item) for item in make()]
@@ -608,8 +608,8 @@ def test_what_is_wrong_is_said():
     with pytest.raises(ValueError, match="at least one item"):
         StreamDataset([], 3, 1, 0)
     with pytest.raises(ValueError, match="no rank 3"):
-        NodeDataset(read, SIZES, kept=1, window=1, seed=1, rank=3, world=3)
+        NodeDataset(read, SIZES, kept=1, window=1, seed=1, rank=3, ranks=3)
     with pytest.raises(ValueError, match="block 0 has 1 items"):
         list(NodeDataset(lambda block: [0], [3], kept=1, window=1, seed=1))
     with pytest.raises(ValueError, match="no items to repeat"):
-        list(DataLoader(NodeDataset(read, SIZES[:1] + [0], kept=1, window=1, seed=1, rank=1, world=2)))
+        list(DataLoader(NodeDataset(read, SIZES[:1] + [0], kept=1, window=1, seed=1, rank=1, ranks=2)))

@@ -38,86 +38,86 @@ class Numbers(Dataset):
         return key[1] if isinstance(key, tuple) else int(np.asarray(key).reshape(-1)[0])
 
 
-def repeats(left, world, batch, ending):
+def repeats(left, ranks, batch, ending):
     """How many items are repeated at the end of an epoch of which some are left, or, negative, left
     out: the rule of the documents."""
-    last = left % (world * batch)
+    last = left % (ranks * batch)
     if last == 0:
         return 0
     if "drop_last" in ending:
         return -last
     if ending["tail"] == "fill":
-        return world * batch - last
-    return -last % world if ending["tail"] == "pad" or last < world else 0
+        return ranks * batch - last
+    return -last % ranks if ending["tail"] == "pad" or last < ranks else 0
 
 
-def of_all_ranks(make, world):
+def of_all_ranks(make, ranks):
     """What each of some ranks draws, whose numbers of steps are the same."""
-    found = [list(sampler) for sampler in map(make, range(world))]
+    found = [list(sampler) for sampler in map(make, range(ranks))]
     assert len(set(map(len, found))) == 1 and all(step for steps in found for step in steps)
     return found
 
 
 def batch_samplers(n, batch, ending):
     """Batch samplers of `n` places."""
-    def shuffled(rank, world):
-        return ShuffleBatchSampler(n, batch, seed=1, rank=rank, world=world, **ending)
+    def shuffled(rank, ranks):
+        return ShuffleBatchSampler(n, batch, seed=1, rank=rank, ranks=ranks, **ending)
 
     sources = [bs.Mixture([n], [1], 1), bs.Packed([1] * n, 1, 1), bs.Weighted([1] * n, 1, n=n)]
     if batch == 1:
         sources.append(bs.Lengths([1] * n, 1, 1, window=8))
 
     def of(source):
-        return lambda rank, world: SourceBatchSampler(source, batch, rank=rank, world=world, **ending)
+        return lambda rank, ranks: SourceBatchSampler(source, batch, rank=rank, ranks=ranks, **ending)
 
     return [shuffled, *map(of, sources)]
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=str)
 def test_batch_samplers_have_equal_steps_from_each_step_on(ending):
-    for n, world, batch in SHORT:
+    for n, ranks, batch in SHORT:
         for kind, make in enumerate(batch_samplers(n, batch, ending)):
-            steps = of_all_ranks(lambda rank: make(rank, world), world)
-            assert len(make(0, world)) == make(0, world).left == len(steps[0])
+            steps = of_all_ranks(lambda rank: make(rank, ranks), ranks)
+            assert len(make(0, ranks)) == make(0, ranks).left == len(steps[0])
             drawn = [item for own in steps for step in own for item in step]
-            assert len(drawn) == n + repeats(n, world, batch, ending)
+            assert len(drawn) == n + repeats(n, ranks, batch, ending)
             if kind < 2:
                 counts = collections.Counter(drawn)
                 assert len(counts) == min(n, len(drawn)) and max(counts.values(), default=0) <= (
                     -(-len(drawn) // n))
             for done in range(len(steps[0]) + 1):
                 # The same ranks, and others with another batch.
-                state = make(0, world).state_after(done * world * batch)
-                for ranks, size in ((world, batch), (1 + (n + done) % 6, 1 + (n + batch) % 9)):
+                state = make(0, ranks).state_after(done * ranks * batch)
+                for others, size in ((ranks, batch), (1 + (n + done) % 6, 1 + (n + batch) % 9)):
                     if kind == 4:
                         size = 1
 
                     def resumed(rank):
-                        other = batch_samplers(n, size, ending)[kind](rank, ranks)
+                        other = batch_samplers(n, size, ending)[kind](rank, others)
                         other.load_state_dict(state)
                         other.set_epoch(0)
-                        assert len(other) == -(-(n - n % (ranks * size) * ("drop_last" in ending)) // (ranks * size))
+                        assert len(other) == -(-(n - n % (others * size) * ("drop_last" in ending)) // (others * size))
                         return other
 
-                    left = n - min(done * world * batch, n)
-                    own = of_all_ranks(resumed, ranks)
+                    left = n - min(done * ranks * batch, n)
+                    own = of_all_ranks(resumed, others)
                     assert len(own[0]) == resumed(0).left
-                    assert sum(map(len, itertools.chain(*own))) == left + repeats(left, ranks, size, ending)
+                    assert sum(map(len, itertools.chain(*own))) == left + repeats(left, others, size, ending)
 
 
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_samplers_have_equal_items_from_each_item_on(drop_last):
-    for n, world in itertools.product(range(1, 41), range(1, 7)):
+    for n, ranks in itertools.product(range(1, 41), range(1, 7)):
         for done in range(0, n + 1, 1 if IS_LONG else 7):
             state = ShuffleSampler(n, seed=1).state_after(done)
             drawn = []
-            for rank in range(world):
-                sampler = ShuffleSampler(n, seed=1, rank=rank, world=world, drop_last=drop_last)
+            for rank in range(ranks):
+                sampler = ShuffleSampler(n, seed=1, rank=rank, ranks=ranks, drop_last=drop_last)
                 sampler.load_state_dict(state)
                 sampler.set_epoch(0)
                 left = sampler.left
                 drawn.append(list(sampler))
-                assert len(drawn[-1]) == left == ((n - done) // world if drop_last else -(-(n - done) // world))
+                assert len(drawn[-1]) == left == ((n - done) // ranks if drop_last else -(-(n - done) // ranks))
             counts = collections.Counter(itertools.chain(*drawn))
             assert drop_last or len(counts) >= n - done
             assert not drop_last or max(counts.values(), default=1) == 1
@@ -125,21 +125,21 @@ def test_samplers_have_equal_items_from_each_item_on(drop_last):
 
 @pytest.mark.parametrize("ending", [{"tail": "pad"}, {"tail": "short"}, {"drop_last": True}], ids=str)
 def test_streams_have_equal_steps_from_each_step_on(ending):
-    for n, world, batch in [(0, 2, 3), *SHORT[::1 if IS_LONG else 3]]:
+    for n, ranks, batch in [(0, 2, 3), *SHORT[::1 if IS_LONG else 3]]:
         def make(rank):
-            return StreamDataset(range(n), 5, 1, batch, rank=rank, world=world, collate=list, **ending)
+            return StreamDataset(range(n), 5, 1, batch, rank=rank, ranks=ranks, collate=list, **ending)
 
-        whole = of_all_ranks(make, world)
+        whole = of_all_ranks(make, ranks)
         for done in range(len(whole[0]) + 1):
             state = make(0).state_after(done)
-            ranks = 1 + (n + done) % 6
-            for count, size in ((world, batch), (ranks, 1 + (n + batch) % 9)):
+            others = 1 + (n + done) % 6
+            for count, size in ((ranks, batch), (others, 1 + (n + batch) % 9)):
                 def resumed(rank):
-                    other = StreamDataset(range(n), 5, 1, size, rank=rank, world=count, collate=list, **ending)
+                    other = StreamDataset(range(n), 5, 1, size, rank=rank, ranks=count, collate=list, **ending)
                     other.load_state_dict(state)
                     return other
 
-                left = n - min(done * world * batch, n)
+                left = n - min(done * ranks * batch, n)
                 own = of_all_ranks(resumed, count)
                 drawn = collections.Counter(item for steps in own for step in steps for item in step)
                 assert drawn.total() == left + repeats(left, count, size, ending)
@@ -147,46 +147,46 @@ def test_streams_have_equal_steps_from_each_step_on(ending):
 
 
 def test_a_data_loader_has_equal_steps():
-    for n, world, batch in GRID[:: 7 if IS_LONG else 97]:
+    for n, ranks, batch in GRID[:: 7 if IS_LONG else 97]:
         for ending in ENDINGS:
             for make in batch_samplers(n, batch, ending)[:2]:
                 def loader(rank):
-                    return DataLoader(Numbers(n), batch_sampler=make(rank, world), collate_fn=list)
+                    return DataLoader(Numbers(n), batch_sampler=make(rank, ranks), collate_fn=list)
 
-                found = of_all_ranks(loader, world)
+                found = of_all_ranks(loader, ranks)
                 assert len(loader(0)) == len(found[0])
                 items = [item for steps in found for step in steps for item in step]
-                assert len(items) == n + repeats(n, world, batch, ending)
+                assert len(items) == n + repeats(n, ranks, batch, ending)
 
 
 def test_blocks_add_or_leave_out_at_most_a_window_for_each_worker():
-    for windows, world, workers in itertools.product((1, 2, 5, 8), (1, 2, 3), (1, 2)):
+    for windows, ranks, workers in itertools.product((1, 2, 5, 8), (1, 2, 3), (1, 2)):
         n = 20 * windows - 7
         for ending, most in (({"tail": "pad"}, 20), ({"drop_last": True}, -20)):
-            ranks = []
-            for rank in range(world):
+            dealt = []
+            for rank in range(ranks):
                 data = BlockDataset(lambda k: range(10 * k, min(n, 10 * k + 10)), n, block=10, window=2, seed=1,
-                                    rank=rank, world=world, **ending)
+                                    rank=rank, ranks=ranks, **ending)
                 if workers == 1:
-                    ranks.append(list(data))
-                elif (windows, world) == (5, 2):
-                    ranks.append([int(item) for item in DataLoader(data, None, num_workers=workers)])
-            if ranks:
-                assert len(set(map(len, ranks))) == 1
-                added = sum(map(len, ranks)) - n
-                assert min(0, most * world * workers) <= added <= max(0, most * world * workers)
+                    dealt.append(list(data))
+                elif (windows, ranks) == (5, 2):
+                    dealt.append([int(item) for item in DataLoader(data, None, num_workers=workers)])
+            if dealt:
+                assert len(set(map(len, dealt))) == 1
+                added = sum(map(len, dealt)) - n
+                assert min(0, most * ranks * workers) <= added <= max(0, most * ranks * workers)
 
 
 def test_few_windows_repeat_as_much_as_the_documents_say():
     ranks = [list(BlockDataset(lambda k: range(100 * k, min(3001, 100 * k + 100)), 3001, block=100, window=2,
-                               seed=1, rank=rank, world=6)) for rank in range(6)]
+                               seed=1, rank=rank, ranks=6)) for rank in range(6)]
     assert [len(items) for items in ranks] == [600] * 6 and set().union(*ranks) == set(range(3001))
     assert sum(map(len, ranks)) - 3001 == 599
 
 
 def test_a_worker_of_nodes_without_items_is_refused_on_all_ranks():
     for rank in range(2):
-        data = NodeDataset(lambda block: [0] * (3 - 3 * block), [3, 0], kept=1, window=1, seed=1, rank=rank, world=2)
+        data = NodeDataset(lambda block: [0] * (3 - 3 * block), [3, 0], kept=1, window=1, seed=1, rank=rank, ranks=2)
         with pytest.raises(ValueError, match="no items to repeat"):
             list(data)
 

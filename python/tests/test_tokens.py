@@ -131,11 +131,11 @@ def test_states_are_resumed_by_others(kind):
         length = rng.integers(1, 60)
         source, seen, state = make(), collections.Counter(), None
         for stop in range(3):
-            world, batch = (int(number) for number in rng.integers(1, 6, 2))
+            ranks, batch = (int(number) for number in rng.integers(1, 6, 2))
             steps = None if stop == 2 else int(rng.integers(6))
             after = set()
-            for rank in range(world):
-                batches = source.batches(batch, rank=rank, world=world, tail="short")
+            for rank in range(ranks):
+                batches = source.batches(batch, rank=rank, ranks=ranks, tail="short")
                 if state is not None:
                     batches.load_state_dict(state)
                 for items in itertools.islice(batches, steps):
@@ -170,7 +170,7 @@ def test_a_resumed_run_builds_one_index():
 def test_epochs_of_batches_by_length_have_lengths_of_their_own():
     lengths = np.arange(3000) * 7919 % 300
     source = bs.Lengths(lengths, 1000, 3, window=100)
-    batches, counts = source.batches(rank=1, world=4), []
+    batches, counts = source.batches(rank=1, ranks=4), []
     for epoch in range(4):
         seen = [item for step in batches for items in step for item in items.tolist()]
         assert len(set(seen)) == len(seen) < 3000 / 3
@@ -326,8 +326,8 @@ def test_a_state_is_kept_where_the_input_fails_at_once():
 
 def test_a_step_whose_items_cannot_be_had_is_not_taken():
     lengths = np.full(1000, 10, np.uint32)
-    batches = bs.Packed(lengths, 60, 1).batches(10, rank=1, world=2)
-    expected = [[pieces.tolist() for pieces in batch] for batch in bs.Packed(lengths, 60, 1).batches(10, rank=1, world=2)]
+    batches = bs.Packed(lengths, 60, 1).batches(10, rank=1, ranks=2)
+    expected = [[pieces.tolist() for pieces in batch] for batch in bs.Packed(lengths, 60, 1).batches(10, rank=1, ranks=2)]
     seen = []
     for step in range(len(expected)):
         state = batches.state()

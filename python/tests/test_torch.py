@@ -34,20 +34,20 @@ def ending(tail):
     return {"drop_last": True} if tail == "drop" else {"tail": tail}
 
 
-def ranks(n, world, **settings):
-    return [ShuffleSampler(n, rank=rank, world=world, **settings) for rank in range(world)]
+def samplers(n, ranks, **settings):
+    return [ShuffleSampler(n, rank=rank, ranks=ranks, **settings) for rank in range(ranks)]
 
 
-@pytest.mark.parametrize("n,world", [(10, 1), (10, 3), (2, 3), (7000, 4), (5000, 2), (4099, 4)])
+@pytest.mark.parametrize("n,ranks", [(10, 1), (10, 3), (2, 3), (7000, 4), (5000, 2), (4099, 4)])
 @pytest.mark.parametrize("drop_last", [False, True])
-def test_a_rank_has_what_distributed_sampler_gives_it(n, world, drop_last):
+def test_a_rank_has_what_distributed_sampler_gives_it(n, ranks, drop_last):
     order = bs.Permutation.walk(n, 42).to_numpy()
-    for rank, sampler in enumerate(ranks(n, world, seed=42, drop_last=drop_last)):
-        theirs = DistributedSampler(Numbers(n), world, rank, shuffle=False, drop_last=drop_last)
+    for rank, sampler in enumerate(samplers(n, ranks, seed=42, drop_last=drop_last)):
+        theirs = DistributedSampler(Numbers(n), ranks, rank, shuffle=False, drop_last=drop_last)
         expected = order[list(theirs)].tolist()
         assert len(sampler) == len(theirs) == len(expected)
         assert list(sampler) == expected
-        plain = ShuffleSampler(Numbers(n), seed=1, rank=rank, world=world, shuffle=False,
+        plain = ShuffleSampler(Numbers(n), seed=1, rank=rank, ranks=ranks, shuffle=False,
                                drop_last=drop_last)
         assert list(plain) == list(theirs)
 
@@ -85,14 +85,14 @@ def test_epochs():
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_a_state_fits_another_number_of_ranks(drawn, drop_last):
     n, seen, states = 10_000, [], set()
-    for sampler in ranks(n, 4, seed=7, drop_last=drop_last):
+    for sampler in samplers(n, 4, seed=7, drop_last=drop_last):
         sampler.set_epoch(2)
         iterator = iter(sampler)
         seen += itertools.islice(iterator, drawn)
         states.add(json.dumps(sampler.state_dict()))
     assert len(states) == 1
     saved = json.loads(states.pop())
-    for sampler in ranks(n, 3, seed=7, drop_last=drop_last):
+    for sampler in samplers(n, 3, seed=7, drop_last=drop_last):
         sampler.load_state_dict(saved)
         assert sampler.epoch == 2 and sampler.state_dict() == saved
         # As loops do that begin with the epoch of a state.
@@ -107,7 +107,7 @@ def test_a_state_fits_another_number_of_ranks(drawn, drop_last):
 @pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
 def test_batches_and_their_states(tail):
     order = bs.Permutation.walk(1000, 3).to_numpy()
-    sampler = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, **ending(tail))
+    sampler = ShuffleBatchSampler(1000, 32, seed=3, rank=1, ranks=3, **ending(tail))
     batches = list(sampler)
     assert len(batches) == len(sampler) == (10 if tail == "drop" else 11)
     assert all(batches[k] == order[96 * k : 96 * (k + 1)][1::3].tolist() for k in range(10))
@@ -124,14 +124,14 @@ def test_batches_and_their_states(tail):
         assert sampler.state_dict() == sampler.state_after(1000) == sampler.state_after(11 * 96)
     with pytest.raises(ValueError):
         sampler.state_after(-1)
-    again = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, **ending(tail))
+    again = ShuffleBatchSampler(1000, 32, seed=3, rank=1, ranks=3, **ending(tail))
     again.load_state_dict(saved)
     assert list(again) == batches[4:]
     fresh = ShuffleBatchSampler(1000, 32, seed=3)
     assert fresh.state_after(0) == fresh.state_dict() and fresh.state_after(96 * 4) == saved
-    single = ShuffleSampler(1000, seed=3, rank=2, world=3)
+    single = ShuffleSampler(1000, seed=3, rank=2, ranks=3)
     first = list(itertools.islice(single, 150))
-    again = ShuffleSampler(1000, seed=3, rank=2, world=3)
+    again = ShuffleSampler(1000, seed=3, rank=2, ranks=3)
     again.load_state_dict(single.state_after(40 * 3))
     assert list(again)[:110] == first[40:]
 
@@ -206,9 +206,9 @@ def test_classes_of_items_take_their_types():
 
 
 def test_the_length_of_an_epoch_that_was_resumed_is_that_of_the_whole():
-    for make, step in ((lambda: ShuffleSampler(100, seed=1, rank=0, world=2), 1),
-                       (lambda: ShuffleBatchSampler(100, 5, seed=1, rank=0, world=2), 5),
-                       (lambda: SourceBatchSampler(bs.Mixture([100], [1], 1), 5, rank=0, world=2), 5)):
+    for make, step in ((lambda: ShuffleSampler(100, seed=1, rank=0, ranks=2), 1),
+                       (lambda: ShuffleBatchSampler(100, 5, seed=1, rank=0, ranks=2), 5),
+                       (lambda: SourceBatchSampler(bs.Mixture([100], [1], 1), 5, rank=0, ranks=2), 5)):
         sampler = make()
         assert len(sampler) == sampler.left == 50 // step
         sampler.load_state_dict(sampler.state_after(30))
@@ -233,14 +233,14 @@ def test_in_a_data_loader(workers):
     assert torch.cat(list(loader)).tolist() == order.tolist()
 
 
-def loaders(kind, n, world, batch, workers):
+def loaders(kind, n, ranks, batch, workers):
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
-    for rank in range(world):
+    for rank in range(ranks):
         if kind == "sampler":
-            sampler = ShuffleSampler(n, seed=9, rank=rank, world=world, drop_last=True)
+            sampler = ShuffleSampler(n, seed=9, rank=rank, ranks=ranks, drop_last=True)
             yield stateful.StatefulDataLoader(Numbers(n), batch, sampler=sampler, num_workers=workers)
         else:
-            sampler = ShuffleBatchSampler(n, batch, seed=9, rank=rank, world=world, tail="short")
+            sampler = ShuffleBatchSampler(n, batch, seed=9, rank=rank, ranks=ranks, tail="short")
             yield stateful.StatefulDataLoader(Numbers(n), batch_sampler=sampler, num_workers=workers)
 
 
@@ -287,7 +287,7 @@ def test_the_sampler_of_a_stateful_loader_fits_another_number_of_ranks():
 
     (state,) = {part["sampler"]: part for part in find(saved)}.values()
     for rank in range(3):
-        sampler = ShuffleBatchSampler(n, 20, seed=9, rank=rank, world=3, tail="short")
+        sampler = ShuffleBatchSampler(n, 20, seed=9, rank=rank, ranks=3, tail="short")
         sampler.load_state_dict(state)
         for batch in DataLoader(Numbers(n), batch_sampler=sampler, num_workers=2):
             seen += batch.tolist()
@@ -318,7 +318,7 @@ def test_blocks_are_read_by_windows(workers):
         items = [int(item) for item in loader]
         assert sorted(items) == list(range(N))
         assert items == order or workers
-    shares = [list(blocks(rank=rank, world=3, tail="short")) for rank in range(3)]
+    shares = [list(blocks(rank=rank, ranks=3, tail="short")) for rank in range(3)]
     assert sorted(sum(shares, [])) == list(range(N))
     with pytest.raises(ValueError):
         BlockDataset(read, N, block=0, window=1, seed=1)
@@ -358,7 +358,7 @@ def test_a_block_iterator_goes_on_where_it_was(taken):
     again = iter(blocks())
     again.load_state_dict(state)
     assert begun + list(again) == whole
-    for other in (blocks(rank=0, world=2), BlockDataset(read, N, block=BLOCK, window=5, seed=6)):
+    for other in (blocks(rank=0, ranks=2), BlockDataset(read, N, block=BLOCK, window=5, seed=6)):
         with pytest.raises(bs.ForeignStateError):
             iter(other).load_state_dict(state)
     for name in ("epoch", "windows", "items"):
@@ -387,8 +387,8 @@ def test_ranks_are_those_of_the_process_group(monkeypatch):
     for name, value in {"is_available": True, "is_initialized": True, "get_rank": 2,
                         "get_world_size": 5}.items():
         monkeypatch.setattr(torch.distributed, name, lambda value=value: value, raising=False)
-    assert list(ShuffleSampler(100, seed=1)) == list(ShuffleSampler(100, seed=1, rank=2, world=5))
-    assert list(ShuffleSampler(100, seed=1)) != list(ShuffleSampler(100, seed=1, rank=0, world=1))
+    assert list(ShuffleSampler(100, seed=1)) == list(ShuffleSampler(100, seed=1, rank=2, ranks=5))
+    assert list(ShuffleSampler(100, seed=1)) != list(ShuffleSampler(100, seed=1, rank=0, ranks=1))
 
 
 WRITES = {

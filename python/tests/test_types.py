@@ -77,7 +77,7 @@ CALLS = """
         values = blocks.blocks_of(u)
         begin, end = blocks.items_of(s)
         number += begin + end + left
-        sampler = bs.Sampler(s, s, rank=s, world=u, batch=s, blocks=(s, u))
+        sampler = bs.Sampler(s, s, rank=s, ranks=u, batch=s, blocks=(s, u))
         sampler.set_epoch(s)
         left = len(sampler)
         for batch in sampler:
@@ -93,7 +93,7 @@ CALLS = """
         lengths = bs.Lengths(a, s, s)
         for items in lengths:
             values = a[items]
-        for (items,) in lengths.batches(rank=s, world=u):
+        for (items,) in lengths.batches(rank=s, ranks=u):
             values = a[items]
         stream: bs.StreamShuffle[str] = bs.StreamShuffle(["a"], s, s)
         text: str = next(iter(stream))

@@ -48,25 +48,25 @@ pub use order::Order;
 pub use serial::Serial;
 
 pub(crate) use columns::{ColumnForm, ColumnSet, StaticRow};
-pub(crate) use cpu::call::Plain;
+pub(crate) use cpu::call::PlainCall;
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::block::Block;
-pub(crate) use cpu::partitioned::mailbox::{Arrivals, Mailbox, Step};
+pub(crate) use cpu::partitioned::mailbox::{Arrivals, DividedMailbox, Mailbox};
 pub(crate) use cpu::partitioned::outbox::Outbox;
 pub(crate) use cpu::partitioned::shape::{
-    BLOCK_BYTES, Shape, Sizes, bucket_count, chunk_of, fits, most_items, others, shape_of,
+    BLOCK_BYTES, BucketShape, RankSizes, bucket_count, chunk_of, fits, most_items, others, shape_of,
 };
-pub(crate) use cpu::partitioned::sort::Key;
+pub(crate) use cpu::partitioned::sort::BucketKey;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;
-pub(crate) use order::By;
 #[cfg(all(
     feature = "cuda",
     target_pointer_width = "64",
     any(target_os = "linux", target_os = "windows")
 ))]
 pub(crate) use order::Chosen;
+pub(crate) use order::OrderBy;
 
 use rayon::prelude::*;
 

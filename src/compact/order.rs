@@ -30,10 +30,10 @@ use crate::{Bijection, FromSeed, Seed};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy)]
-pub struct Order<'a>(pub(crate) By<'a>);
+pub struct Order<'a>(pub(crate) OrderBy<'a>);
 
 #[derive(Clone, Copy)]
-pub(crate) enum By<'a> {
+pub(crate) enum OrderBy<'a> {
     Seed(Seed),
     Bijection(&'a dyn Bijection),
 }
@@ -42,8 +42,8 @@ impl<'a> Order<'a> {
     /// The bijection to move `len` items by.
     pub(crate) fn for_len(self, len: u64) -> Chosen<'a> {
         match self.0 {
-            By::Seed(seed) => Chosen::Drawn(Standard::from_seed(len, seed)),
-            By::Bijection(bijection) => Chosen::Given(bijection),
+            OrderBy::Seed(seed) => Chosen::Drawn(Standard::from_seed(len, seed)),
+            OrderBy::Bijection(bijection) => Chosen::Given(bijection),
         }
     }
 }
@@ -66,31 +66,31 @@ impl Chosen<'_> {
 
 impl From<u64> for Order<'_> {
     fn from(seed: u64) -> Self {
-        Self(By::Seed(seed.into()))
+        Self(OrderBy::Seed(seed.into()))
     }
 }
 
 impl From<[u8; 32]> for Order<'_> {
     fn from(seed: [u8; 32]) -> Self {
-        Self(By::Seed(seed.into()))
+        Self(OrderBy::Seed(seed.into()))
     }
 }
 
 impl From<Seed> for Order<'_> {
     fn from(seed: Seed) -> Self {
-        Self(By::Seed(seed))
+        Self(OrderBy::Seed(seed))
     }
 }
 
 impl<'a, B: Bijection> From<&'a B> for Order<'a> {
     fn from(bijection: &'a B) -> Self {
-        Self(By::Bijection(bijection))
+        Self(OrderBy::Bijection(bijection))
     }
 }
 
 impl<'a> From<&'a dyn Bijection> for Order<'a> {
     fn from(bijection: &'a dyn Bijection) -> Self {
-        Self(By::Bijection(bijection))
+        Self(OrderBy::Bijection(bijection))
     }
 }
 
@@ -98,8 +98,8 @@ impl fmt::Debug for Order<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             // A seed may be a secret, and prints no more than itself allows.
-            By::Seed(seed) => f.debug_tuple("Seed").field(&seed).finish(),
-            By::Bijection(bijection) => {
+            OrderBy::Seed(seed) => f.debug_tuple("Seed").field(&seed).finish(),
+            OrderBy::Bijection(bijection) => {
                 f.debug_struct("Bijection").field("last", &bijection.last()).finish_non_exhaustive()
             }
         }

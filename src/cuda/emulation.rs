@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use super::cplusplus;
 use super::runtime::kernel::{BijectionUse, Instance};
-use super::runtime::plan::{Ground, Plan};
+use super::runtime::plan::{DevicePlan, Ground};
 use super::runtime::program::tests::permutations;
 use super::runtime::program::with_headers;
 use crate::DeviceSource;
@@ -140,12 +140,12 @@ impl<'p> Emulation<'p> {
     }
 
     /// Launches what a plan launches, one after the other, with the memory of a look-back.
-    pub(super) fn execute(&mut self, plan: &'p Plan<'p>, tile_states: u64) {
+    pub(super) fn execute(&mut self, plan: &'p DevicePlan<'p>, tile_states: u64) {
         self.execute_on(plan, Ground::for_tests(0).with_tile_states(tile_states));
     }
 
     /// Launches what a plan launches, one after the other, with working memory somewhere.
-    pub(super) fn execute_on(&mut self, plan: &'p Plan<'p>, ground: Ground) {
+    pub(super) fn execute_on(&mut self, plan: &'p DevicePlan<'p>, ground: Ground) {
         for launch in plan.launches() {
             let (kernel, (blocks, rows), bytes) = launch.spelled_out(&ground);
             let source = launch.bijection();

@@ -11,10 +11,10 @@ use super::runtime::device::Device;
 use super::runtime::executor::Executor;
 use super::runtime::probe;
 use super::runtime::program::Program;
-use super::runtime::staging::Link;
+use super::runtime::staging::PinnedPair;
 use super::runtime::stream::failed;
 use super::shuffle::job::any_address;
-use super::shuffle::movement::Array;
+use super::shuffle::movement::MovedArray;
 use super::shuffle::passes::there_and_back;
 use super::shuffle::strategy::CudaStrategy;
 use crate::Error;
@@ -72,7 +72,7 @@ pub struct Cuda {
     pub(super) may_be_captured: bool,
     /// Page-locked memory for copies of large slices in host memory, allocated at the first of
     /// them.
-    pub(super) link: Arc<Mutex<Option<Link>>>,
+    pub(super) link: Arc<Mutex<Option<PinnedPair>>>,
 }
 
 impl Cuda {
@@ -223,7 +223,7 @@ impl Cuda {
         let chosen = order.into().for_len(len as u64);
         let mut executor = self.executor();
         let at = any_address::<T>();
-        let array = Array::given(at, at, size_of::<T>());
+        let array = MovedArray::given(at, at, size_of::<T>());
         for jobs in there_and_back(chosen.bijection(), len, array)? {
             executor.compile(&jobs.plan(self.strategy, &self.device.limits)?)?;
         }

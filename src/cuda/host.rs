@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use cudarc::driver::sys;
 
-use super::shuffle::movement::{Array, Movement};
+use super::shuffle::movement::{MovedArray, Movement};
 use super::shuffle::passes::Jobs;
 use crate::bijection::hooks::{EngineHooks, Passes};
 use crate::compact::batch::Batch;
@@ -15,7 +15,7 @@ use crate::cuda::batch::tuning::ROWS_BYTES;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Address;
-use crate::cuda::runtime::staging::{LINK_BYTES, Link, copy_bits};
+use crate::cuda::runtime::staging::{LINK_BYTES, PinnedPair, copy_bits};
 use crate::cuda::runtime::stream::{failed, finish};
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::check::{check_length, check_word, try_with_capacity};
@@ -78,7 +78,12 @@ impl Cuda {
         let together = together.min((items.len() / batch.len) as u64) as usize;
         let pieces = items.chunks_mut(together * batch.len);
         pieces.zip((0_u64..).step_by(together)).try_for_each(|(piece, first)| {
-            reorder(self, By::Rows { batch, first, at_once: together as u64 }, piece, direction)
+            reorder(
+                self,
+                MovedBy::Rows { batch, first, at_once: together as u64 },
+                piece,
+                direction,
+            )
         })
     }
 
@@ -98,7 +103,7 @@ impl Cuda {
         let f: &dyn Bijection = match &vouched {
             Some(trusted) => trusted,
             None => {
-                asked = Asked { f, last: f.last(), source: f.device_source(), passes };
+                asked = AskedBijection { f, last: f.last(), source: f.device_source(), passes };
                 &asked
             }
         };
@@ -108,10 +113,10 @@ impl Cuda {
         for &Column { start, bytes } in columns.columns() {
             let mut copy = Buffer::default();
             let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
-            let source = Bits { start: start.cast_const(), len, item: bytes };
+            let source = HostBytes { start: start.cast_const(), len, item: bytes };
             // SAFETY: all columns of the set have `len` items, and the set is borrowed mutably, so
             // nobody writes to them. The copy has room for the column's bytes.
-            unsafe { moved_copy(self, By::Bijection(f), source, room, direction) }?;
+            unsafe { moved_copy(self, MovedBy::Bijection(f), source, room, direction) }?;
             copies.push((copy, room));
         }
         // Rayon panics if it cannot start its pool, so the pool is started before anything is
@@ -154,12 +159,12 @@ impl Compactor for Cuda {
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         check_length(items.len() as u64, bijection.last())?;
-        reorder(self, By::Bijection(bijection), items, Direction::Shuffle)
+        reorder(self, MovedBy::Bijection(bijection), items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         check_length(items.len() as u64, bijection.last())?;
-        reorder(self, By::Bijection(bijection), items, Direction::Unshuffle)
+        reorder(self, MovedBy::Bijection(bijection), items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(
@@ -177,7 +182,7 @@ impl Compactor for Cuda {
 
 /// By what items are moved.
 #[derive(Clone, Copy)]
-enum By<'a> {
+enum MovedBy<'a> {
     /// All of them by a bijection, which has as many points.
     Bijection(&'a dyn Bijection),
     /// Those of whole rows, each by the batch's row of its number.
@@ -193,7 +198,7 @@ enum By<'a> {
 /// memory. The slice is written only when all of them have arrived, so no failure can lose an item.
 fn reorder<T: Send>(
     cuda: &Cuda,
-    by: By<'_>,
+    by: MovedBy<'_>,
     items: &mut [T],
     direction: Direction,
 ) -> Result<(), Error> {
@@ -202,7 +207,7 @@ fn reorder<T: Send>(
     }
     let mut scratch = Buffer::default();
     let room = scratch.room::<T>(items.len())?;
-    let source = Bits { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
+    let source = HostBytes { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
     // SAFETY: `source` describes the items of the slice, which is borrowed, so nobody writes to
     // them meanwhile. The scratch memory has room for as many items of their type.
     unsafe { moved_copy(cuda, by, source, room.as_mut_ptr().cast(), direction) }?;
@@ -214,14 +219,14 @@ fn reorder<T: Send>(
 }
 
 /// A bijection whose domain, device text and passes have been read once.
-struct Asked<'a> {
+struct AskedBijection<'a> {
     f: &'a dyn Bijection,
     last: u64,
     source: Option<DeviceSource>,
     passes: Option<Passes<Trusted<'a>>>,
 }
 
-impl Bijection for Asked<'_> {
+impl Bijection for AskedBijection<'_> {
     fn last(&self) -> u64 {
         self.last
     }
@@ -239,7 +244,7 @@ impl Bijection for Asked<'_> {
     }
 }
 
-impl EngineHooks for Asked<'_> {
+impl EngineHooks for AskedBijection<'_> {
     fn passes(&self) -> Option<Passes<Trusted<'_>>> {
         self.passes.as_ref()?.map(Bijection::trusted)
     }
@@ -247,7 +252,7 @@ impl EngineHooks for Asked<'_> {
 
 /// Items in host memory, as bytes.
 #[derive(Clone, Copy)]
-struct Bits {
+struct HostBytes {
     start: *const u8,
     len: usize,
     /// The size of an item.
@@ -262,25 +267,26 @@ struct Bits {
 /// room for as many bytes, does not overlap them, and nobody else uses it.
 unsafe fn moved_copy(
     cuda: &Cuda,
-    by: By<'_>,
-    items: Bits,
+    by: MovedBy<'_>,
+    items: HostBytes,
     out: *mut u8,
     direction: Direction,
 ) -> Result<(), Error> {
-    let Bits { start, len, item } = items;
+    let HostBytes { start, len, item } = items;
     let bytes = len * item;
     let mut executor = cuda.executor();
     let mut memory = Memory::new();
     bind(cuda)?;
     let half = (bytes as u64).next_multiple_of(256);
     let (source, _) = memory.room(&cuda.stream, 2 * half)?;
-    let movement = Movement::items(vec![Array::given(source, source + half, item)], direction)?;
+    let movement =
+        Movement::items(vec![MovedArray::given(source, source + half, item)], direction)?;
     // SAFETY: the caller promises `bytes` bytes of items, and the first half of the working memory
     // has room for them.
     let upload = || unsafe { to_device(cuda, start, source, bytes) };
     // What can fail is done before the items are copied.
     match by {
-        By::Bijection(f) => {
+        MovedBy::Bijection(f) => {
             let jobs = Jobs::new(f, len as u64, movement)?;
             let plan = jobs.plan(cuda.strategy, &cuda.device.limits)?;
             executor.reserve(&plan)?;
@@ -289,7 +295,7 @@ unsafe fn moved_copy(
             // has room for the items and which only this call uses.
             unsafe { executor.execute(&plan) }?;
         }
-        By::Rows { batch, first, at_once } => {
+        MovedBy::Rows { batch, first, at_once } => {
             let rows = (len / batch.len) as u64;
             let job = RowsJob { batch: *batch, first, rows, at_once, movement };
             rows::reserve(&mut executor, &job)?;
@@ -349,14 +355,17 @@ unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Resu
 }
 
 /// Calls a function with the engine's page-locked memory, which is allocated the first time.
-fn with_link(cuda: &Cuda, copy: impl FnOnce(&mut Link) -> Result<(), Error>) -> Result<(), Error> {
+fn with_link(
+    cuda: &Cuda,
+    copy: impl FnOnce(&mut PinnedPair) -> Result<(), Error>,
+) -> Result<(), Error> {
     let kept = || cuda.link.lock().unwrap_or_else(PoisonError::into_inner);
     // The lock is not held during the copy: a thread that waits for copies on a rayon pool may be
     // given another call of this function to run.
     let link = kept().take();
     let mut link = match link {
         Some(link) => link,
-        None => Link::new(&cuda.stream)?,
+        None => PinnedPair::new(&cuda.stream)?,
     };
     let copied = copy(&mut link);
     *kept() = Some(link);

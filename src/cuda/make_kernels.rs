@@ -3,7 +3,7 @@
 
 use super::promised;
 pub use super::promised::Promised;
-use super::runtime::nvrtc::{Nvrtc, Target};
+use super::runtime::nvrtc::{CompiledTo, Nvrtc};
 use super::runtime::program;
 use crate::Error;
 
@@ -23,7 +23,7 @@ pub fn kernels(architecture: u32) -> Result<Vec<Promised>, Error> {
 /// [`Error::BackendUnavailable`] without NVRTC;
 /// [`GpuError::Compile`](crate::error::GpuError::Compile).
 pub fn compile(text: &str, architecture: u32, ptx: bool) -> Result<Vec<u8>, Error> {
-    let target = if ptx { Target::Ptx(architecture) } else { Target::Cubin(architecture) };
+    let target = if ptx { CompiledTo::Ptx(architecture) } else { CompiledTo::Cubin(architecture) };
     program::compile(text, "an embedded kernel", target)
 }
 

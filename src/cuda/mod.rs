@@ -70,7 +70,7 @@ pub use nccl::NcclId;
 pub use raw::RawArray;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
-pub(crate) use view::Part;
+pub(crate) use view::SlotPart;
 pub use workspace::{CudaArrays, CudaWorkspace};
 
 /// Re-exported in the version that this crate uses: [`CudaWorkspace`] takes its device memory and

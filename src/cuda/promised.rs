@@ -9,13 +9,13 @@ use std::collections::HashSet;
 use super::affine::plan as affine;
 use super::batch::rows::{self, RowsJob};
 use super::fill;
-use super::runtime::device::Limits;
+use super::runtime::device::GpuLimits;
 use super::runtime::embedded::key;
-use super::runtime::plan::{Address, Plan};
+use super::runtime::plan::{Address, DevicePlan};
 use super::runtime::program::Program;
 use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
-use super::shuffle::movement::{Array, Movement};
+use super::shuffle::movement::{MovedArray, Movement};
 use super::shuffle::strategy::{self, CudaStrategy};
 use super::shuffle::{in_place, tuning};
 use crate::affine::{Affine, Network};
@@ -42,8 +42,8 @@ const fn device(
     threads_per_multiprocessor: u32,
     (block, all): (usize, usize),
     l2_mib: u64,
-) -> Limits {
-    Limits {
+) -> GpuLimits {
+    GpuLimits {
         multiprocessors,
         threads_per_multiprocessor,
         shared_per_block: block << 10,
@@ -59,20 +59,20 @@ const FEW: u64 = 1 << 32;
 const NEVER: u64 = 1 << 30;
 
 /// Compute capability 7.0. `Auto` does not partition there without NVRTC.
-const VOLTA: Limits = device(80, 2048, (96, 96), NEVER);
+const VOLTA: GpuLimits = device(80, 2048, (96, 96), NEVER);
 /// Compute capability 7.5. `Auto` does not partition there without NVRTC.
-const TURING: Limits = device(72, 1024, (64, 64), NEVER);
+const TURING: GpuLimits = device(72, 1024, (64, 64), NEVER);
 /// Compute capabilities 8.0 and 8.7.
-const AMPERE: Limits = device(108, 2048, (163, 164), 4);
+const AMPERE: GpuLimits = device(108, 2048, (163, 164), 4);
 /// Compute capabilities 8.6, 8.9 and 12.0.
-const GEFORCE: Limits = device(84, 1536, (99, 100), 3);
+const GEFORCE: GpuLimits = device(84, 1536, (99, 100), 3);
 /// Compute capabilities 9.0, 10.0, 10.3 and 11.0.
-const HOPPER: Limits = device(132, 2048, (227, 228), 48);
+const HOPPER: GpuLimits = device(132, 2048, (227, 228), 48);
 
 /// The devices whose kernels are embedded for an architecture: those on which its machine code runs
 /// or, for compute capability 7.0, whose PTX every device can run, those that have no machine code
 /// of their own.
-pub(crate) fn devices(architecture: u32) -> &'static [Limits] {
+pub(crate) fn devices(architecture: u32) -> &'static [GpuLimits] {
     match architecture {
         70 => &[VOLTA, TURING, GEFORCE, HOPPER],
         80 => &[AMPERE, GEFORCE],
@@ -96,7 +96,7 @@ pub struct Promised {
 /// # Errors
 ///
 /// Those of the functions that plan, of which no job here has any.
-pub(crate) fn kernels(devices: &[Limits]) -> Result<Vec<Promised>, Error> {
+pub(crate) fn kernels(devices: &[GpuLimits]) -> Result<Vec<Promised>, Error> {
     let mut programs = HashSet::new();
     for limits in devices {
         each_plan(limits, &mut |plan| programs.extend(Program::all(plan)))?;
@@ -111,7 +111,7 @@ pub(crate) fn kernels(devices: &[Limits]) -> Result<Vec<Promised>, Error> {
 }
 
 /// Calls a function with plans that together have all kernels of the promised calls on a device.
-fn each_plan(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error> {
+fn each_plan(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(), Error> {
     // A `Standard` of few items is a table.
     shuffles(&Standard::from_seed(Standard::EXACT_MAX, 0), limits, run)?;
     for bits in 9..=64 {
@@ -131,8 +131,8 @@ fn points(bits: u32) -> u64 {
 /// Moving items, and writing indexes, by a bijection.
 fn shuffles(
     f: &dyn Bijection,
-    limits: &Limits,
-    run: &mut dyn FnMut(&Plan<'_>),
+    limits: &GpuLimits,
+    run: &mut dyn FnMut(&DevicePlan<'_>),
 ) -> Result<(), Error> {
     let mut movements = vec![
         Movement::Indices { out: Address::Given(256), word: WordType::U32 },
@@ -140,9 +140,10 @@ fn shuffles(
     ];
     for direction in DIRECTIONS {
         for word in WORDS {
-            movements.push(Movement::items(vec![Array::given(256, 256, word.bytes())], direction)?);
+            movements
+                .push(Movement::items(vec![MovedArray::given(256, 256, word.bytes())], direction)?);
         }
-        movements.push(Movement::items(vec![Array::given(256, 256, 3)], direction)?);
+        movements.push(Movement::items(vec![MovedArray::given(256, 256, 3)], direction)?);
     }
     let last = f.last();
     // The number of items decides whether there are gaps, and the size of buckets: all, all but
@@ -176,7 +177,7 @@ fn shuffles(
 }
 
 /// Moving short arrays of words within their own memory.
-fn short_in_place(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error> {
+fn short_in_place(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(), Error> {
     for len in [Standard::EXACT_MAX, tuning::IN_PLACE_SHORT.tile()] {
         let f = Standard::from_seed(len, 0);
         for (direction, word) in
@@ -190,7 +191,7 @@ fn short_in_place(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(),
 }
 
 /// Writing rows of batches.
-fn batches(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error> {
+fn batches(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(), Error> {
     // Where a `usize` has 32 bits there are no longer rows.
     let powers = (7..=40).filter_map(|bits| 1_usize.checked_shl(bits));
     for len in powers.flat_map(|power| [power - 1, power]) {
@@ -213,7 +214,7 @@ fn batches(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error>
 }
 
 /// Permuting arrays by affine maps, and ordering them by networks.
-fn affine_maps(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error> {
+fn affine_maps(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(), Error> {
     for bits in 1..=36 {
         let map = Affine::reversal(bits)?;
         // Items of each word, of several words, and of three words, which leave gaps.
@@ -222,7 +223,7 @@ fn affine_maps(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Er
         {
             // Addresses that 16 bytes can be loaded from at once, and others.
             for at in [256, 256 + item as u64] {
-                run(&affine::permute(&map, Array::given(at, at, item), limits)?);
+                run(&affine::permute(&map, MovedArray::given(at, at, item), limits)?);
             }
         }
     }

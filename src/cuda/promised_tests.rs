@@ -6,7 +6,7 @@ use bijective_shuffle_kernels::{Code, Images, TARGETS};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cuda::runtime::nvrtc::Target;
+use crate::cuda::runtime::nvrtc::CompiledTo;
 use crate::cuda::runtime::program;
 use crate::cuda::runtime::program::tests::{compiler, is_alone};
 use crate::engine::bijection::StandardCipher;
@@ -18,7 +18,7 @@ fn architecture(target: &Images) -> u32 {
 }
 
 /// The devices on which `Auto` partitions without a compiler.
-const PARTITIONING: [Limits; 3] = [AMPERE, GEFORCE, HOPPER];
+const PARTITIONING: [GpuLimits; 3] = [AMPERE, GEFORCE, HOPPER];
 
 #[test]
 fn images_are_those_of_the_kernels_of_this_tree() {
@@ -52,10 +52,10 @@ fn images_are_those_of_the_kernels_of_this_tree() {
 }
 
 /// The version of NVRTC that makes a target's images; see crates/kernels/make.
-fn maker(code: Code) -> ((u32, u32), fn(u32) -> Target) {
+fn maker(code: Code) -> ((u32, u32), fn(u32) -> CompiledTo) {
     match code {
-        Code::Machine(_) => ((13, 0), Target::Cubin),
-        Code::Ptx(_) => ((12, 0), Target::Ptx),
+        Code::Machine(_) => ((13, 0), CompiledTo::Cubin),
+        Code::Ptx(_) => ((12, 0), CompiledTo::Ptx),
     }
 }
 
@@ -88,7 +88,7 @@ fn images_are_small() {
 }
 
 /// Asserts that all kernels of a plan are embedded for a device.
-fn assert_embedded(plan: &Plan<'_>, target: &Images) {
+fn assert_embedded(plan: &DevicePlan<'_>, target: &Images) {
     for program in Program::all(plan) {
         let text = program.full_text();
         assert!(target.has(key(&text)), "{}", program.group());
@@ -96,7 +96,7 @@ fn assert_embedded(plan: &Plan<'_>, target: &Images) {
 }
 
 /// The targets for devices with given limits.
-fn targets_for(limits: &Limits) -> impl Iterator<Item = &'static Images> {
+fn targets_for(limits: &GpuLimits) -> impl Iterator<Item = &'static Images> {
     TARGETS.iter().filter(move |target| devices(architecture(target)).contains(limits))
 }
 
@@ -105,7 +105,7 @@ fn movement() -> impl Strategy<Value = Movement> {
     let items = (0..4_u64, 0..4_u64, 1..70_usize, direction).prop_map(|(from, to, item, way)| {
         // At any alignment that items of this size can have.
         let unit = item as u64 & item.wrapping_neg() as u64;
-        let array = Array::given(256 + from * unit, 512 + to * unit, item);
+        let array = MovedArray::given(256 + from * unit, 512 + to * unit, item);
         Movement::items(vec![array], way).unwrap()
     });
     let word = prop_oneof![Just(WordType::U32), Just(WordType::U64)];
@@ -163,7 +163,7 @@ proptest! {
         let map = Affine::reversal(bits).unwrap();
         let at = 256 + at * (item as u64 & item.wrapping_neg() as u64);
         for limits in [&VOLTA, &TURING, &AMPERE, &GEFORCE, &HOPPER] {
-            let plan = affine::permute(&map, Array::given(at, at, item), limits).unwrap();
+            let plan = affine::permute(&map, MovedArray::given(at, at, item), limits).unwrap();
             targets_for(limits).for_each(|target| assert_embedded(&plan, target));
         }
     }
@@ -190,9 +190,10 @@ fn indexes_of_32_bits_are_embedded_for_all_domains() {
 fn an_unlisted_device_has_the_single_pass() {
     // Half of a Hopper's shared memory, which no device in the list has.
     let odd =
-        Limits { shared_per_block: 113 << 10, shared_per_multiprocessor: 114 << 10, ..HOPPER };
+        GpuLimits { shared_per_block: 113 << 10, shared_per_multiprocessor: 114 << 10, ..HOPPER };
     let f = StandardCipher::from_seed(1 << 30, 1);
-    let movement = Movement::items(vec![Array::given(256, 512, 8)], Direction::Shuffle).unwrap();
+    let movement =
+        Movement::items(vec![MovedArray::given(256, 512, 8)], Direction::Shuffle).unwrap();
     let job = Job::new(&f, 1 << 30, movement).unwrap();
     let plan = strategy::plan(&job, CudaStrategy::SinglePass, &odd).unwrap();
     TARGETS.iter().for_each(|target| assert_embedded(&plan, target));

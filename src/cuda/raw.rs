@@ -1,6 +1,6 @@
 //! Arrays at raw addresses: what other libraries own.
 
-use super::shuffle::movement::Array;
+use super::shuffle::movement::MovedArray;
 use super::workspace::{CudaWorkspace, move_arrays};
 use crate::Error;
 use crate::compact::{Direction, Order};
@@ -26,8 +26,8 @@ pub struct RawArray {
 
 impl RawArray {
     /// Without its length.
-    pub(super) const fn array(self) -> Array {
-        Array::given(self.source, self.out, self.item_bytes)
+    pub(super) const fn array(self) -> MovedArray {
+        MovedArray::given(self.source, self.out, self.item_bytes)
     }
 
     /// Checks that no item is written to where one is read.

@@ -2,12 +2,12 @@
 //! jobs of every kind.
 
 use super::affine::plan::tests::kernels as affine_kernels;
-use super::runtime::device::Limits;
-use super::runtime::plan::{Address, Evaluated, Plan};
+use super::runtime::device::GpuLimits;
+use super::runtime::plan::{Address, DevicePlan, Evaluated};
 use super::runtime::program::tests::{compile_all, compile_plans};
 use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
-use super::shuffle::movement::{Array, Movement};
+use super::shuffle::movement::{MovedArray, Movement};
 use super::shuffle::strategy::{CudaStrategy, plan};
 use crate::bijection::{Compose, Inverse, Lcg, MulXorshift, Standard, VariablePhilox};
 use crate::compact::Direction;
@@ -15,7 +15,7 @@ use crate::plain::Plain;
 use crate::{Bijection, FromSeed};
 
 /// A GPU with enough shared memory that every size of the partitioned strategy is used.
-pub(super) const LARGE: Limits = Limits {
+pub(super) const LARGE: GpuLimits = GpuLimits {
     multiprocessors: 132,
     threads_per_multiprocessor: 2048,
     shared_per_block: 227 << 10,
@@ -24,7 +24,7 @@ pub(super) const LARGE: Limits = Limits {
 };
 
 /// A V100, a T4, an A100 and a small part of it, an RTX 3090, an L4 and a B200.
-pub(super) const DEVICES: [Limits; 7] = [
+pub(super) const DEVICES: [GpuLimits; 7] = [
     device(80, 2048, [96, 96], 6),
     device(40, 1024, [64, 64], 4),
     device(108, 2048, [163, 164], 40),
@@ -35,8 +35,8 @@ pub(super) const DEVICES: [Limits; 7] = [
 ];
 
 /// The limits of a GPU, with shared memory in KiB for a block and a multiprocessor, and L2 in MiB.
-const fn device(multiprocessors: u32, threads: u32, shared: [usize; 2], l2: u64) -> Limits {
-    Limits {
+const fn device(multiprocessors: u32, threads: u32, shared: [usize; 2], l2: u64) -> GpuLimits {
+    GpuLimits {
         multiprocessors,
         threads_per_multiprocessor: threads,
         shared_per_block: shared[0] << 10,
@@ -60,11 +60,11 @@ fn indices(word: WordType) -> Movement {
 }
 
 fn words(word: WordType, direction: Direction) -> Movement {
-    Movement::items(vec![Array::given(256, 512, word.bytes())], direction).unwrap()
+    Movement::items(vec![MovedArray::given(256, 512, word.bytes())], direction).unwrap()
 }
 
 fn rows(direction: Direction) -> Movement {
-    let arrays = [8, 12, 3].map(|item| Array::given(256, 512, item));
+    let arrays = [8, 12, 3].map(|item| MovedArray::given(256, 512, item));
     Movement::items(arrays.to_vec(), direction).unwrap()
 }
 
@@ -75,7 +75,7 @@ fn job(f: &dyn Bijection, len: u64, movement: Movement) -> Job {
 /// Compiles the kernels of jobs by some strategies.
 fn compile(jobs: &[Job], strategies: &[CudaStrategy]) {
     let by = |job| strategies.iter().map(move |&strategy| plan(job, strategy, &LARGE).unwrap());
-    let plans: Vec<Plan<'_>> = jobs.iter().flat_map(by).collect();
+    let plans: Vec<DevicePlan<'_>> = jobs.iter().flat_map(by).collect();
     compile_plans(&plans);
 }
 

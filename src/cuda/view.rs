@@ -10,15 +10,15 @@ use core::ops::Range;
 use cudarc::driver::{DeviceRepr, result};
 
 use super::group::movement::{OwnMovement, Sharded};
-use super::group::shards::Shards;
+use super::group::shards::MemberShards;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::in_use::{reading, writing};
-use super::runtime::plan::{Address, Evaluated, Grid, Launch, Plan};
+use super::runtime::plan::{Address, DevicePlan, Evaluated, Grid, Launch};
 use super::runtime::stream::{check_device, check_slices, enter, failed, finish};
 use super::runtime::word_type::WordType;
 use super::shuffle::job::{Slots, check_params};
 use super::shuffle::movement::Movement;
-use super::shuffle::tuning::Shape;
+use super::shuffle::tuning::DirectShape;
 use super::shuffle::{direct, kernels};
 use super::workspace::CudaWorkspace;
 use crate::{DeviceSource, Error, Word};
@@ -37,7 +37,7 @@ pub(crate) fn from_slot(source: &DeviceSource, first: u64) -> DeviceSource {
 
 /// Survivors of a compacted permutation, among some of its slots.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct SlotPart {
     /// The bijection on the device.
     pub(crate) source: DeviceSource,
     /// The last slot of its domain.
@@ -48,7 +48,7 @@ pub(crate) struct Part {
     pub(crate) slots: [u64; 2],
 }
 
-impl Part {
+impl SlotPart {
     /// The bijection that begins at the part's first slot, and the slots that are evaluated.
     fn evaluated(&self) -> (DeviceSource, Slots) {
         let [first, last] = self.slots;
@@ -65,25 +65,31 @@ impl Part {
 
     /// The plan that writes the survivors of a range, counted from the part's first survivor, to
     /// memory with room for as many words.
-    fn survivors(&self, places: &Range<u64>, word: WordType, out: u64) -> Result<Plan<'_>, Error> {
+    fn survivors(
+        &self,
+        places: &Range<u64>,
+        word: WordType,
+        out: u64,
+    ) -> Result<DevicePlan<'_>, Error> {
         check_params(&self.source)?;
         let (source, slots) = self.evaluated();
         // What comes before has another owner, who does not write it.
         let runs = [(0, places.start as usize), (out, (places.end - places.start) as usize)];
-        let out = Shards::new(runs, word.bytes());
+        let out = MemberShards::new(runs, word.bytes());
         let movement = OwnMovement::new(Sharded::Indices { out: &out, word }, 1);
-        let mut plan = Plan::new();
+        let mut plan = DevicePlan::new();
         direct::survivors(&mut plan, source.into(), slots, &movement, None)?;
         Ok(plan)
     }
 
     /// The plan that counts the survivors of each block of `2^bits` slots, at least 64.
-    fn counts(&self, bits: u32, out: Address) -> Result<Plan<'_>, Error> {
+    fn counts(&self, bits: u32, out: Address) -> Result<DevicePlan<'_>, Error> {
         check_params(&self.source)?;
         let (source, Slots { last, len, index }) = self.evaluated();
-        let shape = Shape { threads: COUNT_THREADS, slots: (1 << bits) / COUNT_THREADS, blocks: 1 };
+        let shape =
+            DirectShape { threads: COUNT_THREADS, slots: (1 << bits) / COUNT_THREADS, blocks: 1 };
         let grid = Grid::blocks(self.blocks(bits))?;
-        let mut plan = Plan::new();
+        let mut plan = DevicePlan::new();
         let launch = Launch::new(kernels::count_survivors(index, shape), grid, move |at| {
             kernels::CountSurvivors { last, len, counts: at.at(out) }
         });
@@ -101,12 +107,12 @@ fn values<'a>(
     count: u64,
     word: WordType,
     out: u64,
-) -> Result<Plan<'a>, Error> {
+) -> Result<DevicePlan<'a>, Error> {
     check_params(&source)?;
     let index = WordType::for_indexes(last);
     let source = from_slot(&source, first);
     let movement = Movement::Indices { out: Address::Given(out), word };
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     plan.launch(direct::dense(source.into(), count, index, &movement)?);
     Ok(plan)
 }
@@ -118,7 +124,7 @@ fn at_points<'a>(
     points: u64,
     count: u64,
     out: u64,
-) -> Result<Plan<'a>, Error> {
+) -> Result<DevicePlan<'a>, Error> {
     check_params(&source)?;
     // SAFETY: the text reads `count` words at the address `points`. Nothing runs before this plan is
     // executed, which is unsafe: whoever does it answers for the address.
@@ -126,7 +132,7 @@ fn at_points<'a>(
     let source = family.part(source).field("points", &[points]);
     let source = source.field("count", &[count]).field("len", &[len]);
     let movement = Movement::Indices { out: Address::Given(out), word: WordType::U64 };
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     plan.launch(direct::dense(source.into(), count, WordType::U64, &movement)?);
     Ok(plan)
 }
@@ -160,7 +166,7 @@ impl CudaWorkspace {
     /// it waits for the device and returns the number of the part's survivors.
     pub(crate) fn write_survivors<N: Word + DeviceRepr>(
         &mut self,
-        part: &Part,
+        part: &SlotPart,
         from: u64,
         is_counted: bool,
         out: &mut impl DeviceArrayMut<N>,
@@ -197,7 +203,7 @@ impl CudaWorkspace {
     /// as counts. It waits for the device.
     pub(crate) fn count_survivors(
         &mut self,
-        part: &Part,
+        part: &SlotPart,
         bits: u32,
         counts: &mut [u32],
     ) -> Result<(), Error> {
@@ -285,7 +291,12 @@ mod tests {
     const OUT: u64 = MEMORY + (1 << 24);
 
     /// What a plan writes, in words of 8 bytes, and the word behind it.
-    fn written(plan: &Plan<'_>, points: u64, count: usize, any: &DeviceSource) -> Option<Vec<u64>> {
+    fn written(
+        plan: &DevicePlan<'_>,
+        points: u64,
+        count: usize,
+        any: &DeviceSource,
+    ) -> Option<Vec<u64>> {
         let mut emulation = Emulation::new()?;
         emulation.map(MEMORY, 1 << 25);
         emulation.make_tile_states(MEMORY);
@@ -305,7 +316,7 @@ mod tests {
         let source = f.device_source().unwrap();
         for [first, last, from, count] in [[0, f.last(), 0, 20_001], [5000, 25_000, 700, 9000]] {
             let slots = [first, last];
-            let part = Part { source: source.clone(), last: f.last(), len, slots };
+            let part = SlotPart { source: source.clone(), last: f.last(), len, slots };
             let among = &all[first as usize..=last as usize];
             let survivors = || among.iter().copied().filter(|&index| index < len);
             let places = from..from + count;
@@ -343,7 +354,7 @@ mod tests {
         for len in [(1 << 20) + 1, (1 << 33) + 1] {
             let f = Standard::from_seed(len, 1);
             let source = f.device_source().unwrap();
-            let part = Part { source, last: f.last(), len, slots: [1000, f.last() - 1] };
+            let part = SlotPart { source, last: f.last(), len, slots: [1000, f.last() - 1] };
             let walk = CycleWalk::<Standard>::from_seed(len, 1).device_source().unwrap();
             let words = [WordType::U32, WordType::U64];
             let mut plans = vec![part.counts(9, Address::Given(256)).unwrap()];

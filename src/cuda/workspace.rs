@@ -15,7 +15,7 @@ use super::runtime::plan::Address;
 use super::runtime::stream::check_device;
 use super::runtime::word_type::WordType;
 use super::shuffle::job::any_address;
-use super::shuffle::movement::{Array, Movement};
+use super::shuffle::movement::{MovedArray, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
 use crate::compact::{Chosen, Direction, Order};
@@ -177,7 +177,7 @@ impl CudaWorkspace {
         len: usize,
     ) -> Result<usize, Error> {
         let at = any_address::<T>();
-        self.reserve_array(order.into(), len, Array::given(at, at, size_of::<T>()))
+        self.reserve_array(order.into(), len, MovedArray::given(at, at, size_of::<T>()))
     }
 
     /// Compiles and allocates what moving `len` items of an array there and back needs. Returns the
@@ -186,7 +186,7 @@ impl CudaWorkspace {
         &mut self,
         order: Order,
         len: usize,
-        array: Array,
+        array: MovedArray,
     ) -> Result<usize, Error> {
         let (chosen, limits) = (order.for_len(len as u64), self.executor.device.limits);
         for jobs in there_and_back(chosen.bijection(), len, array)? {
@@ -334,7 +334,7 @@ pub(super) unsafe fn move_arrays(
     strategy: CudaStrategy,
     bijection: &dyn Bijection,
     len: usize,
-    mut arrays: Vec<Array>,
+    mut arrays: Vec<MovedArray>,
     direction: Direction,
 ) -> Result<(), Error> {
     // Items of size zero cannot be told apart, so they need not be moved.
@@ -359,7 +359,7 @@ pub struct CudaArrays<'a> {
     strategy: CudaStrategy,
     chosen: Chosen<'a>,
     len: usize,
-    arrays: Vec<Array>,
+    arrays: Vec<MovedArray>,
     /// They tell the slices' other users when the stream has finished with them.
     guards: SlicesInUse<'a>,
 }
@@ -389,7 +389,7 @@ impl<'a> CudaArrays<'a> {
         }
         let source = self.guards.read(source, self.stream);
         let out = self.guards.write(out, self.stream);
-        self.arrays.push(Array::given(source, out, size_of::<T>()));
+        self.arrays.push(MovedArray::given(source, out, size_of::<T>()));
         self.executor.check_slices()?;
         Ok(self)
     }

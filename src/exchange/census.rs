@@ -36,14 +36,14 @@ const MOST_RUNS: u64 = 1 << 18;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
-    runs: Runs,
+    runs: SlotRuns,
     /// The number of survivors before each run, and of all; empty if every slot survives.
     before: Vec<u64>,
 }
 
 /// A domain, divided into runs of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Runs {
+struct SlotRuns {
     /// The number of items.
     len: u64,
     /// The last slot.
@@ -54,7 +54,7 @@ struct Runs {
     count: usize,
 }
 
-impl Runs {
+impl SlotRuns {
     fn of(p: &Compaction) -> Self {
         let (len, last) = (p.len, p.form.last());
         let fits = |&bits: &u32| last >> bits < MOST_RUNS;
@@ -103,7 +103,7 @@ impl Census {
             return Err(Error::NoSuchRank { rank: rank as u64, ranks: ranks as u64 });
         }
         let p = &Compaction::of(p)?;
-        let runs = Runs::of(p);
+        let runs = SlotRuns::of(p);
         let [first, end] = [rank, rank + 1].map(|rank| {
             // Below the number of runs, which fits.
             (runs.count as u128 * rank as u128 / ranks as u128) as usize
@@ -123,7 +123,7 @@ impl Census {
     /// [`ExchangeError::CensusDiffers`] if they are not as many as the permutation has, or if they
     /// do not add up to its length; otherwise as [`part`](Self::part).
     pub fn from_parts<B: Bijection>(p: &Permutation<B>, counts: &[u64]) -> Result<Self, Error> {
-        let runs = Runs::of(&Compaction::of(p)?);
+        let runs = SlotRuns::of(&Compaction::of(p)?);
         if counts.len() != runs.count {
             return Err(Error::Exchange(ExchangeError::CensusDiffers));
         }
@@ -145,7 +145,7 @@ impl Census {
 
     /// Checks that this is a census of the permutation, as far as can be seen.
     pub(super) fn check(&self, p: &Compaction) -> Result<(), Error> {
-        if self.runs == Runs::of(p) {
+        if self.runs == SlotRuns::of(p) {
             Ok(())
         } else {
             Err(Error::Exchange(ExchangeError::CensusDiffers))

@@ -1,9 +1,10 @@
 //! [`Delivery`]: buckets of items on their way to other ranks, chunk after chunk.
 //!
-//! What is in use while messages are on their way is borrowed apart from what is not. A [`Step`]
-//! divides a rank's mailbox: the transport has the blocks that are sent, to read, and the room for
-//! the chunk that comes, to write; and [`Arrived::place`] has the blocks that are sent, to read,
-//! the chunk that came before, to read, and the places of the array, to write.
+//! What is in use while messages are on their way is borrowed apart from what is not. A
+//! [`DividedMailbox`] divides a rank's mailbox: the transport has the blocks that are sent, to
+//! read, and the room for the chunk that comes, to write; and [`Arrived::place`] has the blocks
+//! that are sent, to read, the chunk that came before, to read, and the places of the array, to
+//! write.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -13,7 +14,8 @@ use super::division::Division;
 use super::plan::check;
 use crate::Error;
 use crate::compact::{
-    Arrivals, BLOCK_BYTES, Block, Mailbox, Outbox, Shape, Step, chunk_of, most_items, others,
+    Arrivals, BLOCK_BYTES, Block, BucketShape, DividedMailbox, Mailbox, Outbox, chunk_of,
+    most_items, others,
 };
 use crate::engine::check::try_with_capacity;
 use crate::error::ExchangeError;
@@ -37,7 +39,7 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
 
     /// How the buckets lie in memory, for the other ranks.
     pub fn shape(&self) -> [u64; 2] {
-        let Shape { parts, stride } = self.outbox.shape();
+        let BucketShape { parts, stride } = self.outbox.shape();
         [parts as u64, stride as u64]
     }
 
@@ -83,7 +85,7 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
         for &[parts, stride] in shapes {
             let [parts, stride] = [parts, stride].map(usize::try_from);
             let (Ok(parts), Ok(stride)) = (parts, stride) else { return Err(differ()) };
-            all.push(Shape { parts, stride });
+            all.push(BucketShape { parts, stride });
         }
         if all[rank] != outbox.shape() || !all.iter().all(|shape| shape.has_spare()) {
             return Err(differ());
@@ -150,7 +152,7 @@ impl<T: Copy + Send + Sync> Delivery<'_, T> {
     pub fn step(&mut self, step: usize) -> (Blocks<'_>, Arrived<'_, T>) {
         let Self { ref mut mailbox, ref starts, ref runs, chunks, rank, ref places } = *self;
         assert!(step <= chunks, "there are {} steps", chunks + 1);
-        let Step { parts, shapes, room, arrivals } = mailbox.step(step);
+        let DividedMailbox { parts, shapes, room, arrivals } = mailbox.step(step);
         let before = match step.checked_sub(1) {
             Some(before) => chunk_of(&runs[rank], before, chunks),
             None => 0..0,
@@ -182,7 +184,7 @@ pub struct Blocks<'d> {
     chunks: usize,
     rank: usize,
     runs: &'d [Range<usize>],
-    shapes: &'d [Shape],
+    shapes: &'d [BucketShape],
     parts: &'d [&'d [Block]],
     room: &'d mut [Block],
 }

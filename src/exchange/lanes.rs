@@ -1,4 +1,5 @@
-//! [`Lanes`]: the side of an exchange on which items are in the order of the permutation's slots.
+//! [`RunLanes`]: the side of an exchange on which items are in the order of the permutation's
+//! slots.
 
 use core::ops::Range;
 use std::sync::Mutex;
@@ -37,20 +38,20 @@ const AHEAD_BYTES: usize = 512;
 /// The items of each run are a *lane*, in the order of their slots. A buffer has all lanes: those
 /// of the first round, from rank 0 on, then those of the second, and so on. So items are moved
 /// between places and lanes in order on both sides.
-pub(super) struct Lanes {
+pub(super) struct RunLanes {
     /// The run that each index belongs to.
     owners: Option<Owners>,
     /// The number of items in each lane, in the order of the buffer.
     counts: Vec<u64>,
-    pieces: Vec<Piece>,
+    pieces: Vec<SlotPiece>,
     /// Where each run's lane ends in the buffer.
     ends: Vec<usize>,
     /// Room for each thread's lanes, so that moving items needs no memory.
-    rooms: Mutex<Vec<Vec<Lane>>>,
+    rooms: Mutex<Vec<Vec<LaneRest>>>,
 }
 
 /// Some consecutive slots, which one thread visits.
-struct Piece {
+struct SlotPiece {
     first: u64,
     slots: u64,
     places: usize,
@@ -58,7 +59,7 @@ struct Piece {
     begins: Vec<usize>,
 }
 
-impl Lanes {
+impl RunLanes {
     /// The lanes of a rank's places in a division of all places, to runs of indexes.
     #[inline]
     pub(super) fn new(
@@ -92,7 +93,7 @@ impl Lanes {
                 count_lanes::<u64>(p, first, slots, &owners, runs.bounds())
             };
             // Until all are counted, these are the numbers of items.
-            begins.map(|begins| Piece { first, slots, places: begins.iter().sum(), begins })
+            begins.map(|begins| SlotPiece { first, slots, places: begins.iter().sum(), begins })
         };
         // At most `most`, and one.
         (0..(slots / step) as u32 + 1)
@@ -103,7 +104,7 @@ impl Lanes {
         for piece in pieces {
             counted.push(piece?);
         }
-        let mut pieces: Vec<Piece> = counted;
+        let mut pieces: Vec<SlotPiece> = counted;
         if pieces.iter().map(|piece| piece.places as u64).sum::<u64>() != places.end - places.start
         {
             return Err(Error::Exchange(ExchangeError::CensusDiffers));
@@ -208,7 +209,7 @@ impl Lanes {
         assert_eq!(out.len(), self.places());
         let cut = |places, count| <[u64]>::split_at_mut(places, count);
         self.for_each_piece(0..self.pieces.len(), out, &cut, &|number, places: &mut [u64]| {
-            let Piece { first, slots, .. } = self.pieces[number];
+            let SlotPiece { first, slots, .. } = self.pieces[number];
             let mut written = 0;
             tiles::for_each::<u64>(p, first, slots, |_, _, survivors| {
                 let rest = places.get_mut(written..).unwrap_or_default();
@@ -281,7 +282,7 @@ impl Lanes {
         let mut lanes = room.map_or_else(|| try_with_capacity(self.counts.len()), Ok)?;
         lanes.clear();
         let ends = self.pieces.get(number + 1).map_or(&self.ends, |piece| &piece.begins);
-        lanes.extend(piece.begins.iter().zip(ends).map(|(&next, &end)| Lane { next, end }));
+        lanes.extend(piece.begins.iter().zip(ends).map(|(&next, &end)| LaneRest { next, end }));
         let mut visited = 0;
         tiles::for_each::<N>(p, piece.first, piece.slots, |_, _, survivors| {
             for &value in survivors {
@@ -304,7 +305,7 @@ impl Lanes {
 }
 
 /// What is left of a piece's part of a lane.
-struct Lane {
+struct LaneRest {
     next: usize,
     end: usize,
 }
@@ -358,7 +359,7 @@ mod tests {
         let p = Compaction::of(&p).unwrap();
         let indexes = Division::from_counts(&[0, 100_000, 0, 200_001, 0]).unwrap();
         let runs = Runs::new(&indexes, u64::MAX).unwrap();
-        let lanes = Lanes::new(&p, &census, 1000..200_000, &runs).unwrap();
+        let lanes = RunLanes::new(&p, &census, 1000..200_000, &runs).unwrap();
         let owners = lanes.owners.as_ref().unwrap();
         let bounds = runs.bounds();
         assert!(lanes.pieces.len() > 2);

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::census::Census;
 use super::division::{Division, Owners};
-use super::lanes::Lanes;
+use super::lanes::RunLanes;
 use super::rounds::Runs;
 use super::shifted::Shifted;
 use super::tiles::Compaction;
@@ -51,7 +51,7 @@ pub struct Exchange<'p> {
     to_slots: bool,
     /// The runs of all ranks where items are in the order of the indexes.
     runs: Runs,
-    lanes: Lanes,
+    lanes: RunLanes,
 }
 
 impl<'p> Exchange<'p> {
@@ -169,7 +169,7 @@ impl<'p> Exchange<'p> {
         census.check(&compaction)?;
         let (slots, indexes) = if to_slots { (to, from) } else { (from, to) };
         let runs = Runs::new(indexes, most)?;
-        let lanes = Lanes::new(&compaction, census, slots.places(rank), &runs)?;
+        let lanes = RunLanes::new(&compaction, census, slots.places(rank), &runs)?;
         Ok(Self { compaction, census, from, to, rank, to_slots, runs, lanes })
     }
 

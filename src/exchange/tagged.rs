@@ -10,7 +10,7 @@ use super::plan::{check, check_divisions};
 use super::shifted::Shifted;
 use super::tiles::Compaction;
 use crate::bijection::hooks::EngineForm;
-use crate::compact::{Key, Shape, Sizes, Workspace, bucket_count, fits, shape_of};
+use crate::compact::{BucketKey, BucketShape, RankSizes, Workspace, bucket_count, fits, shape_of};
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
 use crate::{Bijection, Error, Trusted};
@@ -107,7 +107,7 @@ pub struct TaggedExchange<'p> {
     to: &'p Division,
     pub(super) rank: usize,
     /// What decides an item's bucket.
-    key: Key,
+    key: BucketKey,
     /// The last point that a bucket has, or `None` if there would be too many buckets.
     last: Option<u64>,
 }
@@ -176,7 +176,7 @@ impl<'p> TaggedExchange<'p> {
         let last_point = serves.then_some(points);
         let places = from.places(rank);
         let key = if to_slots || places.is_empty() {
-            Key::Slot
+            BucketKey::Slot
         } else {
             let census = census.ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
             census.check(&compaction)?;
@@ -185,7 +185,7 @@ impl<'p> TaggedExchange<'p> {
             if last < first {
                 return Err(Error::Exchange(ExchangeError::CensusDiffers));
             }
-            Key::Index { first, last, len }
+            BucketKey::Index { first, last, len }
         };
         Ok(Self { form: compaction.form, from, to, rank, key, last: last_point })
     }
@@ -244,13 +244,13 @@ impl<'p> TaggedExchange<'p> {
     }
 
     /// Calls a function with the ranks' sizes for items of a type.
-    fn with_sizes<T, R>(&self, shapes: &[[u64; 2]], call: impl FnOnce(&Sizes) -> R) -> R {
+    fn with_sizes<T, R>(&self, shapes: &[[u64; 2]], call: impl FnOnce(&RankSizes) -> R) -> R {
         assert_eq!(shapes.len(), self.from.ranks(), "there is one shape for each rank");
         let last = self.last.filter(|_| fits::<T>()).expect("another exchange serves these items");
         let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
-        let shapes: Vec<Shape> = shapes
+        let shapes: Vec<BucketShape> = shapes
             .iter()
-            .map(|&[parts, stride]| Shape { parts: size(parts), stride: size(stride) })
+            .map(|&[parts, stride]| BucketShape { parts: size(parts), stride: size(stride) })
             .collect();
         let all = bucket_count(last).map_or(0, |buckets| buckets as u64);
         let buckets = |rank| {
@@ -264,7 +264,7 @@ impl<'p> TaggedExchange<'p> {
             (share as u64 + 2).min(all)
         };
         let buckets: Vec<u64> = (0..shapes.len()).map(buckets).collect();
-        call(&Sizes { last, shapes: &shapes, buckets: &buckets })
+        call(&RankSizes { last, shapes: &shapes, buckets: &buckets })
     }
 
     /// Sorts copies of the rank's items into buckets. `None` if a bucket has too little room for
@@ -294,13 +294,13 @@ impl<'p> TaggedExchange<'p> {
         };
         let shifted;
         let f = match self.key {
-            Key::Slot => {
+            BucketKey::Slot => {
                 // Where there are no items, their first index may be beyond the domain.
                 let by = if places.is_empty() { 0 } else { places.start };
                 shifted = Trusted::from_owned(Shifted::new(trusted, by));
                 &shifted
             }
-            Key::Index { .. } => trusted,
+            BucketKey::Index { .. } => trusted,
         };
         let outbox = workspace.sort_to_send(f, self.key, last, items)?;
         Ok(outbox.map(|outbox| Sorted::new(outbox, self.to, self.rank)))

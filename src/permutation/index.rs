@@ -33,18 +33,18 @@ use crate::{Bijection, Error};
 /// length does not fill the bijection's domain. `Permutation::build_index` says what it takes;
 /// benches/notes/views.md has the times.
 #[derive(Clone)]
-pub(super) struct SurvivorIndex(Form);
+pub(super) struct SurvivorIndex(IndexForm);
 
 #[derive(Clone)]
-enum Form {
-    Counts(Counts),
+enum IndexForm {
+    Counts(SurvivorCounts),
     /// The slots of the survivors, in order.
     Slots(Vec<u64>),
 }
 
 /// Counts of survivors.
 #[derive(Clone)]
-struct Counts {
+struct SurvivorCounts {
     /// The last slot of the domain, as it was when the survivors were counted.
     last: u64,
     /// A block has `2^bits` slots.
@@ -61,9 +61,9 @@ const SUPERBLOCK_BITS: u32 = 15;
 use tuning::SCAN_RUN as RUN;
 
 /// Room for the survivors of a run of slots.
-type Room = [MaybeUninit<u64>; room_for(RUN)];
+type SurvivorRoom = [MaybeUninit<u64>; room_for(RUN)];
 
-pub(super) const fn room() -> Room {
+pub(super) const fn room() -> SurvivorRoom {
     [MaybeUninit::uninit(); room_for(RUN)]
 }
 
@@ -109,10 +109,10 @@ impl SurvivorIndex {
         // once.
         bijection.forward(0);
         let form = if bijection.last() / len >= tuning::SPARSE {
-            list_slots(bijection, len, go_on)?.map(Form::Slots)
+            list_slots(bijection, len, go_on)?.map(IndexForm::Slots)
         } else {
             let bits = slots_per_block.trailing_zeros();
-            Counts::build(bijection, len, bits, go_on)?.map(Form::Counts)
+            SurvivorCounts::build(bijection, len, bits, go_on)?.map(IndexForm::Counts)
         };
         Ok(form.map(Self))
     }
@@ -136,24 +136,24 @@ impl SurvivorIndex {
     ) -> Result<Self, Error> {
         let bits = slots_per_block.trailing_zeros();
         let together = tuning::SUPERBLOCKS_TOGETHER;
-        Ok(Self(Form::Counts(Counts::from_blocks(last, len, bits, together, count)?)))
+        Ok(Self(IndexForm::Counts(SurvivorCounts::from_blocks(last, len, bits, together, count)?)))
     }
 
     /// The slots of the survivors in order, if they are listed.
     pub(super) fn slots(&self) -> Option<&[u64]> {
         match &self.0 {
-            Form::Slots(slots) => Some(slots),
-            Form::Counts(_) => None,
+            IndexForm::Slots(slots) => Some(slots),
+            IndexForm::Counts(_) => None,
         }
     }
 
     /// The size of the index in bytes.
     pub(super) fn bytes(&self) -> usize {
         match &self.0 {
-            Form::Counts(counts) => {
+            IndexForm::Counts(counts) => {
                 size_of_val(&*counts.superblocks) + size_of_val(&*counts.blocks)
             }
-            Form::Slots(slots) => size_of_val(&**slots),
+            IndexForm::Slots(slots) => size_of_val(&**slots),
         }
     }
 
@@ -161,19 +161,19 @@ impl SurvivorIndex {
     /// requirements.
     pub(super) fn select<B: Bijection>(&self, bijection: &B, len: u64, place: u64) -> Option<u64> {
         match &self.0 {
-            Form::Slots(slots) => {
+            IndexForm::Slots(slots) => {
                 let slot = *slots.get(usize::try_from(place).ok()?)?;
                 Some(bijection.forward(slot)).filter(|&index| index < len)
             }
-            Form::Counts(counts) => counts.select(&Values::unchecked(bijection, len), place),
+            IndexForm::Counts(counts) => counts.select(&Values::unchecked(bijection, len), place),
         }
     }
 
     /// The number of survivors before a slot.
     pub(super) fn rank<B: Bijection>(&self, bijection: &B, len: u64, slot: u64) -> u64 {
         match &self.0 {
-            Form::Slots(slots) => slots.partition_point(|&other| other < slot) as u64,
-            Form::Counts(counts) => counts.rank(&Values::unchecked(bijection, len), slot),
+            IndexForm::Slots(slots) => slots.partition_point(|&other| other < slot) as u64,
+            IndexForm::Counts(counts) => counts.rank(&Values::unchecked(bijection, len), slot),
         }
     }
 
@@ -181,8 +181,8 @@ impl SurvivorIndex {
     /// `None` if the slots are listed.
     pub(super) fn before(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
-            Form::Slots(_) => None,
-            Form::Counts(counts) => Some(counts.before(place)),
+            IndexForm::Slots(_) => None,
+            IndexForm::Counts(counts) => Some(counts.before(place)),
         }
     }
 
@@ -190,13 +190,13 @@ impl SurvivorIndex {
     /// `None` if that would be after all slots, or if the slots are listed.
     pub(super) fn after(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
-            Form::Slots(_) => None,
-            Form::Counts(counts) => counts.after(place),
+            IndexForm::Slots(_) => None,
+            IndexForm::Counts(counts) => counts.after(place),
         }
     }
 }
 
-impl Counts {
+impl SurvivorCounts {
     fn build<B: Bijection>(
         bijection: &B,
         len: u64,

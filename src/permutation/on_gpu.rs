@@ -9,7 +9,7 @@ use super::{Permutation, SurvivorIndex, tuning};
 
 use crate::bijection::Inverse;
 use crate::bijection::hooks::EngineForm;
-use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
+use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, SlotPart};
 use crate::engine::check::try_with_capacity;
 use crate::error::{Defect, GpuError, ViewError};
 use crate::{Bijection, DeviceSource, Error, Word};
@@ -132,7 +132,7 @@ impl CudaWorkspace {
                 (slots[1], bounds[1]) = (after.slot - 1, after.place);
             }
         }
-        let part = Part { source, last, len: p.len, slots };
+        let part = SlotPart { source, last, len: p.len, slots };
         let found = self.write_survivors(&part, start - bounds[0], !form.is_trusted(), out)?;
         let expected = bounds[1] - bounds[0];
         match found {
@@ -173,7 +173,7 @@ impl CudaWorkspace {
         loop {
             // A number that is too large for the word becomes the largest.
             let end = (slots as u64).min(last);
-            let part = Part { source: source.clone(), last, len: p.len, slots: [0, end] };
+            let part = SlotPart { source: source.clone(), last, len: p.len, slots: [0, end] };
             let found = self.write_survivors(&part, 0, true, out)?.unwrap_or(u64::MAX);
             if end == last && found != p.len {
                 return Err(wrong_count(p.len, found));
@@ -209,7 +209,7 @@ impl CudaWorkspace {
         let index = SurvivorIndex::from_counts(last, len, per_block, |block, counts| {
             let first = block * per_block;
             let end = first.saturating_add(counts.len() as u64 * per_block - 1).min(last);
-            let part = Part { source: source.clone(), last, len, slots: [first, end] };
+            let part = SlotPart { source: source.clone(), last, len, slots: [first, end] };
             self.count_survivors(&part, per_block.trailing_zeros(), counts)
         })?;
         // Another thread may have been faster, and its index is the same.

@@ -81,14 +81,14 @@ impl<B: Bijection> IndexedParallelIterator for ParIter<'_, B> {
 
     fn with_producer<P: ProducerCallback<u64>>(self, callback: P) -> P::Output {
         self.0.expect_index();
-        callback.callback(Piece(self.0))
+        callback.callback(IndexPiece(self.0))
     }
 }
 
 /// A splittable part of the indexes.
-struct Piece<'a, B>(Iter<'a, B>);
+struct IndexPiece<'a, B>(Iter<'a, B>);
 
-impl<'a, B: Bijection> Producer for Piece<'a, B> {
+impl<'a, B: Bijection> Producer for IndexPiece<'a, B> {
     type Item = u64;
     type IntoIter = Counted<'a, B>;
 

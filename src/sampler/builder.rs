@@ -1,6 +1,6 @@
 //! [`SamplerBuilder`]: the settings of a sampler before they are checked.
 
-use super::order::Orders;
+use super::order::EpochOrders;
 use crate::bijection::BlockShuffle;
 use crate::{Bijection, Error, Seed};
 
@@ -40,14 +40,22 @@ pub struct SamplerBuilder {
     pub(super) ranks: u64,
     pub(super) batch: u64,
     pub(super) tail: Tail,
-    pub(super) orders: Orders,
+    pub(super) orders: EpochOrders,
 }
 
 impl SamplerBuilder {
     pub(super) fn new(len: u64, seed: Seed) -> Self {
         let (rank, ranks, batch, tail) = (0, 1, 1, Tail::default());
         // The sampler's epochs replace the seed's own.
-        Self { len, seed: seed.with_epoch(0), rank, ranks, batch, tail, orders: Orders::Shuffled }
+        Self {
+            len,
+            seed: seed.with_epoch(0),
+            rank,
+            ranks,
+            batch,
+            tail,
+            orders: EpochOrders::Shuffled,
+        }
     }
 
     /// Sets this rank, counted from 0, and the number of ranks; by default 0 of 1.
@@ -79,7 +87,7 @@ impl SamplerBuilder {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn sequential(self) -> Self {
-        Self { orders: Orders::Sequential, ..self }
+        Self { orders: EpochOrders::Sequential, ..self }
     }
 
     /// Takes the items in the order of a [`BlockShuffle`] with blocks of `block` items and windows
@@ -136,6 +144,6 @@ impl SamplerBuilder {
         B: Bijection + 'static,
         F: Fn(u64, Seed) -> Result<B, Error> + Send + Sync + 'static,
     {
-        Self { orders: Orders::custom(draw), ..self }
+        Self { orders: EpochOrders::custom(draw), ..self }
     }
 }

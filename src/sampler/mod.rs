@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use crate::error::{Defect, ViewError};
 use crate::{Error, Seed};
-use order::Order;
+use order::EpochOrder;
 
 /// The number of items of a batch between two questions whether to go on: under a millisecond.
 const PART: u64 = 1 << 16;
@@ -110,7 +110,7 @@ pub struct Sampler {
     /// The number of places of the epoch's order that all ranks together have taken: at most the
     /// length.
     consumed: u64,
-    order: Order,
+    order: EpochOrder,
 }
 
 impl SamplerBuilder {
@@ -386,7 +386,7 @@ impl Sampler {
     }
 
     /// Draws the order of an epoch.
-    fn draw(&self, epoch: u64) -> Result<Order, Error> {
+    fn draw(&self, epoch: u64) -> Result<EpochOrder, Error> {
         self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))
     }
 

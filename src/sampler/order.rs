@@ -7,20 +7,20 @@ use crate::bijection::{CycleWalk, Standard};
 use crate::{Bijection, Error, FromSeed, Seed};
 
 /// An epoch's order: a bijection with exactly as many points as there are items.
-pub(super) type Order = Arc<dyn Bijection>;
+pub(super) type EpochOrder = Arc<dyn Bijection>;
 
 /// Draws an order for a length and a seed at its epoch.
-type Draw = dyn Fn(u64, Seed) -> Result<Order, Error> + Send + Sync;
+type Draw = dyn Fn(u64, Seed) -> Result<EpochOrder, Error> + Send + Sync;
 
 #[derive(Clone)]
-pub(super) enum Orders {
+pub(super) enum EpochOrders {
     /// The orders of [`Permutation::walk`](crate::Permutation::walk).
     Shuffled,
     Sequential,
     Custom(Arc<Draw>),
 }
 
-impl Orders {
+impl EpochOrders {
     pub(super) fn custom<B, F>(draw: F) -> Self
     where
         B: Bijection + 'static,
@@ -33,7 +33,7 @@ impl Orders {
     }
 
     /// Draws the order of `len` items, at least one, for a seed.
-    pub(super) fn draw(&self, len: u64, seed: Seed) -> Result<Order, Error> {
+    pub(super) fn draw(&self, len: u64, seed: Seed) -> Result<EpochOrder, Error> {
         match self {
             Self::Shuffled => Ok(Arc::new(CycleWalk::<Standard>::from_seed(len, seed))),
             Self::Sequential => Ok(Arc::new(Identity { last: len - 1 })),
@@ -42,7 +42,7 @@ impl Orders {
     }
 }
 
-impl fmt::Debug for Orders {
+impl fmt::Debug for EpochOrders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Shuffled => "Shuffled",

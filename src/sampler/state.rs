@@ -20,8 +20,8 @@ use crate::{Bijection, Error};
 ///
 /// `Display` writes it as text and `FromStr` reads it; with the feature `serde` it is serialised as
 /// that text. It contains a checksum over the length, the seed and sixteen places of the epoch's
-/// order, so a state that was changed, or belongs to another sampler, is refused. World, rank,
-/// batch and [tail](crate::Tail) are not part of it.
+/// order, so a state that was changed, or belongs to another sampler, is refused. The rank, the
+/// number of ranks, batch and [tail](crate::Tail) are not part of it.
 ///
 /// # Examples
 ///

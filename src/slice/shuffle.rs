@@ -1,6 +1,6 @@
 //! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
-use crate::compact::{Compactor, Cpu, Direction, Order, Plain, Workspace};
+use crate::compact::{Compactor, Cpu, Direction, Order, PlainCall, Workspace};
 use crate::engine::check::or_panic;
 use crate::permutation::Permutation;
 use crate::{Error, Seed};
@@ -145,7 +145,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Plain::<false>));
+        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), PlainCall::<false>));
     }
 
     /// Undoes [`par_bijective_shuffle`](Self::par_bijective_shuffle) with the same seed.
@@ -170,7 +170,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Plain::<true>));
+        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), PlainCall::<true>));
     }
 
     /// Returns a shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) would

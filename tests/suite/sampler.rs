@@ -1,5 +1,5 @@
 //! The sampler against its definition, and against the rule of PyTorch's `DistributedSampler`;
-//! resuming on other worlds; states and orders that lie.
+//! resuming on other numbers of ranks; states and orders that lie.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -46,43 +46,43 @@ fn next(sampler: &mut Sampler) -> Option<Vec<u64>> {
     is_step.then_some(batch)
 }
 
-fn ranks(builder: &SamplerBuilder, world: u64) -> Vec<Sampler> {
-    (0..world).map(|rank| builder.clone().rank(rank, world).build().unwrap()).collect()
+fn of_all_ranks(builder: &SamplerBuilder, ranks: u64) -> Vec<Sampler> {
+    (0..ranks).map(|rank| builder.clone().rank(rank, ranks).build().unwrap()).collect()
 }
 
-fn expected(order: &[u64], world: usize, batch: usize, tail: Tail) -> Vec<Vec<Vec<u64>>> {
-    expected_from(0, order, world, batch, tail)
+fn expected(order: &[u64], ranks: usize, batch: usize, tail: Tail) -> Vec<Vec<Vec<u64>>> {
+    expected_from(0, order, ranks, batch, tail)
 }
 
 /// The definition in plain sight, for an epoch of which some places are taken.
 fn expected_from(
     taken: usize,
     order: &[u64],
-    world: usize,
+    ranks: usize,
     batch: usize,
     tail: Tail,
 ) -> Vec<Vec<Vec<u64>>> {
     let mut steps = Vec::new();
-    for global in order[taken..].chunks(world * batch) {
+    for global in order[taken..].chunks(ranks * batch) {
         let whole = match tail {
-            Tail::Pad => global.len().next_multiple_of(world),
-            Tail::Fill => world * batch,
-            Tail::Drop if global.len() < world * batch => break,
+            Tail::Pad => global.len().next_multiple_of(ranks),
+            Tail::Fill => ranks * batch,
+            Tail::Drop if global.len() < ranks * batch => break,
             _ => global.len(),
         };
         let repeated = order.iter().cycle();
         let global: Vec<u64> = global.iter().chain(repeated).take(whole).copied().collect();
-        let of = |rank| global.iter().skip(rank).step_by(world).copied().collect();
-        steps.push((0..world).map(of).collect());
+        let of = |rank| global.iter().skip(rank).step_by(ranks).copied().collect();
+        steps.push((0..ranks).map(of).collect());
     }
     steps
 }
 
 /// The batches of a rank by the rule of `DistributedSampler` and of a `DataLoader` behind it.
-fn distributed_sampler(order: &[u64], rank: usize, world: usize, batch: usize) -> Vec<Vec<u64>> {
-    let total = order.len().div_ceil(world) * world;
+fn distributed_sampler(order: &[u64], rank: usize, ranks: usize, batch: usize) -> Vec<Vec<u64>> {
+    let total = order.len().div_ceil(ranks) * ranks;
     let padded: Vec<u64> = order.iter().cycle().take(total).copied().collect();
-    let own: Vec<u64> = padded[rank..].iter().step_by(world).copied().collect();
+    let own: Vec<u64> = padded[rank..].iter().step_by(ranks).copied().collect();
     own.chunks(batch).map(<[u64]>::to_vec).collect()
 }
 
@@ -94,24 +94,24 @@ proptest! {
         len in prop_oneof![1..40_u64, 1..3000_u64],
         seed: u64,
         epoch: u64,
-        world in 1..9_usize,
+        ranks in 1..9_usize,
         batch in prop_oneof![1..7_usize, 1..400_usize],
         tail in 0..4_usize,
     ) {
         let builder = Sampler::builder(len, seed).batch(batch as u64).tail(TAILS[tail]);
-        let mut samplers = ranks(&builder, world as u64);
+        let mut samplers = of_all_ranks(&builder, ranks as u64);
         for sampler in &mut samplers {
             sampler.set_epoch(epoch).unwrap();
         }
         let order = order_of(len, seed, epoch);
-        let expected = expected(&order, world, batch, TAILS[tail]);
+        let expected = expected(&order, ranks, batch, TAILS[tail]);
         prop_assert_eq!(samplers[0].steps(), expected.len() as u64);
         let steps = steps_of(&mut samplers);
         prop_assert_eq!(&steps, &expected);
         if TAILS[tail] == Tail::Pad {
-            for rank in 0..world {
+            for rank in 0..ranks {
                 let own: Vec<_> = steps.iter().map(|step| step[rank].clone()).collect();
-                prop_assert_eq!(own, distributed_sampler(&order, rank, world, batch));
+                prop_assert_eq!(own, distributed_sampler(&order, rank, ranks, batch));
             }
         }
         // Once more, after one epoch comes the next.
@@ -124,7 +124,7 @@ proptest! {
         }
     }
 
-    /// Stops after any number of steps, each time with another world and batch to go on: every item
+    /// Stops after any number of steps, each time with another ranks and batch to go on: every item
     /// comes once.
     #[test]
     fn a_run_on_changing_worlds_takes_every_item_once(
@@ -141,12 +141,12 @@ proptest! {
             1 => builder.sequential(),
             _ => builder.blocks(1 + seed % 10, 1 + seed % 7),
         };
-        let mut whole = ranks(&builder.clone().batch(len).tail(Tail::Short), 1);
+        let mut whole = of_all_ranks(&builder.clone().batch(len).tail(Tail::Short), 1);
         let order = steps_of(&mut whole).concat().concat();
         let mut saved: Option<String> = None;
         let mut taken = 0;
-        let mut take = |(world, batch): (u64, u64), most: u64| {
-            let mut samplers = ranks(&builder.clone().batch(batch), world);
+        let mut take = |(ranks, batch): (u64, u64), most: u64| {
+            let mut samplers = of_all_ranks(&builder.clone().batch(batch), ranks);
             let mut steps = Vec::new();
             if let Some(text) = &saved {
                 let state: SamplerState = text.parse().unwrap();
@@ -165,13 +165,13 @@ proptest! {
             saved = Some(state.to_string());
             for mut step in steps {
                 let (from, left) = (taken as usize, (len - taken) as usize);
-                taken = (taken + world * batch).min(len);
+                taken = (taken + ranks * batch).min(len);
                 // The global batch as a set, and then what is repeated.
                 let own = &order[from..taken as usize];
                 let repeats = step.len() - own.len();
                 let allowed = match TAILS[tail] {
-                    Tail::Pad => left.next_multiple_of(world as usize) - left,
-                    Tail::Fill => ((world * batch) as usize).saturating_sub(left),
+                    Tail::Pad => left.next_multiple_of(ranks as usize) - left,
+                    Tail::Fill => ((ranks * batch) as usize).saturating_sub(left),
                     _ => 0,
                 };
                 assert!(repeats == 0 || (taken == len && repeats == allowed));
@@ -183,8 +183,8 @@ proptest! {
             }
             assert_eq!(state.consumed(), taken);
         };
-        for (world, batch, steps) in legs {
-            take((world, batch), steps);
+        for (ranks, batch, steps) in legs {
+            take((ranks, batch), steps);
         }
         take(last, u64::MAX);
         match TAILS[tail] {
@@ -195,17 +195,17 @@ proptest! {
 
     #[test]
     fn a_step_is_the_same_set_for_all_worlds(len in 1..3000_u64, seed: u64, quotient in 1..5_u64) {
-        let steps = |world: u64, tail| {
-            let builder = Sampler::builder(len, seed).batch(12 * quotient / world).tail(tail);
+        let steps = |ranks: u64, tail| {
+            let builder = Sampler::builder(len, seed).batch(12 * quotient / ranks).tail(tail);
             let mut steps: Vec<_> =
-                steps_of(&mut ranks(&builder, world)).into_iter().map(|step| step.concat()).collect();
+                steps_of(&mut of_all_ranks(&builder, ranks)).into_iter().map(|step| step.concat()).collect();
             steps.iter_mut().for_each(|step| step.sort_unstable());
             steps
         };
         for tail in [Tail::Short, Tail::Fill, Tail::Drop] {
             let one = steps(1, tail);
-            for world in [2, 3, 4, 6, 12] {
-                prop_assert_eq!(&steps(world, tail), &one);
+            for ranks in [2, 3, 4, 6, 12] {
+                prop_assert_eq!(&steps(ranks, tail), &one);
             }
         }
     }
@@ -228,16 +228,16 @@ proptest! {
 fn steps_are_equal_for_all_remainders() {
     assert_eq!(Sampler::builder(0, 1).build().map(drop), Err(Error::View(ViewError::NoItems)));
     for case in 0..40 * 6 * 9 {
-        let (len, world, batch) = (1 + case / 54, 1 + case / 9 % 6, 1 + case % 9);
+        let (len, ranks, batch) = (1 + case / 54, 1 + case / 9 % 6, 1 + case % 9);
         let order: Vec<u64> = (0..len).collect();
         for tail in TAILS {
             let builder = Sampler::builder(len, 1).sequential().tail(tail);
-            let mut of_all = ranks(&builder.clone().batch(batch), world);
-            for taken in (0..=len).step_by((world * batch) as usize) {
+            let mut of_all = of_all_ranks(&builder.clone().batch(batch), ranks);
+            for taken in (0..=len).step_by((ranks * batch) as usize) {
                 let state = of_all[0].state();
                 assert_eq!(state.consumed(), taken);
-                for (ranks_then, size) in [(world, batch), (1 + case % 6, 1 + (len + taken) % 9)] {
-                    let mut then = ranks(&builder.clone().batch(size), ranks_then);
+                for (ranks_then, size) in [(ranks, batch), (1 + case % 6, 1 + (len + taken) % 9)] {
+                    let mut then = of_all_ranks(&builder.clone().batch(size), ranks_then);
                     then.iter_mut().for_each(|sampler| sampler.resume(&state).unwrap());
                     let steps = steps_of(&mut then);
                     let (ranks_then, size) = (ranks_then as usize, size as usize);
@@ -259,7 +259,7 @@ fn steps_are_equal_for_all_remainders() {
 fn a_state_by_numbers_is_the_state_after_drawing() {
     let order = |len, seed| Ok(Lcg::from_seed(len, seed));
     for case in 0..24 * 4 * 5 {
-        let (len, world, batch) = (1 + case / 20, 1 + case / 5 % 4, 1 + case % 5);
+        let (len, ranks, batch) = (1 + case / 20, 1 + case / 5 % 4, 1 + case % 5);
         let (tail, epoch) = (TAILS[case as usize % 4], [0, case, u64::MAX][case as usize % 3]);
         let builder = Sampler::builder(len, 1).tail(tail).batch(batch);
         let builder = match case / 3 % 4 {
@@ -269,7 +269,7 @@ fn a_state_by_numbers_is_the_state_after_drawing() {
             _ => builder.order(order),
         };
         let other = builder.clone().batch(7).rank(1, 2).build().unwrap();
-        for mut sampler in ranks(&builder, world) {
+        for mut sampler in of_all_ranks(&builder, ranks) {
             sampler.set_epoch(epoch).unwrap();
             loop {
                 let consumed = sampler.consumed();
@@ -295,10 +295,10 @@ fn a_state_by_numbers_is_the_state_after_drawing() {
 fn short_form_of_ranks() {
     let order = order_of(25, 42, 0);
     let builder = Sampler::builder(25, 42).batch(3).tail(Tail::Short);
-    let mut two = ranks(&builder, 2);
+    let mut two = of_all_ranks(&builder, 2);
     let begun: Vec<_> = two.iter_mut().map(|sampler| next(sampler).unwrap()).collect();
     assert_eq!(begun, expected(&order, 2, 3, Tail::Short)[0]);
-    let mut three = ranks(&builder, 3);
+    let mut three = of_all_ranks(&builder, 3);
     three.iter_mut().for_each(|sampler| sampler.resume(&two[0].state()).unwrap());
     assert_eq!(steps_of(&mut three), expected(&order[6..], 3, 3, Tail::Short));
 }
@@ -309,10 +309,10 @@ fn short_form_of_ranks() {
 fn a_batch_that_is_stopped_is_not_taken() {
     const LEN: u64 = 1_000_000;
     let order = order_of(LEN, 42, 0);
-    for (world, tail) in [1, 3].into_iter().flat_map(|world| TAILS.map(|tail| (world, tail))) {
+    for (ranks, tail) in [1, 3].into_iter().flat_map(|ranks| TAILS.map(|tail| (ranks, tail))) {
         let builder = Sampler::builder(LEN, 42).batch(270_000).tail(tail);
-        let expected = expected(&order, world as usize, 270_000, tail);
-        for (rank, sampler) in ranks(&builder, world).iter_mut().enumerate() {
+        let expected = expected(&order, ranks as usize, 270_000, tail);
+        for (rank, sampler) in of_all_ranks(&builder, ranks).iter_mut().enumerate() {
             let mut batch = Vec::new();
             for step in &expected {
                 let state = sampler.state();
@@ -328,7 +328,7 @@ fn a_batch_that_is_stopped_is_not_taken() {
                     assert!(batch.is_empty() && sampler.state() == state);
                 }
                 assert_eq!(sampler.next_batch_while(&mut batch, || true), Ok(true));
-                assert!(batch == step[rank], "rank {rank} of {world}, {tail:?}");
+                assert!(batch == step[rank], "rank {rank} of {ranks}, {tail:?}");
             }
             assert_eq!(sampler.next_batch_while(&mut batch, || true), Ok(false));
         }
@@ -411,17 +411,17 @@ fn states_are_serialised() {
 
 #[test]
 fn what_cannot_be_built_says_why() {
-    let of = |len, rank, world, batch| {
-        Sampler::builder(len, 1).rank(rank, world).batch(batch).build().map(drop)
+    let of = |len, rank, ranks, batch| {
+        Sampler::builder(len, 1).rank(rank, ranks).batch(batch).build().map(drop)
     };
     assert_eq!(of(0, 0, 1, 1), Err(Error::View(ViewError::NoItems)));
     let size = |batch, ranks| Err(Error::View(ViewError::BatchSize { batch, ranks }));
     assert_eq!(of(1, 0, 0, 1), Err(Error::NoSuchRank { rank: 0, ranks: 0 }));
     assert_eq!(of(1, 3, 3, 1), Err(Error::NoSuchRank { rank: 3, ranks: 3 }));
     assert_eq!(of(1, 0, 1, 0), size(0, 1));
-    let (world, batch) = (1 << 32, 1 << 32);
-    assert_eq!(of(1, 0, world, batch), size(batch, world));
-    assert_eq!(of(1, 0, world, batch - 1), Ok(()));
+    let (ranks, batch) = (1 << 32, 1 << 32);
+    assert_eq!(of(1, 0, ranks, batch), size(batch, ranks));
+    assert_eq!(of(1, 0, ranks, batch - 1), Ok(()));
     let error = Sampler::builder(10, 1).blocks(0, 5).build().unwrap_err();
     assert_eq!(error, Error::Bijection(BijectionError::EmptyBlock { block: 0, window: 5 }));
     let narrow = Sampler::builder(10, 1).order(|_, seed| Ok(Lcg::from_seed(8, seed)));

@@ -1,4 +1,4 @@
-//! [`Ahead`]: prefetches a tile while the tile before it is written.
+//! [`PrefetchAhead`]: prefetches a tile while the tile before it is written.
 
 use super::tiles::{Tiling, combinations};
 use bijective_shuffle_engine::memory::SharedPtr;
@@ -7,13 +7,13 @@ use bijective_shuffle_engine::stream;
 /// The source's runs of a tiling, to be prefetched in parts. The hardware cannot predict them, and
 /// memory should never be idle: a core that first reads a tile and then writes it takes the time of
 /// both.
-pub(super) struct Ahead {
+pub(super) struct PrefetchAhead {
     /// The offsets of the runs from a tile's index.
     runs: Vec<u64>,
     run_bits: u32,
 }
 
-impl Ahead {
+impl PrefetchAhead {
     pub(super) fn new(tiling: &Tiling) -> Self {
         let run_bits = tiling.source_run;
         Self { runs: combinations(&tiling.source[run_bits as usize..]), run_bits }

@@ -1,4 +1,5 @@
-//! [`Blocks`]: brings tiles into the target's order by transposing squares of 8 lines of 8 items.
+//! [`TileSquares`]: brings tiles into the target's order by transposing squares of 8 lines of 8
+//! items.
 //!
 //! A line is 8 consecutive items. Suppose that the items of a line of the target come from 8
 //! different lines of the source, and vice versa. Then these 8 lines of the source become 8 whole
@@ -15,7 +16,7 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr;
 
-use super::ahead::Ahead;
+use super::ahead::PrefetchAhead;
 use super::subspace::Echelon;
 use super::tiles::{Coordinates, Tiling, combinations};
 use crate::Affine;
@@ -29,7 +30,7 @@ const SIDE: usize = 8;
 const SIDE_BITS: usize = SIDE.ilog2() as usize;
 
 /// The positions of the squares in every tile of a tiling. Offsets are combined by exclusive or.
-pub(super) struct Blocks {
+pub(super) struct TileSquares {
     map: Affine,
     /// The offsets that the items of one of the target's lines come from.
     line: [u64; SIDE],
@@ -44,11 +45,11 @@ pub(super) struct Blocks {
     /// The offsets of a group's runs.
     runs: Vec<u64>,
     target_run: u32,
-    ahead: Ahead,
+    ahead: PrefetchAhead,
     level: SimdLevel,
 }
 
-impl Blocks {
+impl TileSquares {
     /// The squares of a tiling, or `None` unless all of its tiles consist of squares.
     #[inline]
     pub(super) fn new(map: &Affine, tiling: &Tiling) -> Option<Self> {
@@ -96,7 +97,7 @@ impl Blocks {
             groups: new(others),
             runs: combinations(&runs),
             target_run: tiling.target_run,
-            ahead: Ahead::new(tiling),
+            ahead: PrefetchAhead::new(tiling),
             level: SimdLevel::current(),
         })
     }
@@ -157,10 +158,10 @@ impl Blocks {
     }
 }
 
-/// The squares of a group. Only [`Blocks::copy`] makes them, so all sums of their offsets are
+/// The squares of a group. Only [`TileSquares::copy`] makes them, so all sums of their offsets are
 /// points of the map, for which there are items at `source`, or places of the stage.
 struct Squares<'a, T> {
-    blocks: &'a Blocks,
+    blocks: &'a TileSquares,
     /// The number of the first square in the tile.
     first: usize,
     from: u64,
@@ -373,7 +374,7 @@ mod tests {
     fn check<T: Copy + PartialEq>(matrix: &BitMatrix, run: u32, item: impl Fn(u64) -> T) -> bool {
         let map = Affine::new(matrix, 0x2B ^ 0x55 << (matrix.bits() / 2)).unwrap();
         let tiling = Tiling::new(&map, run, 2 * run);
-        let Some(mut blocks) = Blocks::new(&map, &tiling) else { return false };
+        let Some(mut blocks) = TileSquares::new(&map, &tiling) else { return false };
         let source: Vec<T> = (0..1 << map.bits()).map(&item).collect();
         for level in SimdLevel::all() {
             blocks.level = level;

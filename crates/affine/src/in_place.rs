@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 
 use super::mover::Mover;
 use super::permute::{Copying, check_length};
-use super::shares::Shares;
+use super::shares::TileShares;
 use super::subspace::Echelon;
 use super::tiles::Tiling;
 use super::{BitMatrix, tuning};
@@ -47,23 +47,23 @@ pub fn permute_in_place<T: Copy + Send + Sync>(
     items: &mut [T],
 ) -> Result<(), MatrixError> {
     check_length(map, items.len())?;
-    let (plan, mut memory) = (InPlace::new::<T>(map), Memory::default());
+    let (plan, mut memory) = (InPlacePlan::new::<T>(map), PlanMemory::default());
     memory.reserve::<T>(&plan)?;
     plan.run(items, &mut memory)
 }
 
 /// Working memory for plans that run one after another.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct PlanMemory {
     /// The copy of all items.
     copies: Buffer,
     /// The threads' buffers.
     held: Buffer,
 }
 
-impl Memory {
+impl PlanMemory {
     /// Allocates what a plan needs, so that it cannot fail later.
-    pub(super) fn reserve<T>(&mut self, plan: &InPlace) -> Result<(), MatrixError> {
+    pub(super) fn reserve<T>(&mut self, plan: &InPlacePlan) -> Result<(), MatrixError> {
         self.copies.room::<T>(plan.copies())?;
         self.held.room::<T>(plan.held())?;
         Ok(())
@@ -71,29 +71,29 @@ impl Memory {
 }
 
 /// A plan for permuting an array in place.
-pub(super) struct InPlace {
+pub(super) struct InPlacePlan {
     /// The number of items.
     len: usize,
-    way: Way,
+    way: InPlaceWay,
 }
 
-enum Way {
+enum InPlaceWay {
     /// Involutions in order; none if nothing moves.
-    Exchanges(Vec<Exchange>),
+    Exchanges(Vec<TileExchange>),
     /// A copy of all items, and the copy back.
     Copies(Box<[Copying; 2]>),
 }
 
-impl InPlace {
+impl InPlacePlan {
     /// The plan for a map, and for items of the size of `T`.
     pub(super) fn new<T>(map: &Affine) -> Self {
         let len = map.last() as usize + 1;
         let involutions = if size_of::<T>() == 0 { Some(Vec::new()) } else { involutions(map) };
         let way = match involutions {
-            Some(all) => Way::Exchanges(all.iter().map(Exchange::new::<T>).collect()),
+            Some(all) => InPlaceWay::Exchanges(all.iter().map(TileExchange::new::<T>).collect()),
             None => {
                 let identity = map.then(&map.inverted()).expect("of one width");
-                Way::Copies(Box::new([Copying::new::<T>(map), Copying::new::<T>(&identity)]))
+                InPlaceWay::Copies(Box::new([Copying::new::<T>(map), Copying::new::<T>(&identity)]))
             }
         };
         Self { len, way }
@@ -101,18 +101,22 @@ impl InPlace {
 
     /// How many items the plan copies.
     fn copies(&self) -> usize {
-        if let Way::Copies(..) = self.way { self.len } else { 0 }
+        if let InPlaceWay::Copies(..) = self.way { self.len } else { 0 }
     }
 
     /// The threads' working memory, in items.
     fn held(&self) -> usize {
         match &self.way {
-            Way::Exchanges(all) => all.iter().map(|one| one.shares.room()).max().unwrap_or(0),
-            Way::Copies(both) => both.each_ref().map(Copying::room).into_iter().max().unwrap_or(0),
+            InPlaceWay::Exchanges(all) => {
+                all.iter().map(|one| one.shares.room()).max().unwrap_or(0)
+            }
+            InPlaceWay::Copies(both) => {
+                both.each_ref().map(Copying::room).into_iter().max().unwrap_or(0)
+            }
         }
     }
 
-    /// Moves the items, using memory that has been [reserved](Memory::reserve).
+    /// Moves the items, using memory that has been [reserved](PlanMemory::reserve).
     ///
     /// # Errors
     ///
@@ -125,17 +129,17 @@ impl InPlace {
     pub(super) fn run<T: Copy + Send + Sync>(
         &self,
         items: &mut [T],
-        memory: &mut Memory,
+        memory: &mut PlanMemory,
     ) -> Result<(), MatrixError> {
         assert_eq!(items.len(), self.len);
         let held = memory.held.room(self.held())?;
         match &self.way {
-            Way::Exchanges(all) => {
+            InPlaceWay::Exchanges(all) => {
                 for exchange in all {
                     exchange.run(items, &mut held[..exchange.shares.room()]);
                 }
             }
-            Way::Copies(both) => {
+            InPlaceWay::Copies(both) => {
                 let [there, back] = &**both;
                 let copies = memory.copies.room::<T>(self.len)?;
                 let (from, to) = (items.as_ptr(), copies.as_mut_ptr().cast());
@@ -194,21 +198,21 @@ fn involutions(map: &Affine) -> Option<Vec<Affine>> {
 
 /// Swaps the tiles of an involution. `V` is its own image, so the image of a tile is a tile, and
 /// the items of the one belong in the other.
-struct Exchange {
+struct TileExchange {
     map: Affine,
     mover: Mover,
     span: Echelon,
-    shares: Shares,
+    shares: TileShares,
 }
 
-impl Exchange {
+impl TileExchange {
     fn new<T>(map: &Affine) -> Self {
         // Tiles no larger than the runs require, since further dimensions would have to be added in
         // pairs.
         let mover = Mover::new(Tiling::new(map, tuning::run_bits::<T>(), 0));
         let span = Echelon::span(mover.tiling.source.iter().copied());
         let (tiles, items) = (mover.tiling.tiles(), 1 << mover.tiling.tile_bits());
-        let shares = Shares::new::<T>(tiles, items, mover.room(2));
+        let shares = TileShares::new::<T>(tiles, items, mover.room(2));
         Self { map: map.clone(), mover, span, shares }
     }
 
@@ -287,13 +291,13 @@ mod tests {
 
     #[test]
     fn nothing_is_needed_to_move_nothing() {
-        let plan = InPlace::new::<u64>(&Affine::translation(20, 0).unwrap());
+        let plan = InPlacePlan::new::<u64>(&Affine::translation(20, 0).unwrap());
         assert_eq!((plan.copies(), plan.held()), (0, 0));
         let rotation = Affine::new(&BitMatrix::rotation(20, 3).unwrap(), 5).unwrap();
-        let plan = InPlace::new::<u64>(&rotation);
+        let plan = InPlacePlan::new::<u64>(&rotation);
         assert_eq!(plan.copies(), 0);
         assert!(plan.held() > 0);
         let gray = Affine::new(&BitMatrix::gray_code(20).unwrap(), 0).unwrap();
-        assert_eq!(InPlace::new::<u64>(&gray).copies(), 1 << 20);
+        assert_eq!(InPlacePlan::new::<u64>(&gray).copies(), 1 << 20);
     }
 }

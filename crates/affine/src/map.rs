@@ -39,13 +39,13 @@ use bijective_shuffle_engine::word::bits_for;
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Affine<N = u64> {
-    forward: Part<N>,
-    inverse: Part<N>,
+    forward: MapDirection<N>,
+    inverse: MapDirection<N>,
 }
 
 /// One direction of the map: one column for each bit, and the constant that is added.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Part<N> {
+struct MapDirection<N> {
     columns: Box<[N]>,
     offset: N,
 }
@@ -60,8 +60,11 @@ impl Affine {
         let inverse = matrix.inverse()?;
         let offset = offset & u64::low_mask(matrix.bits());
         Ok(Self {
-            forward: Part { columns: matrix.columns().into(), offset },
-            inverse: Part { columns: inverse.columns().into(), offset: inverse.apply(offset) },
+            forward: MapDirection { columns: matrix.columns().into(), offset },
+            inverse: MapDirection {
+                columns: inverse.columns().into(),
+                offset: inverse.apply(offset),
+            },
         })
     }
 
@@ -163,7 +166,7 @@ impl<N: Word> Affine<N> {
     /// [`BijectionError::BitsOutOfRange`] if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Affine<M>, MatrixError> {
         check_bits::<M>(self.bits(), 0)?;
-        let convert = |part: &Part<N>| Part {
+        let convert = |part: &MapDirection<N>| MapDirection {
             columns: part.columns.iter().map(|column| M::wrap(column.widen())).collect(),
             offset: M::wrap(part.offset.widen()),
         };
@@ -178,7 +181,7 @@ const RUN_BITS: usize = 8;
 /// Fewer points than this are evaluated one at a time.
 const FEW: usize = 8;
 
-impl<N: Word> Part<N> {
+impl<N: Word> MapDirection<N> {
     #[inline(always)]
     fn value(&self, x: N) -> N {
         let mut value = self.offset;
@@ -223,7 +226,7 @@ impl<N: Word> Part<N> {
     }
 }
 
-impl<N: Word> Lanes for Part<N> {
+impl<N: Word> Lanes for MapDirection<N> {
     type Point = N;
 
     #[inline(always)]
@@ -280,7 +283,7 @@ impl<N: Word> Bijection<N> for Affine<N> {
         // SAFETY: the text reads its columns, an array of `bits` words, and nothing else.
         let family =
             unsafe { DeviceSource::family("Affine", r#"#include "bijection/affine.cuh""#) };
-        let columns = |part: &Part<N>| -> Vec<u64> {
+        let columns = |part: &MapDirection<N>| -> Vec<u64> {
             part.columns.iter().map(|column| column.widen()).collect()
         };
         let Self { forward, inverse, .. } = self;

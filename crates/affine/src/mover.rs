@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr;
 
-use super::ahead::Ahead;
+use super::ahead::PrefetchAhead;
 use super::tiles::{Tile, Tiling, combinations};
 use super::tuning;
 use crate::Affine;
@@ -25,7 +25,7 @@ pub(super) struct Mover {
     target_runs: Vec<(u64, u32)>,
     /// The slots of one of the target's runs.
     slots: Vec<u32>,
-    ahead: Ahead,
+    ahead: PrefetchAhead,
 }
 
 impl Mover {
@@ -39,7 +39,7 @@ impl Mover {
             source_runs: combinations(&tiling.source[run..]),
             target_runs: indexes.into_iter().zip(bases).collect(),
             slots: combinations(&tiling.target_slots[..out]),
-            ahead: Ahead::new(&tiling),
+            ahead: PrefetchAhead::new(&tiling),
             tiling,
         }
     }

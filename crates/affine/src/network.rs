@@ -4,7 +4,7 @@
 //! of a layer of pairs is that layer between two permutations. So a nest of `parm`s becomes a list
 //! with one permutation for each layer, before anything moves.
 
-use super::in_place::{InPlace, Memory};
+use super::in_place::{InPlacePlan, PlanMemory};
 use super::parm::index_bits;
 use super::permute::check_length;
 use super::{BitMatrix, tuning};
@@ -172,8 +172,8 @@ impl Network {
     ) -> Result<(), MatrixError> {
         index_bits(items.len())?;
         check_length(&self.after, items.len())?;
-        let plans: Vec<InPlace> = self.maps().map(InPlace::new::<T>).collect();
-        let mut memory = Memory::default();
+        let plans: Vec<InPlacePlan> = self.maps().map(InPlacePlan::new::<T>).collect();
+        let mut memory = PlanMemory::default();
         plans.iter().try_for_each(|plan| memory.reserve::<T>(plan))?;
         for (layer, plan) in plans.iter().enumerate() {
             plan.run(items, &mut memory)?;

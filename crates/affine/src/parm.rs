@@ -1,6 +1,6 @@
 //! [`parm`]: applies a function to the two parts into which a mask divides an array.
 
-use super::in_place::{InPlace, Memory};
+use super::in_place::{InPlacePlan, PlanMemory};
 use super::{BitMatrix, tuning};
 use crate::Affine;
 use crate::MatrixError;
@@ -42,12 +42,13 @@ pub fn parm<T: Copy + Send + Sync>(
     f: impl Fn(&mut [T]) -> Result<(), MatrixError> + Sync,
 ) -> Result<(), MatrixError> {
     let to_parts = Affine::new(&BitMatrix::partition(index_bits(items.len())?, mask)?, 0)?;
-    let (there, back) = (InPlace::new::<T>(&to_parts), InPlace::new::<T>(&to_parts.inverted()));
-    let mut memory = Memory::default();
+    let (there, back) =
+        (InPlacePlan::new::<T>(&to_parts), InPlacePlan::new::<T>(&to_parts.inverted()));
+    let mut memory = PlanMemory::default();
     memory.reserve::<T>(&there)?;
     memory.reserve::<T>(&back)?;
     there.run(items, &mut memory)?;
-    let parts = Parts { items, back, memory };
+    let parts = OrderedParts { items, back, memory };
     let (first, second) = parts.items.split_at_mut(parts.items.len() / 2);
     if tuning::is_sequential::<T>(2 * first.len()) {
         f(first)?;
@@ -59,13 +60,13 @@ pub fn parm<T: Copy + Send + Sync>(
 }
 
 /// Items in the order of their parts. Dropping this puts them back, also during a panic.
-struct Parts<'a, T: Copy + Send + Sync> {
+struct OrderedParts<'a, T: Copy + Send + Sync> {
     items: &'a mut [T],
-    back: InPlace,
-    memory: Memory,
+    back: InPlacePlan,
+    memory: PlanMemory,
 }
 
-impl<T: Copy + Send + Sync> Drop for Parts<'_, T> {
+impl<T: Copy + Send + Sync> Drop for OrderedParts<'_, T> {
     fn drop(&mut self) {
         self.back.run(self.items, &mut self.memory).expect("the memory is there");
     }

@@ -4,9 +4,9 @@ use crate::MatrixError;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::blocks::Blocks;
+use super::blocks::TileSquares;
 use super::mover::Mover;
-use super::shares::Shares;
+use super::shares::TileShares;
 use super::tiles::Tiling;
 use super::tuning;
 use crate::Affine;
@@ -95,19 +95,19 @@ pub fn check_length(map: &Affine, len: usize) -> Result<(), MatrixError> {
 
 /// A plan for copying an array into a map's order.
 pub(super) struct Copying {
-    way: Way,
+    way: PermuteWay,
     /// Shares of tiles, or of pieces if nothing moves.
-    shares: Shares,
+    shares: TileShares,
 }
 
 #[allow(clippy::large_enum_variant, reason = "only one exists at a time")]
-enum Way {
+enum PermuteWay {
     /// Nothing moves: copies pieces of `piece` items, of which the last may be shorter.
     Plain {
         piece: usize,
         len: usize,
     },
-    Blocks(Tiling, Blocks),
+    Blocks(Tiling, TileSquares),
     Slots(Mover),
 }
 
@@ -118,20 +118,20 @@ impl Copying {
         if map.is_identity() || size_of::<T>() == 0 {
             // Large pieces, since `memcpy` is faster on those.
             let piece = tuning::piece::<T>().max(len.div_ceil(rayon_core::current_num_threads()));
-            let shares = Shares::new::<T>(len.div_ceil(piece) as u64, piece.min(len), 0);
-            return Self { way: Way::Plain { piece, len }, shares };
+            let shares = TileShares::new::<T>(len.div_ceil(piece) as u64, piece.min(len), 0);
+            return Self { way: PermuteWay::Plain { piece, len }, shares };
         }
         let run = tuning::run_bits::<T>();
         let tiling = Tiling::new(map, run, 2 * run);
         let (tiles, items) = (tiling.tiles(), 1 << tiling.tile_bits());
-        let blocks = tuning::has_blocks::<T>().then(|| Blocks::new(map, &tiling));
+        let blocks = tuning::has_blocks::<T>().then(|| TileSquares::new(map, &tiling));
         if let Some(blocks) = blocks.flatten() {
-            let shares = Shares::new::<T>(tiles, items, blocks.room());
-            return Self { way: Way::Blocks(tiling, blocks), shares };
+            let shares = TileShares::new::<T>(tiles, items, blocks.room());
+            return Self { way: PermuteWay::Blocks(tiling, blocks), shares };
         }
         let mover = Mover::new(tiling);
-        let shares = Shares::new::<T>(tiles, items, mover.room(1));
-        Self { way: Way::Slots(mover), shares }
+        let shares = TileShares::new::<T>(tiles, items, mover.room(1));
+        Self { way: PermuteWay::Slots(mover), shares }
     }
 
     /// The working memory that it takes, in items.
@@ -158,7 +158,7 @@ impl Copying {
         // The source is only read through this pointer.
         let (source, out) = (SharedPtr::new(source.cast_mut()), SharedPtr::new(out));
         self.shares.run(memory, |tiles, memory| match &self.way {
-            Way::Plain { piece, len } => {
+            PermuteWay::Plain { piece, len } => {
                 let (start, end) = (tiles.start as usize * piece, tiles.end as usize * piece);
                 // SAFETY: `tiles` are numbers of pieces, so `start` is below the length, and the
                 // source has that many items.
@@ -172,12 +172,12 @@ impl Copying {
             }
             // SAFETY: the caller promises items and places for all points of the map. No two
             // threads have the same tile, so no two write to the same image.
-            Way::Blocks(tiling, blocks) => unsafe {
+            PermuteWay::Blocks(tiling, blocks) => unsafe {
                 blocks.copy(tiling, tiles, &source, &out, memory);
             },
             // SAFETY: the caller promises items and places for all points of the map. No two
             // threads have the same tile, so no two write to the same image.
-            Way::Slots(mover) => unsafe { mover.copy(tiles, &source, &out, memory) },
+            PermuteWay::Slots(mover) => unsafe { mover.copy(tiles, &source, &out, memory) },
         });
     }
 }
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn places_that_nothing_moves_from_are_copied() {
         let nothing = Affine::translation(18, 0).unwrap();
-        assert!(matches!(Copying::new::<u64>(&nothing).way, Way::Plain { .. }));
+        assert!(matches!(Copying::new::<u64>(&nothing).way, PermuteWay::Plain { .. }));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! [`Shares`]: divides tiles among threads, with working memory that is allocated before anything
-//! moves.
+//! [`TileShares`]: divides tiles among threads, with working memory that is allocated before
+//! anything moves.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -9,7 +9,7 @@ use super::tuning;
 use bijective_shuffle_engine::{parallel, stream};
 
 /// How tiles are divided among the threads of the current rayon pool.
-pub(super) struct Shares {
+pub(super) struct TileShares {
     tiles: u64,
     /// The number of tiles in a share.
     share: u64,
@@ -18,7 +18,7 @@ pub(super) struct Shares {
     room: usize,
 }
 
-impl Shares {
+impl TileShares {
     /// Divides `tiles` tiles of `items` items each, with working memory of `room` items for each
     /// thread.
     pub(super) fn new<T>(tiles: u64, items: usize, room: usize) -> Self {
@@ -88,7 +88,7 @@ mod tests {
     fn check_with(room: usize, threads: usize, tiles: u64, items: usize) -> u64 {
         let pool = rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let shares = Shares::new::<u64>(tiles, items, room);
+            let shares = TileShares::new::<u64>(tiles, items, room);
             assert!(shares.workers <= threads);
             let mut memory = vec![MaybeUninit::<u64>::uninit(); shares.room()];
             let seen = Mutex::new(vec![0; tiles as usize]);
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn room_is_whole_lines() {
-        assert_eq!(Shares::new::<[u8; 1 << 20]>(1, 1, 1).room(), 1);
-        assert_eq!(Shares::new::<u64>(1, 8, 9).room(), 16);
-        assert_eq!(Shares::new::<[u8; 3]>(1, 8, 0).room(), 64);
+        assert_eq!(TileShares::new::<[u8; 1 << 20]>(1, 1, 1).room(), 1);
+        assert_eq!(TileShares::new::<u64>(1, 8, 9).room(), 16);
+        assert_eq!(TileShares::new::<[u8; 3]>(1, 8, 0).room(), 64);
     }
 
     #[test]

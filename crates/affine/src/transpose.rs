@@ -4,7 +4,7 @@ use crate::MatrixError;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::shares::Shares;
+use super::shares::TileShares;
 use super::tuning;
 use bijective_shuffle_engine::memory::{Buffer, SharedPtr};
 use bijective_shuffle_engine::stream;
@@ -48,10 +48,10 @@ pub fn transpose<T: Copy + Send + Sync>(
     let side = 1 << tuning::run_bits::<T>();
     let (down, across) = (rows.div_ceil(side), columns.div_ceil(side));
     let room = side * side;
-    let shares = Shares::new::<T>((down * across) as u64, room, room);
+    let shares = TileShares::new::<T>((down * across) as u64, room, room);
     let mut memory = Buffer::default();
     let memory = memory.room(shares.room())?;
-    let array = Array { source, rows, columns, side, out: SharedPtr::new(out.as_mut_ptr()) };
+    let array = SquareArray { source, rows, columns, side, out: SharedPtr::new(out.as_mut_ptr()) };
     // Down the columns, so that each thread writes consecutive memory.
     shares.run(memory, |blocks, buffer| {
         for k in blocks.start as usize..blocks.end as usize {
@@ -64,7 +64,7 @@ pub fn transpose<T: Copy + Send + Sync>(
 }
 
 /// An array to be transposed in square blocks.
-struct Array<'a, T> {
+struct SquareArray<'a, T> {
     source: &'a [T],
     rows: usize,
     columns: usize,
@@ -74,7 +74,7 @@ struct Array<'a, T> {
     out: SharedPtr<T>,
 }
 
-impl<T: Copy> Array<'_, T> {
+impl<T: Copy> SquareArray<'_, T> {
     /// Transposes one block to its place.
     ///
     /// # Safety

@@ -32,7 +32,7 @@ pub enum Fault {
 
 /// What a language calls that which the text of an error advises.
 #[derive(Clone, Copy, Debug)]
-pub struct Names {
+pub struct LanguageNames {
     /// The permutation that needs no index.
     pub walk: &'static str,
     /// The function that builds an index.
@@ -41,7 +41,7 @@ pub struct Names {
 
 impl Fault {
     /// What kind of failure an error is, and its text.
-    pub fn of(error: &Error, names: Names) -> (Self, String) {
+    pub fn of(error: &Error, names: LanguageNames) -> (Self, String) {
         let fault = match error {
             Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
                 Self::Memory
@@ -57,7 +57,7 @@ impl Fault {
             Error::Gpu(_) => Self::Gpu,
             _ => Self::Argument,
         };
-        let Names { walk, build_index } = names;
+        let LanguageNames { walk, build_index } = names;
         let text = match error {
             Error::View(ViewError::IndexNotBuilt { last }) => format!(
                 "this place is found by an index over {} points, too many to build it unasked: use \
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn errors_are_told_in_the_words_of_the_language() {
-        let names = Names { walk: "a_walk", build_index: "an_index()" };
+        let names = LanguageNames { walk: "a_walk", build_index: "an_index()" };
         let told = |error| Fault::of(&error, names);
         let far = Permutation::new(1 << 40 | 1, 1).try_get(1 << 39).unwrap_err();
         let (fault, text) = told(far);

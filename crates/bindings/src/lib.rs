@@ -1,7 +1,7 @@
 //! What the packages for Python, C and JavaScript say alike, once: a permutation of any kind and
-//! the questions about it ([`Order`]), the places that a view consists of ([`Run`]), arrays whose
-//! rows are moved ([`Memory`]), what kind of failure an error is ([`Fault`]), the names of a
-//! sampler's tails ([`TAILS`]), and threads that survive a `fork` ([`threads`]).
+//! the questions about it ([`AnyOrder`]), the places that a view consists of ([`PlaceRun`]),
+//! arrays whose rows are moved ([`RowArray`]), what kind of failure an error is ([`Fault`]), the
+//! names of a sampler's tails ([`TAILS`]), and threads that survive a `fork` ([`threads`]).
 //!
 //! A language has of its own what its objects, numbers and errors are. It promises nothing to
 //! others.
@@ -14,10 +14,10 @@ pub mod threads;
 
 use bijective_shuffle::Tail;
 
-pub use fault::{Fault, Names};
-pub use memory::{By, Memory};
-pub use order::{Kind, Lookup, Order, Way};
-pub use run::Run;
+pub use fault::{Fault, LanguageNames};
+pub use memory::{RowArray, RowsBy};
+pub use order::{AnyOrder, Lookup, OrderKind, Way};
+pub use run::PlaceRun;
 
 /// What happens in the last step of a sampler's epoch, by name. C and JavaScript have the numbers
 /// of these, counted from 0.

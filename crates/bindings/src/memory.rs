@@ -1,13 +1,13 @@
-//! [`Memory`]: an array of another language, and how its rows are moved.
+//! [`RowArray`]: an array of another language, and how its rows are moved.
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Error, Rows, Seed};
 
-use crate::order::{Order, Way};
+use crate::order::{AnyOrder, Way};
 
 /// An array of another language: rows of bytes, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
+pub struct RowArray {
     /// Where it begins. If there are no bytes, it may lead nowhere.
     pub start: *mut u8,
     /// The bytes of all rows.
@@ -18,11 +18,11 @@ pub struct Memory {
 
 // SAFETY: it is an address and numbers, and each use of the address has an argument of its own. Any
 // thread may write to the bytes there.
-unsafe impl Send for Memory {}
+unsafe impl Send for RowArray {}
 // SAFETY: what threads share is an address and numbers, which nobody changes.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for RowArray {}
 
-impl Memory {
+impl RowArray {
     /// Whether it is aligned for a type.
     pub fn is_aligned<T>(self) -> bool {
         self.start.cast::<T>().is_aligned()
@@ -69,7 +69,7 @@ impl Memory {
     }
 }
 
-/// Runs code with the type of plain integers that has a size, if there is one and a [`Memory`] is
+/// Runs code with the type of plain integers that has a size, if there is one and a [`RowArray`] is
 /// aligned for it.
 #[macro_export]
 macro_rules! with_item {
@@ -89,14 +89,14 @@ macro_rules! with_item {
 
 /// By what rows are moved.
 #[derive(Clone, Copy, Debug)]
-pub enum By<'a> {
+pub enum RowsBy<'a> {
     /// The order of a shuffle by a seed.
     Seed(Seed),
     /// Any order.
-    Order(&'a Order),
+    Order(&'a AnyOrder),
 }
 
-impl By<'_> {
+impl RowsBy<'_> {
     /// Moves the rows of arrays, of which each has as many.
     ///
     /// # Errors
@@ -106,8 +106,8 @@ impl By<'_> {
     /// # Safety
     ///
     /// All of the arrays' bytes are there, and stay where they are, and nobody else reads or writes
-    /// them. The arrays are [apart](Memory::are_apart).
-    pub unsafe fn reorder(self, arrays: &[Memory], way: Way) -> Result<(), Error> {
+    /// them. The arrays are [apart](RowArray::are_apart).
+    pub unsafe fn reorder(self, arrays: &[RowArray], way: Way) -> Result<(), Error> {
         if let &[array] = arrays {
             with_item!(array, array.width, Item => {
                 // SAFETY: as the caller promises about the bytes; the alignment was checked, and
@@ -139,18 +139,18 @@ impl By<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::OrderKind;
 
-    fn memory<T>(items: &mut [T], width: usize) -> Memory {
-        Memory { start: items.as_mut_ptr().cast(), bytes: size_of_val(items), width }
+    fn memory<T>(items: &mut [T], width: usize) -> RowArray {
+        RowArray { start: items.as_mut_ptr().cast(), bytes: size_of_val(items), width }
     }
 
     #[test]
     fn rows_of_any_width_and_alignment_are_moved_and_put_back() {
         const LEN: usize = 300;
-        let order = Order::new(Kind::Compacted, LEN as u64, Seed::new(7)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, LEN as u64, Seed::new(7)).unwrap();
         let indexes: Vec<u64> = order.indexes().collect();
-        for by in [By::Seed(Seed::new(7)), By::Order(&order)] {
+        for by in [RowsBy::Seed(Seed::new(7)), RowsBy::Order(&order)] {
             for width in [1, 2, 3, 4, 8, 16, 24] {
                 for offset in [0, 1] {
                     let item = |k: usize| (0..width).map(move |byte| (7 * k + byte) as u8);
@@ -160,10 +160,10 @@ mod tests {
                     let whole = memory(&mut room, width);
                     // SAFETY: the vector has so many bytes, and more than `offset` behind them.
                     let start = unsafe { whole.start.add(offset) };
-                    let array = Memory { start, bytes: LEN * width, width };
+                    let array = RowArray { start, bytes: LEN * width, width };
                     let mut numbers: Vec<u32> = (0..LEN as u32).collect();
                     let both = [array, memory(&mut numbers, 4)];
-                    assert!(Memory::are_apart(&both) && !Memory::are_apart(&[array, array]));
+                    assert!(RowArray::are_apart(&both) && !RowArray::are_apart(&[array, array]));
                     // SAFETY: nobody else uses the array.
                     unsafe { array.items::<u8>() }.copy_from_slice(&source);
                     for arrays in [&both[..1], &both] {

@@ -1,4 +1,4 @@
-//! [`Order`]: a permutation that another language has made, and what is asked of it there.
+//! [`AnyOrder`]: a permutation that another language has made, and what is asked of it there.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use bijective_shuffle::error::Defect;
 use bijective_shuffle::iter::IntoIter;
 use bijective_shuffle::{Bijection, Error, FromSeed, Permutation, Rows, Seed, Word, Workspace};
 
-use crate::run::Run;
+use crate::run::PlaceRun;
 use crate::threads::FEW_POINTS;
 
-/// How an [`Order`] is made.
+/// How an [`AnyOrder`] is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum OrderKind {
     /// That of a shuffle by a seed: [`Permutation::new`].
     Compacted,
     /// Another order, which needs no index: [`Permutation::walk`].
@@ -49,7 +49,7 @@ pub enum Way {
 /// The kinds differ in their bijections alone, and the engines call any bijection through a
 /// pointer, once for a run of hundreds of points. So one type serves all.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct AnyOrder {
     /// Whether it is that of a caller's bijection, whose values may be wrong or unevenly spread.
     is_given: bool,
     /// Whether there is a point for each item and none besides: then a look-up is one evaluation.
@@ -63,19 +63,19 @@ const MOST_COUNTED: i128 = 1 << 10;
 /// The indexes that are evaluated at a time for narrower words: they fit the L1 cache.
 const CHUNK: usize = 1 << 11;
 
-impl Order {
+impl AnyOrder {
     /// The order of `len` items that a seed determines.
     ///
     /// # Errors
     ///
     /// Those of [`BlockShuffle::new`].
-    pub fn new(kind: Kind, len: u64, seed: Seed) -> Result<Self, Error> {
+    pub fn new(kind: OrderKind, len: u64, seed: Seed) -> Result<Self, Error> {
         let bijection: Arc<dyn Bijection> = match kind {
-            Kind::Walk => Arc::new(CycleWalk::<Standard>::from_seed(len, seed)),
-            Kind::Blocks { block, window } => {
+            OrderKind::Walk => Arc::new(CycleWalk::<Standard>::from_seed(len, seed)),
+            OrderKind::Blocks { block, window } => {
                 Arc::new(BlockShuffle::new(len, block, window, seed)?)
             }
-            Kind::Compacted => Arc::new(Standard::from_seed(len, seed)),
+            OrderKind::Compacted => Arc::new(Standard::from_seed(len, seed)),
         };
         Self::of(len, bijection, false)
     }
@@ -143,7 +143,7 @@ impl Order {
     }
 
     /// Whether [writing](Self::write) the indexes at a run builds no index, or one over few points.
-    pub fn is_run_at_hand(&self, run: Run) -> bool {
+    pub fn is_run_at_hand(&self, run: PlaceRun) -> bool {
         // The slots of an inverse's indexes are anywhere, also where one of them is near.
         let is_near = !self.is_inverse() || self.is_random_access();
         let is_at_hand = |place| is_near && self.is_at_hand(place, Lookup::Index);
@@ -157,7 +157,7 @@ impl Order {
     /// Whether the places of a run are best counted to from the beginning, without an index. Where
     /// they are far apart, an index takes less time, and there is an error where it is not built
     /// unasked.
-    pub fn is_counted(&self, run: Run) -> bool {
+    pub fn is_counted(&self, run: PlaceRun) -> bool {
         let is_near = run.start == 0 && (1..=MOST_COUNTED).contains(&run.step);
         is_near && !self.is_inverse() && !self.is_random_access()
     }
@@ -229,7 +229,7 @@ impl Order {
     /// # Errors
     ///
     /// As [`look_up`](Self::look_up), and [`Error::IndexTooWide`].
-    pub fn write<N: Word>(&self, run: Run, out: &mut [N]) -> Result<(), Error> {
+    pub fn write<N: Word>(&self, run: PlaceRun, out: &mut [N]) -> Result<(), Error> {
         if self.len().saturating_sub(1) > N::MAX.widen() {
             return Err(Error::IndexTooWide { len: self.len(), bits: N::BITS });
         }
@@ -248,7 +248,7 @@ impl Order {
         Ok(())
     }
 
-    fn write_wide(&self, run: Run, out: &mut [u64]) -> Result<(), Error> {
+    fn write_wide(&self, run: PlaceRun, out: &mut [u64]) -> Result<(), Error> {
         if out.is_empty() {
             // The place after the last one may be out of range.
             return Ok(());
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    fn check(order: &Order, indexes: &[u64]) {
+    fn check(order: &AnyOrder, indexes: &[u64]) {
         let len = indexes.len() as u64;
         assert_eq!(order.len(), len);
         for (place, &index) in (0..).zip(indexes) {
@@ -396,7 +396,7 @@ mod tests {
         order.each(&mut found, Lookup::Index).unwrap();
         assert!(places.into_iter().eq(0..len) && found == indexes);
         assert!(order.is_inverse() || order.indexes().eq(indexes.iter().copied()));
-        let whole = Run::first(len);
+        let whole = PlaceRun::first(len);
         for (start, end, step) in [(0, len, 1), (len / 3, len, 1), (1, len, 2), (0, len / 2, 5)] {
             let run = whole.slice(Some(start.into()), Some(end.into()), step);
             for run in [run, run.slice(None, None, -1)] {
@@ -423,25 +423,27 @@ mod tests {
     #[test]
     fn every_view_of_every_kind_is_the_permutation() {
         for len in [0, 1, 5, 256, 300, 1 << 11, 2500] {
-            let blocks = Kind::Blocks { block: 7, window: 3 };
-            for kind in [Kind::Compacted, Kind::Walk, blocks].into_iter().take(2 + len.min(1)) {
+            let blocks = OrderKind::Blocks { block: 7, window: 3 };
+            for kind in
+                [OrderKind::Compacted, OrderKind::Walk, blocks].into_iter().take(2 + len.min(1))
+            {
                 let len = len as u64;
                 let indexes = match kind {
-                    Kind::Compacted => Permutation::new(len, 42).to_vec(),
-                    Kind::Walk => Permutation::walk(len, 42).to_vec(),
-                    Kind::Blocks { block, window } => {
+                    OrderKind::Compacted => Permutation::new(len, 42).to_vec(),
+                    OrderKind::Walk => Permutation::walk(len, 42).to_vec(),
+                    OrderKind::Blocks { block, window } => {
                         let order = BlockShuffle::new(len, block, window, 42).unwrap();
                         (0..len).map(|slot| order.forward(slot)).collect()
                     }
                 };
-                let order = Order::new(kind, len, Seed::new(42)).unwrap();
-                assert!(order.is_full() || kind == Kind::Compacted);
+                let order = AnyOrder::new(kind, len, Seed::new(42)).unwrap();
+                assert!(order.is_full() || kind == OrderKind::Compacted);
                 check(&order, &indexes);
                 let mut places = vec![0; indexes.len()];
                 (0..).zip(&indexes).for_each(|(place, &index)| places[index as usize] = place);
                 check(&order.inverse(), &places);
                 let bijection = Permutation::new(len + 9, 1);
-                let given = Order::given(len, bijection.clone()).unwrap();
+                let given = AnyOrder::given(len, bijection.clone()).unwrap();
                 check(&given, &Permutation::from_bijection(len, bijection).unwrap().to_vec());
             }
         }
@@ -449,7 +451,7 @@ mod tests {
 
     #[test]
     fn what_is_at_hand_builds_no_index() {
-        let order = Order::new(Kind::Compacted, 1 << 40 | 1, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, 1 << 40 | 1, Seed::new(1)).unwrap();
         for place in [0, 1000, order.len() - 1] {
             assert!(order.is_at_hand(place, Lookup::Index));
             let index = order.look_up(place, Lookup::Index).unwrap();
@@ -459,15 +461,15 @@ mod tests {
             assert!(!order.is_random_access());
         }
         assert!(!order.is_at_hand(1 << 39, Lookup::Index) && !order.is_at_hand(0, Lookup::Place));
-        let run = Run { start: 3, step: 1, count: 900 };
+        let run = PlaceRun { start: 3, step: 1, count: 900 };
         assert!(order.is_run_at_hand(run) && !order.is_counted(run));
-        assert!(order.is_counted(Run { step: 7, ..Run::first(1 << 30) }));
-        assert!(!order.is_run_at_hand(Run { step: 1 << 30, ..run }));
+        assert!(order.is_counted(PlaceRun { step: 7, ..PlaceRun::first(1 << 30) }));
+        assert!(!order.is_run_at_hand(PlaceRun { step: 1 << 30, ..run }));
         assert!(!order.inverse().is_run_at_hand(run));
         order.write(run, &mut [0_u64; 900]).unwrap();
         order.prepare(|| true).unwrap();
         assert!(!order.is_random_access());
-        let order = Order::new(Kind::Compacted, 1_000_000, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, 1_000_000, Seed::new(1)).unwrap();
         order.prepare(|| false).unwrap();
         assert!(!order.is_random_access());
         order.prepare(|| true).unwrap();
@@ -477,9 +479,9 @@ mod tests {
     #[test]
     fn bijections_that_lie_are_refused() {
         for (last, zero) in [(99, 200), (99, 100), (150, 200)] {
-            let order = Order::given(100, Liar { last, zero }).unwrap();
+            let order = AnyOrder::given(100, Liar { last, zero }).unwrap();
             let refused = |done: Result<u64, Error>| matches!(done, Err(Error::NotABijection(_)));
-            assert!(refused(order.write(Run::first(100), &mut [0_u64; 100]).map(|()| 0)));
+            assert!(refused(order.write(PlaceRun::first(100), &mut [0_u64; 100]).map(|()| 0)));
             assert!(refused(order.write_all(&mut [0_u64; 100]).map(|()| 0)));
             let defect = Defect::OutOfRange { method: "forward", point: 0, value: zero, last: 99 };
             let found = order.look_up(0, Lookup::Index);
@@ -488,19 +490,19 @@ mod tests {
             assert!(refused(order.reorder(&mut items, Way::Apply).map(|()| 0)));
             assert!(items.into_iter().eq(0..100));
         }
-        assert!(Order::given(100, Liar { last: 98, zero: 0 }).is_err());
+        assert!(AnyOrder::given(100, Liar { last: 98, zero: 0 }).is_err());
         // As many survivors as items, and the place of 0 is where the map leads elsewhere.
-        let order = Order::given(100, Liar { last: 100, zero: 5 }).unwrap();
+        let order = AnyOrder::given(100, Liar { last: 100, zero: 5 }).unwrap();
         let defect = Defect::Disagrees { method: "forward", point: 0, expected: 0, actual: 5 };
         assert_eq!(order.look_up(0, Lookup::Place), Err(Error::NotABijection(defect)));
     }
 
     #[test]
     fn slices_of_another_length_and_words_that_are_too_narrow_are_refused() {
-        let order = Order::new(Kind::Walk, (1 << 32) + 1, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(Kind::Walk, (1 << 32) + 1, Seed::new(1)).unwrap();
         let wide = Error::IndexTooWide { len: order.len(), bits: 32 };
-        assert_eq!(order.write(Run::first(3), &mut [0_u32; 3]), Err(wide));
-        let order = Order::new(Kind::Compacted, 5, Seed::new(1)).unwrap();
+        assert_eq!(order.write(PlaceRun::first(3), &mut [0_u32; 3]), Err(wide));
+        let order = AnyOrder::new(Kind::Compacted, 5, Seed::new(1)).unwrap();
         let done = order.reorder_into(&mut Workspace::new(), &[1; 4], &mut [0; 4]);
         assert_eq!(done, Err(Error::LengthMismatch { expected: 5, actual: 4 }));
     }

@@ -1,10 +1,10 @@
-//! [`Run`]: places at equal distances, which a view of a permutation consists of.
+//! [`PlaceRun`]: places at equal distances, which a view of a permutation consists of.
 
 use bijective_shuffle::Error;
 
 /// Places at equal distances: `start`, `start + step` and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Run {
+pub struct PlaceRun {
     /// The first place.
     pub start: u64,
     /// The distance from one place to the next, not 0.
@@ -13,7 +13,7 @@ pub struct Run {
     pub count: u64,
 }
 
-impl Run {
+impl PlaceRun {
     /// The first `count` places.
     pub const fn first(count: u64) -> Self {
         Self { start: 0, step: 1, count }
@@ -116,7 +116,7 @@ fn check_rank(rank: u64, ranks: u64) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    fn places(run: Run) -> Vec<u64> {
+    fn places(run: PlaceRun) -> Vec<u64> {
         (0..run.count).map(|k| run.after(k).start).collect()
     }
 
@@ -124,7 +124,7 @@ mod tests {
     fn slices_are_those_of_vectors() {
         let bounds = || [None].into_iter().chain((-9..=9).map(Some));
         for (len, outer) in [(0, 1), (1, 1), (7, 1), (7, 2), (7, -3)] {
-            let run = Run::first(len).slice(None, None, outer);
+            let run = PlaceRun::first(len).slice(None, None, outer);
             let whole = places(run);
             for (start, end) in bounds().flat_map(|start| bounds().map(move |end| (start, end))) {
                 for step in [1, 2, 5, 1 << 100, -1, -2, -(1 << 100)] {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn places_are_found_by_number_and_back() {
-        for run in [Run::first(5), Run { start: 9, step: -4, count: 3 }] {
+        for run in [PlaceRun::first(5), PlaceRun { start: 9, step: -4, count: 3 }] {
             let all = places(run);
             let count = i128::from(run.count);
             assert!((0..count).all(|k| run.place(k) == Some(all[k as usize])));
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn places_beyond_the_length_are_refused() {
-        let within = |start, step, count| Run::within(10, start, step, count);
-        assert_eq!(within(9, -3, 4), Some(Run { start: 9, step: -3, count: 4 }));
-        assert_eq!(within(4, i128::MIN, 1), Some(Run { start: 4, step: 1, count: 1 }));
-        assert_eq!(within(99, i128::MIN, 0), Some(Run::first(0)));
+        let within = |start, step, count| PlaceRun::within(10, start, step, count);
+        assert_eq!(within(9, -3, 4), Some(PlaceRun { start: 9, step: -3, count: 4 }));
+        assert_eq!(within(4, i128::MIN, 1), Some(PlaceRun { start: 4, step: 1, count: 1 }));
+        assert_eq!(within(99, i128::MIN, 0), Some(PlaceRun::first(0)));
         for (start, step, count) in [(10, 1, 1), (8, 1, 3), (2, -1, 4), (0, 0, 2), (0, 0, 0)] {
             assert_eq!(within(start, step, count), None);
         }
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn shards_are_disjoint_and_cover_all_places() {
         for (len, ranks) in [(0, 1), (1, 3), (10, 3), (10, 10), (7, u64::MAX), (u64::MAX, 2)] {
-            for of in [Run::shard, Run::shard_strided] {
+            for of in [PlaceRun::shard, PlaceRun::shard_strided] {
                 let shares = (0..ranks.min(12)).map(|rank| of(len, rank, ranks).unwrap());
                 let sum = shares.map(|share| share.count).sum::<u64>();
                 assert!(sum == len || ranks > 12 && sum <= len, "{len} {ranks}");
@@ -186,11 +186,11 @@ mod tests {
             }
         }
         let mut strided: Vec<u64> =
-            (0..3).flat_map(|rank| places(Run::shard_strided(10, rank, 3).unwrap())).collect();
+            (0..3).flat_map(|rank| places(PlaceRun::shard_strided(10, rank, 3).unwrap())).collect();
         strided.sort_unstable();
         assert!(strided.into_iter().eq(0..10));
         let shares: Vec<u64> =
-            (0..3).flat_map(|rank| places(Run::shard(10, rank, 3).unwrap())).collect();
+            (0..3).flat_map(|rank| places(PlaceRun::shard(10, rank, 3).unwrap())).collect();
         assert!(shares.into_iter().eq(0..10));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use bindings::{By, Memory, Way};
+use bindings::{RowArray, RowsBy, Way};
 use library::Error;
 
 use crate::memory::{self, bytes, check};
@@ -27,7 +27,7 @@ pub struct Array {
 /// # Safety
 ///
 /// The pointers are null or lead to arrays of so many items, which nobody else uses meanwhile.
-unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Result<(), Failure> {
+unsafe fn reorder(arrays: &[Array], count: usize, by: RowsBy<'_>, way: Way) -> Result<(), Failure> {
     let mut memories = Vec::new();
     for &Array { items, item_size } in arrays {
         if item_size == 0 {
@@ -37,17 +37,17 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Resul
             check(items.cast::<u8>(), "the items")?;
         }
         let bytes = bytes(count, item_size, "an array")?;
-        memories.push(Memory { start: items.cast(), bytes, width: item_size });
+        memories.push(RowArray { start: items.cast(), bytes, width: item_size });
     }
-    if !Memory::are_apart(&memories) {
+    if !RowArray::are_apart(&memories) {
         return Err(Failure::argument("two of the arrays share memory"));
     }
     if count == 0 || arrays.is_empty() {
         return Ok(());
     }
     let points = match by {
-        By::Seed(_) => count as u64,
-        By::Order(order) => order.points(),
+        RowsBy::Seed(_) => count as u64,
+        RowsBy::Order(order) => order.points(),
     };
     // The arrays share no memory, so the sum is within the address space.
     let bytes = memories.iter().map(|memory| memory.bytes as u64).sum();
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn bs_shuffle(
     seed: u64,
     epoch: u64,
 ) -> Status {
-    let by = By::Seed(of_word(seed, epoch));
+    let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Apply) })
 }
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn bs_unshuffle(
     seed: u64,
     epoch: u64,
 ) -> Status {
-    let by = By::Seed(of_word(seed, epoch));
+    let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Undo) })
 }
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn bs_shuffle_together(
     seed: u64,
     epoch: u64,
 ) -> Status {
-    let by = By::Seed(of_word(seed, epoch));
+    let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Apply) })
 }
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn bs_unshuffle_together(
     seed: u64,
     epoch: u64,
 ) -> Status {
-    let by = By::Seed(of_word(seed, epoch));
+    let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Undo) })
 }
@@ -175,7 +175,7 @@ unsafe fn reorder_given(
     arrays: *const Array,
     array_count: usize,
     count: usize,
-    by: By<'_>,
+    by: RowsBy<'_>,
     way: Way,
 ) -> Result<(), Failure> {
     // SAFETY: as the caller promises.
@@ -201,5 +201,5 @@ unsafe fn reorder_by(
         return Err(Error::LengthMismatch { expected, actual }.into());
     }
     // SAFETY: as the caller promises.
-    unsafe { reorder_given(arrays, array_count, count, By::Order(order), way) }
+    unsafe { reorder_given(arrays, array_count, count, RowsBy::Order(order), way) }
 }

@@ -1,6 +1,6 @@
 //! Handles of permutations.
 
-use bindings::{Kind, Lookup, Order, Run};
+use bindings::{AnyOrder, Lookup, OrderKind, PlaceRun};
 use library::{Error, Seed, Word};
 
 use crate::bijection::{Bijection, Custom};
@@ -12,18 +12,18 @@ use crate::threads;
 /// A permutation of the numbers from 0 up to, but not including, a length. It stores a few numbers,
 /// whatever its length.
 #[derive(Debug)]
-pub struct Permutation(Order);
+pub struct Permutation(AnyOrder);
 
 /// # Safety
 ///
 /// The pointer is null, or leads to a permutation that is not freed as long as it is borrowed.
-pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a Order, Failure> {
+pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a AnyOrder, Failure> {
     // SAFETY: as the caller promises; permutations do not change.
     unsafe { memory::shared(permutation, "the permutation") }.map(|permutation| &permutation.0)
 }
 
-fn make(kind: Kind, length: u64, seed: Seed) -> Result<Permutation, Failure> {
-    Ok(Permutation(Order::new(kind, length, seed)?))
+fn make(kind: OrderKind, length: u64, seed: Seed) -> Result<Permutation, Failure> {
+    Ok(Permutation(AnyOrder::new(kind, length, seed)?))
 }
 
 /// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn bs_permutation_new(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || make(Kind::Compacted, length, of_word(seed, epoch));
+    let make = || make(OrderKind::Compacted, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn bs_permutation_new_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     // SAFETY: as the caller promises.
-    let make = || make(Kind::Compacted, length, unsafe { of_key(key, epoch) }?);
+    let make = || make(OrderKind::Compacted, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn bs_permutation_walk(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || make(Kind::Walk, length, of_word(seed, epoch));
+    let make = || make(OrderKind::Walk, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     // SAFETY: as the caller promises.
-    let make = || make(Kind::Walk, length, unsafe { of_key(key, epoch) }?);
+    let make = || make(OrderKind::Walk, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn bs_permutation_blocks(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let make = || make(Kind::Blocks { block, window }, length, of_word(seed, epoch));
+    let make = || make(OrderKind::Blocks { block, window }, length, of_word(seed, epoch));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn bs_permutation_blocks_keyed(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    let kind = Kind::Blocks { block, window };
+    let kind = OrderKind::Blocks { block, window };
     // SAFETY: as the caller promises.
     let make = || make(kind, length, unsafe { of_key(key, epoch) }?);
     // SAFETY: as the caller promises.
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
     let make = || {
         // SAFETY: as the caller promises.
         let bijection = unsafe { Custom::new(bijection) }?;
-        let made = Order::given(length, bijection.clone());
+        let made = AnyOrder::given(length, bijection.clone());
         if made.is_err() {
             bijection.give_back();
         }
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn bs_permutation_free(permutation: *mut Permutation) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_length(permutation: *const Permutation) -> u64 {
     // SAFETY: as the caller promises.
-    unsafe { order(permutation) }.map_or(0, Order::len)
+    unsafe { order(permutation) }.map_or(0, AnyOrder::len)
 }
 
 /// Writes the index at a place to `*index`: that from which bs_permutation_apply takes the item
@@ -356,9 +356,9 @@ unsafe fn write<N: Word>(
     }
     // SAFETY: as the caller promises.
     let out = unsafe { memory::items_mut(indexes, count, "the indexes") }?;
-    let run = Run { start: first, step: 1, count: count as u64 };
+    let run = PlaceRun { start: first, step: 1, count: count as u64 };
     let bytes = run.count * size_of::<u64>() as u64;
-    Ok(if run == Run::first(len) {
+    Ok(if run == PlaceRun::first(len) {
         threads::on_points(order.points(), bytes, || order.write_all(out))?
     } else if order.is_random_access() {
         threads::on_points(run.count, bytes, || order.write(run, out))?
@@ -387,7 +387,7 @@ pub unsafe extern "C" fn bs_permutation_shard(
         check(first, "the first place")?;
         check(count, "the number of places")?;
         // SAFETY: as the caller promises.
-        let share = Run::shard(unsafe { order(permutation) }?.len(), rank, ranks)?;
+        let share = PlaceRun::shard(unsafe { order(permutation) }?.len(), rank, ranks)?;
         // SAFETY: as the caller promises.
         unsafe { memory::write(first, share.start, "the first place") }?;
         // SAFETY: as the caller promises.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bindings::{Fault, Names};
+use bindings::{Fault, LanguageNames};
 use library::Error;
 
 /// What a function returns: BS_OK, or what went wrong.
@@ -76,8 +76,10 @@ impl Failure {
 
 impl<E: Into<Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        let names =
-            Names { walk: "bs_permutation_walk", build_index: "bs_permutation_build_index" };
+        let names = LanguageNames {
+            walk: "bs_permutation_walk",
+            build_index: "bs_permutation_build_index",
+        };
         let (fault, text) = Fault::of(&error.into(), names);
         let status = match fault {
             Fault::Memory => BS_ERROR_MEMORY,

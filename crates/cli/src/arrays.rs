@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::arguments::Arguments;
 use crate::done::Done;
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, FailureContext};
 use crate::inputs::Inputs;
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::npy::Npy;
 use crate::output::Output;
 
@@ -31,7 +31,11 @@ pub(crate) fn are_arrays(files: &[PathBuf], arguments: &Arguments) -> Result<boo
 }
 
 /// Writes the rows of arrays, one after the other, in their new order to one array.
-pub(crate) fn shuffle(mut inputs: Inputs, job: &Job, output: &mut Output) -> Result<Done, Failure> {
+pub(crate) fn shuffle(
+    mut inputs: Inputs,
+    job: &InputJob,
+    output: &mut Output,
+) -> Result<Done, Failure> {
     if job.is_repeated && job.selection.head.is_none() {
         return Err(Failure::new(inputs.name(), "an array has an end: give --head-count"));
     }

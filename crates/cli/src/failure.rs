@@ -53,12 +53,12 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// Adds to an error what it was met with.
-pub(crate) trait Context<T> {
+pub(crate) trait FailureContext<T> {
     /// The same result, with an error that says what could not be done.
     fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
 }
 
-impl<T, E: fmt::Display> Context<T> for Result<T, E> {
+impl<T, E: fmt::Display> FailureContext<T> for Result<T, E> {
     fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
         self.map_err(|why| Failure::new(what, why))
     }

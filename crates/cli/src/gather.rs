@@ -73,13 +73,13 @@ impl Divided for Echoed {
 }
 
 /// A text of records of one size.
-pub(crate) struct Records<'a> {
+pub(crate) struct SizedRecords<'a> {
     pub(crate) text: &'a [u8],
     /// At least 1.
     pub(crate) record: usize,
 }
 
-impl Divided for Records<'_> {
+impl Divided for SizedRecords<'_> {
     fn count(&self) -> usize {
         self.text.len() / self.record
     }

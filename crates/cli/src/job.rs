@@ -1,13 +1,13 @@
-//! [`Job`]: inputs to an output, in memory or not.
+//! [`InputJob`]: inputs to an output, in memory or not.
 
 use std::io::{Cursor, Read, Seek, Write};
 
 use bijective_shuffle::{Permutation, Rows, Word, Workspace};
-use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order};
+use bijective_shuffle_cli::files::{FileOrder, FileShuffle, FilesError, Items};
 
 use crate::done::Done;
-use crate::failure::{Context, Failure};
-use crate::gather::{Divided, Echoed, Records, write_items};
+use crate::failure::{Failure, FailureContext};
+use crate::gather::{Divided, Echoed, SizedRecords, write_items};
 use crate::inputs::{CHANGED, Inputs, too_long};
 use crate::lines::{self, Offset};
 use crate::output::Output;
@@ -18,7 +18,7 @@ use crate::temporary::Temporary;
 use crate::text::Text;
 
 /// What is to be done with the items of some inputs.
-pub(crate) struct Job<'a> {
+pub(crate) struct InputJob<'a> {
     pub(crate) selection: Selection,
     pub(crate) is_repeated: bool,
     /// The bytes that may be held.
@@ -28,7 +28,7 @@ pub(crate) struct Job<'a> {
     /// How many items there are, if it is known before they are read.
     pub(crate) expected: Option<u64>,
     /// What the records are, as far as the indexes of the folders say it.
-    pub(crate) form: Option<bijective_shuffle_cli::dataset::Form>,
+    pub(crate) form: Option<bijective_shuffle_cli::dataset::RecordForm>,
 }
 
 /// What an item takes in memory, besides its bytes, in words: where it is, its number in the order,
@@ -38,7 +38,7 @@ const WORDS_PER_ITEM: usize = 3;
 /// What is said of lines that are drawn in no order, and cannot be read in any.
 const UNREPEATED: &str = "to be repeated, lines have to fit memory: raise --memory";
 
-impl Job<'_> {
+impl InputJob<'_> {
     /// How much of what comes through pipes may be held, so that it can also be shuffled there.
     pub(crate) fn held(&self) -> usize {
         self.memory / 2
@@ -154,7 +154,7 @@ impl Job<'_> {
         &self,
         inputs: &mut Inputs,
         record: usize,
-        order: Order,
+        order: FileOrder,
         output: &mut Output,
     ) -> Result<Done, Failure> {
         let bytes = inputs.bytes();
@@ -179,7 +179,7 @@ impl Job<'_> {
         let mut text = inputs.take_text(self.progress)?;
         self.progress.start("shuffling");
         if self.is_repeated || !order.is_whole() {
-            return self.inside::<u64>(&Records { text: &text, record }, output);
+            return self.inside::<u64>(&SizedRecords { text: &text, record }, output);
         }
         let found = order.len();
         move_records(&order, &mut text, record).context("cannot shuffle")?;
@@ -192,12 +192,12 @@ impl Job<'_> {
         Ok(Done { found, items: found, bytes: text.len() as u64, ..Done::default() })
     }
 
-    pub(crate) fn order(&self, items: u64) -> Result<Order, Failure> {
+    pub(crate) fn order(&self, items: u64) -> Result<FileOrder, Failure> {
         self.checked_order(items).map_err(explain_order)
     }
 
     /// The order of so many items, if they are as many as there should be.
-    fn checked_order(&self, items: u64) -> Result<Order, FilesError> {
+    fn checked_order(&self, items: u64) -> Result<FileOrder, FilesError> {
         match self.expected {
             Some(order) if order != items => Err(FilesError::LengthMismatch { items, order }),
             _ => Ok(self.selection.order(items)?),
@@ -205,7 +205,7 @@ impl Job<'_> {
     }
 
     /// How many items are written of those that have an order.
-    pub(crate) fn items(&self, order: &Order) -> u64 {
+    pub(crate) fn items(&self, order: &FileOrder) -> u64 {
         let places = order.places();
         match (self.is_repeated, self.selection.head) {
             (true, Some(head)) => head.of(order.len()),
@@ -255,7 +255,7 @@ impl Job<'_> {
 
 /// Shuffles records in memory, or puts them back.
 fn move_records(
-    order: &Order,
+    order: &FileOrder,
     text: &mut [u8],
     record: usize,
 ) -> Result<(), bijective_shuffle::Error> {

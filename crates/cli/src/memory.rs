@@ -1,4 +1,5 @@
-//! [`Memory`]: an amount of memory, as it is given on the command line, and what there is of it.
+//! [`MemorySize`]: an amount of memory, as it is given on the command line, and what there is of
+//! it.
 
 use std::str::FromStr;
 
@@ -18,11 +19,11 @@ const UNKNOWN: u64 = 1 << 30;
 
 /// An amount of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Memory {
+pub(crate) struct MemorySize {
     bytes: u64,
 }
 
-impl Memory {
+impl MemorySize {
     /// Three quarters of what is available now, to the machine and to the process, and half of the
     /// addresses that are left to it, where they are limited: stacks and maps of files take some.
     pub(crate) fn available() -> Self {
@@ -55,7 +56,7 @@ impl Memory {
     }
 }
 
-impl FromStr for Memory {
+impl FromStr for MemorySize {
     type Err = String;
 
     /// A number of bytes, perhaps with one of the suffixes of coreutils.
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn amounts_are_read() {
-        let bytes = |text: &str| text.parse::<Memory>().map(|memory| memory.bytes).ok();
+        let bytes = |text: &str| text.parse::<MemorySize>().map(|memory| memory.bytes).ok();
         assert_eq!(bytes("1048576"), Some(1 << 20));
         assert_eq!(bytes("1048576b"), Some(1 << 20));
         assert_eq!(bytes("2048K"), Some(2 << 20));
@@ -206,7 +207,7 @@ mod tests {
         for text in ["", "M", "1", "1023K", "-1G", "1.5G", "1X", "1Mi", "99999999T", "1MM"] {
             assert_eq!(bytes(text), None, "{text}");
         }
-        assert!(Memory::available().bytes() >= 1 << 20);
+        assert!(MemorySize::available().bytes() >= 1 << 20);
     }
 
     /// A folder that looks like that of the groups, with limits in some of them.

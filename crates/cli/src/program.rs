@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::arguments::Arguments;
-use crate::failure::{self, Context};
+use crate::failure::{self, FailureContext};
 use crate::progress::Progress;
 use crate::streams::{self, say};
 use crate::{generate, run as runs};
@@ -126,9 +126,9 @@ mod tests {
     use super::*;
 
     /// Ends the run when it was told so often that it goes on.
-    struct Patience(AtomicU64);
+    struct StopRequests(AtomicU64);
 
-    impl Host for Patience {
+    impl Host for StopRequests {
         fn begin(&self, _: &'static str, _: Option<u64>) {}
 
         fn advance(&self, _: u64) -> io::Result<()> {
@@ -140,7 +140,7 @@ mod tests {
 
     /// A run that ends when it was told so often that it goes on, and how often it still may be.
     fn run_until(line: &str, folder: &Path, patience: u64) -> (Result<String, Failure>, u64) {
-        let host = Arc::new(Patience(AtomicU64::new(patience)));
+        let host = Arc::new(StopRequests(AtomicU64::new(patience)));
         let line = line.replace('@', &format!("{}/", folder.display()));
         let result = run(line.split(' ').map(OsString::from), host.clone());
         (result, host.0.load(Ordering::Relaxed))

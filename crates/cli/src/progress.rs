@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bijective_shuffle_cli::files::{Pass, Watch};
+use bijective_shuffle_cli::files::{ShufflePass, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Work that is done sooner shows nothing, if nothing else is asked for.
@@ -112,14 +112,14 @@ impl Progress {
 }
 
 impl Watch for Progress {
-    fn begin(&self, pass: Pass, bytes: Option<u64>) {
+    fn begin(&self, pass: ShufflePass, bytes: Option<u64>) {
         let phase = match pass {
-            Pass::Count => "counting",
-            Pass::Distribute => "pass 1 of 2",
+            ShufflePass::Count => "counting",
+            ShufflePass::Distribute => "pass 1 of 2",
             _ if self.is_in_two.load(Ordering::Relaxed) => "pass 2 of 2",
             _ => "writing",
         };
-        self.is_in_two.store(pass == Pass::Distribute, Ordering::Relaxed);
+        self.is_in_two.store(pass == ShufflePass::Distribute, Ordering::Relaxed);
         self.start_bytes(phase, bytes);
     }
 
@@ -159,7 +159,13 @@ mod tests {
     fn a_second_pass_has_a_first_one() {
         let told = Arc::new(Told::default());
         let progress = Progress::for_host(told.clone());
-        for pass in [Pass::Place, Pass::Count, Pass::Distribute, Pass::Place, Pass::Place] {
+        for pass in [
+            ShufflePass::Place,
+            ShufflePass::Count,
+            ShufflePass::Distribute,
+            ShufflePass::Place,
+            ShufflePass::Place,
+        ] {
             Watch::begin(&progress, pass, None);
         }
         let phases = ["writing", "counting", "pass 1 of 2", "pass 2 of 2", "writing"];
@@ -214,7 +220,7 @@ mod tests {
     fn the_line_fits_80_columns() {
         let (progress, terminal) = (Progress::new(None), Narrow::default());
         progress.bar.set_draw_target(ProgressDrawTarget::term_like(Box::new(terminal.clone())));
-        Watch::begin(&progress, Pass::Distribute, Some((1 << 40) - (1 << 29)));
+        Watch::begin(&progress, ShufflePass::Distribute, Some((1 << 40) - (1 << 29)));
         progress.bar.set_position((1 << 40) - (1 << 30));
         progress.bar.force_draw();
         let line = terminal.0.lock().unwrap().trim_end().to_owned();

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::arrays::is_array;
 use crate::done::Done;
 use crate::failure::Failure;
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::output::Output;
 
 /// What is to be done with the rows of some files.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a> {
+pub(crate) struct FileRows<'a> {
     pub(crate) files: &'a [PathBuf],
     /// How many row groups make a window, if groups are shuffled and then rows in windows of them.
     #[cfg_attr(not(feature = "tables"), expect(dead_code))]
@@ -19,12 +19,12 @@ pub(crate) struct Rows<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum RowsFormat {
     Parquet,
     Ipc,
 }
 
-impl Format {
+impl RowsFormat {
     fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "parquet" => Some(Self::Parquet),
@@ -36,20 +36,24 @@ impl Format {
 
 /// What a file is by its name, if that is the name of a table or an array.
 pub(crate) fn kind_of(path: &Path) -> Option<&'static str> {
-    match Format::of(path) {
-        Some(Format::Parquet) => Some("a Parquet file"),
-        Some(Format::Ipc) => Some("an Arrow file"),
+    match RowsFormat::of(path) {
+        Some(RowsFormat::Parquet) => Some("a Parquet file"),
+        Some(RowsFormat::Ipc) => Some("an Arrow file"),
         None => is_array(path).then_some("a NumPy array"),
     }
 }
 
 /// Whether a file has rows of columns, by its name.
 pub(crate) fn is_table(path: &Path) -> bool {
-    Format::of(path).is_some()
+    RowsFormat::of(path).is_some()
 }
 
 /// Writes the rows of files in their new order, to a file of the same format.
-pub(crate) fn shuffle(rows: Rows<'_>, job: &Job<'_>, output: &mut Output) -> Result<Done, Failure> {
+pub(crate) fn shuffle(
+    rows: FileRows<'_>,
+    job: &InputJob<'_>,
+    output: &mut Output,
+) -> Result<Done, Failure> {
     check_formats(rows.files)?;
     if job.is_repeated {
         return Err(Failure::new(rows.files[0].display(), "rows of a table are not repeated"));
@@ -59,8 +63,8 @@ pub(crate) fn shuffle(rows: Rows<'_>, job: &Job<'_>, output: &mut Output) -> Res
 
 /// Checks that files, one at least, have the format of the first.
 fn check_formats(files: &[PathBuf]) -> Result<(), Failure> {
-    let format = Format::of(&files[0]);
-    match files.iter().find(|path| Format::of(path) != format) {
+    let format = RowsFormat::of(&files[0]);
+    match files.iter().find(|path| RowsFormat::of(path) != format) {
         Some(other) => {
             Err(Failure::new(other.display(), "is of another format than the first file"))
         }
@@ -74,7 +78,7 @@ pub(crate) fn to_folder(
     files: &[PathBuf],
     _: &Path,
     _: &crate::arguments::Arguments,
-    _: &mut Job<'_>,
+    _: &mut InputJob<'_>,
 ) -> Result<Done, Failure> {
     let table = files.iter().find(|path| is_table(path));
     Err(Failure::new(table.unwrap_or(&files[0]).display(), NO_TABLES))
@@ -86,7 +90,7 @@ const NO_TABLES: &str = "Parquet and Arrow files need the feature `tables` of th
                          cargo install bijective-shuffle-cli --features tables";
 
 #[cfg(not(feature = "tables"))]
-fn run(rows: Rows<'_>, _: &Job<'_>, _: &mut Output) -> Result<Done, Failure> {
+fn run(rows: FileRows<'_>, _: &InputJob<'_>, _: &mut Output) -> Result<Done, Failure> {
     Err(Failure::new(rows.files[0].display(), NO_TABLES))
 }
 
@@ -103,27 +107,27 @@ mod enabled {
     use std::path::{Path, PathBuf};
 
     use arrow_schema::Schema;
-    use bijective_shuffle_cli::files::{Order, Summary};
+    use bijective_shuffle_cli::files::{FileOrder, Summary};
     use bijective_shuffle_cli::tables::{
-        IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
+        IpcTable, Joined, ParquetTable, TableError, TableFile, TableShuffle, TableWriter,
     };
 
-    use super::{Format, Rows};
+    use super::{FileRows, RowsFormat};
     use crate::done::Done;
-    use crate::failure::{Context, Failure};
+    use crate::failure::{Failure, FailureContext};
     use crate::inputs::CHANGED;
-    use crate::job::Job;
-    use crate::memory::Memory;
+    use crate::job::InputJob;
+    use crate::memory::MemorySize;
     use crate::output::Output;
 
     /// A file that is read, and what is known of it at the start.
-    pub(super) struct Opened<'a> {
+    pub(super) struct OpenedFile<'a> {
         pub(super) path: &'a Path,
         pub(super) metadata: Metadata,
         file: File,
     }
 
-    impl<'a> Opened<'a> {
+    impl<'a> OpenedFile<'a> {
         pub(super) fn new(path: &'a PathBuf) -> Result<Self, Failure> {
             // To open a pipe would wait for its writer.
             if !path.metadata().context(path.display())?.is_file() {
@@ -160,10 +164,14 @@ mod enabled {
     }
 
     /// The rows of files of one format, one file after the other.
-    pub(super) fn run(rows: Rows<'_>, job: &Job<'_>, output: &mut Output) -> Result<Done, Failure> {
-        let (opened, empty) = Opened::all(rows.files)?;
+    pub(super) fn run(
+        rows: FileRows<'_>,
+        job: &InputJob<'_>,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        let (opened, empty) = OpenedFile::all(rows.files)?;
         let memory = job.memory;
-        Memory::give_back(memory);
+        MemorySize::give_back(memory);
         let table = open(&opened, memory)?;
         let order = job.order(table.groups().iter().sum())?;
         let writer = table.writer(Box::new(&mut *output), memory / 4);
@@ -174,14 +182,14 @@ mod enabled {
         };
         let done = done.map_err(|error| explain_all(error, &name, output))?;
         output.flush().map_err(|error| output.failure(&error))?;
-        opened.iter().try_for_each(Opened::check)?;
+        opened.iter().try_for_each(OpenedFile::check)?;
         Ok(Done { bytes: output.bytes(), empty, ..done })
     }
 
     /// The tables of files of one format as one.
-    pub(super) fn open(opened: &[Opened<'_>], memory: usize) -> Result<Joined, Failure> {
-        match Format::of(opened[0].path) {
-            Some(Format::Parquet) => joined(opened, |file, _| ParquetTable::open(file, memory)),
+    pub(super) fn open(opened: &[OpenedFile<'_>], memory: usize) -> Result<Joined, Failure> {
+        match RowsFormat::of(opened[0].path) {
+            Some(RowsFormat::Parquet) => joined(opened, |file, _| ParquetTable::open(file, memory)),
             _ => joined(opened, |file, first| {
                 let mut table = IpcTable::open(file, memory)?;
                 if let Some(first) = first {
@@ -192,8 +200,8 @@ mod enabled {
         }
     }
 
-    fn joined<T: Table + 'static>(
-        opened: &[Opened<'_>],
+    fn joined<T: TableFile + 'static>(
+        opened: &[OpenedFile<'_>],
         open: impl Fn(File, Option<&T>) -> Result<T, TableError>,
     ) -> Result<Joined, Failure> {
         let mut tables = Vec::new();
@@ -210,8 +218,8 @@ mod enabled {
             };
             Failure::new(opened[table].path.display(), line(&error))
         })?;
-        let schemas: Vec<_> = tables.iter().map(Table::schema).collect();
-        let tables = tables.into_iter().map(|table| Box::new(table) as Box<dyn Table>);
+        let schemas: Vec<_> = tables.iter().map(TableFile::schema).collect();
+        let tables = tables.into_iter().map(|table| Box::new(table) as Box<dyn TableFile>);
         Joined::new(tables.collect()).map_err(|error| match error {
             TableError::OtherColumns { table } => {
                 let why = difference(&schemas[0], &schemas[table]);
@@ -237,10 +245,10 @@ mod enabled {
 
     /// Writes the rows that an order has.
     pub(super) fn write_order(
-        rows: Rows<'_>,
-        job: &Job<'_>,
-        table: &dyn Table,
-        order: &Order,
+        rows: FileRows<'_>,
+        job: &InputJob<'_>,
+        table: &dyn TableFile,
+        order: &FileOrder,
         mut writer: Box<dyn TableWriter + '_>,
     ) -> Result<Done, TableError> {
         let found = order.len();
@@ -311,27 +319,27 @@ mod shards {
     use std::sync::{Arc, Mutex, PoisonError};
 
     use arrow_array::RecordBatch;
-    use bijective_shuffle_cli::dataset::{Hashed, Shards, Sink, WrittenShard};
+    use bijective_shuffle_cli::dataset::{Hashed, ShardSink, Shards, WrittenShard};
     use bijective_shuffle_cli::files::NamedError;
-    use bijective_shuffle_cli::tables::{Table, TableError, TableWriter};
+    use bijective_shuffle_cli::tables::{TableError, TableFile, TableWriter};
     use serde_json::Value;
 
-    use super::enabled::{Opened, explain, open, write_order};
-    use super::{Format, Rows, check_formats};
+    use super::enabled::{OpenedFile, explain, open, write_order};
+    use super::{FileRows, RowsFormat, check_formats};
     use crate::arguments::Arguments;
     use crate::done::Done;
     use crate::failure::Failure;
     use crate::inputs::stamp;
-    use crate::job::Job;
-    use crate::memory::Memory;
-    use crate::sets::{self, FolderRun, Plan, ShardFolder};
+    use crate::job::InputJob;
+    use crate::memory::MemorySize;
+    use crate::sets::{self, FolderRun, ShardFolder, ShardPlan};
 
     /// The rows of files of one format to a folder of shards of that format.
     pub(crate) fn to_folder(
         files: &[PathBuf],
         folder: &Path,
         arguments: &Arguments,
-        job: &mut Job<'_>,
+        job: &mut InputJob<'_>,
     ) -> Result<Done, Failure> {
         arguments.check_for_rows()?;
         if arguments.sets.worker.is_some() {
@@ -339,31 +347,31 @@ mod shards {
             return Err(Failure::new("--worker", why));
         }
         check_formats(files)?;
-        let (opened, empty) = Opened::all(files)?;
+        let (opened, empty) = OpenedFile::all(files)?;
         let memory = job.memory;
-        Memory::give_back(memory);
-        let rows = Rows { files, blocks: arguments.blocks };
+        MemorySize::give_back(memory);
+        let rows = FileRows { files, blocks: arguments.blocks };
         let table = open(&opened, memory)?;
-        let is_parquet = Format::of(&files[0]) == Some(Format::Parquet);
+        let is_parquet = RowsFormat::of(&files[0]) == Some(RowsFormat::Parquet);
         let extension = if is_parquet { "parquet" } else { "arrow" };
         let done = write((rows, extension), &opened, &table, (folder, arguments), job)?;
         Ok(Done { empty, ..done })
     }
 
     fn write(
-        (rows, extension): (Rows<'_>, &str),
-        opened: &[Opened<'_>],
-        table: &dyn Table,
+        (rows, extension): (FileRows<'_>, &str),
+        opened: &[OpenedFile<'_>],
+        table: &dyn TableFile,
         (folder, arguments): (&Path, &Arguments),
-        job: &mut Job<'_>,
+        job: &mut InputJob<'_>,
     ) -> Result<Done, Failure> {
-        let known = opened
-            .iter()
-            .map(|Opened { path, metadata, .. }| (path, metadata.len(), metadata.modified().ok()));
+        let known = opened.iter().map(|OpenedFile { path, metadata, .. }| {
+            (path, metadata.len(), metadata.modified().ok())
+        });
         let stamp = stamp(known);
         let found: u64 = table.groups().iter().sum();
         let bytes = opened.iter().map(|one| one.metadata.len()).sum();
-        let plan = Plan { items: 0, found, bytes, inputs: rows.files.len() as u64 };
+        let plan = ShardPlan { items: 0, found, bytes, inputs: rows.files.len() as u64 };
         let mut run = FolderRun::open(folder, arguments, job, None)?;
         let options = format!("{extension} {:?}", rows.blocks);
         // Tables say how many rows they have, so they are not counted again.
@@ -382,7 +390,7 @@ mod shards {
                 _ => explain(error, "the inputs"),
             })?;
         }
-        opened.iter().try_for_each(Opened::check)?;
+        opened.iter().try_for_each(OpenedFile::check)?;
         let (items, bytes) = run.finish(found, kept, written, job)?;
         Ok(Done { items, bytes, ..done })
     }
@@ -402,7 +410,7 @@ mod shards {
 
     /// A file that its writer and those who give it its name share.
     #[derive(Clone)]
-    struct SharedFile(Arc<Mutex<Option<Hashed<<ShardFolder as Sink>::File>>>>);
+    struct SharedFile(Arc<Mutex<Option<Hashed<<ShardFolder as ShardSink>::File>>>>);
 
     impl Write for SharedFile {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -417,7 +425,7 @@ mod shards {
 
     /// Writes rows to shards, one after the other.
     struct ShardedWriter<'w> {
-        table: &'w dyn Table,
+        table: &'w dyn TableFile,
         memory: usize,
         target: &'w mut ShardFolder,
         shards: &'w Shards,

@@ -10,16 +10,16 @@ use bijective_shuffle_cli::formats::{Codec, other_packer_of_name};
 use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
 use crate::done::Done;
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, FailureContext};
 use crate::gather::Echoed;
 use crate::inputs::{Inputs, Opening};
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::output::Output;
 use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};
 use crate::report::Report;
-use crate::rows::{self, Rows, is_table};
-use crate::selection::{self, Head, Numbers};
+use crate::rows::{self, FileRows, is_table};
+use crate::selection::{self, Head, NumberRange};
 use crate::sets;
 use crate::{signals, threads};
 
@@ -42,7 +42,7 @@ pub(crate) fn check_backend(arguments: &Arguments) -> Result<(), Failure> {
 pub(crate) fn shuffle(arguments: &Arguments, progress: Progress) -> Result<Report, Failure> {
     let started = Instant::now();
     let temporary = arguments.temporary();
-    let mut job = Job {
+    let mut job = InputJob {
         selection: arguments.selection(),
         is_repeated: arguments.repeat,
         memory: arguments.memory(),
@@ -57,7 +57,7 @@ pub(crate) fn shuffle(arguments: &Arguments, progress: Progress) -> Result<Repor
 }
 
 /// Everything that is read to what is written. Returns the number of files, too.
-fn all(arguments: &Arguments, job: &mut Job) -> Result<(usize, Done), Failure> {
+fn all(arguments: &Arguments, job: &mut InputJob) -> Result<(usize, Done), Failure> {
     let is_read = !reads_nothing(arguments, job);
     let walked = if is_read { sets::files(arguments)? } else { sets::unread(arguments) };
     sets::take_index(&walked, arguments, job)?;
@@ -67,7 +67,11 @@ fn all(arguments: &Arguments, job: &mut Job) -> Result<(usize, Done), Failure> {
 }
 
 /// The items of files to one output, or to several.
-fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result<Done, Failure> {
+fn to_outputs(
+    files: &[PathBuf],
+    arguments: &Arguments,
+    job: &mut InputJob,
+) -> Result<Done, Failure> {
     if arguments.together {
         return together(arguments, job);
     }
@@ -131,7 +135,7 @@ fn delay(arguments: &Arguments) -> Option<Duration> {
 fn single(
     files: &[PathBuf],
     arguments: &Arguments,
-    job: &Job,
+    job: &InputJob,
     output: &mut Output,
 ) -> Result<Done, Failure> {
     let delimiter = arguments.delimiter();
@@ -147,7 +151,7 @@ fn single(
 }
 
 /// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
-fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
+fn reads_nothing(arguments: &Arguments, job: &InputJob) -> bool {
     let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
     arguments.sets.output_dir.is_none()
         && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
@@ -159,7 +163,7 @@ fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
 fn read_and_shuffle(
     files: &[PathBuf],
     arguments: &Arguments,
-    job: &Job,
+    job: &InputJob,
     output: &mut Output,
 ) -> Result<Done, Failure> {
     if let Some(table) = files.iter().find(|path| is_table(path)) {
@@ -168,7 +172,7 @@ fn read_and_shuffle(
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;
-        let done = rows::shuffle(Rows { files, blocks: arguments.blocks }, job, output);
+        let done = rows::shuffle(FileRows { files, blocks: arguments.blocks }, job, output);
         return Ok(done?.of("rows"));
     }
     if arguments.blocks.is_some() {
@@ -211,8 +215,13 @@ fn read_and_shuffle(
 }
 
 /// The numbers of a range.
-fn range(numbers: Numbers, delimiter: u8, job: &Job, output: &mut Output) -> Result<Done, Failure> {
-    let Numbers { first, count } = numbers;
+fn range(
+    numbers: NumberRange,
+    delimiter: u8,
+    job: &InputJob,
+    output: &mut Output,
+) -> Result<Done, Failure> {
+    let NumberRange { first, count } = numbers;
     let selection = job.selection;
     job.progress.start_bytes("writing", None);
     let written = if job.is_repeated {
@@ -234,7 +243,7 @@ fn range(numbers: Numbers, delimiter: u8, job: &Job, output: &mut Output) -> Res
 
 /// Each file to one of its name in another folder, all in one order. Nothing is there before all
 /// of it is.
-fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
+fn together(arguments: &Arguments, job: &InputJob) -> Result<Done, Failure> {
     let folder = arguments.output().unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Err(Failure::new(folder.display(), "is not a folder"));
@@ -281,6 +290,6 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
 }
 
 /// The last place at which a run may be ended from outside with the outputs as they were.
-fn goes_on(job: &Job) -> Result<(), Failure> {
+fn goes_on(job: &InputJob) -> Result<(), Failure> {
     job.progress.advance(0).context("output")
 }

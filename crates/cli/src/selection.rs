@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use bijective_shuffle::{Backend, Error, Permutation, Seed};
-use bijective_shuffle_cli::files::Order;
+use bijective_shuffle_cli::files::FileOrder;
 
 /// What the command line asks for.
 #[derive(Clone, Copy, Debug)]
@@ -12,8 +12,8 @@ pub struct Selection {
     pub seed: Seed,
     pub backend: Backend,
     pub is_undone: bool,
-    pub shard: Option<Shard>,
-    pub range: Option<Places>,
+    pub shard: Option<WorkerShard>,
+    pub range: Option<PlaceRange>,
     /// The most items.
     pub head: Option<Head>,
 }
@@ -21,17 +21,17 @@ pub struct Selection {
 impl Selection {
     /// The order of this many items: the share of the worker, of that the range, and of that the
     /// head. A range and a head end where the items do.
-    pub fn order(&self, items: u64) -> Result<Order, Error> {
-        let way = if self.is_undone { Order::unshuffle } else { Order::shuffle };
+    pub fn order(&self, items: u64) -> Result<FileOrder, Error> {
+        let way = if self.is_undone { FileOrder::unshuffle } else { FileOrder::shuffle };
         let mut order = way(items, self.seed).with_backend(self.backend);
-        if let Some(Shard { rank, world }) = self.shard {
-            order = order.shard(rank, world)?;
+        if let Some(WorkerShard { rank, ranks }) = self.shard {
+            order = order.shard(rank, ranks)?;
         }
-        let left = |order: &Order| {
+        let left = |order: &FileOrder| {
             let Range { start, end } = order.places();
             end - start
         };
-        if let Some(Places { start, end }) = self.range {
+        if let Some(PlaceRange { start, end }) = self.range {
             let len = left(&order);
             let end = end.unwrap_or(len).min(len);
             order = order.range(start.min(end)..end)?;
@@ -136,33 +136,33 @@ pub fn check_backend(backend: Backend) -> Result<(), Error> {
 
 /// One of several workers.
 #[derive(Clone, Copy, Debug)]
-pub struct Shard {
+pub struct WorkerShard {
     pub rank: u64,
-    pub world: u64,
+    pub ranks: u64,
 }
 
-impl FromStr for Shard {
+impl FromStr for WorkerShard {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let shard = text.split_once('/').and_then(|(rank, world)| {
-            Some(Self { rank: rank.parse().ok()?, world: world.parse().ok()? })
+        let shard = text.split_once('/').and_then(|(rank, ranks)| {
+            Some(Self { rank: rank.parse().ok()?, ranks: ranks.parse().ok()? })
         });
         shard
-            .filter(|shard| shard.rank < shard.world)
+            .filter(|shard| shard.rank < shard.ranks)
             .ok_or("give R/W, the rank of a worker, counted from 0, and the number of workers")
     }
 }
 
 /// Places of the shuffled order. There may be fewer.
 #[derive(Clone, Copy, Debug)]
-pub struct Places {
+pub struct PlaceRange {
     start: u64,
     /// The end, or `None` for that of the order.
     end: Option<u64>,
 }
 
-impl FromStr for Places {
+impl FromStr for PlaceRange {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -179,12 +179,12 @@ impl FromStr for Places {
 
 /// Whole numbers from the first to the last.
 #[derive(Clone, Copy, Debug)]
-pub struct Numbers {
+pub struct NumberRange {
     pub first: u64,
     pub count: u64,
 }
 
-impl FromStr for Numbers {
+impl FromStr for NumberRange {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -208,14 +208,15 @@ mod tests {
 
     #[test]
     fn texts_are_read() {
-        let shard = |text: &str| text.parse::<Shard>().map(|shard| (shard.rank, shard.world)).ok();
+        let shard =
+            |text: &str| text.parse::<WorkerShard>().map(|shard| (shard.rank, shard.ranks)).ok();
         assert_eq!(shard("0/1"), Some((0, 1)));
         assert_eq!(shard("2/3"), Some((2, 3)));
         for text in ["", "3/3", "1", "/2", "1/", "-1/2", "a/b", "1/2/3"] {
             assert_eq!(shard(text), None, "{text}");
         }
         let places =
-            |text: &str| text.parse::<Places>().map(|places| (places.start, places.end)).ok();
+            |text: &str| text.parse::<PlaceRange>().map(|places| (places.start, places.end)).ok();
         assert_eq!(places("3..5"), Some((3, Some(5))));
         assert_eq!(places("..5"), Some((0, Some(5))));
         assert_eq!(places("3.."), Some((3, None)));
@@ -250,7 +251,7 @@ mod tests {
             assert_eq!(share(text), None, "{text}");
         }
         let numbers =
-            |text: &str| text.parse::<Numbers>().map(|range| (range.first, range.count)).ok();
+            |text: &str| text.parse::<NumberRange>().map(|range| (range.first, range.count)).ok();
         assert_eq!(numbers("1-6"), Some((1, 6)));
         assert_eq!(numbers("5-5"), Some((5, 1)));
         assert_eq!(numbers("1-0"), Some((1, 0)));

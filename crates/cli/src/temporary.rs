@@ -28,8 +28,8 @@ impl Temporary {
     pub(crate) fn store_behind(
         &self,
         memory: usize,
-    ) -> io::Result<bijective_shuffle_cli::dataset::Temporary> {
+    ) -> io::Result<bijective_shuffle_cli::dataset::TemporaryStore> {
         let Self { folders, is_compressed } = self;
-        bijective_shuffle_cli::dataset::Temporary::in_folders(folders, *is_compressed, memory)
+        bijective_shuffle_cli::dataset::TemporaryStore::in_folders(folders, *is_compressed, memory)
     }
 }

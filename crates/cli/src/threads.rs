@@ -5,7 +5,7 @@ use std::thread;
 
 use rayon::ThreadPoolBuilder;
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, FailureContext};
 use crate::memory::addresses_left;
 
 /// What a thread takes of the addresses: its stack, and what an allocator may set aside for it.

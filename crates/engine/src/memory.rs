@@ -25,7 +25,7 @@ const HUGE_BYTES: usize = HUGE_PAGE / 2;
 
 /// Untyped bytes that grow on demand.
 #[derive(Default)]
-pub struct Buffer(Option<Block>);
+pub struct Buffer(Option<HeapBytes>);
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,11 +69,11 @@ impl Buffer {
         if bytes == 0 {
             return Ok(unit_room(len));
         }
-        let fits = |block: &Block| block.bytes >= bytes && block.start.cast::<T>().is_aligned();
+        let fits = |block: &HeapBytes| block.bytes >= bytes && block.start.cast::<T>().is_aligned();
         if !self.0.as_ref().is_some_and(fits) {
             // Frees the old memory first.
             self.0 = None;
-            let block = Block::new(bytes, align_of::<T>(), whole_pages);
+            let block = HeapBytes::new(bytes, align_of::<T>(), whole_pages);
             self.0 = Some(block.ok_or_else(out_of_memory)?);
         }
         let Some(block) = &mut self.0 else { unreachable!("there is a block that fits") };
@@ -93,7 +93,7 @@ fn unit_room<'a, T>(len: usize) -> &'a mut [MaybeUninit<T>] {
 
 /// Bytes of the global allocator, which keeps what is freed better than the system does. Its owner
 /// has them alone.
-struct Block {
+struct HeapBytes {
     start: NonNull<u8>,
     bytes: usize,
     /// What was allocated: more, if it ends with a whole page.
@@ -101,12 +101,12 @@ struct Block {
 }
 
 // SAFETY: a block owns its bytes, as a `Vec` does, and any thread may free them.
-unsafe impl Send for Block {}
+unsafe impl Send for HeapBytes {}
 
 // SAFETY: a shared block only tells its size and its address.
-unsafe impl Sync for Block {}
+unsafe impl Sync for HeapBytes {}
 
-impl Block {
+impl HeapBytes {
     /// So many bytes; none if there is not so much memory.
     fn new(bytes: usize, align: usize, whole_pages: bool) -> Option<Self> {
         // The widest vector is as wide as a line.
@@ -137,7 +137,7 @@ impl Block {
     }
 }
 
-impl Drop for Block {
+impl Drop for HeapBytes {
     fn drop(&mut self) {
         // SAFETY: the block came from this allocator with this layout, and nobody uses it any more.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn large_blocks_start_at_huge_pages_and_waste_at_most_half_of_one() {
         let allocated = |bytes, whole_pages| {
-            let block = Block::new(bytes, 1, whole_pages).unwrap();
+            let block = HeapBytes::new(bytes, 1, whole_pages).unwrap();
             let start = block.start.as_ptr().addr();
             let is_large = cfg!(target_os = "linux") && bytes >= HUGE_BYTES;
             assert!(!is_large || start.is_multiple_of(HUGE_PAGE));

@@ -63,9 +63,9 @@ macro_rules! serialised_as_text {
                 }
             }
 
-            struct Text;
+            struct TextVisitor;
 
-            impl Visitor<'_> for Text {
+            impl Visitor<'_> for TextVisitor {
                 type Value = $type;
 
                 fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -79,7 +79,7 @@ macro_rules! serialised_as_text {
 
             impl<'de> Deserialize<'de> for $type {
                 fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    deserializer.deserialize_str(Text)
+                    deserializer.deserialize_str(TextVisitor)
                 }
             }
         };

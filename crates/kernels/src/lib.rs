@@ -116,7 +116,7 @@ impl Images {
     /// A group, decompressed.
     fn group(&self, number: usize) -> Option<Arc<[u8]>> {
         let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |group: &&Group| group.of == self.code && group.number == number;
+        let is_it = |group: &&ImageGroup| group.of == self.code && group.number == number;
         if let Some(group) = kept().iter().find(is_it) {
             return Some(group.bytes.clone());
         }
@@ -126,7 +126,7 @@ impl Images {
         if kept.len() == MOST_KEPT {
             kept.pop_front();
         }
-        kept.push_back(Group { of: self.code, number, bytes: bytes.clone() });
+        kept.push_back(ImageGroup { of: self.code, number, bytes: bytes.clone() });
         Some(bytes)
     }
 
@@ -155,7 +155,7 @@ impl Images {
 }
 
 /// A group, decompressed: some megabytes at most.
-struct Group {
+struct ImageGroup {
     of: Code,
     number: usize,
     bytes: Arc<[u8]>,
@@ -165,7 +165,7 @@ struct Group {
 const MOST_KEPT: usize = 4;
 
 /// The groups that were decompressed last, the latest at the end.
-static KEPT: Mutex<VecDeque<Group>> = Mutex::new(VecDeque::new());
+static KEPT: Mutex<VecDeque<ImageGroup>> = Mutex::new(VecDeque::new());
 
 /// The number of 32 bits at a place.
 fn number(bytes: &[u8], at: usize) -> Option<usize> {

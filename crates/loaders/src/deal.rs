@@ -43,11 +43,11 @@ pub(crate) fn counts(shares: &[u64], items: u64, least: u64) -> Vec<u64> {
 /// The parts in a sequence that spreads each evenly: item `j` of a part of `count` stands at
 /// `(2 j + 1) / (2 count)` of the way.
 pub(crate) struct Sequence {
-    next: BinaryHeap<Reverse<Step>>,
+    next: BinaryHeap<Reverse<DealStep>>,
 }
 
 #[derive(PartialEq, Eq)]
-struct Step {
+struct DealStep {
     item: u64,
     count: u64,
     part: u32,
@@ -56,7 +56,9 @@ struct Step {
 impl Sequence {
     pub(crate) fn new(counts: &[u64]) -> Self {
         let steps = counts.iter().zip(0..).filter(|&(&count, _)| count > 0);
-        Self { next: steps.map(|(&count, part)| Reverse(Step { item: 0, count, part })).collect() }
+        Self {
+            next: steps.map(|(&count, part)| Reverse(DealStep { item: 0, count, part })).collect(),
+        }
     }
 }
 
@@ -64,22 +66,22 @@ impl Iterator for Sequence {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {
-        let Reverse(Step { item, count, part }) = self.next.pop()?;
+        let Reverse(DealStep { item, count, part }) = self.next.pop()?;
         if item + 1 < count {
-            self.next.push(Reverse(Step { item: item + 1, count, part }));
+            self.next.push(Reverse(DealStep { item: item + 1, count, part }));
         }
         Some(part)
     }
 }
 
-impl Ord for Step {
+impl Ord for DealStep {
     fn cmp(&self, other: &Self) -> Ordering {
         let way = |step: &Self, of: u64| (2 * u128::from(step.item) + 1) * u128::from(of);
         way(self, other.count).cmp(&way(other, self.count)).then(self.part.cmp(&other.part))
     }
 }
 
-impl PartialOrd for Step {
+impl PartialOrd for DealStep {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

@@ -10,11 +10,11 @@ use bijective_shuffle_engine::{check, parallel, saved};
 use crate::Error;
 
 /// The order of `Permutation::walk`.
-pub(crate) type Walk = CycleWalk<Standard>;
+pub(crate) type StandardWalk = CycleWalk<Standard>;
 
 /// The order of `len` items that loader `number` has in the epoch of a seed. The length is not 0.
-pub(crate) fn order(len: u64, seed: Seed, number: u32) -> Walk {
-    Walk::from_seed(len, seed.child(KeyDomain::Loader(number)))
+pub(crate) fn order(len: u64, seed: Seed, number: u32) -> StandardWalk {
+    StandardWalk::from_seed(len, seed.child(KeyDomain::Loader(number)))
 }
 
 /// A number below `count`, from a word. What makes some numbers likelier is less than `count` in
@@ -156,10 +156,10 @@ pub(crate) fn fingerprint(lengths: &impl ItemLengths, numbers: &[u64], seed: See
 /// The indexes of the two epochs that were asked for last, shared by clones. Where one epoch
 /// follows another, a batch may have items of both.
 #[derive(Debug)]
-pub(crate) struct PerEpoch<T>(Arc<Mutex<Kept<T>>>);
+pub(crate) struct PerEpoch<T>(Arc<Mutex<KeptEpochs<T>>>);
 
 /// Epochs and their indexes, the one that was asked for last at the end.
-type Kept<T> = Vec<(u64, Arc<T>)>;
+type KeptEpochs<T> = Vec<(u64, Arc<T>)>;
 
 /// The number of epochs whose indexes are kept.
 const EPOCHS: usize = 2;
@@ -197,13 +197,13 @@ impl<T> PerEpoch<T> {
     }
 
     /// Drops the index that was asked for longest ago, if as many are kept as may be.
-    fn drop_oldest(kept: &mut Kept<T>) {
+    fn drop_oldest(kept: &mut KeptEpochs<T>) {
         if kept.len() == EPOCHS {
             kept.remove(0);
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
+    fn kept(&self) -> MutexGuard<'_, KeptEpochs<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,7 +9,7 @@ use bijective_shuffle_engine::{check, parallel};
 
 use crate::Error;
 use crate::batches::Source;
-use crate::items::{self, ItemLengths, PerEpoch, Survey, Walk, own_places};
+use crate::items::{self, ItemLengths, PerEpoch, StandardWalk, Survey, own_places};
 
 /// The number of the items' order, and that of the batches' order, among what this package draws.
 const NUMBERS: [u32; 2] = [5, 6];
@@ -63,13 +63,13 @@ pub struct Lengths<L> {
     max_tokens: u64,
     window: usize,
     total: u64,
-    index: PerEpoch<Index>,
+    index: PerEpoch<EpochBatches>,
 }
 
 /// The batches of an epoch.
-struct Index {
-    items: Walk,
-    batches: Walk,
+struct EpochBatches {
+    items: StandardWalk,
+    batches: StandardWalk,
     /// For each window, in order of length, the places that its items have in the window.
     sorted: Vec<u16>,
     /// For each window, how many batches come before it.
@@ -167,11 +167,11 @@ impl<L: ItemLengths> Lengths<L> {
         self.batch(&index, place)
     }
 
-    fn index(&self, epoch: u64) -> Result<Arc<Index>, Error> {
+    fn index(&self, epoch: u64) -> Result<Arc<EpochBatches>, Error> {
         self.index.get(epoch, || self.build_index(self.seed.with_epoch(epoch)))
     }
 
-    fn build_index(&self, seed: Seed) -> Result<Index, Error> {
+    fn build_index(&self, seed: Seed) -> Result<EpochBatches, Error> {
         // Asked once, since it may be a caller's code that answers.
         let count = self.lengths.count();
         let items = items::order(count, seed, NUMBERS[0]);
@@ -197,11 +197,11 @@ impl<L: ItemLengths> Lengths<L> {
             padded = padded.saturating_add(tokens);
         }
         let batches = items::order(lasts.len() as u64, seed, NUMBERS[1]);
-        Ok(Index { items, batches, sorted, before, lasts, padded })
+        Ok(EpochBatches { items, batches, sorted, before, lasts, padded })
     }
 
     /// Puts the places of a window, which begins at `first`, in order of length, and cuts them.
-    fn sort(&self, items: &Walk, first: u64, sorted: &mut [u16]) -> Result<Window, Error> {
+    fn sort(&self, items: &StandardWalk, first: u64, sorted: &mut [u16]) -> Result<Window, Error> {
         let mut keys = check::try_with_capacity(sorted.len())?;
         keys.resize(sorted.len(), 0);
         items.forward_run(first, &mut keys);
@@ -225,7 +225,7 @@ impl<L: ItemLengths> Lengths<L> {
     }
 
     /// The items of the batch at a place, which is below the number of batches.
-    fn batch(&self, index: &Index, place: u64) -> Result<Vec<u64>, Error> {
+    fn batch(&self, index: &EpochBatches, place: u64) -> Result<Vec<u64>, Error> {
         let batch = index.batches.forward(place);
         let window = index.before.partition_point(|&before| before <= batch) - 1;
         let is_first = index.before[window] == batch;
@@ -240,7 +240,7 @@ impl<L: ItemLengths> Lengths<L> {
     }
 }
 
-impl Index {
+impl EpochBatches {
     fn len(&self) -> u64 {
         self.lasts.len() as u64
     }

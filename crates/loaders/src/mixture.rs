@@ -10,7 +10,7 @@ use bijective_shuffle_engine::saved;
 
 use crate::Error;
 use crate::batches::Source;
-use crate::items::Walk;
+use crate::items::StandardWalk;
 
 /// The number of mixtures, among what this package draws.
 const NUMBER: u32 = 2;
@@ -200,7 +200,7 @@ impl Mixture {
     /// Appends the set and the item at each of some positions. It takes less time than looking them
     /// up one by one: orders are drawn once.
     pub fn extend(&self, positions: &[u64], out: &mut Vec<(usize, u64)>) {
-        let mut orders: Vec<Option<(u64, Walk)>> = Vec::new();
+        let mut orders: Vec<Option<(u64, StandardWalk)>> = Vec::new();
         if try_reserve(&mut orders, self.lengths.len()).is_err() {
             // Without room for them, they are drawn again for each position.
             out.extend(positions.iter().map(|&position| self.get(position)));
@@ -226,9 +226,9 @@ impl Mixture {
         (set, stretch.taken[set] + before)
     }
 
-    fn order(&self, set: usize, epoch: u64) -> Walk {
+    fn order(&self, set: usize, epoch: u64) -> StandardWalk {
         let child = self.child.with_epoch(set as u64).child(KeyDomain::Loader(NUMBER));
-        Walk::from_seed(self.lengths[set], child.with_epoch(epoch))
+        StandardWalk::from_seed(self.lengths[set], child.with_epoch(epoch))
     }
 
     fn last_stretch(&self) -> &Stretch {

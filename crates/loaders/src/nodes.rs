@@ -7,7 +7,7 @@ use bijective_shuffle_engine::check::try_reserve;
 use bijective_shuffle_engine::check::try_with_capacity;
 
 use crate::Error;
-use crate::items::{self, Walk};
+use crate::items::{self, StandardWalk};
 
 /// The numbers of orders of a node and of all nodes, among what this package draws.
 const OWN: u32 = 9;
@@ -41,14 +41,14 @@ pub struct NodeBlocks {
 }
 
 /// How the blocks of an epoch are shared out among some nodes.
-struct Shares {
+struct NodeShares {
     /// Where the home of each node begins, and the end of the last.
     homes: Vec<u64>,
     /// How many blocks are exchanged by the nodes before each, and by all.
     moved: Vec<u64>,
-    home: Walk,
-    exchange: Option<Walk>,
-    own: Vec<Walk>,
+    home: StandardWalk,
+    exchange: Option<StandardWalk>,
+    own: Vec<StandardWalk>,
 }
 
 impl NodeBlocks {
@@ -164,7 +164,7 @@ impl NodeBlocks {
         }
     }
 
-    fn shares(&self, epoch: u64, nodes: u64) -> Result<Shares, Error> {
+    fn shares(&self, epoch: u64, nodes: u64) -> Result<NodeShares, Error> {
         let seed = self.seed.with_epoch(epoch);
         let start =
             |node: u64| (u128::from(self.blocks) * u128::from(node) / u128::from(nodes)) as u64;
@@ -186,7 +186,7 @@ impl NodeBlocks {
         own.extend(orders.map(|(bounds, node)| {
             items::order(bounds[1] - bounds[0], child.with_epoch(node), OWN)
         }));
-        Ok(Shares {
+        Ok(NodeShares {
             own,
             home: items::order(self.blocks, self.seed.with_epoch(0), OWN),
             exchange: (all > 0).then(|| items::order(all, seed, ALL)),
@@ -196,20 +196,20 @@ impl NodeBlocks {
     }
 
     /// The order in which a node reads.
-    fn reading(&self, epoch: u64, node: u64, shares: &Shares) -> Walk {
+    fn reading(&self, epoch: u64, node: u64, shares: &NodeShares) -> StandardWalk {
         let child = self.seed.with_epoch(epoch).child(KeyDomain::Loader(ALL));
         let len = shares.homes[node as usize + 1] - shares.homes[node as usize];
         items::order(len, child.with_epoch(node), ALL)
     }
 }
 
-impl Shares {
+impl NodeShares {
     /// Appends the blocks of a node, which reads them in some order, without the first `read`.
     fn append(
         &self,
         node: usize,
         read: u64,
-        reading: &Walk,
+        reading: &StandardWalk,
         to: &mut Vec<u64>,
     ) -> Result<(), Error> {
         let len = self.homes[node + 1] - self.homes[node];

@@ -14,7 +14,7 @@ use locked::AtomicU64;
 
 use crate::Error;
 use crate::batches::Source;
-use crate::items::{self, ItemLengths, PerEpoch, Walk, own_places};
+use crate::items::{self, ItemLengths, PerEpoch, StandardWalk, own_places};
 
 /// The number of the documents' order, and that of the sequences' order, among what this package
 /// draws.
@@ -82,13 +82,13 @@ pub struct Packed<L> {
     total: u64,
     length: u64,
     overlap: u64,
-    index: PerEpoch<Index>,
+    index: PerEpoch<EpochDocuments>,
 }
 
 /// The orders of an epoch, and the sums of the documents' lengths.
-struct Index {
-    documents: Walk,
-    sequences: Walk,
+struct EpochDocuments {
+    documents: StandardWalk,
+    sequences: StandardWalk,
     /// How many tokens come before each run of documents, and the number of all.
     sums: Vec<u64>,
 }
@@ -169,11 +169,11 @@ impl<L: ItemLengths> Packed<L> {
         self.index(self.seed.epoch()).map(|_| ())
     }
 
-    fn index(&self, epoch: u64) -> Result<std::sync::Arc<Index>, Error> {
+    fn index(&self, epoch: u64) -> Result<std::sync::Arc<EpochDocuments>, Error> {
         self.index.get(epoch, || self.build_index(self.seed.with_epoch(epoch)))
     }
 
-    fn build_index(&self, seed: Seed) -> Result<Index, Error> {
+    fn build_index(&self, seed: Seed) -> Result<EpochDocuments, Error> {
         let count = self.lengths.count();
         let documents = items::order(count, seed, NUMBERS[0]);
         let sequences = items::order(self.len(), seed, NUMBERS[1]);
@@ -199,7 +199,7 @@ impl<L: ItemLengths> Packed<L> {
         for sum in &mut sums {
             before += core::mem::replace(sum, before);
         }
-        Ok(Index { documents, sequences, sums })
+        Ok(EpochDocuments { documents, sequences, sums })
     }
 
     /// Adds the lengths of consecutive documents to the sums of the runs in which their places are,
@@ -229,7 +229,7 @@ impl<L: ItemLengths> Packed<L> {
     }
 
     /// The pieces of the sequence at a place, which is below the number of sequences.
-    fn pieces(&self, index: &Index, place: u64) -> Result<Vec<Piece>, Error> {
+    fn pieces(&self, index: &EpochDocuments, place: u64) -> Result<Vec<Piece>, Error> {
         let start = index.sequences.forward(place) * self.length;
         let end = start + self.length + self.overlap;
         // The last run with a sum that is not above, so the documents before it are without a look.

@@ -88,7 +88,7 @@ pub fn weighted_sample(
 
 /// The key of an item that has a weight.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct WeightedKey {
     /// The bits of a number from 0 on, which are in the order of the numbers.
     bits: u64,
     item: u64,
@@ -97,9 +97,9 @@ struct Key {
 /// The smallest keys so far, among some that are not.
 struct Smallest {
     count: usize,
-    keys: Vec<Key>,
+    keys: Vec<WeightedKey>,
     /// No smaller keys are known to be enough.
-    bound: Option<Key>,
+    bound: Option<WeightedKey>,
     /// The number of items with a weight above 0.
     seen: u64,
 }
@@ -130,7 +130,7 @@ impl Smallest {
                 if weight > 0 {
                     self.seen += 1;
                     // From 2^-116 on, or 0: never subnormal.
-                    self.push(Key { bits: (number / weight as f64).to_bits(), item })?;
+                    self.push(WeightedKey { bits: (number / weight as f64).to_bits(), item })?;
                 }
                 item += 1;
             }
@@ -139,7 +139,7 @@ impl Smallest {
     }
 
     #[inline]
-    fn push(&mut self, key: Key) -> Result<(), Error> {
+    fn push(&mut self, key: WeightedKey) -> Result<(), Error> {
         if self.count == 0 || self.bound.is_some_and(|bound| key > bound) {
             return Ok(());
         }

@@ -87,13 +87,13 @@ impl<'a> Weights<'a> {
 }
 
 /// The weights, and what lies before each chunk of them and behind the last.
-struct Plan<'a> {
+struct WeightPlan<'a> {
     weights: Weights<'a>,
     room: u64,
     before: Vec<Before>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> WeightPlan<'a> {
     fn new(weights: Weights<'a>, room: u64) -> Result<Self, Error> {
         let mut plan = Self { weights, room, before: Vec::new() };
         let mut before = weights.of_each_chunk(|chunk, weights| plan.sums(chunk, weights))?;
@@ -146,8 +146,9 @@ impl<'a> Plan<'a> {
     /// found to have changed.
     fn fill(&self, first_chunk: usize, columns: &mut [MaybeUninit<Entry>]) -> Option<()> {
         let mut buffer = [0; CHUNK];
-        let mut heavy_items = Cursor::new(|weight| self.surplus(weight), |before| before.surpluses);
-        let mut light_items = Cursor::new(|weight| self.gap(weight), |before| before.gaps);
+        let mut heavy_items =
+            TableCursor::new(|weight| self.surplus(weight), |before| before.surpluses);
+        let mut light_items = TableCursor::new(|weight| self.gap(weight), |before| before.gaps);
         for (chunk, columns) in (first_chunk..).zip(columns.chunks_mut(CHUNK)) {
             for column in &mut *columns {
                 column.write([0; 2]);
@@ -191,7 +192,7 @@ impl<'a> Plan<'a> {
 }
 
 /// Goes through the items of one kind, with the sum of what they have of it.
-struct Cursor<A, B> {
+struct TableCursor<A, B> {
     amount: A,
     sum_before: B,
     /// The item that was found last, and the sum with it.
@@ -203,7 +204,7 @@ struct Cursor<A, B> {
     buffer: [u64; CHUNK],
 }
 
-impl<A: Fn(u64) -> Option<u128>, B: Fn(&Before) -> u128> Cursor<A, B> {
+impl<A: Fn(u64) -> Option<u128>, B: Fn(&Before) -> u128> TableCursor<A, B> {
     fn new(amount: A, sum_before: B) -> Self {
         let (found, next, chunk) = ((0, 0), 0, usize::MAX);
         Self { amount, sum_before, found, next, chunk, buffer: [0; CHUNK] }
@@ -213,7 +214,11 @@ impl<A: Fn(u64) -> Option<u128>, B: Fn(&Before) -> u128> Cursor<A, B> {
     /// is more than 0, it never becomes less from call to call, and the sum of all items reaches
     /// it, unless weights have changed.
     #[inline]
-    fn seek(&mut self, plan: &Plan<'_>, reached: impl Fn(u128) -> bool) -> Option<(usize, u128)> {
+    fn seek(
+        &mut self,
+        plan: &WeightPlan<'_>,
+        reached: impl Fn(u128) -> bool,
+    ) -> Option<(usize, u128)> {
         if !reached(self.found.1) {
             self.go_on(plan, reached)?;
         }
@@ -221,7 +226,7 @@ impl<A: Fn(u64) -> Option<u128>, B: Fn(&Before) -> u128> Cursor<A, B> {
     }
 
     #[inline(never)]
-    fn go_on(&mut self, plan: &Plan<'_>, reached: impl Fn(u128) -> bool) -> Option<()> {
+    fn go_on(&mut self, plan: &WeightPlan<'_>, reached: impl Fn(u128) -> bool) -> Option<()> {
         let (ends, mut sum) = (&plan.before[1..], self.found.1);
         let mut chunk = self.next / CHUNK;
         let behind = ends.get(chunk..)?;
@@ -268,7 +273,7 @@ fn total(weights: Weights<'_>) -> Result<u64, Error> {
 pub(crate) fn build(weights: &dyn ItemWeights) -> Result<Vec<Entry>, Error> {
     let weights = Weights::new(weights);
     let total = total(weights)?;
-    let plan = Plan::new(weights, total)?;
+    let plan = WeightPlan::new(weights, total)?;
     let len = weights.len + 1;
     let mut table = memory::try_in_huge_pages(len)?;
     table.push([total, weights.len as u64]);

@@ -234,7 +234,7 @@ impl Law {
     fn replace(&self, columns: &[Entry], positions: &mut [u64]) {
         let level = SimdLevel::current();
         for positions in positions.chunks_mut(BLOCK) {
-            level.run(Draws { law: self, columns, positions });
+            level.run(ReplaceByItems { law: self, columns, positions });
         }
     }
 }
@@ -248,13 +248,13 @@ fn item(columns: &[Entry], (column, part): (usize, u64)) -> Option<u64> {
 }
 
 /// Replaces up to [`BLOCK`] positions by their items.
-struct Draws<'a> {
+struct ReplaceByItems<'a> {
     law: &'a Law,
     columns: &'a [Entry],
     positions: &'a mut [u64],
 }
 
-impl SimdKernel for Draws<'_> {
+impl SimdKernel for ReplaceByItems<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -455,9 +455,9 @@ fn a_text_has_all_of_a_mixture() {
 #[test]
 fn batches_of_each_rank_have_the_shares_of_the_whole() {
     let mixture = Mixture::new(&[1000, 1000], &[1, 1], 3).unwrap();
-    for (world, rank) in [(2, 0), (2, 1), (8, 3)] {
+    for (ranks, rank) in [(2, 0), (2, 1), (8, 3)] {
         let settings =
-            |sampler: bijective_shuffle::SamplerBuilder| sampler.rank(rank, world).batch(10);
+            |sampler: bijective_shuffle::SamplerBuilder| sampler.rank(rank, ranks).batch(10);
         let mut batches = Batches::new(&mixture, Some(1600), settings).unwrap();
         let mut batch = Vec::new();
         while batches.next_batch(&mut batch).unwrap() {
@@ -469,7 +469,7 @@ fn batches_of_each_rank_have_the_shares_of_the_whole() {
 #[test]
 fn the_last_step_is_that_of_a_sampler() {
     let draws = Weighted::new([1; 1000], 3).unwrap();
-    for (len, world, size, tail) in [
+    for (len, ranks, size, tail) in [
         (110, 3, 8, Tail::Pad),
         (110, 3, 8, Tail::Short),
         (110, 3, 8, Tail::Fill),
@@ -479,9 +479,9 @@ fn the_last_step_is_that_of_a_sampler() {
         (2, 7, 3, Tail::Fill),
     ] {
         let (mut dealt, mut sampled, mut batch) = (Vec::new(), Vec::new(), Vec::new());
-        for rank in 0..world {
+        for rank in 0..ranks {
             let settings = |sampler: bijective_shuffle::SamplerBuilder| {
-                sampler.rank(rank, world).batch(size).tail(tail)
+                sampler.rank(rank, ranks).batch(size).tail(tail)
             };
             let mut batches = Batches::new(&draws, Some(len), settings).unwrap();
             let builder = bijective_shuffle::Sampler::builder(len, 0).sequential();
@@ -497,7 +497,7 @@ fn the_last_step_is_that_of_a_sampler() {
         }
         dealt.sort_unstable();
         sampled.sort_unstable();
-        assert_eq!(dealt, sampled, "{len} places, {world} ranks, {tail:?}");
+        assert_eq!(dealt, sampled, "{len} places, {ranks} ranks, {tail:?}");
     }
 }
 

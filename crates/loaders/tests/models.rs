@@ -51,12 +51,12 @@ fn resume_at_random<S: Source<Item: Ord + Clone + core::fmt::Debug>>(
 ) {
     let (mut taken, mut state, mut batch) = (Vec::new(), None, Vec::new());
     for stop in 0..3 {
-        let (world, size) = (1 + choices.below(5), 1 + choices.below(20));
+        let (ranks, size) = (1 + choices.below(5), 1 + choices.below(20));
         let steps = if stop == 2 { u64::MAX } else { choices.below(8) };
         let mut after = None;
-        for rank in 0..world {
+        for rank in 0..ranks {
             let settings =
-                |sampler: SamplerBuilder| sampler.rank(rank, world).batch(size).tail(Tail::Short);
+                |sampler: SamplerBuilder| sampler.rank(rank, ranks).batch(size).tail(Tail::Short);
             let mut batches = Batches::new(source, len, settings).unwrap();
             batches.set_epoch(epoch).unwrap();
             if let Some(state) = &state {

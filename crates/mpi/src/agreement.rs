@@ -10,7 +10,7 @@ use crate::group::Group;
 
 /// A point of the program at which the ranks agree.
 #[derive(Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum AgreementPoint {
     Spread = 1,
     Divisions,
     Plan,
@@ -34,13 +34,13 @@ pub(crate) enum Step {
 
 /// What a rank says at a step: numbers that have to be the same on all ranks, and what is wrong
 /// where they are not.
-pub(crate) struct Ballot {
-    pub(crate) step: Step,
+pub(crate) struct RankBallot {
+    pub(crate) step: AgreementPoint,
     pub(crate) numbers: [(Difference, u64); 5],
 }
 
-impl From<Step> for Ballot {
-    fn from(step: Step) -> Self {
+impl From<AgreementPoint> for RankBallot {
+    fn from(step: AgreementPoint) -> Self {
         Self { step, numbers: [(Difference::Calls, 0); 5] }
     }
 }
@@ -61,7 +61,7 @@ impl Group {
     /// If the work does, after the other ranks have been told.
     pub(crate) fn agree<R>(
         &self,
-        ballot: impl Into<Ballot>,
+        ballot: impl Into<RankBallot>,
         work: impl FnOnce() -> Result<R, Error>,
     ) -> Result<R, MpiShuffleError> {
         // What the work has left half done is not looked at again: it is an error on all ranks.
@@ -86,7 +86,7 @@ impl Group {
     }
 
     /// Compares the ballots of all ranks, and finds the lowest rank that has failed.
-    fn verdict(&self, ballot: &Ballot, failure: Option<&str>) -> Result<(), MpiShuffleError> {
+    fn verdict(&self, ballot: &RankBallot, failure: Option<&str>) -> Result<(), MpiShuffleError> {
         let step = (Difference::Calls, ballot.step as u64);
         let fields = [step].into_iter().chain(ballot.numbers);
         // Numbers are equal if the least of them is the greatest, and the greatest number has the

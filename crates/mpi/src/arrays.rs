@@ -11,13 +11,13 @@ pub trait Arrays: sealed::Arrays {}
 
 impl<A: sealed::Arrays> Arrays for A {}
 
-pub(crate) use sealed::Visit;
+pub(crate) use sealed::VisitArray;
 
 mod sealed {
     use bytemuck::Pod;
 
     /// What is done with each array.
-    pub trait Visit {
+    pub trait VisitArray {
         /// Why it may fail.
         type Error;
 
@@ -38,7 +38,7 @@ mod sealed {
         fn sizes(&self) -> Vec<u64>;
 
         /// Visits each array in order, up to the first error.
-        fn visit<V: Visit>(&mut self, visit: &mut V) -> Result<(), V::Error>;
+        fn visit<V: VisitArray>(&mut self, visit: &mut V) -> Result<(), V::Error>;
     }
 }
 
@@ -58,7 +58,7 @@ macro_rules! tuple {
                 vec![size_of::<$first>() as u64, $(size_of::<$type>() as u64),*]
             }
 
-            fn visit<V: Visit>(&mut self, visit: &mut V) -> Result<(), V::Error> {
+            fn visit<V: VisitArray>(&mut self, visit: &mut V) -> Result<(), V::Error> {
                 visit.visit(0, self.0)?;
                 $(visit.visit($index, self.$index)?;)*
                 Ok(())

@@ -1,4 +1,4 @@
-//! [`Column`]: the buffers of an array that is on its way, and how they get their memory.
+//! [`ColumnBuffers`]: the buffers of an array that is on its way, and how they get their memory.
 
 use core::any::Any;
 use core::convert::Infallible;
@@ -6,10 +6,10 @@ use core::convert::Infallible;
 use bijective_shuffle::Error;
 use bytemuck::{Pod, Zeroable};
 
-use crate::arrays::Visit;
+use crate::arrays::VisitArray;
 
 /// The buffers of one array.
-pub(crate) struct Column<T> {
+pub(crate) struct ColumnBuffers<T> {
     /// What is sent, and then what has been received, at its places.
     pub(crate) packed: Vec<T>,
     /// What has been received, as it arrived, if that is not where the items were.
@@ -21,7 +21,7 @@ pub(crate) struct Commit<'a> {
     pub(crate) columns: &'a mut Vec<Box<dyn Any>>,
 }
 
-impl Visit for Commit<'_> {
+impl VisitArray for Commit<'_> {
     type Error = Infallible;
 
     fn visit<T: Pod + Send + Sync>(
@@ -35,12 +35,15 @@ impl Visit for Commit<'_> {
 }
 
 /// The buffers of the array of a number. Those of items of another type are dropped.
-pub(crate) fn column<T: Pod>(columns: &mut Vec<Box<dyn Any>>, number: usize) -> &mut Column<T> {
-    let empty = || Box::new(Column::<T> { packed: Vec::new(), received: Vec::new() });
+pub(crate) fn column<T: Pod>(
+    columns: &mut Vec<Box<dyn Any>>,
+    number: usize,
+) -> &mut ColumnBuffers<T> {
+    let empty = || Box::new(ColumnBuffers::<T> { packed: Vec::new(), received: Vec::new() });
     if columns.len() <= number {
         columns.resize_with(number + 1, || empty());
     }
-    if !columns[number].is::<Column<T>>() {
+    if !columns[number].is::<ColumnBuffers<T>>() {
         columns[number] = empty();
     }
     columns[number].downcast_mut().expect("it has this type")

@@ -21,12 +21,12 @@ pub(crate) struct Group {
 }
 
 /// What a rank sends or receives: items for or from rank 0, then those for or from rank 1, ...
-pub(crate) struct Parts<'a> {
+pub(crate) struct RankParts<'a> {
     counts: &'a [u64],
     starts: Vec<usize>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> RankParts<'a> {
     /// The parts of a buffer of `items` items.
     ///
     /// # Panics
@@ -213,7 +213,7 @@ impl Group {
     ) -> Result<(), MpiShuffleError> {
         assert!(all.len() as u64 <= MOST_ITEMS && counts.len() == self.ranks);
         assert_eq!(counts[self.rank], mine.len() as u64);
-        let (counts, starts) = Parts::new(counts, all.len()).as_ints();
+        let (counts, starts) = RankParts::new(counts, all.len()).as_ints();
         // SAFETY: the numbers that are sent are as many as is said; the places and counts of those
         // that are received lie within `all`.
         let code = unsafe {
@@ -293,8 +293,8 @@ impl Group {
     ) -> Result<(), MpiShuffleError> {
         assert!(items.len().max(out.len()) as u64 <= MOST_ITEMS);
         assert_eq!([sent.len(), received.len()], [self.ranks; 2]);
-        let (send_counts, send_starts) = Parts::new(sent, items.len()).as_ints();
-        let (counts, starts) = Parts::new(received, out.len()).as_ints();
+        let (send_counts, send_starts) = RankParts::new(sent, items.len()).as_ints();
+        let (counts, starts) = RankParts::new(received, out.len()).as_ints();
         let item = ItemType::of::<T>()?;
         // SAFETY: the parts lie within the buffers, counted in items of the type. Any bytes are a
         // `T`, and if more arrive than is said, MPI writes no more than that.
@@ -332,7 +332,8 @@ impl Group {
     ) -> Result<(), MpiShuffleError> {
         let most = most.clamp(1, MOST_ITEMS);
         assert_eq!([sent.len(), received.len()], [self.ranks; 2]);
-        let (sent, received) = (Parts::new(sent, items.len()), Parts::new(received, out.len()));
+        let (sent, received) =
+            (RankParts::new(sent, items.len()), RankParts::new(received, out.len()));
         let item = ItemType::of::<T>()?;
         for step in 0..self.ranks {
             let to = (self.rank + step) % self.ranks;

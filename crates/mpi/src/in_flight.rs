@@ -160,7 +160,7 @@ impl<'d, 'g> InFlight<'d, 'g> {
         let out = &mut result;
         rayon::in_place_scope(|scope| {
             scope.spawn(move |_| {
-                let _done = Done { done, caller };
+                let _done = DoneSignal { done, caller };
                 *out = Some(work());
             });
             while !done.load(Ordering::Acquire) && !self.have_arrived() {
@@ -228,12 +228,12 @@ impl Drop for InFlight<'_, '_> {
 }
 
 /// Tells the thread that waits for it that some work has ended, also by a panic.
-struct Done<'a> {
+struct DoneSignal<'a> {
     done: &'a AtomicBool,
     caller: Thread,
 }
 
-impl Drop for Done<'_> {
+impl Drop for DoneSignal<'_> {
     fn drop(&mut self) {
         self.done.store(true, Ordering::Release);
         self.caller.unpark();

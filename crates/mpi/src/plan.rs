@@ -6,7 +6,7 @@ use core::fmt;
 use bijective_shuffle::exchange::{Census, Division, Exchange, TaggedExchange};
 use bijective_shuffle::{Bijection, Permutation, Workspace};
 
-use crate::agreement::{Ballot, Step};
+use crate::agreement::{AgreementPoint, RankBallot};
 use crate::buffers::fit;
 use crate::error::{Difference, MpiShuffleError};
 use crate::fingerprint;
@@ -57,9 +57,9 @@ pub struct Plan<'a, B> {
     /// The same, with tags, and whether they serve on all ranks.
     pub(crate) tagged: [Option<(TaggedExchange<'a>, bool)>; 2],
     /// The most items of a round, for items of some size.
-    pub(crate) round: Option<Round>,
+    pub(crate) round: Option<RoundSizes>,
     /// Known from the first exchange in these rounds on.
-    pub(crate) counts: Option<Counts>,
+    pub(crate) counts: Option<RoundCounts>,
     pub(crate) times: Times,
 }
 
@@ -71,21 +71,21 @@ enum LazyCensus<'a> {
 
 /// Which way the items go.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub(crate) enum SendDirection {
     Shuffle,
     Unshuffle,
 }
 
 /// How large the rounds are in which items travel without tags.
 #[derive(Clone, Copy)]
-pub(crate) struct Round {
+pub(crate) struct RoundSizes {
     /// The size of the largest items for which that was found out.
     pub(crate) item: u64,
     pub(crate) most: u64,
 }
 
 /// How many items a rank exchanges with each rank, round after round.
-pub(crate) struct Counts {
+pub(crate) struct RoundCounts {
     /// Of those that it holds before a shuffle.
     pub(crate) before: Vec<u64>,
     /// Of those that it holds after it.
@@ -164,8 +164,8 @@ impl<'a, B: Bijection> Plan<'a, B> {
 fn agree_on<B: Bijection>(spread: &Spread, p: &Permutation<B>) -> Result<(), MpiShuffleError> {
     let Spread { group, before, .. } = spread;
     // A bijection that panics must not do so before the other ranks are told.
-    let hash = group.agree(Step::Plan, || Ok(fingerprint::of_permutation(p)))?;
-    let mut ballot = Ballot::from(Step::Permutation);
+    let hash = group.agree(AgreementPoint::Plan, || Ok(fingerprint::of_permutation(p)))?;
+    let mut ballot = RankBallot::from(AgreementPoint::Permutation);
     ballot.numbers[0] = (Difference::Lengths, p.len());
     ballot.numbers[1] = (Difference::Permutations, hash);
     group.agree(ballot, || Ok(()))?;
@@ -178,17 +178,18 @@ fn agree_on<B: Bijection>(spread: &Spread, p: &Permutation<B>) -> Result<(), Mpi
 
 /// Counts the survivors of a permutation's domain: each rank a part of it.
 fn census<B: Bijection>(group: &Group, p: &Permutation<B>) -> Result<Census, MpiShuffleError> {
-    let part = group.agree(Step::Census, || Census::part(p, group.rank(), group.ranks()))?;
+    let part =
+        group.agree(AgreementPoint::Census, || Census::part(p, group.rank(), group.ranks()))?;
     let counts = group.gather([part.len() as u64])?;
     let counts: Vec<u64> = counts.into_iter().map(|[count]| count).collect();
-    let mut parts = group.agree(Step::Parts, || {
+    let mut parts = group.agree(AgreementPoint::Parts, || {
         let mut parts = Vec::new();
         // There are at most 2^18.
         fit(&mut parts, counts.iter().sum())?;
         Ok(parts)
     })?;
     group.gather_parts(&part, &counts, &mut parts)?;
-    group.agree(Step::GatheredCensus, || Census::from_parts(p, &parts))
+    group.agree(AgreementPoint::GatheredCensus, || Census::from_parts(p, &parts))
 }
 
 impl<B: Bijection> fmt::Debug for Plan<'_, B> {

@@ -3,12 +3,12 @@
 use bijective_shuffle::Bijection;
 use bytemuck::Pod;
 
-use crate::agreement::{Ballot, Step};
+use crate::agreement::{AgreementPoint, RankBallot};
 use crate::arrays::Arrays;
 use crate::buffers::{Commit, fit};
 use crate::error::{Difference, MpiShuffleError};
 use crate::fingerprint;
-use crate::plan::{Direction, Plan};
+use crate::plan::{Plan, SendDirection};
 
 impl<B: Bijection> Plan<'_, B> {
     /// Shuffles an array: place `k` of the whole array receives item `p[k]`. The vector has the
@@ -45,7 +45,7 @@ impl<B: Bijection> Plan<'_, B> {
     ///
     /// As [`shuffle`](Self::shuffle); no array has moved without the others.
     pub fn shuffle_together(&mut self, arrays: impl Arrays) -> Result<(), MpiShuffleError> {
-        self.run(Direction::Shuffle, arrays)
+        self.run(SendDirection::Shuffle, arrays)
     }
 
     /// Undoes [`shuffle_together`](Self::shuffle_together).
@@ -54,7 +54,7 @@ impl<B: Bijection> Plan<'_, B> {
     ///
     /// As [`shuffle_together`](Self::shuffle_together).
     pub fn unshuffle_together(&mut self, arrays: impl Arrays) -> Result<(), MpiShuffleError> {
-        self.run(Direction::Unshuffle, arrays)
+        self.run(SendDirection::Unshuffle, arrays)
     }
 
     /// Which items come to this rank's places in a [`shuffle`](Self::shuffle): `p[k]` for each
@@ -72,7 +72,7 @@ impl<B: Bijection> Plan<'_, B> {
             return self.slot_indexes();
         }
         let places = self.before.places(self.group.rank());
-        let mut numbers = self.group.agree(Step::Indexes, || {
+        let mut numbers = self.group.agree(AgreementPoint::Indexes, || {
             let mut numbers = Vec::new();
             fit(&mut numbers, places.end - places.start)?;
             numbers.iter_mut().zip(places).for_each(|(number, place)| *number = place);
@@ -85,7 +85,7 @@ impl<B: Bijection> Plan<'_, B> {
     /// Moves arrays.
     fn run(
         &mut self,
-        direction: Direction,
+        direction: SendDirection,
         mut arrays: impl Arrays,
     ) -> Result<(), MpiShuffleError> {
         self.group.agree(self.ballot(direction, &arrays), || Ok(()))?;
@@ -97,8 +97,8 @@ impl<B: Bijection> Plan<'_, B> {
     }
 
     /// What the ranks have to agree on before they move arrays.
-    fn ballot(&self, direction: Direction, arrays: &impl Arrays) -> Ballot {
-        let step = [Step::Shuffle, Step::Unshuffle][direction as usize];
+    fn ballot(&self, direction: SendDirection, arrays: &impl Arrays) -> RankBallot {
+        let step = [AgreementPoint::Shuffle, AgreementPoint::Unshuffle][direction as usize];
         let numbers = [
             (Difference::Arrays, fingerprint::hash(arrays.sizes())),
             (Difference::MessageLimits, self.limit),
@@ -107,6 +107,6 @@ impl<B: Bijection> Plan<'_, B> {
             (Difference::Tags, self.has_tags.into()),
             (Difference::Chunks, fingerprint::hash(self.chunks)),
         ];
-        Ballot { step, numbers }
+        RankBallot { step, numbers }
     }
 }

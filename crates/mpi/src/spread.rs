@@ -7,7 +7,7 @@ use bijective_shuffle::Workspace;
 use bijective_shuffle::exchange::{Census, Division};
 use mpi::topology::Communicator;
 
-use crate::agreement::{Ballot, Step};
+use crate::agreement::{AgreementPoint, RankBallot};
 use crate::buffers::check_length;
 use crate::error::{Difference, MpiShuffleError};
 use crate::fingerprint;
@@ -85,12 +85,12 @@ impl Spread {
         let group = Group::new(communicator)?;
         let has_tags = group.shares_memory()?;
         let version = env!("CARGO_PKG_VERSION").bytes().map(u64::from);
-        let mut ballot = Ballot::from(Step::Spread);
+        let mut ballot = RankBallot::from(AgreementPoint::Spread);
         ballot.numbers[0] = (Difference::Versions, fingerprint::hash(version));
         group.agree(ballot, || Ok(()))?;
         let counts = group.gather([before as u64, after as u64])?;
         let largest = counts.iter().flatten().copied().max().unwrap_or(0);
-        let [before, after] = group.agree(Step::Divisions, || {
+        let [before, after] = group.agree(AgreementPoint::Divisions, || {
             let division = |which: usize| {
                 let counts: Vec<u64> = counts.iter().map(|counts| counts[which]).collect();
                 Division::from_counts(&counts)

@@ -9,13 +9,13 @@ use bijective_shuffle::exchange::{Delivery, Sorted, TaggedExchange};
 use bijective_shuffle::{Bijection, Workspace};
 use bytemuck::Pod;
 
-use crate::agreement::Step;
-use crate::arrays::{Arrays, Visit};
-use crate::buffers::{Column, check_length, column, fit};
+use crate::agreement::AgreementPoint;
+use crate::arrays::{Arrays, VisitArray};
+use crate::buffers::{ColumnBuffers, check_length, column, fit};
 use crate::error::MpiShuffleError;
 use crate::group::Group;
 use crate::in_flight::Requests;
-use crate::plan::{Direction, Plan};
+use crate::plan::{Plan, SendDirection};
 use crate::times::{Clock, Times};
 
 impl<'a, B: Bijection> Plan<'a, B> {
@@ -23,7 +23,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
     /// not serve all of them. The ranks have agreed on everything that decides this.
     pub(crate) fn run_tagged(
         &mut self,
-        direction: Direction,
+        direction: SendDirection,
         arrays: &mut impl Arrays,
     ) -> Result<bool, MpiShuffleError> {
         // In messages of a limited size items travel without tags.
@@ -71,11 +71,11 @@ impl<'a, B: Bijection> Plan<'a, B> {
     }
 
     /// How the ranks choose the number of chunks. They have agreed on it.
-    fn chunks(&self) -> Chunks {
+    fn chunks(&self) -> BucketChunks {
         match self.chunks {
             // No rank has as many buckets.
-            Some(chunks) => Chunks::Some(usize::try_from(chunks).unwrap_or(usize::MAX)),
-            None => Chunks::ForMemory(self.memory.unwrap_or(u64::MAX)),
+            Some(chunks) => BucketChunks::Some(usize::try_from(chunks).unwrap_or(usize::MAX)),
+            None => BucketChunks::ForMemory(self.memory.unwrap_or(u64::MAX)),
         }
     }
 
@@ -83,15 +83,15 @@ impl<'a, B: Bijection> Plan<'a, B> {
     /// be trusted on some of them only.
     fn tagged_exchange(
         &mut self,
-        direction: Direction,
+        direction: SendDirection,
     ) -> Result<(TaggedExchange<'a>, bool), MpiShuffleError> {
-        let to_slots = (direction == Direction::Shuffle) != self.p.is_inverse();
+        let to_slots = (direction == SendDirection::Shuffle) != self.p.is_inverse();
         let census = if to_slots { None } else { Some(self.census()?) };
         let Self { p, group, before, after, .. } = *self;
         let rank = group.rank();
-        let exchange = group.agree(Step::Tags, || match direction {
-            Direction::Shuffle => TaggedExchange::shuffle(p, census, before, after, rank),
-            Direction::Unshuffle => TaggedExchange::unshuffle(p, census, after, before, rank),
+        let exchange = group.agree(AgreementPoint::Tags, || match direction {
+            SendDirection::Shuffle => TaggedExchange::shuffle(p, census, before, after, rank),
+            SendDirection::Unshuffle => TaggedExchange::unshuffle(p, census, after, before, rank),
         })?;
         // Bytes are served wherever any items are.
         let mut serve = [u64::from(exchange.serves::<u8>())];
@@ -102,14 +102,14 @@ impl<'a, B: Bijection> Plan<'a, B> {
 
 /// In how many chunks buckets come to each rank.
 #[derive(Clone, Copy)]
-enum Chunks {
+enum BucketChunks {
     /// As many as were asked for.
     Some(usize),
     /// As many as serve, in this number of bytes if possible.
     ForMemory(u64),
 }
 
-impl Chunks {
+impl BucketChunks {
     /// The number for items of a type, if all ranks' buckets have these shapes.
     fn count<T>(self, exchange: &TaggedExchange, shapes: &[[u64; 2]]) -> usize {
         match self {
@@ -125,7 +125,7 @@ struct Serves<'a, 'p> {
     all: bool,
 }
 
-impl Visit for Serves<'_, '_> {
+impl VisitArray for Serves<'_, '_> {
     type Error = Infallible;
 
     fn visit<T: Pod + Send + Sync>(&mut self, _: usize, _: &mut Vec<T>) -> Result<(), Infallible> {
@@ -138,11 +138,11 @@ impl Visit for Serves<'_, '_> {
 struct Needs<'a, 'p> {
     exchange: &'a TaggedExchange<'p>,
     group: &'a Group,
-    chunks: Chunks,
+    chunks: BucketChunks,
     most: u64,
 }
 
-impl Visit for Needs<'_, '_> {
+impl VisitArray for Needs<'_, '_> {
     type Error = MpiShuffleError;
 
     fn visit<T: Pod + Send + Sync>(
@@ -177,13 +177,13 @@ impl From<MpiShuffleError> for Stop {
 struct Shuffle<'a, 'p> {
     exchange: &'a TaggedExchange<'p>,
     group: &'a Group,
-    chunks: Chunks,
+    chunks: BucketChunks,
     workspace: &'a mut Workspace,
     columns: &'a mut Vec<Box<dyn Any>>,
     times: &'a mut Times,
 }
 
-impl Visit for Shuffle<'_, '_> {
+impl VisitArray for Shuffle<'_, '_> {
     type Error = Stop;
 
     fn visit<T: Pod + Send + Sync>(
@@ -194,10 +194,10 @@ impl Visit for Shuffle<'_, '_> {
         let Self { exchange, group, chunks, workspace, columns, times } = self;
         let [sent, received] = [exchange.source_places(), exchange.target_places()]
             .map(|places| places.end - places.start);
-        let Column::<T> { packed, .. } = column(columns, number);
+        let ColumnBuffers::<T> { packed, .. } = column(columns, number);
         let mut clock = Clock::start();
         let mut totals = Vec::new();
-        let sorted = group.agree(Step::Sort, || {
+        let sorted = group.agree(AgreementPoint::Sort, || {
             check_length(sent, items.len() as u64)?;
             fit(packed, received)?;
             if size_of::<T>() == 0 {
@@ -217,7 +217,7 @@ impl Visit for Shuffle<'_, '_> {
         };
         group.sum(sorted.counts(), &mut totals)?;
         let chunks = chunks.count::<T>(exchange, &shapes);
-        let (delivery, requests) = group.agree(Step::Deliver, || {
+        let (delivery, requests) = group.agree(AgreementPoint::Deliver, || {
             let requests = Requests::for_messages(messages(&shapes, group.rank()))?;
             Ok((sorted.deliver(&totals, &shapes, chunks)?, requests))
         })?;
@@ -264,6 +264,6 @@ fn deliver<T: Pod + Send + Sync>(
         };
         time += group.exchange_while(blocks, &mut requests, place)?;
     }
-    group.agree(Step::Place, || placed.unwrap_or_else(|panic| resume_unwind(panic)))?;
+    group.agree(AgreementPoint::Place, || placed.unwrap_or_else(|panic| resume_unwind(panic)))?;
     Ok(time)
 }

@@ -13,12 +13,12 @@ use bijective_shuffle::exchange::{Exchange, items_of_round};
 use bijective_shuffle::{Bijection, Error, Workspace};
 use bytemuck::Pod;
 
-use crate::agreement::Step;
-use crate::arrays::{Arrays, Visit};
-use crate::buffers::{Column, Commit, check_length, column, fit, try_reserve};
+use crate::agreement::AgreementPoint;
+use crate::arrays::{Arrays, VisitArray};
+use crate::buffers::{ColumnBuffers, Commit, check_length, column, fit, try_reserve};
 use crate::error::MpiShuffleError;
 use crate::group::Group;
-use crate::plan::{Counts, Direction, Plan, Round};
+use crate::plan::{Plan, RoundCounts, RoundSizes, SendDirection};
 use crate::spread::Spread;
 use crate::times::Clock;
 
@@ -26,7 +26,7 @@ impl<B: Bijection> Plan<'_, B> {
     /// Moves arrays without tags. The ranks have agreed on the direction and the sizes of items.
     pub(crate) fn run_untagged(
         &mut self,
-        direction: Direction,
+        direction: SendDirection,
         arrays: &mut impl Arrays,
     ) -> Result<(), MpiShuffleError> {
         self.agree_on_rounds(arrays.sizes().into_iter().max().unwrap_or(0))?;
@@ -37,8 +37,8 @@ impl<B: Bijection> Plan<'_, B> {
             unreachable!("they have just been prepared");
         };
         let counts_of = match direction {
-            Direction::Shuffle => [&*counts.before, &*counts.after],
-            Direction::Unshuffle => [&*counts.after, &*counts.before],
+            SendDirection::Shuffle => [&*counts.before, &*counts.after],
+            SendDirection::Unshuffle => [&*counts.after, &*counts.before],
         };
         let lengths = [exchange.source_places(), exchange.target_places()]
             .map(|places| places.end - places.start);
@@ -47,10 +47,10 @@ impl<B: Bijection> Plan<'_, B> {
         let limit = (self.largest > self.limit).then_some(self.limit);
 
         let mut clock = Clock::start();
-        group.agree(Step::Pack, || {
+        group.agree(AgreementPoint::Pack, || {
             check_sum(counts_of[0], lengths[0])?;
             check_sum(counts_of[1], lengths[1])?;
-            arrays.visit(&mut Pack { exchange, workspace, columns, lengths, replaces })
+            arrays.visit(&mut PackArrays { exchange, workspace, columns, lengths, replaces })
         })?;
         times.pack = clock.lap();
         let mut deliver = Deliver { group, columns, counts: counts_of, lengths, limit, replaces };
@@ -58,13 +58,13 @@ impl<B: Bijection> Plan<'_, B> {
         times.exchange = clock.lap();
         let place = || {
             let length = lengths[1];
-            arrays.visit(&mut Place { exchange, workspace, columns, length, replaces })
+            arrays.visit(&mut PlaceArrays { exchange, workspace, columns, length, replaces })
         };
         // A rank that panics takes part in what the others do next, before it goes on panicking.
-        let placed = catch_unwind(AssertUnwindSafe(|| group.agree(Step::Place, place)));
+        let placed = catch_unwind(AssertUnwindSafe(|| group.agree(AgreementPoint::Place, place)));
         if !matches!(placed, Ok(Ok(()))) && replaces {
             arrays.visit(&mut Return { group, columns, counts: counts_of, lengths, limit })?;
-            group.agree(Step::Restore, || {
+            group.agree(AgreementPoint::Restore, || {
                 arrays.visit(&mut Restore { exchange, workspace, columns, length: lengths[0] })
             })?;
         }
@@ -76,15 +76,15 @@ impl<B: Bijection> Plan<'_, B> {
 
     /// Which items come to this rank's places, if the permutation is not inverted.
     pub(crate) fn slot_indexes(&mut self) -> Result<Vec<u64>, MpiShuffleError> {
-        if self.exchanges[Direction::Shuffle as usize].is_none() {
+        if self.exchanges[SendDirection::Shuffle as usize].is_none() {
             self.agree_on_rounds(size_of::<u64>() as u64)?;
-            self.prepare(Direction::Shuffle)?;
+            self.prepare(SendDirection::Shuffle)?;
         }
-        let Some(exchange) = &self.exchanges[Direction::Shuffle as usize] else {
+        let Some(exchange) = &self.exchanges[SendDirection::Shuffle as usize] else {
             unreachable!("it has just been prepared");
         };
         let places = exchange.target_places();
-        self.group.agree(Step::Indexes, || {
+        self.group.agree(AgreementPoint::Indexes, || {
             let mut indexes = Vec::new();
             fit(&mut indexes, places.end - places.start)?;
             exchange.write_indexes(&mut indexes)?;
@@ -99,7 +99,7 @@ impl<B: Bijection> Plan<'_, B> {
             return Ok(());
         }
         let memory = self.memory.unwrap_or(Spread::DEFAULT_MEMORY);
-        let mine = self.group.agree(Step::Rounds, || {
+        let mine = self.group.agree(AgreementPoint::Rounds, || {
             // Otherwise every round would evaluate the whole domain.
             let is_trusted = EngineForm::of(self.p.bijection()).is_trusted();
             Ok(if is_trusted { items_of_round(memory, item as usize) } else { u64::MAX })
@@ -107,7 +107,7 @@ impl<B: Bijection> Plan<'_, B> {
         // Their numbers of threads may differ.
         let mut least = [mine];
         self.group.reduce_min(&mut least)?;
-        let round = Round { item, most: least[0].min(self.largest).max(1) };
+        let round = RoundSizes { item, most: least[0].min(self.largest).max(1) };
         if self.round.is_none_or(|other| other.most != round.most) {
             (self.exchanges, self.counts) = ([None, None], None);
         }
@@ -116,7 +116,7 @@ impl<B: Bijection> Plan<'_, B> {
     }
 
     /// Makes an exchange and counts what is sent, the first time that it is needed.
-    fn prepare(&mut self, direction: Direction) -> Result<(), MpiShuffleError> {
+    fn prepare(&mut self, direction: SendDirection) -> Result<(), MpiShuffleError> {
         if self.exchanges[direction as usize].is_some() {
             return Ok(());
         }
@@ -127,14 +127,15 @@ impl<B: Bijection> Plan<'_, B> {
         // The ranks that hold the items in the order of the slots know with whom they exchange
         // them. The others would have to evaluate each item, so they are told.
         let are_slots_after = !p.is_inverse();
-        let step = [Step::ShuffleCounts, Step::UnshuffleCounts][direction as usize];
+        let step =
+            [AgreementPoint::ShuffleCounts, AgreementPoint::UnshuffleCounts][direction as usize];
         let (exchange, known) = group.agree(step, || {
             let (exchange, is_sender) = match direction {
-                Direction::Shuffle => {
+                SendDirection::Shuffle => {
                     let plan = Exchange::shuffle_in_rounds;
                     (plan(p, census, before, after, rank, most)?, !are_slots_after)
                 }
-                Direction::Unshuffle => {
+                SendDirection::Unshuffle => {
                     let plan = Exchange::unshuffle_in_rounds;
                     (plan(p, census, after, before, rank, most)?, are_slots_after)
                 }
@@ -174,7 +175,7 @@ impl Known {
 
     /// Tells each rank what it exchanges with this one. `are_after` says whether the numbers are of
     /// the items after a shuffle.
-    fn tell(self, group: &Group, are_after: bool) -> Result<Counts, MpiShuffleError> {
+    fn tell(self, group: &Group, are_after: bool) -> Result<RoundCounts, MpiShuffleError> {
         let Self { rounds, counts, mut told, by_rank: [mut mine, mut theirs], is_trusted } = self;
         let ranks = group.ranks();
         for (k, &count) in counts.iter().enumerate() {
@@ -187,12 +188,12 @@ impl Known {
         let mut are_trusted = [u64::from(is_trusted)];
         group.reduce_min(&mut are_trusted)?;
         let (before, after) = if are_after { (told, counts) } else { (counts, told) };
-        Ok(Counts { before, after, are_trusted: are_trusted == [1] })
+        Ok(RoundCounts { before, after, are_trusted: are_trusted == [1] })
     }
 }
 
 /// Packs each array for sending, and makes room for what will be received.
-struct Pack<'a, 'p> {
+struct PackArrays<'a, 'p> {
     exchange: &'a Exchange<'p>,
     workspace: &'a mut Workspace,
     columns: &'a mut Vec<Box<dyn Any>>,
@@ -202,7 +203,7 @@ struct Pack<'a, 'p> {
     replaces: bool,
 }
 
-impl Visit for Pack<'_, '_> {
+impl VisitArray for PackArrays<'_, '_> {
     type Error = Error;
 
     fn visit<T: Pod + Send + Sync>(
@@ -212,7 +213,7 @@ impl Visit for Pack<'_, '_> {
     ) -> Result<(), Error> {
         let [sent, received] = self.lengths;
         check_length(sent, items.len() as u64)?;
-        let Column { packed, received: apart } = column(self.columns, number);
+        let ColumnBuffers { packed, received: apart } = column(self.columns, number);
         // The packed items make room for the received ones when they have been sent.
         fit(packed, sent.max(received))?;
         fit(packed, sent)?;
@@ -242,7 +243,7 @@ struct Deliver<'a> {
     replaces: bool,
 }
 
-impl Visit for Deliver<'_> {
+impl VisitArray for Deliver<'_> {
     type Error = MpiShuffleError;
 
     fn visit<T: Pod + Send + Sync>(
@@ -250,7 +251,7 @@ impl Visit for Deliver<'_> {
         number: usize,
         items: &mut Vec<T>,
     ) -> Result<(), MpiShuffleError> {
-        let Column { packed, received } = column(self.columns, number);
+        let ColumnBuffers { packed, received } = column(self.columns, number);
         let out = if self.replaces { items } else { received };
         out.resize(self.lengths[1] as usize, T::zeroed());
         exchange(self.group, packed, out, self.counts, self.limit)
@@ -258,7 +259,7 @@ impl Visit for Deliver<'_> {
 }
 
 /// Puts each array's received items at their places, in a buffer.
-struct Place<'a, 'p> {
+struct PlaceArrays<'a, 'p> {
     exchange: &'a Exchange<'p>,
     workspace: &'a mut Workspace,
     columns: &'a mut Vec<Box<dyn Any>>,
@@ -268,7 +269,7 @@ struct Place<'a, 'p> {
     replaces: bool,
 }
 
-impl Visit for Place<'_, '_> {
+impl VisitArray for PlaceArrays<'_, '_> {
     type Error = Error;
 
     fn visit<T: Pod + Send + Sync>(
@@ -276,7 +277,7 @@ impl Visit for Place<'_, '_> {
         number: usize,
         items: &mut Vec<T>,
     ) -> Result<(), Error> {
-        let Column { packed, received } = column(self.columns, number);
+        let ColumnBuffers { packed, received } = column(self.columns, number);
         fit(packed, self.length)?;
         if size_of::<T>() == 0 {
             return Ok(());
@@ -297,7 +298,7 @@ struct Return<'a> {
     limit: Option<u64>,
 }
 
-impl Visit for Return<'_> {
+impl VisitArray for Return<'_> {
     type Error = MpiShuffleError;
 
     fn visit<T: Pod + Send + Sync>(
@@ -305,7 +306,7 @@ impl Visit for Return<'_> {
         number: usize,
         items: &mut Vec<T>,
     ) -> Result<(), MpiShuffleError> {
-        let Column { packed, .. } = column(self.columns, number);
+        let ColumnBuffers { packed, .. } = column(self.columns, number);
         let [sent, received] = self.counts;
         packed.resize(self.lengths[0] as usize, T::zeroed());
         exchange(self.group, items, packed, [received, sent], self.limit)
@@ -321,7 +322,7 @@ struct Restore<'a, 'p> {
     length: u64,
 }
 
-impl Visit for Restore<'_, '_> {
+impl VisitArray for Restore<'_, '_> {
     type Error = Error;
 
     fn visit<T: Pod + Send + Sync>(
@@ -329,7 +330,7 @@ impl Visit for Restore<'_, '_> {
         number: usize,
         items: &mut Vec<T>,
     ) -> Result<(), Error> {
-        let Column { packed, .. } = column(self.columns, number);
+        let ColumnBuffers { packed, .. } = column(self.columns, number);
         fit(items, self.length)?;
         if size_of::<T>() == 0 {
             return Ok(());

@@ -41,20 +41,20 @@ const WORDS: usize = 192;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Buffered<G: Generator>(BlockRng<Ahead<G>>);
+pub struct Buffered<G: Generator>(BlockRng<AheadGenerator<G>>);
 
 /// The inner generator, which is ahead of the words taken so far.
 #[derive(Clone, Debug)]
-struct Ahead<G>(G);
+struct AheadGenerator<G>(G);
 
 impl<G: Generator> Buffered<G> {
     /// Buffers a generator, starting at its next word.
     pub fn new(generator: G) -> Self {
-        Self(BlockRng::new(Ahead(generator)))
+        Self(BlockRng::new(AheadGenerator(generator)))
     }
 }
 
-impl<G: Generator> block::Generator for Ahead<G> {
+impl<G: Generator> block::Generator for AheadGenerator<G> {
     type Output = [u32; WORDS];
 
     fn generate(&mut self, output: &mut Self::Output) {

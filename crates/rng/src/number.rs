@@ -25,7 +25,10 @@ pub trait Distribution: Sized + Send + Sync + 'static {
 
     /// Converts groups of words to groups of numbers. Ignores array elements beyond the sizes of a
     /// group.
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<Self::Number, LANES>);
+    fn draw<const LANES: usize>(
+        words: &WordLanes<LANES>,
+        numbers: &mut NumberLanes<Self::Number, LANES>,
+    );
 
     /// Turns words that lie in the memory of numbers into those numbers, in whole groups.
     #[inline(always)]
@@ -109,10 +112,10 @@ pub(crate) const MOST_WORDS: usize = 4;
 pub(crate) const MOST_NUMBERS: usize = 2;
 
 /// Groups of words, transposed: the same word of all lanes side by side.
-pub(crate) type Words<const LANES: usize> = [[u32; LANES]; MOST_WORDS];
+pub(crate) type WordLanes<const LANES: usize> = [[u32; LANES]; MOST_WORDS];
 
 /// Groups of numbers, transposed in the same way.
-pub(crate) type Numbers<N, const LANES: usize> = [[N; LANES]; MOST_NUMBERS];
+pub(crate) type NumberLanes<N, const LANES: usize> = [[N; LANES]; MOST_NUMBERS];
 
 /// Words, unchanged.
 #[derive(Debug)]
@@ -174,7 +177,7 @@ impl Distribution for U32 {
     const IS_WORDS: bool = true;
 
     #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<u32, LANES>) {
+    fn draw<const LANES: usize>(words: &WordLanes<LANES>, numbers: &mut NumberLanes<u32, LANES>) {
         numbers[0] = words[0];
     }
 
@@ -193,7 +196,7 @@ impl Distribution for U64 {
     const IS_WORDS: bool = cfg!(target_endian = "little");
 
     #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<u64, LANES>) {
+    fn draw<const LANES: usize>(words: &WordLanes<LANES>, numbers: &mut NumberLanes<u64, LANES>) {
         for lane in 0..LANES {
             numbers[0][lane] = joined([words[0][lane], words[1][lane]]);
         }
@@ -216,7 +219,7 @@ macro_rules! of_a_word {
             const NUMBERS: usize = 1;
 
             #[inline(always)]
-            fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<$number, LANES>) {
+            fn draw<const LANES: usize>(words: &WordLanes<LANES>, numbers: &mut NumberLanes<$number, LANES>) {
                 numbers[0] = words[0].map($of);
             }
 
@@ -239,7 +242,7 @@ macro_rules! of_two_words {
             const NUMBERS: usize = 1;
 
             #[inline(always)]
-            fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<$number, LANES>) {
+            fn draw<const LANES: usize>(words: &WordLanes<LANES>, numbers: &mut NumberLanes<$number, LANES>) {
                 for lane in 0..LANES {
                     numbers[0][lane] = $of(joined([words[0][lane], words[1][lane]]));
                 }
@@ -271,7 +274,7 @@ impl Distribution for NormalF32 {
     const NUMBERS: usize = 2;
 
     #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f32, LANES>) {
+    fn draw<const LANES: usize>(words: &WordLanes<LANES>, numbers: &mut NumberLanes<f32, LANES>) {
         for lane in 0..LANES {
             [numbers[0][lane], numbers[1][lane]] = normal::pair_f32(words[0][lane], words[1][lane]);
         }
@@ -289,7 +292,7 @@ impl Distribution for NormalF64 {
     }
 
     #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
+    fn draw<const LANES: usize>(words: &WordLanes<LANES>, numbers: &mut NumberLanes<f64, LANES>) {
         for lane in 0..LANES {
             let word = |k: usize| words[k][lane];
             [numbers[0][lane], numbers[1][lane]] =

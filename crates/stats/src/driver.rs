@@ -87,9 +87,9 @@ mod tests {
     use crate::Outcome;
 
     /// Keeps all samples.
-    struct Keep(Vec<u32>);
+    struct KeepSamples(Vec<u32>);
 
-    impl Test for Keep {
+    impl Test for KeepSamples {
         fn record(&mut self, permutation: &[u32]) {
             self.0.push(permutation[0]);
         }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn every_sample_comes_once_and_in_order() {
         for samples in [0, 1, 2, 3, 127, 128, 129, 255, 256, 257, 1000, 12345] {
-            let kept = run(samples, 1, || Keep(Vec::new()), |k, out| out[0] = k as u32);
+            let kept = run(samples, 1, || KeepSamples(Vec::new()), |k, out| out[0] = k as u32);
             assert!(kept.0.into_iter().eq(0..samples as u32), "{samples} samples");
         }
     }

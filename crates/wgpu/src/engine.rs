@@ -11,7 +11,7 @@ use bijective_shuffle::{Error, Word};
 use crate::context::{Context, whole_of};
 use crate::error::WgpuError;
 use crate::workspace::{WgpuWorkspace, checked_length, job};
-use bijective_shuffle_wgsl::launch::{Job, bytes_of};
+use bijective_shuffle_wgsl::launch::{ShuffleCall, bytes_of};
 use bijective_shuffle_wgsl::shader::{Move, STATE_WORDS};
 use bijective_shuffle_wgsl::{AsWgsl, WgslSource};
 
@@ -238,7 +238,7 @@ impl Wgpu {
     fn checked_indexes(
         &self,
         workspace: &mut WgpuWorkspace,
-        job: Job<'_>,
+        job: ShuffleCall<'_>,
         what: Move,
     ) -> Result<wgpu::Buffer, WgpuError> {
         let mut encoder = self.device().create_command_encoder(&Default::default());

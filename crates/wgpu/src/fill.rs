@@ -7,7 +7,7 @@ use crate::WgpuWorkspace;
 use crate::context::part_of;
 use crate::error::WgpuError;
 use bijective_shuffle_wgsl::launch::Params;
-use bijective_shuffle_wgsl::shader::{self, Numbers, THREADS};
+use bijective_shuffle_wgsl::shader::{self, FillNumbers, THREADS};
 
 /// Calls a macro with the methods that fill.
 macro_rules! fills {
@@ -25,7 +25,7 @@ macro_rules! fills {
             len: u64,
             into: BufferSlice<'_>,
         ) -> Result<(), WgpuError> {
-            self.fill(encoder, rng, len, into, Numbers::$numbers)
+            self.fill(encoder, rng, len, into, FillNumbers::$numbers)
         }
     )*};
 }
@@ -54,7 +54,7 @@ impl WgpuWorkspace {
         rng: &mut Philox4x32Rng<ROUNDS>,
         len: u64,
         into: BufferSlice<'_>,
-        numbers: Numbers,
+        numbers: FillNumbers,
     ) -> Result<(), WgpuError> {
         // A length that overflows does not fit a buffer either.
         let bytes = len.saturating_mul(4 * numbers.words());

@@ -9,7 +9,7 @@ use bijective_shuffle::Error;
 
 use crate::context::{Context, part_of, whole_of};
 use crate::error::WgpuError;
-use bijective_shuffle_wgsl::launch::{Job, Launch, Params, Place, bytes_of};
+use bijective_shuffle_wgsl::launch::{KernelLaunch, KernelMemory, Params, ShuffleCall, bytes_of};
 use bijective_shuffle_wgsl::limits::Excess;
 use bijective_shuffle_wgsl::plan::Planner;
 use bijective_shuffle_wgsl::shader::{self, LAUNCHES, Move, STATE_WORDS};
@@ -69,7 +69,7 @@ use bijective_shuffle_wgsl::{AsWgsl, WgslSource};
 #[derive(Debug)]
 pub struct WgpuWorkspace {
     pub(crate) context: Arc<Context>,
-    memory: HashMap<Place, wgpu::Buffer>,
+    memory: HashMap<KernelMemory, wgpu::Buffer>,
     /// The launches that have used the state that they share.
     launches: u32,
 }
@@ -80,8 +80,8 @@ pub struct WgpuWorkspace {
 ///
 /// Those of [`checked_length`]. What a source is had from may have said that it has more points
 /// than the source has.
-pub(crate) fn job(source: &WgslSource, len: u32) -> Result<Job<'_>, WgpuError> {
-    Ok(Job::new(source, checked_length(source, len.into())?))
+pub(crate) fn job(source: &WgslSource, len: u32) -> Result<ShuffleCall<'_>, WgpuError> {
+    Ok(ShuffleCall::new(source, checked_length(source, len.into())?))
 }
 
 /// The length, if it fits the domain and the words of the kernels.
@@ -206,8 +206,8 @@ impl WgpuWorkspace {
         let source = bijection.as_wgsl()?;
         let job = job(&source, len)?;
         let into = self.array(into, bytes_of(len, 4))?;
-        self.record(encoder, &[(Place::Target, into)], |planner| {
-            planner.indexes(job, Move::Gather, Place::Target)
+        self.record(encoder, &[(KernelMemory::Target, into)], |planner| {
+            planner.indexes(job, Move::Gather, KernelMemory::Target)
         })
     }
 
@@ -263,7 +263,7 @@ impl WgpuWorkspace {
         for &(slice, item_bytes) in arrays.iter().filter(|(_, bytes)| *bytes > 0) {
             let bytes = bytes_of(len, item_bytes).next_multiple_of(4);
             let array = self.array(slice, bytes)?;
-            let copy = self.grown(Place::Copy, bytes)?;
+            let copy = self.grown(KernelMemory::Copy, bytes)?;
             self.context.guarded("record a copy", || {
                 encoder.copy_buffer_to_buffer(slice.buffer(), slice.offset(), &copy, 0, bytes);
                 Ok(())
@@ -301,13 +301,13 @@ impl WgpuWorkspace {
     pub(crate) fn record_items(
         &mut self,
         encoder: &mut CommandEncoder,
-        job: Job<'_>,
+        job: ShuffleCall<'_>,
         what: Move,
         item_bytes: u32,
         from: BufferBinding<'_>,
         into: BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let arrays = [(Place::Source, from), (Place::Target, into)];
+        let arrays = [(KernelMemory::Source, from), (KernelMemory::Target, into)];
         self.record(encoder, &arrays, |planner| planner.items(job, what, item_bytes))
     }
 
@@ -315,13 +315,13 @@ impl WgpuWorkspace {
     pub(crate) fn record_indexes(
         &mut self,
         encoder: &mut CommandEncoder,
-        job: Job<'_>,
+        job: ShuffleCall<'_>,
         what: Move,
     ) -> Result<wgpu::Buffer, WgpuError> {
         let bytes = bytes_of(job.len(), 4);
-        let indexes = self.grown(Place::Indexes, bytes)?;
-        let arrays = [(Place::Target, whole_of(&indexes, bytes))];
-        self.record(encoder, &arrays, |planner| planner.indexes(job, what, Place::Target))?;
+        let indexes = self.grown(KernelMemory::Indexes, bytes)?;
+        let arrays = [(KernelMemory::Target, whole_of(&indexes, bytes))];
+        self.record(encoder, &arrays, |planner| planner.indexes(job, what, KernelMemory::Target))?;
         Ok(indexes)
     }
 
@@ -335,7 +335,11 @@ impl WgpuWorkspace {
         from: BufferBinding<'_>,
         into: BufferBinding<'_>,
     ) -> Result<(), WgpuError> {
-        let arrays = [(Place::Indexes, indexes), (Place::Source, from), (Place::Target, into)];
+        let arrays = [
+            (KernelMemory::Indexes, indexes),
+            (KernelMemory::Source, from),
+            (KernelMemory::Target, into),
+        ];
         self.record(encoder, &arrays, |planner| Ok(vec![planner.taken(len, item_bytes)?]))
     }
 
@@ -343,11 +347,11 @@ impl WgpuWorkspace {
     pub(crate) fn record_check(
         &mut self,
         encoder: &mut CommandEncoder,
-        job: Job<'_>,
+        job: ShuffleCall<'_>,
         indexes: &wgpu::Buffer,
     ) -> Result<wgpu::Buffer, WgpuError> {
         let (len, tuning) = (job.len(), self.context.planner.tuning);
-        let state = self.grown(Place::State, STATE_WORDS * 4)?;
+        let state = self.grown(KernelMemory::State, STATE_WORDS * 4)?;
         // What looked for survivors has counted them there; where all survive nothing did.
         if job.is_whole() {
             encoder.clear_buffer(&state, 0, Some(STATE_WORDS * 4));
@@ -388,12 +392,12 @@ impl WgpuWorkspace {
     fn launch(&mut self, bytes: u64) -> Result<u32, WgpuError> {
         let is_enough = |state: &wgpu::Buffer| state.size() >= bytes;
         if self.launches == LAUNCHES - 1
-            || !self.memory.get(&Place::Launches).is_some_and(is_enough)
+            || !self.memory.get(&KernelMemory::Launches).is_some_and(is_enough)
         {
-            self.memory.remove(&Place::Launches);
+            self.memory.remove(&KernelMemory::Launches);
             self.launches = 0;
             // A power of two, so that lengths that grow share one.
-            self.grown(Place::Launches, bytes.next_power_of_two())?;
+            self.grown(KernelMemory::Launches, bytes.next_power_of_two())?;
         }
         self.launches += 1;
         Ok(self.launches)
@@ -402,7 +406,7 @@ impl WgpuWorkspace {
     /// The state of the last look-back of a short array, or else of a long one.
     #[cfg(test)]
     pub(crate) fn last_state(&self) -> Option<&wgpu::Buffer> {
-        self.memory.get(&Place::Launches).or(self.memory.get(&Place::State))
+        self.memory.get(&KernelMemory::Launches).or(self.memory.get(&KernelMemory::State))
     }
 
     /// Records launches between arrays. Where the GPU does not have the memory for buckets, they
@@ -410,15 +414,16 @@ impl WgpuWorkspace {
     fn record<'a>(
         &mut self,
         encoder: &mut CommandEncoder,
-        arrays: &[(Place, BufferBinding<'_>)],
-        plan: impl Fn(&Planner) -> Result<Vec<Launch<'a>>, Excess>,
+        arrays: &[(KernelMemory, BufferBinding<'_>)],
+        plan: impl Fn(&Planner) -> Result<Vec<KernelLaunch<'a>>, Excess>,
     ) -> Result<(), WgpuError> {
         let context = Arc::clone(&self.context);
-        let array_of =
-            |of: Place| arrays.iter().find(|(place, _)| *place == of).map(|(_, array)| array);
+        let array_of = |of: KernelMemory| {
+            arrays.iter().find(|(place, _)| *place == of).map(|(_, array)| array)
+        };
         let mut launches = plan(&context.planner)?;
         // All memory is there before anything is recorded.
-        let is_ours = |place| array_of(place).is_none() && place != Place::Launches;
+        let is_ours = |place| array_of(place).is_none() && place != KernelMemory::Launches;
         match self.reserve(&launches, is_ours) {
             Err(WgpuError::OutOfMemory { .. } | WgpuError::Limit { .. }) => {
                 self.memory.retain(|place, _| !place.is_for_buckets());
@@ -428,12 +433,14 @@ impl WgpuWorkspace {
             reserved => reserved?,
         }
         context.prepare(launches.iter().map(|launch| (&*launch.text, launch.is_own)));
-        for Launch { text, is_own, mut params, bindings } in launches {
-            if let Some(state) = bindings.iter().find(|bound| bound.place == Place::Launches) {
+        for KernelLaunch { text, is_own, mut params, bindings } in launches {
+            if let Some(state) = bindings.iter().find(|bound| bound.place == KernelMemory::Launches)
+            {
                 params.launch = self.launch(state.bytes)?;
             }
-            let looks_back =
-                bindings.iter().any(|bound| matches!(bound.place, Place::State | Place::Launches));
+            let looks_back = bindings
+                .iter()
+                .any(|bound| matches!(bound.place, KernelMemory::State | KernelMemory::Launches));
             let bindings: Vec<_> = bindings
                 .iter()
                 .map(|bound| {
@@ -458,8 +465,8 @@ impl WgpuWorkspace {
     /// Gets the memory that launches take.
     fn reserve(
         &mut self,
-        launches: &[Launch<'_>],
-        is_ours: impl Fn(Place) -> bool,
+        launches: &[KernelLaunch<'_>],
+        is_ours: impl Fn(KernelMemory) -> bool,
     ) -> Result<(), WgpuError> {
         let mut needed = HashMap::new();
         for bound in launches.iter().flat_map(|launch| &launch.bindings) {
@@ -473,17 +480,17 @@ impl WgpuWorkspace {
 
     /// A buffer of at least so many bytes: the one that there is, or a new one in its place. What
     /// was recorded with the old one keeps it alive.
-    fn grown(&mut self, place: Place, bytes: u64) -> Result<wgpu::Buffer, WgpuError> {
+    fn grown(&mut self, place: KernelMemory, bytes: u64) -> Result<wgpu::Buffer, WgpuError> {
         if let Some(buffer) = self.memory.get(&place).filter(|buffer| buffer.size() >= bytes) {
             return Ok(buffer.clone());
         }
         let what = match place {
-            Place::Source | Place::Target => "an array",
-            Place::Copy => "the copy of an array",
-            Place::Indexes => "indexes",
-            Place::State | Place::Launches => "statuses",
-            Place::Counts => "counts",
-            Place::Records { .. } => "the records of buckets",
+            KernelMemory::Source | KernelMemory::Target => "an array",
+            KernelMemory::Copy => "the copy of an array",
+            KernelMemory::Indexes => "indexes",
+            KernelMemory::State | KernelMemory::Launches => "statuses",
+            KernelMemory::Counts => "counts",
+            KernelMemory::Records { .. } => "the records of buckets",
         };
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let buffer = self.context.buffer(what, bytes, usage)?;

@@ -3,17 +3,17 @@
 use std::rc::Rc;
 
 use crate::limits::Excess;
-use crate::shader::{STATE_WORDS, Status, Tile, Tuning, Units};
+use crate::shader::{STATE_WORDS, Status, Tuning, Units, WorkgroupTile};
 use crate::source::WgslSource;
 
 /// What a call is about: the bijection, the length, and whether all slots survive.
 #[derive(Clone, Copy, Debug)]
-pub struct Job<'a> {
+pub struct ShuffleCall<'a> {
     source: &'a WgslSource,
     len: u32,
 }
 
-impl<'a> Job<'a> {
+impl<'a> ShuffleCall<'a> {
     /// `len` items: at least one, and no more than the source has points.
     pub fn new(source: &'a WgslSource, len: u32) -> Self {
         Self { source, len }
@@ -41,7 +41,7 @@ impl<'a> Job<'a> {
     }
 
     /// The tiles of the domain.
-    pub fn tiles(self, tile: Tile, units: Units) -> Result<u32, Excess> {
+    pub fn tiles(self, tile: WorkgroupTile, units: Units) -> Result<u32, Excess> {
         let tile = u64::from(tile.len());
         // Kernels number the units of a tile, too.
         Excess::check("units of an item", units.count.into(), u64::from(u32::MAX) / tile)?;
@@ -93,7 +93,7 @@ impl Params<'_> {
 
 /// Memory that kernels work on: the caller's arrays, and what is kept from call to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum KernelMemory {
     Source,
     Target,
     /// What an array was before its shuffle in place.
@@ -113,7 +113,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl KernelMemory {
     /// Whether it is for the partitioned strategy alone.
     pub fn is_for_buckets(self) -> bool {
         matches!(self, Self::Counts | Self::Records { .. })
@@ -122,44 +122,44 @@ impl Place {
 
 /// Bytes that a kernel works on.
 #[derive(Clone, Copy, Debug)]
-pub struct Bound {
+pub struct BoundBytes {
     /// The number of the binding.
     pub number: u32,
-    pub place: Place,
+    pub place: KernelMemory,
     pub offset: u64,
     pub bytes: u64,
     /// Whether they have to be zero.
     pub is_cleared: bool,
 }
 
-impl Bound {
+impl BoundBytes {
     /// The first bytes of a place.
-    pub fn new(number: u32, place: Place, bytes: u64) -> Self {
+    pub fn new(number: u32, place: KernelMemory, bytes: u64) -> Self {
         Self { number, place, offset: 0, bytes, is_cleared: false }
     }
 }
 
 /// A kernel with what it is launched on.
 #[derive(Clone, Debug)]
-pub struct Launch<'a> {
+pub struct KernelLaunch<'a> {
     pub text: Rc<str>,
     /// Whether the whole text is of the crate.
     pub is_own: bool,
     pub params: Params<'a>,
-    pub bindings: Vec<Bound>,
+    pub bindings: Vec<BoundBytes>,
 }
 
-impl<'a> Launch<'a> {
+impl<'a> KernelLaunch<'a> {
     /// A kernel that looks for survivors, whose text depends on what statuses are. It is bound to
     /// its state alone.
     pub fn survivors(
-        job: Job<'a>,
-        tile: Tile,
+        job: ShuffleCall<'a>,
+        tile: WorkgroupTile,
         units: Units,
         tuning: &Tuning,
         text: impl FnOnce(Status) -> String,
     ) -> Result<Self, Excess> {
-        let Job { source, len } = job;
+        let ShuffleCall { source, len } = job;
         let tiles = job.tiles(tile, units)?;
         let status = tuning.status.unwrap_or(match job.most_survivors() {
             // A state that other calls share cannot be checked.
@@ -170,7 +170,7 @@ impl<'a> Launch<'a> {
         let words = u64::from(tiles) * if status == Status::Wide { 3 } else { 1 };
         let words = STATE_WORDS + words;
         let is_cleared = status != Status::Short;
-        let place = if is_cleared { Place::State } else { Place::Launches };
+        let place = if is_cleared { KernelMemory::State } else { KernelMemory::Launches };
         Ok(Self {
             text: text(status).into(),
             is_own: source.is_trusted,
@@ -181,7 +181,7 @@ impl<'a> Launch<'a> {
                 keys: &source.keys,
                 ..Params::default()
             },
-            bindings: vec![Bound { is_cleared, ..Bound::new(3, place, 4 * words) }],
+            bindings: vec![BoundBytes { is_cleared, ..BoundBytes::new(3, place, 4 * words) }],
         })
     }
 }

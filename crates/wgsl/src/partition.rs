@@ -6,9 +6,11 @@
 //! than it has room for, if only once in 10^15: the last kernel is then the usual one, which does
 //! nothing unless that has happened, so that the host need not ask.
 
-use crate::launch::{Bound, Job, Launch, Params, Place, bytes_of};
+use crate::launch::{BoundBytes, KernelLaunch, KernelMemory, Params, ShuffleCall, bytes_of};
 use crate::limits::{Excess, Limits};
-use crate::shader::{self, Layout, Move, Records, Shape, Tile, Tuning, Units};
+use crate::shader::{
+    self, Move, PartitionShape, RecordLayout, RecordSource, Tuning, Units, WorkgroupTile,
+};
 
 /// The most workgroups of the last kernel, which hardly ever has something to do.
 const MOST_RESORTS: u32 = 1024;
@@ -18,24 +20,24 @@ const COUNTS: u32 = 8;
 
 /// The sizes of a sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Partitioning {
+pub(crate) struct SortSizes {
     what: Move,
     units: Units,
     /// Whether every key occurs, so that there are no gaps.
     is_dense: bool,
-    layout: Layout,
+    layout: RecordLayout,
     /// The records of a pass.
-    pass: Tile,
+    pass: WorkgroupTile,
     /// The records of a bucket that is put in order.
-    room: Tile,
-    first: Level,
+    room: WorkgroupTile,
+    first: WrittenBuckets,
     /// The second pass, if one is not enough.
-    second: Option<Level>,
+    second: Option<WrittenBuckets>,
 }
 
 /// The buckets that a pass writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Level {
+struct WrittenBuckets {
     /// The bits of a key below the bucket.
     shift: u32,
     buckets: u32,
@@ -45,16 +47,16 @@ struct Level {
     capacity: u32,
 }
 
-impl Level {
+impl WrittenBuckets {
     fn records(self) -> u64 {
         u64::from(self.buckets) * u64::from(self.capacity)
     }
 }
 
-impl Partitioning {
+impl SortSizes {
     /// The sizes for a job; `None` if another strategy is faster, or this one does not apply.
     pub(crate) fn new(
-        job: Job<'_>,
+        job: ShuffleCall<'_>,
         what: Move,
         units: Units,
         limits: &Limits,
@@ -81,16 +83,16 @@ impl Partitioning {
             })
         };
         let layout = match units {
-            Units::WORD if fits(2) => Layout::Pairs,
-            Units::WORD => Layout::Halves,
-            _ => Layout::Apart,
+            Units::WORD if fits(2) => RecordLayout::Pairs,
+            Units::WORD => RecordLayout::Halves,
+            _ => RecordLayout::Apart,
         };
         fits(units.words).then_some(Self { layout, ..plan })
     }
 
     /// The sizes for `len` items of a domain that ends at `last`.
     fn with(
-        shape: &Shape,
+        shape: &PartitionShape,
         limits: &Limits,
         what: Move,
         units: Units,
@@ -100,14 +102,14 @@ impl Partitioning {
         let plans = shape.rooms.iter();
         let plans =
             plans.filter_map(|room| Self::in_room(shape, *room, limits, what, units, len, last));
-        let (_, plan) = plans.min_by_key(|&(bits, _)| bits.max(Shape::FEW_BITS))?;
+        let (_, plan) = plans.min_by_key(|&(bits, _)| bits.max(PartitionShape::FEW_BITS))?;
         Some(plan)
     }
 
     /// The most bits by which a pass sorts, and the sizes.
     fn in_room(
-        shape: &Shape,
-        room: Tile,
+        shape: &PartitionShape,
+        room: WorkgroupTile,
         limits: &Limits,
         what: Move,
         units: Units,
@@ -119,7 +121,7 @@ impl Partitioning {
         let threads_of = |threads: u32| Some(1 << threads.min(limits.threads).checked_ilog2()?);
         let tile = |threads: u32, each: u32, fixed: u32, record: u32| {
             let words = (limits.storage / 4).saturating_sub(2 * threads + fixed);
-            Tile { threads, each: each.min(words / threads / record) }
+            WorkgroupTile { threads, each: each.min(words / threads / record) }
         };
         let threads: u32 = threads_of(shape.threads)?;
         // Where there are gaps, each thread that puts a bucket in order has two words of a bitmap.
@@ -147,7 +149,7 @@ impl Partitioning {
             let buckets = (last >> shift) + 1;
             let bins = buckets.next_power_of_two().min(1 << (bits - shift)).max(threads);
             let capacity = u32::try_from(capacity(shift)).unwrap_or(u32::MAX);
-            Level { shift, buckets, bins, capacity }
+            WrittenBuckets { shift, buckets, bins, capacity }
         };
         let (bits, first, second) = match above {
             _ if above <= shape.bits => (above, level(bucket_bits, key_bits), None),
@@ -167,14 +169,14 @@ impl Partitioning {
         }
         // As many records for each thread as the fullest bucket has.
         let room = match is_dense {
-            true => Tile { each: (1_u32 << bucket_bits).div_ceil(room.threads), ..room },
+            true => WorkgroupTile { each: (1_u32 << bucket_bits).div_ceil(room.threads), ..room },
             false => room,
         };
-        let layout = Layout::Apart;
+        let layout = RecordLayout::Apart;
         Some((bits, Self { what, units, is_dense, layout, pass, room, first, second }))
     }
 
-    fn last_level(&self) -> Level {
+    fn last_level(&self) -> WrittenBuckets {
         self.second.unwrap_or(self.first)
     }
 
@@ -189,32 +191,32 @@ impl Partitioning {
     }
 
     /// The bytes of the counts, bound by their number.
-    fn counts(&self) -> Bound {
-        Bound::new(4, Place::Counts, 4 * self.words())
+    fn counts(&self) -> BoundBytes {
+        BoundBytes::new(4, KernelMemory::Counts, 4 * self.words())
     }
 
     /// The records of a pass, bound by numbers from this one on.
-    fn records(&self, pass: u8, first: u32) -> impl Iterator<Item = Bound> {
+    fn records(&self, pass: u8, first: u32) -> impl Iterator<Item = BoundBytes> {
         let level = if pass == 0 { self.first } else { self.last_level() };
         let records = level.records();
         let parts = match self.layout {
-            Layout::Apart => [1, self.units.words],
-            Layout::Pairs => [2, 0],
+            RecordLayout::Apart => [1, self.units.words],
+            RecordLayout::Pairs => [2, 0],
             // Half as many in each, of two words.
-            Layout::Halves => [1, 1],
+            RecordLayout::Halves => [1, 1],
         };
         let parts = (0_u8..).zip(parts).filter(|(_, words)| *words > 0);
         parts.map(move |(part, words)| {
             let bytes = records * u64::from(4 * words);
-            Bound::new(first + u32::from(part), Place::Records { pass, part }, bytes)
+            BoundBytes::new(first + u32::from(part), KernelMemory::Records { pass, part }, bytes)
         })
     }
 
     /// Where the keys of the first pass lie, if they are in memory.
-    fn listed(&self) -> Place {
+    fn listed(&self) -> KernelMemory {
         match self.second {
-            Some(_) => Place::Records { pass: 1, part: 0 },
-            None => Place::Indexes,
+            Some(_) => KernelMemory::Records { pass: 1, part: 0 },
+            None => KernelMemory::Indexes,
         }
     }
 
@@ -222,14 +224,14 @@ impl Partitioning {
     /// and the last resort.
     pub(crate) fn launches<'a>(
         &self,
-        job: Job<'a>,
+        job: ShuffleCall<'a>,
         tuning: &Tuning,
-    ) -> Result<Vec<Launch<'a>>, Excess> {
+    ) -> Result<Vec<KernelLaunch<'a>>, Excess> {
         let Self { what, units, layout, pass, first, .. } = *self;
         let bytes = bytes_of(job.len(), 4 * units.words);
-        let source = Bound::new(1, Place::Source, bytes);
-        let target = Bound::new(2, Place::Target, bytes);
-        let own = |text: String, params, bindings: Vec<Bound>| Launch {
+        let source = BoundBytes::new(1, KernelMemory::Source, bytes);
+        let target = BoundBytes::new(2, KernelMemory::Target, bytes);
+        let own = |text: String, params, bindings: Vec<BoundBytes>| KernelLaunch {
             text: text.into(),
             is_own: true,
             params,
@@ -237,30 +239,30 @@ impl Partitioning {
         };
         let mut launches = Vec::new();
         let mut bindings: Vec<_> = self.records(0, 5).collect();
-        bindings.extend([source, Bound { is_cleared: true, ..self.counts() }]);
+        bindings.extend([source, BoundBytes { is_cleared: true, ..self.counts() }]);
         let records = if what == Move::Scatter && !job.is_whole() {
             // An un-shuffle goes to the survivors in order, which one kernel lists and the next
             // reads. They lie where the second pass will write.
-            let listed = Bound::new(3, self.listed(), bytes_of(job.len(), 4));
+            let listed = BoundBytes::new(3, self.listed(), bytes_of(job.len(), 4));
             let tile = tuning.slots(job.source().last);
-            let mut list = Launch::survivors(job, tile, Units::WORD, tuning, |status| {
+            let mut list = KernelLaunch::survivors(job, tile, Units::WORD, tuning, |status| {
                 let units = Units::WORD;
                 let (what, source) = (Move::Indexes, job.source());
                 shader::survivors(source, what, status, false, false, units, tile, tuning)
             })?;
-            list.bindings.push(Bound { number: 2, ..listed });
+            list.bindings.push(BoundBytes { number: 2, ..listed });
             launches.push(list);
             bindings.push(listed);
-            Records::Listed
+            RecordSource::Listed
         } else {
-            Records::Source { source: job.source(), is_inverted: what == Move::Gather }
+            RecordSource::Source { source: job.source(), is_inverted: what == Move::Gather }
         };
         let params = Params {
             len: job.len(),
             last: job.source().last,
             tiles: job.len().div_ceil(pass.len()),
             windows: [first.shift, first.capacity, COUNTS, 0],
-            keys: if matches!(records, Records::Listed) { &[] } else { &job.source().keys },
+            keys: if matches!(records, RecordSource::Listed) { &[] } else { &job.source().keys },
             ..Params::default()
         };
         let text = shader::distribute(records, units, layout, pass, first.bins, tuning);
@@ -275,7 +277,7 @@ impl Partitioning {
             };
             let bindings = self.records(0, 7).chain(self.records(1, 5)).chain([self.counts()]);
             let text =
-                shader::distribute(Records::Bucket, units, layout, pass, second.bins, tuning);
+                shader::distribute(RecordSource::Bucket, units, layout, pass, second.bins, tuning);
             launches.push(own(text, params, bindings.collect()));
         }
         let last = self.last_level();
@@ -292,7 +294,7 @@ impl Partitioning {
         if !self.is_dense {
             // The smallest tiles, whose kernel compiles soonest: it hardly ever does anything.
             let tile = tuning.slots(0);
-            let mut resort = Launch::survivors(job, tile, units, tuning, |status| {
+            let mut resort = KernelLaunch::survivors(job, tile, units, tuning, |status| {
                 shader::survivors(job.source(), what, status, false, true, units, tile, tuning)
             })?;
             resort.params.groups = Some(resort.params.tiles.min(MOST_RESORTS));
@@ -327,14 +329,14 @@ mod tests {
             for width in 10..29 {
                 for len in [1_u32 << width, (1 << width) + 1, (1 << width) + (1 << (width - 1))] {
                     let last = len.next_power_of_two() - 1;
-                    let shape = Shape::STANDARD;
+                    let shape = PartitionShape::STANDARD;
                     let units = Units { words, count: 1 };
-                    let plan = Partitioning::with(&shape, limits, Move::Gather, units, len, last);
+                    let plan = SortSizes::with(&shape, limits, Move::Gather, units, len, last);
                     let Some(plan) = plan else {
                         assert!(width > 26, "two passes are enough");
                         continue;
                     };
-                    let Partitioning { pass, room, first, .. } = plan;
+                    let SortSizes { pass, room, first, .. } = plan;
                     let level = plan.last_level();
                     assert!(level.capacity <= room.len(), "{plan:?}");
                     assert!(u64::from(level.buckets) << level.shift > u64::from(last), "{plan:?}");
@@ -359,14 +361,17 @@ mod tests {
             }
         }
         let plan = |what, len: u32| {
-            let (shape, last) = (Shape::STANDARD, len.next_power_of_two() - 1);
-            Partitioning::with(&shape, &large, what, Units::WORD, len, last).unwrap()
+            let (shape, last) = (PartitionShape::STANDARD, len.next_power_of_two() - 1);
+            SortSizes::with(&shape, &large, what, Units::WORD, len, last).unwrap()
         };
         let short = plan(Move::Gather, 1 << 26);
-        assert_eq!(short.first, Level { shift: 19, buckets: 128, bins: 256, capacity: 1 << 19 });
+        assert_eq!(
+            short.first,
+            WrittenBuckets { shift: 19, buckets: 128, bins: 256, capacity: 1 << 19 }
+        );
         assert_eq!(
             short.second,
-            Some(Level { shift: 12, buckets: 1 << 14, bins: 256, capacity: 1 << 12 })
+            Some(WrittenBuckets { shift: 12, buckets: 1 << 14, bins: 256, capacity: 1 << 12 })
         );
         assert_eq!((short.pass.each, short.room.threads), (11, 256));
         assert_eq!(plan(Move::Gather, 1 << 24).pass.each, 7);

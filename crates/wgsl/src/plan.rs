@@ -1,8 +1,8 @@
 //! [`Planner`]: which kernels move items.
 
-use crate::launch::{Bound, Job, Launch, Params, Place, bytes_of};
+use crate::launch::{BoundBytes, KernelLaunch, KernelMemory, Params, ShuffleCall, bytes_of};
 use crate::limits::{Excess, Limits};
-use crate::partition::Partitioning;
+use crate::partition::SortSizes;
 use crate::shader::{self, Move, Tuning, Units};
 
 /// The longest text of a bijection whose evaluation is cheap. That of `MulXorshift<20>` has 3283
@@ -26,15 +26,15 @@ impl Planner {
     /// The launches that move items of any size from the source to the target.
     pub fn items<'a>(
         &self,
-        job: Job<'a>,
+        job: ShuffleCall<'a>,
         what: Move,
         item_bytes: u32,
-    ) -> Result<Vec<Launch<'a>>, Excess> {
+    ) -> Result<Vec<KernelLaunch<'a>>, Excess> {
         if let Some(units) = Units::of(item_bytes).filter(|units| units.count <= self.tuning.units)
         {
-            return self.moved(job, what, units, Some(Place::Source), Place::Target);
+            return self.moved(job, what, units, Some(KernelMemory::Source), KernelMemory::Target);
         }
-        let mut launches = self.indexes(job, what, Place::Indexes)?;
+        let mut launches = self.indexes(job, what, KernelMemory::Indexes)?;
         launches.push(self.taken(job.len(), item_bytes)?);
         Ok(launches)
     }
@@ -42,16 +42,16 @@ impl Planner {
     /// The launches that write where each place's item comes from.
     pub fn indexes<'a>(
         &self,
-        job: Job<'a>,
+        job: ShuffleCall<'a>,
         what: Move,
-        into: Place,
-    ) -> Result<Vec<Launch<'a>>, Excess> {
+        into: KernelMemory,
+    ) -> Result<Vec<KernelLaunch<'a>>, Excess> {
         let what = if what == Move::Gather { Move::Indexes } else { Move::Places };
         self.moved(job, what, Units::WORD, None, into)
     }
 
     /// The launch that moves items by indexes in memory.
-    pub fn taken(&self, len: u32, item_bytes: u32) -> Result<Launch<'static>, Excess> {
+    pub fn taken(&self, len: u32, item_bytes: u32) -> Result<KernelLaunch<'static>, Excess> {
         let tuning = &self.tuning;
         let bytes = bytes_of(len, item_bytes);
         // Kernels count the bytes of an array in a word.
@@ -66,14 +66,14 @@ impl Planner {
             None => (shader::take_bytes(item_bytes, tuning), bytes.div_ceil(4)),
         };
         let tiles = count.div_ceil(tuning.tile().len());
-        Ok(Launch {
+        Ok(KernelLaunch {
             text: text.into(),
             is_own: true,
             params: Params { len: count, last: bytes, tiles, ..Params::default() },
             bindings: vec![
-                Bound::new(1, Place::Source, size),
-                Bound::new(2, Place::Target, size),
-                Bound::new(4, Place::Indexes, bytes_of(len, 4)),
+                BoundBytes::new(1, KernelMemory::Source, size),
+                BoundBytes::new(2, KernelMemory::Target, size),
+                BoundBytes::new(4, KernelMemory::Indexes, bytes_of(len, 4)),
             ],
         })
     }
@@ -82,19 +82,19 @@ impl Planner {
     /// arrays are larger than a binding one for each pair of their parts.
     fn moved<'a>(
         &self,
-        job: Job<'a>,
+        job: ShuffleCall<'a>,
         what: Move,
         units: Units,
-        from: Option<Place>,
-        into: Place,
-    ) -> Result<Vec<Launch<'a>>, Excess> {
+        from: Option<KernelMemory>,
+        into: KernelMemory,
+    ) -> Result<Vec<KernelLaunch<'a>>, Excess> {
         // Kernels number units in words of 32 bits.
         let most = self.limits.binding.min(1 << 32);
         let item_bytes = 4 * u64::from(units.words) * u64::from(units.count);
         let len = u64::from(job.len());
         if len * item_bytes <= most {
             if from.is_some()
-                && let Some(sizes) = Partitioning::new(job, what, units, &self.limits, &self.tuning)
+                && let Some(sizes) = SortSizes::new(job, what, units, &self.limits, &self.tuning)
             {
                 let launches = sizes.launches(job, &self.tuning)?;
                 let arrays = launches.iter().map(|launch| launch.bindings.len()).max();
@@ -104,9 +104,9 @@ impl Planner {
                 }
             }
             let mut launch = self.mover(job, what, units, false)?;
-            let from = from.map(|from| Bound::new(1, from, len * item_bytes));
+            let from = from.map(|from| BoundBytes::new(1, from, len * item_bytes));
             launch.bindings.extend(from);
-            launch.bindings.push(Bound::new(2, into, len * item_bytes));
+            launch.bindings.push(BoundBytes::new(2, into, len * item_bytes));
             return Ok(vec![launch]);
         }
         // Any number of items that is a multiple of the alignment is aligned.
@@ -118,9 +118,9 @@ impl Planner {
         let parts: Vec<(u64, u64)> = (0..len.div_ceil(items))
             .map(|part| (part * items, items.min(len - part * items)))
             .collect();
-        let bound = |number, place, (first, count): (u64, u64)| Bound {
+        let bound = |number, place, (first, count): (u64, u64)| BoundBytes {
             offset: first * item_bytes,
-            ..Bound::new(number, place, count * item_bytes)
+            ..BoundBytes::new(number, place, count * item_bytes)
         };
         // Indexes come from no array.
         let sources = if from.is_some() { &parts[..] } else { &parts[..1] };
@@ -140,15 +140,15 @@ impl Planner {
     /// One kernel that evaluates the bijection at every slot, without the arrays.
     fn mover<'a>(
         &self,
-        job: Job<'a>,
+        job: ShuffleCall<'a>,
         what: Move,
         units: Units,
         is_windowed: bool,
-    ) -> Result<Launch<'a>, Excess> {
+    ) -> Result<KernelLaunch<'a>, Excess> {
         let (source, tuning) = (job.source(), &self.tuning);
         if !job.is_whole() {
             let tile = tuning.slots(source.last);
-            return Launch::survivors(job, tile, units, tuning, |status| {
+            return KernelLaunch::survivors(job, tile, units, tuning, |status| {
                 shader::survivors(source, what, status, is_windowed, false, units, tile, tuning)
             });
         }
@@ -168,7 +168,7 @@ impl Planner {
         };
         let what = if phases > 1 { Move::Phases } else { what };
         let text = shader::whole(source, what, is_inverted, is_windowed, units, tuning);
-        Ok(Launch {
+        Ok(KernelLaunch {
             text: text.into(),
             is_own: source.is_trusted,
             params: Params {
@@ -186,7 +186,7 @@ impl Planner {
 
     /// The phases in which items are gathered, each of which evaluates all of them. The length of a
     /// text tells what that takes, since rounds are written out; that of a loop nothing does.
-    fn phases(&self, job: Job<'_>, words: u32, text: &str) -> u32 {
+    fn phases(&self, job: ShuffleCall<'_>, words: u32, text: &str) -> u32 {
         let needed = bytes_of(job.len(), 4 * words).div_ceil(self.tuning.phase);
         let is_cheap = text.len() <= CHEAP_TEXT && !text.contains("for (");
         let most = if words == 4 { 2 } else { 4 };
@@ -213,7 +213,7 @@ mod tests {
             storage: 16 << 10,
         };
         let source = f.as_wgsl().expect("it has a text");
-        let job = Job::new(&source, len);
+        let job = ShuffleCall::new(&source, len);
         let planner = Planner { limits, tuning: Tuning::STANDARD };
         let launches = planner.items(job, what, item_bytes).expect("it fits");
         let params = launches[0].params;

@@ -36,7 +36,7 @@ pub struct Tuning {
     pub phase: u64,
     /// Arrays of so many bytes are partitioned.
     pub partitioned: u64,
-    pub partition: Shape,
+    pub partition: PartitionShape,
     /// Whether kernels use subgroups, if there are any.
     pub subgroups: bool,
     /// Whether a dispatch of its own counts all tiles, so that nobody counts one for others.
@@ -51,21 +51,21 @@ pub struct Tuning {
 
 /// The sizes of the partitioned strategy, as far as a device's limits allow them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct PartitionShape {
     /// Threads of a workgroup in a pass.
     pub threads: u32,
     /// Records of a thread in a pass, by the least bits by which one of them sorts.
     pub records: &'static [(u32, u32)],
     /// The room for a bucket that is put in order. The second is for arrays of which a pass would
     /// otherwise sort by more than [`Self::FEW_BITS`].
-    pub rooms: [Tile; 2],
+    pub rooms: [WorkgroupTile; 2],
     /// The most bits by which a pass sorts.
     pub bits: u32,
     /// The standard deviations above the mean for which a bucket has room.
     pub deviations: f64,
 }
 
-impl Shape {
+impl PartitionShape {
     /// A pass by more bits takes longer than to put buckets of twice the size in order.
     pub const FEW_BITS: u32 = 8;
 
@@ -74,7 +74,7 @@ impl Shape {
         threads: 256,
         // Of 8 to 11 records fewer workgroups run at a time than of 7, and of 12 fewer still.
         records: &[(7, 11), (0, 7)],
-        rooms: [Tile { threads: 256, each: 19 }, Tile { threads: 512, each: 18 }],
+        rooms: [WorkgroupTile { threads: 256, each: 19 }, WorkgroupTile { threads: 512, each: 18 }],
         bits: 10,
         deviations: 8.0,
     };
@@ -91,7 +91,7 @@ impl Tuning {
         patience: 2,
         phase: 1 << 23,
         partitioned: 1 << 26,
-        partition: Shape::STANDARD,
+        partition: PartitionShape::STANDARD,
         subgroups: true,
         counts_first: false,
         units: u32::MAX,
@@ -114,14 +114,14 @@ impl Tuning {
     };
 
     /// The tiles of a domain in which survivors are looked for.
-    pub fn slots(&self, last: u32) -> Tile {
+    pub fn slots(&self, last: u32) -> WorkgroupTile {
         let each = self.slots.iter().find(|&&(from, _)| last >= from).map_or(8, |&(_, each)| each);
-        Tile { threads: THREADS, each }
+        WorkgroupTile { threads: THREADS, each }
     }
 
     /// The tiles of the other kernels.
-    pub fn tile(&self) -> Tile {
-        Tile { threads: THREADS, each: self.items }
+    pub fn tile(&self) -> WorkgroupTile {
+        WorkgroupTile { threads: THREADS, each: self.items }
     }
 }
 
@@ -164,12 +164,12 @@ impl Units {
 
 /// The threads of a workgroup, and the slots or records of each, which make up a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
+pub struct WorkgroupTile {
     pub threads: u32,
     pub each: u32,
 }
 
-impl Tile {
+impl WorkgroupTile {
     #[expect(clippy::len_without_is_empty, reason = "a tile is never empty")]
     pub fn len(self) -> u32 {
         self.threads * self.each
@@ -220,7 +220,7 @@ pub fn survivors(
     is_windowed: bool,
     is_resort: bool,
     units: Units,
-    tile: Tile,
+    tile: WorkgroupTile,
     tuning: &Tuning,
 ) -> String {
     let mut text = header(source.keys.len(), tile);
@@ -286,7 +286,7 @@ fn scan(tuning: &Tuning) -> &'static str {
 
 /// Where the records of a pass of the partitioned strategy come from.
 #[derive(Clone, Copy, Debug)]
-pub enum Records<'a> {
+pub enum RecordSource<'a> {
     /// The source, in order; the key is the bijection's value or, if inverted, its inverse's.
     Source { source: &'a WgslSource, is_inverted: bool },
     /// The source, in order, with keys in memory.
@@ -297,7 +297,7 @@ pub enum Records<'a> {
 
 /// How the records of the partitioned strategy lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum RecordLayout {
     /// Keys and items, each an array.
     Apart,
     /// Pairs of words.
@@ -308,19 +308,19 @@ pub enum Layout {
 
 /// A pass of the partitioned strategy.
 pub fn distribute(
-    records: Records<'_>,
+    records: RecordSource<'_>,
     units: Units,
-    layout: Layout,
-    tile: Tile,
+    layout: RecordLayout,
+    tile: WorkgroupTile,
     bins: u32,
     tuning: &Tuning,
 ) -> String {
     let mut text = match records {
-        Records::Source { source, is_inverted } => {
+        RecordSource::Source { source, is_inverted } => {
             header(source.keys.len(), tile) + &bijection(source, is_inverted)
         }
-        Records::Listed => header(0, tile) + include_str!("shaders/listed.wgsl"),
-        Records::Bucket => header(0, tile),
+        RecordSource::Listed => header(0, tile) + include_str!("shaders/listed.wgsl"),
+        RecordSource::Bucket => header(0, tile),
     };
     text += &units.text();
     let _ = writeln!(text, "const bs_BINS: u32 = {bins}u;");
@@ -329,16 +329,16 @@ pub fn distribute(
     text += to;
     text += include_str!("shaders/record.wgsl");
     text += match layout {
-        Layout::Apart => include_str!("shaders/kept_apart.wgsl"),
-        Layout::Pairs | Layout::Halves => include_str!("shaders/kept_pairs.wgsl"),
+        RecordLayout::Apart => include_str!("shaders/kept_apart.wgsl"),
+        RecordLayout::Pairs | RecordLayout::Halves => include_str!("shaders/kept_pairs.wgsl"),
     };
     text += include_str!("shaders/distribute.wgsl");
     match records {
-        Records::Bucket => {
+        RecordSource::Bucket => {
             text += from;
             text += include_str!("shaders/distribute_bucket.wgsl");
         }
-        Records::Source { .. } | Records::Listed => {
+        RecordSource::Source { .. } | RecordSource::Listed => {
             text += include_str!("shaders/distribute_source.wgsl");
         }
     }
@@ -348,22 +348,28 @@ pub fn distribute(
 }
 
 /// How records are written and read.
-fn texts_of_records(layout: Layout) -> [&'static str; 2] {
+fn texts_of_records(layout: RecordLayout) -> [&'static str; 2] {
     match layout {
-        Layout::Apart => {
+        RecordLayout::Apart => {
             [include_str!("shaders/apart_to.wgsl"), include_str!("shaders/apart_from.wgsl")]
         }
-        Layout::Pairs => {
+        RecordLayout::Pairs => {
             [include_str!("shaders/pairs_to.wgsl"), include_str!("shaders/pairs_from.wgsl")]
         }
-        Layout::Halves => {
+        RecordLayout::Halves => {
             [include_str!("shaders/halves_to.wgsl"), include_str!("shaders/halves_from.wgsl")]
         }
     }
 }
 
 /// The kernel that puts each bucket in order; a tile has room for one.
-pub fn place(is_dense: bool, units: Units, layout: Layout, tile: Tile, tuning: &Tuning) -> String {
+pub fn place(
+    is_dense: bool,
+    units: Units,
+    layout: RecordLayout,
+    tile: WorkgroupTile,
+    tuning: &Tuning,
+) -> String {
     let mut text = header(0, tile) + &units.text() + include_str!("shaders/record.wgsl");
     text += texts_of_records(layout)[1];
     if !is_dense {
@@ -407,7 +413,7 @@ pub fn invert(tuning: &Tuning) -> String {
 
 /// What a fill makes of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
+pub enum FillNumbers {
     U32,
     F32,
     NormalF32,
@@ -415,7 +421,7 @@ pub enum Numbers {
     F64,
 }
 
-impl Numbers {
+impl FillNumbers {
     /// The words of a number.
     pub fn words(self) -> u64 {
         if matches!(self, Self::U64 | Self::F64) { 2 } else { 1 }
@@ -439,8 +445,8 @@ impl Numbers {
 }
 
 /// The kernel that fills with a stream of Philox4x32.
-pub fn fill(numbers: Numbers, rounds: usize) -> String {
-    let mut text = header(0, Tile { threads: THREADS, each: 4 });
+pub fn fill(numbers: FillNumbers, rounds: usize) -> String {
+    let mut text = header(0, WorkgroupTile { threads: THREADS, each: 4 });
     text += include_str!("shaders/fill.wgsl");
     text += numbers.text();
     let rounds = vec!["x = bs_round(x, key);"; rounds];
@@ -453,7 +459,7 @@ pub fn simple(text: &str, tuning: &Tuning) -> String {
     expanded(&(header(0, tuning.tile()) + text), tuning.items, false, false)
 }
 
-fn header(keys: usize, tile: Tile) -> String {
+fn header(keys: usize, tile: WorkgroupTile) -> String {
     // An array cannot be empty.
     format!(
         "const WORDS_OF_KEYS: u32 = {}u;\nconst bs_THREADS: u32 = {}u;\n\

@@ -38,7 +38,7 @@ use crate::families;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WgslSource {
     pub(crate) last: u32,
-    text: Text,
+    text: ForwardText,
     /// Vectors of four words, as a uniform buffer has them.
     pub(crate) keys: Vec<[u32; 4]>,
     /// Whether the values are a permutation for certain.
@@ -47,7 +47,7 @@ pub struct WgslSource {
 
 /// The definition of `forward`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Text {
+enum ForwardText {
     /// Of a user.
     Own(Cow<'static, str>),
     /// Of a family of the library. The second is that of the inverse, under the same name.
@@ -67,7 +67,7 @@ impl WgslSource {
             key[..words.len()].copy_from_slice(words);
             key
         });
-        Self { last, text: Text::Own(text.into()), keys: keys.collect(), is_trusted: false }
+        Self { last, text: ForwardText::Own(text.into()), keys: keys.collect(), is_trusted: false }
     }
 
     /// A bijection of the library: any family except `GridFeistel` and `SwapOrNot`, a `Table` of at
@@ -104,7 +104,7 @@ impl WgslSource {
     #[doc(hidden)]
     pub fn of_family(last: u32, source: &DeviceSource) -> Result<Self, WgslError> {
         let ([forward, inverse], keys) = families::translate(&source.view())?;
-        Ok(Self { last, text: Text::Family { forward, inverse }, keys, is_trusted: true })
+        Ok(Self { last, text: ForwardText::Family { forward, inverse }, keys, is_trusted: true })
     }
 
     /// The last point of the domain.
@@ -122,15 +122,15 @@ impl WgslSource {
     #[doc(hidden)]
     pub fn text(&self, is_inverted: bool) -> &str {
         match &self.text {
-            Text::Own(text) => text,
-            Text::Family { forward, .. } if !is_inverted => forward,
-            Text::Family { inverse, .. } => inverse,
+            ForwardText::Own(text) => text,
+            ForwardText::Family { forward, .. } if !is_inverted => forward,
+            ForwardText::Family { inverse, .. } => inverse,
         }
     }
 
     /// Whether the inverse can be evaluated, and is one.
     pub(crate) fn has_inverse(&self) -> bool {
-        self.is_trusted && matches!(self.text, Text::Family { .. })
+        self.is_trusted && matches!(self.text, ForwardText::Family { .. })
     }
 }
 

@@ -19,7 +19,7 @@ use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Sampler, SamplerState, Seed};
 use bijective_shuffle_bindings::{Lookup, TAILS};
 
-use order::Order;
+use order::JsOrder;
 
 /// The words that the buffer holds.
 const ROOM: usize = 1 << 12;
@@ -77,8 +77,8 @@ pub extern "C" fn buffer() -> *mut u64 {
 
 /// Makes the order of a length and the seed in the buffer.
 #[unsafe(no_mangle)]
-pub extern "C" fn order(is_walk: u32, len: u64, is_key: u32) -> *mut Order {
-    boxed(Order::new(is_walk != 0, len, seed(is_key)))
+pub extern "C" fn order(is_walk: u32, len: u64, is_key: u32) -> *mut JsOrder {
+    boxed(JsOrder::new(is_walk != 0, len, seed(is_key)))
 }
 
 /// Makes the inverse of an order.
@@ -87,7 +87,7 @@ pub extern "C" fn order(is_walk: u32, len: u64, is_key: u32) -> *mut Order {
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_inverse(order: *const Order) -> *mut Order {
+pub unsafe extern "C" fn order_inverse(order: *const JsOrder) -> *mut JsOrder {
     // SAFETY: as the caller promises.
     boxed(unsafe { &*order }.inverse())
 }
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn order_inverse(order: *const Order) -> *mut Order {
 ///
 /// The order was made here, not freed, and is not used any more.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_free(order: *mut Order) {
+pub unsafe extern "C" fn order_free(order: *mut JsOrder) {
     // SAFETY: as the caller promises.
     drop(unsafe { Box::from_raw(order) });
 }
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn order_free(order: *mut Order) {
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_look_up(order: *const Order, number: f64, of_index: u32) -> f64 {
+pub unsafe extern "C" fn order_look_up(order: *const JsOrder, number: f64, of_index: u32) -> f64 {
     // SAFETY: as the caller promises.
     unsafe { &*order }.look_up(number as u64, lookup(of_index)) as f64
 }
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn order_look_up(order: *const Order, number: f64, of_inde
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn order_look_up_wide(
-    order: *const Order,
+    order: *const JsOrder,
     number: u64,
     of_index: u32,
 ) -> u64 {
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn order_look_up_wide(
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_near(order: *const Order, number: u64, of_index: u32) -> bool {
+pub unsafe extern "C" fn order_near(order: *const JsOrder, number: u64, of_index: u32) -> bool {
     // SAFETY: as the caller promises.
     let found = unsafe { &*order }.near(number, lookup(of_index));
     found.inspect(|found| words()[..2].copy_from_slice(found)).is_some()
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn order_near(order: *const Order, number: u64, of_index: 
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_run(order: *const Order, first: u64, count: usize) {
+pub unsafe extern "C" fn order_run(order: *const JsOrder, first: u64, count: usize) {
     // SAFETY: as the caller promises.
     unsafe { &*order }.write_run(first, &mut words()[..count.min(ROOM)]);
 }
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn order_run(order: *const Order, first: u64, count: usize
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_items(order: *const Order, slot: u64, slots: usize) -> i32 {
+pub unsafe extern "C" fn order_items(order: *const JsOrder, slot: u64, slots: usize) -> i32 {
     let out = narrow_words();
     let slots = slots.min(out.len());
     // SAFETY: as the caller promises.
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn order_items(order: *const Order, slot: u64, slots: usiz
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_items_wide(order: *const Order, slot: u64, slots: usize) -> i32 {
+pub unsafe extern "C" fn order_items_wide(order: *const JsOrder, slot: u64, slots: usize) -> i32 {
     let out = &mut words()[..slots.min(ROOM)];
     // SAFETY: as the caller promises.
     unsafe { &*order }.items_wide(slot, out).map_or(-1, |count| count as i32)
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn order_items_wide(order: *const Order, slot: u64, slots:
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_slots(order: *const Order, first: f64, count: usize) {
+pub unsafe extern "C" fn order_slots(order: *const JsOrder, first: f64, count: usize) {
     let out = narrow_words();
     let count = count.min(out.len());
     // SAFETY: as the caller promises.

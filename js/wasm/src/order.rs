@@ -1,4 +1,4 @@
-//! [`Order`]: a permutation with random access, and its indexes in order.
+//! [`JsOrder`]: a permutation with random access, and its indexes in order.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -25,14 +25,14 @@ const NEAR_SHARE: u64 = 16;
 
 /// A permutation, or its inverse.
 #[derive(Debug)]
-pub struct Order {
+pub struct JsOrder {
     /// Shared with inverses, for its index.
-    kind: Rc<Kind>,
+    kind: Rc<JsKind>,
     is_inverse: bool,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum JsKind {
     /// The order of a shuffle.
     Compacted {
         bijection: Standard,
@@ -43,13 +43,13 @@ enum Kind {
     Walk(CycleWalk<Standard>),
 }
 
-impl Order {
+impl JsOrder {
     pub(crate) fn new(is_walk: bool, len: u64, seed: Seed) -> Self {
         let kind = if is_walk {
-            Kind::Walk(CycleWalk::from_seed(len, seed))
+            JsKind::Walk(CycleWalk::from_seed(len, seed))
         } else {
             let bijection = Standard::from_seed(len, seed);
-            Kind::Compacted { bijection, len, index: OnceCell::new() }
+            JsKind::Compacted { bijection, len, index: OnceCell::new() }
         };
         Self { kind: Rc::new(kind), is_inverse: false }
     }
@@ -62,16 +62,16 @@ impl Order {
     pub(crate) fn look_up(&self, number: u64, lookup: Lookup) -> u64 {
         let is_ranked = (lookup == Lookup::Place) != self.is_inverse;
         match &*self.kind {
-            Kind::Walk(walk) if is_ranked => walk.inverse(number),
-            Kind::Walk(walk) => walk.forward(number),
-            Kind::Compacted { bijection, len, .. } if bijection.last() < *len => {
+            JsKind::Walk(walk) if is_ranked => walk.inverse(number),
+            JsKind::Walk(walk) => walk.forward(number),
+            JsKind::Compacted { bijection, len, .. } if bijection.last() < *len => {
                 if is_ranked {
                     bijection.inverse(number)
                 } else {
                     bijection.forward(number)
                 }
             }
-            Kind::Compacted { bijection, len, index } => {
+            JsKind::Compacted { bijection, len, index } => {
                 if index.get().is_none()
                     && let Some([found, _]) = self.near(number, lookup)
                 {
@@ -130,15 +130,15 @@ impl Order {
     /// Writes the indexes at a run of places.
     pub(crate) fn write_run(&self, first: u64, out: &mut [u64]) {
         match &*self.kind {
-            Kind::Walk(walk) if !self.is_inverse => walk.forward_run(first, out),
-            Kind::Walk(walk) => walk.inverse_run(first, out),
-            Kind::Compacted { bijection, len, index }
+            JsKind::Walk(walk) if !self.is_inverse => walk.forward_run(first, out),
+            JsKind::Walk(walk) => walk.inverse_run(first, out),
+            JsKind::Compacted { bijection, len, index }
                 if !self.is_inverse && bijection.last() >= *len =>
             {
                 let counts = index.get_or_init(|| counts(bijection, *len));
                 select(bijection, *len, counts, first, out);
             }
-            Kind::Compacted { .. } => {
+            JsKind::Compacted { .. } => {
                 for (out, place) in out.iter_mut().zip(first..) {
                     *out = self.look_up(place, Lookup::Index);
                 }
@@ -149,8 +149,8 @@ impl Order {
     /// The bijection of a shuffle's order, and the length.
     fn compacted(&self) -> Option<(&Standard, u64)> {
         match &*self.kind {
-            Kind::Compacted { bijection, len, .. } => Some((bijection, *len)),
-            Kind::Walk(_) => None,
+            JsKind::Compacted { bijection, len, .. } => Some((bijection, *len)),
+            JsKind::Walk(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bijective_shuffle_core::bijection::Standard;
 use bijective_shuffle_core::{Bijection, FromSeed, Seed};
 use bijective_shuffle_wgsl::WgslSource;
-use bijective_shuffle_wgsl::launch::{Bound, Job, Launch};
+use bijective_shuffle_wgsl::launch::{BoundBytes, KernelLaunch, ShuffleCall};
 use bijective_shuffle_wgsl::plan::Planner;
 use bijective_shuffle_wgsl::shader::Move;
 
@@ -30,7 +30,7 @@ pub(crate) fn launches(
     let last = u32::try_from(bijection.last()).ok()?;
     let source = WgslSource::of_family(last, &bijection.device_source()?).ok()?;
     let what = if is_undo { Move::Scatter } else { Move::Gather };
-    let launches = match planner.items(Job::new(&source, len), what, item_bytes) {
+    let launches = match planner.items(ShuffleCall::new(&source, len), what, item_bytes) {
         Ok(launches) => launches,
         Err(excess) => {
             let (what, asked, most) = (excess.what, excess.asked, excess.most);
@@ -39,7 +39,7 @@ pub(crate) fn launches(
     };
     let mut texts: Vec<Rc<str>> = Vec::new();
     let mut all = String::from(r#"{"launches":["#);
-    for Launch { text, params, bindings, .. } in launches {
+    for KernelLaunch { text, params, bindings, .. } in launches {
         // Those of the parts of an array share one.
         if texts.last().is_none_or(|last| !Rc::ptr_eq(last, &text)) {
             texts.push(text);
@@ -50,7 +50,9 @@ pub(crate) fn launches(
             all,
             r#"{separator}{{"text":{text},"groups":{groups},"params":{words:?},"bindings":["#
         );
-        for (k, Bound { number, place, offset, bytes, is_cleared }) in bindings.iter().enumerate() {
+        for (k, BoundBytes { number, place, offset, bytes, is_cleared }) in
+            bindings.iter().enumerate()
+        {
             let separator = if k == 0 { "" } else { "," };
             let _ = write!(
                 all,

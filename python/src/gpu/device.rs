@@ -11,7 +11,7 @@ use bijective_shuffle::cuda::cudarc::driver::{
 };
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::{Bijection, Error, Permutations, Word};
-use bijective_shuffle_bindings::Order;
+use bijective_shuffle_bindings::AnyOrder;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -203,7 +203,7 @@ const SHORT_BYTES: usize = 64 << 10;
 /// Moves rows to `to` or, if that is only room for a copy, there and back again. Without any room
 /// it takes some, or needs none.
 pub(super) fn reorder(
-    order: &Order,
+    order: &AnyOrder,
     from: DeviceMemory,
     to: Option<DeviceMemory>,
     back: bool,
@@ -328,7 +328,7 @@ pub(super) fn permuted(
 }
 
 pub(super) fn indexes(
-    order: &Order,
+    order: &AnyOrder,
     out: DeviceMemory,
     bits: usize,
     device: usize,

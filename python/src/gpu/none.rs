@@ -2,7 +2,7 @@
 
 use bijective_shuffle::Permutations;
 use bijective_shuffle::cuda::Cuda;
-use bijective_shuffle_bindings::Order;
+use bijective_shuffle_bindings::AnyOrder;
 use pyo3::prelude::*;
 
 use super::memory::DeviceMemory;
@@ -14,7 +14,7 @@ pub(super) fn name(device: usize) -> PyResult<String> {
 }
 
 pub(super) fn reorder(
-    _: &Order,
+    _: &AnyOrder,
     _: DeviceMemory,
     _: Option<DeviceMemory>,
     _: bool,
@@ -33,6 +33,12 @@ pub(super) fn permuted(
     name(device).map(drop)
 }
 
-pub(super) fn indexes(_: &Order, _: DeviceMemory, _: usize, device: usize, _: u64) -> PyResult<()> {
+pub(super) fn indexes(
+    _: &AnyOrder,
+    _: DeviceMemory,
+    _: usize,
+    device: usize,
+    _: u64,
+) -> PyResult<()> {
     name(device).map(drop)
 }

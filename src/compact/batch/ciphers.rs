@@ -13,7 +13,7 @@ use crate::{Error, FromSeed, Word};
 const ROWS: usize = 8;
 
 /// The keys of [`ROWS`] rows: for each round, two words for each row.
-type Keys = [[[u64; ROWS]; 2]; 10];
+type RowKeys = [[[u64; ROWS]; 2]; 10];
 
 /// Draws rows of one length by compacting keyed bijections.
 #[derive(Debug)]
@@ -51,10 +51,10 @@ struct DrawKeys<'a> {
 }
 
 impl SimdKernel for DrawKeys<'_> {
-    type Output = Keys;
+    type Output = RowKeys;
 
     #[inline(always)]
-    fn run(self) -> Keys {
+    fn run(self) -> RowKeys {
         let domain = StandardCipher::key_domain(self.batch.len as u64).word();
         let mut keys = [[[0; ROWS]; 2]; 10];
         for (block, round) in (0..).zip(&mut keys) {

@@ -74,7 +74,7 @@ pub(crate) fn map<N: Word, R: Send>(
     visit: impl Fn(u64, &[N]) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
     let mut all = try_with_capacity(count)?;
-    let tasks = Tasks::new(batch, count);
+    let tasks = RowTasks::new(batch, count);
     let at_once = TASKS_AT_ONCE * rayon::current_num_threads() as u64;
     let mut first = 0;
     while first < tasks.count() {
@@ -108,7 +108,7 @@ pub(crate) fn for_each<N: Word>(
     count: u64,
     visit: impl Fn(u64, &[N]) + Sync,
 ) -> Result<(), Error> {
-    let tasks = Tasks::new(batch, count);
+    let tasks = RowTasks::new(batch, count);
     // Without `panic_fuse`, a panic would reach the caller only after all other rows.
     (0..tasks.count()).into_par_iter().panic_fuse().try_for_each_init(
         || Visitor::new(batch),
@@ -118,12 +118,12 @@ pub(crate) fn for_each<N: Word>(
 
 /// Rows cut into tasks, each for one thread.
 #[derive(Clone, Copy)]
-struct Tasks {
+struct RowTasks {
     rows: u64,
     task: u64,
 }
 
-impl Tasks {
+impl RowTasks {
     fn new(batch: &Batch, rows: u64) -> Self {
         Self { rows, task: task_rows(batch.len) as u64 }
     }

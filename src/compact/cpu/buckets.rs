@@ -10,10 +10,10 @@ pub(super) trait LowBits: Copy + Send + Sync {
     type Index: Word;
 
     /// The bucket of a slot or an index, and its low bits.
-    fn split(index: Self::Index, buckets: Buckets) -> (usize, Self);
+    fn split(index: Self::Index, buckets: BucketDivision) -> (usize, Self);
 
     /// The number within its bucket of the slot or index with these low bits.
-    fn number(self, buckets: Buckets) -> usize;
+    fn number(self, buckets: BucketDivision) -> usize;
 
     /// The low bits of a number within its bucket.
     fn of(number: u64) -> Self;
@@ -34,12 +34,12 @@ impl LowBits for u16 {
     type Index = u32;
 
     #[inline(always)]
-    fn split(index: u32, _: Buckets) -> (usize, Self) {
+    fn split(index: u32, _: BucketDivision) -> (usize, Self) {
         ((index >> Self::BITS) as usize, index as Self)
     }
 
     #[inline(always)]
-    fn number(self, _: Buckets) -> usize {
+    fn number(self, _: BucketDivision) -> usize {
         usize::from(self)
     }
 
@@ -66,12 +66,12 @@ impl LowBits for u32 {
     type Index = u64;
 
     #[inline(always)]
-    fn split(index: u64, buckets: Buckets) -> (usize, Self) {
+    fn split(index: u64, buckets: BucketDivision) -> (usize, Self) {
         ((index >> buckets.bits) as usize, index as Self)
     }
 
     #[inline(always)]
-    fn number(self, buckets: Buckets) -> usize {
+    fn number(self, buckets: BucketDivision) -> usize {
         self as usize & (buckets.len() - 1)
     }
 
@@ -95,13 +95,13 @@ impl LowBits for u32 {
 
 /// The division of slots, or of indexes, into buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Buckets {
+pub(super) struct BucketDivision {
     /// A bucket has `2^bits` slots or indexes.
     pub(super) bits: u32,
     pub(super) count: usize,
 }
 
-impl Buckets {
+impl BucketDivision {
     /// Buckets for all slots or indexes up to `last`: of `2^bits` of them, or more where there
     /// would be more than `most` buckets.
     pub(super) fn of_bits(bits: u32, last: u64, most: u64) -> Self {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn buckets_grow_where_there_would_be_too_many() {
         let of = |last, most| {
-            let Buckets { bits, count } = Buckets::of_bits(u16::BITS, last, most);
+            let BucketDivision { bits, count } = BucketDivision::of_bits(u16::BITS, last, most);
             (bits, count)
         };
         assert_eq!(of(0, 4), (16, 1));

@@ -24,9 +24,9 @@ impl Call for Direction {
 /// A call without a [`Workspace`](crate::Workspace) that moves one slice by a seed: a shuffle, or
 /// the way `BACK`. The move in place serves all of these that sorting would, up to 2^35 items.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain<const BACK: bool>;
+pub(crate) struct PlainCall<const BACK: bool>;
 
-impl<const BACK: bool> Call for Plain<BACK> {
+impl<const BACK: bool> Call for PlainCall<BACK> {
     const SORTS: bool = false;
 
     #[inline(always)]

@@ -4,8 +4,8 @@
 use core::mem::MaybeUninit;
 
 use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
-use super::partitioned::{Buffers, Sorting};
-use super::places::{Numbers, Places, Span};
+use super::partitioned::{PartitionedBuffers, Sorting};
+use super::places::{DivisiblePlaces, ItemNumbers, Span};
 use super::survivors::{Values, is_short, workers};
 use super::tuning;
 use crate::bijection::hooks::{EngineForm, Hooked};
@@ -21,10 +21,10 @@ pub(super) struct CheckedPermutation<'a> {
     len: usize,
     indices: Indices<'a>,
     /// Lists the indexes, if the items may be few for the slots.
-    list: Option<List>,
+    list: Option<ListIndexes>,
 }
 
-type List = fn(&Trusted, usize, &mut Buffers) -> Result<Option<Vec<u32>>, Error>;
+type ListIndexes = fn(&Trusted, usize, &mut PartitionedBuffers) -> Result<Option<Vec<u32>>, Error>;
 
 /// Where the indexes come from.
 enum Indices<'a> {
@@ -90,7 +90,7 @@ impl<'a> CheckedPermutation<'a> {
     /// The same permutation, with its indexes listed if the items are few for the slots: sorting
     /// them costs less than evaluating every slot. If there is no memory for the list, it is the
     /// permutation as it was.
-    pub(super) fn listed(self, buffers: &mut Buffers) -> Self {
+    pub(super) fn listed(self, buffers: &mut PartitionedBuffers) -> Self {
         let (Some(list), true, Some(trusted)) = (self.list, self.is_sparse(), self.trusted())
         else {
             return self;
@@ -125,7 +125,7 @@ impl<'a> CheckedPermutation<'a> {
     /// # Panics
     ///
     /// If the number of places differs from that of the indexes.
-    pub(super) fn for_each_run<P: Places, M>(
+    pub(super) fn for_each_run<P: DivisiblePlaces, M>(
         &self,
         places: P,
         tiles: &mut Buffer,
@@ -170,7 +170,11 @@ impl<'a> CheckedPermutation<'a> {
 ///
 /// [`Error::OutOfMemory`].
 #[inline]
-fn list(trusted: &Trusted, len: usize, buffers: &mut Buffers) -> Result<Option<Vec<u32>>, Error> {
+fn list(
+    trusted: &Trusted,
+    len: usize,
+    buffers: &mut PartitionedBuffers,
+) -> Result<Option<Vec<u32>>, Error> {
     let sorting = Sorting::new::<u32>(trusted, len, Direction::Shuffle, tuning::MOST_BUCKETS);
     let Some(sorting) = sorting.filter(|_| fits_u32(len)) else {
         return Ok(None);
@@ -182,7 +186,7 @@ fn list(trusted: &Trusted, len: usize, buffers: &mut Buffers) -> Result<Option<V
     // SAFETY: the places are those of the vector, which is not used until the sort is done.
     let span = unsafe { Span::new(places) };
     // SAFETY: there is a number for each item.
-    let sorted = unsafe { sorting.sort(&Numbers, span, buffers) }?;
+    let sorted = unsafe { sorting.sort(&ItemNumbers, span, buffers) }?;
     Ok(sorted.map(|place| place()).map(|()| indices))
 }
 

@@ -36,14 +36,14 @@ const GAP: usize = 64;
 
 /// The buffers that are needed.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
+pub(super) struct CycleBuffers {
     /// The list `q`.
     sources: Buffer,
     /// The leaders' items.
     saved: Buffer,
 }
 
-impl Buffers {
+impl CycleBuffers {
     pub(super) const fn new() -> Self {
         Self { sources: Buffer::new(), saved: Buffer::new() }
     }
@@ -70,9 +70,9 @@ pub(super) unsafe fn reorder(
     direction: Direction,
     columns: &[Column],
     tiles: &mut Buffer,
-    buffers: &mut Buffers,
+    buffers: &mut CycleBuffers,
 ) -> Result<bool, Error> {
-    let Buffers { sources, saved } = buffers;
+    let CycleBuffers { sources, saved } = buffers;
     let sources = list_sources(p, direction, tiles, sources)?;
     if !has_leaders(sources) {
         return Ok(false);
@@ -193,7 +193,7 @@ struct Chains<'a> {
 
 /// The next step of a chain.
 #[derive(Clone, Copy, Default)]
-struct Step {
+struct ChainStep {
     place: usize,
     /// The index of the item that moves there.
     source: usize,
@@ -208,7 +208,7 @@ impl Chains<'_> {
     /// thread follows the chains of the same leaders.
     #[inline]
     unsafe fn follow(&self, leaders: Range<usize>) {
-        let mut steps = [Step::default(); tuning::CHAINS];
+        let mut steps = [ChainStep::default(); tuning::CHAINS];
         let (mut live, mut waiting) = (0, leaders);
         loop {
             while live < steps.len()
@@ -223,7 +223,7 @@ impl Chains<'_> {
             }
             let mut number = 0;
             while number < live {
-                let Step { place, source } = steps[number];
+                let ChainStep { place, source } = steps[number];
                 if source.is_multiple_of(GAP) {
                     // SAFETY: the leader's item was set aside, and the place is one of this chain.
                     // Its own item has moved on, or was set aside.
@@ -249,7 +249,7 @@ impl Chains<'_> {
     ///
     /// The place has not been fetched, and no other thread follows its chain.
     #[inline]
-    unsafe fn fetch(&self, place: usize) -> Step {
+    unsafe fn fetch(&self, place: usize) -> ChainStep {
         // SAFETY: a place is below the length, which is that of the list.
         let at = unsafe { self.sources.at(place) };
         // SAFETY: only the thread that follows the place's chain reads or writes its source.
@@ -261,7 +261,7 @@ impl Chains<'_> {
                 prefetch_lines(column.start.wrapping_add(source * column.bytes), lines);
             }
         }
-        Step { place, source }
+        ChainStep { place, source }
     }
 
     /// Moves the items of the places that are not on chains.
@@ -370,7 +370,7 @@ mod tests {
         let source: Vec<u8> = (0..len as u32).flat_map(row).collect();
         let numbers: Vec<String> = (0..len).map(|k| k.to_string()).collect();
         let (mut rows, mut texts) = (source.clone(), numbers.clone());
-        let mut buffers = Buffers::new();
+        let mut buffers = CycleBuffers::new();
         let mut move_all = |direction, rows: &mut [u8], texts: &mut [String]| {
             let columns = (Rows::new(rows, width).unwrap(), texts);
             let columns = ColumnSet::new(columns).unwrap();

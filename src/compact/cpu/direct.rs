@@ -17,7 +17,7 @@
 use core::mem::MaybeUninit;
 
 use super::each_once::check_each_once;
-use super::places::Places;
+use super::places::DivisiblePlaces;
 use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
@@ -114,7 +114,7 @@ pub(crate) fn is_parallel(last_slot: u64) -> bool {
 ///
 /// [`Error::NotABijection`] if there are not exactly as many survivors as places. Some runs have
 /// been moved by then.
-pub(super) fn in_order<P: Places, N: Index>(
+pub(super) fn in_order<P: DivisiblePlaces, N: Index>(
     values: &Values,
     places: P,
     step: &impl MoveRun<P, N>,
@@ -137,7 +137,7 @@ pub(super) fn in_order<P: Places, N: Index>(
 ///
 /// [`Error::OutOfMemory`], and [`Error::NotABijection`] if there are not exactly as many survivors
 /// as places. Some runs may have been moved by then.
-pub(super) fn in_waves<P: Places, N: Word>(
+pub(super) fn in_waves<P: DivisiblePlaces, N: Word>(
     values: &Values,
     places: P,
     buffer: &mut Buffer,
@@ -179,7 +179,7 @@ pub(super) fn in_waves<P: Places, N: Word>(
 /// # Panics
 ///
 /// If there are not as many indexes as places.
-pub(super) fn in_chunks<P: Places, N: Word>(
+pub(super) fn in_chunks<P: DivisiblePlaces, N: Word>(
     indices: &[N],
     places: P,
     step: &impl MoveRun<P, N>,
@@ -207,7 +207,7 @@ struct Unfilled<P> {
     rest: Option<P>,
 }
 
-impl<P: Places> Unfilled<P> {
+impl<P: DivisiblePlaces> Unfilled<P> {
     fn new(places: P) -> Self {
         Self { len: places.len(), rest: Some(places) }
     }

@@ -8,13 +8,13 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::buckets::Buckets;
+use super::buckets::BucketDivision;
 use super::taken::SlotBits;
 use crate::engine::simd::{SimdKernel, SimdLevel};
 
 /// Whether closing the gaps of items of type T, once they are at their slots, is faster than
 /// counting taken slots for each of them; the items of a bucket have to fit the cache with gaps.
-pub(super) fn are_closed<T>(level: SimdLevel, buckets: Buckets) -> bool {
+pub(super) fn are_closed<T>(level: SimdLevel, buckets: BucketDivision) -> bool {
     level.has_avx512() && matches!(size_of::<T>(), 4 | 8) && buckets.bits <= u16::BITS
 }
 

@@ -9,10 +9,10 @@ use crate::engine::word::Index;
 pub(super) const SLACK: usize = 32;
 
 /// The words that values are read from: of 16 or 32 bits.
-pub(super) trait Value: Copy + Into<u32> {}
+pub(super) trait ValueWord: Copy + Into<u32> {}
 
-impl Value for u16 {}
-impl Value for u32 {}
+impl ValueWord for u16 {}
+impl ValueWord for u32 {}
 
 /// Writes the values up to `last` to the front of `out` and returns their number. That many words
 /// are then initialised; what follows them is unspecified.
@@ -20,7 +20,7 @@ impl Value for u32 {}
 /// # Panics
 ///
 /// If `out` is not longer than `values` by [`SLACK`].
-pub(super) fn pack<V: Value, N: Index>(
+pub(super) fn pack<V: ValueWord, N: Index>(
     values: &[V],
     last: u32,
     out: &mut [MaybeUninit<N>],
@@ -28,7 +28,7 @@ pub(super) fn pack<V: Value, N: Index>(
     pack_at(SimdLevel::current(), values, last, out)
 }
 
-fn pack_at<V: Value, N: Index>(
+fn pack_at<V: ValueWord, N: Index>(
     level: SimdLevel,
     values: &[V],
     last: u32,
@@ -66,7 +66,7 @@ struct Pack<'a, V, N> {
     out: &'a mut [MaybeUninit<N>],
 }
 
-impl<V: Value, N: Index> SimdKernel for Pack<'_, V, N> {
+impl<V: ValueWord, N: Index> SimdKernel for Pack<'_, V, N> {
     type Output = usize;
 
     /// Whether the words are of 16 bits and stay so.
@@ -119,7 +119,7 @@ mod avx512 {
         _mm512_set1_epi32, _mm512_storeu_si512,
     };
 
-    use super::{MaybeUninit, SLACK, Value, pack_one_by_one};
+    use super::{MaybeUninit, SLACK, ValueWord, pack_one_by_one};
     use crate::engine::word::Index;
 
     /// Packs words of 16 bits.
@@ -130,7 +130,7 @@ mod avx512 {
     /// 16 bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub(super) unsafe fn pack_short<V: Value, N: Index>(
+    pub(super) unsafe fn pack_short<V: ValueWord, N: Index>(
         values: &[V],
         last: u32,
         out: &mut [MaybeUninit<N>],
@@ -161,7 +161,7 @@ mod avx512 {
     /// The machine has these features, and `out` is longer than `values` by 16 words.
     #[inline]
     #[target_feature(enable = "avx512f,popcnt")]
-    pub(super) unsafe fn pack<V: Value, N: Index>(
+    pub(super) unsafe fn pack<V: ValueWord, N: Index>(
         values: &[V],
         last: u32,
         out: &mut [MaybeUninit<N>],
@@ -218,7 +218,7 @@ mod avx2 {
         _mm256_storeu_si256,
     };
 
-    use super::{MaybeUninit, Value, pack_one_by_one};
+    use super::{MaybeUninit, ValueWord, pack_one_by_one};
     use crate::engine::word::Index;
 
     /// The byte shuffle for each set of survivors among a vector's words.
@@ -259,7 +259,7 @@ mod avx2 {
     /// 16 bits.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    pub(super) unsafe fn pack_short<V: Value, N: Index>(
+    pub(super) unsafe fn pack_short<V: ValueWord, N: Index>(
         values: &[V],
         last: u32,
         out: &mut [MaybeUninit<N>],
@@ -293,7 +293,7 @@ mod avx2 {
     /// The machine has these features, and `out` is longer than `values` by 4 words.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    pub(super) unsafe fn pack<V: Value, N: Index>(
+    pub(super) unsafe fn pack<V: ValueWord, N: Index>(
         values: &[V],
         last: u32,
         out: &mut [MaybeUninit<N>],

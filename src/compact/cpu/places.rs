@@ -9,7 +9,7 @@ use crate::engine::memory::SharedPtr;
 use crate::engine::stream::stream;
 
 /// Consecutive places, which can be cut and then shared among threads.
-pub(super) trait Places: Send + Sized {
+pub(super) trait DivisiblePlaces: Send + Sized {
     fn len(&self) -> usize;
 
     /// The number of bytes at one place.
@@ -28,7 +28,7 @@ pub(super) trait Places: Send + Sized {
     }
 }
 
-impl<P: Send> Places for &mut [P] {
+impl<P: Send> DivisiblePlaces for &mut [P] {
     #[inline]
     fn len(&self) -> usize {
         <[P]>::len(self)
@@ -53,7 +53,7 @@ pub(super) struct RowRange {
     pub(super) bytes: usize,
 }
 
-impl Places for RowRange {
+impl DivisiblePlaces for RowRange {
     fn len(&self) -> usize {
         self.len
     }
@@ -70,7 +70,7 @@ impl Places for RowRange {
 }
 
 /// Places that are only read.
-impl<P: Sync> Places for &[P] {
+impl<P: Sync> DivisiblePlaces for &[P] {
     #[inline]
     fn len(&self) -> usize {
         <[P]>::len(self)
@@ -88,7 +88,7 @@ impl<P: Sync> Places for &[P] {
 }
 
 /// Items of type T, or records of several columns' bits, that several threads can read in order.
-pub(super) trait Source<T>: Sync {
+pub(super) trait ItemSource<T>: Sync {
     /// Memory in which records are assembled.
     type Room;
 
@@ -117,7 +117,7 @@ pub(super) trait Source<T>: Sync {
 }
 
 /// A slice, given by its start.
-impl<T: Send> Source<T> for SharedPtr<T> {
+impl<T: Send> ItemSource<T> for SharedPtr<T> {
     type Room = ();
 
     #[inline(always)]
@@ -135,9 +135,9 @@ impl<T: Send> Source<T> for SharedPtr<T> {
 }
 
 /// The numbers of items instead of items: item `k` is `k`. There are at most 2^32.
-pub(super) struct Numbers;
+pub(super) struct ItemNumbers;
 
-impl Source<MaybeUninit<u32>> for Numbers {
+impl ItemSource<MaybeUninit<u32>> for ItemNumbers {
     type Room = ();
 
     #[inline(always)]
@@ -151,7 +151,7 @@ impl Source<MaybeUninit<u32>> for Numbers {
 }
 
 /// Places to which items of type T, or records, are written in order.
-pub(super) trait Target<T>: Places {
+pub(super) trait ItemTarget<T>: DivisiblePlaces {
     /// Fills the places with as many items, with non-temporal stores. Other threads see them after
     /// [`publish`](crate::engine::stream::publish).
     fn stream(self, items: &[MaybeUninit<T>]);
@@ -178,7 +178,7 @@ impl<T> Span<T> {
     }
 }
 
-impl<T: Send> Places for Span<T> {
+impl<T: Send> DivisiblePlaces for Span<T> {
     fn len(&self) -> usize {
         self.len
     }
@@ -194,7 +194,7 @@ impl<T: Send> Places for Span<T> {
     }
 }
 
-impl<T: Send> Target<T> for Span<T> {
+impl<T: Send> ItemTarget<T> for Span<T> {
     fn stream(self, items: &[MaybeUninit<T>]) {
         // SAFETY: by the promise to `new` the places are valid and nobody else uses them, and `cut`
         // gives each place to one span only.

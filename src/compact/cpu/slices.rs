@@ -17,12 +17,12 @@ use super::exact::{exchange, is_exact};
 use super::partitioned::{outbox, sort};
 use super::places::Span;
 use super::relocation::{Gather, Relocation, Scatter};
-use super::strategy::Way;
+use super::strategy::MoveWay;
 use super::words::as_words;
 use super::workspace::Workspace;
 use super::{cycles, tuning};
 use crate::compact::columns::Column;
-use crate::compact::{By, Direction, Order, passes};
+use crate::compact::{Direction, Order, OrderBy, passes};
 use crate::engine::bijection::StandardCipher;
 use crate::engine::check::check_length;
 use crate::engine::memory::SharedPtr;
@@ -230,8 +230,8 @@ impl Workspace {
         direction: Direction,
     ) -> Result<(), Error> {
         match order.0 {
-            By::Seed(seed) => self.reorder_by_seed(seed, items, direction),
-            By::Bijection(bijection) => self.reorder_by(bijection, items, direction),
+            OrderBy::Seed(seed) => self.reorder_by_seed(seed, items, direction),
+            OrderBy::Bijection(bijection) => self.reorder_by(bijection, items, direction),
         }
     }
 
@@ -315,8 +315,8 @@ impl Workspace {
                 let places = places_of(items);
                 let start = SharedPtr::new(places.cast::<T>());
                 let moved = match way {
-                    Way::Sorted(_) if !C::SORTS => continue,
-                    Way::Sorted(sorting) => {
+                    MoveWay::Sorted(_) if !C::SORTS => continue,
+                    MoveWay::Sorted(sorting) => {
                         // SAFETY: the places are those of `items`, which this call has borrowed
                         // mutably and does not use otherwise until the sort is done.
                         let out = unsafe { Span::new(places) };
@@ -325,7 +325,7 @@ impl Workspace {
                         let sorted = unsafe { sorting.sort(&start, out, &mut self.partition) };
                         sorted.map(|sorted| sorted.map(|place| place()).is_some())
                     }
-                    Way::InPlace(in_place) => {
+                    MoveWay::InPlace(in_place) => {
                         // SAFETY: there are as many items from the start on as `p` has indexes, and
                         // this call has borrowed them mutably and does not use them meanwhile.
                         unsafe { in_place.run(start, &mut self.in_place) }.map(|()| true)
@@ -386,7 +386,7 @@ impl Workspace {
     pub(crate) fn sort_to_send<T: Copy + Send + Sync>(
         &mut self,
         f: &Trusted,
-        key: sort::Key,
+        key: sort::BucketKey,
         last: u64,
         items: &[T],
     ) -> Result<Option<outbox::Outbox<'_, T>>, Error> {

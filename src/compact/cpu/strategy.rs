@@ -68,7 +68,7 @@ pub enum Strategy {
 }
 
 /// A way to move the items of a slice, other than the direct one.
-pub(super) enum Way<'p, C> {
+pub(super) enum MoveWay<'p, C> {
     Sorted(Sorting<'p>),
     InPlace(InPlace<'p, C>),
 }
@@ -85,13 +85,13 @@ impl Strategy {
         call: C,
         far: bool,
         is_plain: bool,
-    ) -> impl Iterator<Item = Way<'p, C>> {
+    ) -> impl Iterator<Item = MoveWay<'p, C>> {
         // Each is asked for only when it is to be tried: short calls notice it otherwise.
         [!is_plain, is_plain].into_iter().filter_map(move |sorts| {
             if !sorts {
-                self.in_place::<T, C>(p, call, far).map(Way::InPlace)
+                self.in_place::<T, C>(p, call, far).map(MoveWay::InPlace)
             } else if C::SORTS {
-                self.sorting::<T>(p, call.direction(), far).map(Way::Sorted)
+                self.sorting::<T>(p, call.direction(), far).map(MoveWay::Sorted)
             } else {
                 None
             }

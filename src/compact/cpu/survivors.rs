@@ -19,11 +19,11 @@ pub(super) fn workers(f: &Trusted) -> Workers {
 pub(crate) struct Values<'a> {
     last_slot: u64,
     last_index: u64,
-    form: Form<'a>,
+    form: ValueForm<'a>,
 }
 
 /// How the values are computed.
-enum Form<'a> {
+enum ValueForm<'a> {
     /// Evaluated by a bijection that may be wrong.
     Any(&'a dyn Bijection),
     /// Evaluated in 32 bits: the bijection is trusted to stay below 2^32, or the caller accepts
@@ -40,7 +40,7 @@ impl<'a> Values<'a> {
     /// The values of any bijection, which may be wrong.
     pub(super) fn of_any(bijection: &'a dyn Bijection, len: usize) -> Self {
         let (last_slot, last_index) = (bijection.last(), len as u64 - 1);
-        Self { last_slot, last_index, form: Form::Any(bijection) }
+        Self { last_slot, last_index, form: ValueForm::Any(bijection) }
     }
 
     /// The values of a trusted bijection.
@@ -53,11 +53,11 @@ impl<'a> Values<'a> {
     pub(crate) fn unchecked(bijection: &'a dyn Bijection, len: u64) -> Self {
         let (last_slot, last_index) = (bijection.last(), len - 1);
         let form = if is_short(last_slot) {
-            Form::Short(bijection)
+            ValueForm::Short(bijection)
         } else if last_slot <= u64::from(u32::MAX) {
-            Form::Narrow(bijection)
+            ValueForm::Narrow(bijection)
         } else {
-            Form::Any(bijection)
+            ValueForm::Any(bijection)
         };
         Self { last_slot, last_index, form }
     }
@@ -96,11 +96,11 @@ impl<'a> Values<'a> {
         let form = if is_short(last_slot) {
             let table = fill(buffer.room(slots)?, u16::MAX);
             list(trusted, len, table, |index| index as u16);
-            Form::Listed16(table)
+            ValueForm::Listed16(table)
         } else {
             let table = fill(buffer.room(slots)?, u32::MAX);
             list(trusted, len, table, |index| index);
-            Form::Listed32(table)
+            ValueForm::Listed32(table)
         };
         Ok(Self { last_slot, last_index, form })
     }
@@ -117,20 +117,20 @@ impl<'a> Values<'a> {
         out: &'b mut [MaybeUninit<N>],
     ) -> &'b [N] {
         let survivors = match self.form {
-            Form::Any(bijection) => slots.pack_runs(out, |first, run, out| {
+            ValueForm::Any(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run(first, run);
                 pack_wide(run, self.last_index, out)
             }),
-            Form::Narrow(bijection) => slots.pack_runs(out, |first, run, out| {
+            ValueForm::Narrow(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run_u32(first, run);
                 pack(run, self.last_index as u32, out)
             }),
-            Form::Short(bijection) => slots.pack_runs(out, |first, run, out| {
+            ValueForm::Short(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run_u16(first, run);
                 pack(run, self.last_index as u32, out)
             }),
-            Form::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
-            Form::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
+            ValueForm::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
+            ValueForm::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
         // SAFETY: `pack` has initialised as many words as it has counted, and each run was packed
         // behind the one before, so the first `survivors` words are initialised.

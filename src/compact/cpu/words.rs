@@ -67,12 +67,12 @@ mod compiled {
     use core::mem::MaybeUninit;
 
     use crate::compact::cpu::checked_permutation::CheckedPermutation;
-    use crate::compact::{Direction, Plain};
+    use crate::compact::{Direction, PlainCall};
     use crate::{Bijection, Error, Workspace};
 
     type InPlace<W, C> =
         fn(&mut Workspace, CheckedPermutation, &mut [MaybeUninit<W>], C) -> Result<(), Error>;
-    type Plainly<W> = (InPlace<W, Plain<false>>, InPlace<W, Plain<true>>);
+    type Plainly<W> = (InPlace<W, PlainCall<false>>, InPlace<W, PlainCall<true>>);
     type Into<W> = fn(
         &mut Workspace,
         &dyn Bijection,

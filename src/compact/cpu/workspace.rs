@@ -44,11 +44,11 @@ pub struct Workspace {
     pub(super) is_plain: bool,
     /// The direct strategy's copy of the items.
     pub(super) scratch: Buffer,
-    pub(super) partition: partitioned::Buffers,
-    pub(super) in_place: in_place::Buffers,
-    pub(super) cycles: cycles::Buffers,
+    pub(super) partition: partitioned::PartitionedBuffers,
+    pub(super) in_place: in_place::InPlaceBuffers,
+    pub(super) cycles: cycles::CycleBuffers,
     /// Buffers for columns that take more than one record.
-    pub(super) more: Vec<partitioned::Buffers>,
+    pub(super) more: Vec<partitioned::PartitionedBuffers>,
 }
 
 thread_local! {
@@ -65,12 +65,16 @@ struct Long {
     /// The direct strategy's copy of the items, and its tiles.
     scratch: Buffer,
     tiles: Buffer,
-    in_place: in_place::Buffers,
+    in_place: in_place::InPlaceBuffers,
 }
 
 impl Long {
     const fn new() -> Self {
-        Self { scratch: Buffer::new(), tiles: Buffer::new(), in_place: in_place::Buffers::new() }
+        Self {
+            scratch: Buffer::new(),
+            tiles: Buffer::new(),
+            in_place: in_place::InPlaceBuffers::new(),
+        }
     }
 
     /// As much of it as has at most `most` bytes.
@@ -107,9 +111,9 @@ impl Workspace {
             strategy: Strategy::Auto,
             is_plain: false,
             scratch: Buffer::new(),
-            partition: partitioned::Buffers::new(),
-            in_place: in_place::Buffers::new(),
-            cycles: cycles::Buffers::new(),
+            partition: partitioned::PartitionedBuffers::new(),
+            in_place: in_place::InPlaceBuffers::new(),
+            cycles: cycles::CycleBuffers::new(),
             more: Vec::new(),
         }
     }
@@ -159,7 +163,7 @@ impl Workspace {
 
     /// The bytes of working memory that it holds.
     pub fn bytes(&self) -> usize {
-        let more: usize = self.more.iter().map(partitioned::Buffers::bytes).sum();
+        let more: usize = self.more.iter().map(partitioned::PartitionedBuffers::bytes).sum();
         let moves = self.in_place.bytes() + self.cycles.bytes();
         self.scratch.bytes() + self.partition.bytes() + moves + more
     }
@@ -172,8 +176,8 @@ impl Workspace {
             Err(error) if !self.strategy.forgoes_memory() => return Err(error),
             Ok(false) | Err(_) => {}
         }
-        self.partition = partitioned::Buffers::new();
-        self.in_place = in_place::Buffers::new();
+        self.partition = partitioned::PartitionedBuffers::new();
+        self.in_place = in_place::InPlaceBuffers::new();
         Ok(false)
     }
 
@@ -181,7 +185,7 @@ impl Workspace {
     pub(super) fn settle_cycles(&mut self, moved: Result<bool, Error>) -> Result<bool, Error> {
         let moved = moved?;
         if !moved {
-            self.cycles = cycles::Buffers::new();
+            self.cycles = cycles::CycleBuffers::new();
         }
         Ok(moved)
     }
@@ -265,7 +269,7 @@ mod tests {
         let of = |scratch: usize, lows: usize, blocks: usize| {
             let mut long = Long::new();
             long.scratch.room::<u8>(scratch).unwrap();
-            long.in_place = in_place::Buffers::of_sizes(lows, blocks);
+            long.in_place = in_place::InPlaceBuffers::of_sizes(lows, blocks);
             long
         };
         let bytes = |long: Long| {
@@ -280,7 +284,7 @@ mod tests {
 
         let mut first = Workspace::once();
         first.scratch.room::<u8>(tuning::MOST_SHORT_BYTES + 1).unwrap();
-        first.in_place = in_place::Buffers::of_sizes(1000, 1000);
+        first.in_place = in_place::InPlaceBuffers::of_sizes(1000, 1000);
         first.adopt();
         assert!(first.scratch.bytes() > tuning::MOST_SHORT_BYTES);
         assert!(first.in_place.bytes() >= 2000);
@@ -298,8 +302,8 @@ mod tests {
         use std::thread;
 
         /// Ends the other threads, also when this one unwinds.
-        struct Done<'a>(&'a AtomicBool);
-        impl Drop for Done<'_> {
+        struct EndThreads<'a>(&'a AtomicBool);
+        impl Drop for EndThreads<'_> {
             fn drop(&mut self) {
                 self.0.store(true, Ordering::Relaxed);
             }
@@ -320,7 +324,7 @@ mod tests {
         rayon::current_num_threads();
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
-            let _done = Done(&is_done);
+            let _done = EndThreads(&is_done);
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !is_done.load(Ordering::Relaxed) {

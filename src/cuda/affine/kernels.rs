@@ -2,7 +2,7 @@
 
 use super::arguments::{MapArgument, RowArgument, TilesArgument};
 use super::tuning::AffineShape;
-use crate::cuda::runtime::kernel::{Kernel, Value, arguments};
+use crate::cuda::runtime::kernel::{Kernel, TemplateValue, arguments};
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
@@ -53,11 +53,11 @@ pub(super) fn permute_tiles(
 ) -> Kernel<PermuteTiles> {
     let AffineShape { item_bits, thread_bits, round_bits, blocks, .. } = shape;
     let template = [
-        ("Word", Value::Word(word)),
-        ("ITEM_BITS", Value::Number(item_bits)),
-        ("THREAD_BITS", Value::Number(thread_bits)),
-        ("ROUND_BITS", Value::Number(round_bits)),
-        ("GAPS", Value::Flag(gaps)),
+        ("Word", TemplateValue::Word(word)),
+        ("ITEM_BITS", TemplateValue::Number(item_bits)),
+        ("THREAD_BITS", TemplateValue::Number(thread_bits)),
+        ("ROUND_BITS", TemplateValue::Number(round_bits)),
+        ("GAPS", TemplateValue::Flag(gaps)),
     ];
     Kernel::new(template, shape.threads(), blocks)
 }
@@ -66,18 +66,18 @@ pub(super) fn permute_tiles(
 pub(super) fn permute_triples(word: WordType, shape: AffineShape) -> Kernel<PermuteTriples> {
     debug_assert_eq!(shape.item_bits, 2, "a thread loads four items at once");
     let template = [
-        ("Word", Value::Word(word)),
-        ("THREAD_BITS", Value::Number(shape.thread_bits)),
-        ("ROUND_BITS", Value::Number(shape.round_bits)),
+        ("Word", TemplateValue::Word(word)),
+        ("THREAD_BITS", TemplateValue::Number(shape.thread_bits)),
+        ("ROUND_BITS", TemplateValue::Number(shape.round_bits)),
     ];
     Kernel::new(template, shape.threads(), shape.blocks)
 }
 
 pub(super) fn permute_rows(unit: WordType) -> Kernel<PermuteRows> {
-    Kernel::new([("Word", Value::Word(unit))], THREADS, 1)
+    Kernel::new([("Word", TemplateValue::Word(unit))], THREADS, 1)
 }
 
 /// The kernel for numbers of a type of CUDA C++.
 pub(super) fn order_pairs(number: &'static str) -> Kernel<OrderPairs> {
-    Kernel::new([("Ordered", Value::Type(number))], THREADS, 1)
+    Kernel::new([("Ordered", TemplateValue::Type(number))], THREADS, 1)
 }

@@ -5,11 +5,11 @@ use super::kernels;
 use super::tuning::{AffineShape, LONG_ITEM, Tiled, shape_for};
 use crate::Error;
 use crate::affine::Affine;
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::kernels::THREADS;
-use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
+use crate::cuda::runtime::plan::{Address, DevicePlan, Grid, Launch};
 use crate::cuda::runtime::word_type::WordType;
-use crate::cuda::shuffle::movement::{Array, LARGEST_ITEM};
+use crate::cuda::shuffle::movement::{LARGEST_ITEM, MovedArray};
 use crate::error::GpuError;
 
 /// Permutes an array: `out[A x ^ c] = source[x]`.
@@ -19,9 +19,13 @@ use crate::error::GpuError;
 /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
 /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
 /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide).
-pub(crate) fn permute(map: &Affine, array: Array, limits: &Limits) -> Result<Plan<'static>, Error> {
+pub(crate) fn permute(
+    map: &Affine,
+    array: MovedArray,
+    limits: &GpuLimits,
+) -> Result<DevicePlan<'static>, Error> {
     let bytes = array_bytes(array.item, map.bits())?;
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     if bytes > 0 {
         scatter(&mut plan, map, array, bytes, limits)?;
     }
@@ -37,16 +41,16 @@ pub(crate) fn permute_in_place(
     map: &Affine,
     items: Address,
     item: usize,
-    limits: &Limits,
-) -> Result<Plan<'static>, Error> {
+    limits: &GpuLimits,
+) -> Result<DevicePlan<'static>, Error> {
     let bytes = array_bytes(item, map.bits())?;
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     if bytes == 0 || map.is_identity() {
         return Ok(plan);
     }
     let copy = Address::Scratch(0);
     plan.take_scratch(bytes);
-    scatter(&mut plan, map, Array { source: items, out: copy, item }, bytes, limits)?;
+    scatter(&mut plan, map, MovedArray { source: items, out: copy, item }, bytes, limits)?;
     plan.copy(copy, items, bytes);
     Ok(plan)
 }
@@ -63,12 +67,12 @@ pub(crate) fn order_by_network<'m>(
     (items, item): (Address, usize),
     number: &'static str,
     bits: u32,
-    limits: &Limits,
-) -> Result<Plan<'static>, Error> {
+    limits: &GpuLimits,
+) -> Result<DevicePlan<'static>, Error> {
     let bytes = array_bytes(item, bits)?;
     let pairs = (bytes >> item.ilog2()) / 2;
     let maps: Vec<_> = maps.collect();
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     let (mut here, mut there) = (items, Address::Scratch(0));
     if maps.iter().any(|map| !map.is_identity()) {
         plan.take_scratch(bytes);
@@ -76,7 +80,7 @@ pub(crate) fn order_by_network<'m>(
     let last = maps.len() - 1;
     for (k, map) in maps.into_iter().enumerate() {
         if !map.is_identity() {
-            let array = Array { source: here, out: there, item };
+            let array = MovedArray { source: here, out: there, item };
             scatter(&mut plan, map, array, bytes, limits)?;
             core::mem::swap(&mut here, &mut there);
         }
@@ -96,7 +100,7 @@ pub(crate) fn order_by_network<'m>(
 /// How an array of `2^bits` items is moved through tiles, and with which shape; `None` if it is
 /// moved item by item. The size of the items, the addresses and the number of bits decide that, and
 /// not the map.
-fn tiled(bits: u32, array: Array, limits: &Limits) -> Option<(Tiled, AffineShape)> {
+fn tiled(bits: u32, array: MovedArray, limits: &GpuLimits) -> Option<(Tiled, AffineShape)> {
     let word = array.unit();
     let units = array.item / word.bytes();
     let bits_of_addresses = array.source.alignment_bits() | array.out.alignment_bits();
@@ -119,11 +123,11 @@ fn tiled(bits: u32, array: Array, limits: &Limits) -> Option<(Tiled, AffineShape
 
 /// Adds the step that moves an array of `bytes` bytes, at least one: `out[A x ^ c] = source[x]`.
 fn scatter(
-    plan: &mut Plan<'static>,
+    plan: &mut DevicePlan<'static>,
     map: &Affine,
-    array: Array,
+    array: MovedArray,
     bytes: u64,
-    limits: &Limits,
+    limits: &GpuLimits,
 ) -> Result<(), Error> {
     if map.is_identity() {
         plan.copy(array.source, array.out, bytes);
@@ -139,7 +143,7 @@ fn scatter(
 
 fn by_words(
     map: &Affine,
-    array: Array,
+    array: MovedArray,
     word: WordType,
     shape: AffineShape,
 ) -> Result<Launch<'static>, Error> {
@@ -157,7 +161,12 @@ fn by_words(
     Ok(launch.with_shared(word.bytes() << shape.tile_bits()))
 }
 
-fn by_triples(map: &Affine, array: Array, word: WordType, shape: AffineShape) -> Launch<'static> {
+fn by_triples(
+    map: &Affine,
+    array: MovedArray,
+    word: WordType,
+    shape: AffineShape,
+) -> Launch<'static> {
     let slot = Tiled::Triples { word }.slot();
     let tiling = tiling(map, slot, shape);
     let grid = Grid::Shared(tiling.tiles(), shape.block_bits);
@@ -171,7 +180,7 @@ fn by_triples(map: &Affine, array: Array, word: WordType, shape: AffineShape) ->
     launch.with_shared(slot.bytes() << shape.tile_bits())
 }
 
-fn by_rows(map: &Affine, array: Array) -> Launch<'static> {
+fn by_rows(map: &Affine, array: MovedArray) -> Launch<'static> {
     let word = array.unit();
     let units = (array.item / word.bytes()) as u64;
     // This does not overflow: the number of bytes fits 64 bits, and there are no more units than

@@ -4,7 +4,7 @@
 //! with CUDA 13.0 and arrays of 4 GiB: the least and the greatest for bit reversal, two random BPC
 //! and two random BMMC maps, in one run. benches/notes/affine.md has the table.
 
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::word_type::WordType;
 
 /// The sizes of a kernel that permutes an array by an affine map: powers of two, given by their
@@ -169,7 +169,7 @@ pub(crate) const fn by_source(word: WordType) -> bool {
 /// Large tiles pay where there are enough of them: with words of 4 and 8 bytes they were faster
 /// from 2^20 items on, which is twice as many tiles as multiprocessors, and slower at 2^17. That
 /// the same holds for others is a guess.
-pub(crate) fn shape_for(tiled: Tiled, bits: u32, limits: &Limits) -> Option<AffineShape> {
+pub(crate) fn shape_for(tiled: Tiled, bits: u32, limits: &GpuLimits) -> Option<AffineShape> {
     let Shapes { large, small } = tiled.shapes();
     let word = tiled.slot();
     let tiles = bits.checked_sub(large.tile_bits()).map_or(0, |tiles| 1_u64 << tiles.min(63));
@@ -183,7 +183,7 @@ pub(crate) fn shape_for(tiled: Tiled, bits: u32, limits: &Limits) -> Option<Affi
 
 /// The number of blocks for which a multiprocessor has threads and shared memory; 0 if a single
 /// block may not have as much shared memory.
-fn resident(shape: AffineShape, word: WordType, limits: &Limits) -> u32 {
+fn resident(shape: AffineShape, word: WordType, limits: &GpuLimits) -> u32 {
     let shared = word.bytes() << shape.tile_bits();
     if shared > limits.shared_per_block {
         return 0;
@@ -222,8 +222,8 @@ mod tests {
         block_kib: usize,
         kib: usize,
         threads_per_multiprocessor: u32,
-    ) -> Limits {
-        Limits {
+    ) -> GpuLimits {
+        GpuLimits {
             multiprocessors,
             threads_per_multiprocessor,
             shared_per_block: block_kib << 10,
@@ -235,7 +235,7 @@ mod tests {
     /// GPUs of compute capability 7.0, 7.5, 8.0, 8.6, 9.0 and 12.0, by the CUDA C++ Programming
     /// Guide's table of technical specifications, and one with only the shared memory that every
     /// block may have.
-    const GPUS: [Limits; 7] = [
+    const GPUS: [GpuLimits; 7] = [
         limits(80, 96, 96, 2048),
         limits(72, 64, 64, 1024),
         limits(108, 163, 164, 2048),
@@ -279,7 +279,7 @@ mod tests {
     fn shapes_are_those_that_were_measured() {
         let [.., ampere, hopper, _, least] = GPUS;
         let words = WordType::ALL.map(|word| Tiled::Words { word, whole: true });
-        let chosen = |gpu: &Limits, bits| {
+        let chosen = |gpu: &GpuLimits, bits| {
             words.map(|tiled| shape_for(tiled, bits, gpu).unwrap().tile_bits())
         };
         assert_eq!(chosen(&hopper, 30), [16, 14, 12, 12, 10]);

@@ -14,7 +14,7 @@ use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::check_device;
-use crate::cuda::shuffle::movement::Array;
+use crate::cuda::shuffle::movement::MovedArray;
 use crate::cuda::workspace::CudaWorkspace;
 
 impl CudaWorkspace {
@@ -73,7 +73,7 @@ impl CudaWorkspace {
         let (source, _reading) = reading(source, &self.stream);
         let (out, _writing) = writing(out, &self.stream);
         self.executor.check_slices()?;
-        let array = Array::given(source, out, size_of::<T>());
+        let array = MovedArray::given(source, out, size_of::<T>());
         let plan = plan::permute(map, array, &self.executor.device.limits)?;
         // SAFETY: both slices belong to the context and have as many items as the map has points,
         // which has been checked. `source` is borrowed, and `out` is borrowed mutably, so they do

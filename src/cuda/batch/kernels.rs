@@ -2,9 +2,11 @@
 
 use super::tuning::{self, RowShape};
 use crate::Seed;
-use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments, device_struct};
+use crate::cuda::runtime::kernel::{
+    Kernel, KernelArguments, TemplateValue, arguments, device_struct,
+};
 use crate::cuda::runtime::word_type::WordType;
-use crate::cuda::shuffle::tuning::Shape;
+use crate::cuda::shuffle::tuning::DirectShape;
 use crate::engine::bijection::{DeviceWidth, batch};
 
 /// `MOST_SHARES` in gpu/batch/draw.cuh.
@@ -70,7 +72,7 @@ impl Width {
 
 arguments! {
     /// Moves rows that are drawn exactly.
-    pub(super) struct ExactRows<M> => Permutations, None, "move_exact_rows<THREADS, INVERSE>" {
+    pub(super) struct MoveExactRows<M> => Permutations, None, "move_exact_rows<THREADS, INVERSE>" {
         keys: Keys => "Keys",
         shares: Shares => "Shares",
         first: u64 => "uint64_t",
@@ -82,7 +84,7 @@ arguments! {
 arguments! {
     /// Moves the rows that ciphers compact to or, if they are dense, those of the ciphers
     /// themselves.
-    pub(super) struct CipherRows<M>
+    pub(super) struct MoveCipherRows<M>
         => Permutations, Type, "move_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
         keys: Keys => "Keys",
         width: Width => "F::Width",
@@ -109,40 +111,44 @@ arguments! {
     }
 }
 
-pub(super) fn exact_rows<A: Arguments>(inverse: bool, movement: Value) -> Kernel<A> {
+pub(super) fn exact_rows<A: KernelArguments>(inverse: bool, movement: TemplateValue) -> Kernel<A> {
     let threads = tuning::EXACT_ROWS;
     let template = [
-        ("THREADS", Value::Number(threads)),
-        ("INVERSE", Value::Flag(inverse)),
+        ("THREADS", TemplateValue::Number(threads)),
+        ("INVERSE", TemplateValue::Flag(inverse)),
         ("Move", movement),
     ];
     Kernel::new(template, threads, 1)
 }
 
-pub(super) fn cipher_rows<A: Arguments>(
+pub(super) fn cipher_rows<A: KernelArguments>(
     index: WordType,
     shape: RowShape,
     dense: bool,
-    movement: Value,
+    movement: TemplateValue,
 ) -> Kernel<A> {
     let RowShape { warps, row_warps, slots, blocks } = shape;
     let template = [
-        ("Index", Value::Word(index)),
-        ("WARPS", Value::Number(warps)),
-        ("ROW_WARPS", Value::Number(row_warps)),
-        ("SLOTS", Value::Number(slots)),
-        ("DENSE", Value::Flag(dense)),
+        ("Index", TemplateValue::Word(index)),
+        ("WARPS", TemplateValue::Number(warps)),
+        ("ROW_WARPS", TemplateValue::Number(row_warps)),
+        ("SLOTS", TemplateValue::Number(slots)),
+        ("DENSE", TemplateValue::Flag(dense)),
         ("Move", movement),
     ];
     Kernel::new(template, shape.threads(), blocks)
 }
 
-pub(super) fn row_tiles<A: Arguments>(shape: Shape, dense: bool, movement: Value) -> Kernel<A> {
-    let Shape { threads, slots, blocks } = shape;
+pub(super) fn row_tiles<A: KernelArguments>(
+    shape: DirectShape,
+    dense: bool,
+    movement: TemplateValue,
+) -> Kernel<A> {
+    let DirectShape { threads, slots, blocks } = shape;
     let template = [
-        ("WARPS", Value::Number(threads / 32)),
-        ("SLOTS", Value::Number(slots)),
-        ("DENSE", Value::Flag(dense)),
+        ("WARPS", TemplateValue::Number(threads / 32)),
+        ("SLOTS", TemplateValue::Number(slots)),
+        ("DENSE", TemplateValue::Flag(dense)),
         ("Move", movement),
     ];
     Kernel::new(template, threads, blocks)

@@ -1,20 +1,20 @@
 //! Choosing and running the kernels that move rows of a batch, or write their indexes.
 
-use super::kernels::{self, CipherRows, ExactRows, Keys, RowTiles, Shares, Width};
+use super::kernels::{self, Keys, MoveCipherRows, MoveExactRows, RowTiles, Shares, Width};
 use super::tuning::{self, RowShape, RowWay};
 use crate::bijection::Standard;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::executor::Executor;
-use crate::cuda::runtime::kernel::{DeviceType, Value};
-use crate::cuda::runtime::plan::{Grid, Ground, Launch, Plan, block_number};
+use crate::cuda::runtime::kernel::{DeviceType, TemplateValue};
+use crate::cuda::runtime::plan::{DevicePlan, Grid, Ground, Launch, block_number};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
-use crate::cuda::shuffle::movement::{Array, Movement, Moves, Visit};
+use crate::cuda::shuffle::movement::{MovedArray, Movement, Moves, Visit};
 use crate::cuda::shuffle::strategy;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::cuda::shuffle::tuning::Shape;
+use crate::cuda::shuffle::tuning::DirectShape;
 use crate::engine::bijection::StandardCipher;
 use crate::error::GpuError;
 use crate::{Bijection, Error, FromSeed};
@@ -73,8 +73,8 @@ pub(crate) fn reserve(executor: &mut Executor, job: &RowsJob) -> Result<(), Erro
 pub(crate) fn each_plan(
     job: &RowsJob,
     in_turn: u64,
-    limits: &Limits,
-    mut run: impl FnMut(&Plan<'_>) -> Result<(), Error>,
+    limits: &GpuLimits,
+    mut run: impl FnMut(&DevicePlan<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if job.rows == 0 {
         return Ok(());
@@ -90,7 +90,7 @@ pub(crate) fn each_plan(
 }
 
 /// The plan that moves all rows, by one launch; `None` if they are moved one after the other.
-fn for_all(job: &RowsJob, limits: &Limits) -> Result<Option<Plan<'static>>, Error> {
+fn for_all(job: &RowsJob, limits: &GpuLimits) -> Result<Option<DevicePlan<'static>>, Error> {
     let len = job.batch.len as u64;
     let (at_once, row_bytes) = (job.at_once, job.row_bytes());
     let has_words = job.movement.writes_indexes() || job.movement.word().is_some();
@@ -115,8 +115,8 @@ fn for_all(job: &RowsJob, limits: &Limits) -> Result<Option<Plan<'static>>, Erro
 fn one_by_one(
     job: &RowsJob,
     rows: u64,
-    limits: &Limits,
-    mut run: impl FnMut(&Plan<'_>) -> Result<(), Error>,
+    limits: &GpuLimits,
+    mut run: impl FnMut(&DevicePlan<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let len = job.batch.len as u64;
     let strategy = match job.movement.writes_indexes() {
@@ -137,16 +137,16 @@ fn behind(movement: &Movement, items: u64) -> Movement {
             Movement::Indices { out: out.plus(items * word.bytes() as u64), word }
         }
         Movement::Items { arrays, direction } => {
-            let behind = |&Array { source, out, item }: &Array| {
+            let behind = |&MovedArray { source, out, item }: &MovedArray| {
                 let bytes = items * item as u64;
-                Array { source: source.plus(bytes), out: out.plus(bytes), item }
+                MovedArray { source: source.plus(bytes), out: out.plus(bytes), item }
             };
             Movement::Items { arrays: arrays.iter().map(behind).collect(), direction: *direction }
         }
     }
 }
 
-fn exact(job: &RowsJob) -> Plan<'static> {
+fn exact(job: &RowsJob) -> DevicePlan<'static> {
     let len = job.batch.len;
     // A word holds four items. The words of all threads are interleaved.
     let shared = tuning::EXACT_ROWS as usize * 4 * len.div_ceil(4);
@@ -156,23 +156,23 @@ fn exact(job: &RowsJob) -> Plan<'static> {
     let inverse = job.movement.direction() == Direction::Unshuffle
         && job.movement.word().is_some()
         && job.row_bytes() > tuning::EXACT_SCATTERED;
-    let rows = Exact { keys, len, first: job.first, rows: job.rows, grid, inverse, movement };
-    let mut plan = Plan::new();
+    let rows = ExactDraw { keys, len, first: job.first, rows: job.rows, grid, inverse, movement };
+    let mut plan = DevicePlan::new();
     plan.launch(job.movement.visit(rows).with_shared(shared));
     plan
 }
 
-struct Exact {
+struct ExactDraw {
     keys: Keys,
     len: usize,
     first: u64,
     rows: u64,
     grid: Grid,
     inverse: bool,
-    movement: Value,
+    movement: TemplateValue,
 }
 
-impl Visit for Exact {
+impl Visit for ExactDraw {
     type Output = Launch<'static>;
 
     fn visit<M: DeviceType + 'static>(
@@ -182,7 +182,7 @@ impl Visit for Exact {
         let Self { keys, first, rows, .. } = self;
         let shares = Shares::new(self.len);
         let kernel = kernels::exact_rows(self.inverse, self.movement);
-        Launch::new(kernel, self.grid, move |at| ExactRows {
+        Launch::new(kernel, self.grid, move |at| MoveExactRows {
             keys,
             shares,
             first,
@@ -193,21 +193,25 @@ impl Visit for Exact {
 }
 
 /// All rows at a time. `any` is some member of the family, which gives the width.
-fn together(job: &RowsJob, any: &StandardCipher, shape: RowShape) -> Result<Plan<'static>, Error> {
+fn together(
+    job: &RowsJob,
+    any: &StandardCipher,
+    shape: RowShape,
+) -> Result<DevicePlan<'static>, Error> {
     let grid = Grid::Resident(job.rows.div_ceil(u64::from(shape.at_once())));
     let rows = Together { rows: CipherJob::new(job, any), grid, shape };
     let source = any.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
     let shared = shape.shared(job.row_bytes()) as usize;
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     plan.launch(job.movement.visit(rows).evaluating(source).with_shared(shared));
     Ok(plan)
 }
 
 /// All tiles of all rows, in turn.
-fn by_tiles(job: &RowsJob, any: &StandardCipher) -> Result<Plan<'static>, Error> {
+fn by_tiles(job: &RowsJob, any: &StandardCipher) -> Result<DevicePlan<'static>, Error> {
     let (rows, shape) = (CipherJob::new(job, any), tuning::tile_shape(any.last()));
     let tiles = job.rows.saturating_mul(any.last() / shape.tile() + 1);
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     // Tickets number all tiles, and only where there are gaps has each a word.
     block_number(tiles)?;
     plan.take_tile_states(if rows.is_dense() { 1 } else { tiles })?;
@@ -224,7 +228,7 @@ struct CipherJob {
     most: u64,
     first: u64,
     rows: u64,
-    movement: Value,
+    movement: TemplateValue,
 }
 
 impl CipherJob {
@@ -263,7 +267,7 @@ impl Visit for Together {
         let index = WordType::for_indexes(of.last);
         let kernel = kernels::cipher_rows(index, self.shape, of.is_dense(), of.movement);
         let CipherJob { keys, width, last, most, first, rows, .. } = of;
-        Launch::new(kernel, self.grid, move |at| CipherRows {
+        Launch::new(kernel, self.grid, move |at| MoveCipherRows {
             keys,
             width,
             last,
@@ -277,7 +281,7 @@ impl Visit for Together {
 
 struct ByTiles {
     rows: CipherJob,
-    shape: Shape,
+    shape: DirectShape,
     tiles: u64,
 }
 

@@ -235,7 +235,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
     let out = |number: usize| SOURCE + ((number as u64 + 1) << 20);
     let seed = SEEDS[0]();
     let (mut plans, mut expected) = (Vec::new(), Vec::new());
-    let bare = Limits { shared_per_block: 0, ..LARGE };
+    let bare = GpuLimits { shared_per_block: 0, ..LARGE };
     let mut shared_by_blocks = 0;
     // Exactly drawn rows, more than a block has; and ciphers with gaps and without, among them rows
     // that begin at all places modulo 16 bytes.
@@ -254,7 +254,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
         for ((item, before), direction) in
             items.into_iter().flat_map(|item| directions.map(|direction| (item, direction)))
         {
-            let array = Array::given(SOURCE + before, out(plans.len()), item);
+            let array = MovedArray::given(SOURCE + before, out(plans.len()), item);
             let movement = Movement::items(vec![array], direction).unwrap();
             let batch = Batch { len, seed };
             // So many at once that every block would have some.
@@ -306,12 +306,12 @@ fn byte(place: usize) -> u64 {
 #[test]
 fn long_rows_are_moved_one_after_the_other() {
     let way = |len, item| {
-        let array = Array::given(256, 1 << 40, item);
+        let array = MovedArray::given(256, 1 << 40, item);
         let movement = Movement::items(vec![array], Direction::Shuffle).unwrap();
         let batch = Batch { len, seed: Seed::new(1) };
         let mut offsets = Vec::new();
         let job = RowsJob { batch, first: 0, rows: 3, at_once: 1 << 20, movement };
-        let run = |plan: &Plan<'_>| {
+        let run = |plan: &DevicePlan<'_>| {
             offsets.push(plan.launches().len());
             Ok(())
         };
@@ -326,10 +326,10 @@ fn long_rows_are_moved_one_after_the_other() {
     assert_eq!(way((1 << 22) + 1, 8), (true, 3));
     assert_eq!(way(1 << 20, 24), (false, 1));
     assert_eq!(way((1 << 20) + 100_000, 24), (true, 3));
-    let items = Movement::items(vec![Array::given(256, 1 << 40, 24)], Direction::Unshuffle);
+    let items = Movement::items(vec![MovedArray::given(256, 1 << 40, 24)], Direction::Unshuffle);
     let behind_ten = behind(&items.unwrap(), 10);
     let Movement::Items { arrays, direction: Direction::Unshuffle } = behind_ten else { panic!() };
-    assert_eq!(arrays, [Array::given(256 + 240, (1 << 40) + 240, 24)]);
+    assert_eq!(arrays, [MovedArray::given(256 + 240, (1 << 40) + 240, 24)]);
 }
 
 /// The kernels that move items of many rows are not embedded, and those that move one row are.
@@ -348,7 +348,7 @@ fn without_a_compiler_rows_are_moved_one_after_the_other() {
         });
         (done.is_ok(), plans)
     };
-    let array = Array::given(256, 1 << 40, 8);
+    let array = MovedArray::given(256, 1 << 40, 8);
     assert_eq!(plans(Movement::items(vec![array], Direction::Shuffle).unwrap()), (true, 4));
     let out = Address::Given(256);
     assert_eq!(plans(Movement::Indices { out, word: WordType::U64 }), (false, 1));
@@ -360,11 +360,12 @@ fn kernels_of_batches_compile() {
     let indexes = indexes.map(|word| Movement::Indices { out: Address::Given(256), word });
     let items = WordType::ALL.into_iter().zip([Direction::Shuffle, Direction::Unshuffle].repeat(3));
     let items = items.map(|(word, direction)| {
-        Movement::items(vec![Array::given(256, 512, word.bytes())], direction).unwrap()
+        Movement::items(vec![MovedArray::given(256, 512, word.bytes())], direction).unwrap()
     });
     let words: Vec<Movement> = indexes.into_iter().chain(items).collect();
-    let others = [Direction::Shuffle, Direction::Unshuffle]
-        .map(|direction| Movement::items(vec![Array::given(256, 512, 24)], direction).unwrap());
+    let others = [Direction::Shuffle, Direction::Unshuffle].map(|direction| {
+        Movement::items(vec![MovedArray::given(256, 512, 24)], direction).unwrap()
+    });
     let all: Vec<_> = words.iter().chain(&others).cloned().collect();
     let job = |len, movement: &Movement| RowsJob {
         batch: Batch { len, seed: Seed::new(1) },
@@ -373,8 +374,8 @@ fn kernels_of_batches_compile() {
         at_once: 1,
         movement: movement.clone(),
     };
-    let compile = |plans: &[Plan<'_>]| {
-        let launches = plans.iter().flat_map(Plan::launches);
+    let compile = |plans: &[DevicePlan<'_>]| {
+        let launches = plans.iter().flat_map(DevicePlan::launches);
         let (kernels, evaluated): (Vec<_>, Vec<_>) =
             launches.map(|launch| launch.parts()).map(|(kernel, f)| (kernel.clone(), f)).unzip();
         compile_all(evaluated[0], &kernels);

@@ -3,8 +3,8 @@
 //!
 //! Measured on an NVIDIA H200 with CUDA 13.0.
 
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::shuffle::tuning::Shape;
+use crate::cuda::runtime::device::GpuLimits;
+use crate::cuda::shuffle::tuning::DirectShape;
 
 /// Threads of a block that draws rows exactly, and so the number of rows that it holds in shared
 /// memory: 16 KiB for rows of 256 items. From 33 items on this is up to three percent faster than
@@ -110,7 +110,7 @@ const SHARED_BESIDE: u64 = 4 << 10;
 /// that are moved at a time, or nearly. Rows of 10,000 items of 8 bytes are moved at 182 G items a
 /// second, and back at 153. Where they are not staged there, but few enough for the second-level
 /// cache, 131 and 36; by one warp each 34 and 16.
-fn shape(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> Option<RowShape> {
+fn shape(last: u64, rows: u64, row_bytes: u64, limits: &GpuLimits) -> Option<RowShape> {
     let [of_block, of_all] = [limits.shared_per_block, limits.shared_per_multiprocessor];
     let shared = |shape: &RowShape| shape.shared(row_bytes).saturating_add(SHARED_BESIDE);
     let usable = || {
@@ -134,12 +134,12 @@ fn shape(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> Option<RowSha
 /// How a block moves tiles of rows. Rows of 2^18 + 1 items of 8 bytes are moved at 88 G items a
 /// second and back at 51; with 16 slots and 4 blocks at 85 and 47, with 512 threads and 3 blocks at
 /// 83 and 50. Where tiles are not taken in turn, rows of 2^17 are moved at 69 instead of 113.
-pub(crate) const TILES: Shape = Shape { threads: 256, slots: 8, blocks: 6 };
+pub(crate) const TILES: DirectShape = DirectShape { threads: 256, slots: 8, blocks: 6 };
 
 /// The shape of blocks that move tiles of rows with slots up to `last`, which tiles divide evenly.
-pub(crate) fn tile_shape(last: u64) -> Shape {
+pub(crate) fn tile_shape(last: u64) -> DirectShape {
     let slots = (last / u64::from(TILES.threads) + 1).min(TILES.slots.into());
-    Shape { slots: slots as u32, ..TILES }
+    DirectShape { slots: slots as u32, ..TILES }
 }
 
 /// How rows that ciphers compact to are moved.
@@ -158,7 +158,7 @@ pub(crate) enum RowWay {
 /// A model, fitted to rows with gaps of 2^17 to 2^24 slots: one by one, a row takes 7500 ns and 1
 /// ns for every 330 slots; together, a multiprocessor takes 1 ns for every 3.2 slots. The two are
 /// equal at about 64 rows of four million: 181 and 194 G indexes a second.
-pub(crate) fn of_indexes(last: u64, rows: u64, limits: &Limits) -> RowWay {
+pub(crate) fn of_indexes(last: u64, rows: u64, limits: &GpuLimits) -> RowWay {
     let alone = rows.saturating_mul(7500 + last / 330);
     let together = rows.div_ceil(limits.multiprocessors.into()).saturating_mul(last / 16 * 5);
     let shape = shape(last, rows, 0, limits).filter(|_| alone >= together);
@@ -178,7 +178,7 @@ pub(crate) fn are_few_exact(rows: u64, row_bytes: u64) -> bool {
 /// How to move `rows` rows with slots up to `last`, whose items are no words and have `row_bytes`:
 /// by tiles, unless half of the second-level cache has no room for a row, or a warp would take
 /// longer for its part of a tile than to launch a kernel for each row takes.
-pub(crate) fn of_other_items(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowWay {
+pub(crate) fn of_other_items(last: u64, rows: u64, row_bytes: u64, limits: &GpuLimits) -> RowWay {
     let shape = tile_shape(last);
     let of_warp = row_bytes / (last / shape.tile() + 1) / u64::from(shape.threads / 32);
     let are_few = of_warp > rows.saturating_mul(WARP_BYTES);
@@ -199,7 +199,7 @@ pub(crate) fn of_other_items(last: u64, rows: u64, row_bytes: u64, limits: &Limi
 /// | 8 | 14.4 | 13.5 | 24.8 | 13.9 |
 /// | 40 | 16.0 | 13.8 | 24.0 | 22.6 |
 /// | 132 | 17.1 | 22.0 | 26.0 | 41.0 |
-pub(crate) fn of_words(last: u64, rows: u64, row_bytes: u64, limits: &Limits) -> RowWay {
+pub(crate) fn of_words(last: u64, rows: u64, row_bytes: u64, limits: &GpuLimits) -> RowWay {
     let have_tiles = last > TILES.tile() && row_bytes <= limits.l2_bytes / 2;
     let are_few = rows.saturating_mul(3) <= limits.multiprocessors.into();
     match shape(last, rows, row_bytes, limits) {
@@ -218,7 +218,7 @@ mod tests {
     use crate::cuda::tests::{DEVICES, LARGE};
 
     /// The warps for each row, if it goes by way of shared memory.
-    fn staged(bits: u32, row_bytes: u64, limits: &Limits) -> Option<u32> {
+    fn staged(bits: u32, row_bytes: u64, limits: &GpuLimits) -> Option<u32> {
         match of_words(u64::MAX >> (64 - bits), 1 << 40, row_bytes, limits) {
             RowWay::Together(shape) => Some(shape.row_warps),
             RowWay::ByTiles | RowWay::OneByOne => None,
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(of(22, 10_000, 25 << 20), RowWay::ByTiles);
         assert_eq!(of(22, 10_000, (25 << 20) + 1), RowWay::OneByOne);
         // Few rows that no cache holds are staged.
-        let bare = Limits { l2_bytes: 0, ..LARGE };
+        let bare = GpuLimits { l2_bytes: 0, ..LARGE };
         assert!(matches!(of_words(16_383, 3, 80_000, &bare), RowWay::Together(_)));
     }
 

@@ -1,7 +1,7 @@
 //! The kernels of gpu/fill.cuh, with their arguments.
 
 use super::tuning::FillShape;
-use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments};
+use crate::cuda::runtime::kernel::{Kernel, KernelArguments, TemplateValue, arguments};
 
 arguments! {
     /// Fills with one stream of Philox4x32 whose blocks fall on aligned places.
@@ -73,16 +73,16 @@ shared_streams! {
 }
 
 /// The kernel with these arguments that fills by Philox.
-pub(super) fn philox<A: Arguments>(
+pub(super) fn philox<A: KernelArguments>(
     number: &'static str,
     rounds: usize,
     shape: FillShape,
 ) -> Kernel<A> {
     let template = [
-        ("Number", Value::Type(number)),
-        ("ROUNDS", Value::Number(rounds as u32)),
-        ("THREADS", Value::Number(shape.threads)),
-        ("TOGETHER", Value::Number(shape.together)),
+        ("Number", TemplateValue::Type(number)),
+        ("ROUNDS", TemplateValue::Number(rounds as u32)),
+        ("THREADS", TemplateValue::Number(shape.threads)),
+        ("TOGETHER", TemplateValue::Number(shape.together)),
     ];
     Kernel::new(template, shape.threads, shape.blocks)
 }
@@ -94,11 +94,11 @@ pub(super) fn fill_streams(
     shape: FillShape,
 ) -> Kernel<FillStreams> {
     let template = [
-        ("Generator", Value::Type(generator)),
-        ("Number", Value::Type(number)),
-        ("THREADS", Value::Number(shape.threads)),
-        ("STREAMS", Value::Number(streams)),
-        ("TOGETHER", Value::Number(shape.together)),
+        ("Generator", TemplateValue::Type(generator)),
+        ("Number", TemplateValue::Type(number)),
+        ("THREADS", TemplateValue::Number(shape.threads)),
+        ("STREAMS", TemplateValue::Number(streams)),
+        ("TOGETHER", TemplateValue::Number(shape.together)),
     ];
     Kernel::new(template, shape.threads, shape.blocks)
 }
@@ -109,9 +109,9 @@ pub(super) fn fill_warps(
     shape: FillShape,
 ) -> Kernel<FillWarps> {
     let template = [
-        ("Generator", Value::Type(generator)),
-        ("Number", Value::Type(number)),
-        ("THREADS", Value::Number(shape.threads)),
+        ("Generator", TemplateValue::Type(generator)),
+        ("Number", TemplateValue::Type(number)),
+        ("THREADS", TemplateValue::Number(shape.threads)),
     ];
     Kernel::new(template, shape.threads, shape.blocks)
 }
@@ -122,6 +122,7 @@ pub(super) fn fill_rings(
     number: &'static str,
     threads: u32,
 ) -> Kernel<FillRings> {
-    let template = [("Generator", Value::Type(generator)), ("Number", Value::Type(number))];
+    let template =
+        [("Generator", TemplateValue::Type(generator)), ("Number", TemplateValue::Type(number))];
     Kernel::new(template, threads, 1)
 }

@@ -14,7 +14,7 @@ mod tuning;
 mod tests;
 
 use self::generator::DeviceDraw;
-use super::runtime::plan::Plan;
+use super::runtime::plan::DevicePlan;
 use crate::Error;
 use crate::rng::engine::{F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{
@@ -27,7 +27,10 @@ pub use streams::CudaStreams;
 
 /// Calls a function with the plans of all fills, of every shape that a device with so many
 /// multiprocessors gets. Of Philox4x32 only those with 10 rounds are among them.
-pub(super) fn each_plan(multiprocessors: u32, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Error> {
+pub(super) fn each_plan(
+    multiprocessors: u32,
+    run: &mut dyn FnMut(&DevicePlan<'_>),
+) -> Result<(), Error> {
     each_plan_of::<U32>(multiprocessors, run)?;
     each_plan_of::<U64>(multiprocessors, run)?;
     each_plan_of::<F32>(multiprocessors, run)?;
@@ -38,7 +41,7 @@ pub(super) fn each_plan(multiprocessors: u32, run: &mut dyn FnMut(&Plan<'_>)) ->
 
 fn each_plan_of<D: DeviceDraw>(
     multiprocessors: u32,
-    run: &mut dyn FnMut(&Plan<'_>),
+    run: &mut dyn FnMut(&DevicePlan<'_>),
 ) -> Result<(), Error> {
     philox::each_plan::<D, 10>(multiprocessors, run)?;
     streams::each_plan::<Philox4x32Rng<10>, D>(multiprocessors, run)?;

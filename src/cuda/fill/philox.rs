@@ -7,21 +7,21 @@ use crate::Error;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::in_use::writing;
-use crate::cuda::runtime::plan::{Grid, Launch, Plan};
+use crate::cuda::runtime::plan::{DevicePlan, Grid, Launch};
 use crate::cuda::runtime::stream::{check_device, check_slices, enter};
 use crate::rng::Philox4x32Rng;
 use crate::rng::engine::{F32, F64, NormalF32, NormalF64, U32, U64};
 
 /// How the generator's blocks of words are aligned with the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Places {
+pub(super) enum BlockAlignment {
     /// The generator's blocks fall on aligned places, and no number's words come from two blocks.
     Aligned(kernels::FillPhilox),
     /// Anything else.
     Anywhere(kernels::FillPhiloxAnywhere),
 }
 
-impl Places {
+impl BlockAlignment {
     /// The alignment for `words` words from the address `out` on. Numbers are drawn from groups of
     /// `group` words.
     pub(super) fn new<const ROUNDS: usize>(
@@ -67,14 +67,14 @@ impl Places {
 /// Calls a function with the plans of fills by one stream, of every shape.
 pub(super) fn each_plan<D: DeviceDraw, const ROUNDS: usize>(
     multiprocessors: u32,
-    run: &mut dyn FnMut(&Plan<'_>),
+    run: &mut dyn FnMut(&DevicePlan<'_>),
 ) -> Result<(), Error> {
     let rng = Philox4x32Rng::<ROUNDS>::from_key(0, 0);
     for words in [1 << 10, 1 << 30] {
         // An address at which the stream's blocks are aligned, and one at which they are not.
         for out in [256, 260] {
-            let places = Places::new(&rng, out, words, D::WORDS);
-            let mut plan = Plan::new();
+            let places = BlockAlignment::new(&rng, out, words, D::WORDS);
+            let mut plan = DevicePlan::new();
             plan.launch(places.launch::<ROUNDS>(D::NAME, words, multiprocessors)?);
             run(&plan);
         }
@@ -138,8 +138,8 @@ impl Cuda {
         let (address, _guard) = writing(out, stream);
         check_slices(stream, *may_be_captured)?;
         let words = D::words(len);
-        let places = Places::new(rng, address, words, D::WORDS);
-        let mut plan = Plan::new();
+        let places = BlockAlignment::new(rng, address, words, D::WORDS);
+        let mut plan = DevicePlan::new();
         plan.launch(places.launch::<ROUNDS>(D::NAME, words, device.limits.multiprocessors)?);
         // SAFETY: the plan writes `words` words from the address on, which are exactly the slice.
         // The slice belongs to the context and is borrowed mutably, and the guard, an `InUse`,

@@ -13,7 +13,7 @@ use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::memory::Allocation;
-use crate::cuda::runtime::plan::{Grid, Launch, Plan};
+use crate::cuda::runtime::plan::{DevicePlan, Grid, Launch};
 use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
 use crate::engine::check::try_with_capacity;
 use crate::error::GpuError;
@@ -127,7 +127,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     /// [`Error::OutOfMemory`] if the host has no memory for the states,
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn to_streams(&self) -> Result<Streams<G>, Error> {
-        let layout = Layout::new::<G>(self.len);
+        let layout = StateLayout::new::<G>(self.len);
         let mut states = layout.room()?;
         let stream = &self.executor.stream;
         let copied = stream.memcpy_dtoh(&*self.states, &mut states);
@@ -176,14 +176,14 @@ impl<G: DeviceGenerator> CudaStreams<G> {
 }
 
 /// The order of the states' words in device memory.
-pub(super) struct Layout {
+pub(super) struct StateLayout {
     streams: usize,
     state: usize,
     /// Whether the same word of all streams is contiguous; otherwise the words of one stream are.
     columns: bool,
 }
 
-impl Layout {
+impl StateLayout {
     pub(super) fn new<G: DeviceGenerator>(streams: usize) -> Self {
         Self { streams, state: G::STATE, columns: matches!(G::threads(), Threads::One(_)) }
     }
@@ -203,7 +203,7 @@ impl Layout {
 
 /// The states of an ensemble in the order of the device.
 pub(super) fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Result<Vec<u32>, Error> {
-    let layout = Layout::new::<G>(streams.len());
+    let layout = StateLayout::new::<G>(streams.len());
     let mut states = layout.room()?;
     let mut words = vec![0; G::STATE];
     for (stream, generator) in streams.generators().iter().enumerate() {
@@ -217,7 +217,7 @@ pub(super) fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Result<Vec<u32
 
 /// The ensemble with these states, which are in the order of the device.
 pub(super) fn scatter<G: DeviceGenerator>(
-    layout: &Layout,
+    layout: &StateLayout,
     states: &[u32],
 ) -> Result<Streams<G>, Error> {
     let mut generators = try_with_capacity(layout.streams)?;
@@ -247,7 +247,7 @@ struct StreamsJob {
 /// with so many multiprocessors gets.
 pub(super) fn each_plan<G: DeviceGenerator, D: DeviceDraw>(
     multiprocessors: u32,
-    run: &mut dyn FnMut(&Plan<'_>),
+    run: &mut dyn FnMut(&DevicePlan<'_>),
 ) -> Result<(), Error> {
     for count in [1, 1 << 20] {
         let job = StreamsJob { states: 256, count, out: 256, len: 1, multiprocessors };
@@ -257,12 +257,12 @@ pub(super) fn each_plan<G: DeviceGenerator, D: DeviceDraw>(
 }
 
 /// Plans the kernel that fills an array.
-fn plan<G: DeviceGenerator, D: DeviceDraw>(job: StreamsJob) -> Result<Plan<'static>, Error> {
+fn plan<G: DeviceGenerator, D: DeviceDraw>(job: StreamsJob) -> Result<DevicePlan<'static>, Error> {
     let StreamsJob { states, count, out, len, multiprocessors } = job;
     // The states of more streams than that fit no device's memory.
     let blocks = |blocks: u64| Grid::blocks(blocks).map_err(|_| Error::Gpu(GpuError::OutOfMemory));
     let words = D::words(len);
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     plan.launch(match G::threads() {
         Threads::One(generator) => {
             let shape = tuning::FILL_STREAMS;

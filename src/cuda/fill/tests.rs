@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::generator::{DeviceDraw, DeviceGenerator, Threads};
-use super::philox::Places;
-use super::streams::{Layout, gather, scatter};
+use super::philox::BlockAlignment;
+use super::streams::{StateLayout, gather, scatter};
 use super::{kernels, tuning};
 use crate::Error;
 use crate::cuda::runtime::plan::Evaluated;
@@ -298,11 +298,11 @@ fn philox_case<D: DeviceDraw<Number: AsWords>, const ROUNDS: usize>(
     rng.set_position(position);
     let words = D::words(len);
     let (kernel, key, stream, block, first, last) =
-        match Places::new(&rng, before * 4, words, D::WORDS) {
-            Places::Aligned(kernels::FillPhilox { key, stream, block, first, end, .. }) => {
-                ("aligned", key, stream, block, first, end)
-            }
-            Places::Anywhere(kernels::FillPhiloxAnywhere {
+        match BlockAlignment::new(&rng, before * 4, words, D::WORDS) {
+            BlockAlignment::Aligned(kernels::FillPhilox {
+                key, stream, block, first, end, ..
+            }) => ("aligned", key, stream, block, first, end),
+            BlockAlignment::Anywhere(kernels::FillPhiloxAnywhere {
                 key,
                 stream,
                 block,
@@ -348,11 +348,11 @@ fn states_come_back_as_they_were_and_need_memory() {
     fn back<G: DeviceGenerator + PartialEq>() {
         let streams = Streams::<G>::new(3, 0..7).unwrap();
         let states = gather(&streams).unwrap();
-        let got: Streams<G> = scatter(&Layout::new::<G>(7), &states).unwrap();
+        let got: Streams<G> = scatter(&StateLayout::new::<G>(7), &states).unwrap();
         assert!(got.generators() == streams.generators());
         // More words than a slice can have, whether or not a `usize` can count them.
         for count in [usize::MAX, usize::MAX / G::STATE, isize::MAX as usize / 4 / G::STATE + 1] {
-            let refused = Layout::new::<G>(count).room();
+            let refused = StateLayout::new::<G>(count).room();
             assert!(matches!(refused, Err(Error::OutOfMemory { bytes }) if bytes >= 1 << 31));
         }
     }

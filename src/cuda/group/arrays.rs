@@ -7,7 +7,7 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::engine::CudaGroup;
 use super::given::{job_of_items, reading, total, writing};
-use super::shards::Shards;
+use super::shards::MemberShards;
 use crate::Error;
 use crate::compact::{Chosen, Direction, Order};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
@@ -234,7 +234,7 @@ trait Slices {
         &'g mut self,
         streams: &'g [Arc<CudaStream>],
         guards: &mut SlicesInUse<'g>,
-    ) -> [Shards; 2];
+    ) -> [MemberShards; 2];
 }
 
 /// [`Slices`] of items of type T.
@@ -253,7 +253,7 @@ impl<T: DeviceRepr, S: DeviceArray<T>, O: DeviceArrayMut<T>> Slices for Pair<'_,
         &'g mut self,
         streams: &'g [Arc<CudaStream>],
         guards: &mut SlicesInUse<'g>,
-    ) -> [Shards; 2] {
+    ) -> [MemberShards; 2] {
         let source = reading(self.source, streams, guards);
         [source, writing(self.out, streams, guards)]
     }

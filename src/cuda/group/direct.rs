@@ -8,15 +8,19 @@ use core::ops::Range;
 
 use super::movement::{OwnMovement, Sharded};
 use crate::Error;
-use crate::cuda::runtime::plan::{Address, Evaluated, Plan};
+use crate::cuda::runtime::plan::{Address, DevicePlan, Evaluated};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::direct;
 use crate::cuda::shuffle::job::{Job, Slots};
 use crate::cuda::view;
 
 /// The plan of a member.
-pub(super) fn plan<'a>(job: &'a Job, of: Sharded<'_>, member: usize) -> Result<Plan<'a>, Error> {
-    let mut plan = Plan::new();
+pub(super) fn plan<'a>(
+    job: &'a Job,
+    of: Sharded<'_>,
+    member: usize,
+) -> Result<DevicePlan<'a>, Error> {
+    let mut plan = DevicePlan::new();
     if job.is_dense() {
         let index = WordType::for_indexes(job.last);
         let movement = OwnMovement::from_own(of, member);
@@ -34,7 +38,7 @@ pub(super) fn plan<'a>(job: &'a Job, of: Sharded<'_>, member: usize) -> Result<P
 /// Adds the kernel that moves a member's survivors. With `only_if`, it does nothing if the word at
 /// that address is 0.
 pub(super) fn survivors<'a>(
-    plan: &mut Plan<'a>,
+    plan: &mut DevicePlan<'a>,
     job: &'a Job,
     of: Sharded<'_>,
     member: usize,
@@ -50,8 +54,8 @@ pub(super) fn by_table<'a>(
     indexes: u64,
     of: Sharded<'_>,
     member: usize,
-) -> Result<Plan<'a>, Error> {
-    let mut plan = Plan::new();
+) -> Result<DevicePlan<'a>, Error> {
+    let mut plan = DevicePlan::new();
     let movement = OwnMovement::from_own(of, member);
     let Range { start, end } = movement.places();
     if start < end {

@@ -2,18 +2,18 @@
 //! arguments as on devices, in memory at fixed addresses, compared with algorithm 1.
 
 use super::direct;
-use super::exchange::Exchange;
+use super::exchange::MemberExchange;
 use super::given::nowhere;
-use super::layout::Layout;
+use super::layout::MemberLayout;
 use super::movement::Sharded;
-use super::phase::{Phase, Piece};
-use super::shards::Shards;
-use super::sizes::{Sizes, tests::LIMITS};
+use super::phase::{ExchangePiece, Phase};
+use super::shards::MemberShards;
+use super::sizes::{GroupSizes, tests::LIMITS};
 use crate::bijection::{Lcg, MulXorshift};
 use crate::compact::Direction;
 use crate::cuda::emulation::Emulation;
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::plan::Plan;
+use crate::cuda::runtime::device::GpuLimits;
+use crate::cuda::runtime::plan::DevicePlan;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::{Bijection, FromSeed};
@@ -35,8 +35,8 @@ const fn item(index: u64) -> u64 {
 pub(super) const ITEM: &str = "k * 0x9E3779B97F4A7C15ull";
 
 /// The array whose runs are in a part of the members' memory.
-fn array(lens: &[usize], part: usize) -> Shards {
-    Shards::new(lens.iter().enumerate().map(|(member, &len)| (memory(member, part), len)), 8)
+fn array(lens: &[usize], part: usize) -> MemberShards {
+    MemberShards::new(lens.iter().enumerate().map(|(member, &len)| (memory(member, part), len)), 8)
 }
 
 /// The words of all items, some of 8 bytes for each, in their new order.
@@ -57,7 +57,7 @@ pub(super) fn job(f: &dyn Bijection, len: u64) -> Job {
 
 /// Executes a phase. Each piece is delivered as early as may be: before the one before is sorted.
 fn execute<'p>(emulation: &mut Emulation<'p>, phase: &'p Phase<'p>) {
-    fn all<'p>(emulation: &mut Emulation<'p>, plans: &'p [Plan<'p>]) {
+    fn all<'p>(emulation: &mut Emulation<'p>, plans: &'p [DevicePlan<'p>]) {
         for (member, plan) in plans.iter().enumerate() {
             emulation.execute(plan, memory(member, 3));
         }
@@ -66,13 +66,14 @@ fn execute<'p>(emulation: &mut Emulation<'p>, phase: &'p Phase<'p>) {
         Phase::Plans(plans) => all(emulation, plans),
         Phase::Pieces(pieces) => {
             for step in 0..=pieces.len() {
-                if let Some(Piece { fill, deliveries, .. }) = pieces.get(step) {
+                if let Some(ExchangePiece { fill, deliveries, .. }) = pieces.get(step) {
                     all(emulation, fill);
                     for delivery in deliveries.iter().flatten() {
                         emulation.copy(delivery.from, delivery.to, delivery.bytes);
                     }
                 }
-                if let Some(Piece { kept, received, .. }) = step.checked_sub(1).map(|k| &pieces[k])
+                if let Some(ExchangePiece { kept, received, .. }) =
+                    step.checked_sub(1).map(|k| &pieces[k])
                 {
                     all(emulation, kept);
                     all(emulation, received);
@@ -88,31 +89,32 @@ fn check(
     f: &dyn Bijection,
     lens: [&[usize]; 2],
     direction: Direction,
-    change: fn(&mut Sizes),
+    change: fn(&mut GroupSizes),
 ) -> Option<bool> {
     check_on(&LIMITS, f, lens, direction, change)
 }
 
 /// The same on GPUs with these limits.
 fn check_on(
-    limits: &Limits,
+    limits: &GpuLimits,
     f: &dyn Bijection,
     [from, to]: [&[usize]; 2],
     direction: Direction,
-    change: fn(&mut Sizes),
+    change: fn(&mut GroupSizes),
 ) -> Option<bool> {
     let (source, out) = (array(from, 0), array(to, 1));
     let len = source.len();
     let job = job(f, len);
     let last = if direction == Direction::Shuffle { job.last } else { len - 1 };
     let keys = [last, job.last];
-    let mut sizes = Sizes::new(limits, WordType::U64, keys, &source, &out).unwrap();
+    let mut sizes = GroupSizes::new(limits, WordType::U64, keys, &source, &out).unwrap();
     change(&mut sizes);
     let members = 0..from.len();
-    let layouts: Vec<Layout> = members.clone().map(|member| Layout::new(&sizes, member)).collect();
+    let layouts: Vec<MemberLayout> =
+        members.clone().map(|member| MemberLayout::new(&sizes, member)).collect();
     assert!(layouts.iter().all(|layout| layout.bytes <= PARTS[3] - PARTS[2]));
     let addresses: Vec<u64> = members.clone().map(|member| memory(member, 2)).collect();
-    let exchange = Exchange {
+    let exchange = MemberExchange {
         job: &job,
         source: &source,
         out: &out,
@@ -164,7 +166,7 @@ fn items_are_sent_in_pieces() {
     let f = MulXorshift::<10>::from_seed(1 << 16, 7);
     for lens in [GAPS, DENSE] {
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
-            let in_pieces = |sizes: &mut Sizes| sizes.pieces = 4;
+            let in_pieces = |sizes: &mut GroupSizes| sizes.pieces = 4;
             assert_ne!(
                 check(&f, lens, direction, in_pieces),
                 Some(true),
@@ -186,7 +188,7 @@ fn members_fetch_their_own_items() {
         for words in [1, 3] {
             let array = |lens: &[usize], part| {
                 let runs = lens.iter().enumerate();
-                Shards::new(runs.map(|(member, &len)| (memory(member, part), len)), 8 * words)
+                MemberShards::new(runs.map(|(member, &len)| (memory(member, part), len)), 8 * words)
             };
             let (source, out) = (array(from, 0), array(to, 1));
             for direction in [Direction::Shuffle, Direction::Unshuffle] {
@@ -205,7 +207,12 @@ fn members_fetch_their_own_items() {
 }
 
 /// The words that all members have afterwards, and nothing behind them is written.
-fn moved_directly(job: &Job, of: Sharded<'_>, source: &Shards, out: &Shards) -> Option<Vec<u64>> {
+fn moved_directly(
+    job: &Job,
+    of: Sharded<'_>,
+    source: &MemberShards,
+    out: &MemberShards,
+) -> Option<Vec<u64>> {
     let mut emulation = Emulation::new()?;
     let words = source.item() as u64 / 8;
     let members = 0..source.members();
@@ -236,7 +243,7 @@ fn moved_directly(job: &Job, of: Sharded<'_>, source: &Shards, out: &Shards) -> 
 #[test]
 fn wide_slots_are_sent_as_narrow_ones_are() {
     let f = MulXorshift::<10>::from_seed(1 << 16, 4);
-    let widened = |sizes: &mut Sizes| sizes.widen(8);
+    let widened = |sizes: &mut GroupSizes| sizes.widen(8);
     assert_ne!(check(&f, GAPS, Direction::Shuffle, widened), Some(true));
     assert_ne!(check(&f, GAPS, Direction::Unshuffle, widened), Some(true));
 }
@@ -247,7 +254,8 @@ fn smaller_tiles_move_what_large_ones_do() {
     let f = MulXorshift::<10>::from_seed(1 << 16, 6);
     for kib in [100, 164] {
         let bytes = kib << 10;
-        let limits = Limits { shared_per_block: bytes, shared_per_multiprocessor: bytes, ..LIMITS };
+        let limits =
+            GpuLimits { shared_per_block: bytes, shared_per_multiprocessor: bytes, ..LIMITS };
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
             let overflows = check_on(&limits, &f, GAPS, direction, |_| {});
             assert_ne!(overflows, Some(true), "{kib} KiB, {direction:?}");
@@ -277,12 +285,12 @@ fn first_pass_by(bits: u32) {
     let array = array(&[1 << 17], 0);
     let job = job(&f, 1 << 17);
     let keys = [job.last; 2];
-    let mut sizes = Sizes::new(&LIMITS, WordType::U64, keys, &array, &array).unwrap();
+    let mut sizes = GroupSizes::new(&LIMITS, WordType::U64, keys, &array, &array).unwrap();
     sizes.sort_by(bits, &array);
-    let layouts = [Layout::new(&sizes, 0)];
+    let layouts = [MemberLayout::new(&sizes, 0)];
     assert!(layouts[0].bytes <= PARTS[3] - PARTS[2]);
     let addresses = [memory(0, 2)];
-    let exchange = Exchange {
+    let exchange = MemberExchange {
         job: &job,
         source: &array,
         out: &array,

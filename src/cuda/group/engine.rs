@@ -5,20 +5,20 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::direct;
-use super::exchange::Exchange;
+use super::exchange::MemberExchange;
 use super::given::{job_of_items, nowhere, total, writing};
 use super::members::Members;
 use super::movement::Sharded;
 use super::phase::Phase;
 use super::room::{self, Candidate};
-use super::shards::{MOST_MEMBERS, Shards};
-use super::sizes::Sizes;
+use super::shards::{MOST_MEMBERS, MemberShards};
+use super::sizes::GroupSizes;
 use crate::compact::{Direction, Order};
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::cuda::runtime::memory::Memory;
-use crate::cuda::runtime::plan::{Address, Plan};
+use crate::cuda::runtime::plan::{Address, DevicePlan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
 use crate::cuda::shuffle::job::{Job, any_address};
@@ -234,7 +234,7 @@ impl CudaGroup {
             let len = (places.end - places.start) as usize;
             let copy = self.members.copies(member, len * item)?;
             copies.push((copy, len));
-            let mut plan = Plan::new();
+            let mut plan = DevicePlan::new();
             if len > 0 {
                 let (from, to) = (Address::Given(copy), Address::Given(items.address(member)));
                 plan.copy(from, to, (len * item) as u64);
@@ -242,7 +242,7 @@ impl CudaGroup {
             back.push(plan);
         }
         let back = [Phase::Plans(back)];
-        let copies = Shards::new(copies, item);
+        let copies = MemberShards::new(copies, item);
         let arrays = [[items, copies]];
         let moved = self.plan_items(&job, &arrays, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each member's copies are
@@ -290,7 +290,7 @@ impl CudaGroup {
             return Ok(self.bytes());
         };
         let at = any_address::<T>();
-        let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), item);
+        let of = |lens: &[usize]| MemberShards::new(lens.iter().map(|&len| (at, len)), item);
         let arrays = [[of(from), of(to)]];
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
             self.plan_items(&job, &arrays, direction, &mut |group, phases| {
@@ -341,7 +341,7 @@ impl CudaGroup {
     pub(super) fn plan_items(
         &mut self,
         job: &Job,
-        arrays: &[[Shards; 2]],
+        arrays: &[[MemberShards; 2]],
         direction: Direction,
         then: &mut Then<'_>,
     ) -> Result<(), Error> {
@@ -355,7 +355,8 @@ impl CudaGroup {
         for ([source, out], candidate) in arrays.iter().zip(&candidates) {
             if let Some(Candidate { sizes, layouts }) = candidate {
                 let memory = &memory[..];
-                let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
+                let exchange =
+                    MemberExchange { job, source, out, direction, sizes, layouts, memory };
                 phases.extend(exchange.phases()?);
             } else {
                 others.push(Sharded::Items { source, out, direction });
@@ -368,14 +369,14 @@ impl CudaGroup {
     fn partitioned(
         &self,
         job: &Job,
-        source: &Shards,
-        out: &Shards,
+        source: &MemberShards,
+        out: &MemberShards,
         direction: Direction,
-    ) -> Option<Sizes> {
+    ) -> Option<GroupSizes> {
         let (from, to) = (source.unit(), out.unit());
         let word = (from == to && from.bytes() == source.item()).then_some(from)?;
         let limits = &self.members.limits;
-        Sizes::of_job(limits, job, self.strategy, word, [source, out], direction)
+        GroupSizes::of_job(limits, job, self.strategy, word, [source, out], direction)
     }
 
     /// Plans movements by the direct strategy, in one phase after those that are planned already,
@@ -403,7 +404,7 @@ impl CudaGroup {
         let checked = job.writing(Address::Given(indexes), WordType::U64);
         // The first member writes and checks the permutation, before anything is moved.
         let mut first = vec![checked::plan(&checked)?];
-        first.resize_with(self.members.len(), Plan::new);
+        first.resize_with(self.members.len(), DevicePlan::new);
         let moves = self.phase(movements, |of, member| direct::by_table(indexes, of, member))?;
         then(self, &[Phase::Plans(first), moves])
     }
@@ -412,11 +413,12 @@ impl CudaGroup {
     fn phase<'a>(
         &self,
         movements: &[Sharded<'_>],
-        plan: impl Fn(Sharded<'_>, usize) -> Result<Plan<'a>, Error>,
+        plan: impl Fn(Sharded<'_>, usize) -> Result<DevicePlan<'a>, Error>,
     ) -> Result<Phase<'a>, Error> {
         let of_member = |member| {
             let mut moves = movements.iter();
-            moves.try_fold(Plan::new(), |all, &of| Ok::<_, Error>(all.then(plan(of, member)?)))
+            moves
+                .try_fold(DevicePlan::new(), |all, &of| Ok::<_, Error>(all.then(plan(of, member)?)))
         };
         Ok(Phase::Plans((0..self.members.len()).map(of_member).collect::<Result<_, _>>()?))
     }

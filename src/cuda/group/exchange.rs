@@ -1,4 +1,4 @@
-//! [`Exchange`]: the partitioned strategy over a group.
+//! [`MemberExchange`]: the partitioned strategy over a group.
 //!
 //! 1. Each member reads its items in order, piece by piece, and sorts them into the buckets of all
 //!    members, in its own memory. The buckets of another member lie one after the other, each with
@@ -16,14 +16,14 @@
 use core::ops::Range;
 
 use super::kernels::{self, Everywhere};
-use super::layout::{Layout, Parts};
+use super::layout::{MemberLayout, SenderParts};
 use super::movement::Sharded;
-use super::phase::{Delivery, Phase, Piece};
-use super::shards::{Shards, of_members};
-use super::sizes::Sizes;
+use super::phase::{ExchangePiece, MemberCopy, Phase};
+use super::shards::{MemberShards, of_members};
+use super::sizes::GroupSizes;
 use super::{direct, tuning};
 use crate::compact::Direction;
-use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
+use crate::cuda::runtime::plan::{Address, DevicePlan, Grid, Launch};
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::kernels::{self as of_one, Buckets};
 use crate::cuda::shuffle::tuning as of_one_tuning;
@@ -31,18 +31,18 @@ use crate::cuda::view;
 use crate::{DeviceSource, Error};
 
 /// A movement by the partitioned strategy, with the memory of all members.
-pub(super) struct Exchange<'a> {
+pub(super) struct MemberExchange<'a> {
     pub(super) job: &'a Job,
-    pub(super) source: &'a Shards,
-    pub(super) out: &'a Shards,
+    pub(super) source: &'a MemberShards,
+    pub(super) out: &'a MemberShards,
     pub(super) direction: Direction,
-    pub(super) sizes: &'a Sizes,
-    pub(super) layouts: &'a [Layout],
+    pub(super) sizes: &'a GroupSizes,
+    pub(super) layouts: &'a [MemberLayout],
     /// Where each member's working memory begins.
     pub(super) memory: &'a [u64],
 }
 
-impl<'a> Exchange<'a> {
+impl<'a> MemberExchange<'a> {
     /// The number of members.
     pub(super) fn members(&self) -> usize {
         self.memory.len()
@@ -54,7 +54,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The address of a word of each member.
-    fn everywhere(&self, word: impl Fn(&Layout) -> u64) -> Everywhere {
+    fn everywhere(&self, word: impl Fn(&MemberLayout) -> u64) -> Everywhere {
         let words =
             self.layouts.iter().zip(self.memory).map(|(layout, memory)| memory + word(layout));
         Everywhere { words: of_members(words, 0) }
@@ -82,12 +82,12 @@ impl<'a> Exchange<'a> {
     /// The plans of all members.
     fn each(
         &self,
-        plan: impl Fn(usize) -> Result<Plan<'a>, Error>,
-    ) -> Result<Vec<Plan<'a>>, Error> {
+        plan: impl Fn(usize) -> Result<DevicePlan<'a>, Error>,
+    ) -> Result<Vec<DevicePlan<'a>>, Error> {
         (0..self.members()).map(plan).collect()
     }
 
-    fn piece(&self, piece: u64) -> Result<Piece<'a>, Error> {
+    fn piece(&self, piece: u64) -> Result<ExchangePiece<'a>, Error> {
         let fill = self.each(|member| {
             let fill = self.fill(member, piece)?;
             if piece > 0 || !self.sizes.is_counted() {
@@ -98,7 +98,7 @@ impl<'a> Exchange<'a> {
             });
             Ok(rank.then(fill))
         });
-        Ok(Piece {
+        Ok(ExchangePiece {
             fill: fill?,
             deliveries: (0..self.members()).map(|sender| self.deliveries(sender, piece)).collect(),
             kept: self.each(|member| self.sort_kept(member, piece))?,
@@ -116,8 +116,8 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that counts the survivors of a member's slots.
-    pub(super) fn count(&self, member: usize) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan::new();
+    pub(super) fn count(&self, member: usize) -> Result<DevicePlan<'a>, Error> {
+        let mut plan = DevicePlan::new();
         let (runs, layout) = (self.sizes.counts(member), &self.layouts[member]);
         let counts = self.at(member, layout.tile_counts);
         // The sum of all is what comes before one more run.
@@ -142,11 +142,11 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that sorts a piece of a member's items into its outbox.
-    pub(super) fn fill(&self, member: usize, piece: u64) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan::new();
+    pub(super) fn fill(&self, member: usize, piece: u64) -> Result<DevicePlan<'a>, Error> {
+        let mut plan = DevicePlan::new();
         let layout = &self.layouts[member];
         if piece == 0 {
-            let Layout { counts, overflow, .. } = *layout;
+            let MemberLayout { counts, overflow, .. } = *layout;
             plan.clear(Address::Given(self.at(member, counts)), overflow + 4 - counts);
         }
         let tiles = self.sizes.piece(member, piece);
@@ -169,11 +169,11 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that writes the sum of a number of all members before one.
-    fn add_up(&self, member: usize, sum: u64, number: impl Fn(usize) -> u64) -> Plan<'a> {
+    fn add_up(&self, member: usize, sum: u64, number: impl Fn(usize) -> u64) -> DevicePlan<'a> {
         let words = (0..self.members()).map(|other| self.at(other, number(other)));
         let of = Everywhere { words: of_members(words, 0) };
         let sum = self.at(member, sum);
-        let mut plan = Plan::new();
+        let mut plan = DevicePlan::new();
         plan.launch(Launch::new(kernels::add_up(), Grid::Blocks(1, 1), move |_| {
             // A group has at most 16 members.
             kernels::AddUp { of, member: member as u32, sum }
@@ -237,7 +237,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The buckets of a piece that a sender has sorted, in a member's memory.
-    fn parts(&self, member: usize, sender: usize, piece: u64, parts: Parts) -> Buckets {
+    fn parts(&self, member: usize, sender: usize, piece: u64, parts: SenderParts) -> Buckets {
         Buckets {
             items: self.at(member, parts.items),
             keys: self.at(member, parts.keys),
@@ -253,7 +253,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The part of a sender's outbox that is for an owner.
-    fn parts_for(&self, sender: usize, owner: usize, piece: u64) -> Parts {
+    fn parts_for(&self, sender: usize, owner: usize, piece: u64) -> SenderParts {
         let outbox = self.layouts[sender].outboxes[self.turn(piece)];
         let first = self.sizes.owned(owner).start;
         outbox.from(first, self.sizes.part(sender, piece), self.sizes.word.bytes() as u64)
@@ -261,7 +261,7 @@ impl<'a> Exchange<'a> {
 
     /// What a member sends of a piece: to the member behind it first, so that not all send to the
     /// same.
-    pub(super) fn deliveries(&self, sender: usize, piece: u64) -> Vec<Delivery> {
+    pub(super) fn deliveries(&self, sender: usize, piece: u64) -> Vec<MemberCopy> {
         let owners = (1..self.members()).map(|step| (sender + step) % self.members());
         owners
             .flat_map(|owner| self.deliveries_to(owner, sender, piece).into_iter().flatten())
@@ -274,7 +274,7 @@ impl<'a> Exchange<'a> {
         owner: usize,
         sender: usize,
         piece: u64,
-    ) -> Option<[Delivery; 3]> {
+    ) -> Option<[MemberCopy; 3]> {
         let owned = self.sizes.owned(owner);
         if self.sizes.piece(sender, piece).is_empty() || owned.is_empty() {
             return None;
@@ -289,7 +289,7 @@ impl<'a> Exchange<'a> {
             (outbox.items, inbox.items, item * records),
             (outbox.keys, inbox.keys, 4 * records),
         ];
-        Some(parts.map(|(from, to, bytes)| Delivery {
+        Some(parts.map(|(from, to, bytes)| MemberCopy {
             receiver: owner,
             from: self.at(sender, from),
             to: self.at(owner, to),
@@ -298,16 +298,16 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that sorts what a member has kept of a piece.
-    pub(super) fn sort_kept(&self, member: usize, piece: u64) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan::new();
+    pub(super) fn sort_kept(&self, member: usize, piece: u64) -> Result<DevicePlan<'a>, Error> {
+        let mut plan = DevicePlan::new();
         self.sort(&mut plan, member, member, piece, self.parts_for(member, member, piece))?;
         Ok(plan)
     }
 
     /// The plan that sorts what a member has received of a piece and, after the last one, adds up
     /// what it has.
-    pub(super) fn sort_received(&self, member: usize, piece: u64) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan::new();
+    pub(super) fn sort_received(&self, member: usize, piece: u64) -> Result<DevicePlan<'a>, Error> {
+        let mut plan = DevicePlan::new();
         let (sizes, layout) = (self.sizes, &self.layouts[member]);
         for (sender, inbox) in layout.inboxes[self.turn(piece)].iter().enumerate() {
             if let Some(inbox) = inbox {
@@ -328,8 +328,8 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that puts what a member has at its places.
-    pub(super) fn place(&self, member: usize) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan::new();
+    pub(super) fn place(&self, member: usize) -> Result<DevicePlan<'a>, Error> {
+        let mut plan = DevicePlan::new();
         let (sizes, layout) = (self.sizes, &self.layouts[member]);
         let (first, small) = (sizes.owned(member).start, sizes.small_buckets(member));
         if small == 0 {
@@ -353,11 +353,11 @@ impl<'a> Exchange<'a> {
     /// Adds the kernel that sorts a sender's piece, if there is one, into a member's small buckets.
     fn sort(
         &self,
-        plan: &mut Plan<'a>,
+        plan: &mut DevicePlan<'a>,
         member: usize,
         sender: usize,
         piece: u64,
-        parts: Parts,
+        parts: SenderParts,
     ) -> Result<(), Error> {
         let sizes = self.sizes;
         let owned = sizes.owned(member);
@@ -388,8 +388,8 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that moves a member's items directly if a bucket of any member has overflowed.
-    fn otherwise(&self, member: usize) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan::new();
+    fn otherwise(&self, member: usize) -> Result<DevicePlan<'a>, Error> {
+        let mut plan = DevicePlan::new();
         let (of, members) = (self.everywhere(|layout| layout.overflow), self.members() as u32);
         let any = self.at(member, self.layouts[member].any);
         plan.launch(Launch::new(kernels::any_word(), Grid::Blocks(1, 1), move |_| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::shards::Shards;
+use super::shards::MemberShards;
 use crate::compact::Order;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
@@ -62,10 +62,10 @@ pub(super) fn reading<'g, T>(
     slices: &'g [impl DeviceArray<T>],
     streams: &'g [Arc<CudaStream>],
     guards: &mut SlicesInUse<'g>,
-) -> Shards {
+) -> MemberShards {
     let runs =
         slices.iter().zip(streams).map(|(slice, stream)| (guards.read(slice, stream), slice.len()));
-    Shards::new(runs, size_of::<T>())
+    MemberShards::new(runs, size_of::<T>())
 }
 
 /// The array of slices that are written in the members' streams.
@@ -73,12 +73,12 @@ pub(super) fn writing<'g, T>(
     slices: &'g mut [impl DeviceArrayMut<T>],
     streams: &'g [Arc<CudaStream>],
     guards: &mut SlicesInUse<'g>,
-) -> Shards {
+) -> MemberShards {
     let runs = slices.iter_mut().zip(streams).map(|(slice, stream)| {
         let len = slice.len();
         (guards.write(slice, stream), len)
     });
-    Shards::new(runs, size_of::<T>())
+    MemberShards::new(runs, size_of::<T>())
 }
 
 #[cfg(test)]

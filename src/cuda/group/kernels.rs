@@ -1,9 +1,9 @@
 //! The kernels of gpu/group, with their arguments.
 
 use super::shards::{MOST_MEMBERS, ShardsArgument};
-use super::sizes::Sizes;
+use super::sizes::GroupSizes;
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
+use crate::cuda::runtime::kernel::{Kernel, TemplateValue, arguments, device_struct};
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::shuffle::kernels::Buckets;
 use crate::cuda::shuffle::tuning as of_one;
@@ -73,25 +73,25 @@ arguments! {
     }
 }
 
-pub(super) fn send_items(sizes: &Sizes, direction: Direction) -> Kernel<SendItems> {
+pub(super) fn send_items(sizes: &GroupSizes, direction: Direction) -> Kernel<SendItems> {
     let template = [
-        ("THREADS", Value::Number(of_one::PASS_THREADS)),
-        ("RECORDS", Value::Number(sizes.first.records)),
-        ("BITS", Value::Number(sizes.first.bits)),
-        ("DIRECTION", Value::Way(direction)),
-        ("Slot", Value::Word(sizes.slot)),
-        ("Word", Value::Word(sizes.word)),
+        ("THREADS", TemplateValue::Number(of_one::PASS_THREADS)),
+        ("RECORDS", TemplateValue::Number(sizes.first.records)),
+        ("BITS", TemplateValue::Number(sizes.first.bits)),
+        ("DIRECTION", TemplateValue::Way(direction)),
+        ("Slot", TemplateValue::Word(sizes.slot)),
+        ("Word", TemplateValue::Word(sizes.word)),
     ];
     Kernel::new(template, of_one::PASS_THREADS, sizes.first.blocks)
 }
 
-pub(super) fn send_survivors(sizes: &Sizes) -> Kernel<SendSurvivors> {
+pub(super) fn send_survivors(sizes: &GroupSizes) -> Kernel<SendSurvivors> {
     let template = [
-        ("THREADS", Value::Number(of_one::PASS_THREADS)),
-        ("RECORDS", Value::Number(sizes.first.records)),
-        ("BITS", Value::Number(sizes.first.bits)),
-        ("Slot", Value::Word(sizes.slot)),
-        ("Word", Value::Word(sizes.word)),
+        ("THREADS", TemplateValue::Number(of_one::PASS_THREADS)),
+        ("RECORDS", TemplateValue::Number(sizes.first.records)),
+        ("BITS", TemplateValue::Number(sizes.first.bits)),
+        ("Slot", TemplateValue::Word(sizes.slot)),
+        ("Word", TemplateValue::Word(sizes.word)),
     ];
     Kernel::new(template, of_one::PASS_THREADS, sizes.first.blocks)
 }

@@ -1,18 +1,18 @@
-//! [`Layout`]: where a member keeps what the partitioned strategy needs over a group.
+//! [`MemberLayout`]: where a member keeps what the partitioned strategy needs over a group.
 
-use super::sizes::Sizes;
+use super::sizes::GroupSizes;
 use crate::cuda::shuffle::sizes::aligned;
 
 /// Where buckets keep their records: offsets into a member's working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Records {
+pub(super) struct BucketRecords {
     pub(super) items: u64,
     pub(super) keys: u64,
 }
 
 /// A piece of a sender's items, in buckets that all have the same room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct SenderParts {
     /// How many records each bucket has.
     pub(super) counts: u64,
     pub(super) items: u64,
@@ -20,7 +20,7 @@ pub(super) struct Parts {
     pub(super) keys: u64,
 }
 
-impl Parts {
+impl SenderParts {
     /// The same from a bucket on.
     pub(super) fn from(self, bucket: u64, capacity: u64, item: u64) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Parts {
 
 /// Where each part of a member's working memory begins: an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct MemberLayout {
     /// The counts of its buckets of the second pass, and a zero.
     pub(super) counts: u64,
     /// Says that a bucket has overflowed. It and what comes before it must be cleared.
@@ -51,19 +51,19 @@ pub(super) struct Layout {
     /// The number of its own records before each bucket of the second pass, and of all.
     pub(super) bases: u64,
     /// Two outboxes in turn, or one if there is one piece.
-    pub(super) outboxes: Vec<Parts>,
+    pub(super) outboxes: Vec<SenderParts>,
     /// For each outbox of each sender, what comes from it to this member's buckets; from the member
     /// itself, nothing does.
-    pub(super) inboxes: Vec<Vec<Option<Parts>>>,
+    pub(super) inboxes: Vec<Vec<Option<SenderParts>>>,
     /// The buckets of the second pass, with keys of 2 bytes.
-    pub(super) small: Records,
+    pub(super) small: BucketRecords,
     pub(super) bytes: u64,
 }
 
-impl Layout {
+impl MemberLayout {
     /// The layout of a member's working memory.
-    pub(super) fn new(sizes: &Sizes, member: usize) -> Self {
-        let mut room = Room { end: 0, item: sizes.word.bytes() as u64 };
+    pub(super) fn new(sizes: &GroupSizes, member: usize) -> Self {
+        let mut room = RemainingMemory { end: 0, item: sizes.word.bytes() as u64 };
         let small = sizes.small_buckets(member);
         let counts = room.take((small + 1) * 4);
         let overflow = room.take(4);
@@ -104,34 +104,34 @@ impl Layout {
 }
 
 /// Working memory that is given away from its beginning on.
-struct Room {
+struct RemainingMemory {
     end: u64,
     /// The bytes of an item.
     item: u64,
 }
 
-impl Room {
+impl RemainingMemory {
     fn take(&mut self, bytes: u64) -> u64 {
         let here = self.end;
         self.end = aligned(here + bytes);
         here
     }
 
-    fn records(&mut self, records: u64, key: u64) -> Records {
+    fn records(&mut self, records: u64, key: u64) -> BucketRecords {
         let items = self.take(records * self.item);
-        Records { items, keys: self.take(records * key) }
+        BucketRecords { items, keys: self.take(records * key) }
     }
 
-    fn parts(&mut self, buckets: u64, capacity: u64) -> Parts {
+    fn parts(&mut self, buckets: u64, capacity: u64) -> SenderParts {
         let counts = self.take(4 * buckets);
-        let Records { items, keys } = self.records(buckets * capacity, 4);
-        Parts { counts, items, keys }
+        let BucketRecords { items, keys } = self.records(buckets * capacity, 4);
+        SenderParts { counts, items, keys }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::shards::Shards;
+    use super::super::shards::MemberShards;
     use super::super::sizes::tests::{LIMITS, even};
     use super::*;
     use crate::cuda::runtime::word_type::WordType;
@@ -139,14 +139,14 @@ mod tests {
     #[test]
     fn the_parts_of_a_members_memory_do_not_overlap() {
         let (from, to) =
-            (even(1 << 25, 3, 8), Shards::new([(256, 0), (256, 1 << 24), (256, 1 << 24)], 8));
+            (even(1 << 25, 3, 8), MemberShards::new([(256, 0), (256, 1 << 24), (256, 1 << 24)], 8));
         let keys = [(1 << 25) - 1, (1 << 26) - 1];
-        let sizes = Sizes::new(&LIMITS, WordType::U64, keys, &from, &to).unwrap();
+        let sizes = GroupSizes::new(&LIMITS, WordType::U64, keys, &from, &to).unwrap();
         assert!(sizes.owned(0).is_empty());
         for member in 0..3 {
             let owned = sizes.owned(member).end - sizes.owned(member).start;
             let small = sizes.small_buckets(member);
-            let layout = Layout::new(&sizes, member);
+            let layout = MemberLayout::new(&sizes, member);
             let mut parts = vec![
                 (layout.counts, 4 * (small + 1)),
                 (layout.overflow, 4),
@@ -157,7 +157,7 @@ mod tests {
                 (layout.before, 8),
                 (layout.bases, 8 * (small + 1)),
             ];
-            let of = |part: Parts, buckets: u64, capacity: u64| {
+            let of = |part: SenderParts, buckets: u64, capacity: u64| {
                 let records = buckets * capacity;
                 [(part.counts, 4 * buckets), (part.items, 8 * records), (part.keys, 4 * records)]
             };

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
 
-use super::phase::{Delivery, Phase, Piece};
+use super::phase::{ExchangePiece, MemberCopy, Phase};
 use super::{peer_access, room};
 use crate::Error;
 use crate::cuda::engine::Cuda;
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::{Memory, seems_free};
 use crate::cuda::runtime::stream::{check_device, failed, finish};
@@ -20,7 +20,7 @@ use crate::error::GpuError;
 pub(super) struct Members {
     all: Vec<Member>,
     /// The smallest of their limits.
-    pub(super) limits: Limits,
+    pub(super) limits: GpuLimits,
 }
 
 /// One of the GPUs.
@@ -52,7 +52,7 @@ impl Members {
             peer_access::allow(from.stream.context(), to.stream.context())?;
         }
         let limits = engines.iter().map(|engine| engine.device.limits);
-        let limits = limits.fold(first.device.limits, Limits::common);
+        let limits = limits.fold(first.device.limits, GpuLimits::common);
         Ok(Self { all: engines.iter().map(Member::new).collect::<Result<_, _>>()?, limits })
     }
 
@@ -182,7 +182,7 @@ impl Members {
     /// # Safety
     ///
     /// As [`launch`](Self::launch).
-    unsafe fn send(&mut self, pieces: &[Piece<'_>]) -> Result<(), Error> {
+    unsafe fn send(&mut self, pieces: &[ExchangePiece<'_>]) -> Result<(), Error> {
         for step in 0..=pieces.len() {
             if let Some(piece) = pieces.get(step) {
                 for (member, fill) in self.all.iter_mut().zip(&piece.fill) {
@@ -208,7 +208,11 @@ impl Members {
     /// # Safety
     ///
     /// As [`launch`](Self::launch).
-    unsafe fn deliver<'p>(&mut self, piece: &'p Piece<'_>, number: usize) -> Result<(), Error> {
+    unsafe fn deliver<'p>(
+        &mut self,
+        piece: &'p ExchangePiece<'_>,
+        number: usize,
+    ) -> Result<(), Error> {
         if piece.deliveries.iter().all(|deliveries| deliveries.is_empty()) {
             return Ok(());
         }
@@ -219,8 +223,8 @@ impl Members {
                 wait(&sender.copying, &receiver.sorted)?;
             }
         }
-        let each_receiver = |deliveries: &'p Vec<Delivery>| {
-            let of_one = |one: &Delivery, next: &Delivery| one.receiver == next.receiver;
+        let each_receiver = |deliveries: &'p Vec<MemberCopy>| {
+            let of_one = |one: &MemberCopy, next: &MemberCopy| one.receiver == next.receiver;
             deliveries.chunk_by(of_one).collect::<Vec<_>>()
         };
         let deliveries: Vec<_> = piece.deliveries.iter().map(each_receiver).collect();
@@ -258,7 +262,7 @@ impl Members {
     /// # Safety
     ///
     /// As [`launch`](Self::launch).
-    unsafe fn sort(&mut self, piece: &Piece<'_>, number: usize) -> Result<(), Error> {
+    unsafe fn sort(&mut self, piece: &ExchangePiece<'_>, number: usize) -> Result<(), Error> {
         let is_delivered = piece.deliveries.iter().any(|deliveries| !deliveries.is_empty());
         for member in 0..self.all.len() {
             // SAFETY: the caller vouches for the plan's memory, and the outbox has been filled in
@@ -290,7 +294,7 @@ impl Members {
     }
 }
 
-impl room::Members for Members {
+impl room::RoomMembers for Members {
     fn may_have(&mut self, bytes: &[u64]) -> bool {
         let of_members = self.all.iter().zip(bytes);
         let lacking = of_members
@@ -353,8 +357,8 @@ fn wait(stream: &CudaStream, event: &CudaEvent) -> Result<(), Error> {
 /// # Safety
 ///
 /// There are as many bytes at both addresses, which the stream may read and write.
-pub(super) unsafe fn copy(delivery: &Delivery, stream: &CudaStream) -> Result<(), Error> {
-    let Delivery { from, to, bytes, .. } = *delivery;
+pub(super) unsafe fn copy(delivery: &MemberCopy, stream: &CudaStream) -> Result<(), Error> {
+    let MemberCopy { from, to, bytes, .. } = *delivery;
     // Addresses of device memory have 64 bits, and so have `usize`s where CUDA has a driver.
     let bytes = bytes as usize;
     let context = stream.context();
@@ -374,7 +378,7 @@ mod tests {
     use cudarc::driver::result;
 
     use super::*;
-    use crate::cuda::runtime::plan::Plan;
+    use crate::cuda::runtime::plan::DevicePlan;
     use crate::cuda::runtime::stream::is_finished;
 
     unsafe extern "C" fn sleep(_: *mut c_void) {
@@ -390,9 +394,9 @@ mod tests {
         let busy = engines[0].stream.cu_stream();
         // SAFETY: the stream exists, and the function uses no argument.
         unsafe { result::stream::launch_host_function(busy, sleep, std::ptr::null_mut()) }.unwrap();
-        let mut plan = Plan::new();
+        let mut plan = DevicePlan::new();
         plan.check(|_, _| panic!("in a step of the second member"));
-        let phases = [Phase::Plans(vec![Plan::new(), plan])];
+        let phases = [Phase::Plans(vec![DevicePlan::new(), plan])];
         // SAFETY: the plans use no memory.
         let done = catch_unwind(AssertUnwindSafe(|| unsafe { members.execute(&phases) }));
         assert!(done.is_err());

@@ -3,9 +3,9 @@
 
 use core::ops::Range;
 
-use super::shards::{Shards, ShardsArgument};
+use super::shards::{MemberShards, ShardsArgument};
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::{Value, device_struct};
+use crate::cuda::runtime::kernel::{TemplateValue, device_struct};
 use crate::cuda::runtime::plan::Ground;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::movement::{Moves, Visit};
@@ -14,9 +14,9 @@ use crate::cuda::shuffle::movement::{Moves, Visit};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cuda) enum Sharded<'a> {
     /// The permutation is written.
-    Indices { out: &'a Shards, word: WordType },
+    Indices { out: &'a MemberShards, word: WordType },
     /// Items go to the order of the ranks, or back.
-    Items { source: &'a Shards, out: &'a Shards, direction: Direction },
+    Items { source: &'a MemberShards, out: &'a MemberShards, direction: Direction },
 }
 
 /// What a member moves: the items of its places, on the side of the ranks.
@@ -46,7 +46,7 @@ impl<'a> OwnMovement<'a> {
     }
 
     /// The array on the side of the ranks, and the other, if there is one.
-    fn sides(&self) -> (&'a Shards, Option<&'a Shards>) {
+    fn sides(&self) -> (&'a MemberShards, Option<&'a MemberShards>) {
         match self.of {
             Sharded::Indices { out, .. } => (out, None),
             Sharded::Items { source, out, direction: Direction::Shuffle } => (out, Some(source)),
@@ -86,7 +86,7 @@ device_struct! {
 
 device_struct! {
     /// `OwnIndices` in gpu/group/shards.cuh.
-    struct IndicesArgument {
+    struct OwnIndicesArgument {
         own: OwnPlaces,
         out: u64,
     }
@@ -112,7 +112,7 @@ device_struct! {
 
 device_struct! {
     /// `OwnRows` in gpu/group/shards.cuh.
-    struct RowsArgument {
+    struct OwnRowsArgument {
         own: OwnPlaces,
         mine: u64,
         others: ShardsArgument,
@@ -126,15 +126,19 @@ impl Moves for OwnMovement<'_> {
         matches!(self.of, Sharded::Indices { .. })
     }
 
-    fn device_type(&self) -> Value {
+    fn device_type(&self) -> TemplateValue {
         let unit = self.unit();
         match self.of {
-            Sharded::Indices { word, .. } => Value::Of("OwnIndices", word),
+            Sharded::Indices { word, .. } => TemplateValue::Of("OwnIndices", word),
             Sharded::Items { source, direction, .. } if unit.bytes() != source.item() => {
-                Value::Towards("OwnRows", direction)
+                TemplateValue::Towards("OwnRows", direction)
             }
-            Sharded::Items { direction: Direction::Shuffle, .. } => Value::Of("OwnGather", unit),
-            Sharded::Items { direction: Direction::Unshuffle, .. } => Value::Of("OwnScatter", unit),
+            Sharded::Items { direction: Direction::Shuffle, .. } => {
+                TemplateValue::Of("OwnGather", unit)
+            }
+            Sharded::Items { direction: Direction::Unshuffle, .. } => {
+                TemplateValue::Of("OwnScatter", unit)
+            }
         }
     }
 
@@ -142,13 +146,13 @@ impl Moves for OwnMovement<'_> {
         let ((own, mine), unit) = (self.own(), self.unit());
         let (_, others) = self.sides();
         let (Sharded::Items { direction, .. }, Some(others)) = (self.of, others) else {
-            return visitor.visit(move |_: &Ground| IndicesArgument { own, out: mine });
+            return visitor.visit(move |_: &Ground| OwnIndicesArgument { own, out: mine });
         };
         let item = others.item();
         let others = others.argument();
         if unit.bytes() != item {
             let (units, unit_log) = ((item / unit.bytes()) as u32, unit.bytes().trailing_zeros());
-            let rows = RowsArgument { own, mine, others, units, unit_log };
+            let rows = OwnRowsArgument { own, mine, others, units, unit_log };
             return visitor.visit(move |_: &Ground| rows);
         }
         match direction {

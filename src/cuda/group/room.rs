@@ -1,20 +1,21 @@
 //! Working memory for the exchanges of one call, which use it one after the other.
 
-use super::layout::Layout;
-use super::sizes::Sizes;
+use super::layout::MemberLayout;
+use super::sizes::GroupSizes;
 use crate::Error;
 use crate::error::GpuError;
 
 /// An exchange that will be made if there is memory for it.
 pub(super) struct Candidate {
-    pub(super) sizes: Sizes,
+    pub(super) sizes: GroupSizes,
     /// Where each member keeps its part.
-    pub(super) layouts: Vec<Layout>,
+    pub(super) layouts: Vec<MemberLayout>,
 }
 
 impl Candidate {
-    pub(super) fn new(sizes: Sizes) -> Self {
-        let layouts = (0..sizes.members()).map(|member| Layout::new(&sizes, member)).collect();
+    pub(super) fn new(sizes: GroupSizes) -> Self {
+        let layouts =
+            (0..sizes.members()).map(|member| MemberLayout::new(&sizes, member)).collect();
         Self { sizes, layouts }
     }
 
@@ -42,7 +43,7 @@ impl Candidate {
 pub(super) fn for_all(
     candidates: &mut [Option<Candidate>],
     may_give_up: bool,
-    of: &mut impl Members,
+    of: &mut impl RoomMembers,
 ) -> Result<Vec<u64>, Error> {
     loop {
         let mut bytes = Vec::new();
@@ -74,7 +75,7 @@ pub(super) fn for_all(
 }
 
 /// The members whose memory is needed.
-pub(super) trait Members {
+pub(super) trait RoomMembers {
     /// Whether there seems to be so much memory. That is known without trying, which takes long.
     fn may_have(&mut self, bytes: &[u64]) -> bool;
 
@@ -84,16 +85,16 @@ pub(super) trait Members {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shards::Shards;
+    use super::super::shards::MemberShards;
     use super::super::sizes::tests::LIMITS;
     use super::*;
     use crate::cuda::runtime::word_type::WordType;
 
     /// The exchange of an array of words over two members that hold this many items.
     fn candidate(word: WordType, lens: [usize; 2]) -> Option<Candidate> {
-        let array = Shards::new(lens.map(|len| (256, len)), word.bytes());
+        let array = MemberShards::new(lens.map(|len| (256, len)), word.bytes());
         let last = array.len() - 1;
-        Sizes::new(&LIMITS, word, [last; 2], &array, &array).map(Candidate::new)
+        GroupSizes::new(&LIMITS, word, [last; 2], &array, &array).map(Candidate::new)
     }
 
     /// Keys on both members, labels of which the second has most, and rows, which are not sent.
@@ -107,20 +108,20 @@ mod tests {
     }
 
     /// Members with so much memory, who know it or not, and the sizes that they were asked for.
-    struct Given {
+    struct GivenRoom {
         have: u64,
         know: bool,
         answer: Result<(), Error>,
         asked: Vec<Vec<u64>>,
     }
 
-    impl Given {
+    impl GivenRoom {
         fn new(have: u64, know: bool) -> Self {
             Self { have, know, answer: Ok(()), asked: Vec::new() }
         }
     }
 
-    impl Members for Given {
+    impl RoomMembers for GivenRoom {
         fn may_have(&mut self, bytes: &[u64]) -> bool {
             !self.know || bytes.iter().all(|&bytes| bytes <= self.have)
         }
@@ -142,7 +143,7 @@ mod tests {
         let mut all = candidates();
         let [keys, labels] = [bytes(&all[0]), bytes(&all[1])];
         let most = [keys[0].max(labels[0]), keys[1].max(labels[1])];
-        let mut members = Given::new(u64::MAX, true);
+        let mut members = GivenRoom::new(u64::MAX, true);
         assert_eq!(for_all(&mut all, false, &mut members), Ok(vec![256, 512]));
         assert_eq!(members.asked, [most.to_vec()]);
         assert!(all[0].is_some() && all[1].is_some());
@@ -158,7 +159,7 @@ mod tests {
         for (have, pieces) in [(most, 5), (most - 1, 9), (most * 3 / 4, 17), (most * 3 / 5, 33)] {
             for (know, may_give_up) in [(true, true), (true, false), (false, true), (false, false)]
             {
-                let (mut all, mut members) = (usual(), Given::new(have, know));
+                let (mut all, mut members) = (usual(), GivenRoom::new(have, know));
                 let memory = for_all(&mut all, may_give_up, &mut members);
                 assert_eq!(memory, Ok(vec![256, 512]), "{pieces}");
                 assert_eq!(all[0].as_ref().unwrap().sizes.pieces, pieces);
@@ -178,10 +179,13 @@ mod tests {
             let is_kept: Vec<_> =
                 all.iter().map(|of| of.as_ref().is_some_and(|of| of.most() == least)).collect();
             assert_eq!(is_kept.iter().filter(|&&is| is).count(), 1);
-            assert_eq!(for_all(&mut all, true, &mut Given::new(least, know)), Ok(vec![256, 512]));
+            assert_eq!(
+                for_all(&mut all, true, &mut GivenRoom::new(least, know)),
+                Ok(vec![256, 512])
+            );
             assert_eq!(all.iter().map(Option::is_some).collect::<Vec<_>>(), is_kept);
             // Where there is no memory at all, none is left, but it has been tried.
-            let mut members = Given::new(0, know);
+            let mut members = GivenRoom::new(0, know);
             assert_eq!(for_all(&mut all, true, &mut members), Ok(vec![]));
             assert!(all.iter().all(Option::is_none) && members.asked.len() == 1);
         }
@@ -191,9 +195,10 @@ mod tests {
     fn other_errors_are_reported_and_so_is_want_of_memory_without_a_choice() {
         let failed = Error::Gpu(GpuError::Driver { code: 700, during: "a test" });
         let mut all = candidates();
-        let mut members = Given { answer: Err(failed.clone()), ..Given::new(u64::MAX, true) };
+        let mut members =
+            GivenRoom { answer: Err(failed.clone()), ..GivenRoom::new(u64::MAX, true) };
         assert_eq!(for_all(&mut all, true, &mut members), Err(failed));
-        assert_eq!(for_all(&mut all, false, &mut Given::new(0, true)), short());
+        assert_eq!(for_all(&mut all, false, &mut GivenRoom::new(0, true)), short());
         assert!(all[0].is_some() && all[1].is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! [`Shards`]: an array whose places are divided among the members of a group.
+//! [`MemberShards`]: an array whose places are divided among the members of a group.
 
 use core::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::cuda::runtime::word_type::WordType;
 pub(crate) const MOST_MEMBERS: usize = 16;
 
 device_struct! {
-    /// `Shards` in gpu/group/shards.cuh.
+    /// `MemberShards` in gpu/group/shards.cuh.
     pub(crate) struct ShardsArgument {
         ends: [u64; MOST_MEMBERS],
         items: [u64; MOST_MEMBERS],
@@ -31,7 +31,7 @@ pub(super) fn of_members<T: Copy>(
 /// An array in the memory of several devices, each of which holds a run of its places: the first
 /// member the first ones, and so on.
 #[derive(Clone, Debug)]
-pub(in crate::cuda) struct Shards {
+pub(in crate::cuda) struct MemberShards {
     /// Where each member's run begins.
     addresses: Vec<u64>,
     /// The first place of each member, and the place behind the last one's.
@@ -40,7 +40,7 @@ pub(in crate::cuda) struct Shards {
     item: usize,
 }
 
-impl Shards {
+impl MemberShards {
     /// The array whose members have runs of these addresses and lengths.
     pub(in crate::cuda) fn new(runs: impl IntoIterator<Item = (u64, usize)>, item: usize) -> Self {
         Self::from_place(0, runs, item)
@@ -124,12 +124,12 @@ mod tests {
 
     #[test]
     fn every_place_is_found_from_its_members_origin() {
-        let shards = Shards::new([(4096, 3), (1 << 20, 0), (256, 5)], 8);
+        let shards = MemberShards::new([(4096, 3), (1 << 20, 0), (256, 5)], 8);
         assert_eq!((shards.len(), shards.members()), (8, 3));
         assert_eq!(shards.places(2), 3..8);
         // Place 3 is the third member's first.
         assert_eq!(shards.origin(2) + 3 * 8, 256);
-        let low = Shards::new([(4096, 1000), (256, 5)], 8);
+        let low = MemberShards::new([(4096, 1000), (256, 5)], 8);
         assert_eq!(low.origin(1).wrapping_add(1000 * 8), 256);
         let ShardsArgument { ends, items } = shards.argument();
         assert_eq!(ends[..4], [3, 3, u64::MAX, u64::MAX]);
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn units_are_as_large_as_all_runs_allow() {
-        assert_eq!(Shards::new([(256, 3), (264, 1)], 16).unit(), WordType::U64);
-        assert_eq!(Shards::new([(256, 3), (257, 0)], 16).unit(), WordType::U128);
-        assert_eq!(Shards::new([(256, 3), (512, 1)], 12).unit(), WordType::U32);
+        assert_eq!(MemberShards::new([(256, 3), (264, 1)], 16).unit(), WordType::U64);
+        assert_eq!(MemberShards::new([(256, 3), (257, 0)], 16).unit(), WordType::U128);
+        assert_eq!(MemberShards::new([(256, 3), (512, 1)], 12).unit(), WordType::U32);
     }
 }

@@ -1,4 +1,4 @@
-//! [`Sizes`]: the sizes of the partitioned strategy over a group.
+//! [`GroupSizes`]: the sizes of the partitioned strategy over a group.
 //!
 //! The buckets of the first pass are runs of slots, and each member owns a run of buckets: about
 //! those of the places that it holds afterwards. A bucket has a part for each sender, so that a
@@ -10,15 +10,15 @@ pub(super) mod tests;
 
 use core::ops::Range;
 
-use super::shards::{MOST_MEMBERS, Shards};
+use super::shards::{MOST_MEMBERS, MemberShards};
 use super::tuning;
 use crate::compact::Direction;
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::plan::MOST_BYTES;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::sizes::{
-    Partition, Pass, SurvivorTiles, capacity, most_bucket_bits, pass_room, pass_shared,
+    PartitionSizes, PassSizes, SurvivorTiles, capacity, most_bucket_bits, pass_room, pass_shared,
     place_fixed, place_shared,
 };
 use crate::cuda::shuffle::strategy::CudaStrategy;
@@ -29,7 +29,7 @@ const PLACES: usize = 24;
 
 /// The first pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct First {
+pub(super) struct FirstPass {
     /// Records of a thread.
     pub(super) records: u32,
     /// The number of bits by which it sorts.
@@ -42,10 +42,10 @@ pub(super) struct First {
     pub(super) shared: usize,
 }
 
-impl First {
+impl FirstPass {
     /// The pass of which so many blocks fit on a multiprocessor.
     fn new(
-        limits: &Limits,
+        limits: &GpuLimits,
         [item, slot]: [usize; 2],
         bits: u32,
         shift: u32,
@@ -62,7 +62,7 @@ impl First {
     /// one.
     fn go_through_slots(
         &mut self,
-        limits: &Limits,
+        limits: &GpuLimits,
         [item, slot]: [usize; 2],
         density: f64,
     ) -> Option<u32> {
@@ -77,7 +77,7 @@ impl First {
 
 /// The sizes of a sort over a group.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sizes {
+pub(super) struct GroupSizes {
     pub(super) word: WordType,
     /// The word in which slots are computed.
     pub(super) slot: WordType,
@@ -87,8 +87,8 @@ pub(super) struct Sizes {
     points: u64,
     /// Whether every key occurs, so that there are no gaps.
     pub(super) dense: bool,
-    pub(super) first: First,
-    pub(super) second: Pass,
+    pub(super) first: FirstPass,
+    pub(super) second: PassSizes,
     /// The first bucket of each member, and the number of all buckets.
     owners: Vec<u64>,
     /// The pieces in which members send their items.
@@ -110,15 +110,15 @@ pub(super) struct Sizes {
     pub(super) capacity: u64,
 }
 
-impl Sizes {
+impl GroupSizes {
     /// The sizes for moving an array of words from where it is to where it goes; `None` if a
     /// strategy does not do it in pieces.
     pub(super) fn of_job(
-        limits: &Limits,
+        limits: &GpuLimits,
         job: &Job,
         strategy: CudaStrategy,
         word: WordType,
-        [from, to]: [&Shards; 2],
+        [from, to]: [&MemberShards; 2],
         direction: Direction,
     ) -> Option<Self> {
         let is_chosen = match strategy {
@@ -141,11 +141,11 @@ impl Sizes {
     /// `to`; `None` if the strategy does not apply. The slots are at most `last_slot`, and are
     /// counted if the items are in the order of the survivors among them.
     pub(super) fn new(
-        limits: &Limits,
+        limits: &GpuLimits,
         word: WordType,
         [last, last_slot]: [u64; 2],
-        from: &Shards,
-        to: &Shards,
+        from: &MemberShards,
+        to: &MemberShards,
     ) -> Option<Self> {
         let (len, item) = (from.len(), word.bytes());
         if len == 0 || !(1 << 6..MOST_BYTES).contains(&last) {
@@ -182,8 +182,8 @@ impl Sizes {
         // That is at most 16 + 10 bits, so a key below the bucket fits 32.
         let shift = bucket_bits + second_bits;
         let slot = WordType::for_indexes(last.max(last_slot));
-        let second = Pass {
-            records: Partition::records(limits, item, second_bits)?,
+        let second = PassSizes {
+            records: PartitionSizes::records(limits, item, second_bits)?,
             bits: second_bits,
             key: WordType::U16,
         };
@@ -192,7 +192,7 @@ impl Sizes {
         let counted = counted(from, last, last_slot);
         let of_blocks = |blocks| {
             let bytes = [item, slot.bytes()];
-            let mut first = First::new(limits, bytes, first_bits, shift, blocks)?;
+            let mut first = FirstPass::new(limits, bytes, first_bits, shift, blocks)?;
             let slots = match counted.is_empty() {
                 true => first.records,
                 false => {
@@ -275,11 +275,12 @@ impl Sizes {
 
     /// Changes the number of bits by which the first pass sorts.
     #[cfg(test)]
-    pub(super) fn sort_by(&mut self, bits: u32, array: &Shards) {
+    pub(super) fn sort_by(&mut self, bits: u32, array: &MemberShards) {
         let last = array.len() - 1;
         let shift = 64 - last.leading_zeros() - bits;
         let bytes = [array.item(), self.slot.bytes()];
-        self.first = First::new(&tests::LIMITS, bytes, bits, shift, of_one::PASS_BLOCKS).unwrap();
+        self.first =
+            FirstPass::new(&tests::LIMITS, bytes, bits, shift, of_one::PASS_BLOCKS).unwrap();
         (self.bucket_bits, self.second.bits) = (shift - 1, 1);
         self.slots = self.first.records;
         self.runs.fill(array.len());
@@ -292,8 +293,8 @@ impl Sizes {
     #[cfg(test)]
     pub(super) fn widen(&mut self, item: usize) {
         self.slot = WordType::U64;
-        let (First { bits, shift, .. }, bytes) = (self.first, [item, self.slot.bytes()]);
-        self.first = First::new(&tests::LIMITS, bytes, bits, shift, 1).unwrap();
+        let (FirstPass { bits, shift, .. }, bytes) = (self.first, [item, self.slot.bytes()]);
+        self.first = FirstPass::new(&tests::LIMITS, bytes, bits, shift, 1).unwrap();
         self.slots = match self.is_counted() {
             true => self.first.go_through_slots(&tests::LIMITS, bytes, self.share).unwrap(),
             false => self.first.records,
@@ -402,7 +403,7 @@ fn pass_bits(all: u32, least_first: u32, most_second: u32) -> (u32, u32) {
 
 /// The first bucket of each member, and the number of all: each member owns the buckets of which
 /// more than half should end in its places.
-fn owners(to: &Shards, last: u64, shift: u32, buckets: u64) -> Vec<u64> {
+fn owners(to: &MemberShards, last: u64, shift: u32, buckets: u64) -> Vec<u64> {
     let first = |member: usize| {
         let place = if member == to.members() { to.len() } else { to.places(member).start };
         let slot = u128::from(place) * (u128::from(last) + 1) / u128::from(to.len());
@@ -416,7 +417,7 @@ fn owners(to: &Shards, last: u64, shift: u32, buckets: u64) -> Vec<u64> {
 
 /// The first slot of each member, and the number of all: each member evaluates the slots of which
 /// the survivors should be its items. Where every slot survives, nothing needs to be counted.
-fn counted(from: &Shards, last: u64, last_slot: u64) -> Vec<u64> {
+fn counted(from: &MemberShards, last: u64, last_slot: u64) -> Vec<u64> {
     let (len, points) = (from.len(), last_slot + 1);
     // To shuffle, keys are slots, and items are in the order of the indexes.
     if last == last_slot {

@@ -1,16 +1,16 @@
 //! Compiles every kernel of a group for the oldest and the newest architecture.
 
 use super::direct;
-use super::exchange::Exchange;
+use super::exchange::MemberExchange;
 use super::given::nowhere;
-use super::layout::Layout;
+use super::layout::MemberLayout;
 use super::movement::Sharded;
 use super::phase::Phase;
-use super::shards::Shards;
-use super::sizes::{Sizes, tests::LIMITS};
+use super::shards::MemberShards;
+use super::sizes::{GroupSizes, tests::LIMITS};
 use crate::bijection::Lcg;
 use crate::compact::Direction;
-use crate::cuda::runtime::plan::Plan;
+use crate::cuda::runtime::plan::DevicePlan;
 use crate::cuda::runtime::program::tests::compile_plans;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::{Job, MOST_PARAMS};
@@ -19,8 +19,8 @@ use crate::{Bijection, DeviceSource, FromSeed};
 const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
 
 /// An array of `len` items in two halves.
-fn halves(len: u64, item: usize) -> Shards {
-    Shards::new([(256, (len / 2) as usize), (512, (len - len / 2) as usize)], item)
+fn halves(len: u64, item: usize) -> MemberShards {
+    MemberShards::new([(256, (len / 2) as usize), (512, (len - len / 2) as usize)], item)
 }
 
 /// A bijection with the most parameters.
@@ -47,7 +47,7 @@ impl Bijection for Heavy {
 #[test]
 fn the_largest_bijection_leaves_room_for_all_arguments() {
     let mut largest = 0;
-    let mut check = |plan: &Plan<'_>| {
+    let mut check = |plan: &DevicePlan<'_>| {
         for launch in plan.launches() {
             let [bijection, arguments] = launch.parameter_bytes();
             assert!(bijection <= MOST_PARAMS + 24 && bijection + arguments <= 4096);
@@ -68,13 +68,14 @@ fn the_largest_bijection_leaves_room_for_all_arguments() {
         let array = halves(len, 8);
         for direction in DIRECTIONS {
             let end = if direction == Direction::Shuffle { last } else { len - 1 };
-            let sizes = Sizes::new(&LIMITS, WordType::U64, [end, last], &array, &array).unwrap();
-            let exchange = Exchange {
+            let sizes =
+                GroupSizes::new(&LIMITS, WordType::U64, [end, last], &array, &array).unwrap();
+            let exchange = MemberExchange {
                 job: &job,
                 source: &array,
                 out: &array,
                 direction,
-                layouts: &[Layout::new(&sizes, 0), Layout::new(&sizes, 1)],
+                layouts: &[MemberLayout::new(&sizes, 0), MemberLayout::new(&sizes, 1)],
                 sizes: &sizes,
                 memory: &[1 << 40, 1 << 41],
             };
@@ -132,8 +133,9 @@ fn kernels_of_the_partitioned_strategy_compile() {
                             Direction::Unshuffle => len - 1,
                         };
                         let keys = [last, job.last];
-                        let sizes = Sizes::new(&LIMITS, **word, keys, array, array).unwrap();
-                        let layouts = vec![Layout::new(&sizes, 0), Layout::new(&sizes, 1)];
+                        let sizes = GroupSizes::new(&LIMITS, **word, keys, array, array).unwrap();
+                        let layouts =
+                            vec![MemberLayout::new(&sizes, 0), MemberLayout::new(&sizes, 1)];
                         (direction, sizes, layouts)
                     })
                 })
@@ -141,7 +143,7 @@ fn kernels_of_the_partitioned_strategy_compile() {
             let mut phases = Vec::new();
             for ((_, array), both) in arrays.iter().zip(&sizes) {
                 for (direction, sizes, layouts) in both {
-                    let exchange = Exchange {
+                    let exchange = MemberExchange {
                         job: &job,
                         source: array,
                         out: array,

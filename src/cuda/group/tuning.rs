@@ -1,6 +1,6 @@
 //! The sizes and thresholds of a group of GPUs.
 
-use crate::cuda::shuffle::tuning::{PASS_THREADS, Shape};
+use crate::cuda::shuffle::tuning::{DirectShape, PASS_THREADS};
 
 /// The most bits by which the first pass sorts, where there is more to sort. Only where buckets
 /// would not fit shared memory otherwise, it sorts by up to two more: its tiles then have hardly
@@ -40,6 +40,6 @@ pub(super) const COUNTED_SLOTS: u32 = 4;
 
 /// How a block counts as many. With as many threads as the first pass has, 2^30 slots took 3.3 ms
 /// on an H100.
-pub(super) const COUNTING: Shape = Shape { threads: 256, slots: 12, blocks: 1 };
+pub(super) const COUNTING: DirectShape = DirectShape { threads: 256, slots: 12, blocks: 1 };
 
 const _: () = assert!(COUNTING.tile() == (PASS_THREADS * COUNTED_SLOTS) as u64);

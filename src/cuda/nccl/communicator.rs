@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use super::id::NcclId;
 use super::library::{Nccl, Stream};
-use super::link::{Link, Message};
+use super::link::{Link, LinkMessage};
 use crate::Error;
 use crate::cuda::runtime::stream::{failed, is_finished};
 
@@ -77,8 +77,8 @@ impl Communicator {
     pub(in crate::cuda) unsafe fn exchange(
         &self,
         stream: &CudaStream,
-        sends: &[Message],
-        receives: &[Message],
+        sends: &[LinkMessage],
+        receives: &[LinkMessage],
     ) -> Result<(), Error> {
         enter(&self.context)?;
         // SAFETY: the caller promises what is needed, and the stream is borrowed.

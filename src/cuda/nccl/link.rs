@@ -26,7 +26,7 @@ use crate::error::GpuError;
 
 /// What is sent to one rank, or received from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cuda) struct Message {
+pub(in crate::cuda) struct LinkMessage {
     /// The other rank, which may be this one.
     pub(in crate::cuda) peer: usize,
     /// Where it is, or goes to, in device memory.
@@ -134,8 +134,8 @@ impl Link {
     pub(super) unsafe fn exchange(
         &self,
         stream: Stream,
-        sends: &[Message],
-        receives: &[Message],
+        sends: &[LinkMessage],
+        receives: &[LinkMessage],
     ) -> Result<(), Error> {
         for message in sends.iter().chain(receives) {
             if message.peer >= self.ranks {
@@ -164,8 +164,8 @@ impl Link {
         &self,
         handle: Handle,
         stream: Stream,
-        sends: &[Message],
-        receives: &[Message],
+        sends: &[LinkMessage],
+        receives: &[LinkMessage],
     ) -> c_int {
         let (nccl, comm) = (self.nccl, handle.0.as_ptr());
         // SAFETY: a group may be begun at any time; it is ended below, whatever happens.
@@ -173,9 +173,9 @@ impl Link {
         if has_failed(begun) {
             return begun;
         }
-        let is_there = |message: &&Message| message.bytes > 0;
+        let is_there = |message: &&LinkMessage| message.bytes > 0;
         let mut code = SUCCESS;
-        for &Message { peer, address, bytes } in sends.iter().filter(is_there) {
+        for &LinkMessage { peer, address, bytes } in sends.iter().filter(is_there) {
             if !has_failed(code) {
                 let (from, peer) = (ptr::without_provenance(address as usize), peer as c_int);
                 // SAFETY: the communicator is open, and its ranks, of which the peer is one, fit a
@@ -183,7 +183,7 @@ impl Link {
                 code = unsafe { (nccl.send)(from, bytes as usize, BYTE, peer, comm, stream) };
             }
         }
-        for &Message { peer, address, bytes } in receives.iter().filter(is_there) {
+        for &LinkMessage { peer, address, bytes } in receives.iter().filter(is_there) {
             if !has_failed(code) {
                 let (to, peer) = (ptr::without_provenance_mut(address as usize), peer as c_int);
                 // SAFETY: the communicator is open, and its ranks, of which the peer is one, fit a

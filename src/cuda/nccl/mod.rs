@@ -26,5 +26,5 @@ mod tests;
 
 pub(in crate::cuda) use communicator::Communicator;
 pub use id::NcclId;
-pub(in crate::cuda) use link::Message;
+pub(in crate::cuda) use link::LinkMessage;
 pub(in crate::cuda) use patience::Patience;

@@ -8,7 +8,7 @@ use std::{ptr, thread};
 use super::fake::Fake;
 use super::id::NcclId;
 use super::library::{Nccl, Stream};
-use super::link::{Link, Message};
+use super::link::{Link, LinkMessage};
 use crate::Error;
 use crate::error::{GpuError, Unavailable};
 
@@ -22,8 +22,8 @@ fn join(fake: &Fake, limit: Duration) -> Result<Link, Error> {
     Link::new(nccl, &NcclId::made_by(nccl)?, 1, 3, limit)
 }
 
-fn message(peer: usize, address: u64, bytes: u64) -> Message {
-    Message { peer, address, bytes }
+fn message(peer: usize, address: u64, bytes: u64) -> LinkMessage {
+    LinkMessage { peer, address, bytes }
 }
 
 /// A number that the stand-in writes down as the stream.
@@ -31,7 +31,7 @@ fn stream() -> Stream {
     ptr::without_provenance_mut(9)
 }
 
-fn exchange(link: &Link, sends: &[Message], receives: &[Message]) -> Result<(), Error> {
+fn exchange(link: &Link, sends: &[LinkMessage], receives: &[LinkMessage]) -> Result<(), Error> {
     // SAFETY: the stand-in uses neither the stream nor the memory.
     unsafe { link.exchange(stream(), sends, receives) }
 }

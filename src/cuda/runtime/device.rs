@@ -8,7 +8,7 @@ use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 
 use super::launch::LoadedKernel;
-use super::nvrtc::{Nvrtc, Target};
+use super::nvrtc::{CompiledTo, Nvrtc};
 use super::program::Program;
 use super::stream::failed;
 use super::{embedded, probe};
@@ -17,7 +17,7 @@ use crate::error::{GpuError, Unavailable};
 
 /// The resources of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct GpuLimits {
     pub(crate) multiprocessors: u32,
     pub(crate) threads_per_multiprocessor: u32,
     /// The most shared memory that a block may have, and that a multiprocessor has, in bytes.
@@ -26,7 +26,7 @@ pub(crate) struct Limits {
     pub(crate) l2_bytes: u64,
 }
 
-impl Limits {
+impl GpuLimits {
     /// What two devices both have.
     pub(crate) fn common(self, other: Self) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Limits {
 /// A GPU, in one context.
 pub(crate) struct Device {
     pub(crate) context: Arc<CudaContext>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: GpuLimits,
     /// Its compute capability, such as 90.
     architecture: u32,
     kernels: Mutex<HashMap<Program, Arc<LoadedKernel>>>,
@@ -105,7 +105,7 @@ impl Device {
         let threads = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         Ok(Self {
             context: context.clone(),
-            limits: Limits {
+            limits: GpuLimits {
                 multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
                 threads_per_multiprocessor: threads,
                 shared_per_block: shared as usize,
@@ -183,7 +183,7 @@ const REFUSED: [CUresult; 6] = [
 /// # Errors
 ///
 /// [`Error::BackendUnavailable`] if there is no compiler, or none for this device.
-fn target(architecture: u32) -> Result<Target, Error> {
+fn target(architecture: u32) -> Result<CompiledTo, Error> {
     let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
     let (major, minor) = (architecture / 10, architecture % 10);
     nvrtc

@@ -1,4 +1,4 @@
-//! [`Executor`]: compiles the kernels of a [`Plan`], reserves its memory, and executes it.
+//! [`Executor`]: compiles the kernels of a [`DevicePlan`], reserves its memory, and executes it.
 //!
 //! An executor serves one stream at a time. A look-back leaves its ticket and its epoch ready for
 //! the next launch on the same memory, and working memory is reused without waiting for earlier
@@ -16,13 +16,13 @@ use cudarc::driver::{CudaStream, sys};
 use super::device::Device;
 use super::kernel::{BijectionUse, Instance};
 use super::kernels;
-use super::launch::{Division, LoadedKernel};
+use super::launch::{LaunchSize, LoadedKernel};
 use super::memory::{Memory, is_captured, seems_free};
 use super::plan::{
-    Address, ArgumentBytes, CheckWritten, Evaluated, Grid, Ground, Launch, Plan, Step,
+    Address, ArgumentBytes, CheckWritten, DevicePlan, Evaluated, Grid, Ground, Launch, Step,
 };
 use super::program::Program;
-use super::reader::Reader;
+use super::reader::StreamReader;
 use super::stream::{check_slices, enter, failed};
 use crate::Error;
 use crate::error::GpuError;
@@ -117,14 +117,14 @@ impl Executor {
 
     /// Compiles the plan's kernels, for all executors of the context, and those of its alternative.
     /// Without a compiler it is enough if the alternative needs none.
-    pub(crate) fn compile(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+    pub(crate) fn compile(&mut self, plan: &DevicePlan<'_>) -> Result<(), Error> {
         match (self.compile_one(plan), &plan.otherwise) {
             (Ok(()) | Err(Error::BackendUnavailable { .. }), Some(other)) => self.compile(other),
             (compiled, _) => compiled,
         }
     }
 
-    fn compile_one(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+    fn compile_one(&mut self, plan: &DevicePlan<'_>) -> Result<(), Error> {
         if plan.tiles > 0 {
             self.ready(&Evaluated::Nothing, &kernels::new_tile_states().erase())?;
         }
@@ -138,7 +138,7 @@ impl Executor {
 
     /// Compiles the kernels and allocates the memory that the plan needs, so that
     /// [`execute`](Self::execute) neither compiles nor allocates.
-    pub(crate) fn reserve(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+    pub(crate) fn reserve(&mut self, plan: &DevicePlan<'_>) -> Result<(), Error> {
         self.bind()?;
         self.prepare(plan).map(drop)
     }
@@ -180,7 +180,7 @@ impl Executor {
     /// Each address that was given to the plan's job is that of as much device memory as the job
     /// says. The stream may read or write it as the job does, nobody else uses it until the stream
     /// has finished, and no memory that the job writes overlaps any other memory that it was given.
-    pub(crate) unsafe fn execute(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+    pub(crate) unsafe fn execute(&mut self, plan: &DevicePlan<'_>) -> Result<(), Error> {
         self.bind()?;
         let Prepared { steps, mut ground } = self.prepare(plan)?;
         for step in steps {
@@ -198,7 +198,7 @@ impl Executor {
                     // `prepare` has allocated as much as the plan takes.
                     unsafe { self.copy(ground.at(from), ground.at(to), bytes) }?;
                 }
-                PreparedStep::Check(check) => check(&Reader::new(&self.stream), &ground)?,
+                PreparedStep::Check(check) => check(&StreamReader::new(&self.stream), &ground)?,
             }
         }
         Ok(())
@@ -212,7 +212,7 @@ impl Executor {
     /// Compiles and allocates all that a plan needs or, if there is not enough memory, or no
     /// compiler for a kernel that needs one, all that its alternative needs. What one call has
     /// allocated, the next one with the same plan finds.
-    fn prepare<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
+    fn prepare<'p, 'a>(&mut self, plan: &'p DevicePlan<'a>) -> Result<Prepared<'p, 'a>, Error> {
         let Some(otherwise) = &plan.otherwise else { return self.prepare_one(plan) };
         let wanted = Wanted { bytes: plan.memory(), lacking: self.lacking_for(plan) };
         let context = self.stream.context();
@@ -241,13 +241,13 @@ impl Executor {
     }
 
     /// How many bytes more than it has the device must have free for a plan.
-    fn lacking_for(&self, plan: &Plan<'_>) -> u64 {
+    fn lacking_for(&self, plan: &DevicePlan<'_>) -> u64 {
         let states = if plan.tiles > 0 { tile_state_bytes(plan.tiles) } else { 0 };
         let lacking = states.saturating_sub(self.tile_states.bytes() as u64);
         lacking.saturating_add(self.lacking(plan.memory()))
     }
 
-    fn prepare_one<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
+    fn prepare_one<'p, 'a>(&mut self, plan: &'p DevicePlan<'a>) -> Result<Prepared<'p, 'a>, Error> {
         let mut steps = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
             steps.push(match step {
@@ -332,7 +332,7 @@ impl Executor {
                 (super::plan::block_number(tiles >> ground.block_bits)?, 1)
             }
         };
-        let division = Division { grid, threads: launch.kernel.threads(), shared: launch.shared };
+        let division = LaunchSize { grid, threads: launch.kernel.threads(), shared: launch.shared };
         let mut arguments = ArgumentBytes::new();
         (launch.write)(ground, &mut arguments);
         let address;

@@ -19,7 +19,7 @@ use crate::compact::Direction;
 ///
 /// The type is `#[repr(C)]`, [`FIELDS`](Self::FIELDS) are all of its fields with their sizes and
 /// offsets, and the device may get its values as plain bytes. [`arguments!`] ensures this.
-pub(crate) unsafe trait Arguments: Copy {
+pub(crate) unsafe trait KernelArguments: Copy {
     /// The function with its template arguments, which are names of the [`Template`] or `F`.
     const CALL: &'static str;
     /// What the function takes of the bijection.
@@ -27,7 +27,7 @@ pub(crate) unsafe trait Arguments: Copy {
     /// The texts that the function is in.
     const LIBRARY: Library;
     /// The struct's fields, which the function takes in this order, after the bijection.
-    const FIELDS: &'static [Field];
+    const FIELDS: &'static [ArgumentField];
 }
 
 /// What a kernel's function takes of the bijection, whose type is `F`.
@@ -56,7 +56,7 @@ pub(crate) enum Library {
 
 /// A field of a struct of arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Field {
+pub(crate) struct ArgumentField {
     pub(crate) name: &'static str,
     /// Its type in CUDA C++, in terms of the [`Template`].
     pub(crate) c_type: &'static str,
@@ -65,13 +65,13 @@ pub(crate) struct Field {
     /// Whether it is an array.
     pub(crate) is_array: bool,
     /// The fields of its type, or of an array's elements; empty for a number.
-    pub(crate) inner: &'static [Field],
+    pub(crate) inner: &'static [ArgumentField],
 }
 
 /// The fields of a struct of arguments. Those of one struct are mostly in one place in memory, and
 /// then they are equal without being compared: a call with a prepared kernel looks for it by them.
 #[derive(Clone, Copy, Debug, Eq)]
-struct Fields(&'static [Field]);
+struct Fields(&'static [ArgumentField]);
 
 impl PartialEq for Fields {
     fn eq(&self, other: &Self) -> bool {
@@ -94,7 +94,7 @@ impl Hash for Fields {
 /// `FIELDS`, or an array with those of its element. [`device_struct!`] ensures this for structs.
 pub(crate) unsafe trait DeviceType: Copy {
     const IS_ARRAY: bool = false;
-    const FIELDS: &'static [Field] = &[];
+    const FIELDS: &'static [ArgumentField] = &[];
 }
 
 // SAFETY: `i32` is a number without fields, and has the layout of `int` on the device.
@@ -108,14 +108,14 @@ unsafe impl DeviceType for u64 {}
 // and the fields are those of an element.
 unsafe impl<T: DeviceType, const LEN: usize> DeviceType for [T; LEN] {
     const IS_ARRAY: bool = true;
-    const FIELDS: &'static [Field] = T::FIELDS;
+    const FIELDS: &'static [ArgumentField] = T::FIELDS;
 }
 
 /// The fields of a struct, with the compiler's own sizes and offsets.
 macro_rules! fields {
     ($($field:ident: $type:ty => $c_type:expr,)*) => {
         &[$(
-            $crate::cuda::runtime::kernel::Field {
+            $crate::cuda::runtime::kernel::ArgumentField {
                 name: stringify!($field),
                 c_type: $c_type,
                 size: size_of::<$type>(),
@@ -148,7 +148,7 @@ macro_rules! device_struct {
         // SAFETY: the struct is `repr(C)` and `Copy`, and the list below is generated from the list
         // of its fields.
         unsafe impl $crate::cuda::runtime::kernel::DeviceType for $name {
-            const FIELDS: &'static [$crate::cuda::runtime::kernel::Field] =
+            const FIELDS: &'static [$crate::cuda::runtime::kernel::ArgumentField] =
                 $crate::cuda::runtime::kernel::fields! { $($field: $type => "",)* };
         }
     };
@@ -175,13 +175,13 @@ macro_rules! arguments {
         // SAFETY: the struct is `repr(C)` and `Copy`. The list below is generated from the list of
         // its fields, with the compiler's own sizes and offsets.
         unsafe impl $(<$generic: $crate::cuda::runtime::kernel::DeviceType>)?
-            $crate::cuda::runtime::kernel::Arguments for $name $(<$generic>)? {
+            $crate::cuda::runtime::kernel::KernelArguments for $name $(<$generic>)? {
             const CALL: &'static str = $call;
             const BIJECTION: $crate::cuda::runtime::kernel::BijectionUse =
                 $crate::cuda::runtime::kernel::BijectionUse::$use;
             const LIBRARY: $crate::cuda::runtime::kernel::Library =
                 $crate::cuda::runtime::kernel::Library::$library;
-            const FIELDS: &'static [$crate::cuda::runtime::kernel::Field] =
+            const FIELDS: &'static [$crate::cuda::runtime::kernel::ArgumentField] =
                 $crate::cuda::runtime::kernel::fields! { $($field: $type => $c_type,)* };
         }
     };
@@ -191,7 +191,7 @@ pub(crate) use arguments;
 
 /// The value of a template argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Value {
+pub(crate) enum TemplateValue {
     /// A word.
     Word(WordType),
     /// A type of the device library.
@@ -208,7 +208,7 @@ pub(crate) enum Value {
     Way(Direction),
 }
 
-impl Value {
+impl TemplateValue {
     /// The definition, in CUDA C++, of a name with this value.
     fn definition(self, name: &str) -> String {
         match self {
@@ -240,10 +240,10 @@ const MOST_VALUES: usize = 8;
 
 /// The names and values of a kernel's template arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Template([Option<(&'static str, Value)>; MOST_VALUES]);
+pub(crate) struct Template([Option<(&'static str, TemplateValue)>; MOST_VALUES]);
 
-impl<const VALUES: usize> From<[(&'static str, Value); VALUES]> for Template {
-    fn from(values: [(&'static str, Value); VALUES]) -> Self {
+impl<const VALUES: usize> From<[(&'static str, TemplateValue); VALUES]> for Template {
+    fn from(values: [(&'static str, TemplateValue); VALUES]) -> Self {
         const { assert!(VALUES <= MOST_VALUES) };
         Self(core::array::from_fn(|k| values.get(k).copied()))
     }
@@ -256,7 +256,7 @@ pub(crate) struct Kernel<A> {
     arguments: PhantomData<fn(A)>,
 }
 
-impl<A: Arguments> Kernel<A> {
+impl<A: KernelArguments> Kernel<A> {
     /// A kernel with these template arguments, for blocks of `threads` threads. A multiprocessor
     /// should hold `blocks` of them, which limits their registers.
     pub(crate) fn new(template: impl Into<Template>, threads: u32, blocks: u32) -> Self {
@@ -323,7 +323,7 @@ impl Instance {
             text.push_str(&value.definition(name));
         }
         text.push_str("struct Arguments {");
-        for Field { name, c_type, .. } in self.fields.0 {
+        for ArgumentField { name, c_type, .. } in self.fields.0 {
             text.push_str(&format!(" {c_type} {name};"));
         }
         let size = self.size;
@@ -349,10 +349,10 @@ impl Instance {
 
 /// Adds assertions that fields, which a path leads to, are where they are on the host, and so are
 /// theirs.
-fn assert_layout(path: &str, fields: &[Field], text: &mut String) {
+fn assert_layout(path: &str, fields: &[ArgumentField], text: &mut String) {
     // NVRTC has no `offsetof`. Both languages lay a struct out in this way.
     let mut end = 0;
-    for Field { name, size, offset, is_array, inner, .. } in fields {
+    for ArgumentField { name, size, offset, is_array, inner, .. } in fields {
         let at = format!("{path}{name}");
         text.push_str(&format!(
             "static_assert(sizeof({at}) == {size} && \

@@ -13,7 +13,7 @@ use crate::Error;
 
 /// The size of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Division {
+pub(crate) struct LaunchSize {
     /// Blocks, in two dimensions.
     pub(crate) grid: (u32, u32),
     /// Threads of a block.
@@ -104,10 +104,10 @@ impl LoadedKernel {
     pub(crate) unsafe fn launch(
         &self,
         stream: sys::CUstream,
-        division: Division,
+        division: LaunchSize,
         parameters: &mut [*mut c_void],
     ) -> Result<(), Error> {
-        let Division { grid: (blocks, rows), threads, shared } = division;
+        let LaunchSize { grid: (blocks, rows), threads, shared } = division;
         // SAFETY: the function of a `LoadedKernel` comes from a module that is never unloaded. The
         // driver only reads the parameters, and copies them before it returns. The caller promises
         // a pointer for each parameter, to as many bytes as it has, and that the kernel may use the

@@ -16,24 +16,24 @@ use libloading::Library;
 use super::probe;
 use crate::error::Unavailable;
 
-type Program = *mut c_void;
+type RawProgram = *mut c_void;
 type Headers = *const *const c_char;
 
 /// NVRTC's functions.
 pub(crate) struct Nvrtc {
     create: unsafe extern "C" fn(
-        *mut Program,
+        *mut RawProgram,
         *const c_char,
         *const c_char,
         c_int,
         Headers,
         Headers,
     ) -> c_int,
-    compile: unsafe extern "C" fn(Program, c_int, Headers) -> c_int,
-    destroy: unsafe extern "C" fn(*mut Program) -> c_int,
-    log: Text,
-    cubin: Text,
-    ptx: Text,
+    compile: unsafe extern "C" fn(RawProgram, c_int, Headers) -> c_int,
+    destroy: unsafe extern "C" fn(*mut RawProgram) -> c_int,
+    log: TextFunctions,
+    cubin: TextFunctions,
+    ptx: TextFunctions,
     /// Major and minor.
     pub(crate) version: (u32, u32),
     /// The architectures for which it can compile the kernels, such as 90, in order.
@@ -42,14 +42,14 @@ pub(crate) struct Nvrtc {
 }
 
 /// A pair of functions, one for the size of a text and one for the text.
-type Text = (
-    unsafe extern "C" fn(Program, *mut usize) -> c_int,
-    unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+type TextFunctions = (
+    unsafe extern "C" fn(RawProgram, *mut usize) -> c_int,
+    unsafe extern "C" fn(RawProgram, *mut c_char) -> c_int,
 );
 
 /// What a program is compiled to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Target {
+pub(crate) enum CompiledTo {
     /// Machine code for an architecture. A driver older than the compiler accepts it too.
     Cubin(u32),
     /// The intermediate language PTX, which a driver translates for devices that the compiler does
@@ -58,12 +58,12 @@ pub(crate) enum Target {
 }
 
 /// A program's handle, which is destroyed when this is dropped.
-struct Handle<'a> {
+struct ProgramHandle<'a> {
     nvrtc: &'a Nvrtc,
-    program: Program,
+    program: RawProgram,
 }
 
-impl Drop for Handle<'_> {
+impl Drop for ProgramHandle<'_> {
     fn drop(&mut self) {
         // SAFETY: the handle came from `create`, has not been destroyed before, and is not used
         // again.
@@ -179,10 +179,14 @@ impl Nvrtc {
 
     /// The target for a device; `None` if the device is older than all architectures of the
     /// compiler.
-    pub(crate) fn target(&self, architecture: u32) -> Option<Target> {
+    pub(crate) fn target(&self, architecture: u32) -> Option<CompiledTo> {
         let best = self.architectures.iter().copied().filter(|&a| a <= architecture).max()?;
         // Machine code runs on later devices of the same generation.
-        Some(if best / 10 == architecture / 10 { Target::Cubin(best) } else { Target::Ptx(best) })
+        Some(if best / 10 == architecture / 10 {
+            CompiledTo::Cubin(best)
+        } else {
+            CompiledTo::Ptx(best)
+        })
     }
 
     /// Compiles a program.
@@ -190,7 +194,7 @@ impl Nvrtc {
     /// # Errors
     ///
     /// The compiler's log.
-    pub(crate) fn compile(&self, text: &str, target: Target) -> Result<Vec<u8>, String> {
+    pub(crate) fn compile(&self, text: &str, target: CompiledTo) -> Result<Vec<u8>, String> {
         self.compile_by(text, target, &[])
     }
 
@@ -198,12 +202,12 @@ impl Nvrtc {
     pub(crate) fn compile_by(
         &self,
         text: &str,
-        target: Target,
+        target: CompiledTo,
         more: &[&str],
     ) -> Result<Vec<u8>, String> {
         let zero = |_| "the text has a zero byte".to_owned();
         let text = CString::new(text).map_err(zero)?;
-        let mut program: Program = ptr::null_mut();
+        let mut program: RawProgram = ptr::null_mut();
         // SAFETY: both texts end with a zero byte, there are no headers, and the handle is written
         // to a variable.
         let code = unsafe {
@@ -219,10 +223,10 @@ impl Nvrtc {
         if code != 0 {
             return Err(format!("the compiler failed with code {code}"));
         }
-        let handle = Handle { nvrtc: self, program };
+        let handle = ProgramHandle { nvrtc: self, program };
         let architecture = match target {
-            Target::Cubin(number) => format!("--gpu-architecture=sm_{number}"),
-            Target::Ptx(number) => format!("--gpu-architecture=compute_{number}"),
+            CompiledTo::Cubin(number) => format!("--gpu-architecture=sm_{number}"),
+            CompiledTo::Ptx(number) => format!("--gpu-architecture=compute_{number}"),
         };
         let options = [&[architecture.as_str(), "--std=c++17"], more].concat();
         let options: Result<Vec<_>, _> = options.into_iter().map(CString::new).collect();
@@ -238,14 +242,14 @@ impl Nvrtc {
             return Err(log.map_or_else(|_| format!("code {code}"), |log| log.trim().to_owned()));
         }
         let image =
-            handle.read(if matches!(target, Target::Cubin(_)) { self.cubin } else { self.ptx });
+            handle.read(if matches!(target, CompiledTo::Cubin(_)) { self.cubin } else { self.ptx });
         image.filter(|image| !image.is_empty()).ok_or_else(|| "the compiler made nothing".into())
     }
 }
 
-impl Handle<'_> {
+impl ProgramHandle<'_> {
     /// Reads one of a program's texts.
-    fn read(&self, (size, text): Text) -> Option<Vec<u8>> {
+    fn read(&self, (size, text): TextFunctions) -> Option<Vec<u8>> {
         let mut len = 0;
         // SAFETY: the program is destroyed only when `self` is dropped, and the size is written to
         // a variable of its type.

@@ -1,4 +1,4 @@
-//! [`Plan`]: what a job needs and does on the device, known before anything is allocated or
+//! [`DevicePlan`]: what a job needs and does on the device, known before anything is allocated or
 //! launched.
 //!
 //! A plan depends only on a job and the limits of the device. It says which kernels run, in what
@@ -12,9 +12,9 @@ use std::mem::MaybeUninit;
 
 #[cfg(test)]
 use super::kernel::BijectionUse;
-use super::kernel::{Arguments, Instance, Kernel};
+use super::kernel::{Instance, Kernel, KernelArguments};
 use super::kernels;
-use super::reader::Reader;
+use super::reader::StreamReader;
 use super::word_type::WordType;
 use crate::error::GpuError;
 use crate::{DeviceSource, Error};
@@ -176,7 +176,7 @@ impl ArgumentBytes {
         Self([MaybeUninit::uninit(); ARGUMENT_WORDS])
     }
 
-    fn put<A: Arguments>(&mut self, arguments: A) {
+    fn put<A: KernelArguments>(&mut self, arguments: A) {
         const { assert!(size_of::<A>() <= 8 * ARGUMENT_WORDS && align_of::<A>() <= 8) };
         // SAFETY: the assertion ensures that an `A` fits the words and needs no more than their
         // alignment of 8 bytes, and `self` is borrowed mutably.
@@ -192,7 +192,7 @@ impl ArgumentBytes {
 type WriteArguments<'a> = dyn Fn(&Ground, &mut ArgumentBytes) + 'a;
 
 /// Checks what a stream has written.
-pub(super) type CheckWritten<'a> = dyn Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a;
+pub(super) type CheckWritten<'a> = dyn Fn(&StreamReader<'_>, &Ground) -> Result<(), Error> + 'a;
 
 /// A kernel, with everything that determines what it does.
 pub(crate) struct Launch<'a> {
@@ -207,7 +207,7 @@ pub(crate) struct Launch<'a> {
 impl<'a> Launch<'a> {
     /// A launch of a kernel that evaluates nothing. `arguments` gives its arguments once the
     /// addresses are known.
-    pub(crate) fn new<A: Arguments + 'a>(
+    pub(crate) fn new<A: KernelArguments + 'a>(
         kernel: Kernel<A>,
         grid: Grid,
         arguments: impl Fn(&Ground) -> A + 'a,
@@ -292,7 +292,7 @@ pub(super) enum Step<'a> {
 
 /// What a job needs and does on the device.
 #[derive(Default)]
-pub(crate) struct Plan<'a> {
+pub(crate) struct DevicePlan<'a> {
     pub(super) steps: Vec<Step<'a>>,
     /// Bytes of working memory.
     pub(super) scratch: u64,
@@ -300,10 +300,10 @@ pub(crate) struct Plan<'a> {
     pub(super) kept: u64,
     /// Tiles of the longest look-back; 0 if there is none.
     pub(super) tiles: u32,
-    pub(super) otherwise: Option<Box<Plan<'a>>>,
+    pub(super) otherwise: Option<Box<DevicePlan<'a>>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> DevicePlan<'a> {
     /// A plan that does nothing.
     pub(crate) fn new() -> Self {
         Self::default()
@@ -377,7 +377,10 @@ impl<'a> Plan<'a> {
 
     /// Adds a check by the host of what the stream has written. It waits for the stream, so a plan
     /// with a check cannot be captured in a graph.
-    pub(crate) fn check(&mut self, check: impl Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a) {
+    pub(crate) fn check(
+        &mut self,
+        check: impl Fn(&StreamReader<'_>, &Ground) -> Result<(), Error> + 'a,
+    ) {
         self.steps.push(Step::Check(Box::new(check)));
     }
 

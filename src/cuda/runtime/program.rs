@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::kernel::{BijectionUse, Instance, Library};
 use super::kernels;
-use super::nvrtc::{Nvrtc, Target};
-use super::plan::{Evaluated, Plan};
+use super::nvrtc::{CompiledTo, Nvrtc};
+use super::plan::{DevicePlan, Evaluated};
 use super::word_type::WordType;
 use crate::Error;
 use crate::bijection::BijectionForm;
@@ -97,7 +97,7 @@ impl Program {
 
     /// The programs that a plan and its alternative launch, and the one that initialises the memory
     /// of a look-back.
-    pub(crate) fn all(plan: &Plan<'_>) -> Vec<Self> {
+    pub(crate) fn all(plan: &DevicePlan<'_>) -> Vec<Self> {
         let launched = plan.launches().into_iter();
         let launched = launched.map(|launch| Self::new(&launch.evaluated, &launch.kernel));
         let initialised = Self::new(&Evaluated::Nothing, &kernels::new_tile_states().erase());
@@ -148,14 +148,18 @@ impl Program {
     }
 
     /// Compiles the program.
-    pub(crate) fn compile(&self, target: Target) -> Result<Vec<u8>, Error> {
+    pub(crate) fn compile(&self, target: CompiledTo) -> Result<Vec<u8>, Error> {
         compile(&self.full_text(), &self.bijection.type_name(), target)
     }
 
     /// The program's code for a target: from memory or from the folder, if it has been compiled
     /// before.
-    pub(crate) fn image(&self, target: Target, folder: Option<&Path>) -> Result<Arc<[u8]>, Error> {
-        type Images = HashMap<(Program, Target), Arc<[u8]>>;
+    pub(crate) fn image(
+        &self,
+        target: CompiledTo,
+        folder: Option<&Path>,
+    ) -> Result<Arc<[u8]>, Error> {
+        type Images = HashMap<(Program, CompiledTo), Arc<[u8]>>;
         static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
         let images = || IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (self.clone(), target);
@@ -172,7 +176,7 @@ impl Program {
 
     /// Reads the program's code from a folder, or compiles the program and stores the code there. A
     /// folder that cannot be read or written is no error, since it only saves time.
-    fn image_on_disk(&self, target: Target, folder: &Path) -> Result<Vec<u8>, Error> {
+    fn image_on_disk(&self, target: CompiledTo, folder: &Path) -> Result<Vec<u8>, Error> {
         let version = Nvrtc::get().map_err(Error::no_cuda)?.version;
         // The file holds the whole key, and the image's length and hash. So neither a file of
         // another program with the same hash nor a truncated file is taken for this program.
@@ -236,7 +240,7 @@ fn fill(kernels: &str) -> String {
 }
 
 /// Compiles a text. An error reports it under this name.
-pub(crate) fn compile(text: &str, name: &str, target: Target) -> Result<Vec<u8>, Error> {
+pub(crate) fn compile(text: &str, name: &str, target: CompiledTo) -> Result<Vec<u8>, Error> {
     let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
     nvrtc
         .compile(text, target)

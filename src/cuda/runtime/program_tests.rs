@@ -20,9 +20,9 @@ pub(crate) fn compiler() -> Option<&'static Nvrtc> {
 }
 
 /// The oldest architecture that the compiler knows, and the newest.
-fn targets(nvrtc: &Nvrtc) -> Vec<Target> {
+fn targets(nvrtc: &Nvrtc) -> Vec<CompiledTo> {
     let ends = [nvrtc.architectures.first(), nvrtc.architectures.last()];
-    ends.into_iter().flatten().map(|&arch| Target::Cubin(arch)).collect()
+    ends.into_iter().flatten().map(|&arch| CompiledTo::Cubin(arch)).collect()
 }
 
 /// Whether a test is the only one of its process. If it is not, it is run in a process of its own,
@@ -71,11 +71,11 @@ pub(crate) fn permutations(source: &DeviceSource) -> String {
 }
 
 /// Compiles all kernels that some plans launch, unless another test has done so.
-pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
+pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p DevicePlan<'p>>) {
     static COMPILED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut by_bijection: Vec<(&Evaluated<'_>, Vec<Instance>)> = Vec::new();
     let mut launches = 0;
-    for launch in plans.into_iter().flat_map(Plan::launches) {
+    for launch in plans.into_iter().flat_map(DevicePlan::launches) {
         launches += 1;
         let (evaluated, kernel) = (&launch.evaluated, &launch.kernel);
         let text = format!("{:?}{}", form(evaluated), kernel.text("entry"));
@@ -161,7 +161,7 @@ fn a_users_text_finds_every_generator() {
 
 /// A kernel that takes a bijection.
 fn calls_forward() -> Instance {
-    use crate::cuda::runtime::kernel::{Kernel, Value, arguments};
+    use crate::cuda::runtime::kernel::{Kernel, TemplateValue, arguments};
 
     arguments! {
         struct Count => Permutations, Value, "count_survivors<Index, 32, 1>" {
@@ -170,7 +170,7 @@ fn calls_forward() -> Instance {
             counts: u64 => "uint32_t*",
         }
     }
-    let kernel: Kernel<Count> = Kernel::new([("Index", Value::Word(WordType::U64))], 32, 1);
+    let kernel: Kernel<Count> = Kernel::new([("Index", TemplateValue::Word(WordType::U64))], 32, 1);
     kernel.erase()
 }
 

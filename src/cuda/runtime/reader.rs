@@ -1,4 +1,4 @@
-//! [`Reader`]: lets the host read what a stream has written.
+//! [`StreamReader`]: lets the host read what a stream has written.
 
 use cudarc::driver::{CudaStream, result};
 
@@ -6,11 +6,11 @@ use super::stream::{failed, finish};
 use crate::Error;
 
 /// Reads what a stream has written.
-pub(crate) struct Reader<'e> {
+pub(crate) struct StreamReader<'e> {
     stream: &'e CudaStream,
 }
 
-impl<'e> Reader<'e> {
+impl<'e> StreamReader<'e> {
     pub(super) fn new(stream: &'e CudaStream) -> Self {
         Self { stream }
     }

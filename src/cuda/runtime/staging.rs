@@ -1,5 +1,5 @@
-//! [`Link`]: copies between host and device through two pieces of page-locked memory. The device
-//! copies one piece while the host's threads fill or empty the other.
+//! [`PinnedPair`]: copies between host and device through two pieces of page-locked memory. The
+//! device copies one piece while the host's threads fill or empty the other.
 
 use cudarc::driver::sys::{self, CUevent_flags};
 use cudarc::driver::{CudaEvent, CudaStream, PinnedHostSlice, result};
@@ -21,24 +21,24 @@ pub(crate) const LINK_BYTES: usize = 1 << 20;
 pub(crate) const COPY_BYTES: usize = 256 << 10;
 
 /// Two pieces of page-locked memory.
-pub(crate) struct Link {
+pub(crate) struct PinnedPair {
     stream: Arc<CudaStream>,
-    pieces: [Piece; 2],
+    pieces: [PinnedPiece; 2],
 }
 
 /// Page-locked memory, and the event after the device's last use of it.
-struct Piece {
+struct PinnedPiece {
     start: *mut u8,
     done: CudaEvent,
     _memory: PinnedHostSlice<u8>,
 }
 
 // SAFETY: `start` points to page-locked memory that `_memory` owns and that does not move when the
-// `Piece` does. cudarc's types for the memory and the event are `Send`, and one thread at a time
-// uses a piece, the one that has borrowed the `Link`.
-unsafe impl Send for Piece {}
+// `PinnedPiece` does. cudarc's types for the memory and the event are `Send`, and one thread at a
+// time uses a piece, the one that has borrowed the `PinnedPair`.
+unsafe impl Send for PinnedPiece {}
 
-impl Piece {
+impl PinnedPiece {
     fn new(stream: &CudaStream) -> Result<Self, Error> {
         let failed = |error| failed(error, "get page-locked memory");
         let context = stream.context();
@@ -58,7 +58,7 @@ impl Piece {
     }
 }
 
-impl Link {
+impl PinnedPair {
     /// Allocates the page-locked memory.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl Link {
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
-        let pieces = [Piece::new(stream)?, Piece::new(stream)?];
+        let pieces = [PinnedPiece::new(stream)?, PinnedPiece::new(stream)?];
         Ok(Self { stream: stream.clone(), pieces })
     }
 
@@ -156,7 +156,7 @@ impl Link {
     }
 
     /// Records the event that says when the device has finished with a piece.
-    fn record(&self, piece: &Piece) -> Result<(), Error> {
+    fn record(&self, piece: &PinnedPiece) -> Result<(), Error> {
         // SAFETY: the event and the stream exist, since they are borrowed, and are of one context,
         // in which the piece was made. cudarc's own function would not record the event if there
         // were an error that it has kept for later.
@@ -170,7 +170,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for PinnedPair {
     fn drop(&mut self) {
         for piece in &self.pieces {
             // If the driver cannot wait, it copies nothing any more.
@@ -179,7 +179,7 @@ impl Drop for Link {
     }
 }
 
-impl std::fmt::Debug for Link {
+impl std::fmt::Debug for PinnedPair {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Link").finish_non_exhaustive()
     }

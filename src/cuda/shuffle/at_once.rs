@@ -3,17 +3,17 @@
 use super::job::{Job, Slots};
 use super::kernels::{self, MoveAtOnce};
 use super::movement::{Moves, Visit};
-use super::tuning::Shape;
+use super::tuning::DirectShape;
 use crate::Error;
-use crate::cuda::runtime::kernel::{DeviceType, Value};
-use crate::cuda::runtime::plan::{Grid, Ground, Launch, Plan};
+use crate::cuda::runtime::kernel::{DeviceType, TemplateValue};
+use crate::cuda::runtime::plan::{DevicePlan, Grid, Ground, Launch};
 
 /// Adds the kernel that moves survivors, whose places come from the counts of all tiles at once.
 pub(super) fn plan<'a>(
-    plan: &mut Plan<'a>,
+    plan: &mut DevicePlan<'a>,
     job: &'a Job,
     slots: Slots,
-    shape: Shape,
+    shape: DirectShape,
 ) -> Result<(), Error> {
     let tiles = slots.last / shape.tile() + 1;
     plan.take_tile_states(tiles)?;
@@ -25,8 +25,8 @@ pub(super) fn plan<'a>(
 
 struct AtOnce {
     slots: Slots,
-    shape: Shape,
-    movement: Value,
+    shape: DirectShape,
+    movement: TemplateValue,
     grid: Grid,
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::plan::Address;
     use crate::cuda::runtime::word_type::WordType;
-    use crate::cuda::shuffle::movement::{Array, Movement};
+    use crate::cuda::shuffle::movement::{MovedArray, Movement};
     use crate::cuda::shuffle::tuning;
     use crate::{Bijection, FromSeed};
 
@@ -71,8 +71,9 @@ mod tests {
     fn movements(order: Vec<u64>, out: u64) -> Vec<(Movement, Vec<u64>)> {
         let mut undone = vec![0; order.len()];
         (0..).zip(&order).for_each(|(rank, &index)| undone[index as usize] = rank);
-        let items =
-            |direction| Movement::items(vec![Array::given(SOURCE, out, 8)], direction).unwrap();
+        let items = |direction| {
+            Movement::items(vec![MovedArray::given(SOURCE, out, 8)], direction).unwrap()
+        };
         let indices = Movement::Indices { out: Address::Given(out), word: WordType::U64 };
         vec![
             (indices, order.clone()),
@@ -99,7 +100,7 @@ mod tests {
                 expected.push(words);
             }
         }
-        let plans: Vec<Plan<'_>> = jobs.iter().map(plan_of).collect();
+        let plans: Vec<DevicePlan<'_>> = jobs.iter().map(plan_of).collect();
         let Some(mut emulation) = Emulation::new() else { return };
         emulation.map(MEMORY, out(jobs.len() as u64) - MEMORY);
         emulation.make_tile_states(MEMORY);
@@ -125,8 +126,8 @@ mod tests {
         assert_eq!(lines.len(), 4 * jobs.len());
     }
 
-    fn plan_of(job: &Job) -> Plan<'_> {
-        let mut plan = Plan::new();
+    fn plan_of(job: &Job) -> DevicePlan<'_> {
+        let mut plan = DevicePlan::new();
         let slots = Slots { last: job.last, len: job.len, index: WordType::U32 };
         super::plan(&mut plan, job, slots, tuning::shape_at_once(job.last)).unwrap();
         plan

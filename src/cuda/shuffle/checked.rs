@@ -5,15 +5,17 @@ use super::movement::{Movement, Moves};
 use super::{direct, kernels};
 use crate::compact::wrong_count;
 use crate::cuda::runtime::kernels::THREADS;
-use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
-use crate::cuda::runtime::reader::Reader;
+use crate::cuda::runtime::plan::{
+    Address, DevicePlan, Evaluated, Grid, Ground, Launch, MOST_POINTS,
+};
+use crate::cuda::runtime::reader::StreamReader;
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::check::{check_in_order, try_with_capacity};
 use crate::error::{Defect, GpuError};
 use crate::{Error, Word};
 
 /// Writes the indexes first, then checks them, and then moves the items, if there are any.
-pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
+pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<DevicePlan<'a>, Error> {
     if job.len > MOST_POINTS {
         return Err(Error::Gpu(GpuError::OutOfMemory));
     }
@@ -25,7 +27,7 @@ pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
         Movement::Indices { out, word } => (out, word, 0),
         Movement::Items { .. } => (Address::Scratch(seen_bytes), WordType::U64, job.len * 8),
     };
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     plan.take_scratch(seen_bytes + own);
     // Values are evaluated in 64 bits, since they may be outside the domain. Survivors are selected
     // even where every slot should survive.
@@ -42,7 +44,7 @@ pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
         seen: at.at(seen),
         repeats: at.at(repeats),
     }));
-    plan.check(move |reader, at| verdict(reader, at, len, Found { indices, word, repeats }));
+    plan.check(move |reader, at| verdict(reader, at, len, CheckResults { indices, word, repeats }));
     if !job.movement.writes_indexes() {
         let lookup = Evaluated::Lookup(WordType::U64, indices);
         plan.launch(direct::dense(lookup, len, WordType::U64, &job.movement)?);
@@ -52,7 +54,7 @@ pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
 
 /// Where the check has left its results on the device.
 #[derive(Clone, Copy)]
-struct Found {
+struct CheckResults {
     indices: Address,
     word: WordType,
     /// A word that is not 0 if an index came twice.
@@ -60,7 +62,12 @@ struct Found {
 }
 
 /// Checks that there are exactly `len` survivors, each once.
-fn verdict(reader: &Reader<'_>, at: &Ground, len: u64, found: Found) -> Result<(), Error> {
+fn verdict(
+    reader: &StreamReader<'_>,
+    at: &Ground,
+    len: u64,
+    found: CheckResults,
+) -> Result<(), Error> {
     let (mut survivors, mut repeated) = ([0_u64], [0_u32]);
     // SAFETY: this plan has taken the memory of a look-back, in which the address is that of a
     // 64-bit number.
@@ -101,7 +108,7 @@ fn verdict(reader: &Reader<'_>, at: &Ground, len: u64, found: Found) -> Result<(
 ///
 /// There are `len` words of type N at the address, which the stream may read.
 unsafe fn first_defect<N: Word>(
-    reader: &Reader<'_>,
+    reader: &StreamReader<'_>,
     indices: u64,
     len: usize,
 ) -> Result<(), Error> {

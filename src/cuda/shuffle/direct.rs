@@ -4,18 +4,20 @@ use super::at_once;
 use super::job::{Job, Slots};
 use super::kernels::{self, MoveCountedSurvivors, MoveDense, MoveSurvivors};
 use super::movement::{Movement, Moves, Visit};
-use super::tuning::{self, Shape};
+use super::tuning::{self, DirectShape};
 use crate::Error;
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::kernel::{DeviceType, Value};
-use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
+use crate::cuda::runtime::device::GpuLimits;
+use crate::cuda::runtime::kernel::{DeviceType, TemplateValue};
+use crate::cuda::runtime::plan::{
+    Address, DevicePlan, Evaluated, Grid, Ground, Launch, MOST_POINTS,
+};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::GpuError;
 
 /// Plans the single pass: one kernel, in which survivors get their places by look-back or, where
 /// there are few tiles, from the counts of all tiles before theirs.
-pub(super) fn single_pass<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
-    let mut plan = Plan::new();
+pub(super) fn single_pass<'a>(job: &'a Job, limits: &GpuLimits) -> Result<DevicePlan<'a>, Error> {
+    let mut plan = DevicePlan::new();
     let index = WordType::for_indexes(job.last);
     if job.is_dense() {
         plan.launch(dense((&job.source).into(), job.len, index, &job.movement)?);
@@ -44,8 +46,8 @@ pub(in crate::cuda) fn dense<'a>(
 
 struct Dense {
     index: WordType,
-    shape: Shape,
-    movement: Value,
+    shape: DirectShape,
+    movement: TemplateValue,
     grid: Grid,
     len: u64,
 }
@@ -66,7 +68,7 @@ impl Visit for Dense {
 /// Adds the kernel that moves survivors, whose places come from a look-back. With `only_if`, the
 /// kernel does nothing if the word at that address is 0.
 pub(in crate::cuda) fn survivors<'a>(
-    plan: &mut Plan<'a>,
+    plan: &mut DevicePlan<'a>,
     f: Evaluated<'a>,
     slots: Slots,
     movement: &impl Moves,
@@ -84,8 +86,8 @@ pub(in crate::cuda) fn survivors<'a>(
 
 struct Survivors {
     slots: Slots,
-    shape: Shape,
-    movement: Value,
+    shape: DirectShape,
+    movement: TemplateValue,
     tiles: u64,
     only_if: Option<Address>,
 }
@@ -111,7 +113,7 @@ impl Visit for Survivors {
 
 /// Plans two passes: three kernels count the survivors, sum the counts, and move the items. The
 /// bijection is evaluated twice.
-pub(super) fn two_pass<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
+pub(super) fn two_pass<'a>(job: &'a Job, limits: &GpuLimits) -> Result<DevicePlan<'a>, Error> {
     if job.is_dense() {
         return single_pass(job, limits);
     }
@@ -121,7 +123,7 @@ pub(super) fn two_pass<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Er
     let shape = tuning::survivors(last, job.movement.writes_indexes(), wide);
     let tiles = last / shape.tile() + 1;
     let grid = Grid::blocks(tiles)?;
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     let counts = Address::Scratch(0);
     let bases_at = (tiles * 4).next_multiple_of(256);
     let bases = Address::Scratch(bases_at);
@@ -147,8 +149,8 @@ struct CountedSurvivors {
     last: u64,
     len: u64,
     index: WordType,
-    shape: Shape,
-    movement: Value,
+    shape: DirectShape,
+    movement: TemplateValue,
     tiles: u64,
     bases: Address,
 }
@@ -172,13 +174,13 @@ impl Visit for CountedSurvivors {
 }
 
 /// Plans every step as a kernel of its own: values, survivors, movement.
-pub(super) fn unfused<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
+pub(super) fn unfused<'a>(job: &'a Job) -> Result<DevicePlan<'a>, Error> {
     let index = WordType::for_indexes(job.last);
     if job.last >= MOST_POINTS {
         return Err(Error::Gpu(GpuError::OutOfMemory));
     }
     let (points, word) = (job.last + 1, index.bytes() as u64);
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     let values = Address::Scratch(0);
     let indices_at = (points * word).next_multiple_of(256);
     let indices = Address::Scratch(indices_at);

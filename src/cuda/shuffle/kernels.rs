@@ -1,9 +1,11 @@
 //! The kernels of gpu/shuffle, with their arguments.
 
-use super::sizes::Pass;
-use super::tuning::{self, Shape};
+use super::sizes::PassSizes;
+use super::tuning::{self, DirectShape};
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments, device_struct};
+use crate::cuda::runtime::kernel::{
+    Kernel, KernelArguments, TemplateValue, arguments, device_struct,
+};
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
@@ -137,22 +139,26 @@ arguments! {
 }
 
 /// The kernel with these arguments that moves what is at tiles of slots.
-pub(crate) fn of_slots<A: Arguments>(index: WordType, shape: Shape, movement: Value) -> Kernel<A> {
+pub(crate) fn of_slots<A: KernelArguments>(
+    index: WordType,
+    shape: DirectShape,
+    movement: TemplateValue,
+) -> Kernel<A> {
     let template = [
-        ("Index", Value::Word(index)),
-        ("THREADS", Value::Number(shape.threads)),
-        ("SLOTS", Value::Number(shape.slots)),
+        ("Index", TemplateValue::Word(index)),
+        ("THREADS", TemplateValue::Number(shape.threads)),
+        ("SLOTS", TemplateValue::Number(shape.slots)),
         ("Move", movement),
     ];
     Kernel::new(template, shape.threads, shape.blocks)
 }
 
-pub(crate) fn count_survivors(index: WordType, shape: Shape) -> Kernel<CountSurvivors> {
-    let Shape { threads, slots, .. } = shape;
+pub(crate) fn count_survivors(index: WordType, shape: DirectShape) -> Kernel<CountSurvivors> {
+    let DirectShape { threads, slots, .. } = shape;
     let template = [
-        ("Index", Value::Word(index)),
-        ("THREADS", Value::Number(threads)),
-        ("SLOTS", Value::Number(slots)),
+        ("Index", TemplateValue::Word(index)),
+        ("THREADS", TemplateValue::Number(threads)),
+        ("SLOTS", TemplateValue::Number(slots)),
     ];
     Kernel::new(template, threads, 1)
 }
@@ -161,31 +167,31 @@ pub(crate) fn count_survivors(index: WordType, shape: Shape) -> Kernel<CountSurv
 pub(crate) const SCAN_THREADS: u32 = 1024;
 
 pub(crate) fn scan_counts() -> Kernel<ScanCounts> {
-    Kernel::new([("THREADS", Value::Number(SCAN_THREADS))], SCAN_THREADS, 1)
+    Kernel::new([("THREADS", TemplateValue::Number(SCAN_THREADS))], SCAN_THREADS, 1)
 }
 
 pub(crate) fn find_repeats(word: WordType) -> Kernel<FindRepeats> {
-    Kernel::new([("Word", Value::Word(word))], THREADS, 1)
+    Kernel::new([("Word", TemplateValue::Word(word))], THREADS, 1)
 }
 
 /// Template arguments of a pass.
-fn pass_template(pass: Pass, word: WordType) -> [(&'static str, Value); 5] {
+fn pass_template(pass: PassSizes, word: WordType) -> [(&'static str, TemplateValue); 5] {
     [
-        ("THREADS", Value::Number(tuning::PASS_THREADS)),
-        ("RECORDS", Value::Number(pass.records)),
-        ("BITS", Value::Number(pass.bits)),
-        ("Word", Value::Word(word)),
-        ("Key", Value::Word(pass.key)),
+        ("THREADS", TemplateValue::Number(tuning::PASS_THREADS)),
+        ("RECORDS", TemplateValue::Number(pass.records)),
+        ("BITS", TemplateValue::Number(pass.bits)),
+        ("Word", TemplateValue::Word(word)),
+        ("Key", TemplateValue::Word(pass.key)),
     ]
 }
 
 pub(crate) fn distribute_source(
-    pass: Pass,
+    pass: PassSizes,
     word: WordType,
     direction: Direction,
 ) -> Kernel<DistributeSource> {
     let [threads, records, bits, word, key] = pass_template(pass, word);
-    let direction = ("DIRECTION", Value::Way(direction));
+    let direction = ("DIRECTION", TemplateValue::Way(direction));
     Kernel::new(
         [threads, records, bits, word, key, direction],
         tuning::PASS_THREADS,
@@ -194,19 +200,23 @@ pub(crate) fn distribute_source(
 }
 
 /// The kernel with these arguments that distributes records in a pass.
-pub(crate) fn distribute<A: Arguments>(pass: Pass, word: WordType) -> Kernel<A> {
+pub(crate) fn distribute<A: KernelArguments>(pass: PassSizes, word: WordType) -> Kernel<A> {
     Kernel::new(pass_template(pass, word), tuning::PASS_THREADS, tuning::PASS_BLOCKS)
 }
 
 /// The kernel with these arguments that moves buckets' items to their places.
-pub(crate) fn place<A: Arguments>(word: WordType, bucket_bits: u32, dense: bool) -> Kernel<A> {
-    let tuning::Place { threads, blocks, together } = tuning::place(dense);
+pub(crate) fn place<A: KernelArguments>(
+    word: WordType,
+    bucket_bits: u32,
+    dense: bool,
+) -> Kernel<A> {
+    let tuning::PlaceShape { threads, blocks, together } = tuning::place(dense);
     let template = [
-        ("THREADS", Value::Number(threads)),
-        ("TOGETHER", Value::Number(together)),
-        ("BUCKET_BITS", Value::Number(bucket_bits)),
-        ("DENSE", Value::Flag(dense)),
-        ("Word", Value::Word(word)),
+        ("THREADS", TemplateValue::Number(threads)),
+        ("TOGETHER", TemplateValue::Number(together)),
+        ("BUCKET_BITS", TemplateValue::Number(bucket_bits)),
+        ("DENSE", TemplateValue::Flag(dense)),
+        ("Word", TemplateValue::Word(word)),
     ];
     Kernel::new(template, threads, blocks)
 }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::{DeviceType, Value, device_struct};
+use crate::cuda::runtime::kernel::{DeviceType, TemplateValue, device_struct};
 use crate::cuda::runtime::plan::{Address, Ground};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::GpuError;
@@ -15,13 +15,13 @@ pub(crate) const LARGEST_ITEM: usize = 64 << 10;
 
 /// An array: where its items are, where they go, and their size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Array {
+pub(crate) struct MovedArray {
     pub(crate) source: Address,
     pub(crate) out: Address,
     pub(crate) item: usize,
 }
 
-impl Array {
+impl MovedArray {
     /// An array in the caller's memory.
     pub(crate) const fn given(source: u64, out: u64, item: usize) -> Self {
         Self { source: Address::Given(source), out: Address::Given(out), item }
@@ -41,7 +41,7 @@ pub(crate) enum Movement {
     Indices { out: Address, word: WordType },
     /// For each array: `out[rank] = source[index]` to shuffle, `out[index] = source[rank]` to
     /// unshuffle.
-    Items { arrays: Vec<Array>, direction: Direction },
+    Items { arrays: Vec<MovedArray>, direction: Direction },
 }
 
 impl Movement {
@@ -51,7 +51,7 @@ impl Movement {
     ///
     /// [`GpuError::TooManyArrays`](crate::error::GpuError::TooManyArrays),
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge).
-    pub(crate) fn items(arrays: Vec<Array>, direction: Direction) -> Result<Self, Error> {
+    pub(crate) fn items(arrays: Vec<MovedArray>, direction: Direction) -> Result<Self, Error> {
         if arrays.len() > MOST_ARRAYS {
             return Err(Error::Gpu(GpuError::TooManyArrays {
                 arrays: arrays.len(),
@@ -67,7 +67,7 @@ impl Movement {
     }
 
     /// The array and the word of its items, if there is exactly one array and its items are words.
-    pub(crate) fn word(&self) -> Option<(Array, WordType)> {
+    pub(crate) fn word(&self) -> Option<(MovedArray, WordType)> {
         match self {
             Self::Items { arrays, .. } => match arrays[..] {
                 [array] if array.unit().bytes() == array.item => Some((array, array.unit())),
@@ -92,7 +92,7 @@ pub(crate) trait Moves {
     fn writes_indexes(&self) -> bool;
 
     /// Its type in gpu/shuffle or gpu/group.
-    fn device_type(&self) -> Value;
+    fn device_type(&self) -> TemplateValue;
 
     /// Calls a visitor with the movement's argument.
     fn visit<V: Visit>(&self, visitor: V) -> V::Output;
@@ -103,16 +103,16 @@ impl Moves for Movement {
         matches!(self, Self::Indices { .. })
     }
 
-    fn device_type(&self) -> Value {
+    fn device_type(&self) -> TemplateValue {
         match (self, self.word()) {
-            (Self::Indices { word, .. }, _) => Value::Of("Indices", *word),
+            (Self::Indices { word, .. }, _) => TemplateValue::Of("Indices", *word),
             (Self::Items { direction: Direction::Shuffle, .. }, Some((_, word))) => {
-                Value::Of("Gather", word)
+                TemplateValue::Of("Gather", word)
             }
             (Self::Items { direction: Direction::Unshuffle, .. }, Some((_, word))) => {
-                Value::Of("Scatter", word)
+                TemplateValue::Of("Scatter", word)
             }
-            (Self::Items { direction, .. }, None) => Value::Towards("Rows", *direction),
+            (Self::Items { direction, .. }, None) => TemplateValue::Towards("Rows", *direction),
         }
     }
 
@@ -121,7 +121,7 @@ impl Moves for Movement {
             (&Self::Indices { out, .. }, _) => {
                 visitor.visit(move |at: &Ground| IndicesArgument { out: at.at(out) })
             }
-            (Self::Items { .. }, Some((Array { source, out, .. }, _))) => visitor
+            (Self::Items { .. }, Some((MovedArray { source, out, .. }, _))) => visitor
                 .visit(move |at: &Ground| WordsArgument { source: at.at(source), out: at.at(out) }),
             (Self::Items { arrays, .. }, None) => {
                 let arrays = arrays.clone();
@@ -158,7 +158,7 @@ device_struct! {
 }
 
 device_struct! {
-    /// `Array` in gpu/shuffle/items.cuh.
+    /// `MovedArray` in gpu/shuffle/items.cuh.
     #[derive(Default)]
     struct ArrayArgument {
         source: u64,
@@ -177,7 +177,7 @@ device_struct! {
 }
 
 impl RowsArgument {
-    fn new(arrays: &[Array], at: &Ground) -> Self {
+    fn new(arrays: &[MovedArray], at: &Ground) -> Self {
         let mut all = [ArrayArgument::default(); MOST_ARRAYS];
         for (argument, array) in all.iter_mut().zip(arrays) {
             let unit = array.unit().bytes();
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn units_are_as_large_as_size_and_addresses_allow() {
-        let unit = |source, out, item| Array::given(source, out, item).unit().bytes();
+        let unit = |source, out, item| MovedArray::given(source, out, item).unit().bytes();
         assert_eq!(unit(256, 512, 16), 16);
         assert_eq!(unit(256, 512, 64), 16);
         assert_eq!(unit(256, 512, 12), 4);
@@ -209,17 +209,17 @@ mod tests {
 
     #[test]
     fn movements_have_the_device_types_of_their_arrays() {
-        let array = Array::given(256, 512, 8);
+        let array = MovedArray::given(256, 512, 8);
         let words = Movement::items(vec![array], Direction::Shuffle).unwrap();
-        assert_eq!(words.device_type(), Value::Of("Gather", WordType::U64));
-        let rows = vec![array, Array { item: 12, ..array }];
+        assert_eq!(words.device_type(), TemplateValue::Of("Gather", WordType::U64));
+        let rows = vec![array, MovedArray { item: 12, ..array }];
         let rows = Movement::items(rows, Direction::Unshuffle).unwrap();
-        assert_eq!(rows.device_type(), Value::Towards("Rows", Direction::Unshuffle));
+        assert_eq!(rows.device_type(), TemplateValue::Towards("Rows", Direction::Unshuffle));
         assert!(matches!(
             Movement::items(vec![array; 13], Direction::Shuffle),
             Err(Error::Gpu(GpuError::TooManyArrays { arrays: 13, most: 12 }))
         ));
-        let large = Array { item: LARGEST_ITEM + 1, ..array };
+        let large = MovedArray { item: LARGEST_ITEM + 1, ..array };
         let large = Movement::items(vec![large], Direction::Shuffle);
         assert!(matches!(large, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
     }
@@ -228,8 +228,8 @@ mod tests {
     fn rows_are_counted_in_units() {
         let ground = Ground::for_tests(1 << 20);
         let arrays = [
-            Array::given(256, 512, 8),
-            Array { source: Address::Scratch(256), ..Array::given(0, 512, 12) },
+            MovedArray::given(256, 512, 8),
+            MovedArray { source: Address::Scratch(256), ..MovedArray::given(0, 512, 12) },
         ];
         let RowsArgument { arrays_used, arrays } = RowsArgument::new(&arrays, &ground);
         assert_eq!((arrays_used, arrays[0].units, arrays[0].unit_log), (2, 1, 3));

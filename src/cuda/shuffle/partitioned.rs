@@ -12,28 +12,28 @@
 
 use super::job::{Job, Slots};
 use super::kernels::{self, Buckets};
-use super::movement::Array;
-use super::sizes::{Layout, Level, Partition, SurvivorTiles};
+use super::movement::MovedArray;
+use super::sizes::{Level, PartitionSizes, PartitionedLayout, SurvivorTiles};
 use super::{direct, tuning};
 use crate::Error;
 use crate::compact::Direction;
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::plan::{Address, Grid, Ground, Launch, Plan};
+use crate::cuda::runtime::device::GpuLimits;
+use crate::cuda::runtime::plan::{Address, DevicePlan, Grid, Ground, Launch};
 use crate::cuda::runtime::word_type::WordType;
 
 /// The one array that is sorted, the word of its items, and the sizes.
 pub(super) struct Partitioning {
-    pub(super) array: Array,
+    pub(super) array: MovedArray,
     word: WordType,
-    partition: Partition,
+    partition: PartitionSizes,
     /// The tiles of the first pass, if it undoes a shuffle in which not every slot survives.
     survivors: Option<SurvivorTiles>,
-    layout: Layout,
+    layout: PartitionedLayout,
 }
 
 impl Partitioning {
     /// The sizes of the partitioned strategy for a job; `None` if it does not apply.
-    pub(super) fn new(job: &Job, limits: &Limits) -> Option<Self> {
+    pub(super) fn new(job: &Job, limits: &GpuLimits) -> Option<Self> {
         let (array, word) = job.movement.word()?;
         let last = u64::from(u32::try_from(job.last).ok()?);
         // With fewer than one item for every eight points, the buckets would be nearly empty.
@@ -44,7 +44,7 @@ impl Partitioning {
             Direction::Shuffle => job.last,
             Direction::Unshuffle => job.len - 1,
         };
-        let partition = Partition::new(limits, word, job.len, last)?;
+        let partition = PartitionSizes::new(limits, word, job.len, last)?;
         let is_back = job.movement.direction() == Direction::Unshuffle;
         let (partition, survivors) = if is_back && !job.is_dense() {
             let density = job.len as f64 / (job.last as f64 + 1.0);
@@ -59,9 +59,9 @@ impl Partitioning {
 
     /// Plans one or two passes that sort the items into buckets, and a kernel that puts each bucket
     /// in order.
-    pub(super) fn plan<'a>(&self, job: &'a Job) -> Result<Plan<'a>, Error> {
+    pub(super) fn plan<'a>(&self, job: &'a Job) -> Result<DevicePlan<'a>, Error> {
         let Self { array, word, partition, survivors, layout } = *self;
-        let mut plan = Plan::new();
+        let mut plan = DevicePlan::new();
         plan.take_scratch(layout.bytes);
         plan.clear(Address::Scratch(0), layout.cleared_bytes);
         self.first_pass(&mut plan, job)?;
@@ -97,7 +97,7 @@ impl Partitioning {
         Ok(plan)
     }
 
-    fn first_pass<'a>(&self, plan: &mut Plan<'a>, job: &'a Job) -> Result<(), Error> {
+    fn first_pass<'a>(&self, plan: &mut DevicePlan<'a>, job: &'a Job) -> Result<(), Error> {
         let Self { array, word, partition, survivors, layout } = *self;
         let level = partition.first;
         let Level { pass, shift, .. } = level;
@@ -148,7 +148,7 @@ impl Partitioning {
 }
 
 /// The buckets of the first or the second level.
-fn buckets(layout: &Layout, level: &Level, number: usize, at: &Ground) -> Buckets {
+fn buckets(layout: &PartitionedLayout, level: &Level, number: usize, at: &Ground) -> Buckets {
     let scratch = |offset| at.at(Address::Scratch(offset));
     Buckets {
         items: scratch(layout.items[number]),

@@ -3,12 +3,12 @@
 use core::iter;
 
 use super::job::Job;
-use super::movement::{Array, Movement, Moves};
+use super::movement::{MovedArray, Movement, Moves};
 use super::strategy::{self, CudaStrategy};
 use crate::bijection::Lcg;
 use crate::compact::{Direction, passes};
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::plan::{Address, MOST_POINTS, Plan};
+use crate::cuda::runtime::device::GpuLimits;
+use crate::cuda::runtime::plan::{Address, DevicePlan, MOST_POINTS};
 use crate::error::GpuError;
 use crate::{Bijection, Error};
 
@@ -57,14 +57,14 @@ impl Jobs {
         }
         let (arrays, kept) = with_room_between(&movement, len);
         // Where a pass writes.
-        let target = |number: usize, &(array, between): &(Array, Address)| {
+        let target = |number: usize, &(array, between): &(MovedArray, Address)| {
             if (passes.len() - number).is_multiple_of(2) { between } else { array.out }
         };
         let mut jobs = passes.iter().enumerate().map(|(number, &(f, direction))| {
             let moved = arrays.iter().map(|both| {
                 let before = number.checked_sub(1).map(|before| target(before, both));
                 let source = before.unwrap_or(both.0.source);
-                Array { source, out: target(number, both), item: both.0.item }
+                MovedArray { source, out: target(number, both), item: both.0.item }
             });
             let movement = match movement {
                 Movement::Indices { word, .. } if number == 0 => {
@@ -86,13 +86,13 @@ impl Jobs {
     pub(in crate::cuda) fn plan(
         &self,
         strategy: CudaStrategy,
-        limits: &Limits,
-    ) -> Result<Plan<'_>, Error> {
+        limits: &GpuLimits,
+    ) -> Result<DevicePlan<'_>, Error> {
         if self.others.is_empty() {
             return strategy::plan(&self.first, strategy, limits);
         }
         let by = |strategy| {
-            let mut all = Plan::new();
+            let mut all = DevicePlan::new();
             all.take_kept(self.kept);
             iter::once(&self.first).chain(&self.others).try_fold(all, |all, job| {
                 Ok::<_, Error>(all.then(strategy::plan(job, strategy, limits)?))
@@ -107,9 +107,11 @@ impl Jobs {
 
 /// The arrays of a movement, each with its place in the memory that is kept from pass to pass, and
 /// how much memory that is. Indexes are an array of words.
-fn with_room_between(movement: &Movement, len: u64) -> (Vec<(Array, Address)>, u64) {
+fn with_room_between(movement: &Movement, len: u64) -> (Vec<(MovedArray, Address)>, u64) {
     let arrays = match *movement {
-        Movement::Indices { out, word } => vec![Array { source: out, out, item: word.bytes() }],
+        Movement::Indices { out, word } => {
+            vec![MovedArray { source: out, out, item: word.bytes() }]
+        }
         Movement::Items { ref arrays, .. } => arrays.clone(),
     };
     let mut bytes = 0_u64;
@@ -126,7 +128,7 @@ fn with_room_between(movement: &Movement, len: u64) -> (Vec<(Array, Address)>, u
 pub(in crate::cuda) fn there_and_back(
     bijection: &dyn Bijection,
     len: usize,
-    array: Array,
+    array: MovedArray,
 ) -> Result<Vec<Jobs>, Error> {
     if array.item == 0 {
         return Ok(Vec::new());
@@ -197,7 +199,7 @@ mod tests {
                 for items in [&[8][..], &[8, 8]] {
                     let at = jobs.len() as u64;
                     let arrays = (0..).zip(items).map(|(number, &item): (u64, _)| {
-                        Array::given(SOURCE + (number << 16), out(at) + (number << 16), item)
+                        MovedArray::given(SOURCE + (number << 16), out(at) + (number << 16), item)
                     });
                     let movement = Movement::items(arrays.collect(), direction).unwrap();
                     let order = match direction {
@@ -209,7 +211,7 @@ mod tests {
             }
         }
         assert!(jobs.iter().all(|(jobs, ..)| !jobs.others.is_empty()));
-        let plans: Vec<Plan<'_>> = jobs
+        let plans: Vec<DevicePlan<'_>> = jobs
             .iter()
             .map(|(jobs, ..)| jobs.plan(CudaStrategy::SinglePass, &LARGE).unwrap())
             .collect();
@@ -237,7 +239,7 @@ mod tests {
         let p = Permutation::new((1 << 26) + 1, 1);
         let both = p.then(&p.inverse()).unwrap();
         let movement =
-            || Movement::items(vec![Array::given(256, 512, 8)], Direction::Shuffle).unwrap();
+            || Movement::items(vec![MovedArray::given(256, 512, 8)], Direction::Shuffle).unwrap();
         let jobs = Jobs::new(&both, p.len(), movement()).unwrap();
         let plan = jobs.plan(CudaStrategy::Auto, &LARGE).unwrap();
         let one = Jobs::new(p.bijection(), p.len(), movement()).unwrap();

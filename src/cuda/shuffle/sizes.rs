@@ -1,14 +1,14 @@
-//! [`Partition`]: the sizes of the partitioned strategy for a length.
+//! [`PartitionSizes`]: the sizes of the partitioned strategy for a length.
 
 use super::tuning;
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::plan::MOST_BYTES;
 use crate::cuda::runtime::word_type::WordType;
 
 /// The sizes of a sort: what is sorted, and in which passes. Keys and slots have 32 bits, so a
 /// domain has at most 2^32 points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Partition {
+pub(crate) struct PartitionSizes {
     word: WordType,
     /// The last key, a slot or an index.
     last: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Partition {
 
 /// The sizes of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pass {
+pub(crate) struct PassSizes {
     /// Records of a thread.
     pub(crate) records: u32,
     /// The number of bits by which the pass sorts.
@@ -36,7 +36,7 @@ pub(crate) struct Pass {
 /// A pass and its buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level {
-    pub(crate) pass: Pass,
+    pub(crate) pass: PassSizes,
     /// Bits of a key below the bucket.
     pub(crate) shift: u32,
     pub(crate) buckets: u64,
@@ -56,7 +56,7 @@ impl Level {
 
 /// Where each part of the strategy's memory begins, as offsets into the working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct PartitionedLayout {
     /// The counts of both levels' buckets. They and the overflow word behind them, which says that
     /// a bucket has overflowed, must be cleared.
     pub(crate) counts: [u64; 2],
@@ -68,10 +68,10 @@ pub(crate) struct Layout {
     pub(crate) bytes: u64,
 }
 
-impl Partition {
+impl PartitionSizes {
     /// The sizes for `len` items whose keys are at most `last`; `None` if the strategy does not
     /// apply.
-    pub(crate) fn new(limits: &Limits, word: WordType, len: u64, last: u64) -> Option<Self> {
+    pub(crate) fn new(limits: &GpuLimits, word: WordType, len: u64, last: u64) -> Option<Self> {
         let last = u32::try_from(last).ok()?;
         if last < 1 << 6 {
             return None;
@@ -98,7 +98,7 @@ impl Partition {
         let level = |bits, shift: u32, key| {
             let buckets = (u64::from(last) >> shift) + 1;
             let capacity = capacity(density * (1_u64 << shift) as f64, 1 << shift);
-            Level { pass: Pass { records, bits, key }, shift, buckets, capacity }
+            Level { pass: PassSizes { records, bits, key }, shift, buckets, capacity }
         };
         let (first, second) = match bits {
             (bits, 0) => (level(bits, bucket_bits, WordType::U16), None),
@@ -115,7 +115,7 @@ impl Partition {
 
     /// The number of records that a thread can hold in a pass that sorts by so many bits: two
     /// blocks should fit on a multiprocessor, and one must.
-    pub(crate) fn records(limits: &Limits, item: usize, bits: u32) -> Option<u32> {
+    pub(crate) fn records(limits: &GpuLimits, item: usize, bits: u32) -> Option<u32> {
         let room = pass_room(limits, tuning::PASS_BLOCKS);
         (1..=tuning::PASS_RECORDS).rev().find(|&records| pass_shared(item, records, bits) <= room)
     }
@@ -124,7 +124,7 @@ impl Partition {
     /// probability of `density`, and how it does; `None` if there is no room for it.
     pub(crate) fn through_slots(
         mut self,
-        limits: &Limits,
+        limits: &GpuLimits,
         density: f64,
     ) -> Option<(Self, SurvivorTiles)> {
         let room = pass_room(limits, tuning::PASS_BLOCKS);
@@ -134,7 +134,7 @@ impl Partition {
     }
 
     /// Shared memory of a block of a pass.
-    pub(crate) fn pass_shared(&self, pass: Pass) -> usize {
+    pub(crate) fn pass_shared(&self, pass: PassSizes) -> usize {
         pass_shared(self.word.bytes(), pass.records, pass.bits)
     }
 
@@ -149,7 +149,7 @@ impl Partition {
     }
 
     /// The layout of the working memory.
-    pub(crate) fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> PartitionedLayout {
         let second = self.second.as_ref();
         let first_counts = self.first.buckets * 4;
         let second_counts = second.map_or(0, |level| level.buckets * 4);
@@ -168,14 +168,22 @@ impl Partition {
             items[k] = take(level.items_bytes(self.word.bytes()));
             keys[k] = take(level.keys_bytes());
         }
-        Layout { counts: [0, first_counts], overflow, cleared_bytes, bases, items, keys, bytes: at }
+        PartitionedLayout {
+            counts: [0, first_counts],
+            overflow,
+            cleared_bytes,
+            bases,
+            items,
+            keys,
+            bytes: at,
+        }
     }
 }
 
 /// The most bits of a bucket that is put in order in shared memory, where each slot is taken with a
 /// probability of `density`.
 pub(crate) fn most_bucket_bits(
-    limits: &Limits,
+    limits: &GpuLimits,
     item: usize,
     density: f64,
     dense: bool,
@@ -257,7 +265,7 @@ pub(crate) fn aligned(bytes: u64) -> u64 {
 }
 
 /// What each of some blocks on a multiprocessor may take of its shared memory.
-pub(crate) fn pass_room(limits: &Limits, blocks: u32) -> usize {
+pub(crate) fn pass_room(limits: &GpuLimits, blocks: u32) -> usize {
     // A block takes a kilobyte more than it asks for.
     let share = limits.shared_per_multiprocessor / blocks as usize - 1024;
     share.min(limits.shared_per_block)
@@ -284,7 +292,7 @@ mod tests {
     fn tiles_of_survivors_fit_and_hardly_ever_overflow() {
         for shared in [48 << 10, 64 << 10, 100 << 10, 164 << 10, 228 << 10] {
             let limits =
-                Limits { shared_per_block: shared, shared_per_multiprocessor: shared, ..LARGE };
+                GpuLimits { shared_per_block: shared, shared_per_multiprocessor: shared, ..LARGE };
             let room = pass_room(&limits, tuning::PASS_BLOCKS);
             for word in [4, 8] {
                 let usual = SurvivorTiles::new(11, word, tuning::USUAL_DENSITY, room).unwrap();

@@ -1,13 +1,13 @@
 //! [`CudaStrategy`], and [`plan`], which chooses one and has it planned.
 
 use super::job::Job;
-use super::movement::Array;
+use super::movement::MovedArray;
 use super::partitioned::Partitioning;
 use super::{checked, direct, tuning};
 use crate::Error;
 use crate::compact::Direction;
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::plan::Plan;
+use crate::cuda::runtime::device::GpuLimits;
+use crate::cuda::runtime::plan::DevicePlan;
 use crate::cuda::runtime::word_type::WordType;
 
 /// How the GPU engine moves items. All strategies give the same result. [`Auto`](Self::Auto) is for
@@ -50,10 +50,10 @@ pub enum CudaStrategy {
 pub(crate) fn plan<'a>(
     job: &'a Job,
     strategy: CudaStrategy,
-    limits: &Limits,
-) -> Result<Plan<'a>, Error> {
+    limits: &GpuLimits,
+) -> Result<DevicePlan<'a>, Error> {
     if job.len == 0 {
-        return Ok(Plan::new());
+        return Ok(DevicePlan::new());
     }
     if !job.trusted {
         return checked::plan(job);
@@ -71,13 +71,13 @@ pub(crate) fn plan<'a>(
 }
 
 /// Plans a job by the strategy that is expected to be fastest.
-fn fastest<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
+fn fastest<'a>(job: &'a Job, limits: &GpuLimits) -> Result<DevicePlan<'a>, Error> {
     let caches = match job.movement.direction() {
         Direction::Shuffle => tuning::PARTITION_CACHES,
         Direction::Unshuffle => tuning::PARTITION_BACK_CACHES,
     };
     // Short calls do not pay for working out the sizes of a strategy that they do not use.
-    let is_large = |(array, _): &(Array, WordType)| {
+    let is_large = |(array, _): &(MovedArray, WordType)| {
         job.len.saturating_mul(array.item as u64) >= caches * limits.l2_bytes
     };
     let partitioning = match job.movement.word().filter(is_large) {

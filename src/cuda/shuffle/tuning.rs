@@ -3,12 +3,12 @@
 //! Unless it says otherwise, a figure was measured on an NVIDIA H200 with CUDA 13.0, items of 8
 //! bytes and `VariablePhilox` with 24 rounds; benches/notes/gpu.md has the tables.
 
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::kernels::THREADS;
 
 /// How a kernel of the direct strategies divides its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct DirectShape {
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Slots of a thread in a tile.
@@ -17,7 +17,7 @@ pub(crate) struct Shape {
     pub(crate) blocks: u32,
 }
 
-impl Shape {
+impl DirectShape {
     /// Slots of a tile.
     pub(crate) const fn tile(self) -> u64 {
         (self.threads * self.slots) as u64
@@ -29,39 +29,39 @@ impl Shape {
 ///
 /// Speed at `m = 2^29 + 1`, relative to a gather by a given index: 1.016; with 16 slots 1.014, with
 /// 128 threads 1.013, with 512 threads 1.014; with 5 blocks, whose 48 registers are too few, 0.906.
-const ITEMS: &[(u64, Shape)] = &[
-    (1 << 19, Shape { threads: THREADS, slots: 8, blocks: 4 }),
-    (1 << 17, Shape { threads: THREADS, slots: 4, blocks: 4 }),
-    (1 << 16, Shape { threads: THREADS, slots: 2, blocks: 4 }),
-    (0, Shape { threads: THREADS, slots: 1, blocks: 4 }),
+const ITEMS: &[(u64, DirectShape)] = &[
+    (1 << 19, DirectShape { threads: THREADS, slots: 8, blocks: 4 }),
+    (1 << 17, DirectShape { threads: THREADS, slots: 4, blocks: 4 }),
+    (1 << 16, DirectShape { threads: THREADS, slots: 2, blocks: 4 }),
+    (0, DirectShape { threads: THREADS, slots: 1, blocks: 4 }),
 ];
 
 /// Shapes for tiles that add up the counts of all tiles before them, by the least last slot. Of 128
 /// to 1024 threads with 1 to 16 slots none is faster by more than 2 percent, except for 2 slots
 /// below 2^15, which are by up to 6, and are not embedded. benches/notes/gpu.md compares this with
 /// the look-back.
-const AT_ONCE: &[(u64, Shape)] = &[
-    (1 << 20, Shape { threads: THREADS, slots: 16, blocks: 4 }),
-    (1 << 17, Shape { threads: THREADS, slots: 8, blocks: 4 }),
-    (0, Shape { threads: THREADS, slots: 4, blocks: 4 }),
+const AT_ONCE: &[(u64, DirectShape)] = &[
+    (1 << 20, DirectShape { threads: THREADS, slots: 16, blocks: 4 }),
+    (1 << 17, DirectShape { threads: THREADS, slots: 8, blocks: 4 }),
+    (0, DirectShape { threads: THREADS, slots: 4, blocks: 4 }),
 ];
 
 /// For indexes of many slots, where evaluating and packing is the bottleneck. The default family at
 /// `m = 2^29 + 1`: 205 G indexes a second; with 24 slots 202, with 16 slots 189, with 8 slots 155;
 /// with 256 threads and 16 slots 187.
-const INDEXES: Shape = Shape { threads: 128, slots: 32, blocks: 6 };
+const INDEXES: DirectShape = DirectShape { threads: 128, slots: 32, blocks: 6 };
 /// The same for slots of 64 bits, of which shared memory holds half as many.
-const WIDE_INDEXES: Shape = Shape { threads: 128, slots: 16, blocks: 6 };
+const WIDE_INDEXES: DirectShape = DirectShape { threads: 128, slots: 16, blocks: 6 };
 /// From this last slot on, indexes have shapes of their own; below, they have those of items.
 const MANY_SLOTS: u64 = 1 << 22;
 
 /// For indexes where every slot survives. The default family at `m = 2^30`: 679 G indexes a second;
 /// with 8 slots 644, with 4 slots 567.
-const DENSE_INDEXES: Shape = Shape { threads: THREADS, slots: 16, blocks: 1 };
+const DENSE_INDEXES: DirectShape = DirectShape { threads: THREADS, slots: 16, blocks: 1 };
 
 /// The shape for survivors among the slots up to `last`, whose indexes are written or whose items
 /// are moved. Slots are computed in 32 bits, or in 64 if they are `wide`.
-pub(crate) fn survivors(last: u64, writes_indexes: bool, wide: bool) -> Shape {
+pub(crate) fn survivors(last: u64, writes_indexes: bool, wide: bool) -> DirectShape {
     match writes_indexes && last >= MANY_SLOTS {
         true if wide => WIDE_INDEXES,
         true => INDEXES,
@@ -71,7 +71,7 @@ pub(crate) fn survivors(last: u64, writes_indexes: bool, wide: bool) -> Shape {
 
 /// The shape for survivors among the slots up to `last`, if a device with these limits can hold all
 /// tiles at the same time. More tiles would be right too, but each would wait for nearly all.
-pub(crate) fn at_once(last: u64, limits: &Limits) -> Option<Shape> {
+pub(crate) fn at_once(last: u64, limits: &GpuLimits) -> Option<DirectShape> {
     let shape = shape_at_once(last);
     let blocks = shape.blocks.min(limits.threads_per_multiprocessor / shape.threads);
     let held = u64::from(limits.multiprocessors * blocks);
@@ -79,25 +79,25 @@ pub(crate) fn at_once(last: u64, limits: &Limits) -> Option<Shape> {
 }
 
 /// The shape for as many tiles as there are, be they few or not.
-pub(crate) fn shape_at_once(last: u64) -> Shape {
+pub(crate) fn shape_at_once(last: u64) -> DirectShape {
     by_last(AT_ONCE, last)
 }
 
 /// The shape for slots up to `last`, all of which survive.
-pub(crate) fn dense(last: u64, writes_indexes: bool) -> Shape {
+pub(crate) fn dense(last: u64, writes_indexes: bool) -> DirectShape {
     if writes_indexes && last >= MANY_SLOTS {
         DENSE_INDEXES
     } else {
-        Shape { blocks: 1, ..items(last) }
+        DirectShape { blocks: 1, ..items(last) }
     }
 }
 
-fn items(last: u64) -> Shape {
+fn items(last: u64) -> DirectShape {
     by_last(ITEMS, last)
 }
 
 /// The first shape whose least last slot is not above `last`.
-fn by_last(shapes: &[(u64, Shape)], last: u64) -> Shape {
+fn by_last(shapes: &[(u64, DirectShape)], last: u64) -> DirectShape {
     let shape = shapes.iter().find(|&&(from, _)| last >= from);
     shape.map_or(INDEXES, |&(_, shape)| shape)
 }
@@ -122,7 +122,7 @@ pub(crate) const USUAL_DENSITY: f64 = 0.5;
 
 /// The shape of the kernel that puts a bucket in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PlaceShape {
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Blocks that a multiprocessor should hold, which limits their registers.
@@ -133,15 +133,15 @@ pub(crate) struct Place {
 
 /// Where every slot is taken: 2.4 ms at `m = 2^29`. With 1024 threads and 4 records 2.7 ms, with
 /// 672 and 4 2.6 ms; 512 threads with 16 records need too many registers, 5.5 ms.
-pub(crate) const PLACE_DENSE: Place = Place { threads: 512, blocks: 3, together: 8 };
+pub(crate) const PLACE_DENSE: PlaceShape = PlaceShape { threads: 512, blocks: 3, together: 8 };
 
 /// Where there are gaps, so that the taken slots are counted first. The keys are read 16 bytes at a
 /// time and kept in shared memory: 2.55 ms at `m = 2^29 + 1`. With 2 or 4 records 2.58 ms; with 768
 /// threads 2.7 ms; with 512 threads 2.75 ms; with the keys read twice, one by one, 3.26 ms.
-pub(crate) const PLACE_GAPS: Place = Place { threads: 1024, blocks: 2, together: 8 };
+pub(crate) const PLACE_GAPS: PlaceShape = PlaceShape { threads: 1024, blocks: 2, together: 8 };
 
 /// The shape for buckets with or without gaps.
-pub(crate) const fn place(dense: bool) -> Place {
+pub(crate) const fn place(dense: bool) -> PlaceShape {
     if dense { PLACE_DENSE } else { PLACE_GAPS }
 }
 
@@ -205,10 +205,12 @@ pub(crate) const IN_PLACE_LIST: Tiles = Tiles { threads: 512, records: 8, blocks
 pub(crate) const IN_PLACE_SPREAD: Tiles = Tiles { threads: PASS_THREADS, records: 12, blocks: 2 };
 
 /// Placing parts without gaps of which a multiprocessor has room for one.
-pub(crate) const IN_PLACE_PLACE_LARGE: Place = Place { threads: 1024, blocks: 1, together: 8 };
+pub(crate) const IN_PLACE_PLACE_LARGE: PlaceShape =
+    PlaceShape { threads: 1024, blocks: 1, together: 8 };
 
 /// Counting survivors where there are gaps.
-pub(crate) const IN_PLACE_COUNTED: Shape = Shape { threads: THREADS, slots: 32, blocks: 1 };
+pub(crate) const IN_PLACE_COUNTED: DirectShape =
+    DirectShape { threads: THREADS, slots: 32, blocks: 1 };
 
 /// The bytes of a block that is exchanged: with 256 bytes that takes 5.25 ms, with 512 bytes
 /// 4.5 ms, with 128 bytes 6.8 ms. With 512 bytes the stripes take 2.3 ms longer to sort.
@@ -253,7 +255,7 @@ pub(crate) const IN_PLACE_PERCENT: u64 = 15;
 
 /// The one block that moves a short array in place. On an H100, from Python and with a wait after
 /// each call, 1000 items take 22.9 us, and 24.6 us into another array. Larger tiles were not tried.
-pub(crate) const IN_PLACE_SHORT: Shape = Shape { threads: 1024, slots: 4, blocks: 1 };
+pub(crate) const IN_PLACE_SHORT: DirectShape = DirectShape { threads: 1024, slots: 4, blocks: 1 };
 
 /// Arrays of fewer bytes are copied, which takes no more memory than this. On an H200 2^20 items of
 /// 8 bytes took 1.6 ms within their memory and take 0.019 by a copy; 2^23 items took 1.8 and take

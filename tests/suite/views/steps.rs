@@ -72,13 +72,13 @@ fn apply<'a, B: Bijection>(
             let text = iter.cursor().to_string();
             iter = p.resume(&text.parse::<Cursor>().unwrap()).unwrap();
         }
-        Step::Strided(rank, world) => {
-            iter = iter.shard_strided(rank.into(), world.into()).unwrap();
-            *left = left.iter().skip(rank.into()).step_by(world.into()).copied().collect();
+        Step::Strided(rank, ranks) => {
+            iter = iter.shard_strided(rank.into(), ranks.into()).unwrap();
+            *left = left.iter().skip(rank.into()).step_by(ranks.into()).copied().collect();
         }
-        Step::Shard(rank, world) => {
-            iter = iter.shard(rank.into(), world.into()).unwrap();
-            let bound = |rank: usize| left.len() * rank / usize::from(world);
+        Step::Shard(rank, ranks) => {
+            iter = iter.shard(rank.into(), ranks.into()).unwrap();
+            let bound = |rank: usize| left.len() * rank / usize::from(ranks);
             *left = left[bound(rank.into())..bound(usize::from(rank) + 1)].to_vec();
         }
     }

@@ -14,11 +14,11 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
 
 use crate::failure::Failure;
-use crate::memory::Memory;
-use crate::selection::{Head, Numbers, Places, Selection, Shard};
+use crate::memory::MemorySize;
+use crate::selection::{Head, NumberRange, PlaceRange, Selection, WorkerShard};
 use crate::temporary::Temporary;
 
-pub(crate) use sets::{SetArguments, Stage};
+pub(crate) use sets::{SetArguments, WorkerStage};
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine. All cores work, or RAYON_NUM_THREADS of them.
@@ -51,12 +51,12 @@ pub(crate) struct Arguments {
 
     /// Write the share of worker R, counted from 0, of W workers
     #[arg(long, value_name = "R/W", conflicts_with = "repeat")]
-    shard: Option<Shard>,
+    shard: Option<WorkerShard>,
 
     /// Write places A to B, without B, of the shuffled order, or of the share that --shard names,
     /// counted from 0
     #[arg(long, value_name = "A..B", conflicts_with = "repeat")]
-    range: Option<Places>,
+    range: Option<PlaceRange>,
 
     /// Draw every line from all of them, without end if there is no -n
     #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
@@ -82,7 +82,7 @@ pub(crate) struct Arguments {
 
     /// Take each number from LO to HI as a line
     #[arg(short, long, value_name = "LO-HI", conflicts_with_all = ["operands", "undo", "record"])]
-    pub(crate) input_range: Option<Numbers>,
+    pub(crate) input_range: Option<NumberRange>,
 
     /// Shuffle several files of as many lines in one order, into the folder that -o names
     #[arg(long, overrides_with = "together", conflicts_with = "input_range")]
@@ -104,7 +104,7 @@ pub(crate) struct Arguments {
 
     /// Take about this much memory, such as 512M; three quarters of what is available otherwise
     #[arg(long, value_name = "SIZE")]
-    memory: Option<Memory>,
+    memory: Option<MemorySize>,
 
     /// Keep what does not fit memory in this folder, and not in that of $TMPDIR, and leave 256M
     /// free there; if there are several, a part in each
@@ -132,7 +132,7 @@ pub(crate) struct Arguments {
 
     /// Write the man page or the completions for a shell
     #[arg(long, value_enum, hide = true, exclusive = true)]
-    pub(crate) generate: Option<Generated>,
+    pub(crate) generate: Option<GeneratedText>,
 }
 
 /// Options that need another one. The parser's own way lets an option go without the one that it
@@ -269,7 +269,7 @@ impl Arguments {
 
     /// The bytes that may be held.
     pub(crate) fn memory(&self) -> usize {
-        self.memory.unwrap_or_else(Memory::available).bytes()
+        self.memory.unwrap_or_else(MemorySize::available).bytes()
     }
 
     /// Where what does not fit memory is kept.
@@ -319,7 +319,7 @@ enum BackendName {
 
 /// What can be made of the description of the command line.
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Generated {
+pub(crate) enum GeneratedText {
     Man,
     Bash,
     Elvish,

@@ -4,14 +4,14 @@ use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
-use bijective_shuffle_cli::dataset::{Csv, Form, Records};
+use bijective_shuffle_cli::dataset::{Csv, RecordForm, Records};
 use bijective_shuffle_cli::formats::Compression;
 use clap::{ArgAction, ValueEnum};
 
-use super::splits::Splits;
+use super::splits::NamedSplits;
 use crate::failure::Failure;
-use crate::memory::Memory;
-use crate::selection::Shard;
+use crate::memory::MemorySize;
+use crate::selection::WorkerShard;
 
 /// The options of data sets.
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct SetArguments {
     /// --header-lines; may be repeated
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
     #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
-    header_prefix: Vec<Bytes>,
+    header_prefix: Vec<ByteArgument>,
 
     /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
@@ -61,13 +61,13 @@ pub(crate) struct SetArguments {
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "echo"])]
     #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
-    separator: Option<Bytes>,
+    separator: Option<ByteArgument>,
 
     /// Records begin with a line that begins so, such as '>' for FASTA
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
     #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
-    record_start: Option<Bytes>,
+    record_start: Option<ByteArgument>,
 
     /// Shuffle the records of TFRecord files, and verify their checksums
     #[arg(long, overrides_with = "tfrecord")]
@@ -102,7 +102,7 @@ pub(crate) struct SetArguments {
 
     /// Write as many shards as make about SIZE each, before they are compressed
     #[arg(long, value_name = "SIZE", conflicts_with = "shard_records")]
-    pub(crate) shard_bytes: Option<Memory>,
+    pub(crate) shard_bytes: Option<MemorySize>,
 
     /// Write as many shards as have at most N records each
     #[arg(long, value_name = "N")]
@@ -110,7 +110,7 @@ pub(crate) struct SetArguments {
 
     /// Write folders of shards: NAME=SHARE,.. with shares such as 0.98, 98%, numbers, or `rest`
     #[arg(long, value_name = "SPLITS")]
-    pub(crate) split: Option<Splits>,
+    pub(crate) split: Option<NamedSplits>,
 
     #[arg(help = format!(
         "Compress outputs: {}, with a level as in zstd:3; otherwise as their names or the inputs say",
@@ -127,12 +127,12 @@ pub(crate) struct SetArguments {
     /// Do the share of worker R, counted from 0, of W workers, which share the folder of the
     /// shards
     #[arg(long, value_name = "R/W")]
-    pub(crate) worker: Option<Shard>,
+    pub(crate) worker: Option<WorkerShard>,
 
     /// Do this stage of it: count, distribute or collect, each when all workers have done the one
     /// before
     #[arg(long, value_enum, hide_possible_values = true)]
-    pub(crate) stage: Option<Stage>,
+    pub(crate) stage: Option<WorkerStage>,
 
     /// Compress what does not fit memory
     #[arg(long, overrides_with = "temp_compress")]
@@ -141,7 +141,7 @@ pub(crate) struct SetArguments {
 
 /// What a worker does.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Stage {
+pub(crate) enum WorkerStage {
     Count,
     Distribute,
     Collect,
@@ -175,14 +175,19 @@ impl SetArguments {
     /// What the lines of a header begin with, if that is said.
     pub(crate) fn header_prefixes(&self) -> Option<Vec<Vec<u8>>> {
         let prefixes: Vec<_> =
-            self.header_prefix.iter().map(|Bytes(bytes)| bytes.clone()).collect();
+            self.header_prefix.iter().map(|ByteArgument(bytes)| bytes.clone()).collect();
         (!prefixes.is_empty()).then_some(prefixes)
     }
 
     /// What inputs are, of which the indexes of folders may say something.
-    pub(crate) fn form(&self, records: Records, known: Option<&Form>, is_text: bool) -> Form {
-        let known = known.cloned().unwrap_or_else(|| Form::new(records.clone()));
-        Form {
+    pub(crate) fn form(
+        &self,
+        records: Records,
+        known: Option<&RecordForm>,
+        is_text: bool,
+    ) -> RecordForm {
+        let known = known.cloned().unwrap_or_else(|| RecordForm::new(records.clone()));
+        RecordForm {
             records,
             headers: self.header_lines.unwrap_or(known.headers),
             header_prefixes: self.header_prefixes().unwrap_or(known.header_prefixes),
@@ -208,9 +213,9 @@ impl SetArguments {
             Records::Groups(delimiter, lines)
         } else if self.fastq {
             Records::Fastq
-        } else if let Some(Bytes(separator)) = &self.separator {
+        } else if let Some(ByteArgument(separator)) = &self.separator {
             Records::Separated(separator.clone())
-        } else if let Some(Bytes(start)) = &self.record_start {
+        } else if let Some(ByteArgument(start)) = &self.record_start {
             Records::Started(start.clone())
         } else if self.tfrecord {
             Records::TfRecord
@@ -227,10 +232,10 @@ impl SetArguments {
 
 /// Some bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Bytes(Vec<u8>);
+struct ByteArgument(Vec<u8>);
 
 /// Bytes with escapes.
-fn parse_bytes(text: &str) -> Result<Bytes, &'static str> {
+fn parse_bytes(text: &str) -> Result<ByteArgument, &'static str> {
     let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((&first, others)) = rest.split_first() {
         let (byte, used) = match (first, others) {
@@ -250,7 +255,7 @@ fn parse_bytes(text: &str) -> Result<Bytes, &'static str> {
         bytes.push(byte);
         rest = &others[used..];
     }
-    if bytes.is_empty() { Err("give at least one byte") } else { Ok(Bytes(bytes)) }
+    if bytes.is_empty() { Err("give at least one byte") } else { Ok(ByteArgument(bytes)) }
 }
 
 /// What separates fields of CSV.
@@ -268,7 +273,7 @@ mod tests {
 
     #[test]
     fn bytes_have_escapes() {
-        let bytes = |text: &str| parse_bytes(text).map(|Bytes(bytes)| bytes).ok();
+        let bytes = |text: &str| parse_bytes(text).map(|ByteArgument(bytes)| bytes).ok();
         assert_eq!(bytes(r"a\n\r\t\0\\\x7F").as_deref(), Some(&b"a\n\r\t\0\\\x7F"[..]));
         for text in ["", r"\", r"\q", r"\x7", r"\x7g"] {
             assert_eq!(bytes(text), None, "{text}");

@@ -1,16 +1,16 @@
-//! [`Splits`]: into which folders of shards records are divided.
+//! [`NamedSplits`]: into which folders of shards records are divided.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::str::FromStr;
 
-use bijective_shuffle_cli::dataset::Index;
+use bijective_shuffle_cli::dataset::ShardIndex;
 
 use crate::selection::Share;
 
 /// Splits by their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Splits(Vec<(String, Size)>);
+pub(crate) struct NamedSplits(Vec<(String, Size)>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Size {
@@ -19,7 +19,7 @@ enum Size {
     Rest,
 }
 
-impl Splits {
+impl NamedSplits {
     /// The names, each of which is that of a folder.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
@@ -87,7 +87,7 @@ impl Splits {
     }
 }
 
-impl FromStr for Splits {
+impl FromStr for NamedSplits {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -123,7 +123,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(['.', '_'])
         && !name.contains(['/', '\\'])
-        && !name.eq_ignore_ascii_case(Index::FILE)
+        && !name.eq_ignore_ascii_case(ShardIndex::FILE)
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn sizes_of(text: &str, items: u64) -> Result<Vec<u64>, String> {
-        text.parse::<Splits>()?.sizes(items)
+        text.parse::<NamedSplits>()?.sizes(items)
     }
 
     #[test]

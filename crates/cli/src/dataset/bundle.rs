@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::store::Temporary;
+use super::store::TemporaryStore;
 use crate::files::NamedError;
 use crate::files::buckets::{Bucket, Extent};
-use crate::files::budget::Split;
+use crate::files::budget::KeySplit;
 
 /// The records of one worker's inputs, as the first pass leaves them: a file on a file system that
 /// all workers share.
@@ -95,7 +95,7 @@ impl Bundle {
         self,
         numbers: Range<usize>,
         buckets: &mut [Bucket],
-        store: &mut Temporary,
+        store: &mut TemporaryStore,
     ) -> io::Result<()> {
         let named = |error| NamedError::io(self.path.display(), error);
         let mut file = self.file.try_clone().map_err(named)?;
@@ -128,7 +128,7 @@ fn garbled() -> io::Error {
 pub(super) struct NewBundle {
     path: PathBuf,
     temporary: TempPath,
-    pub(super) store: Temporary,
+    pub(super) store: TemporaryStore,
 }
 
 impl NewBundle {
@@ -150,7 +150,7 @@ impl NewBundle {
         };
         let file = begin().map_err(|error| NamedError::io(path.display(), error))?;
         let (file, temporary) = file.into_parts();
-        let store = Temporary::in_file(file, folder, is_compressed);
+        let store = TemporaryStore::in_file(file, folder, is_compressed);
         Ok(Self { path: path.to_owned(), temporary, store })
     }
 
@@ -159,7 +159,7 @@ impl NewBundle {
     pub(super) fn finish(
         self,
         run: &str,
-        (keys, split): (&Range<u64>, Split),
+        (keys, split): (&Range<u64>, KeySplit),
         buckets: Vec<Bucket>,
     ) -> io::Result<()> {
         let Self { path, temporary, store } = self;

@@ -22,12 +22,12 @@ pub(super) struct Frames {
     bytes: Vec<u8>,
     most: usize,
     /// The frames that are whole.
-    whole: Vec<Frame>,
+    whole: Vec<WrittenFrame>,
 }
 
 /// A frame, which begins where the one before ends.
 #[derive(Clone, Copy)]
-struct Frame {
+struct WrittenFrame {
     end: usize,
     /// How many bytes its file has, if that ends with it.
     file: Option<u64>,
@@ -52,14 +52,14 @@ impl Frames {
         let taken = bytes.len().min(end.min(self.most) - self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..taken]);
         if self.bytes.len() == end {
-            self.whole.push(Frame { end, file: None });
+            self.whole.push(WrittenFrame { end, file: None });
         }
         taken
     }
 
     /// A file ends, which has so many bytes.
     pub(super) fn end(&mut self, bytes: u64) {
-        self.whole.push(Frame { end: self.bytes.len(), file: Some(bytes) });
+        self.whole.push(WrittenFrame { end: self.bytes.len(), file: Some(bytes) });
     }
 
     /// Where the frame begins that is not whole.
@@ -72,7 +72,7 @@ impl Frames {
     pub(super) fn take(&mut self) -> io::Result<Vec<(Vec<u8>, Option<u64>)>> {
         let compressed = |number: usize| {
             let start = number.checked_sub(1).map_or(0, |before| self.whole[before].end);
-            let Frame { end, file } = self.whole[number];
+            let WrittenFrame { end, file } = self.whole[number];
             // A file without a frame would not be one of the codec.
             let frame = if start < end || file == Some(0) {
                 self.compression.compressed(&self.bytes[start..end])?

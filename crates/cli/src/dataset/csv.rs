@@ -1,4 +1,4 @@
-//! [`Rows`]: rows of CSV.
+//! [`CsvRows`]: rows of CSV.
 
 use memchr::{memchr, memchr3};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ impl Csv {
 
     /// How many fields a row has, which a splitter has found.
     pub(super) fn fields(self, row: &[u8]) -> usize {
-        let mut rows = Rows::new(self, Ends::default(), None);
+        let mut rows = CsvRows::new(self, Ends::default(), None);
         // What is wrong with the row was said when it was found.
         let _ = rows.end(row, true);
         rows.fields
@@ -36,7 +36,7 @@ impl Csv {
 
 /// Where in a row a byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum RowState {
     /// At the start of a field.
     Start,
     /// In a field that is not quoted.
@@ -57,49 +57,49 @@ const LONG: usize = 16 << 10;
 /// an empty line is a row. What readers of CSV understand in different ways is an error: a quote
 /// that is never closed, or within a field that is not quoted, text behind a closing quote, a
 /// carriage return without a newline, and a row of another number of fields.
-pub(super) struct Rows {
+pub(super) struct CsvRows {
     csv: Csv,
     /// How many fields each row has, unless that is open.
     expected: Option<usize>,
     ends: Ends,
     /// What is known of the row that was begun.
-    state: State,
+    state: RowState,
     at: usize,
     fields: usize,
 }
 
-impl Rows {
+impl CsvRows {
     pub(super) fn new(csv: Csv, ends: Ends, expected: Option<usize>) -> Self {
-        Self { csv, expected, ends, state: State::Start, at: 0, fields: 1 }
+        Self { csv, expected, ends, state: RowState::Start, at: 0, fields: 1 }
     }
 
     /// The end of the row, if it is found. What is wrong with it is wrong at `at`, now and later.
     fn end(&mut self, text: &[u8], is_end: bool) -> Result<Option<usize>, &'static str> {
         while let Some(rest) = text.get(self.at..).filter(|rest| !rest.is_empty()) {
             let (taken, state) = match (self.state, rest[0]) {
-                (State::Quoted, _) => match memchr(b'"', rest) {
-                    Some(at) => (at + 1, State::Quote),
-                    None => (rest.len(), State::Quoted),
+                (RowState::Quoted, _) => match memchr(b'"', rest) {
+                    Some(at) => (at + 1, RowState::Quote),
+                    None => (rest.len(), RowState::Quoted),
                 },
-                (State::Start | State::Quote, b'"') => (1, State::Quoted),
-                (State::Quote, b'\r') if rest.len() == 1 && !is_end => break,
-                (State::Quote, b'\r') => (1, State::Plain),
-                (State::Quote, byte) if byte != self.csv.delimiter && byte != b'\n' => {
+                (RowState::Start | RowState::Quote, b'"') => (1, RowState::Quoted),
+                (RowState::Quote, b'\r') if rest.len() == 1 && !is_end => break,
+                (RowState::Quote, b'\r') => (1, RowState::Plain),
+                (RowState::Quote, byte) if byte != self.csv.delimiter && byte != b'\n' => {
                     return Err(BEHIND_A_QUOTE);
                 }
                 _ => match memchr3(self.csv.delimiter, b'\n', b'"', rest) {
-                    None => (rest.len(), State::Plain),
+                    None => (rest.len(), RowState::Plain),
                     Some(at) if rest[at] == b'\n' => {
                         self.at += at + 1;
                         return Ok(Some(self.at));
                     }
                     Some(at) if rest[at] == self.csv.delimiter => {
                         self.fields += 1;
-                        (at + 1, State::Start)
+                        (at + 1, RowState::Start)
                     }
-                    Some(at) if self.csv.has_loose_quotes => (at + 1, State::Plain),
+                    Some(at) if self.csv.has_loose_quotes => (at + 1, RowState::Plain),
                     Some(at) => {
-                        (self.at, self.state) = (self.at + at, State::Plain);
+                        (self.at, self.state) = (self.at + at, RowState::Plain);
                         return Err(WITHIN_A_FIELD);
                     }
                 },
@@ -118,22 +118,22 @@ impl Rows {
         if memchr(b'\r', behind).is_none() {
             return 0;
         }
-        let (mut count, mut state) = (0, State::Start);
+        let (mut count, mut state) = (0, RowState::Start);
         for (at, &byte) in row.iter().enumerate() {
             state = match (state, byte) {
-                (State::Quoted, b'"') => State::Quote,
-                (State::Quoted, _) => State::Quoted,
-                (State::Start | State::Quote, b'"') => State::Quoted,
+                (RowState::Quoted, b'"') => RowState::Quote,
+                (RowState::Quoted, _) => RowState::Quoted,
+                (RowState::Start | RowState::Quote, b'"') => RowState::Quoted,
                 (_, b'\r') if row.get(at + 1).is_some_and(|&next| next != b'\n') => {
                     count += 1;
-                    State::Start
+                    RowState::Start
                 }
-                (_, byte) if byte == self.csv.delimiter => State::Start,
-                _ => State::Plain,
+                (_, byte) if byte == self.csv.delimiter => RowState::Start,
+                _ => RowState::Plain,
             };
         }
         // The last one ends a row as the others do.
-        count + usize::from(count > 0 && row.ends_with(b"\r") && state != State::Quoted)
+        count + usize::from(count > 0 && row.ends_with(b"\r") && state != RowState::Quoted)
     }
 
     /// What is wrong with a row that was found.
@@ -176,7 +176,7 @@ pub(super) const BEHIND_A_QUOTE: &str =
 pub(super) const WITHIN_A_FIELD: &str = "has a quote within a field that is not quoted: give \
                                          --loose-quotes if it is a letter there, as in 5\" pipe";
 
-impl Splitter for Rows {
+impl Splitter for CsvRows {
     fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
         let end = self.end(text, is_end);
         let (is_seen, seen) = match end {
@@ -209,7 +209,7 @@ impl Splitter for Rows {
         if end.is_none() && !is_end {
             return Ok(Found::More);
         }
-        if end.is_none() && self.state == State::Quoted {
+        if end.is_none() && self.state == RowState::Quoted {
             return Err(Broken("has a quote that is not closed".to_owned()));
         }
         let bytes = end.unwrap_or(text.len());
@@ -219,7 +219,7 @@ impl Splitter for Rows {
             None => self.ends.missing(text, b'\n'),
         };
         self.ends.note(&text[..bytes]);
-        (self.state, self.at, self.fields) = (State::Start, 0, 1);
+        (self.state, self.at, self.fields) = (RowState::Start, 0, 1);
         Ok(Found::Record { bytes, end: missing })
     }
 }

@@ -1,4 +1,4 @@
-//! [`Index`]: what a folder of shards says of itself.
+//! [`ShardIndex`]: what a folder of shards says of itself.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::records::Form;
+use super::records::RecordForm;
 use super::shards::WrittenShard;
 use crate::files::NamedError;
 
@@ -19,14 +19,14 @@ const VERSION: u64 = 1;
 
 /// What a folder of shards says of itself, in its file `index.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Index {
+pub struct ShardIndex {
     /// The seed, without its epoch, as text.
     pub seed: String,
     /// The epoch.
     pub epoch: u64,
     /// What the records are and what stands before them; none if they are rows of tables, whose
     /// files say it themselves.
-    pub form: Option<Form>,
+    pub form: Option<RecordForm>,
     /// How many records were shuffled. The shards may have a part of them.
     pub records: u64,
     /// Whether the records were put back, and not shuffled.
@@ -38,7 +38,7 @@ pub struct Index {
     pub shards: Vec<WrittenShard>,
 }
 
-impl Index {
+impl ShardIndex {
     /// The file's name.
     pub const FILE: &'static str = "index.json";
 
@@ -82,7 +82,7 @@ impl Index {
         for number in [|shard: &WrittenShard| shard.records, |shard: &WrittenShard| shard.bytes] {
             index.shards.iter().map(number).try_fold(0, u64::checked_add)?;
         }
-        index.form.as_ref().is_none_or(Form::can_be).then_some(index)
+        index.form.as_ref().is_none_or(RecordForm::can_be).then_some(index)
     }
 
     /// How many records the shards have together, or `u64::MAX` if that is less.
@@ -147,8 +147,8 @@ mod tests {
         WrittenShard { name: name.into(), records, bytes, plain_bytes, sha256 }
     }
 
-    fn index(shards: Vec<WrittenShard>) -> Index {
-        Index {
+    fn index(shards: Vec<WrittenShard>) -> ShardIndex {
+        ShardIndex {
             seed: "42".to_owned(),
             epoch: 0,
             form: None,
@@ -189,7 +189,8 @@ mod tests {
     #[test]
     fn an_index_of_more_records_than_can_be_counted_is_refused() {
         let shard = |records, bytes| shard("part-0", records, bytes);
-        let read = |index: &Index| Index::of(serde_json::from_str(&index.to_json()).unwrap());
+        let read =
+            |index: &ShardIndex| ShardIndex::of(serde_json::from_str(&index.to_json()).unwrap());
         let half = 1 << 63;
         // Modulo 2^64 these are 3 records, or 3 bytes.
         let records = index(vec![shard(half + 2, 1), shard(half + 1, 1)]);

@@ -1,22 +1,22 @@
-//! [`Kept`]: what fits memory of the inputs, as a shuffle reads it.
+//! [`KeptInputs`]: what fits memory of the inputs, as a shuffle reads it.
 
 use std::io::{Cursor, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The records of an input, in chunks of whole ones.
-type Chunks = Vec<Vec<u8>>;
+type RecordChunks = Vec<Vec<u8>>;
 
 /// The inputs that fit memory, each whole or not at all.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KeptInputs {
     /// None if nothing was kept.
-    texts: Vec<Option<Chunks>>,
+    texts: Vec<Option<RecordChunks>>,
     /// How much memory they take.
     bytes: usize,
 }
 
-impl Kept {
+impl KeptInputs {
     /// How much memory they take.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
@@ -56,7 +56,7 @@ impl Read for Chained<'_> {
 
 /// Keeps what is read of inputs, of each all or nothing, as long as there is memory for it.
 pub(super) struct Keep {
-    texts: Vec<Mutex<Option<Chunks>>>,
+    texts: Vec<Mutex<Option<RecordChunks>>>,
     most: usize,
     left: AtomicUsize,
 }
@@ -98,12 +98,12 @@ impl Keep {
         chunk
     }
 
-    pub(super) fn finish(self) -> Kept {
+    pub(super) fn finish(self) -> KeptInputs {
         let bytes = self.most - self.left.into_inner();
         let texts = self.texts.into_iter();
         let texts =
             texts.map(|text| text.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-        Kept { texts, bytes }
+        KeptInputs { texts, bytes }
     }
 }
 
@@ -142,6 +142,8 @@ mod tests {
         assert!(
             Keep::new([0, 0].into_iter(), 0).finish().whole(2).is_some_and(|all| all.is_empty())
         );
-        assert!(Kept::default().whole(0).is_some() && Kept::default().whole(1).is_none());
+        assert!(
+            KeptInputs::default().whole(0).is_some() && KeptInputs::default().whole(1).is_none()
+        );
     }
 }

@@ -42,7 +42,7 @@ impl Ends {
 }
 
 /// Groups of so many lines.
-pub(super) struct Groups {
+pub(super) struct LineGroups {
     delimiter: u8,
     lines: u32,
     ends: Ends,
@@ -53,7 +53,7 @@ pub(super) struct Groups {
     at: usize,
 }
 
-impl Groups {
+impl LineGroups {
     pub(super) fn new(delimiter: u8, lines: u32, ends: Ends) -> Self {
         Self { delimiter, lines, ends, found: 0, line: 0, at: 0 }
     }
@@ -64,7 +64,7 @@ impl Groups {
     }
 }
 
-impl Splitter for Groups {
+impl Splitter for LineGroups {
     fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
         while let Some(at) = memchr(self.delimiter, &text[self.at..]) {
             self.at += at + 1;
@@ -92,11 +92,11 @@ impl Splitter for Groups {
 }
 
 /// Reads of FASTQ.
-pub(super) struct Reads(Groups);
+pub(super) struct Reads(LineGroups);
 
 impl Reads {
     pub(super) fn new(ends: Ends) -> Self {
-        Self(Groups::new(b'\n', 4, ends))
+        Self(LineGroups::new(b'\n', 4, ends))
     }
 }
 

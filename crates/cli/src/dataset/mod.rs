@@ -2,8 +2,8 @@
 //!
 //! A [`Dataset`] joins [inputs](Input), each of which may be compressed, and divides them into
 //! [`Records`]: lines, rows of CSV, groups of lines, TFRecords, or the samples of tar archives. Its
-//! records are written in another [`Order`](crate::files::Order), compressed or not, to the files
-//! that a list of [`Shards`] names, which a [`Sink`] takes.
+//! records are written in another [`FileOrder`](crate::files::FileOrder), compressed or not, to the
+//! files that a list of [`Shards`] names, which a [`ShardSink`] takes.
 //!
 //! The order is that of the number of records. It depends on neither the memory, nor the threads,
 //! nor how the records are divided among inputs and shards, nor how these are compressed. So the
@@ -31,7 +31,7 @@
 //! | a kind of record | a [`Splitter`], and a variant of [`Records`] |
 //! | a compression | a [`Codec`](crate::formats::Codec), as its module says |
 //! | a place for inputs | an [`Input`] |
-//! | a place for shards | a [`Sink`] |
+//! | a place for shards | a [`ShardSink`] |
 //!
 //! # Several workers
 //!
@@ -69,13 +69,13 @@ mod workers;
 pub use bundle::Bundle;
 pub use compress::Hashed;
 pub use csv::Csv;
-pub use index::Index;
+pub use index::ShardIndex;
 pub use input::Input;
-pub use records::{Form, Records};
-pub use set::{Counted, Dataset, Written, start_of};
-pub use shards::{Shard, Shards, Sink, WrittenShard};
+pub use records::{RecordForm, Records};
+pub use set::{CountedSet, Dataset, Written, start_of};
+pub use shards::{Shard, ShardSink, Shards, WrittenShard};
 pub use splitter::{Broken, Found, Splitter};
-pub use store::Temporary;
-pub(crate) use walk::{Identity, identity};
-pub use walk::{Walk, Walked};
-pub use workers::Known;
+pub use store::TemporaryStore;
+pub(crate) use walk::{FileIdentity, identity};
+pub use walk::{FolderWalk, Walked};
+pub use workers::KnownToWorkers;

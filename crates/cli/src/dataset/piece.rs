@@ -1,4 +1,4 @@
-//! [`Piece`]: an input, or a part of one that is divided among workers.
+//! [`InputPiece`]: an input, or a part of one that is divided among workers.
 
 use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
@@ -11,14 +11,14 @@ use crate::files::watch::Watched;
 
 /// An input, or the lines that begin in a part of it.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct InputPiece {
     pub(super) input: usize,
     range: Range<u64>,
     /// What ends a line; none if the piece is the whole input.
     delimiter: Option<u8>,
 }
 
-impl Piece {
+impl InputPiece {
     /// An input, by its number and its size.
     pub(super) fn whole(input: usize, bytes: u64) -> Self {
         Self { input, range: 0..bytes, delimiter: None }
@@ -153,7 +153,7 @@ mod tests {
                 assert_eq!(last_byte(&input).unwrap(), Some(b'\n'));
                 for pieces in 2..=bytes {
                     let mut begin = 0;
-                    for piece in Piece::whole(0, bytes).divided(pieces, b'\n') {
+                    for piece in InputPiece::whole(0, bytes).divided(pieces, b'\n') {
                         let mut found = String::new();
                         let mut lines = piece.lines(&input, &()).unwrap().unwrap();
                         lines.read_to_string(&mut found).unwrap();

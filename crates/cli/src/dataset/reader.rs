@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 
 use super::lines::Ends;
 use super::splitter::Splitter;
-use super::text::{Sought, Text};
+use super::text::{PendingText, Sought};
 use crate::files::items::FRAME;
 
 /// What was noticed of the inputs.
@@ -23,8 +23,8 @@ pub(super) struct Notes {
 }
 
 /// Lines as they are. The last one gets the end that it may lack.
-pub(super) struct Lines<'i> {
-    pub(super) text: Text<'i>,
+pub(super) struct DataLines<'i> {
+    pub(super) text: PendingText<'i>,
     pub(super) delimiter: u8,
     pub(super) ends: Ends,
     pub(super) notes: &'i Notes,
@@ -35,7 +35,7 @@ pub(super) struct Lines<'i> {
     pub(super) is_end: bool,
 }
 
-impl Read for Lines<'_> {
+impl Read for DataLines<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if out.is_empty() {
             return Ok(0);
@@ -64,7 +64,7 @@ impl Read for Lines<'_> {
     }
 }
 
-impl Lines<'_> {
+impl DataLines<'_> {
     /// Reads what is added behind the last byte.
     fn read_end(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if !self.is_end {
@@ -84,7 +84,7 @@ impl Lines<'_> {
 
 /// Records, each behind its length.
 pub(super) struct Framed<'i> {
-    text: Text<'i>,
+    text: PendingText<'i>,
     splitter: Box<dyn Splitter>,
     notes: &'i Notes,
     /// The most bytes of a record.
@@ -102,7 +102,7 @@ pub(super) struct Framed<'i> {
 
 impl<'i> Framed<'i> {
     pub(super) fn new(
-        text: Text<'i>,
+        text: PendingText<'i>,
         splitter: Box<dyn Splitter>,
         notes: &'i Notes,
         most: usize,

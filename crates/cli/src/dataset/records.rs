@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::csv::{Csv, Rows};
-use super::lines::{Ends, Groups, Reads, Separated, Started};
-use super::samples::{Names, Samples};
+use super::csv::{Csv, CsvRows};
+use super::lines::{Ends, LineGroups, Reads, Separated, Started};
+use super::samples::{PartNames, Samples};
 use super::splitter::Splitter;
 use super::tfrecords::TfRecords;
 use crate::formats::{Format, TFRECORD_HEAD, is_tar, is_tfrecord};
@@ -45,15 +45,17 @@ impl Records {
     /// `names`, and rows of CSV have this number of fields, if it is known.
     pub(super) fn splitter(
         &self,
-        names: &Arc<OnceLock<Names>>,
+        names: &Arc<OnceLock<PartNames>>,
         ends: Ends,
         fields: Option<usize>,
     ) -> Box<dyn Splitter> {
         match self {
-            Self::Lines(delimiter) => Box::new(Groups::new(*delimiter, 1, ends)),
-            Self::Groups(delimiter, lines) => Box::new(Groups::new(*delimiter, lines.get(), ends)),
+            Self::Lines(delimiter) => Box::new(LineGroups::new(*delimiter, 1, ends)),
+            Self::Groups(delimiter, lines) => {
+                Box::new(LineGroups::new(*delimiter, lines.get(), ends))
+            }
             Self::Fastq => Box::new(Reads::new(ends)),
-            Self::Csv(csv) => Box::new(Rows::new(*csv, ends, fields)),
+            Self::Csv(csv) => Box::new(CsvRows::new(*csv, ends, fields)),
             Self::Separated(separator) => Box::new(Separated::new(separator)),
             Self::Started(start) => Box::new(Started::new(start, ends)),
             Self::TfRecord => Box::new(TfRecords),
@@ -92,7 +94,7 @@ impl fmt::Display for Records {
     }
 }
 
-impl fmt::Display for Form {
+impl fmt::Display for RecordForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { records, headers, header_prefixes, is_text } = self;
         write!(f, "{records}")?;
@@ -121,7 +123,7 @@ impl fmt::Display for Form {
 
 /// What the records are and what stands before them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Form {
+pub struct RecordForm {
     /// What the records are.
     #[serde(flatten)]
     pub records: Records,
@@ -138,7 +140,7 @@ pub struct Form {
     pub is_text: bool,
 }
 
-impl Form {
+impl RecordForm {
     /// Records without a header.
     pub fn new(records: Records) -> Self {
         Self { records, headers: 0, header_prefixes: Vec::new(), is_text: false }

@@ -16,7 +16,7 @@ use crate::formats::has_checksum;
 const BLOCK: usize = 512;
 
 /// The names of a sample's parts, sorted: what stands behind the first dot of a file's name.
-pub(super) type Names = Vec<Vec<u8>>;
+pub(super) type PartNames = Vec<Vec<u8>>;
 
 /// Finds the samples of a tar archive: files that stand together and have one name up to its first
 /// dot. A sample is the archive's own bytes, so that owners, times and extended headers are kept.
@@ -26,10 +26,10 @@ pub(super) type Names = Vec<Vec<u8>>;
 /// of it. Archives may be joined.
 pub(super) struct Samples {
     /// The parts of the first sample of a data set, if all others have to have the same.
-    first: Option<Arc<OnceLock<Names>>>,
+    first: Option<Arc<OnceLock<PartNames>>>,
     /// What the open sample is called, and the parts that it has.
     key: Vec<u8>,
-    parts: Names,
+    parts: PartNames,
     /// How many bytes of the text are whole files of it, and how many files macOS wrote beside
     /// them.
     at: usize,
@@ -42,7 +42,7 @@ pub(super) struct Samples {
 }
 
 /// A file of an archive.
-struct Entry<'t> {
+struct ArchiveEntry<'t> {
     kind: EntryType,
     path: Cow<'t, [u8]>,
     /// Where its contents begin, and how many bytes they take with the headers before them.
@@ -51,19 +51,19 @@ struct Entry<'t> {
 }
 
 /// What a text begins with.
-enum First<'t> {
+enum TextStart<'t> {
     /// The text does not have all of it.
     More,
     /// A block of zeros.
     End,
     /// So many bytes that say nothing of the files.
     Comment(usize),
-    Entry(Entry<'t>),
+    Entry(ArchiveEntry<'t>),
 }
 
 impl Samples {
     /// Samples with the parts of the first of a data set, if it is given.
-    pub(super) fn new(first: Option<Arc<OnceLock<Names>>>) -> Self {
+    pub(super) fn new(first: Option<Arc<OnceLock<PartNames>>>) -> Self {
         let (seen, hasher) = (HashSet::new(), RandomState::new());
         let (key, parts) = (Vec::new(), Vec::new());
         Self { first, key, parts, at: 0, beside: 0, seen, hasher, is_ended: false }
@@ -82,7 +82,7 @@ impl Samples {
         if let Some(first) = &self.first {
             let first = first.get_or_init(|| self.parts.clone());
             if *first != self.parts {
-                let all = |parts: &Names| match parts.as_slice() {
+                let all = |parts: &PartNames| match parts.as_slice() {
                     [part] if part.is_empty() => "nothing behind a dot".to_owned(),
                     _ => parts.join(&b", "[..]).escape_ascii().to_string(),
                 };
@@ -103,19 +103,19 @@ impl Splitter for Samples {
     fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken> {
         loop {
             let entry = match first(&text[self.at..], is_end)? {
-                First::More => return Ok(Found::More),
-                First::End if self.at > 0 => return self.sample(),
-                First::End => {
+                TextStart::More => return Ok(Found::More),
+                TextStart::End if self.at > 0 => return self.sample(),
+                TextStart::End => {
                     self.is_ended = true;
                     let zeros = text.chunks_exact(BLOCK).take_while(|block| is_zero(block));
                     return Ok(Found::Skip { bytes: BLOCK * zeros.count(), entries: 0 });
                 }
-                First::Comment(_) if self.at > 0 => return self.sample(),
-                First::Comment(bytes) => {
+                TextStart::Comment(_) if self.at > 0 => return self.sample(),
+                TextStart::Comment(bytes) => {
                     self.is_ended = false;
                     return Ok(Found::Skip { bytes, entries: 1 });
                 }
-                First::Entry(entry) => entry,
+                TextStart::Entry(entry) => entry,
             };
             self.is_ended = false;
             let name = entry.path.escape_ascii();
@@ -201,17 +201,17 @@ fn is_zero(block: &[u8]) -> bool {
 }
 
 /// The first file of a text, with the headers that stand before it.
-fn first(text: &[u8], is_end: bool) -> Result<First<'_>, Broken> {
+fn first(text: &[u8], is_end: bool) -> Result<TextStart<'_>, Broken> {
     let cut_short = || Broken("is cut short within a header".to_owned());
-    let more = || if is_end { Err(cut_short()) } else { Ok(First::More) };
+    let more = || if is_end { Err(cut_short()) } else { Ok(TextStart::More) };
     let (mut at, mut long_path, mut long_bytes) = (0, None, None);
     loop {
         let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) else {
             // The open sample is whole, and what is missing behind it is for `finish` to say.
-            return if is_end && at == 0 && text.is_empty() { Ok(First::End) } else { more() };
+            return if is_end && at == 0 && text.is_empty() { Ok(TextStart::End) } else { more() };
         };
         if is_zero(block) {
-            return if at == 0 { Ok(First::End) } else { Err(cut_short()) };
+            return if at == 0 { Ok(TextStart::End) } else { Err(cut_short()) };
         }
         let header = Header::from_byte_slice(block);
         if !has_checksum(block) {
@@ -235,7 +235,7 @@ fn first(text: &[u8], is_end: bool) -> Result<First<'_>, Broken> {
             let path = long_path.unwrap_or_else(|| header.path_bytes());
             let end = at.checked_add(padded).ok_or_else(|| bad("size"))?;
             let start = if bytes > 0 { at + BLOCK } else { end };
-            return Ok(First::Entry(Entry { kind, path, start, bytes: end }));
+            return Ok(TextStart::Entry(ArchiveEntry { kind, path, start, bytes: end }));
         }
         let Some(contents) = text.get(at + BLOCK..).and_then(|rest| rest.get(..bytes)) else {
             return more();
@@ -249,7 +249,7 @@ fn first(text: &[u8], is_end: bool) -> Result<First<'_>, Broken> {
                 return Err(Broken(why.to_owned()));
             }
             let text = text.get(..padded);
-            return text.map_or_else(more, |text| Ok(First::Comment(text.len())));
+            return text.map_or_else(more, |text| Ok(TextStart::Comment(text.len())));
         }
         if kind.is_gnu_longname() {
             long_path = Some(contents.strip_suffix(b"\0").unwrap_or(contents).into());

@@ -11,20 +11,21 @@ use serde_json::{Value, json};
 
 use super::csv::Csv;
 use super::input::Input;
-use super::kept::{Keep, Kept};
+use super::kept::{Keep, KeptInputs};
 use super::lines::Ends;
-use super::piece::Piece;
-use super::reader::{Framed, Lines, Notes};
-use super::records::{Form, Records};
-use super::samples::Names;
-use super::shards::{Shards, Sink, Writer, WrittenShard};
+use super::piece::InputPiece;
+use super::reader::{DataLines, Framed, Notes};
+use super::records::{RecordForm, Records};
+use super::samples::PartNames;
+use super::shards::{ShardSink, ShardWriter, Shards, WrittenShard};
 use super::splitter::Splitter;
-use super::text::{Sought, Text};
+use super::text::{PendingText, Sought};
 use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
 use crate::files::watch::Watched;
 use crate::files::{
-    Count, FileShuffle, FilesError, Items, NamedError, Order, Pass, Sources, Store, Summary, Watch,
+    FileOrder, FileShuffle, FilesError, ItemCount, Items, NamedError, ShufflePass, Sources, Store,
+    Summary, Watch,
 };
 use crate::formats::{Codec, Compression, LOOKED_AT, MARK};
 
@@ -35,8 +36,8 @@ pub(super) const LONGEST_HEADER: usize = 16 << 20;
 pub struct Dataset<'i> {
     pub(super) inputs: Vec<Described<'i>>,
     /// What is read by itself: inputs, or parts of them.
-    pub(super) pieces: Vec<Piece>,
-    pub(super) form: Form,
+    pub(super) pieces: Vec<InputPiece>,
+    pub(super) form: RecordForm,
     /// What stands before the first record of each input and output, and how many fields a row of
     /// CSV has. `first` is the input whose header it is, the first that has anything.
     pub(super) header: Header,
@@ -46,7 +47,7 @@ pub struct Dataset<'i> {
     /// belong to no pool, and rayon would start its own if they asked it.
     threads: usize,
     /// The parts of the first sample that was found.
-    names: Arc<OnceLock<Names>>,
+    names: Arc<OnceLock<PartNames>>,
 }
 
 impl std::fmt::Debug for Dataset<'_> {
@@ -73,11 +74,11 @@ pub(super) struct Described<'i> {
 
 /// What a data set has.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Counted {
-    pub(super) counts: Vec<Count>,
+pub struct CountedSet {
+    pub(super) counts: Vec<ItemCount>,
     /// The inputs that fit memory, as a shuffle reads them.
     #[serde(skip)]
-    pub(super) kept: Kept,
+    pub(super) kept: KeptInputs,
     pub(super) ends_added: u64,
     pub(super) left_out: u64,
     pub(super) empty: u64,
@@ -85,7 +86,7 @@ pub struct Counted {
     pub(super) parts: Option<Vec<String>>,
 }
 
-impl Counted {
+impl CountedSet {
     /// The number of records.
     pub fn records(&self) -> u64 {
         self.counts.iter().map(|count| count.items).sum()
@@ -146,7 +147,7 @@ impl<'i> Dataset<'i> {
     /// [`FilesError::Read`], with a [`NamedError`] of an input; so it is for all methods.
     pub fn open(
         inputs: Vec<Box<dyn Input + 'i>>,
-        form: &Form,
+        form: &RecordForm,
         memory: usize,
     ) -> Result<Self, FilesError> {
         let describe = |input: Box<dyn Input + 'i>| {
@@ -162,7 +163,8 @@ impl<'i> Dataset<'i> {
             Ok::<_, FilesError>(Described { codec, input })
         };
         let inputs = inputs.into_iter().map(describe).collect::<Result<Vec<_>, _>>()?;
-        let whole = |(number, one): (usize, &Described)| Piece::whole(number, one.input.bytes());
+        let whole =
+            |(number, one): (usize, &Described)| InputPiece::whole(number, one.input.bytes());
         let pieces = inputs.iter().enumerate().map(whole).collect();
         let (form, names) = (form.clone(), Arc::default());
         let (header, first) = (Header::default(), 0);
@@ -239,7 +241,7 @@ impl<'i> Dataset<'i> {
     }
 
     /// How much of the store should be held in memory, beside what is kept of the inputs.
-    pub fn held(&self, counted: &Counted) -> usize {
+    pub fn held(&self, counted: &CountedSet) -> usize {
         (self.memory / 2).saturating_sub(counted.kept.bytes() + self.input_bytes())
     }
 
@@ -253,7 +255,7 @@ impl<'i> Dataset<'i> {
     /// # Errors
     ///
     /// Those of [`FileShuffle::count_sources`]; among them is whatever is wrong with an input.
-    pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
+    pub fn count(&self, watch: &dyn Watch) -> Result<CountedSet, FilesError> {
         let all: Vec<usize> = (0..self.pieces.len()).collect();
         self.count_some(&all, (self.memory / 2).saturating_sub(self.input_bytes()), watch)
     }
@@ -264,14 +266,14 @@ impl<'i> Dataset<'i> {
         pieces: &[usize],
         memory: usize,
         watch: &dyn Watch,
-    ) -> Result<Counted, FilesError> {
+    ) -> Result<CountedSet, FilesError> {
         let size = |&piece: &usize| self.pieces[piece].bytes();
-        watch.begin(Pass::Count, Some(pieces.iter().map(size).sum()));
+        watch.begin(ShufflePass::Count, Some(pieces.iter().map(size).sum()));
         let notes = Notes::default();
         let reading = Reading {
             set: self,
             pieces: Some(pieces),
-            kept: &Kept::default(),
+            kept: &KeptInputs::default(),
             notes: &notes,
             watch,
         };
@@ -282,13 +284,13 @@ impl<'i> Dataset<'i> {
         let empty = notes.empty.into_inner();
         let text = |part: &Vec<u8>| part.escape_ascii().to_string();
         let parts = self.names.get().map(|parts| parts.iter().map(text).collect());
-        Ok(Counted { counts, kept: keep.finish(), ends_added, left_out, empty, parts })
+        Ok(CountedSet { counts, kept: keep.finish(), ends_added, left_out, empty, parts })
     }
 
     /// What was [counted](Self::count) before, if it can be understood. Should the inputs have
     /// other records or bytes now, a shuffle ends with [`FilesError::Changed`].
-    pub fn recall(&self, counted: &Value) -> Option<Counted> {
-        Counted::from_json(counted, self.pieces.len())
+    pub fn recall(&self, counted: &Value) -> Option<CountedSet> {
+        CountedSet::from_json(counted, self.pieces.len())
     }
 
     /// Writes the records in another order, or as many of them as the order has, to shards.
@@ -300,9 +302,9 @@ impl<'i> Dataset<'i> {
     /// # Panics
     ///
     /// If the shards have another number of records than the order.
-    pub fn shuffle<S: Sink>(
+    pub fn shuffle<S: ShardSink>(
         &self,
-        (counted, order): (&Counted, &Order),
+        (counted, order): (&CountedSet, &FileOrder),
         store: &mut impl Store,
         (shards, compression, sink): (&Shards, Compression, &mut S),
         watch: &dyn Watch,
@@ -326,29 +328,29 @@ impl<'i> Dataset<'i> {
     }
 
     /// All records, if they fit memory with what it takes to put them in order.
-    fn in_memory<'c>(&self, counted: &'c Counted) -> Option<Vec<&'c [u8]>> {
+    fn in_memory<'c>(&self, counted: &'c CountedSet) -> Option<Vec<&'c [u8]>> {
         let places = usize::try_from(counted.records()).ok()?.checked_mul(PER_ITEM)?;
         let all = counted.kept.bytes().checked_add(self.input_bytes())?.checked_add(places)?;
         // A quarter is for what is compressed, and an eighth for the records on their way to it.
         (all <= self.memory / 8 * 5).then(|| counted.kept.whole(self.pieces.len()))?
     }
 
-    pub(super) fn writer<'s, S: Sink>(
+    pub(super) fn writer<'s, S: ShardSink>(
         &'s self,
         target: (&'s Shards, Compression, &'s mut S),
-    ) -> Writer<'s, S> {
-        Writer::new(target, &self.header.bytes, &self.form.records, self.memory / 4)
+    ) -> ShardWriter<'s, S> {
+        ShardWriter::new(target, &self.header.bytes, &self.form.records, self.memory / 4)
     }
 
     /// A piece, decoded, whose input begins as such records may.
-    fn text<'a>(&'a self, piece: &Piece, watch: &'a dyn Watch) -> io::Result<Text<'a>> {
+    fn text<'a>(&'a self, piece: &InputPiece, watch: &'a dyn Watch) -> io::Result<PendingText<'a>> {
         let Described { input, codec } = &self.inputs[piece.input];
         if let Some(lines) = piece.lines(&**input, watch)? {
-            return Ok(Text::new(lines));
+            return Ok(PendingText::new(lines));
         }
         // Inputs are read side by side. If they are few, each has threads for itself.
         let threads = self.threads / self.inputs.len();
-        let mut text = Text::new(decoded(&**input, *codec, threads, watch)?);
+        let mut text = PendingText::new(decoded(&**input, *codec, threads, watch)?);
         text.read_more()?;
         if text.is_empty() {
             return Ok(text);
@@ -363,8 +365,8 @@ impl<'i> Dataset<'i> {
 
     /// Takes the header from the start of an input: a byte order mark, lines with a prefix, and as
     /// many lines as are counted.
-    fn take_header(&self, text: &mut Text) -> io::Result<Header> {
-        let Form { header_prefixes, headers, .. } = &self.form;
+    fn take_header(&self, text: &mut PendingText) -> io::Result<Header> {
+        let RecordForm { header_prefixes, headers, .. } = &self.form;
         let mut header = Header::default();
         text.read_at_least(MARK.len())?;
         if text.rest().starts_with(MARK) {
@@ -400,7 +402,7 @@ impl<'i> Dataset<'i> {
     /// Moves a line to the header. Returns whether there is one.
     fn take_header_line(
         &self,
-        text: &mut Text,
+        text: &mut PendingText,
         splitter: &mut dyn Splitter,
         number: u64,
         header: &mut Header,
@@ -420,7 +422,7 @@ impl<'i> Dataset<'i> {
     }
 
     /// The header of an input, and how many fields its first row has, if it has one.
-    fn first_header(&self, text: &mut Text) -> io::Result<Header> {
+    fn first_header(&self, text: &mut PendingText) -> io::Result<Header> {
         let mut header = self.take_header(text)?;
         if let Some(csv) = self.rows_of_records() {
             let most = self.longest_record().max(LONGEST_HEADER);
@@ -438,7 +440,7 @@ impl<'i> Dataset<'i> {
     /// The records of a piece, as the shuffle takes them.
     fn reader<'a>(
         &'a self,
-        piece: &Piece,
+        piece: &InputPiece,
         notes: &'a Notes,
         watch: &'a dyn Watch,
     ) -> io::Result<Box<dyn Read + Send + 'a>> {
@@ -456,7 +458,15 @@ impl<'i> Dataset<'i> {
         }
         let (added, is_end) = (Vec::new(), false);
         if let Records::Lines(delimiter) = self.form.records {
-            return Ok(Box::new(Lines { text, delimiter, ends, notes, last: None, added, is_end }));
+            return Ok(Box::new(DataLines {
+                text,
+                delimiter,
+                ends,
+                notes,
+                last: None,
+                added,
+                is_end,
+            }));
         }
         let fields = self.header.fields.filter(|_| match self.form.records {
             Records::Csv(csv) => !csv.is_uneven,
@@ -526,7 +536,7 @@ pub(super) struct Reading<'d> {
     pub(super) set: &'d Dataset<'d>,
     /// Which of the pieces; all if it is not said.
     pub(super) pieces: Option<&'d [usize]>,
-    pub(super) kept: &'d Kept,
+    pub(super) kept: &'d KeptInputs,
     pub(super) notes: &'d Notes,
     pub(super) watch: &'d dyn Watch,
 }

@@ -1,4 +1,4 @@
-//! [`Shards`]: the files that records are written to, and [`Sink`], which takes them.
+//! [`Shards`]: the files that records are written to, and [`ShardSink`], which takes them.
 
 use std::io::{self, Write};
 use std::mem;
@@ -132,7 +132,7 @@ impl WrittenShard {
 }
 
 /// What takes shards. Each should be there whole or not at all.
-pub trait Sink: Send {
+pub trait ShardSink: Send {
     /// A shard that is being written.
     type File: Write + Send;
 
@@ -153,7 +153,7 @@ pub trait Sink: Send {
 }
 
 /// Writes shards to a sink.
-pub(super) struct Writer<'s, S: Sink> {
+pub(super) struct ShardWriter<'s, S: ShardSink> {
     shards: &'s Shards,
     ends: Vec<u64>,
     /// What stands before and behind the records of each shard.
@@ -169,7 +169,7 @@ pub(super) struct Writer<'s, S: Sink> {
     written: Vec<WrittenShard>,
 }
 
-impl<'s, S: Sink> Writer<'s, S> {
+impl<'s, S: ShardSink> ShardWriter<'s, S> {
     pub(super) fn new(
         (shards, compression, sink): (&'s Shards, Compression, &'s mut S),
         header: &'s [u8],
@@ -251,7 +251,7 @@ impl<'s, S: Sink> Writer<'s, S> {
     }
 }
 
-impl<S: Sink> Pieces for Writer<'_, S> {
+impl<S: ShardSink> Pieces for ShardWriter<'_, S> {
     fn ends(&self) -> &[u64] {
         &self.ends
     }

@@ -1,4 +1,4 @@
-//! [`Temporary`]: a store of memory and temporary files.
+//! [`TemporaryStore`]: a store of memory and temporary files.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -9,7 +9,7 @@ use crate::files::{Store, TemporaryFile};
 /// A store that holds what comes first in memory, and what comes then in temporary files without
 /// names: in one folder, or block by block in each of several, which may be on several disks.
 #[derive(Debug)]
-pub struct Temporary {
+pub struct TemporaryStore {
     folders: Vec<PathBuf>,
     files: Vec<TemporaryFile>,
     /// How many of the files are those of others, to which nothing is appended.
@@ -19,12 +19,12 @@ pub struct Temporary {
     most: usize,
     bytes: u64,
     /// The blocks in files, in their order.
-    blocks: Vec<Block>,
+    blocks: Vec<StoredBlock>,
 }
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct StoredBlock {
     /// Its offset in the store.
     pub(super) start: u64,
     file: usize,
@@ -36,7 +36,7 @@ pub(super) struct Block {
 /// The level of compression, which is the fastest.
 const LEVEL: i32 = 1;
 
-impl Temporary {
+impl TemporaryStore {
     /// A store that holds so many bytes in memory. Files are created in the folders when they are
     /// needed; their blocks are compressed if that is asked for.
     ///
@@ -60,7 +60,7 @@ impl Temporary {
     }
 
     /// The file that the store is, and the blocks in it.
-    pub(super) fn into_file(mut self) -> Option<(File, Vec<Block>)> {
+    pub(super) fn into_file(mut self) -> Option<(File, Vec<StoredBlock>)> {
         Some((self.files.pop()?.into_file(), self.blocks))
     }
 
@@ -80,13 +80,13 @@ impl Temporary {
         (offset, stored): (u64, usize),
     ) -> u64 {
         let start = self.bytes;
-        self.blocks.push(Block { start, file, offset, bytes: stored });
+        self.blocks.push(StoredBlock { start, file, offset, bytes: stored });
         self.bytes += bytes as u64;
         start
     }
 }
 
-impl Store for Temporary {
+impl Store for TemporaryStore {
     fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -116,7 +116,7 @@ impl Store for Temporary {
         let compressed = compressed.transpose()?.filter(|bytes| bytes.len() < block.len());
         let stored = compressed.as_deref().unwrap_or(block);
         target.append(stored)?;
-        self.blocks.push(Block { start: self.bytes, file, offset, bytes: stored.len() });
+        self.blocks.push(StoredBlock { start: self.bytes, file, offset, bytes: stored.len() });
         self.bytes += block.len() as u64;
         Ok(())
     }
@@ -134,7 +134,7 @@ impl Store for Temporary {
             let number = self.blocks.partition_point(|block| block.start <= offset);
             let number = number.checked_sub(1).ok_or(ErrorKind::UnexpectedEof)?;
             let end = self.blocks.get(number + 1).map_or(self.bytes, |next| next.start);
-            let Block { start, file, offset: at, bytes } = self.blocks[number];
+            let StoredBlock { start, file, offset: at, bytes } = self.blocks[number];
             let left = end.checked_sub(offset).filter(|&left| left > 0);
             let left = left.ok_or(ErrorKind::UnexpectedEof)?;
             let count = rest.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -158,7 +158,7 @@ impl Store for Temporary {
         let found = self.blocks.binary_search_by_key(&offset, |block| block.start);
         let Ok(number) = found else { return };
         let end = self.blocks.get(number + 1).map_or(self.bytes, |next| next.start);
-        let Block { file, offset: at, bytes: stored, .. } = self.blocks[number];
+        let StoredBlock { file, offset: at, bytes: stored, .. } = self.blocks[number];
         // Another run may go on with the files of others.
         if file >= self.others && end - offset == bytes as u64 {
             self.files[file].release(at, stored);
@@ -177,7 +177,8 @@ mod tests {
         for folders in [&folders[..1], &folders] {
             for is_compressed in [false, true] {
                 for most in [0, 100, 2500, 1 << 20] {
-                    let mut store = Temporary::in_folders(folders, is_compressed, most).unwrap();
+                    let mut store =
+                        TemporaryStore::in_folders(folders, is_compressed, most).unwrap();
                     let mut whole = Vec::new();
                     for k in 0..40_usize {
                         let block = vec![k as u8; k * 37 % 200 + 1];
@@ -195,7 +196,7 @@ mod tests {
                 }
             }
         }
-        assert!(Temporary::in_folders(&[], false, 1).is_err());
+        assert!(TemporaryStore::in_folders(&[], false, 1).is_err());
     }
 
     /// Nor is a block given back that is released in part.
@@ -205,7 +206,7 @@ mod tests {
         // A tmpfs, where there is one.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let folders = [folder.path().to_owned()];
-        let mut store = Temporary::in_folders(&folders, false, 0).unwrap();
+        let mut store = TemporaryStore::in_folders(&folders, false, 0).unwrap();
         let blocks: Vec<Vec<u8>> = (1..=16).map(|k| vec![k; 1 << 16]).collect();
         blocks.iter().for_each(|block| store.append(block).unwrap());
         let starts: Vec<u64> = store.blocks.iter().map(|block| block.start).collect();
@@ -231,12 +232,12 @@ mod tests {
         let text = |k: usize| vec![k as u8; k * 37 % 200 + 1];
         let others = [false, true].map(|is_compressed| {
             let file = tempfile::tempfile_in(&folder).unwrap();
-            let mut store = Temporary::in_file(file, folder.path(), is_compressed);
+            let mut store = TemporaryStore::in_file(file, folder.path(), is_compressed);
             (0..20).for_each(|k| store.append(&text(k)).unwrap());
             store.into_file().unwrap()
         });
         let folders = [folder.path().to_owned(), folder.path().to_owned()];
-        let mut store = Temporary::in_folders(&folders, false, 0).unwrap();
+        let mut store = TemporaryStore::in_folders(&folders, false, 0).unwrap();
         let mut whole = Vec::new();
         for (file, blocks) in others {
             let file = store.adopt(file);

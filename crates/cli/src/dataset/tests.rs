@@ -12,7 +12,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::files::{FilesError, NamedError, Order, Summary};
+use crate::files::{FileOrder, FilesError, NamedError, Summary};
 use crate::formats::{Codec, Compression, MARK, masked_crc};
 
 /// A file in memory.
@@ -41,7 +41,7 @@ impl Input for Held {
 #[derive(Default)]
 struct Files(Vec<Held>);
 
-impl Sink for Files {
+impl ShardSink for Files {
     type File = Vec<u8>;
 
     fn create(&mut self, _: &Path) -> io::Result<Vec<u8>> {
@@ -56,11 +56,11 @@ impl Sink for Files {
 }
 
 /// The order of so many records.
-type Way<'w> = &'w dyn Fn(u64) -> Order;
+type Way<'w> = &'w dyn Fn(u64) -> FileOrder;
 
 /// What is to be done with a data set.
 struct Run<'w> {
-    form: Form,
+    form: RecordForm,
     memory: usize,
     way: Way<'w>,
     shards: u64,
@@ -68,12 +68,12 @@ struct Run<'w> {
 }
 
 impl Run<'_> {
-    fn run(&self, files: &[Held]) -> Result<(Vec<Held>, Counted), FilesError> {
+    fn run(&self, files: &[Held]) -> Result<(Vec<Held>, CountedSet), FilesError> {
         let (found, counted, _) = self.written(files)?;
         Ok((found, counted))
     }
 
-    fn written(&self, files: &[Held]) -> Result<(Vec<Held>, Counted, Summary), FilesError> {
+    fn written(&self, files: &[Held]) -> Result<(Vec<Held>, CountedSet, Summary), FilesError> {
         let inputs = files.iter().map(|file| Box::new(file.clone()) as Box<dyn Input>).collect();
         let set = Dataset::open(inputs, &self.form, self.memory)?;
         let counted = set.count(&())?;
@@ -85,7 +85,8 @@ impl Run<'_> {
         let is_elsewhere = self.memory.is_multiple_of(3) && in_memory.is_dir();
         let folders = [if is_elsewhere { in_memory } else { std::env::temp_dir() }];
         let is_compressed = self.memory % 2 == 1;
-        let mut store = Temporary::in_folders(&folders, is_compressed, set.held(&counted)).unwrap();
+        let mut store =
+            TemporaryStore::in_folders(&folders, is_compressed, set.held(&counted)).unwrap();
         let mut sink = Files::default();
         let target = (&shards, self.compression, &mut sink);
         let written = set.shuffle((&counted, &order), &mut store, target, &())?;
@@ -235,7 +236,7 @@ fn check(case: u64) {
     let mut lines = |most: u64| if is_text { rng.random_range(0..most) } else { 0 };
     let (headers, prefixed, marks) = (lines(5).saturating_sub(2), lines(3), lines(4) / 3);
     let header_prefixes = vec![b"##".to_vec(), b"#".to_vec()];
-    let form = Form { headers, header_prefixes, ..Form::new(records.clone()) };
+    let form = RecordForm { headers, header_prefixes, ..RecordForm::new(records.clone()) };
     let end: &[u8] = if records == Records::Lines(0) { b"\0" } else { b"\n" };
     let head = match &records {
         Records::Csv(csv) => vec![b'h', csv.delimiter, b'x'],
@@ -297,7 +298,7 @@ fn check(case: u64) {
     let way = |len: u64| {
         let at = |share: f64| if part { (len as f64 * share) as u64 } else { 0 };
         let end = if part { at(to) } else { len };
-        Order::shuffle(len, seed).range(at(from)..end).unwrap()
+        FileOrder::shuffle(len, seed).range(at(from)..end).unwrap()
     };
     let run = Run { form: form.clone(), memory, way: &way, shards, compression: codec.into() };
     let (found, counted) = run.run(&files).unwrap_or_else(|error| panic!("{case}: {error}"));
@@ -318,7 +319,7 @@ fn check(case: u64) {
         assert!(by_workers == found, "{case} {records}");
     }
     if !part {
-        let back = |len| Order::unshuffle(len, seed);
+        let back = |len| FileOrder::unshuffle(len, seed);
         let run = Run { form, memory, way: &back, shards: 1, compression: Codec::Plain.into() };
         let (back, _) = run.run(&found).unwrap_or_else(|error| panic!("{case}: {error}"));
         assert!(body(&back[0]) == all.concat(), "{case} {records}");
@@ -344,11 +345,11 @@ fn memory_makes_no_difference_to_data_sets() {
             file(&mut rng, format!("input {number}"), &text)
         };
         let files: Vec<_> = (0..3).map(file).collect();
-        let shuffled = |len| Order::shuffle(len, case);
-        let part = |len| Order::unshuffle(len, case).range(len / 3..len / 2).unwrap();
+        let shuffled = |len| FileOrder::shuffle(len, case);
+        let part = |len| FileOrder::unshuffle(len, case).range(len / 3..len / 2).unwrap();
         let way: Way = if case % 2 == 0 { &shuffled } else { &part };
         let run = |memory| {
-            let (form, compression) = (Form::new(records.clone()), Codec::Lz4.into());
+            let (form, compression) = (RecordForm::new(records.clone()), Codec::Lz4.into());
             Run { form, memory, way, shards: 5, compression }.written(&files).unwrap()
         };
         let (passes, _, by_passes) = run(1 << 19);
@@ -366,9 +367,9 @@ fn long_records_in_memory_are_written_in_small_rounds() {
     let lines: Vec<Vec<u8>> = (0..60_u8)
         .map(|k| [vec![k % 10 + b'a'; if k % 7 == 0 { 200_000 } else { 3 }], vec![b'\n']].concat())
         .collect();
-    let way = |len| Order::shuffle(len, 5);
+    let way = |len| FileOrder::shuffle(len, 5);
     let compression = Codec::Plain.into();
-    let run = Run { form: Form::lines(), memory: 1 << 22, way: &way, shards: 3, compression };
+    let run = Run { form: RecordForm::lines(), memory: 1 << 22, way: &way, shards: 3, compression };
     let (found, _, summary) = run.written(&[Held("f".to_owned(), lines.concat())]).unwrap();
     let order = way(60).indexes::<u64>().unwrap();
     let expected: Vec<u8> = order.into_iter().flat_map(|k| lines[k as usize].clone()).collect();
@@ -378,10 +379,10 @@ fn long_records_in_memory_are_written_in_small_rounds() {
 
 /// What is said of a file that cannot be shuffled.
 #[track_caller]
-fn complaint(form: Form, texts: &[&[u8]]) -> String {
+fn complaint(form: RecordForm, texts: &[&[u8]]) -> String {
     let files: Vec<Held> =
         texts.iter().enumerate().map(|(k, text)| Held(format!("f{k}"), text.to_vec())).collect();
-    let way = |len| Order::shuffle(len, 1);
+    let way = |len| FileOrder::shuffle(len, 1);
     let memory = 1 << 20;
     let run = Run { form, memory, way: &way, shards: 1, compression: Codec::Plain.into() };
     match run.run(&files) {
@@ -392,15 +393,15 @@ fn complaint(form: Form, texts: &[&[u8]]) -> String {
 
 #[test]
 fn what_is_wrong_with_records_is_said() {
-    let lines = || Form { headers: 1, ..Form::lines() };
+    let lines = || RecordForm { headers: 1, ..RecordForm::lines() };
     assert_eq!(complaint(lines(), &[b"a\n", b"b\n"]), "f1: has another header than f0");
     assert_eq!(complaint(lines(), &[b"a\n", b"a\r\nx\n"]), "f1: has another header than f0");
     assert_eq!(
-        complaint(Form { headers: 2, ..lines() }, &[b"", b"a\n"]),
+        complaint(RecordForm { headers: 2, ..lines() }, &[b"", b"a\n"]),
         "f1: has 1 lines and no header of 2"
     );
     let marked = [MARK, b"a\n"].concat();
-    let of_marks = |texts: &[&[u8]]| complaint(Form::lines(), texts);
+    let of_marks = |texts: &[&[u8]]| complaint(RecordForm::lines(), texts);
     assert_eq!(
         of_marks(&[b"", &marked, b"a\n"]),
         "f2: begins without the byte order mark that f1 has"
@@ -408,15 +409,18 @@ fn what_is_wrong_with_records_is_said() {
     assert_eq!(of_marks(&[b"a\n", &marked]), "f1: begins with a byte order mark, and f0 does not");
     let long = [b"#", &vec![b'x'; (16 << 20) - 2][..], b"\n#\n"].concat();
     assert_eq!(
-        complaint(Form { header_prefixes: vec![b"#".to_vec()], ..Form::lines() }, &[&long]),
+        complaint(
+            RecordForm { header_prefixes: vec![b"#".to_vec()], ..RecordForm::lines() },
+            &[&long]
+        ),
         "f0: header line 2 has more than 0 bytes, with which the header is too long"
     );
-    let four = || Form::new(Records::Groups(b'\n', NonZeroU32::new(4).unwrap()));
+    let four = || RecordForm::new(Records::Groups(b'\n', NonZeroU32::new(4).unwrap()));
     assert_eq!(
         complaint(four(), &[b"1\n2\n3\n4\n5\n6\n7"]),
         "f0: record 2 has 3 of its 4 lines: the input ends there"
     );
-    let reads = |text: &[u8]| complaint(Form::new(Records::Fastq), &[text]);
+    let reads = |text: &[u8]| complaint(RecordForm::new(Records::Fastq), &[text]);
     assert_eq!(
         reads(b"@1\nAC\n+\n!!\n@2\nACG\n+\n!!\n"),
         "f0: record 2 is no read of FASTQ: it has 3 bases and 2 qualities"
@@ -425,24 +429,24 @@ fn what_is_wrong_with_records_is_said() {
     assert!(reads(b"@1\nAC\nAC\n!!\n").ends_with("its third line does not begin with +"));
     let long = [b"a\n", &[b'x'; 1 << 19][..], b"\n"].concat();
     assert_eq!(
-        complaint(Form::csv(b','), &[&long]),
+        complaint(RecordForm::csv(b','), &[&long]),
         "f0: record 2 has more than 65532 bytes: raise --memory"
     );
-    let fasta = Form::new(Records::Started(b">".to_vec()));
+    let fasta = RecordForm::new(Records::Started(b">".to_vec()));
     assert_eq!(
         complaint(fasta, &[b"AC\n>1\nAC\n"]),
         "f0: record 1 does not begin with `>`, as records here do"
     );
     let frame = Compression::from(Codec::Zstd).compressed(b"one\ntwo\n").unwrap();
     assert_eq!(
-        complaint(Form::lines(), &[&frame[..frame.len() - 1]]),
+        complaint(RecordForm::lines(), &[&frame[..frame.len() - 1]]),
         "f0: is cut short: its zstd data do not end"
     );
 }
 
 #[test]
 fn what_is_wrong_with_rows_is_said() {
-    let csv = |headers| Form { headers, ..Form::csv(b',') };
+    let csv = |headers| RecordForm { headers, ..RecordForm::csv(b',') };
     let said = |texts: &[&[u8]]| complaint(csv(0), texts);
     let uneven = "give --uneven if that is as it should be, and --csv=DELIM if another byte than \
                   `,` separates fields";
@@ -468,14 +472,14 @@ fn what_is_wrong_with_rows_is_said() {
         assert_eq!(said(texts), *why);
     }
     // Inputs that have a header and no record say nothing of rows.
-    let marked = Form { header_prefixes: vec![b"#".to_vec()], ..csv(0) };
+    let marked = RecordForm { header_prefixes: vec![b"#".to_vec()], ..csv(0) };
     for (form, start) in [(csv(0), &b"\xEF\xBB\xBF"[..]), (marked, b"#x\n")] {
         let texts = [start, b"", start, &[start, b"1,2\n1;2\n9\n"].concat()];
         let why = format!("f3: record 2 has 1 field, and the first row has 2 fields: {uneven}");
         assert_eq!(complaint(form, &texts), why);
     }
     // With another delimiter, a quote that opens a field is none that is loose.
-    let loose = Form::new(Records::Csv(Csv { has_loose_quotes: true, ..Csv::new(b',') }));
+    let loose = RecordForm::new(Records::Csv(Csv { has_loose_quotes: true, ..Csv::new(b',') }));
     let text = b"1;\"x\ny\";2\n";
     let why = "has a quote within a field, and the first row has 1 field: give --csv=DELIM if \
                another byte than `,` separates fields, and --uneven if none does";
@@ -483,7 +487,7 @@ fn what_is_wrong_with_rows_is_said() {
         let number = 1 + headers;
         let texts: &[&[u8]] = &[&[&b"a;b;c\n".repeat(headers as usize)[..], text].concat()];
         let why = format!("f0: record {} {why}", number - headers);
-        assert_eq!(complaint(Form { headers, ..loose.clone() }, texts), why);
+        assert_eq!(complaint(RecordForm { headers, ..loose.clone() }, texts), why);
     }
     assert_eq!(complaint(loose, &[b"a\n\"1\n2\"\n5\" pipe\n"]), format!("f0: record 3 {why}"));
     let returns = |count: &str| {
@@ -512,7 +516,7 @@ fn what_is_wrong_with_rows_is_said() {
 
 #[test]
 fn what_is_wrong_with_tfrecords_is_said() {
-    let said = |text: &[u8]| complaint(Form::new(Records::TfRecord), &[text]);
+    let said = |text: &[u8]| complaint(RecordForm::new(Records::TfRecord), &[text]);
     let two = [tfrecord(b"one"), tfrecord(b"three")].concat();
     for end in (1..two.len()).filter(|&end| end != 19) {
         let number = if end < 19 { 1 } else { 2 };
@@ -541,7 +545,7 @@ fn what_is_wrong_with_tfrecords_is_said() {
 
 #[test]
 fn what_is_wrong_with_samples_is_said() {
-    let even = || Form::new(Records::Samples { are_uneven: false });
+    let even = || RecordForm::new(Records::Samples { are_uneven: false });
     let end = [0; 1024];
     let (jpg, json) = (tar_entry("a/1.jpg", b"x"), tar_entry("a/1.json", b"{}"));
     let (other, others) = (tar_entry("a/2.jpg", b"y"), tar_entry("a/2.json", b"[]"));
@@ -611,12 +615,12 @@ fn what_other_programs_add_to_archives_is_no_sample() {
     let two = [&other[..], &others].concat();
     // The one about a folder is not beside a sample.
     let tar = [&comment[..], &own("._a"), &one, &two, &own("a/._3.jpg"), &[0; 1024]].concat();
-    let form = Form::new(Records::Samples { are_uneven: false });
+    let form = RecordForm::new(Records::Samples { are_uneven: false });
     for memory in [1 << 20, 64 << 20] {
-        let way = |len| Order::unshuffle(len, 1);
+        let way = |len| FileOrder::unshuffle(len, 1);
         let compression = Codec::Plain.into();
         let run = Run { form: form.clone(), memory, way: &way, shards: 1, compression };
-        let shuffle = |len| Order::shuffle(len, 1);
+        let shuffle = |len| FileOrder::shuffle(len, 1);
         let (shuffled, counted) = Run { way: &shuffle, form: form.clone(), ..run }
             .run(&[Held("f".to_owned(), tar.clone())])
             .unwrap();
@@ -635,11 +639,11 @@ fn folders_in_archives_are_left_out_and_counted() {
     folder.set_cksum();
     let (one, two) = (tar_entry("a/1.jpg", b"x"), tar_entry("a/2.jpg", b"y"));
     let tar = [&folder.as_bytes()[..], &one, &folder.as_bytes()[..], &two, &[0; 2048]].concat();
-    let form = Form::new(Records::Samples { are_uneven: false });
-    let way = |len| Order::unshuffle(len, 1);
+    let form = RecordForm::new(Records::Samples { are_uneven: false });
+    let way = |len| FileOrder::unshuffle(len, 1);
     let compression = Codec::Plain.into();
     let run = Run { form, memory: 1 << 20, way: &way, shards: 1, compression };
-    let shuffle = |len| Order::shuffle(len, 1);
+    let shuffle = |len| FileOrder::shuffle(len, 1);
     let (shuffled, counted) = Run { way: &shuffle, form: run.form.clone(), ..run }
         .run(&[Held("f".to_owned(), tar)])
         .unwrap();

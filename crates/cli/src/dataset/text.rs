@@ -1,4 +1,4 @@
-//! [`Text`]: what was read of an input and not used yet.
+//! [`PendingText`]: what was read of an input and not used yet.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
@@ -9,7 +9,7 @@ use super::splitter::{Broken, Found, Splitter};
 const STEP: usize = 256 << 10;
 
 /// What was read of an input and not used yet.
-pub(super) struct Text<'i> {
+pub(super) struct PendingText<'i> {
     source: Box<dyn Read + Send + 'i>,
     /// Room for what is read.
     bytes: Vec<u8>,
@@ -21,7 +21,7 @@ pub(super) struct Text<'i> {
     skipped: u64,
 }
 
-impl<'i> Text<'i> {
+impl<'i> PendingText<'i> {
     pub(super) fn new(source: Box<dyn Read + Send + 'i>) -> Self {
         Self { source, bytes: Vec::new(), at: 0, end: 0, is_end: false, skipped: 0 }
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_long_record_takes_little_more_than_its_bytes() {
         let long = [&vec![b'x'; 5 << 20][..], b"#"].concat();
-        let mut text = Text::new(Box::new(&long[..]));
+        let mut text = PendingText::new(Box::new(&long[..]));
         let mut splitter = Records::Separated(b"#".to_vec()).splits();
         let found = text.find(&mut *splitter, long.len(), Sought::Record(1)).unwrap();
         assert_eq!(found, Some((long.len(), Vec::new())));

@@ -1,4 +1,4 @@
-//! [`Walk`]: the files of folders.
+//! [`FolderWalk`]: the files of folders.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -6,13 +6,13 @@ use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::index::Index;
-use super::records::Form;
+use super::index::ShardIndex;
+use super::records::RecordForm;
 use crate::files::NamedError;
 
 /// How folders are looked through.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Walk {
+pub struct FolderWalk {
     /// Whether folders in folders are looked through too.
     pub is_recursive: bool,
 }
@@ -25,14 +25,14 @@ pub struct Walked {
     /// How many files were left out, because their names begin with `.` or `_`.
     pub left_out: u64,
     /// The index of the folder, if it is the only path.
-    pub index: Option<Index>,
+    pub index: Option<ShardIndex>,
     /// What the records are, if the folders' indexes say it.
-    pub form: Option<Form>,
+    pub form: Option<RecordForm>,
     /// Whether there was a folder.
     pub has_folders: bool,
 }
 
-impl Walk {
+impl FolderWalk {
     /// Puts the files of folders in place of them, in the order of their names, byte by byte. What
     /// is not a folder stays as it is, be it there or not.
     ///
@@ -66,7 +66,7 @@ impl Walk {
                 continue;
             }
             walked.has_folders = true;
-            let index = Index::read(path)?;
+            let index = ShardIndex::read(path)?;
             let is_recursive = self.is_recursive || index.is_some();
             let (mut files, mut own) = (Vec::new(), Links::default());
             Self { is_recursive }.add(path, (&mut files, &mut own), &mut walked)?;
@@ -117,8 +117,8 @@ impl Walk {
                 walked.left_out += 1;
                 continue;
             }
-            if name == Index::FILE
-                && let Some(index) = Index::read(folder)?
+            if name == ShardIndex::FILE
+                && let Some(index) = ShardIndex::read(folder)?
             {
                 if walked.form.is_some() && walked.form != index.form {
                     let why = "has records of another kind, or another number of header lines, \
@@ -203,15 +203,15 @@ fn once_each(files: Vec<PathBuf>, links: &HashSet<usize>) -> io::Result<Vec<Path
 
 /// The device of a file, and its number there.
 #[cfg(unix)]
-pub(crate) type Identity = (u64, u64);
+pub(crate) type FileIdentity = (u64, u64);
 
 /// Where the links to a file lead.
 #[cfg(not(unix))]
-pub(crate) type Identity = PathBuf;
+pub(crate) type FileIdentity = PathBuf;
 
 /// What two paths have in common if they stand for one file.
 #[cfg(unix)]
-pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
+pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
     use std::os::unix::fs::MetadataExt;
 
     let found = path.metadata()?;
@@ -220,7 +220,7 @@ pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
 
 /// What two paths have in common if they stand for one file.
 #[cfg(not(unix))]
-pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
+pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
     path.canonicalize()
 }
 
@@ -262,7 +262,7 @@ fn what(found: FileType) -> &'static str {
 mod tests {
     use super::*;
 
-    const DEEP: Walk = Walk { is_recursive: true };
+    const DEEP: FolderWalk = FolderWalk { is_recursive: true };
 
     #[test]
     fn folders_are_walked_in_the_order_of_names() {
@@ -272,8 +272,8 @@ mod tests {
         for name in ["b/2", "b/10", "b/c/1", "b/_SUCCESS", "b/.hidden", "a"] {
             fs::write(path(name), name).unwrap();
         }
-        let said = |walk: Walk, paths: &[PathBuf]| walk.files(paths).unwrap_err().to_string();
-        let flat = Walk { is_recursive: false };
+        let said = |walk: FolderWalk, paths: &[PathBuf]| walk.files(paths).unwrap_err().to_string();
+        let flat = FolderWalk { is_recursive: false };
         let complaint = said(flat, &[path("b")]);
         assert!(
             complaint.ends_with("b/c: is a folder in a folder: give --recursive"),

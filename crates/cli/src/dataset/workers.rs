@@ -14,16 +14,18 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::bundle::{Bundle, NewBundle};
-use super::kept::Kept;
-use super::piece::{Piece, last_byte};
+use super::kept::KeptInputs;
+use super::piece::{InputPiece, last_byte};
 use super::reader::Notes;
 use super::records::Records;
-use super::set::{Counted, Dataset, Described, LONGEST_HEADER, Reading, Written, named};
-use super::shards::{Shards, Sink};
-use super::store::Temporary;
-use crate::files::budget::Split;
+use super::set::{CountedSet, Dataset, Described, LONGEST_HEADER, Reading, Written, named};
+use super::shards::{ShardSink, Shards};
+use super::store::TemporaryStore;
+use crate::files::budget::KeySplit;
 use crate::files::distribute::{Numbered, numbers};
-use crate::files::{Count, FileShuffle, FilesError, NamedError, Order, Pieces, Summary, Watch};
+use crate::files::{
+    FileOrder, FileShuffle, FilesError, ItemCount, NamedError, Pieces, Summary, Watch,
+};
 use crate::formats::{Codec, Compression};
 
 /// About how many pieces a worker gets of what is divided: enough to be read side by side, and to
@@ -35,11 +37,11 @@ const LEAST_PIECE: u64 = if cfg!(test) { 64 } else { 2 * LONGEST_HEADER as u64 }
 
 /// What all workers of a run know after the first stage, and each has to be told the same.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct KnownToWorkers<'a> {
     /// What all inputs have.
-    pub counted: &'a Counted,
+    pub counted: &'a CountedSet,
     /// The order of the records.
-    pub order: &'a Order,
+    pub order: &'a FileOrder,
     /// The least memory that a data set of any worker has.
     pub memory: usize,
     /// A text that other runs do not have.
@@ -67,7 +69,7 @@ impl Dataset<'_> {
             };
             let last = last.map_err(|error| FilesError::Read(named(&**input, error)))?;
             let pieces = if last == Some(delimiter) { bytes.div_ceil(most) } else { 1 };
-            self.pieces.extend(Piece::whole(number, bytes).divided(pieces, delimiter));
+            self.pieces.extend(InputPiece::whole(number, bytes).divided(pieces, delimiter));
         }
         Ok(self)
     }
@@ -86,7 +88,7 @@ impl Dataset<'_> {
 
     /// The worker that reads each piece.
     fn owners(&self, workers: u64) -> Vec<u64> {
-        let sizes: Vec<u64> = self.pieces.iter().map(Piece::bytes).collect();
+        let sizes: Vec<u64> = self.pieces.iter().map(InputPiece::bytes).collect();
         let mut pieces: Vec<usize> = (0..sizes.len()).collect();
         pieces.sort_by_key(|&piece| Reverse(sizes[piece]));
         // The largest first, each to the worker that has the least so far. An empty one takes some
@@ -107,7 +109,11 @@ impl Dataset<'_> {
     /// # Errors
     ///
     /// Those of [`count`](Self::count).
-    pub fn count_share(&self, pieces: &[usize], watch: &dyn Watch) -> Result<Counted, FilesError> {
+    pub fn count_share(
+        &self,
+        pieces: &[usize],
+        watch: &dyn Watch,
+    ) -> Result<CountedSet, FilesError> {
         self.count_some(pieces, 0, watch)
     }
 
@@ -118,8 +124,8 @@ impl Dataset<'_> {
     ///
     /// [`FilesError::Read`] if their samples have other parts, and [`FilesError::Changed`] if they
     /// counted other pieces.
-    pub fn join(&self, shares: &[Value]) -> Result<Counted, FilesError> {
-        let none = Count { items: 0, bytes: 0, is_terminated: true };
+    pub fn join(&self, shares: &[Value]) -> Result<CountedSet, FilesError> {
+        let none = ItemCount { items: 0, bytes: 0, is_terminated: true };
         let mut counts = vec![none; self.pieces.len()];
         let (mut ends_added, mut left_out, mut empty) = (0, 0, 0);
         let mut first: Option<(Vec<String>, usize)> = None;
@@ -131,7 +137,7 @@ impl Dataset<'_> {
             dealt[owner as usize].push(piece);
         }
         for (value, pieces) in shares.iter().zip(dealt) {
-            let share = Counted::from_json(value, pieces.len()).ok_or(FilesError::Changed)?;
+            let share = CountedSet::from_json(value, pieces.len()).ok_or(FilesError::Changed)?;
             ends_added += share.ends_added;
             left_out += share.left_out;
             empty += share.empty;
@@ -154,24 +160,24 @@ impl Dataset<'_> {
             }
         }
         let parts = first.map(|(parts, _)| parts);
-        Ok(Counted { counts, kept: Kept::default(), ends_added, left_out, empty, parts })
+        Ok(CountedSet { counts, kept: KeptInputs::default(), ends_added, left_out, empty, parts })
     }
 
-    /// [`Counted::to_json`] of what all inputs have, as if none of them were divided.
-    pub fn undivided(&self, counted: &Counted) -> Value {
-        let none = Count { items: 0, bytes: 0, is_terminated: true };
+    /// [`CountedSet::to_json`] of what all inputs have, as if none of them were divided.
+    pub fn undivided(&self, counted: &CountedSet) -> Value {
+        let none = ItemCount { items: 0, bytes: 0, is_terminated: true };
         let mut counts = vec![none; self.inputs.len()];
         for (piece, count) in self.pieces.iter().zip(&counted.counts) {
             counts[piece.input].items += count.items;
             counts[piece.input].bytes += count.bytes;
         }
-        let &Counted { ends_added, left_out, empty, .. } = counted;
-        let (kept, parts) = (Kept::default(), counted.parts.clone());
-        Counted { counts, kept, ends_added, left_out, empty, parts }.to_json()
+        let &CountedSet { ends_added, left_out, empty, .. } = counted;
+        let (kept, parts) = (KeptInputs::default(), counted.parts.clone());
+        CountedSet { counts, kept, ends_added, left_out, empty, parts }.to_json()
     }
 
     /// The range of keys, and how all workers divide it.
-    fn split(&self, known: Known) -> Result<(Range<u64>, Split), FilesError> {
+    fn split(&self, known: KnownToWorkers) -> Result<(Range<u64>, KeySplit), FilesError> {
         let shuffler = FileShuffle::of_any_machine(self.items(), known.memory / 2);
         shuffler.split(known.order, known.counted.bytes())
     }
@@ -186,7 +192,7 @@ impl Dataset<'_> {
     pub fn distribute(
         &self,
         pieces: &[usize],
-        known: Known,
+        known: KnownToWorkers,
         (path, is_compressed): (&Path, bool),
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
@@ -197,7 +203,7 @@ impl Dataset<'_> {
         let counts: Vec<_> = pieces.iter().map(|&piece| all[piece]).collect();
         let notes = Notes::default();
         let pieces = Some(pieces);
-        let kept = &Kept::default();
+        let kept = &KeptInputs::default();
         let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
         let source = Numbered { sources: &reading, counts: &counts, items };
         let mut bundle = NewBundle::new(path, is_compressed).map_err(FilesError::Temporary)?;
@@ -215,11 +221,11 @@ impl Dataset<'_> {
     ///
     /// Those of [`shuffle`](Self::shuffle), and [`FilesError::Changed`] if the bundles do not have
     /// all records.
-    pub fn collect<S: Sink>(
+    pub fn collect<S: ShardSink>(
         &self,
-        known: Known,
+        known: KnownToWorkers,
         (bundles, place): (Vec<Bundle>, u64),
-        mut store: Temporary,
+        mut store: TemporaryStore,
         (shards, compression, sink): (&Shards, Compression, &mut S),
         watch: &dyn Watch,
     ) -> Result<Written, FilesError> {
@@ -256,7 +262,7 @@ impl Dataset<'_> {
         }
         buckets.retain(|bucket| bucket.items > 0);
         let mut writer = self.writer((shards, compression, sink));
-        let mut excerpt = Excerpt::new(&mut writer, place - start, end - start);
+        let mut excerpt = OutputExcerpt::new(&mut writer, place - start, end - start);
         let summary = self.shuffler().place(buckets, &mut store, &mut excerpt, watch)?;
         let (items, bytes) = (shards.records(), excerpt.bytes);
         let shards = writer.finish().map_err(FilesError::Write)?;
@@ -265,14 +271,14 @@ impl Dataset<'_> {
 }
 
 /// Pieces of an output, without the items before and behind them.
-struct Excerpt<'o> {
+struct OutputExcerpt<'o> {
     pieces: &'o mut dyn Pieces,
     ends: Vec<u64>,
     /// How many bytes the pieces have.
     bytes: u64,
 }
 
-impl<'o> Excerpt<'o> {
+impl<'o> OutputExcerpt<'o> {
     /// Leaves out so many items, and those behind the pieces, of so many.
     fn new(pieces: &'o mut dyn Pieces, skipped: u64, items: u64) -> Self {
         let ends = pieces.ends().iter().map(|end| skipped + end);
@@ -281,7 +287,7 @@ impl<'o> Excerpt<'o> {
     }
 }
 
-impl Pieces for Excerpt<'_> {
+impl Pieces for OutputExcerpt<'_> {
     fn ends(&self) -> &[u64] {
         &self.ends
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bijective_shuffle::Error;
 
-use super::budget::Split;
+use super::budget::KeySplit;
 use super::room::try_filled;
 
 /// Items whose keys are in a range.
@@ -48,7 +48,7 @@ fn key_bytes(shift: u32) -> usize {
 /// Where full blocks go: to the end of a store, at once or soon.
 ///
 /// `'m` is the lifetime of the memory that blocks are collected in.
-pub(super) trait Sink<'m> {
+pub(super) trait BlockSink<'m> {
     type Error;
 
     /// Takes these bytes of a slot, and returns another slot, or the same.
@@ -63,7 +63,7 @@ pub(super) trait Sink<'m> {
     fn take_long(&mut self, item: Vec<u8>) -> Result<(), Self::Error>;
 }
 
-impl Split {
+impl KeySplit {
     /// The buckets of a range of keys, with nothing in them.
     pub(crate) fn of(self, keys: &Range<u64>) -> Vec<Bucket> {
         let key_bytes = key_bytes(self.shift);
@@ -97,7 +97,7 @@ struct Open<'m> {
 /// Copies items to the open blocks of their buckets, and hands on each block that is full.
 pub(super) struct Distributor<'m, S> {
     keys: Range<u64>,
-    split: Split,
+    split: KeySplit,
     buckets: Vec<Bucket>,
     open: Vec<Open<'m>>,
     /// Where the next block begins in the store.
@@ -105,13 +105,13 @@ pub(super) struct Distributor<'m, S> {
     sink: S,
 }
 
-impl<'m, S: Sink<'m>> Distributor<'m, S> {
+impl<'m, S: BlockSink<'m>> Distributor<'m, S> {
     /// Items with keys in a range go to as many buckets as the split says, which collects their
     /// blocks in `slots`, one a bucket. Blocks are appended to a store, in order, which has `end`
     /// bytes already.
     pub(super) fn new(
         keys: Range<u64>,
-        split: Split,
+        split: KeySplit,
         slots: impl Iterator<Item = &'m mut [u8]>,
         end: u64,
         sink: S,
@@ -228,7 +228,7 @@ mod tests {
         longest: usize,
     }
 
-    impl<'m> Sink<'m> for &mut Kept {
+    impl<'m> BlockSink<'m> for &mut Kept {
         type Error = ();
 
         fn take(&mut self, slot: &'m mut [u8], block: Range<usize>) -> Result<&'m mut [u8], ()> {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn long_items_do_not_wait_for_others() {
-        let split = Split { shift: 0, buckets: 50, block: 100 };
+        let split = KeySplit { shift: 0, buckets: 50, block: 100 };
         let mut kept = Kept::default();
         let mut memory = split.memory(0).unwrap();
         let slots = memory.chunks_exact_mut(split.block);
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn items_come_to_their_buckets() {
-        let split = Split { shift: 4, buckets: 3, block: 10 };
+        let split = KeySplit { shift: 4, buckets: 3, block: 10 };
         let mut kept = Kept::default();
         let mut memory = split.memory(0).unwrap();
         let slots = memory.chunks_exact_mut(split.block);

@@ -35,14 +35,14 @@ pub(crate) struct Budget {
 
 /// What the items are, and what may be used for them.
 #[derive(Clone, Copy)]
-pub(super) struct Job {
+pub(super) struct BudgetJob {
     pub(super) items: Items,
     pub(super) budget: Budget,
 }
 
 /// Into how many buckets keys are divided, and how large their blocks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Split {
+pub(crate) struct KeySplit {
     /// A bucket has the keys that agree in all but this number of low bits.
     pub(crate) shift: u32,
     /// The number of buckets.
@@ -79,7 +79,7 @@ impl Budget {
 
     /// Divides keys of a range of this width, which items with this number of bytes in all have.
     /// There are at least `least` buckets, if there are so many keys.
-    pub(super) fn split(self, width: u64, items: u64, bytes: u64, least: u64) -> Split {
+    pub(super) fn split(self, width: u64, items: u64, bytes: u64, least: u64) -> KeySplit {
         let cost = bucket_cost(bytes.saturating_add(items.saturating_mul(4)), width, bytes);
         let threads = if self.of_any_machine { 1 } else { rayon::current_num_threads() as u64 };
         let each = (self.round() / (2 * threads)).clamp(1, BUCKET_COST);
@@ -98,13 +98,13 @@ impl Budget {
         let most = (self.memory as u64 / 2 / buckets).min(BLOCK as u64);
         let wanted = (bytes / buckets / BLOCKS).max(LEAST_BLOCK as u64);
         let block = wanted.min(most).max(1) as usize;
-        Split { shift, buckets, block }
+        KeySplit { shift, buckets, block }
     }
 
     /// The same buckets, with blocks for which there is memory here.
-    pub(super) fn with_room(self, split: Split) -> Split {
+    pub(super) fn with_room(self, split: KeySplit) -> KeySplit {
         let most = (self.memory as u64 / 2 / split.buckets).max(1) as usize;
-        Split { block: split.block.min(most), ..split }
+        KeySplit { block: split.block.min(most), ..split }
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) enum Stopped {
 
 /// How the source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct SourceEnd {
     /// Whether the last line had its delimiter, so that none was added.
     pub(super) is_terminated: bool,
     /// The number of bytes that were read.
@@ -41,8 +41,8 @@ pub(super) fn read_chunks(
     (budget, step): (Budget, usize),
     long: &Mutex<()>,
     mut take: impl FnMut(Vec<u8>) -> Option<Vec<u8>>,
-) -> Result<End, Stopped> {
-    let mut end = End { is_terminated: true, bytes: 0 };
+) -> Result<SourceEnd, Stopped> {
+    let mut end = SourceEnd { is_terminated: true, bytes: 0 };
     // What was read of an item that is not whole.
     let mut rest = Vec::new();
     let mut chunk = Vec::new();

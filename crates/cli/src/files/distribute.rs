@@ -7,14 +7,14 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use bijective_shuffle::Error;
 
-use super::buckets::{Bucket, Distributor, Sink};
-use super::budget::{Job, Split};
-use super::chunks::{End, Stopped};
+use super::buckets::{BlockSink, Bucket, Distributor};
+use super::budget::{BudgetJob, KeySplit};
+use super::chunks::{SourceEnd, Stopped};
 use super::error::FilesError;
-use super::items::{Count, Items};
-use super::keys::Keys;
-use super::order::Order;
-use super::readers::{Ends, Readers};
+use super::items::{ItemCount, Items};
+use super::keys::ItemKeys;
+use super::order::FileOrder;
+use super::readers::{Readers, SourceEnds};
 use super::room::Spare;
 use super::sources::Sources;
 use super::store::Store;
@@ -27,14 +27,14 @@ const WAITING: usize = 4;
 const MOVING: usize = WAITING + 1;
 
 /// A block for the writer.
-enum Block<'m> {
+enum WriterBlock<'m> {
     Slot(&'m mut [u8], Range<usize>),
     Long(Vec<u8>),
 }
 
 /// The way to the writer and back.
 struct ToWriter<'m> {
-    blocks: SyncSender<Block<'m>>,
+    blocks: SyncSender<WriterBlock<'m>>,
     /// Slots whose blocks were written, and others that were not used yet.
     spare: Receiver<&'m mut [u8]>,
     /// Says that a long item was written.
@@ -44,16 +44,16 @@ struct ToWriter<'m> {
 /// The writer has gone: only it knows why.
 struct Gone;
 
-impl<'m> Sink<'m> for ToWriter<'m> {
+impl<'m> BlockSink<'m> for ToWriter<'m> {
     type Error = Gone;
 
     fn take(&mut self, slot: &'m mut [u8], block: Range<usize>) -> Result<&'m mut [u8], Gone> {
-        self.blocks.send(Block::Slot(slot, block)).map_err(|_| Gone)?;
+        self.blocks.send(WriterBlock::Slot(slot, block)).map_err(|_| Gone)?;
         self.spare.recv().map_err(|_| Gone)
     }
 
     fn take_long(&mut self, item: Vec<u8>) -> Result<(), Gone> {
-        self.blocks.send(Block::Long(item)).map_err(|_| Gone)?;
+        self.blocks.send(WriterBlock::Long(item)).map_err(|_| Gone)?;
         self.long.recv().map_err(|_| Gone)
     }
 }
@@ -61,19 +61,19 @@ impl<'m> Sink<'m> for ToWriter<'m> {
 /// What is read: sources, what each has, and the numbers of its items among those of the order.
 pub(crate) struct Numbered<'s> {
     pub(crate) sources: &'s dyn Sources,
-    pub(crate) counts: &'s [Count],
+    pub(crate) counts: &'s [ItemCount],
     pub(crate) items: Vec<Range<u64>>,
 }
 
 impl<'s> Numbered<'s> {
     /// Sources that have all items of an order, one source after the other.
-    pub(super) fn whole(sources: &'s dyn Sources, counts: &'s [Count]) -> Self {
+    pub(super) fn whole(sources: &'s dyn Sources, counts: &'s [ItemCount]) -> Self {
         Self { sources, counts, items: numbers(counts) }
     }
 }
 
 /// The numbers of the items of sources, one source after the other.
-pub(crate) fn numbers(counts: &[Count]) -> Vec<Range<u64>> {
+pub(crate) fn numbers(counts: &[ItemCount]) -> Vec<Range<u64>> {
     let mut end = 0;
     let items = counts.iter().map(|count| {
         let start = end;
@@ -84,7 +84,7 @@ pub(crate) fn numbers(counts: &[Count]) -> Vec<Range<u64>> {
 }
 
 /// Why not all items came to their buckets.
-enum Stop {
+enum DistributeStop {
     Gone,
     /// There are other items than were counted.
     Changed,
@@ -93,7 +93,7 @@ enum Stop {
     Told(io::Error),
 }
 
-impl From<Gone> for Stop {
+impl From<Gone> for DistributeStop {
     fn from(_: Gone) -> Self {
         Self::Gone
     }
@@ -101,17 +101,17 @@ impl From<Gone> for Stop {
 
 /// The keys of items of sources that come in turns.
 struct SourceKeys<'o> {
-    order: &'o Order,
+    order: &'o FileOrder,
     /// The items of each source.
     items: Vec<Range<u64>>,
     /// How many of them have come.
     taken: Vec<u64>,
     /// The keys of the sources of which some have come, and not all.
-    open: Vec<Option<Keys<'o>>>,
+    open: Vec<Option<ItemKeys<'o>>>,
 }
 
 impl<'o> SourceKeys<'o> {
-    fn new(order: &'o Order, items: Vec<Range<u64>>) -> Self {
+    fn new(order: &'o FileOrder, items: Vec<Range<u64>>) -> Self {
         let (taken, open) = (vec![0; items.len()], items.iter().map(|_| None).collect());
         Self { order, items, taken, open }
     }
@@ -123,22 +123,23 @@ impl<'o> SourceKeys<'o> {
         chunk: &[u8],
         items: Items,
         mut visit: impl FnMut(u64, &[u8]) -> Result<(), Gone>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), DistributeStop> {
         let range = self.items[source].clone();
         let all = range.end - range.start;
         if self.taken[source] == 0 && all > 0 {
-            self.open[source] = Some(Keys::of_items(self.order, range).map_err(Stop::Order)?);
+            self.open[source] =
+                Some(ItemKeys::of_items(self.order, range).map_err(DistributeStop::Order)?);
         }
-        let keys = self.open[source].as_mut().ok_or(Stop::Changed)?;
+        let keys = self.open[source].as_mut().ok_or(DistributeStop::Changed)?;
         let mut rest = chunk;
         while let Some(length) = items.first(rest) {
             let (item, others) = rest.split_at(length);
-            visit(keys.next().ok_or(Stop::Changed)?, item)?;
+            visit(keys.next().ok_or(DistributeStop::Changed)?, item)?;
             self.taken[source] += 1;
             rest = others;
         }
         if self.taken[source] > all {
-            return Err(Stop::Changed);
+            return Err(DistributeStop::Changed);
         }
         if self.taken[source] == all {
             // The batch of each takes memory.
@@ -151,9 +152,9 @@ impl<'o> SourceKeys<'o> {
 /// Reads a source and appends its items to a store, bucket by bucket. Some threads read, one
 /// writes, and the calling one distributes.
 pub(super) fn distribute(
-    job: Job,
-    order: &Order,
-    split: Split,
+    job: BudgetJob,
+    order: &FileOrder,
+    split: KeySplit,
     source: Numbered,
     store: &mut impl Store,
     watch: &dyn Watch,
@@ -161,7 +162,7 @@ pub(super) fn distribute(
     let end = store.bytes();
     let mut memory = split.memory(MOVING)?;
     let mut keys = SourceKeys::new(order, source.items);
-    let wanted = Keys::new(order)?.wanted();
+    let wanted = ItemKeys::new(order)?.wanted();
     let readers = Readers::new(job, source.sources, source.counts.len());
     let used = Spare::default();
     let (buckets, read, written) = thread::scope(|scope| -> Result<_, FilesError> {
@@ -189,11 +190,11 @@ pub(super) fn distribute(
             for block in waiting {
                 // What nobody wants any more may go.
                 match block {
-                    Block::Slot(slot, block) => {
+                    WriterBlock::Slot(slot, block) => {
                         store.append(&slot[block])?;
                         let _ = written.send(slot);
                     }
-                    Block::Long(item) => {
+                    WriterBlock::Long(item) => {
                         store.append(&item)?;
                         drop(item);
                         let _ = long_written.send(());
@@ -208,12 +209,12 @@ pub(super) fn distribute(
         let distribute = || {
             for (source, chunk) in chunks {
                 keys.visit(source, &chunk, job.items, |key, item| distributor.push(key, item))?;
-                watch.advance(chunk.len() as u64).map_err(Stop::Told)?;
+                watch.advance(chunk.len() as u64).map_err(DistributeStop::Told)?;
                 used.give(chunk);
             }
             Ok(())
         };
-        let distributed: Result<(), Stop> = distribute();
+        let distributed: Result<(), DistributeStop> = distribute();
         // Either way the distributor is gone after this, and the writer stops waiting for it.
         let buckets = distributed.and_then(|()| Ok(distributor.finish()?));
         Ok((buckets, reading.into_iter().flat_map(joined).collect(), joined(writer)))
@@ -222,28 +223,28 @@ pub(super) fn distribute(
     let read = job.ends(read, source.counts.len(), items)?;
     written.map_err(FilesError::Temporary)?;
     let buckets = buckets.map_err(|stop| match stop {
-        Stop::Gone | Stop::Changed => FilesError::Changed,
-        Stop::Order(error) => FilesError::Order(error),
-        Stop::Told(error) => FilesError::Read(error),
+        DistributeStop::Gone | DistributeStop::Changed => FilesError::Changed,
+        DistributeStop::Order(error) => FilesError::Order(error),
+        DistributeStop::Told(error) => FilesError::Read(error),
     })?;
     let found = read.iter().zip(&keys.taken).map(|(end, &items)| {
-        let End { is_terminated, bytes } = *end;
-        Count { items, bytes, is_terminated }
+        let SourceEnd { is_terminated, bytes } = *end;
+        ItemCount { items, bytes, is_terminated }
     });
     // A source that was not read has no items, or the threads have stopped.
     if found.eq(source.counts.iter().copied()) { Ok(buckets) } else { Err(FilesError::Changed) }
 }
 
-impl Job {
+impl BudgetJob {
     /// How so many sources ended, in their order. One that was not read has no bytes. `items` is
     /// the number of items that were read up to the end of a source.
     pub(super) fn ends(
         self,
-        ends: Ends,
+        ends: SourceEnds,
         sources: usize,
         items: impl Fn(usize) -> u64,
-    ) -> Result<Vec<End>, FilesError> {
-        let mut all = vec![End { is_terminated: true, bytes: 0 }; sources];
+    ) -> Result<Vec<SourceEnd>, FilesError> {
+        let mut all = vec![SourceEnd { is_terminated: true, bytes: 0 }; sources];
         let mut ends = ends;
         ends.sort_by_key(|&(source, _)| source);
         for (source, end) in ends {

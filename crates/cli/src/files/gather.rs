@@ -10,12 +10,12 @@ use rayon::prelude::*;
 use super::budget::Budget;
 use super::error::FilesError;
 use super::items::Items;
-use super::order::Order;
+use super::order::FileOrder;
 use super::ordered::Ordered;
 use super::room::{Spare, try_filled, try_reserve};
 use super::sources::Pieces;
 use super::summary::Summary;
-use super::watch::{Pass, Watch};
+use super::watch::{ShufflePass, Watch};
 
 /// How many bytes of items a thread puts in order at a time: enough that threads which wait for
 /// each other, as those that write a block and hash it, do so seldom.
@@ -69,7 +69,7 @@ impl<'t> Held<'t> {
     /// Writes the items of an order, which is one of so many.
     pub(super) fn write(
         &self,
-        order: &Order,
+        order: &FileOrder,
         budget: Budget,
         output: &mut dyn Pieces,
         watch: &dyn Watch,
@@ -84,7 +84,7 @@ impl<'t> Held<'t> {
 
     fn write_indexes<W: Word>(
         &self,
-        order: &Order,
+        order: &FileOrder,
         budget: Budget,
         output: &mut dyn Pieces,
         watch: &dyn Watch,
@@ -92,7 +92,7 @@ impl<'t> Held<'t> {
         let order = order.indexes::<W>()?;
         let mean = self.bytes / self.len().max(1);
         let expected = u128::from(self.bytes) * order.len() as u128 / u128::from(self.len().max(1));
-        watch.begin(Pass::Place, u64::try_from(expected).ok());
+        watch.begin(ShufflePass::Place, u64::try_from(expected).ok());
         let gatherer = Gatherer {
             items: &self.items,
             order: &order,

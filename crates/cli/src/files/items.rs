@@ -30,7 +30,7 @@ pub(crate) const FRAME: usize = 4;
 
 /// What a source has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Count {
+pub struct ItemCount {
     /// The number of items.
     pub items: u64,
     /// The number of bytes in the source.

@@ -1,4 +1,4 @@
-//! [`Keys`]: numbers that say where items go, in the order in which the items are read.
+//! [`ItemKeys`]: numbers that say where items go, in the order in which the items are read.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::{Bijection, Error, Permutation};
 use rayon::prelude::*;
 
-use super::order::Order;
+use super::order::FileOrder;
 
 /// How many points are evaluated at a time.
 const BATCH: u64 = 1 << 16;
@@ -20,7 +20,7 @@ const RUN: usize = 1 << 12;
 /// To shuffle, the key of an item is its slot in the permutation's domain. No place has to be
 /// counted: slots that no item has leave gaps between the keys, which are at most as many as the
 /// items. To undo a shuffle, the key is the place itself.
-pub(crate) struct Keys<'o> {
+pub(crate) struct ItemKeys<'o> {
     bijection: &'o Standard,
     len: u64,
     is_undone: bool,
@@ -35,11 +35,11 @@ pub(crate) struct Keys<'o> {
     taken: usize,
 }
 
-impl<'o> Keys<'o> {
+impl<'o> ItemKeys<'o> {
     /// # Errors
     ///
     /// Those of building the permutation's index, which only a part of an order can need.
-    pub(crate) fn new(order: &'o Order) -> Result<Self, Error> {
+    pub(crate) fn new(order: &'o FileOrder) -> Result<Self, Error> {
         let permutation = order.permutation();
         let (bijection, len, is_undone) = (permutation.bijection(), order.len(), order.is_undone());
         let places = order.places();
@@ -58,7 +58,7 @@ impl<'o> Keys<'o> {
     ///
     /// Those of [`new`](Self::new), which only items behind the first can have if a shuffle is
     /// undone.
-    pub(crate) fn of_items(order: &'o Order, items: Range<u64>) -> Result<Self, Error> {
+    pub(crate) fn of_items(order: &'o FileOrder, items: Range<u64>) -> Result<Self, Error> {
         let all = Self::new(order)?;
         let next =
             if all.is_undone { slot(order.permutation(), items.start)? } else { items.start };
@@ -135,10 +135,10 @@ mod tests {
     fn keys_are_in_the_order_of_the_places() {
         for len in [0, 1, 2, 100, 256, 257, 1000, 1024, 70_000, 150_001] {
             for (order, places) in [
-                (Order::shuffle(len, 7), Permutation::new(len, 7).inverse()),
-                (Order::unshuffle(len, 7), Permutation::new(len, 7)),
+                (FileOrder::shuffle(len, 7), Permutation::new(len, 7).inverse()),
+                (FileOrder::unshuffle(len, 7), Permutation::new(len, 7)),
             ] {
-                let mut keys = Keys::new(&order).unwrap();
+                let mut keys = ItemKeys::new(&order).unwrap();
                 let mut sorted: Vec<(u64, u64)> = Vec::new();
                 let mut index = 0;
                 while let Some(key) = keys.next() {
@@ -158,11 +158,11 @@ mod tests {
 
     #[test]
     fn keys_of_some_items_are_those_of_all() {
-        for order in [Order::shuffle(150_001, 7), Order::unshuffle(150_001, 7)] {
-            let mut all = Keys::new(&order).unwrap();
+        for order in [FileOrder::shuffle(150_001, 7), FileOrder::unshuffle(150_001, 7)] {
+            let mut all = ItemKeys::new(&order).unwrap();
             let all: Vec<u64> = std::iter::from_fn(|| all.next()).collect();
             for items in [0..0, 0..1, 0..150_001, 1..2, 70_000..150_000, 150_000..150_001] {
-                let mut some = Keys::of_items(&order, items.clone()).unwrap();
+                let mut some = ItemKeys::of_items(&order, items.clone()).unwrap();
                 let (start, end) = (items.start as usize, items.end as usize);
                 let some = (start..end).map(|_| some.next());
                 assert!(some.eq(all[start..end].iter().copied().map(Some)), "{items:?}");
@@ -172,10 +172,10 @@ mod tests {
 
     #[test]
     fn keys_of_a_part_lie_in_its_range() {
-        for order in [Order::shuffle(5000, 7), Order::unshuffle(5000, 7)] {
+        for order in [FileOrder::shuffle(5000, 7), FileOrder::unshuffle(5000, 7)] {
             for places in [0..5000, 0..0, 0..1, 4999..5000, 17..3000, 5000..5000] {
                 let part = order.clone().range(places.clone()).unwrap();
-                let mut keys = Keys::new(&part).unwrap();
+                let mut keys = ItemKeys::new(&part).unwrap();
                 let wanted = keys.wanted();
                 let mut index = 0;
                 let mut found = Vec::new();

@@ -1,9 +1,9 @@
 //! Shuffles of files that are larger than memory.
 //!
 //! A [`FileShuffle`] reads lines, or records of a fixed size, from anything that can be read and
-//! sought, and writes them in another [`Order`]. The order depends on the number of items and on
-//! the seed; it is that of [`Permutation::new`](bijective_shuffle::Permutation::new). It depends on
-//! neither the memory nor the threads that it is given.
+//! sought, and writes them in another [`FileOrder`]. The order depends on the number of items and
+//! on the seed; it is that of [`Permutation::new`](bijective_shuffle::Permutation::new). It depends
+//! on neither the memory nor the threads that it is given.
 //!
 //! | pass | reads | writes |
 //! | --- | --- | --- |
@@ -66,12 +66,12 @@ mod tests;
 pub(crate) mod watch;
 
 pub use error::FilesError;
-pub use items::{Count, Items};
-pub use order::Order;
+pub use items::{ItemCount, Items};
+pub use order::FileOrder;
 pub use shuffle::FileShuffle;
 pub use sources::{NamedError, Pieces, Sources};
 #[cfg(test)]
 pub(crate) use store::Memory;
 pub use store::{Store, TemporaryFile};
 pub use summary::Summary;
-pub use watch::{Pass, Watch};
+pub use watch::{ShufflePass, Watch};

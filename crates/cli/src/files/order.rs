@@ -1,4 +1,4 @@
-//! [`Order`]: which items are written, and in which order.
+//! [`FileOrder`]: which items are written, and in which order.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::room::{try_filled, try_reserve};
 ///
 /// ```
 /// use bijective_shuffle::Permutation;
-/// use bijective_shuffle_cli::files::Order;
+/// use bijective_shuffle_cli::files::FileOrder;
 ///
 /// let order = Order::shuffle(1000, 42).range(10..20)?;
 /// assert_eq!(order.indexes::<u32>()?, Permutation::new(1000, 42).range(10..20)?
@@ -22,13 +22,13 @@ use super::room::{try_filled, try_reserve};
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct FileOrder {
     permutation: Permutation,
     is_undone: bool,
     places: Range<u64>,
 }
 
-impl Order {
+impl FileOrder {
     /// The shuffled order of `len` items.
     pub fn shuffle(len: u64, seed: impl Into<Seed>) -> Self {
         Self { permutation: Permutation::new(len, seed), is_undone: false, places: 0..len }
@@ -67,14 +67,14 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchRank`] if `rank` is not below `world`.
-    pub fn shard(self, rank: u64, world: u64) -> Result<Self, Error> {
-        if rank >= world {
-            return Err(Error::NoSuchRank { rank, ranks: world });
+    /// [`Error::NoSuchRank`] if `rank` is not below `ranks`.
+    pub fn shard(self, rank: u64, ranks: u64) -> Result<Self, Error> {
+        if rank >= ranks {
+            return Err(Error::NoSuchRank { rank, ranks });
         }
         let len = self.places.end - self.places.start;
         // At most `len`.
-        let bound = |rank: u64| (u128::from(len) * u128::from(rank) / u128::from(world)) as u64;
+        let bound = |rank: u64| (u128::from(len) * u128::from(rank) / u128::from(ranks)) as u64;
         self.range(bound(rank)..bound(rank + 1))
     }
 

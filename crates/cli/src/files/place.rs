@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::buckets::{Bucket, Distributor, Sink, read_key};
-use super::budget::{Job, bucket_cost};
+use super::buckets::{BlockSink, Bucket, Distributor, read_key};
+use super::budget::{BudgetJob, bucket_cost};
 use super::error::FilesError;
 use super::items::Items;
 use super::ordered::Ordered;
@@ -26,25 +26,25 @@ const NONE: u32 = u32::MAX;
 
 /// Puts buckets in order and writes them.
 pub(super) struct Placer<'a, S> {
-    job: Job,
+    job: BudgetJob,
     store: &'a mut S,
     watch: &'a dyn Watch,
     splits: u64,
     /// The number of items in the rounds so far.
     items: u64,
-    desks: Spare<Desk>,
+    desks: Spare<BucketDesk>,
     blocks: Spare<Vec<u8>>,
 }
 
 /// Where a bucket is put in order: what was read of it, and where its items are in that.
 #[derive(Default)]
-struct Desk {
+struct BucketDesk {
     stored: Vec<u8>,
     offsets: Vec<u32>,
 }
 
 impl<'a, S: Store> Placer<'a, S> {
-    pub(super) fn new(job: Job, store: &'a mut S, watch: &'a dyn Watch) -> Self {
+    pub(super) fn new(job: BudgetJob, store: &'a mut S, watch: &'a dyn Watch) -> Self {
         let (desks, blocks) = (Spare::default(), Spare::default());
         Self { job, store, watch, splits: 0, items: 0, desks, blocks }
     }
@@ -113,7 +113,7 @@ impl<'a, S: Store> Placer<'a, S> {
     /// Divides a bucket's keys and appends its items to the store again, as buckets of their own.
     fn split(&mut self, bucket: &Bucket) -> Result<Vec<Bucket>, FilesError> {
         self.splits += 1;
-        let Job { items, budget } = self.job;
+        let BudgetJob { items, budget } = self.job;
         let split = budget.split(width(bucket), bucket.items, bucket.item_bytes(), 2);
         let end = self.store.bytes();
         // Blocks are read and appended in turns.
@@ -206,7 +206,7 @@ impl<'a, S: Store> Placer<'a, S> {
 /// Appends blocks to the store at once.
 struct ToStore<'s, 'a, S>(&'s RefCell<&'a mut S>);
 
-impl<'m, S: Store> Sink<'m> for ToStore<'_, '_, S> {
+impl<'m, S: Store> BlockSink<'m> for ToStore<'_, '_, S> {
     type Error = FilesError;
 
     fn take(

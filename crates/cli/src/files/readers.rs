@@ -3,13 +3,13 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::budget::Job;
-use super::chunks::{End, Stopped, read_chunks};
+use super::budget::BudgetJob;
+use super::chunks::{SourceEnd, Stopped, read_chunks};
 use super::sources::Sources;
 
 /// What threads share that read sources, each of them one after the other.
 pub(super) struct Readers<'p> {
-    job: Job,
+    job: BudgetJob,
     sources: &'p dyn Sources,
     count: usize,
     threads: usize,
@@ -22,11 +22,11 @@ pub(super) struct Readers<'p> {
 }
 
 /// How the sources ended that were read.
-pub(super) type Ends = Vec<(usize, Result<End, Stopped>)>;
+pub(super) type SourceEnds = Vec<(usize, Result<SourceEnd, Stopped>)>;
 
 impl<'p> Readers<'p> {
     /// Readers of so many sources.
-    pub(super) fn new(job: Job, sources: &'p dyn Sources, count: usize) -> Self {
+    pub(super) fn new(job: BudgetJob, sources: &'p dyn Sources, count: usize) -> Self {
         let threads = rayon::current_num_threads().clamp(1, count.max(1));
         // A thread has a chunk and what it read of the next, and two chunks are on their way.
         let step = match threads {
@@ -44,7 +44,10 @@ impl<'p> Readers<'p> {
 
     /// Reads sources as long as there are any, on the calling thread. `take` takes a chunk of whole
     /// items of a source, and returns memory for the next; if it returns none, all threads stop.
-    pub(super) fn read(&self, mut take: impl FnMut(usize, Vec<u8>) -> Option<Vec<u8>>) -> Ends {
+    pub(super) fn read(
+        &self,
+        mut take: impl FnMut(usize, Vec<u8>) -> Option<Vec<u8>>,
+    ) -> SourceEnds {
         let mut ends = Vec::new();
         while !self.is_stopped.load(Ordering::Relaxed) {
             let source = self.next.fetch_add(1, Ordering::Relaxed);
@@ -64,9 +67,9 @@ impl<'p> Readers<'p> {
         &self,
         source: usize,
         take: &mut impl FnMut(usize, Vec<u8>) -> Option<Vec<u8>>,
-    ) -> Result<End, Stopped> {
+    ) -> Result<SourceEnd, Stopped> {
         let text = self.sources.open(source).map_err(Stopped::Read)?;
-        let Job { items, budget } = self.job;
+        let BudgetJob { items, budget } = self.job;
         read_chunks(text, items, (budget, self.step), &self.long, |chunk| {
             if self.is_stopped.load(Ordering::Relaxed) {
                 return None;

@@ -8,20 +8,20 @@ use std::thread;
 use memchr::memchr_iter;
 
 use super::buckets::Bucket;
-use super::budget::{Budget, Job, Split};
-use super::chunks::End;
+use super::budget::{Budget, BudgetJob, KeySplit};
+use super::chunks::SourceEnd;
 use super::distribute::{Numbered, distribute, joined, start};
 use super::error::FilesError;
-use super::items::{Count, Items};
-use super::keys::Keys;
-use super::order::Order;
+use super::items::{ItemCount, Items};
+use super::keys::ItemKeys;
+use super::order::FileOrder;
 use super::place::Placer;
 use super::readers::Readers;
 use super::room::try_reserve;
 use super::sources::{Pieces, Single, Sources, Whole};
 use super::store::Store;
 use super::summary::Summary;
-use super::watch::{Pass, Watch, Watched};
+use super::watch::{ShufflePass, Watch, Watched};
 
 /// A shuffle of a file's items, with a bound on the memory it takes.
 ///
@@ -57,8 +57,8 @@ impl FileShuffle {
         Self { items, budget: Budget::of_any_machine(memory) }
     }
 
-    fn job(&self) -> Job {
-        Job { items: self.items, budget: self.budget }
+    fn job(&self) -> BudgetJob {
+        BudgetJob { items: self.items, budget: self.budget }
     }
 
     /// Counts the items from the source's position to its end, and seeks back. Records are counted
@@ -72,7 +72,7 @@ impl FileShuffle {
         &self,
         source: &mut (impl Read + Seek + Send),
         watch: &dyn Watch,
-    ) -> Result<Count, FilesError> {
+    ) -> Result<ItemCount, FilesError> {
         let start = source.stream_position().map_err(FilesError::Read)?;
         let end = source.seek(SeekFrom::End(0)).map_err(FilesError::Read)?;
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
@@ -84,14 +84,14 @@ impl FileShuffle {
                 if rest > 0 {
                     return Err(FilesError::PartOfRecord { record, rest });
                 }
-                return Ok(Count { items: bytes / record as u64, bytes, is_terminated: true });
+                return Ok(ItemCount { items: bytes / record as u64, bytes, is_terminated: true });
             }
             Items::Lines { delimiter } => {
-                watch.begin(Pass::Count, Some(bytes));
+                watch.begin(ShufflePass::Count, Some(bytes));
                 count_lines(source, delimiter, self.budget, watch)?
             }
             Items::Framed => {
-                watch.begin(Pass::Count, Some(bytes));
+                watch.begin(ShufflePass::Count, Some(bytes));
                 let mut watched = Watched { reader: &mut *source, watch };
                 self.count_sources(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0]
             }
@@ -112,7 +112,7 @@ impl FileShuffle {
         sources: &dyn Sources,
         count: usize,
         take: &(dyn Fn(usize, Vec<u8>) -> Vec<u8> + Sync),
-    ) -> Result<Vec<Count>, FilesError> {
+    ) -> Result<Vec<ItemCount>, FilesError> {
         let readers = Readers::new(self.job(), sources, count);
         let read = || {
             let mut counts = vec![0; count];
@@ -134,7 +134,7 @@ impl FileShuffle {
         })?;
         let ends = self.job().ends(ends, count, |source| items[..=source].iter().sum())?;
         let found = items.iter().zip(ends);
-        let found = found.map(|(&items, End { is_terminated, bytes })| Count {
+        let found = found.map(|(&items, SourceEnd { is_terminated, bytes })| ItemCount {
             items,
             bytes,
             is_terminated,
@@ -154,8 +154,8 @@ impl FileShuffle {
     /// nothing is written then. After the other errors the output may have a part of the items.
     pub fn run(
         &self,
-        order: &Order,
-        count: &Count,
+        order: &FileOrder,
+        count: &ItemCount,
         source: &mut (impl Read + Send),
         store: &mut impl Store,
         output: &mut (impl Write + Send),
@@ -177,8 +177,8 @@ impl FileShuffle {
     /// Those of [`run`](Self::run).
     pub fn run_sources(
         &self,
-        order: &Order,
-        (sources, counts): (&dyn Sources, &[Count]),
+        order: &FileOrder,
+        (sources, counts): (&dyn Sources, &[ItemCount]),
         store: &mut impl Store,
         output: &mut dyn Pieces,
         watch: &dyn Watch,
@@ -188,7 +188,7 @@ impl FileShuffle {
 
     fn shuffle(
         &self,
-        order: &Order,
+        order: &FileOrder,
         source: Numbered,
         store: &mut impl Store,
         output: &mut dyn Pieces,
@@ -217,7 +217,7 @@ impl FileShuffle {
     /// keeps nothing in a store. `texts` have whole items, one after the other.
     pub(crate) fn gather(
         &self,
-        order: &Order,
+        order: &FileOrder,
         texts: &[&[u8]],
         output: &mut dyn Pieces,
         watch: &dyn Watch,
@@ -233,10 +233,10 @@ impl FileShuffle {
     /// divided.
     pub(crate) fn split(
         &self,
-        order: &Order,
+        order: &FileOrder,
         bytes: u64,
-    ) -> Result<(Range<u64>, Split), FilesError> {
-        let wanted = Keys::new(order)?.wanted();
+    ) -> Result<(Range<u64>, KeySplit), FilesError> {
+        let wanted = ItemKeys::new(order)?.wanted();
         let places = order.places();
         let items = places.end - places.start;
         // The size of what is wanted can only be guessed before it is read.
@@ -253,15 +253,15 @@ impl FileShuffle {
     /// Pass 1: the items of a source, as many of them as the order has, to their buckets.
     pub(crate) fn distribute(
         &self,
-        order: &Order,
-        split: Split,
+        order: &FileOrder,
+        split: KeySplit,
         source: Numbered,
         store: &mut impl Store,
         watch: &dyn Watch,
     ) -> Result<Vec<Bucket>, FilesError> {
         let bytes = source.counts.iter().map(|count| count.bytes).sum();
         give_back();
-        watch.begin(Pass::Distribute, Some(bytes));
+        watch.begin(ShufflePass::Distribute, Some(bytes));
         distribute(self.job(), order, self.budget.with_room(split), source, store, watch)
     }
 
@@ -275,7 +275,7 @@ impl FileShuffle {
     ) -> Result<Summary, FilesError> {
         let summary = self.summary(&buckets);
         give_back();
-        watch.begin(Pass::Place, Some(summary.bytes));
+        watch.begin(ShufflePass::Place, Some(summary.bytes));
         let mut placer = Placer::new(self.job(), store, watch);
         // On a thread of the pool: another one would be woken several times a round.
         rayon::scope(|_| placer.write(buckets, output))?;
@@ -298,8 +298,8 @@ fn count_lines(
     delimiter: u8,
     budget: Budget,
     watch: &dyn Watch,
-) -> Result<Count, FilesError> {
-    let mut count = Count { items: 0, bytes: 0, is_terminated: true };
+) -> Result<ItemCount, FilesError> {
+    let mut count = ItemCount { items: 0, bytes: 0, is_terminated: true };
     let step = budget.chunk();
     let read = thread::scope(|scope| {
         let (full, chunks) = sync_channel::<Vec<u8>>(1);

@@ -15,15 +15,15 @@ fn records(bytes: usize) -> Items {
     Items::Records { bytes: NonZeroUsize::new(bytes).unwrap() }
 }
 
-const BOTH_WAYS: [fn(u64, Seed) -> Order; 2] =
-    [|len, seed| Order::shuffle(len, seed), |len, seed| Order::unshuffle(len, seed)];
+const BOTH_WAYS: [fn(u64, Seed) -> FileOrder; 2] =
+    [|len, seed| FileOrder::shuffle(len, seed), |len, seed| FileOrder::unshuffle(len, seed)];
 
 /// The output of a shuffle, and what it says.
 fn shuffled(
     items: Items,
     memory: usize,
     text: &[u8],
-    order: impl Fn(u64) -> Order,
+    order: impl Fn(u64) -> FileOrder,
 ) -> Result<(Vec<u8>, Summary), FilesError> {
     let shuffle = FileShuffle::new(items, memory);
     let mut source = Cursor::new(text);
@@ -37,7 +37,7 @@ fn shuffled(
 }
 
 /// What the output should be, for lines.
-fn expected(text: &[u8], order: impl Fn(u64) -> Order) -> Vec<u8> {
+fn expected(text: &[u8], order: impl Fn(u64) -> FileOrder) -> Vec<u8> {
     let is_open = !text.is_empty() && !text.ends_with(b"\n");
     let text = if is_open { [text, b"\n"].concat() } else { text.to_vec() };
     let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
@@ -91,7 +91,7 @@ fn parts_of_an_order_are_parts_of_the_output() {
             }
         }
         for rank in 0..4 {
-            let order = |len| Order::shuffle(len, 1).shard(rank, 4).unwrap();
+            let order = |len| FileOrder::shuffle(len, 1).shard(rank, 4).unwrap();
             let (output, _) = shuffled(LINES, 1 << 16, text, order).unwrap();
             assert!(output == expected(text, order));
             let indexes: Vec<u64> = Permutation::new(3000, 1).shard(rank, 4).unwrap().collect();
@@ -108,19 +108,20 @@ fn records_are_shuffled() {
         let whole = Permutation::new(4000, 5).apply(&rows).unwrap().concat();
         for memory in [1 << 13, 1 << 22] {
             let (output, _) =
-                shuffled(records(record), memory, &text, |len| Order::shuffle(len, 5)).unwrap();
+                shuffled(records(record), memory, &text, |len| FileOrder::shuffle(len, 5)).unwrap();
             assert!(output == whole, "{record} {memory}");
             let (back, _) =
-                shuffled(records(record), memory, &output, |len| Order::unshuffle(len, 5)).unwrap();
+                shuffled(records(record), memory, &output, |len| FileOrder::unshuffle(len, 5))
+                    .unwrap();
             assert!(back == text);
         }
     }
-    let source = shuffled(records(3), 1 << 20, b"abcd", |len| Order::shuffle(len, 5));
+    let source = shuffled(records(3), 1 << 20, b"abcd", |len| FileOrder::shuffle(len, 5));
     assert!(matches!(source, Err(FilesError::PartOfRecord { record: 3, rest: 1 })));
-    let large = shuffled(records(3000), 1 << 14, &[0; 9000], |len| Order::shuffle(len, 5));
+    let large = shuffled(records(3000), 1 << 14, &[0; 9000], |len| FileOrder::shuffle(len, 5));
     assert!(matches!(large, Err(FilesError::ItemTooLong { item: 0, most: 2048 })));
     // Their size does not matter where there are none.
-    let none = shuffled(records(3000), 1 << 14, b"", |len| Order::shuffle(len, 5)).unwrap();
+    let none = shuffled(records(3000), 1 << 14, b"", |len| FileOrder::shuffle(len, 5)).unwrap();
     assert_eq!((none.0, none.1.items), (vec![], 0));
 }
 
@@ -130,7 +131,7 @@ fn long_lines_are_shuffled_or_named() {
     text.extend(vec![b'x'; 2000]);
     text.push(b'\n');
     text.extend(lines(300, 20));
-    let order = |len| Order::shuffle(len, 5);
+    let order = |len| FileOrder::shuffle(len, 5);
     let (output, _) = shuffled(LINES, 1 << 14, &text, order).unwrap();
     assert!(output == expected(&text, order));
     let named = shuffled(LINES, 1 << 13, &text, order).unwrap_err();
@@ -142,7 +143,7 @@ fn source_that_changes_is_noticed() {
     let text = lines(1000, 20);
     let shuffle = FileShuffle::new(LINES, 1 << 14);
     let count = shuffle.count(&mut Cursor::new(&text), &()).unwrap();
-    let order = Order::shuffle(count.items, 1);
+    let order = FileOrder::shuffle(count.items, 1);
     let more = [&text[..], b"more\n"].concat();
     // As long as before, with one line less.
     let mut merged = text.clone();
@@ -160,7 +161,7 @@ fn source_that_changes_is_noticed() {
         assert!(matches!(error, FilesError::Changed), "{error:?}");
         assert!(output.is_empty());
     }
-    let order = Order::shuffle(count.items + 1, 1);
+    let order = FileOrder::shuffle(count.items + 1, 1);
     let mut source = Cursor::new(&text);
     let error = shuffle.run(
         &order,
@@ -178,7 +179,7 @@ fn full_store_is_an_error() {
     let text = lines(20_000, 90);
     let shuffle = FileShuffle::new(LINES, 1 << 14);
     let count = shuffle.count(&mut Cursor::new(&text), &()).unwrap();
-    let order = Order::shuffle(count.items, 1);
+    let order = FileOrder::shuffle(count.items, 1);
     let need = {
         let mut store = Memory::new(usize::MAX);
         let mut source = Cursor::new(&text);
@@ -218,7 +219,7 @@ fn faults_of_source_and_output_are_told_apart() {
     let text = lines(100, 9);
     let shuffle = FileShuffle::new(LINES, 1 << 14);
     let count = shuffle.count(&mut Cursor::new(&text), &()).unwrap();
-    let order = Order::shuffle(count.items, 1);
+    let order = FileOrder::shuffle(count.items, 1);
     let mut store = Memory::new(usize::MAX);
     let read = shuffle.run(&order, &count, &mut Broken, &mut store, &mut Vec::new(), &());
     assert!(matches!(read, Err(FilesError::Read(_))), "{read:?}");
@@ -252,10 +253,10 @@ proptest! {
         // A short line fits an eighth of the memory, a long one perhaps not.
         let longest = text.split(|&byte| byte == b'\n').map(<[u8]>::len).max();
         prop_assume!(longest.unwrap_or(0) < memory / 8 - 1);
-        let (output, _) = shuffled(LINES, memory, &text, |len| Order::shuffle(len, seed)).unwrap();
-        prop_assert!(output == expected(&text, |len| Order::shuffle(len, seed)));
+        let (output, _) = shuffled(LINES, memory, &text, |len| FileOrder::shuffle(len, seed)).unwrap();
+        prop_assert!(output == expected(&text, |len| FileOrder::shuffle(len, seed)));
         let (back, _) =
-            shuffled(LINES, memory, &output, |len| Order::unshuffle(len, seed)).unwrap();
+            shuffled(LINES, memory, &output, |len| FileOrder::unshuffle(len, seed)).unwrap();
         let is_open = !text.is_empty() && !text.ends_with(b"\n");
         let end: &[u8] = if is_open { b"\n" } else { b"" };
         prop_assert!(back == [&text[..], end].concat());

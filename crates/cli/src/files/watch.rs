@@ -5,7 +5,7 @@ use std::io::{self, Read};
 /// What a shuffle is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Pass {
+pub enum ShufflePass {
     /// Lines are counted.
     Count,
     /// Items are read and brought to their buckets.
@@ -17,7 +17,7 @@ pub enum Pass {
 /// Something that is told how far a shuffle is, and may end it. `()` ignores it.
 pub trait Watch: Sync {
     /// A pass begins, over this number of bytes if it is known.
-    fn begin(&self, pass: Pass, bytes: Option<u64>);
+    fn begin(&self, pass: ShufflePass, bytes: Option<u64>);
 
     /// This many more bytes of the pass are done. Any thread may say so.
     ///
@@ -28,7 +28,7 @@ pub trait Watch: Sync {
 }
 
 impl Watch for () {
-    fn begin(&self, _: Pass, _: Option<u64>) {}
+    fn begin(&self, _: ShufflePass, _: Option<u64>) {}
 
     fn advance(&self, _: u64) -> io::Result<()> {
         Ok(())

@@ -10,20 +10,20 @@ use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::NamedError;
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, FailureContext};
 use crate::progress::Progress;
 use crate::text::Text;
 
 #[cfg(unix)]
 use source::LEAST_MAPPED;
-use source::{Content, PIECE, Source, named_source, standard_input_source};
+use source::{Content, InputSource, PIECE, named_source, standard_input_source};
 
 pub(crate) use source::{CHANGED, Opening, too_long};
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes
 /// through a pipe is held in memory, or in a temporary file if it is too much.
 pub(crate) struct Inputs {
-    sources: Vec<Source>,
+    sources: Vec<InputSource>,
     /// What ends a line, if there are lines.
     delimiter: Option<u8>,
     /// The number of bytes, with the ends that are added.
@@ -83,7 +83,7 @@ impl Inputs {
                 source.end = source.missing_end(delimiter).context(&source.name)?;
             }
         }
-        self.bytes = self.sources.iter().map(Source::joined_bytes).sum();
+        self.bytes = self.sources.iter().map(InputSource::joined_bytes).sum();
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl Inputs {
     /// All of it. What was held is given away.
     pub(crate) fn take_text(&mut self, progress: &Progress) -> Result<Vec<u8>, Failure> {
         progress.start_bytes("reading", Some(self.bytes));
-        if let [Source { content: Content::Memory(text), start: 0, end, .. }] =
+        if let [InputSource { content: Content::Memory(text), start: 0, end, .. }] =
             self.sources.as_mut_slice()
         {
             let mut text = std::mem::take(text);
@@ -189,7 +189,7 @@ impl Inputs {
     /// program.
     pub(crate) fn take_lines(&mut self, progress: &Progress) -> Result<Text, Failure> {
         #[cfg(unix)]
-        if let [source @ Source { content: Content::Path(_), end: b"", .. }] =
+        if let [source @ InputSource { content: Content::Path(_), end: b"", .. }] =
             self.sources.as_slice()
             && source.bytes >= LEAST_MAPPED
             && !progress.has_host()
@@ -232,7 +232,7 @@ mod tests {
 
     fn inputs(texts: &[&[u8]], delimiter: Option<u8>) -> Inputs {
         let source = |text: &&[u8]| {
-            Source::new("text".to_owned(), Content::Memory(text.to_vec()), text.len() as u64)
+            InputSource::new("text".to_owned(), Content::Memory(text.to_vec()), text.len() as u64)
         };
         let sources = texts.iter().map(source).collect();
         let mut inputs = Inputs { sources, delimiter, bytes: 0, are_encoded: false };

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 use super::Inputs;
-use super::source::{CHANGED, OpenSource, Source};
+use super::source::{CHANGED, InputSource, OpenSource};
 
 /// Reads the inputs, one after the other.
 pub(crate) struct Reader<'a> {
@@ -76,7 +76,7 @@ impl Read for Reader<'_> {
 impl Seek for Reader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let before =
-            self.inputs.sources[..self.source].iter().map(Source::joined_bytes).sum::<u64>();
+            self.inputs.sources[..self.source].iter().map(InputSource::joined_bytes).sum::<u64>();
         let here = before + self.at;
         let to = match to {
             SeekFrom::Start(to) => Some(to),

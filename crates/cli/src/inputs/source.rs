@@ -1,4 +1,4 @@
-//! [`Source`]: one input, a file or what came through a pipe.
+//! [`InputSource`]: one input, a file or what came through a pipe.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -53,7 +53,7 @@ impl Opening<'_> {
 }
 
 /// One input.
-pub(super) struct Source {
+pub(super) struct InputSource {
     pub(super) name: String,
     pub(super) content: Content,
     /// When the file that it is was changed. A pipe has no such time.
@@ -79,7 +79,7 @@ pub(super) enum Content {
 /// What is said of an input that is not what it was.
 pub(crate) const CHANGED: &str = "changed while it was read";
 
-impl Source {
+impl InputSource {
     pub(super) fn new(name: String, content: Content, bytes: u64) -> Self {
         Self { name, content, modified: None, start: 0, bytes, end: b"" }
     }
@@ -197,7 +197,7 @@ impl Source {
 
 /// Reads a source from its start to its end, if it does not change.
 pub(super) struct SourceReader<'a> {
-    source: &'a Source,
+    source: &'a InputSource,
     open: OpenSource<'a>,
     left: u64,
 }
@@ -220,7 +220,7 @@ impl Read for SourceReader<'_> {
     }
 }
 
-impl bijective_shuffle_cli::dataset::Input for &Source {
+impl bijective_shuffle_cli::dataset::Input for &InputSource {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -237,7 +237,7 @@ impl bijective_shuffle_cli::dataset::Input for &Source {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
-        let open = Source::open(self)?;
+        let open = InputSource::open(self)?;
         self.check(&open)?;
         Ok(Box::new(SourceReader { source: self, open, left: self.bytes }))
     }
@@ -245,7 +245,7 @@ impl bijective_shuffle_cli::dataset::Input for &Source {
     fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
         // Readers of a file that was open move each other's position.
         let Content::Path(_) = self.content else { return Ok(None) };
-        let mut open = Source::open(self)?;
+        let mut open = InputSource::open(self)?;
         self.check(&open)?;
         open.seek(SeekFrom::Start(self.start + bytes))?;
         let left = self.bytes.saturating_sub(bytes);
@@ -254,7 +254,7 @@ impl bijective_shuffle_cli::dataset::Input for &Source {
 }
 
 /// Standard input: a file that was opened for the program, or a pipe.
-pub(super) fn standard_input_source(held: &mut u64, opening: &Opening) -> io::Result<Source> {
+pub(super) fn standard_input_source(held: &mut u64, opening: &Opening) -> io::Result<InputSource> {
     let name = "standard input".to_owned();
     streams::check_input()?;
     #[cfg(unix)]
@@ -272,16 +272,20 @@ pub(super) fn standard_input_source(held: &mut u64, opening: &Opening) -> io::Re
             file.seek(SeekFrom::End(0))?;
             let bytes = found.len() - start;
             let modified = found.modified().ok();
-            let source = Source::new(name, Content::Open(file), bytes);
-            return Ok(Source { start, modified, ..source });
+            let source = InputSource::new(name, Content::Open(file), bytes);
+            return Ok(InputSource { start, modified, ..source });
         }
     }
     opening.check_pipe()?;
     let (content, bytes) = spool(io::stdin().lock(), held, opening)?;
-    Ok(Source::new(name, content, bytes))
+    Ok(InputSource::new(name, content, bytes))
 }
 
-pub(super) fn named_source(path: &Path, held: &mut u64, opening: &Opening) -> io::Result<Source> {
+pub(super) fn named_source(
+    path: &Path,
+    held: &mut u64,
+    opening: &Opening,
+) -> io::Result<InputSource> {
     let name = path.display().to_string();
     let file = File::open(path)?;
     let found = file.metadata()?;
@@ -290,14 +294,14 @@ pub(super) fn named_source(path: &Path, held: &mut u64, opening: &Opening) -> io
     }
     let modified = found.modified().ok().filter(|_| found.is_file());
     if has_true_size(&found) {
-        let source = Source::new(name, Content::Path(path.to_owned()), found.len());
-        return Ok(Source { modified, ..source });
+        let source = InputSource::new(name, Content::Path(path.to_owned()), found.len());
+        return Ok(InputSource { modified, ..source });
     }
     if !found.is_file() {
         opening.check_pipe()?;
     }
     let (content, bytes) = spool(file, held, opening)?;
-    Ok(Source { modified, ..Source::new(name, content, bytes) })
+    Ok(InputSource { modified, ..InputSource::new(name, content, bytes) })
 }
 
 /// Whether a file is as long as it says. Some files of the system say that they are empty, and are

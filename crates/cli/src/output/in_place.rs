@@ -1,4 +1,4 @@
-//! [`InPlace`]: a file that is written where it is.
+//! [`InPlaceFile`]: a file that is written where it is.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ const HELD: usize = 1 << 20;
 /// A file that has other names, or is a mount point, or whose folder, owner or attributes do not
 /// let another file take its place. It may also be one of the inputs, so all that is written is
 /// kept elsewhere until the end.
-pub(super) struct InPlace {
+pub(super) struct InPlaceFile {
     target: File,
     temporary_folder: PathBuf,
     held: Vec<u8>,
@@ -22,7 +22,7 @@ pub(super) struct InPlace {
     stored: Option<TemporaryFile>,
 }
 
-impl InPlace {
+impl InPlaceFile {
     /// A file that can be written.
     pub(super) fn new(target: File, temporary_folder: &Path) -> Self {
         let temporary_folder = temporary_folder.to_owned();
@@ -55,7 +55,7 @@ impl InPlace {
     }
 }
 
-impl Write for InPlace {
+impl Write for InPlaceFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.held.len() + bytes.len() <= HELD {
             self.held.extend_from_slice(bytes);

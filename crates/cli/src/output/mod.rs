@@ -9,31 +9,31 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Stdout, Write};
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, FailureContext};
 use crate::signals::end_by_broken_pipe;
 use crate::streams;
 
 #[cfg(unix)]
-use in_place::InPlace;
+use in_place::InPlaceFile;
 use replacement::Replacement;
 
 /// Where the lines go.
 pub(crate) struct Output {
     /// What it is called in messages.
     name: String,
-    sink: Sink,
+    sink: OutputSink,
     /// How many bytes were written.
     bytes: u64,
 }
 
-enum Sink {
+enum OutputSink {
     Stdout(Stdout),
     /// A device or a pipe: nothing that could be replaced.
     Special(File),
     Replacement(Replacement),
     /// A file that cannot be replaced by another one without losing something.
     #[cfg(unix)]
-    InPlace(InPlace),
+    InPlace(InPlaceFile),
 }
 
 impl Output {
@@ -44,7 +44,7 @@ impl Output {
             None => {
                 let name = "standard output".to_owned();
                 streams::check_output().context(&name)?;
-                Ok(Self { name, sink: Sink::Stdout(io::stdout()), bytes: 0 })
+                Ok(Self { name, sink: OutputSink::Stdout(io::stdout()), bytes: 0 })
             }
             Some(path) => {
                 let name = path.display().to_string();
@@ -80,7 +80,7 @@ impl Output {
     /// and [`commit`](Self::commit) is still to come.
     pub(crate) fn close(&mut self) -> Result<(), Failure> {
         match &mut self.sink {
-            Sink::Replacement(replacement) => replacement.close().context(&self.name),
+            OutputSink::Replacement(replacement) => replacement.close().context(&self.name),
             _ => Ok(()),
         }
     }
@@ -89,7 +89,7 @@ impl Output {
     /// say whether that can be done.
     pub(crate) fn sync(&self) -> Result<(), Failure> {
         match &self.sink {
-            Sink::Replacement(replacement) => replacement.sync().context(&self.name),
+            OutputSink::Replacement(replacement) => replacement.sync().context(&self.name),
             _ => Ok(()),
         }
     }
@@ -97,10 +97,10 @@ impl Output {
     /// Makes what was written take effect. Without this a file is as it was before.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         match self.sink {
-            Sink::Stdout(_) | Sink::Special(_) => Ok(()),
-            Sink::Replacement(replacement) => replacement.commit(),
+            OutputSink::Stdout(_) | OutputSink::Special(_) => Ok(()),
+            OutputSink::Replacement(replacement) => replacement.commit(),
             #[cfg(unix)]
-            Sink::InPlace(in_place) => in_place.commit(),
+            OutputSink::InPlace(in_place) => in_place.commit(),
         }
         .context(self.name)
     }
@@ -116,11 +116,11 @@ impl Output {
 
     fn writer(&mut self) -> &mut dyn Write {
         match &mut self.sink {
-            Sink::Stdout(stdout) => stdout,
-            Sink::Special(file) => file,
-            Sink::Replacement(replacement) => replacement,
+            OutputSink::Stdout(stdout) => stdout,
+            OutputSink::Special(file) => file,
+            OutputSink::Replacement(replacement) => replacement,
             #[cfg(unix)]
-            Sink::InPlace(in_place) => in_place,
+            OutputSink::InPlace(in_place) => in_place,
         }
     }
 }
@@ -141,30 +141,32 @@ impl Write for Output {
 fn open_file(
     (path, unfinished): (&Path, Option<&Path>),
     temporary_folder: &Path,
-) -> io::Result<Sink> {
+) -> io::Result<OutputSink> {
     // Opening what is there tells what it is, and whether it may be written at all, and changes
     // nothing. Links in a circle are an error here, before they are followed.
     let old = match OpenOptions::new().write(true).open(path) {
         Ok(old) => old,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Replacement::of_nothing(follow_links(path)?, unfinished).map(Sink::Replacement);
+            return Replacement::of_nothing(follow_links(path)?, unfinished)
+                .map(OutputSink::Replacement);
         }
         Err(error) => return Err(error),
     };
     let target = follow_links(path)?;
     if !old.metadata()?.is_file() {
-        return Ok(Sink::Special(old));
+        return Ok(OutputSink::Special(old));
     }
     let replacement = Replacement::of_file(target, unfinished, &old);
     #[cfg(unix)]
-    let replacement = replacement.map(Sink::Replacement).or_else(|error| match error.kind() {
-        // The folder for unfinished files is gone, because other workers have finished the run.
-        ErrorKind::NotFound if unfinished.is_some() => Err(error),
-        // Whatever stands against a new file, the old one can be written.
-        _ => Ok(Sink::InPlace(InPlace::new(old, temporary_folder))),
-    });
+    let replacement =
+        replacement.map(OutputSink::Replacement).or_else(|error| match error.kind() {
+            // The folder for unfinished files is gone, because other workers have finished the run.
+            ErrorKind::NotFound if unfinished.is_some() => Err(error),
+            // Whatever stands against a new file, the old one can be written.
+            _ => Ok(OutputSink::InPlace(InPlaceFile::new(old, temporary_folder))),
+        });
     #[cfg(not(unix))]
-    let replacement = replacement.map(Sink::Replacement);
+    let replacement = replacement.map(OutputSink::Replacement);
     replacement
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bijective_shuffle_cli::dataset::Walked;
 
 use crate::arguments::Arguments;
-use crate::dataset::{Identity, identity};
+use crate::dataset::{FileIdentity, identity};
 use crate::failure::Failure;
 use crate::output::follow_links;
 
@@ -28,7 +28,7 @@ pub(super) fn check_streams(list: Option<&Path>, operands: &[PathBuf]) -> Result
 
 /// What a path has in common with all others that stand for the same stream, if it is one.
 #[cfg(unix)]
-fn stream(path: &Path) -> Option<Identity> {
+fn stream(path: &Path) -> Option<FileIdentity> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
     let found = if path.as_os_str() == "-" {
@@ -106,7 +106,7 @@ pub(super) fn check_output(
 
 /// What standard output has in common with paths, if it is a file.
 #[cfg(unix)]
-fn standard_output() -> Option<Identity> {
+fn standard_output() -> Option<FileIdentity> {
     use std::os::unix::fs::MetadataExt;
 
     let found = open_file(&std::io::stdout())?;
@@ -115,7 +115,7 @@ fn standard_output() -> Option<Identity> {
 
 /// What standard output has in common with paths, if that is known.
 #[cfg(not(unix))]
-fn standard_output() -> Option<Identity> {
+fn standard_output() -> Option<FileIdentity> {
     None
 }
 
@@ -128,7 +128,8 @@ fn is_within(path: &Path, folder: &Path) -> bool {
     // One that leads nowhere yet is where it will be.
     let path = follow_links(path).unwrap_or_else(|_| path.to_owned());
     let Some(found) = path.ancestors().find_map(there) else { return false };
-    let is_folder = |path: &Path, folder: &Identity| identity(path).is_ok_and(|it| it == *folder);
+    let is_folder =
+        |path: &Path, folder: &FileIdentity| identity(path).is_ok_and(|it| it == *folder);
     folder.is_dir()
         && identity(folder)
             .is_ok_and(|folder| found.ancestors().any(|path| is_folder(path, &folder)))

@@ -8,13 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_cli::dataset::{Hashed, Index, Shards, Sink, WrittenShard};
+use bijective_shuffle_cli::dataset::{Hashed, ShardIndex, ShardSink, Shards, WrittenShard};
 use bijective_shuffle_cli::files::NamedError;
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::journal::{JOURNAL, Journal, Run};
-use crate::failure::{Context, Failure};
+use super::journal::{JOURNAL, Journal, JournaledRun};
+use crate::failure::{Failure, FailureContext};
 use crate::output::Output;
 
 /// The folder for what workers leave, in that of the shards.
@@ -136,7 +136,7 @@ impl ShardFolder {
     /// The run begins, or goes on: returns the shards that are there, and are as they should be.
     pub(super) fn begin(
         &mut self,
-        run: &Run,
+        run: &JournaledRun,
         shards: &Shards,
     ) -> Result<Vec<WrittenShard>, Failure> {
         let name = self.path.display().to_string();
@@ -183,8 +183,8 @@ impl ShardFolder {
     }
 
     /// All shards are there.
-    pub(super) fn finish(self, index: &Index) -> Result<(), Failure> {
-        let output = self.output(Path::new(Index::FILE))?;
+    pub(super) fn finish(self, index: &ShardIndex) -> Result<(), Failure> {
+        let output = self.output(Path::new(ShardIndex::FILE))?;
         write(output, &index.to_json(), self.is_shared)?;
         let unfinished = self.path.join(UNFINISHED);
         if let Err(error) = fs::remove_dir_all(&unfinished)
@@ -253,7 +253,7 @@ impl Drop for ShardFolder {
     }
 }
 
-impl Sink for ShardFolder {
+impl ShardSink for ShardFolder {
     type File = ShardFile;
 
     fn create(&mut self, name: &Path) -> io::Result<ShardFile> {

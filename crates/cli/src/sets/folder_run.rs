@@ -4,16 +4,16 @@ use std::fmt;
 use std::path::Path;
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_cli::dataset::{Form, Index, Shards, WrittenShard};
-use bijective_shuffle_cli::files::Order;
+use bijective_shuffle_cli::dataset::{RecordForm, ShardIndex, Shards, WrittenShard};
+use bijective_shuffle_cli::files::FileOrder;
 use serde_json::Value;
 
 use super::folder::ShardFolder;
-use super::journal::{Asked, Run};
-use super::plan::Plan;
+use super::journal::{AskedRun, JournaledRun};
+use super::plan::ShardPlan;
 use crate::arguments::Arguments;
-use crate::failure::{Context, Failure};
-use crate::job::Job;
+use crate::failure::{Failure, FailureContext};
+use crate::job::InputJob;
 use crate::selection::Selection;
 
 /// A run that writes a folder of shards.
@@ -21,7 +21,7 @@ pub(crate) struct FolderRun<'a> {
     pub(crate) folder: ShardFolder,
     arguments: &'a Arguments,
     /// What the records are, if their files do not say it.
-    form: Option<Form>,
+    form: Option<RecordForm>,
     hash: String,
 }
 
@@ -30,8 +30,8 @@ impl<'a> FolderRun<'a> {
     pub(crate) fn open(
         path: &Path,
         arguments: &'a Arguments,
-        job: &mut Job,
-        form: Option<Form>,
+        job: &mut InputJob,
+        form: Option<RecordForm>,
     ) -> Result<Self, Failure> {
         let folder = ShardFolder::open(path, arguments.sets.resume, job.temporary.folder())?;
         if let Some(seed) = folder.seed().context(path.display())? {
@@ -45,10 +45,10 @@ impl<'a> FolderRun<'a> {
     /// was counted.
     pub(crate) fn begin(
         &mut self,
-        asked: (Asked, &str),
-        found: (Plan, Value),
-        job: &Job,
-    ) -> Result<(Order, Shards, Vec<WrittenShard>), Failure> {
+        asked: (AskedRun, &str),
+        found: (ShardPlan, Value),
+        job: &InputJob,
+    ) -> Result<(FileOrder, Shards, Vec<WrittenShard>), Failure> {
         let (order, shards, run) = planned(asked, found, self.arguments, job)?;
         self.hash = run.hash();
         let kept = self.folder.begin(&run, &shards)?;
@@ -63,7 +63,7 @@ impl<'a> FolderRun<'a> {
         found: u64,
         kept: Vec<WrittenShard>,
         written: Vec<WrittenShard>,
-        job: &Job,
+        job: &InputJob,
     ) -> Result<(u64, u64), Failure> {
         let shards: Vec<_> = kept.into_iter().chain(written).collect();
         let sum = |number: fn(&WrittenShard) -> u64| shards.iter().map(number).sum();
@@ -79,35 +79,35 @@ pub(crate) fn asked(
     (stamp, options): (String, String),
     extension: &str,
     arguments: &Arguments,
-    job: &Job,
-) -> Asked {
+    job: &InputJob,
+) -> AskedRun {
     let Selection { seed, is_undone, shard, range, head, .. } = job.selection;
     let rest = (extension, arguments.sets.division(), is_undone, shard, range, head);
-    Asked { seed, stamp, options: format!("{options} {rest:?}") }
+    AskedRun { seed, stamp, options: format!("{options} {rest:?}") }
 }
 
 /// What follows once the records are counted: their order, the shards, and the run.
 pub(super) fn planned(
-    (asked, extension): (Asked, &str),
-    (plan, counted): (Plan, Value),
+    (asked, extension): (AskedRun, &str),
+    (plan, counted): (ShardPlan, Value),
     arguments: &Arguments,
-    job: &Job,
-) -> Result<(Order, Shards, Run), Failure> {
+    job: &InputJob,
+) -> Result<(FileOrder, Shards, JournaledRun), Failure> {
     let order = job.order(plan.found)?;
-    let plan = Plan { items: job.items(&order), ..plan };
+    let plan = ShardPlan { items: job.items(&order), ..plan };
     let shards = plan.shards(&arguments.sets, extension)?;
-    let run = Run { asked, counted, shards: format!("{:?}", (&shards, order.places())) };
+    let run = JournaledRun { asked, counted, shards: format!("{:?}", (&shards, order.places())) };
     Ok((order, shards, run))
 }
 
 /// The index of a run that found so many records.
 pub(super) fn index(
-    (run, form): (String, Option<Form>),
+    (run, form): (String, Option<RecordForm>),
     (records, shards): (u64, Vec<WrittenShard>),
-    job: &Job,
-) -> Index {
+    job: &InputJob,
+) -> ShardIndex {
     let seed = job.selection.seed;
-    Index {
+    ShardIndex {
         run,
         seed: seed.with_epoch(0).to_string(),
         epoch: seed.epoch(),

@@ -1,12 +1,12 @@
-//! [`Journal`]: what a run has done, for one that goes on with it, and [`Asked`], which tells runs
-//! apart.
+//! [`Journal`]: what a run has done, for one that goes on with it, and [`AskedRun`], which tells
+//! runs apart.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use bijective_shuffle::Seed;
-use bijective_shuffle_cli::dataset::{Hashed, Index, WrittenShard};
+use bijective_shuffle_cli::dataset::{Hashed, ShardIndex, WrittenShard};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) struct Journal {
 
 /// What a run is asked for, which is known before anything is counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct AskedRun {
     pub(super) seed: Seed,
     /// What the inputs are.
     pub(super) stamp: String,
@@ -40,7 +40,7 @@ pub(crate) struct Asked {
     pub(super) options: String,
 }
 
-impl Asked {
+impl AskedRun {
     /// The same for two runs if they are asked for the same.
     pub(super) fn to_json(&self) -> Value {
         let Self { seed, stamp, options } = self;
@@ -53,7 +53,7 @@ impl Asked {
         })
     }
 
-    /// Whether this is said of a run by its [`Run::hash`].
+    /// Whether this is said of a run by its [`JournaledRun::hash`].
     pub(super) fn is_of(&self, run: &str) -> bool {
         run.split_once('-').is_some_and(|(asked, _)| asked == hash(&self.to_json().to_string()))
     }
@@ -68,15 +68,15 @@ fn hash(text: &str) -> String {
 }
 
 /// A run, as it is in its journal.
-pub(super) struct Run {
-    pub(super) asked: Asked,
+pub(super) struct JournaledRun {
+    pub(super) asked: AskedRun,
     /// What the inputs have.
     pub(super) counted: Value,
     /// The shards and the places of their records.
     pub(super) shards: String,
 }
 
-impl Run {
+impl JournaledRun {
     /// A hash of what is asked for, and one of all else on which the shards depend.
     pub(super) fn hash(&self) -> String {
         let Self { asked, counted, shards } = self;
@@ -132,7 +132,7 @@ impl Run {
 
     /// The journal of the run with these shards.
     fn text(&self, kept: &[WrittenShard]) -> String {
-        let Asked { seed, stamp, .. } = &self.asked;
+        let AskedRun { seed, stamp, .. } = &self.asked;
         let journal = Journal {
             seed: seed.with_epoch(0).to_string(),
             epoch: seed.epoch(),
@@ -153,7 +153,7 @@ impl Journal {
         if journal.exists() {
             return Self::read(&journal);
         }
-        Ok(Index::read(folder)?.map(Self::of))
+        Ok(ShardIndex::read(folder)?.map(Self::of))
     }
 
     /// A journal, if it is there and has anything.
@@ -178,8 +178,8 @@ impl Journal {
     }
 
     /// The journal that a run would have left that has come to its end, without its inputs.
-    fn of(index: Index) -> Self {
-        let Index { seed, epoch, run, shards, .. } = index;
+    fn of(index: ShardIndex) -> Self {
+        let ShardIndex { seed, epoch, run, shards, .. } = index;
         Self { seed, epoch, stamp: String::new(), counted: Value::Null, run, shards }
     }
 

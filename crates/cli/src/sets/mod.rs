@@ -13,20 +13,20 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    Form, Records, Shards, Sink, Walk, Walked, Written, WrittenShard,
+    FolderWalk, RecordForm, Records, ShardSink, Shards, Walked, Written, WrittenShard,
 };
 use bijective_shuffle_cli::formats::Codec;
 
 use crate::arguments::Arguments;
 use crate::done::Done;
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, FailureContext};
 use crate::inputs::{Inputs, Opening};
-use crate::job::Job;
+use crate::job::InputJob;
 use crate::output::Output;
 
 pub(crate) use folder_run::FolderRun;
 #[cfg(feature = "tables")]
-pub(crate) use {folder::ShardFolder, folder_run::asked, plan::Plan};
+pub(crate) use {folder::ShardFolder, folder_run::asked, plan::ShardPlan};
 
 use folder_run::seed_of;
 use opened::{count, explain, open, said};
@@ -61,7 +61,7 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
     if arguments.echo || arguments.together {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
-    let walked = Walk { is_recursive: sets.recursive }.files(&operands);
+    let walked = FolderWalk { is_recursive: sets.recursive }.files(&operands);
     let walked =
         walked.map_err(|error| said(&error).unwrap_or_else(|| Failure::new("input", error)))?;
     checks::check_output(arguments, &operands, &walked)?;
@@ -99,14 +99,15 @@ fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
 pub(crate) fn take_index(
     walked: &Walked,
     arguments: &Arguments,
-    job: &mut Job,
+    job: &mut InputJob,
 ) -> Result<(), Failure> {
     job.form.clone_from(&walked.form);
     let folder = arguments.operands.first().map_or(Path::new("the shards"), Path::new).display();
     let delimiter = arguments.delimiter();
     let is_as_written = is_as_written(arguments, walked.form.as_ref());
     // What is drawn is lines.
-    let is_drawn = |form: &Form| arguments.repeat && *form != Form::new(Records::Lines(delimiter));
+    let is_drawn =
+        |form: &RecordForm| arguments.repeat && *form != RecordForm::new(Records::Lines(delimiter));
     if let Some(form) = &walked.form
         && (arguments.is_undone() && !is_as_written || arguments.record.is_some() || is_drawn(form))
     {
@@ -135,7 +136,7 @@ pub(crate) fn take_index(
 }
 
 /// Whether records are read as they were written, as far as that is known.
-fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
+fn is_as_written(arguments: &Arguments, form: Option<&RecordForm>) -> bool {
     let asked = arguments.sets.records(arguments.delimiter());
     let headers = arguments.sets.header_lines;
     let prefixes = arguments.sets.header_prefixes();
@@ -148,19 +149,20 @@ fn is_as_written(arguments: &Arguments, form: Option<&Form>) -> bool {
 
 /// Whether a data set is asked for, also by the name of an output, or the index of a folder says
 /// that one is read, whatever the inputs are.
-pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&Form>, output: &str) -> bool {
+pub(crate) fn is_asked_for(arguments: &Arguments, form: Option<&RecordForm>, output: &str) -> bool {
     // An output of draws, arguments or records of one size is written as it always was.
     let is_plain = arguments.repeat || arguments.echo || arguments.record.is_some();
     let codec = Codec::of_name(Path::new(output));
     arguments.sets.is_asked_for()
-        || !is_plain && (codec != Codec::Plain || form.is_some_and(|form| *form != Form::lines()))
+        || !is_plain
+            && (codec != Codec::Plain || form.is_some_and(|form| *form != RecordForm::lines()))
 }
 
 /// The records of inputs to one output.
 pub(crate) fn to_file(
     inputs: &Inputs,
     arguments: &Arguments,
-    job: &Job,
+    job: &InputJob,
     output: &mut Output,
 ) -> Result<Done, Failure> {
     let opened = open(inputs, arguments, job)?;
@@ -180,7 +182,7 @@ pub(crate) fn to_folder(
     files: &[PathBuf],
     folder: &Path,
     arguments: &Arguments,
-    job: &mut Job,
+    job: &mut InputJob,
 ) -> Result<Done, Failure> {
     if arguments.blocks.is_some() {
         return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
@@ -227,7 +229,7 @@ pub(crate) fn to_folder(
 /// An output that takes everything.
 struct OneFile<'o>(Option<&'o mut Output>);
 
-impl<'o> Sink for OneFile<'o> {
+impl<'o> ShardSink for OneFile<'o> {
     type File = &'o mut Output;
 
     fn create(&mut self, _: &Path) -> io::Result<&'o mut Output> {

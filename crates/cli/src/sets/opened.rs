@@ -3,26 +3,27 @@
 use std::io;
 
 use bijective_shuffle_cli::dataset::{
-    Counted, Dataset, Form, Input, Records, Shards, Sink, Written, WrittenShard, start_of,
+    CountedSet, Dataset, Input, RecordForm, Records, ShardSink, Shards, Written, WrittenShard,
+    start_of,
 };
-use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
+use bijective_shuffle_cli::files::{FileOrder, FilesError, NamedError};
 use bijective_shuffle_cli::formats::{Compression, is_tar};
 
 use super::folder_run::asked;
-use super::journal::Asked;
-use super::plan::{self, Plan};
+use super::journal::AskedRun;
+use super::plan::{self, ShardPlan};
 use crate::arguments::Arguments;
 use crate::done::{Done, SetDone};
 use crate::failure::Failure;
 use crate::inputs::Inputs;
-use crate::job::{Job, explain_input};
-use crate::memory::Memory;
+use crate::job::{InputJob, explain_input};
+use crate::memory::MemorySize;
 
 /// A data set, and what it is to be called.
 pub(super) struct Opened<'a> {
     pub(super) set: Dataset<'a>,
     pub(super) inputs: &'a Inputs,
-    pub(super) form: Form,
+    pub(super) form: RecordForm,
     /// How shards are compressed, and the end of their names.
     pub(super) compression: Compression,
     pub(super) extension: String,
@@ -32,9 +33,9 @@ pub(super) struct Opened<'a> {
 pub(super) fn open<'a>(
     inputs: &'a Inputs,
     arguments: &Arguments,
-    job: &Job,
+    job: &InputJob,
 ) -> Result<Opened<'a>, Failure> {
-    Memory::give_back(job.memory);
+    MemorySize::give_back(job.memory);
     let known = job.form.as_ref();
     let asked = arguments.sets.records(arguments.delimiter());
     let mut records = match asked.or(known.map(|form| form.records.clone())) {
@@ -67,7 +68,7 @@ pub(super) fn open<'a>(
     let sources = inputs.sources().map(|source| Box::new(source) as Box<dyn Input>).collect();
     let set = Dataset::open(sources, &form, job.memory);
     let set = match arguments.sets.worker {
-        Some(worker) => set.and_then(|set| set.divided(worker.world)),
+        Some(worker) => set.and_then(|set| set.divided(worker.ranks)),
         None => set,
     };
     let set = set.map_err(|error| explain(error, inputs))?;
@@ -91,27 +92,27 @@ fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
 }
 
 /// Counts the records.
-pub(super) fn count(opened: &Opened, job: &Job) -> Result<Counted, Failure> {
+pub(super) fn count(opened: &Opened, job: &InputJob) -> Result<CountedSet, Failure> {
     opened.set.count(job.progress).map_err(|error| explain(error, opened.inputs))
 }
 
 impl Opened<'_> {
     /// What is asked for.
-    pub(super) fn asked(&self, arguments: &Arguments, job: &Job) -> Asked {
+    pub(super) fn asked(&self, arguments: &Arguments, job: &InputJob) -> AskedRun {
         let options = format!("{:?}", (&self.form, self.compression));
         asked((self.inputs.stamp(), options), &self.extension, arguments, job)
     }
 
     /// What is known of the shards.
-    pub(super) fn plan(&self, counted: &Counted) -> Plan {
+    pub(super) fn plan(&self, counted: &CountedSet) -> ShardPlan {
         let (found, bytes) = (counted.records(), counted.bytes());
-        Plan { items: 0, found, bytes, inputs: self.set.inputs() as u64 }
+        ShardPlan { items: 0, found, bytes, inputs: self.set.inputs() as u64 }
     }
 
-    pub(super) fn shuffle<S: Sink>(
+    pub(super) fn shuffle<S: ShardSink>(
         &self,
-        job: &Job,
-        what: (&Counted, &Order),
+        job: &InputJob,
+        what: (&CountedSet, &FileOrder),
         target: (&Shards, Compression, &mut S),
     ) -> Result<Written, FilesError> {
         let store = job.temporary.store_behind(self.set.held(what.0));
@@ -121,7 +122,7 @@ impl Opened<'_> {
 
     pub(super) fn done(
         &self,
-        counted: &Counted,
+        counted: &CountedSet,
         written: &Written,
         kept: Vec<WrittenShard>,
     ) -> Done {

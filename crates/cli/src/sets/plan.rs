@@ -1,4 +1,4 @@
-//! [`Plan`]: into which shards records go.
+//! [`ShardPlan`]: into which shards records go.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const MOST: u128 = 1_000_000;
 
 /// What is known when shards are named.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plan {
+pub(crate) struct ShardPlan {
     /// The number of records that are written.
     pub(crate) items: u64,
     /// What the inputs have, and how many there are.
@@ -22,7 +22,7 @@ pub(crate) struct Plan {
     pub(crate) inputs: u64,
 }
 
-impl Plan {
+impl ShardPlan {
     /// The shards that are asked for.
     pub(super) fn shards(self, sets: &SetArguments, extension: &str) -> Result<Shards, Failure> {
         let sizes = match &sets.split {

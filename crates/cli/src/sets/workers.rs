@@ -1,8 +1,9 @@
 //! Runs of several workers, which do not talk: what one leaves, the others find in the folder of
 //! the shards, on a file system that all of them share.
 //!
-//! All workers get the same arguments except for their number. A run has three [stages](Stage),
-//! and what starts the workers keeps their order. A worker says what it lacks, and does not wait.
+//! All workers get the same arguments except for their number. A run has three
+//! [stages](WorkerStage), and what starts the workers keeps their order. A worker says what it
+//! lacks, and does not wait.
 //!
 //! | stage | reads | leaves in `.bshuf-workers` |
 //! | --- | --- | --- |
@@ -26,19 +27,19 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use bijective_shuffle_cli::dataset::{
-    Bundle, Counted, Index, Known, Shard, Shards, Written, WrittenShard,
+    Bundle, CountedSet, KnownToWorkers, Shard, ShardIndex, Shards, Written, WrittenShard,
 };
-use bijective_shuffle_cli::files::{FilesError, Order};
+use bijective_shuffle_cli::files::{FileOrder, FilesError};
 use serde_json::{Value, json};
 
 use super::folder::{self, ShardFolder, UNFINISHED_OF_WORKERS, WORKERS};
 use super::folder_run::{index, planned};
-use super::journal::{Asked, Journal, Run};
+use super::journal::{AskedRun, Journal, JournaledRun};
 use super::opened::{Opened, explain, said};
-use crate::arguments::{Arguments, Stage};
+use crate::arguments::{Arguments, WorkerStage};
 use crate::done::{Done, SetDone};
-use crate::failure::{Context, Failure};
-use crate::job::Job;
+use crate::failure::{Failure, FailureContext};
+use crate::job::InputJob;
 use crate::output::Output;
 use crate::selection;
 
@@ -51,21 +52,21 @@ const TRIES: u32 = 10;
 /// A worker in one of its stages.
 struct Worker<'a> {
     rank: u64,
-    world: u64,
+    ranks: u64,
     opened: &'a Opened<'a>,
     arguments: &'a Arguments,
-    job: &'a Job<'a>,
+    job: &'a InputJob<'a>,
     /// The folder of the shards.
     folder: &'a Path,
-    asked: Asked,
+    asked: AskedRun,
 }
 
 /// What all workers know once all have counted.
-struct Plan {
-    counted: Counted,
-    order: Order,
+struct WorkerPlan {
+    counted: CountedSet,
+    order: FileOrder,
     shards: Shards,
-    run: Run,
+    run: JournaledRun,
     hash: String,
     /// The least memory of all.
     memory: usize,
@@ -73,13 +74,13 @@ struct Plan {
 
 /// Does a stage.
 pub(super) fn run(
-    selection::Shard { rank, world }: selection::Shard,
-    stage: Stage,
+    selection::WorkerShard { rank, ranks }: selection::WorkerShard,
+    stage: WorkerStage,
     opened: &Opened,
     (folder, arguments): (&Path, &Arguments),
-    job: &Job,
+    job: &InputJob,
 ) -> Result<Done, Failure> {
-    if world > MOST {
+    if ranks > MOST {
         return Err(Failure::new("--worker", format!("there are at most {MOST}")));
     }
     if arguments.seed().is_none() && !arguments.is_undone() {
@@ -87,14 +88,14 @@ pub(super) fn run(
         return Err(Failure::new("--worker", why));
     }
     let asked = opened.asked(arguments, job);
-    let worker = Worker { rank, world, opened, arguments, job, folder, asked };
+    let worker = Worker { rank, ranks, opened, arguments, job, folder, asked };
     if let Some(done) = worker.complete()? {
         return Ok(done);
     }
     let done = match stage {
-        Stage::Count => worker.count(),
-        Stage::Distribute => worker.distribute(),
-        Stage::Collect => worker.collect(),
+        WorkerStage::Count => worker.count(),
+        WorkerStage::Distribute => worker.distribute(),
+        WorkerStage::Collect => worker.collect(),
     };
     // What is missing may have been removed, because all is done. What was written after that goes.
     match (worker.complete()?, done) {
@@ -106,7 +107,7 @@ pub(super) fn run(
 impl Worker<'_> {
     /// What is to be said if the index is there.
     fn complete(&self) -> Result<Option<Done>, Failure> {
-        let found = Index::read(self.folder);
+        let found = ShardIndex::read(self.folder);
         let found = found.map_err(|error| {
             said(&error).unwrap_or_else(|| Failure::new(self.folder.display(), error))
         })?;
@@ -142,7 +143,7 @@ impl Worker<'_> {
 
     /// What a worker leaves of one kind.
     fn path(&self, kind: &str, rank: u64, end: &str) -> PathBuf {
-        self.folder.join(WORKERS).join(format!("{kind}-{rank:05}-of-{:05}{end}", self.world))
+        self.folder.join(WORKERS).join(format!("{kind}-{rank:05}-of-{:05}{end}", self.ranks))
     }
 
     fn count_path(&self, rank: u64) -> PathBuf {
@@ -164,7 +165,7 @@ impl Worker<'_> {
         read: impl Fn(u64) -> Result<Option<T>, Failure>,
     ) -> Result<Vec<T>, Failure> {
         let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for rank in 0..self.world {
+        for rank in 0..self.ranks {
             match read(rank)? {
                 Some(one) => found.push(one),
                 None => missing.push(rank.to_string()),
@@ -178,14 +179,14 @@ impl Worker<'_> {
         let others = if more > 0 { format!(" and {more} more") } else { String::new() };
         let why = format!(
             "of {} workers these have not finished --stage {stage}: {}{others}",
-            self.world,
+            self.ranks,
             missing.join(", ")
         );
         Err(Failure::new(self.folder.display(), why))
     }
 
     fn share(&self) -> Vec<usize> {
-        self.opened.set.share(self.rank, self.world)
+        self.opened.set.share(self.rank, self.ranks)
     }
 
     fn failure(&self, error: FilesError) -> Failure {
@@ -231,7 +232,7 @@ impl Worker<'_> {
     /// Refuses a folder in which a run has another number of workers: its shards have other names
     /// perhaps, and would stay.
     fn check_others(&self, work: &Path) -> Result<(), Failure> {
-        let end = format!("-of-{:05}.json", self.world);
+        let end = format!("-of-{:05}.json", self.ranks);
         for entry in fs::read_dir(work).context(work.display())? {
             let name = entry.context(work.display())?.file_name();
             let name = name.to_string_lossy();
@@ -263,7 +264,7 @@ impl Worker<'_> {
         let share = self.share();
         let set = &self.opened.set;
         let known = self.counted(self.rank)?;
-        let known = known.and_then(|count| Counted::from_json(&count["counted"], share.len()));
+        let known = known.and_then(|count| CountedSet::from_json(&count["counted"], share.len()));
         let counted = match known {
             Some(counted) => counted,
             None => {
@@ -283,7 +284,7 @@ impl Worker<'_> {
         Ok(Done { ends_added: counted.ends_added(), ..done })
     }
 
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn plan(&self) -> Result<WorkerPlan, Failure> {
         let counts = self.all("count", |rank| self.counted(rank))?;
         let memory = counts.iter().filter_map(|count| count["memory"].as_u64()).min();
         let memory = memory.and_then(|bytes| usize::try_from(bytes).ok());
@@ -295,7 +296,7 @@ impl Worker<'_> {
         let asked = (self.asked.clone(), self.opened.extension.as_str());
         let (order, shards, run) = planned(asked, found, self.arguments, self.job)?;
         let hash = run.hash();
-        Ok(Plan { counted, order, shards, run, hash, memory })
+        Ok(WorkerPlan { counted, order, shards, run, hash, memory })
     }
 
     /// The bundle of a worker, if it is there, and is of this run.
@@ -322,7 +323,7 @@ impl Worker<'_> {
     fn collect(&self) -> Result<Done, Failure> {
         let plan = self.plan()?;
         let bundles = self.all("distribute", |rank| self.bundle(rank, &plan.hash))?;
-        let (first, shards) = plan.division(self.world).swap_remove(self.rank as usize);
+        let (first, shards) = plan.division(self.ranks).swap_remove(self.rank as usize);
         let temporary = self.job.temporary;
         let journal = self.journal_path(self.rank);
         let mut folder = ShardFolder::of_worker(self.folder, journal, temporary.folder())?;
@@ -348,9 +349,9 @@ impl Worker<'_> {
     }
 
     /// Writes the index if all shards are there, and removes what is not needed any more.
-    fn finish(&self, plan: Plan) -> Result<(), Failure> {
+    fn finish(&self, plan: WorkerPlan) -> Result<(), Failure> {
         let mut all: Vec<WrittenShard> = Vec::new();
-        for rank in 0..self.world {
+        for rank in 0..self.ranks {
             let path = self.journal_path(rank);
             let journal = Journal::read(&path).context(path.display())?;
             let journal = journal.filter(|journal| journal.run == plan.hash);
@@ -362,7 +363,7 @@ impl Worker<'_> {
         }
         let form = Some(self.opened.form.clone());
         let index = index((plan.hash, form), (plan.counted.records(), all), self.job);
-        let path = self.folder.join(Index::FILE);
+        let path = self.folder.join(ShardIndex::FILE);
         folder::write(self.output(&path)?, &index.to_json(), true)?;
         self.remove()
     }
@@ -374,25 +375,25 @@ impl Worker<'_> {
     }
 }
 
-impl Plan {
-    fn known(&self) -> Known<'_> {
+impl WorkerPlan {
+    fn known(&self) -> KnownToWorkers<'_> {
         let Self { counted, order, hash, memory, .. } = self;
-        Known { counted, order, memory: *memory, run: hash }
+        KnownToWorkers { counted, order, memory: *memory, run: hash }
     }
 
     /// The shards of each worker, which come one after the other, and the place of the first of
     /// their records.
-    fn division(&self, world: u64) -> Vec<(u64, Shards)> {
+    fn division(&self, ranks: u64) -> Vec<(u64, Shards)> {
         let shards = self.shards.list();
         // A shard goes where its middle is. One without records takes some time, too.
         let weight = |records: u64| 2 * (u128::from(records) + 1);
         let whole: u128 = shards.iter().map(|shard| weight(shard.records)).sum();
         let (mut number, mut before, mut place) = (0, 0, 0);
         let mut division = Vec::new();
-        for rank in 0..world {
+        for rank in 0..ranks {
             let (first, first_place) = (number, place);
             while let Some(&Shard { records, .. }) = shards.get(number)
-                && (before + weight(records) / 2) * u128::from(world) < whole * u128::from(rank + 1)
+                && (before + weight(records) / 2) * u128::from(ranks) < whole * u128::from(rank + 1)
             {
                 before += weight(records);
                 place += records;

@@ -16,13 +16,13 @@ pub(super) const ROW_COST: u64 = 8 + 2 * size_of::<(usize, usize)>() as u64;
 const MOST_ROWS: u64 = 1 << 16;
 
 /// The number of a row's batch, and of the row in it.
-pub(super) type Place = (usize, usize);
+pub(super) type RowPlace = (usize, usize);
 
 /// Rows of some columns: batches, and the rows of them that are meant, in their order.
 #[derive(Clone, Copy)]
 pub(super) struct Picked<'a> {
     pub(super) batches: &'a [RecordBatch],
-    pub(super) places: &'a [Place],
+    pub(super) places: &'a [RowPlace],
 }
 
 /// The most bytes that are read or written at a time: far fewer than 2^31, which is where the

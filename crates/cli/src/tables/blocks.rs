@@ -7,15 +7,15 @@ use bijective_shuffle::bijection::{BlockShuffle, BlockWindow};
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Error, ParBijectiveShuffle, Seed};
 
-use super::batches::{Picked, Place, bytes_at_once, cost, rows_of};
+use super::batches::{Picked, RowPlace, bytes_at_once, cost, rows_of};
 use super::error::{TableError, checked_sum};
 use super::place::{Produced, hand_on};
-use super::table::{Table, slices};
+use super::table::{TableFile, slices};
 
 /// The windows of a table, and which places of their order are wanted.
 pub(super) struct Windows<'t> {
     memory: u64,
-    table: &'t dyn Table,
+    table: &'t dyn TableFile,
     /// `None` if there are no rows.
     shuffle: Option<BlockShuffle>,
     places: Range<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Windows<'t> {
 impl<'t> Windows<'t> {
     pub(super) fn new(
         memory: u64,
-        table: &'t dyn Table,
+        table: &'t dyn TableFile,
         window: u64,
         seed: Seed,
         places: Range<u64>,
@@ -71,7 +71,7 @@ impl<'t> Windows<'t> {
         // A group may be empty, after the last row.
         let groups: Vec<usize> = window.blocks().map(|block| block as usize).collect();
         let bytes = bytes_at_once(self.memory);
-        let (mut read, mut held) = (Vec::<(Vec<RecordBatch>, Vec<Place>)>::new(), 0);
+        let (mut read, mut held) = (Vec::<(Vec<RecordBatch>, Vec<RowPlace>)>::new(), 0);
         let most = self.memory / 4 * 3;
         for columns in slices(self.table, usize::MAX) {
             let (mut batches, mut places) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! [`Distributor`]: rows to the buckets of their keys.
+//! [`RowDistributor`]: rows to the buckets of their keys.
 
 use std::io::ErrorKind;
 use std::mem;
@@ -12,7 +12,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use super::batches::{Picked, Place, cost, for_rows_at};
+use super::batches::{Picked, RowPlace, cost, for_rows_at};
 use super::error::TableError;
 use super::table::part_of;
 use crate::files::Store;
@@ -26,7 +26,7 @@ const BLOCKS_PER_THREAD: usize = 8;
 
 /// Rows whose keys are in a range.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(super) struct RowBucket {
     pub(super) keys: Range<u64>,
     /// What the rows take in memory.
     pub(super) cost: u64,
@@ -35,14 +35,17 @@ pub(super) struct Bucket {
     pub(super) extents: Vec<Vec<Extent>>,
 }
 
-impl Bucket {
+impl RowBucket {
     pub(super) fn width(&self) -> u64 {
         self.keys.end - self.keys.start
     }
 }
 
 /// Adds another slice of the columns of the same rows to buckets.
-pub(super) fn beside(buckets: &mut Vec<Bucket>, slice: Vec<Bucket>) -> Result<(), TableError> {
+pub(super) fn beside(
+    buckets: &mut Vec<RowBucket>,
+    slice: Vec<RowBucket>,
+) -> Result<(), TableError> {
     if buckets.is_empty() {
         *buckets = slice;
         return Ok(());
@@ -67,11 +70,11 @@ pub(super) fn stored_schema(schema: &Schema) -> SchemaRef {
 
 /// Collects rows of one slice of the columns, and appends them to a store, bucket by bucket, when
 /// there are enough.
-pub(super) struct Distributor<'s, S> {
+pub(super) struct RowDistributor<'s, S> {
     keys: Range<u64>,
     /// A bucket has the keys that agree in all but this number of low bits.
     shift: u32,
-    buckets: Vec<Bucket>,
+    buckets: Vec<RowBucket>,
     schema: SchemaRef,
     store: &'s mut S,
     /// The rows that were collected, and their keys.
@@ -81,7 +84,7 @@ pub(super) struct Distributor<'s, S> {
     most: u64,
 }
 
-impl<'s, S: Store> Distributor<'s, S> {
+impl<'s, S: Store> RowDistributor<'s, S> {
     /// Rows with keys in a range go to at least a number of buckets, if there are so many keys.
     pub(super) fn new(
         keys: Range<u64>,
@@ -99,7 +102,7 @@ impl<'s, S: Store> Distributor<'s, S> {
         let bucket = |number: u64| {
             let start = keys.start + (number << shift);
             let end = start.saturating_add(1 << shift).min(keys.end);
-            Bucket { keys: start..end, cost: 0, extents: vec![Vec::new()] }
+            RowBucket { keys: start..end, cost: 0, extents: vec![Vec::new()] }
         };
         let buckets = (0..=last(shift)).map(bucket).collect();
         let schema = stored_schema(schema);
@@ -130,7 +133,7 @@ impl<'s, S: Store> Distributor<'s, S> {
         let full: Vec<usize> =
             (0..self.buckets.len()).filter(|&bucket| !of_bucket(bucket).is_empty()).collect();
         let schema = Arc::clone(&self.schema);
-        let encoded = |round: &[usize]| -> Result<Vec<Blocks>, ArrowError> {
+        let encoded = |round: &[usize]| -> Result<Vec<IpcStreams>, ArrowError> {
             let encode = |&bucket: &usize| encode(&batches, &keys, of_bucket(bucket), &schema);
             round.par_iter().map(encode).collect()
         };
@@ -149,7 +152,7 @@ impl<'s, S: Store> Distributor<'s, S> {
     }
 
     /// Appends rows of these buckets to the store.
-    fn append(&mut self, buckets: &[usize], blocks: Vec<Blocks>) -> Result<(), TableError> {
+    fn append(&mut self, buckets: &[usize], blocks: Vec<IpcStreams>) -> Result<(), TableError> {
         for (&bucket, blocks) in buckets.iter().zip(blocks) {
             for (block, cost) in blocks {
                 let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
@@ -162,7 +165,7 @@ impl<'s, S: Store> Distributor<'s, S> {
     }
 
     /// The places of the rows of each bucket, one bucket after the other, and where each ends.
-    fn by_bucket(&self, keys: &[Vec<u64>]) -> (Vec<usize>, Vec<Place>) {
+    fn by_bucket(&self, keys: &[Vec<u64>]) -> (Vec<usize>, Vec<RowPlace>) {
         let bucket = |key: &u64| {
             let is_wanted = self.keys.contains(key);
             is_wanted.then(|| ((key - self.keys.start) >> self.shift) as usize)
@@ -189,7 +192,7 @@ impl<'s, S: Store> Distributor<'s, S> {
     }
 
     /// Appends the rest, and returns the buckets that have any rows.
-    pub(super) fn finish(mut self) -> Result<Vec<Bucket>, TableError> {
+    pub(super) fn finish(mut self) -> Result<Vec<RowBucket>, TableError> {
         self.flush()?;
         self.buckets.retain(|bucket| !bucket.extents[0].is_empty());
         Ok(self.buckets)
@@ -198,14 +201,14 @@ impl<'s, S: Store> Distributor<'s, S> {
 
 /// Rows with their keys as streams of Arrow IPC, and what each takes in memory. There is one,
 /// unless the rows are too many for the offsets of their texts.
-type Blocks = Vec<(Vec<u8>, u64)>;
+type IpcStreams = Vec<(Vec<u8>, u64)>;
 
 fn encode(
     batches: &[RecordBatch],
     keys: &[Vec<u64>],
-    places: &[Place],
+    places: &[RowPlace],
     stored: &SchemaRef,
-) -> Result<Blocks, ArrowError> {
+) -> Result<IpcStreams, ArrowError> {
     let schema = part_of(stored, 0..stored.fields().len() - 1);
     let mut blocks = Vec::new();
     let (picked, all, fault) = ([Picked { batches, places }], places.len(), |error| error);

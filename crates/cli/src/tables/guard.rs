@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::error::TableError;
-use super::table::Batches;
+use super::table::RowBatches;
 
 /// Does something with what a file has, which may be damaged. The crates that read it mostly say
 /// so, and now and then panic; they keep nothing that a panic could leave half done.
@@ -16,7 +16,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TableError>) -> Result
 }
 
 /// The same of an iterator. Nothing follows an error.
-pub(super) fn guarded_batches<'a>(batches: Batches<'a>) -> Batches<'a> {
+pub(super) fn guarded_batches<'a>(batches: RowBatches<'a>) -> RowBatches<'a> {
     let mut left = Some(batches);
     Box::new(std::iter::from_fn(move || {
         let batch = guarded(|| left.as_mut().and_then(Iterator::next).transpose()).transpose();

@@ -17,8 +17,8 @@ use super::batches::rows_of;
 use super::error::{TableError, checked_sum};
 use super::excerpt::{can_be_divided, read_at, rows_of_batch};
 use super::guard::{guarded, guarded_batches};
-use super::layout::{Layout, StoredBatch, garbled, message};
-use super::table::{Batches, Table, TableWriter, part_of};
+use super::layout::{StoredBatch, TableLayout, garbled, message};
+use super::table::{RowBatches, TableFile, TableWriter, part_of};
 
 /// An Arrow IPC file, whose groups are its record batches.
 ///
@@ -57,8 +57,8 @@ impl IpcTable {
     }
 
     fn open_unguarded(file: File, most: u64) -> Result<Self, TableError> {
-        let Layout { schema, metadata, dictionaries: values, batches, compression } =
-            Layout::read(&file)?;
+        let TableLayout { schema, metadata, dictionaries: values, batches, compression } =
+            TableLayout::read(&file)?;
         if schema.fields().is_empty() {
             return Err(TableError::Unsupported("a file without columns".to_owned()));
         }
@@ -209,7 +209,7 @@ fn plain_field(field: &Field) -> Result<Field, TableError> {
     }
 }
 
-impl Table for IpcTable {
+impl TableFile for IpcTable {
     fn agree(tables: &mut [Self]) -> Result<(), TableError> {
         let Some((first, others)) = tables.split_first() else { return Ok(()) };
         // Files of other columns cannot be joined anyway.
@@ -266,7 +266,7 @@ impl Table for IpcTable {
         groups: &[usize],
         columns: Range<usize>,
         bytes: u64,
-    ) -> Result<Batches<'_>, TableError> {
+    ) -> Result<RowBatches<'_>, TableError> {
         let (groups, all_columns) = (groups.to_vec(), self.plain.fields().len() as u64);
         let batches = groups.into_iter().flat_map(move |group| {
             let (stored, all, columns) = (self.batches[group], self.groups[group], columns.clone());

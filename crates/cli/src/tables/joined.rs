@@ -9,11 +9,11 @@ use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
 
 use super::error::{TableError, checked_sum};
-use super::table::{Batches, Table, TableWriter};
+use super::table::{RowBatches, TableFile, TableWriter};
 
 /// Tables of the same columns as one, which is written as the first of them.
 pub struct Joined {
-    tables: Vec<Box<dyn Table>>,
+    tables: Vec<Box<dyn TableFile>>,
     schema: SchemaRef,
     groups: Vec<u64>,
     cuts: Vec<usize>,
@@ -26,14 +26,14 @@ impl fmt::Debug for Joined {
 }
 
 impl Joined {
-    /// Joins at least one table. Tables of one format should [agree](Table::agree) before.
+    /// Joins at least one table. Tables of one format should [agree](TableFile::agree) before.
     ///
     /// # Errors
     ///
     /// [`TableError::OtherColumns`], [`TableError::TooManyRows`], and [`TableError::Unsupported`]
     /// if there is no table, or if their dictionaries differ, which have other numbers for the same
     /// values.
-    pub fn new(tables: Vec<Box<dyn Table>>) -> Result<Self, TableError> {
+    pub fn new(tables: Vec<Box<dyn TableFile>>) -> Result<Self, TableError> {
         let Some(first) = tables.first() else {
             return Err(TableError::Unsupported("an empty list of tables".to_owned()));
         };
@@ -43,7 +43,7 @@ impl Joined {
         {
             return Err(TableError::OtherColumns { table });
         }
-        let found = |table: &dyn Table| -> Vec<(usize, ArrayRef)> {
+        let found = |table: &dyn TableFile| -> Vec<(usize, ArrayRef)> {
             let columns = table.dictionaries().iter().cloned().enumerate();
             columns.filter_map(|(column, values)| Some((column, values?))).collect()
         };
@@ -63,7 +63,7 @@ impl Joined {
     }
 }
 
-impl Table for Joined {
+impl TableFile for Joined {
     fn rewritten(&self) -> BTreeSet<(String, String)> {
         self.tables.iter().flat_map(|table| table.rewritten()).collect()
     }
@@ -98,7 +98,7 @@ impl Table for Joined {
         groups: &[usize],
         columns: Range<usize>,
         bytes: u64,
-    ) -> Result<Batches<'_>, TableError> {
+    ) -> Result<RowBatches<'_>, TableError> {
         // Neighbours of one table are read together.
         let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
         for &group in groups {
@@ -118,7 +118,7 @@ impl Table for Joined {
             bytes,
         ) {
             Ok(batches) => batches,
-            Err(error) => Box::new([Err(error)].into_iter()) as Batches<'_>,
+            Err(error) => Box::new([Err(error)].into_iter()) as RowBatches<'_>,
         })))
     }
 

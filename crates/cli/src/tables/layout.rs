@@ -1,4 +1,4 @@
-//! [`Layout`]: what an Arrow IPC file says of itself, checked before anything is made of it.
+//! [`TableLayout`]: what an Arrow IPC file says of itself, checked before anything is made of it.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -27,7 +27,7 @@ const LZ4_RATIO: u64 = 255;
 const MOST_EMPTY_ROWS: u64 = 1 << 20;
 
 /// The footer of a file, and the heads of its batches.
-pub(super) struct Layout {
+pub(super) struct TableLayout {
     pub(super) schema: SchemaRef,
     pub(super) metadata: HashMap<String, String>,
     pub(super) dictionaries: Vec<StoredBatch>,
@@ -51,7 +51,7 @@ pub(super) struct StoredBatch {
 }
 
 /// A batch that is about to be looked at.
-struct Head<'f> {
+struct BatchHead<'f> {
     file: &'f mut BufReader<File>,
     block: Block,
     /// Where its buffers begin.
@@ -60,7 +60,7 @@ struct Head<'f> {
     end: u64,
 }
 
-impl Layout {
+impl TableLayout {
     pub(super) fn read(file: &File) -> Result<Self, TableError> {
         let file = file.try_clone().map_err(TableError::read)?;
         let mut file = BufReader::new(file);
@@ -91,7 +91,7 @@ impl Layout {
         };
         let mut begun = HashSet::new();
         for &block in footer.dictionaries().iter().flatten() {
-            let (batch, _) = Head::new(&mut file, block, end)?.stored()?;
+            let (batch, _) = BatchHead::new(&mut file, block, end)?.stored()?;
             if batch.begins.is_some_and(|dictionary| !begun.insert(dictionary)) {
                 let what = "a dictionary that changes within a file";
                 return Err(TableError::Unsupported(what.to_owned()));
@@ -99,7 +99,7 @@ impl Layout {
             layout.dictionaries.push(batch);
         }
         for &block in footer.recordBatches().iter().flatten() {
-            let (batch, compression) = Head::new(&mut file, block, end)?.stored()?;
+            let (batch, compression) = BatchHead::new(&mut file, block, end)?.stored()?;
             let most = batch.bytes.saturating_mul(8).saturating_add(MOST_EMPTY_ROWS);
             if batch.rows > most {
                 let (number, StoredBatch { rows, bytes, .. }) = (layout.batches.len(), batch);
@@ -115,7 +115,7 @@ impl Layout {
     }
 }
 
-impl<'f> Head<'f> {
+impl<'f> BatchHead<'f> {
     /// A block, all of which is in the file.
     fn new(file: &'f mut BufReader<File>, block: Block, end: u64) -> Result<Self, TableError> {
         let number = |number: i64| u64::try_from(number).ok();

@@ -1,8 +1,9 @@
 //! Shuffles of Parquet and Arrow IPC files that are larger than memory, by rows.
 //!
-//! A [`TableShuffle`] reads the rows of a [`Table`] and hands them to a [`TableWriter`] in another
-//! [`Order`](crate::files::Order), the one that lines or records of that number have. All columns
-//! of a row stay together. The order depends on the number of rows and on the seed alone.
+//! A [`TableShuffle`] reads the rows of a [`TableFile`] and hands them to a [`TableWriter`] in
+//! another [`FileOrder`](crate::files::FileOrder), the one that lines or records of that number
+//! have. All columns of a row stay together. The order depends on the number of rows and on the
+//! seed alone.
 //!
 //! | pass | reads | writes |
 //! | --- | --- | --- |
@@ -68,4 +69,4 @@ pub use ipc::IpcTable;
 pub use joined::Joined;
 pub use parquet::ParquetTable;
 pub use shuffle::TableShuffle;
-pub use table::{Batches, Table, TableWriter};
+pub use table::{RowBatches, TableFile, TableWriter};

@@ -25,7 +25,7 @@ use super::batches::rows_of;
 use super::error::{TableError, checked_sum};
 use super::guard::{guarded, guarded_batches};
 use super::int96::{Int96Column, Lost, name_of, retyped, written};
-use super::table::{Batches, Table, TableWriter};
+use super::table::{RowBatches, TableFile, TableWriter};
 
 /// A Parquet file.
 ///
@@ -146,7 +146,7 @@ impl ParquetTable {
         group: usize,
         columns: Range<usize>,
         bytes: u64,
-    ) -> Result<Batches<'_>, TableError> {
+    ) -> Result<RowBatches<'_>, TableError> {
         let file = self.file.try_clone().map_err(TableError::read)?;
         let of_rows = self.bytes[group][columns.clone()].iter();
         let of_rows = of_rows.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
@@ -168,7 +168,7 @@ fn leaves(schema: &Schema) -> impl Iterator<Item = &DataType> {
     fields.map(Field::data_type).filter(|kind| !kind.is_nested())
 }
 
-impl Table for ParquetTable {
+impl TableFile for ParquetTable {
     fn agree(tables: &mut [Self]) -> Result<(), TableError> {
         // Files of other columns cannot be joined anyway.
         let paths = |table: &Self| {
@@ -233,7 +233,7 @@ impl Table for ParquetTable {
         groups: &[usize],
         columns: Range<usize>,
         bytes: u64,
-    ) -> Result<Batches<'_>, TableError> {
+    ) -> Result<RowBatches<'_>, TableError> {
         let groups = groups.to_vec();
         let batches = groups.into_iter().flat_map(move |group| {
             self.read_group(group, columns.clone(), bytes)

@@ -1,4 +1,4 @@
-//! [`Placer`]: pass 2, buckets in order.
+//! [`RowPlacer`]: pass 2, buckets in order.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 
-use super::batches::{Picked, Place, bytes_at_once, for_rows_at, rows_of};
-use super::buckets::{Bucket, Distributor, beside, decode, garbled};
+use super::batches::{Picked, RowPlace, bytes_at_once, for_rows_at, rows_of};
+use super::buckets::{RowBucket, RowDistributor, beside, decode, garbled};
 use super::error::TableError;
 use super::table::part_of;
 use crate::files::Store;
@@ -17,7 +17,7 @@ use crate::files::buckets::Extent;
 pub(super) type Produced = Result<(), Option<TableError>>;
 
 /// Reads buckets and puts their rows in order.
-pub(super) struct Placer<'s, S> {
+pub(super) struct RowPlacer<'s, S> {
     memory: u64,
     schema: SchemaRef,
     /// The columns of each slice.
@@ -27,7 +27,7 @@ pub(super) struct Placer<'s, S> {
     pub(super) splits: u64,
 }
 
-impl<'s, S: Store> Placer<'s, S> {
+impl<'s, S: Store> RowPlacer<'s, S> {
     pub(super) fn new(
         memory: u64,
         schema: SchemaRef,
@@ -40,7 +40,7 @@ impl<'s, S: Store> Placer<'s, S> {
     /// Hands on the rows of buckets, which are in the order of their keys.
     pub(super) fn write(
         &mut self,
-        buckets: Vec<Bucket>,
+        buckets: Vec<RowBucket>,
         take: &mut dyn FnMut(RecordBatch) -> Produced,
     ) -> Produced {
         // The next bucket is the last one here.
@@ -57,7 +57,7 @@ impl<'s, S: Store> Placer<'s, S> {
     }
 
     /// Divides a bucket's keys and appends its rows to the store again, as buckets of their own.
-    fn split(&mut self, bucket: &Bucket) -> Result<Vec<Bucket>, TableError> {
+    fn split(&mut self, bucket: &RowBucket) -> Result<Vec<RowBucket>, TableError> {
         self.splits += 1;
         let smaller = (bucket.cost / (self.memory / 8).max(1) + 1).max(2);
         // Batches are read and appended in turns, and all that is collected at a time is in memory.
@@ -66,7 +66,7 @@ impl<'s, S: Store> Placer<'s, S> {
         for (columns, extents) in self.slices.iter().zip(&bucket.extents) {
             let schema = part_of(&self.schema, columns.clone());
             let mut distributor =
-                Distributor::new(bucket.keys.clone(), smaller, &schema, most, &mut *self.store);
+                RowDistributor::new(bucket.keys.clone(), smaller, &schema, most, &mut *self.store);
             for &extent in extents {
                 let (batch, keys) = decode(extent, distributor.store())?;
                 distributor.push(batch, keys)?;
@@ -78,7 +78,7 @@ impl<'s, S: Store> Placer<'s, S> {
 
     fn write_bucket(
         &self,
-        bucket: &Bucket,
+        bucket: &RowBucket,
         take: &mut dyn FnMut(RecordBatch) -> Produced,
     ) -> Produced {
         let slices =
@@ -98,8 +98,8 @@ fn sorted(
     extents: &[Extent],
     keys: &Range<u64>,
     store: &impl Store,
-) -> Result<(Vec<RecordBatch>, Vec<Place>), TableError> {
-    const NONE: Place = (usize::MAX, 0);
+) -> Result<(Vec<RecordBatch>, Vec<RowPlace>), TableError> {
+    const NONE: RowPlace = (usize::MAX, 0);
     let decoded = extents.par_iter().map(|&extent| decode(extent, store));
     let decoded: Vec<(RecordBatch, Vec<u64>)> = decoded.collect::<Result<_, _>>()?;
     let width = usize::try_from(keys.end - keys.start).map_err(|_| garbled())?;

@@ -9,13 +9,13 @@ use bijective_shuffle::Seed;
 
 use super::batches::{ROW_COST, bytes_at_once, cost};
 use super::blocks::Windows;
-use super::buckets::{Bucket, Distributor, beside};
+use super::buckets::{RowBucket, RowDistributor, beside};
 use super::error::{TableError, checked_sum};
-use super::place::{Placer, Produced};
-use super::table::{Table, TableWriter, part_of, slices};
+use super::place::{Produced, RowPlacer};
+use super::table::{TableFile, TableWriter, part_of, slices};
 use crate::files::distribute::joined;
-use crate::files::keys::Keys;
-use crate::files::{Order, Pass, Store, Summary, Watch};
+use crate::files::keys::ItemKeys;
+use crate::files::{FileOrder, ShufflePass, Store, Summary, Watch};
 
 /// About what the head of a column takes in what is stored for a bucket, in bytes.
 const HEAD: u64 = 512;
@@ -57,8 +57,8 @@ impl TableShuffle {
     /// which says that the table has another number of rows than its groups.
     pub fn run(
         &self,
-        order: &Order,
-        table: &dyn Table,
+        order: &FileOrder,
+        table: &dyn TableFile,
         store: &mut (impl Store + ?Sized),
         writer: &mut dyn TableWriter,
         watch: &dyn Watch,
@@ -75,8 +75,8 @@ impl TableShuffle {
         let collected = this.collect(order, table, &slices, wanted, &mut store, watch)?;
         let (buckets, bytes) =
             (collected.len() as u64, collected.iter().map(|bucket| bucket.cost).sum());
-        watch.begin(Pass::Place, Some(bytes));
-        let mut placer = Placer::new(this.memory, table.schema(), slices, &mut store);
+        watch.begin(ShufflePass::Place, Some(bytes));
+        let mut placer = RowPlacer::new(this.memory, table.schema(), slices, &mut store);
         feed(writer, watch, |take| placer.write(collected, take))?;
         let (splits, places) = (placer.splits, order.places());
         let temporary_bytes = store.bytes() - before;
@@ -84,7 +84,7 @@ impl TableShuffle {
     }
 
     /// How many buckets a table of so many rows is divided into.
-    fn buckets(&self, table: &dyn Table, rows: u64) -> u64 {
+    fn buckets(&self, table: &dyn TableFile, rows: u64) -> u64 {
         cost_of(table, rows) / (self.memory / 8).max(1) + 1
     }
 
@@ -97,23 +97,23 @@ impl TableShuffle {
     /// Pass 1: rows to their buckets, one slice of the columns after the other.
     fn collect(
         &self,
-        order: &Order,
-        table: &dyn Table,
+        order: &FileOrder,
+        table: &dyn TableFile,
         slices: &[Range<usize>],
         wanted: u64,
         store: &mut impl Store,
         watch: &dyn Watch,
-    ) -> Result<Vec<Bucket>, TableError> {
+    ) -> Result<Vec<RowBucket>, TableError> {
         let schema = table.schema();
         let of_rows = order.len().saturating_mul(ROW_COST).saturating_mul(slices.len() as u64);
-        watch.begin(Pass::Distribute, Some(table.bytes().saturating_add(of_rows)));
+        watch.begin(ShufflePass::Distribute, Some(table.bytes().saturating_add(of_rows)));
         // Less is collected where reading takes more than a half.
         let most =
             self.memory.saturating_sub(table.held()).clamp(self.memory / 8, self.memory / 2) / 2;
         let mut buckets = Vec::new();
         for columns in slices.iter().cloned() {
-            let (keys, schema) = (Keys::new(order)?, part_of(&schema, columns.clone()));
-            let mut distributor = Distributor::new(keys.wanted(), wanted, &schema, most, store);
+            let (keys, schema) = (ItemKeys::new(order)?, part_of(&schema, columns.clone()));
+            let mut distributor = RowDistributor::new(keys.wanted(), wanted, &schema, most, store);
             self.distribute(table, columns, keys, &mut distributor, watch)?;
             beside(&mut buckets, distributor.finish()?)?;
         }
@@ -123,10 +123,10 @@ impl TableShuffle {
     /// A thread reads some columns of a table, and the calling one brings them to their buckets.
     fn distribute(
         &self,
-        table: &dyn Table,
+        table: &dyn TableFile,
         columns: Range<usize>,
-        keys: Keys<'_>,
-        distributor: &mut Distributor<'_, impl Store>,
+        keys: ItemKeys<'_>,
+        distributor: &mut RowDistributor<'_, impl Store>,
         watch: &dyn Watch,
     ) -> Result<(), TableError> {
         let mut keys = keys;
@@ -182,12 +182,12 @@ impl TableShuffle {
         window: u64,
         seed: impl Into<Seed>,
         places: Range<u64>,
-        table: &dyn Table,
+        table: &dyn TableFile,
         writer: &mut dyn TableWriter,
         watch: &dyn Watch,
     ) -> Result<Summary, TableError> {
         let windows = Windows::new(self.memory, table, window, seed.into(), places.clone())?;
-        watch.begin(Pass::Place, None);
+        watch.begin(ShufflePass::Place, None);
         let bytes = feed(writer, watch, |take| windows.read(take))?;
         let items = places.end - places.start;
         Ok(Summary { items, bytes, buckets: 0, splits: 0, temporary_bytes: 0 })
@@ -195,7 +195,7 @@ impl TableShuffle {
 }
 
 /// What all rows of a table take in memory.
-fn cost_of(table: &dyn Table, rows: u64) -> u64 {
+fn cost_of(table: &dyn TableFile, rows: u64) -> u64 {
     table.bytes().saturating_add(rows.saturating_mul(ROW_COST))
 }
 
@@ -203,7 +203,7 @@ fn cost_of(table: &dyn Table, rows: u64) -> u64 {
 ///
 /// A quarter of the memory is collected and divided among buckets of an eighth of it, so blocks
 /// grow with its square.
-fn enough(table: &dyn Table, rows: u64) -> u64 {
+fn enough(table: &dyn TableFile, rows: u64) -> u64 {
     let for_blocks = cost_of(table, rows).saturating_mul(32).isqrt().saturating_mul(BLOCK.isqrt());
     for_blocks.max(ENOUGH).saturating_add(table.held())
 }

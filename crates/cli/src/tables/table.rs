@@ -1,4 +1,4 @@
-//! [`Table`] and [`TableWriter`]: rows in groups, and where they go.
+//! [`TableFile`] and [`TableWriter`]: rows in groups, and where they go.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -11,10 +11,10 @@ use arrow_schema::{Schema, SchemaRef};
 use super::error::TableError;
 
 /// Batches of rows, one after the other.
-pub type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError>> + 'a>;
+pub type RowBatches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError>> + 'a>;
 
 /// A file of rows, which are stored in groups.
-pub trait Table: Sync {
+pub trait TableFile: Sync {
     /// Reads columns that tables have in different types, and that one type can hold, as that type
     /// in all of them, and has tables share a dictionary that has the values of the others and may
     /// go on. Tables that are to be joined need it.
@@ -74,7 +74,7 @@ pub trait Table: Sync {
         groups: &[usize],
         columns: Range<usize>,
         bytes: u64,
-    ) -> Result<Batches<'_>, TableError>;
+    ) -> Result<RowBatches<'_>, TableError>;
 
     /// Begins a file of the same format, schema, metadata and compression, whose row groups take at
     /// most about this many bytes.
@@ -90,7 +90,7 @@ pub trait Table: Sync {
 }
 
 /// The columns of each slice of a table, of which none has more than a number of them.
-pub(super) fn slices(table: &dyn Table, most: usize) -> Vec<Range<usize>> {
+pub(super) fn slices(table: &dyn TableFile, most: usize) -> Vec<Range<usize>> {
     let (mut slices, mut start) = (Vec::new(), 0);
     for end in table.cuts().iter().copied().chain([table.schema().fields().len()]) {
         let starts = (start..end).step_by(most.max(1));
@@ -106,7 +106,7 @@ pub(super) fn part_of(schema: &Schema, columns: Range<usize>) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// A file that takes the rows of a [`Table`].
+/// A file that takes the rows of a [`TableFile`].
 pub trait TableWriter: Send {
     /// Appends rows with the columns of the table.
     ///

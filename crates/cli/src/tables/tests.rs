@@ -21,9 +21,9 @@ use parquet::schema::parser::parse_message_type;
 
 use super::batches::{Picked, ROW_COST, cost, for_rows_at, rows_of};
 use super::{
-    Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
+    IpcTable, Joined, ParquetTable, RowBatches, TableError, TableFile, TableShuffle, TableWriter,
 };
-use crate::files::{Memory, Order};
+use crate::files::{FileOrder, Memory};
 
 /// A table in memory, which may say that it has other groups than it has.
 struct Rows {
@@ -50,7 +50,7 @@ impl Rows {
     }
 }
 
-impl Table for Rows {
+impl TableFile for Rows {
     fn schema(&self) -> SchemaRef {
         self.batch.schema()
     }
@@ -72,7 +72,7 @@ impl Table for Rows {
         groups: &[usize],
         columns: Range<usize>,
         bytes: u64,
-    ) -> Result<Batches<'_>, TableError> {
+    ) -> Result<RowBatches<'_>, TableError> {
         let columns: Vec<usize> = columns.collect();
         let rows = rows_of(bytes, self.bytes, self.batch.num_rows() as u64);
         let mut batches = Vec::new();
@@ -127,8 +127,8 @@ impl TableWriter for Taken {
 
 fn run(
     memory: usize,
-    order: &Order,
-    table: &dyn Table,
+    order: &FileOrder,
+    table: &dyn TableFile,
     most: usize,
     taken: &mut Taken,
 ) -> Result<crate::files::Summary, TableError> {
@@ -143,7 +143,7 @@ fn memory_makes_no_difference() {
 }
 
 fn orders_hold(table: &Rows) {
-    for order in [Order::shuffle(5000, 3), Order::unshuffle(5000, 3)] {
+    for order in [FileOrder::shuffle(5000, 3), FileOrder::unshuffle(5000, 3)] {
         for part in [0..5000, 0..1, 700..4000, 5000..5000] {
             let order = order.clone().range(part.clone()).unwrap();
             for (memory, splits) in [(1 << 16, true), (1 << 18, true), (1 << 26, false)] {
@@ -166,7 +166,7 @@ fn few_rows_are_shuffled() {
     for rows in [0, 1, 2, 3] {
         let table = Rows::new(rows, 2);
         let mut taken = Taken::default();
-        run(1, &Order::shuffle(rows, 1), &table, usize::MAX, &mut taken).unwrap();
+        run(1, &FileOrder::shuffle(rows, 1), &table, usize::MAX, &mut taken).unwrap();
         assert_eq!(taken.numbers, Permutation::new(rows, 1).to_vec());
     }
 }
@@ -174,24 +174,24 @@ fn few_rows_are_shuffled() {
 #[test]
 fn faults_are_told_apart() {
     let mut table = Rows::new(5000, 1000);
-    let order = Order::shuffle(5000, 1);
+    let order = FileOrder::shuffle(5000, 1);
     let full = run(1 << 16, &order, &table, 10_000, &mut Taken::default());
     assert!(matches!(full, Err(TableError::Temporary(_))), "{full:?}");
     let mut taken = Taken { most: Some(1000), ..Taken::default() };
     let written = run(1 << 16, &order, &table, usize::MAX, &mut taken);
     assert!(matches!(written, Err(TableError::Write(_))), "{written:?}");
-    let other = run(1 << 16, &Order::shuffle(1, 1), &table, usize::MAX, &mut Taken::default());
+    let other = run(1 << 16, &FileOrder::shuffle(1, 1), &table, usize::MAX, &mut Taken::default());
     assert!(matches!(other, Err(TableError::LengthMismatch { rows: 5000, order: 1 })));
     // It has fewer rows than it says.
     *table.groups.last_mut().unwrap() += 1;
     let mut taken = Taken::default();
-    let changed = run(1 << 16, &Order::shuffle(5001, 1), &table, usize::MAX, &mut taken);
+    let changed = run(1 << 16, &FileOrder::shuffle(5001, 1), &table, usize::MAX, &mut taken);
     assert!(matches!(changed, Err(TableError::Changed)), "{changed:?}");
     // And more.
     table.groups = vec![4000];
     table.batch = table.batch.slice(0, 4500);
     struct More(Rows);
-    impl Table for More {
+    impl TableFile for More {
         fn schema(&self) -> SchemaRef {
             self.0.schema()
         }
@@ -201,7 +201,7 @@ fn faults_are_told_apart() {
         fn bytes(&self) -> u64 {
             self.0.bytes
         }
-        fn read(&self, _: &[usize], _: Range<usize>, _: u64) -> Result<Batches<'_>, TableError> {
+        fn read(&self, _: &[usize], _: Range<usize>, _: u64) -> Result<RowBatches<'_>, TableError> {
             Ok(Box::new([Ok(self.0.batch.clone())].into_iter()))
         }
         fn writer<'w>(
@@ -212,7 +212,7 @@ fn faults_are_told_apart() {
             self.0.writer(output, bytes)
         }
     }
-    let changed = run(1 << 16, &Order::shuffle(4000, 1), &More(table), usize::MAX, &mut taken);
+    let changed = run(1 << 16, &FileOrder::shuffle(4000, 1), &More(table), usize::MAX, &mut taken);
     assert!(matches!(changed, Err(TableError::Changed)), "{changed:?}");
     assert!(taken.numbers.is_empty());
 }
@@ -221,7 +221,7 @@ fn run_blocks(
     memory: usize,
     window: u64,
     places: std::ops::Range<u64>,
-    table: &dyn Table,
+    table: &dyn TableFile,
 ) -> Result<Vec<u64>, TableError> {
     let mut taken = Taken::default();
     let shuffle = TableShuffle::new(memory);
@@ -309,7 +309,7 @@ fn tables_of_other_dictionaries_are_not_joined() {
         IpcTable::open(file, 1 << 20).unwrap()
     };
     let joined = |tables: [IpcTable; 2]| {
-        let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+        let tables = tables.map(|table| Box::new(table) as Box<dyn TableFile>);
         Joined::new(tables.into()).map(|joined| joined.groups().to_vec())
     };
     let both = |other: &[&str]| [open(&["a", "b"], &[1, 0]), open(other, &[0])];
@@ -333,7 +333,7 @@ fn tables_of_other_dictionaries_are_not_joined() {
     let batch =
         RecordBatch::new_empty(Arc::new(Schema::new(vec![Field::new("name", column, false)])));
     let rows = Rows { batch, groups: Vec::new(), bytes: 0, cuts: Vec::new() };
-    let tables: Vec<Box<dyn Table>> = vec![Box::new(open(&["a"], &[0])), Box::new(rows)];
+    let tables: Vec<Box<dyn TableFile>> = vec![Box::new(open(&["a"], &[0])), Box::new(rows)];
     assert!(matches!(
         Joined::new(tables),
         Err(TableError::Unsupported(_) | TableError::OtherColumns { .. })
@@ -403,11 +403,11 @@ fn try_timestamps(
 }
 
 /// The times of all columns of a file that a table's writer has written, in its order, as numbers.
-fn written_times(table: &dyn Table) -> (DataType, Vec<[Option<i64>; 2]>) {
+fn written_times(table: &dyn TableFile) -> (DataType, Vec<[Option<i64>; 2]>) {
     let rows = table.groups().iter().sum();
     let mut file = tempfile::tempfile().unwrap();
     let mut writer = table.writer(Box::new(file.try_clone().unwrap()), 1 << 20).unwrap();
-    let (order, mut store) = (Order::unshuffle(rows, 5), Memory::new(usize::MAX));
+    let (order, mut store) = (FileOrder::unshuffle(rows, 5), Memory::new(usize::MAX));
     TableShuffle::new(1 << 20).run(&order, table, &mut store, &mut *writer, &()).unwrap();
     writer.finish().unwrap();
     file.rewind().unwrap();
@@ -460,8 +460,8 @@ fn old_timestamps_keep_every_value() {
     // Nanoseconds where a value of any table needs them.
     let groups: [&[i128]; 2] = [&[i64::MIN.into(), i64::MAX.into()], &[0, -1]];
     let mut tables = [old_timestamps(&[&whole[..3]]), old_timestamps(&groups)];
-    Table::agree(&mut tables).unwrap();
-    let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+    TableFile::agree(&mut tables).unwrap();
+    let tables = tables.map(|table| Box::new(table) as Box<dyn TableFile>);
     let (kind, times) = written_times(&Joined::new(tables.into()).unwrap());
     assert_eq!(kind, DataType::Timestamp(TimeUnit::Nanosecond, None));
     assert_eq!(times, expected_times(&[&whole[..3], groups[0], groups[1]].concat(), 1));
@@ -471,12 +471,12 @@ fn old_timestamps_keep_every_value() {
 fn old_timestamps_become_the_type_of_other_tables() {
     let kind_with = |logical: &str, times: &[i128], is_last: bool| {
         let mut tables = [old_timestamps(&[times]), timestamps("int64", logical, &[])];
-        Table::agree(&mut tables)?;
+        TableFile::agree(&mut tables)?;
         let expected = [0, 1].map(|column| tables[1].schema().field(column).data_type().clone());
         if is_last {
             tables.reverse();
         }
-        let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+        let tables = tables.map(|table| Box::new(table) as Box<dyn TableFile>);
         let (kind, _) = written_times(&Joined::new(tables.into()).unwrap());
         assert_eq!([kind.clone(), kind], expected);
         let [kind, _] = expected;
@@ -499,8 +499,8 @@ fn old_timestamps_become_the_type_of_other_tables() {
     assert_eq!(lost.to_string(), expected);
     // Not a timestamp, so the columns are others.
     let mut tables = [old_timestamps(&[&[0]]), timestamps("int64", "", &[])];
-    Table::agree(&mut tables).unwrap();
-    let tables = tables.map(|table| Box::new(table) as Box<dyn Table>);
+    TableFile::agree(&mut tables).unwrap();
+    let tables = tables.map(|table| Box::new(table) as Box<dyn TableFile>);
     assert!(matches!(Joined::new(tables.into()), Err(TableError::OtherColumns { table: 1 })));
 }
 
@@ -525,7 +525,7 @@ fn old_timestamps_that_no_unit_holds_are_refused() {
         is_lost(try_timestamps("int96", "", groups, &[]).unwrap_err(), 0, group, time);
     }
     let mut tables = [old_timestamps(&[&[last]]), old_timestamps(&[&[5000], &[5]])];
-    is_lost(Table::agree(&mut tables).unwrap_err(), 1, 1, 5);
+    is_lost(TableFile::agree(&mut tables).unwrap_err(), 1, 1, 5);
 }
 
 /// The keys are those of Spark's `DataSourceUtils`, which says by them how it reads a file.
@@ -553,7 +553,7 @@ fn old_timestamps_of_another_calendar_are_refused() {
 
 #[test]
 fn tables_are_joined() {
-    let tables: Vec<Box<dyn Table>> =
+    let tables: Vec<Box<dyn TableFile>> =
         vec![Box::new(Rows::new(100, 30)), Box::new(Rows::new(0, 30)), Box::new(Rows::new(50, 20))];
     let joined = Joined::new(tables).unwrap();
     assert_eq!(joined.groups(), [30, 30, 30, 10, 20, 20, 10]);
@@ -566,7 +566,7 @@ fn tables_are_joined() {
     assert!(matches!(Joined::new(Vec::new()), Err(TableError::Unsupported(_))));
     let mut other = Rows::new(9, 9);
     other.batch = other.batch.project(&[0]).unwrap();
-    let tables: Vec<Box<dyn Table>> = vec![Box::new(Rows::new(100, 30)), Box::new(other)];
+    let tables: Vec<Box<dyn TableFile>> = vec![Box::new(Rows::new(100, 30)), Box::new(other)];
     assert!(matches!(Joined::new(tables), Err(TableError::OtherColumns { table: 1 })));
 }
 
@@ -574,11 +574,11 @@ fn tables_are_joined() {
 fn sums_are_checked() {
     let mut table = Rows::new(10, 10);
     table.groups = vec![1 << 62, 1 << 62];
-    let order = Order::shuffle(10, 1);
+    let order = FileOrder::shuffle(10, 1);
     let many = run(1 << 16, &order, &table, usize::MAX, &mut Taken::default());
     assert!(matches!(many, Err(TableError::TooManyRows)), "{many:?}");
     assert!(matches!(run_blocks(1 << 16, 1, 0..10, &table), Err(TableError::TooManyRows)));
-    let tables: Vec<Box<dyn Table>> = vec![Box::new(Rows::new(9, 9)), Box::new(table)];
+    let tables: Vec<Box<dyn TableFile>> = vec![Box::new(Rows::new(9, 9)), Box::new(table)];
     assert!(matches!(Joined::new(tables), Err(TableError::TooManyRows)));
 }
 

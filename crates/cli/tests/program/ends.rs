@@ -114,7 +114,7 @@ proptest! {
         is_zero: bool,
         is_large in prop_oneof![4 => Just(false), 1 => Just(true)],
         cut in 0..=200_u64,
-        world in 1..6_u64,
+        ranks in 1..6_u64,
     ) {
         let folder = Folder::new();
         let delimiter = if is_zero { 0 } else { b'\n' };
@@ -146,7 +146,7 @@ proptest! {
         prop_assert!(folder.output(&[&options[..], &named].concat(), b"") == whole, "{last}");
 
         let shards: Vec<u8> =
-            (0..world).flat_map(|rank| run(&["--shard", &format!("{rank}/{world}")])).collect();
+            (0..ranks).flat_map(|rank| run(&["--shard", &format!("{rank}/{ranks}")])).collect();
         prop_assert!(shards == whole);
         let [start, end] = [format!("..{cut}"), format!("{cut}..")];
         prop_assert!([run(&["--range", &start]), run(&["--range", &end])].concat() == whole);

@@ -76,9 +76,9 @@ mod tables {
     use std::path::Path;
 
     use arrow_array::RecordBatch;
-    use bijective_shuffle_cli::files::{Order, TemporaryFile};
+    use bijective_shuffle_cli::files::{FileOrder, TemporaryFile};
     use bijective_shuffle_cli::tables::{
-        IpcTable, ParquetTable, Table, TableError, TableShuffle, TableWriter,
+        IpcTable, ParquetTable, TableError, TableFile, TableShuffle, TableWriter,
     };
 
     use super::{changed, run};
@@ -120,8 +120,8 @@ mod tables {
     }
 
     /// Shuffles a table.
-    fn shuffle(folder: &Folder, table: &dyn Table) -> Result<(), TableError> {
-        let order = Order::shuffle(table.groups().iter().sum(), 1);
+    fn shuffle(folder: &Folder, table: &dyn TableFile) -> Result<(), TableError> {
+        let order = FileOrder::shuffle(table.groups().iter().sum(), 1);
         let mut store = TemporaryFile::in_folder(&folder.path("")).unwrap();
         TableShuffle::new(4 << 20).run(&order, table, &mut store, &mut Nowhere, &())?;
         Ok(())

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::process::Command;
 
-use bijective_shuffle_cli::files::{FileShuffle, Items, Order, TemporaryFile};
+use bijective_shuffle_cli::files::{FileOrder, FileShuffle, Items, TemporaryFile};
 
 use crate::folder::{Folder, numbered};
 
@@ -26,7 +26,7 @@ fn shuffle(path: &Path) {
     let mut source = File::open(path).unwrap();
     let lines = FileShuffle::new(Items::Lines { delimiter: b'\n' }, MEMORY as usize);
     let count = lines.count(&mut source, &()).unwrap();
-    let order = Order::shuffle(count.items, 42);
+    let order = FileOrder::shuffle(count.items, 42);
     let mut store = TemporaryFile::in_folder(&std::env::temp_dir()).unwrap();
     let mut output = BufWriter::new(io::sink());
     lines.run(&order, &count, &mut source, &mut store, &mut output, &()).unwrap();

@@ -327,11 +327,11 @@ fn trial(dice: &mut Dice) -> Trial {
         add(&["--undo"]);
     }
     let shard = dice.is_one_in(5).then(|| {
-        let world = 1 + dice.below(5);
-        (dice.below(world), world)
+        let ranks = 1 + dice.below(5);
+        (dice.below(ranks), ranks)
     });
-    if let Some((rank, world)) = shard {
-        add(&["--shard", &format!("{rank}/{world}")]);
+    if let Some((rank, ranks)) = shard {
+        add(&["--shard", &format!("{rank}/{ranks}")]);
     }
     let range = dice.is_one_in(5).then(|| {
         let start = dice.below(count + 3);
@@ -383,8 +383,8 @@ fn trial(dice: &mut Dice) -> Trial {
         if is_undone { back } else { order }
     };
     if !is_repeated {
-        if let Some((rank, world)) = shard {
-            chosen = chosen[(count * rank / world) as usize..(count * (rank + 1) / world) as usize]
+        if let Some((rank, ranks)) = shard {
+            chosen = chosen[(count * rank / ranks) as usize..(count * (rank + 1) / ranks) as usize]
                 .to_vec();
         }
         if let Some((start, end)) = range {

@@ -141,13 +141,13 @@ impl<L: Lanes> Evaluator<L::Point> for L {
     #[cfg(target_arch = "x86_64")]
     unsafe fn block_avx2(&self, points: &mut [L::Point; BLOCK]) {
         // SAFETY: the caller promises the features.
-        unsafe { simd::run_avx2(Block { lanes: self, points }) }
+        unsafe { simd::run_avx2(ReplaceBlock { lanes: self, points }) }
     }
 
     #[cfg(target_arch = "x86_64")]
     unsafe fn block_avx512(&self, points: &mut [L::Point; BLOCK]) {
         // SAFETY: the caller promises the features.
-        unsafe { simd::run_avx512(Block { lanes: self, points }) }
+        unsafe { simd::run_avx512(ReplaceBlock { lanes: self, points }) }
     }
 
     fn at_once(&self, level: SimdLevel, first: L::Point, out: &mut [L::Point]) -> usize {
@@ -254,23 +254,23 @@ fn run_by<P: Index, M: Index>(
     out = &mut out[done..];
     if !out.is_empty() {
         let first = first.further(P::truncate(done as u64));
-        level.run(Values { lanes, first: Some(first), out });
+        level.run(WriteValues { lanes, first: Some(first), out });
     }
 }
 
 fn each_by<P: Index, M: Index>(level: SimdLevel, lanes: &dyn Evaluator<P>, out: &mut [M]) {
-    level.run(Values { lanes, first: None, out });
+    level.run(WriteValues { lanes, first: None, out });
 }
 
 /// A block of points that are to be replaced with their values.
 #[cfg(target_arch = "x86_64")]
-struct Block<'a, L: Lanes> {
+struct ReplaceBlock<'a, L: Lanes> {
     lanes: &'a L,
     points: &'a mut [L::Point; BLOCK],
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<L: Lanes> SimdKernel for Block<'_, L> {
+impl<L: Lanes> SimdKernel for ReplaceBlock<'_, L> {
     type Output = ();
 
     #[inline(always)]
@@ -287,13 +287,13 @@ impl<L: Lanes> SimdKernel for Block<'_, L> {
 
 /// Values are to be written: those at consecutive points from `first` on or, if there is none, at
 /// the points that they replace.
-struct Values<'a, P, M> {
+struct WriteValues<'a, P, M> {
     lanes: &'a dyn Evaluator<P>,
     first: Option<P>,
     out: &'a mut [M],
 }
 
-impl<P: Index, M: Index> SimdKernel for Values<'_, P, M> {
+impl<P: Index, M: Index> SimdKernel for WriteValues<'_, P, M> {
     type Output = ();
 
     #[inline(always)]
@@ -319,7 +319,7 @@ impl<P: Index, M: Index> SimdKernel for Values<'_, P, M> {
     }
 }
 
-impl<P: Index, M: Index> Values<'_, P, M> {
+impl<P: Index, M: Index> WriteValues<'_, P, M> {
     /// Evaluates blocks by a function.
     #[inline(always)]
     fn by(self, evaluate: impl Fn(&mut [P; BLOCK])) {

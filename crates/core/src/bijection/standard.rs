@@ -25,11 +25,11 @@ use crate::seed::{KeyDomain, Seed, Words};
 /// assert_eq!(Standard::from_seed(1000, 42).last(), 1023);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Standard(Kind);
+pub struct Standard(StandardKind);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::large_enum_variant, reason = "a box would cost an allocation a shuffle")]
-enum Kind {
+enum StandardKind {
     Exact(Exact),
     Cipher(StandardCipher),
 }
@@ -58,8 +58,8 @@ impl StandardCipher {
 macro_rules! of_kind {
     ($self:ident, $kind:ident => $does:expr) => {
         match &$self.0 {
-            Kind::Exact($kind) => $does,
-            Kind::Cipher($kind) => $does,
+            StandardKind::Exact($kind) => $does,
+            StandardKind::Cipher($kind) => $does,
         }
     };
 }
@@ -111,17 +111,20 @@ unsafe impl TrustedBijection for Standard {}
 impl FromSeed for Standard {
     fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
         Self(if len <= Self::EXACT_MAX {
-            Kind::Exact(Exact::draw(len, words))
+            StandardKind::Exact(Exact::draw(len, words))
         } else {
-            Kind::Cipher(StandardCipher::from_words(len, words))
+            StandardKind::Cipher(StandardCipher::from_words(len, words))
         })
     }
 
     fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
         Self(if len <= Self::EXACT_MAX {
-            Kind::Exact(Exact::draw(len, &mut seed.into().key_stream(Self::key_domain(len))))
+            StandardKind::Exact(Exact::draw(
+                len,
+                &mut seed.into().key_stream(Self::key_domain(len)),
+            ))
         } else {
-            Kind::Cipher(StandardCipher::of_seed(len, seed.into()))
+            StandardKind::Cipher(StandardCipher::of_seed(len, seed.into()))
         })
     }
 

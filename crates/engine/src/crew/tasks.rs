@@ -19,7 +19,7 @@ pub(super) struct Tasks<J> {
     /// The number of tasks that are not done yet.
     undone: AtomicUsize,
     /// One for each member.
-    shares: Box<[Share]>,
+    shares: Box<[TaskShare]>,
 }
 
 /// There will be no more jobs.
@@ -28,14 +28,14 @@ const CLOSED: usize = usize::MAX;
 /// Neighbouring tasks, which one member takes before others: what it has touched in one job is in
 /// its core's cache in the next. Here is how many nobody has taken yet, the last ones.
 #[repr(align(64))]
-struct Share(AtomicUsize);
+struct TaskShare(AtomicUsize);
 
 impl<J> Tasks<J> {
     /// No tasks, for so many members.
     pub(super) fn new(members: usize) -> Self {
         let [round, count, undone] = [(); 3].map(|()| AtomicUsize::new(0));
         let job = AtomicPtr::new(core::ptr::null_mut());
-        let shares = (0..members).map(|_| Share(AtomicUsize::new(0))).collect();
+        let shares = (0..members).map(|_| TaskShare(AtomicUsize::new(0))).collect();
         Self { round, job, count, undone, shares }
     }
 

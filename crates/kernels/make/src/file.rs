@@ -6,7 +6,11 @@ use bijective_shuffle::cuda::make_kernels::Promised;
 use lzma_rust2::{Lzma2Options, Lzma2Writer};
 
 /// A file with the images of kernels, which are in the order of their groups.
-pub(crate) fn file(kernels: &[Promised], images: &[Vec<u8>], is: Content) -> io::Result<Vec<u8>> {
+pub(crate) fn file(
+    kernels: &[Promised],
+    images: &[Vec<u8>],
+    is: ImageContent,
+) -> io::Result<Vec<u8>> {
     let (mut groups, mut table, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     let mut start = 0;
     for group in kernels.chunk_by(|a, b| a.group == b.group) {
@@ -46,18 +50,18 @@ fn put(file: &mut Vec<u8>, number: usize) -> io::Result<()> {
 
 /// What images consist of, by which they are compressed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum ImageContent {
     /// Instructions of 16 bytes.
     Machine,
     Text,
 }
 
 /// A stream of LZMA2.
-fn compressed(bytes: &[u8], is: Content) -> io::Result<Vec<u8>> {
+fn compressed(bytes: &[u8], is: ImageContent) -> io::Result<Vec<u8>> {
     let mut options = Lzma2Options::with_preset(9);
     let lzma = &mut options.lzma_options;
     // How much of the byte before, and of the place within 16 bytes, a byte depends on.
-    (lzma.lc, lzma.lp, lzma.pb) = if is == Content::Machine { (0, 4, 4) } else { (4, 0, 0) };
+    (lzma.lc, lzma.lp, lzma.pb) = if is == ImageContent::Machine { (0, 4, 4) } else { (4, 0, 0) };
     lzma.nice_len = 273;
     lzma.depth_limit = 1000;
     let mut writer = Lzma2Writer::new(Vec::new(), options);

@@ -12,7 +12,7 @@ use std::{fs, io, thread};
 
 use bijective_shuffle::cuda::make_kernels::{self, Promised};
 use clap::{Parser, ValueEnum};
-use file::{Content, file};
+use file::{ImageContent, file};
 
 mod file;
 
@@ -21,7 +21,7 @@ mod file;
 struct Options {
     /// What to compile for.
     #[arg(value_enum, required = true)]
-    targets: Vec<Target>,
+    targets: Vec<ImageTarget>,
     /// The folder of the crate's files.
     #[arg(long, default_value = "crates/kernels/data")]
     out: PathBuf,
@@ -35,7 +35,7 @@ struct Options {
 
 /// A target, with the name of its file.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Target {
+enum ImageTarget {
     #[value(name = "sm_80")]
     Sm80,
     #[value(name = "sm_90")]
@@ -44,7 +44,7 @@ enum Target {
     Ptx70,
 }
 
-impl Target {
+impl ImageTarget {
     fn name(self) -> &'static str {
         match self {
             Self::Sm80 => "sm_80",
@@ -89,7 +89,8 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
         let folder = options.compiled.join(target.name());
         let known = (!options.check).then_some(&*folder);
         let images = compiled(&kernels, target, known)?;
-        let is = if target == Target::Ptx70 { Content::Text } else { Content::Machine };
+        let is =
+            if target == ImageTarget::Ptx70 { ImageContent::Text } else { ImageContent::Machine };
         let file = file(&kernels, &images, is)?;
         let path = options.out.join(target.name()).with_extension("bin");
         println!(
@@ -111,7 +112,7 @@ fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
 /// Compiles kernels on all cores. Those that a folder has are taken from there.
 fn compiled(
     kernels: &[Promised],
-    target: Target,
+    target: ImageTarget,
     folder: Option<&Path>,
 ) -> Result<Vec<Vec<u8>>, Box<dyn std::error::Error>> {
     if let Some(folder) = folder {
@@ -140,14 +141,15 @@ fn compiled(
     Ok(images)
 }
 
-fn image(kernel: &Promised, target: Target, folder: Option<&Path>) -> Result<Vec<u8>, String> {
+fn image(kernel: &Promised, target: ImageTarget, folder: Option<&Path>) -> Result<Vec<u8>, String> {
     let path = folder.map(|folder| folder.join(format!("{:032x}", kernel.key)));
     let known = path.as_ref().map_or(Err(io::ErrorKind::NotFound.into()), fs::read);
     if let Ok(image) = known {
         return Ok(image);
     }
-    let image = make_kernels::compile(&kernel.text, target.architecture(), target == Target::Ptx70)
-        .map_err(|error| error.to_string())?;
+    let image =
+        make_kernels::compile(&kernel.text, target.architecture(), target == ImageTarget::Ptx70)
+            .map_err(|error| error.to_string())?;
     if let Some(path) = path {
         keep(&path, &image).map_err(|error| error.to_string())?;
     }

@@ -8,7 +8,7 @@ use super::errors::device;
 use super::gpu;
 use crate::{Wgpu, WgpuError, WgpuWorkspace};
 use bijective_shuffle_wgsl::launch::Params;
-use bijective_shuffle_wgsl::shader::{self, Numbers, Tuning};
+use bijective_shuffle_wgsl::shader::{self, FillNumbers, Tuning};
 
 const USAGE: BufferUsages = BufferUsages::STORAGE.union(BufferUsages::COPY_SRC);
 
@@ -97,7 +97,7 @@ fn unit_numbers_of_all_magnitudes() {
            $begin
            if (number == 0u && t < bs_params.len) {{ bs_dst[t] = bs_numbers(bs_words[t]); }}
          }}",
-        Numbers::F64.text(),
+        FillNumbers::F64.text(),
     );
     let context = gpu.context();
     let bytes = size_of_val(&words[..]) as u64;

@@ -10,7 +10,7 @@ use bytemuck::Pod;
 
 use super::{errors, families, gpu};
 use crate::Wgpu;
-use bijective_shuffle_wgsl::shader::{Shape, Status, Tile, Tuning};
+use bijective_shuffle_wgsl::shader::{PartitionShape, Status, Tuning, WorkgroupTile};
 
 /// Lengths around powers of two and around tiles of 2048 slots.
 const LENGTHS: [u64; 26] = [
@@ -258,30 +258,38 @@ fn arrays_may_be_gathered_in_phases() {
 }
 
 /// One that partitions all arrays.
-fn partitioning(shape: Shape) -> Tuning {
+fn partitioning(shape: PartitionShape) -> Tuning {
     Tuning { partitioned: 0, partition: shape, ..Tuning::STANDARD }
 }
 
-const SHAPE: Shape = Shape::STANDARD;
+const SHAPE: PartitionShape = PartitionShape::STANDARD;
 
 /// The same by so many threads.
-fn with(threads: u32, shape: Shape) -> Shape {
-    Shape { threads, rooms: shape.rooms.map(|room| Tile { threads, ..room }), ..shape }
+fn with(threads: u32, shape: PartitionShape) -> PartitionShape {
+    PartitionShape {
+        threads,
+        rooms: shape.rooms.map(|room| WorkgroupTile { threads, ..room }),
+        ..shape
+    }
 }
 
 /// Buckets so small that there are one or two passes at these lengths.
-const SMALL: Shape = Shape {
+const SMALL: PartitionShape = PartitionShape {
     threads: 128,
     records: &[(0, 1)],
-    rooms: [Tile { threads: 128, each: 1 }, Tile { threads: 256, each: 1 }],
+    rooms: [WorkgroupTile { threads: 128, each: 1 }, WorkgroupTile { threads: 256, each: 1 }],
     ..SHAPE
 };
 
 #[test]
 fn arrays_may_be_partitioned() {
     let Some(gpu) = gpu() else { return };
-    for shape in [SHAPE, SMALL, Shape { bits: 4, ..SMALL }, Shape { records: &[(0, 16)], ..SHAPE }]
-    {
+    for shape in [
+        SHAPE,
+        SMALL,
+        PartitionShape { bits: 4, ..SMALL },
+        PartitionShape { records: &[(0, 16)], ..SHAPE },
+    ] {
         for subgroups in [false, true] {
             let tuning = Tuning { subgroups, ..partitioning(shape) };
             let gpu = gpu.tuned(tuning);
@@ -402,8 +410,8 @@ fn kernels_may_bind_few_arrays() {
 #[test]
 fn buckets_may_overflow() {
     let Some(gpu) = gpu() else { return };
-    for shape in [SMALL, Shape { bits: 4, ..SMALL }] {
-        let tuning = partitioning(Shape { deviations: -5.0, ..shape });
+    for shape in [SMALL, PartitionShape { bits: 4, ..SMALL }] {
+        let tuning = partitioning(PartitionShape { deviations: -5.0, ..shape });
         for tuning in [tuning, Tuning { counts_first: true, ..tuning }] {
             let gpu = gpu.tuned(tuning);
             for len in [1000, 10_000, 70_000] {
@@ -440,7 +448,7 @@ fn records_may_be_larger_than_a_binding() {
         return;
     }
     let gpu = errors::device(|limits| limits.max_storage_buffer_binding_size = 1 << 16);
-    for shape in [SMALL, Shape { bits: 4, ..SMALL }] {
+    for shape in [SMALL, PartitionShape { bits: 4, ..SMALL }] {
         let gpu = gpu.tuned(partitioning(shape));
         for len in [9_000, 10_000, 16_383, 16_384] {
             agrees(&gpu, "two bindings", &Standard::from_seed(len, 42), len);

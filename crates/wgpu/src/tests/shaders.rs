@@ -6,7 +6,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use super::families;
 use crate::WgslSource;
 use bijective_shuffle_wgsl::shader::{
-    self, Layout, Move, Numbers, Records, Status, Tile, Tuning, Units,
+    self, FillNumbers, Move, RecordLayout, RecordSource, Status, Tuning, Units, WorkgroupTile,
 };
 
 /// Parses and validates a text, and writes it in each language. All kernels have one entry point.
@@ -62,12 +62,12 @@ fn every_text_is_valid_for_every_back_end() {
     }
     translate("check", &shader::check(tuning));
     translate("invert", &shader::invert(tuning));
-    for numbers in [Numbers::U32, Numbers::F32, Numbers::NormalF32, Numbers::F64] {
+    for numbers in [FillNumbers::U32, FillNumbers::F32, FillNumbers::NormalF32, FillNumbers::F64] {
         translate("fill", &shader::fill(numbers, 10));
     }
 }
 
-const TILE: Tile = Tile { threads: 256, each: 8 };
+const TILE: WorkgroupTile = WorkgroupTile { threads: 256, each: 8 };
 
 fn texts_of_families(tuning: &Tuning) {
     for len in [3, 200, 1000, 1 << 20, 1 << 32] {
@@ -78,10 +78,17 @@ fn texts_of_families(tuning: &Tuning) {
                     let text = shader::whole(source, what, is_inverted, false, Units::WORD, tuning);
                     translate(name, &text);
                 }
-                let records = Records::Source { source, is_inverted };
+                let records = RecordSource::Source { source, is_inverted };
                 translate(
                     name,
-                    &shader::distribute(records, Units::WORD, Layout::Pairs, TILE, 256, tuning),
+                    &shader::distribute(
+                        records,
+                        Units::WORD,
+                        RecordLayout::Pairs,
+                        TILE,
+                        256,
+                        tuning,
+                    ),
                 );
             }
             let text = shader::survivors(
@@ -134,11 +141,11 @@ fn texts_of_passes(tuning: &Tuning) {
         let units = Units::of(item_bytes).expect("whole words");
         let name = format!("a pass, {item_bytes} bytes");
         let layouts = match item_bytes {
-            4 => &[Layout::Pairs, Layout::Halves][..],
-            _ => &[Layout::Apart],
+            4 => &[RecordLayout::Pairs, RecordLayout::Halves][..],
+            _ => &[RecordLayout::Apart],
         };
         for &layout in layouts {
-            for records in [Records::Listed, Records::Bucket] {
+            for records in [RecordSource::Listed, RecordSource::Bucket] {
                 translate(&name, &shader::distribute(records, units, layout, TILE, 1024, tuning));
             }
             for is_dense in [false, true] {

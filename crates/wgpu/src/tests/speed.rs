@@ -14,7 +14,7 @@ use wgpu::{BufferUsages, CommandEncoder, Features};
 
 use crate::context::whole_of;
 use crate::{Wgpu, WgslSource};
-use bijective_shuffle_wgsl::shader::{Shape, Status, Tile, Tuning};
+use bijective_shuffle_wgsl::shader::{PartitionShape, Status, Tuning, WorkgroupTile};
 
 const RUNS: usize = 7;
 
@@ -106,9 +106,10 @@ fn variants(width: f64, plus: u64) -> Vec<(String, Tuning)> {
     for numbers in shapes.split(';').filter(|_| width >= 22.0) {
         let words: Vec<u32> = numbers.split(',').map(|n| n.parse().expect("a number")).collect();
         let [threads, each, room_threads, room, bits] = words[..] else { panic!("{numbers}") };
-        let room = Tile { threads: room_threads, each: room };
+        let room = WorkgroupTile { threads: room_threads, each: room };
         let records = Box::leak(Box::new([(0, each)]));
-        let partition = Shape { threads, records, rooms: [room; 2], bits, ..Shape::STANDARD };
+        let partition =
+            PartitionShape { threads, records, rooms: [room; 2], bits, ..PartitionShape::STANDARD };
         let name = format!("partitioned {numbers}").replace(',', " ");
         add(name, Tuning { partition, partitioned: 0, ..auto });
     }

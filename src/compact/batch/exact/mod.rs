@@ -30,7 +30,7 @@ const FEW: usize = 8;
 /// The swaps that one word of the key stream decides: those of consecutive places, from the
 /// greatest down.
 #[derive(Clone, Copy, Debug)]
-struct Share {
+struct SwapShare {
     /// The number of places that the first swap picks from (its own place and all below it),
     /// and the number that the last swap picks from.
     ranges: (u16, u16),
@@ -43,7 +43,7 @@ struct Share {
 pub(super) struct ExactRows {
     len: usize,
     seed: Seed,
-    shares: Vec<Share>,
+    shares: Vec<SwapShare>,
     level: SimdLevel,
 }
 
@@ -58,7 +58,7 @@ impl ExactRows {
         while range > 1 {
             let (count, product) = batch(range);
             let ranges = (range as u16, (range - count + 1) as u16);
-            shares.push(Share { ranges, rejected: rejected(product) });
+            shares.push(SwapShare { ranges, rejected: rejected(product) });
             range -= count;
         }
         Self { len, seed, shares, level }

@@ -22,7 +22,7 @@ pub(super) const ROWS: usize = 64;
 pub(super) type Picks = [[u8; ROWS]; MOST];
 
 /// Rows of bytes. Only the first `len` bytes of each row are used.
-pub(super) type Bytes = [[u8; MOST]; ROWS];
+pub(super) type ByteRows = [[u8; MOST]; ROWS];
 
 /// The most items for which rows are swapped side by side; longer rows are swapped row by row.
 ///
@@ -50,7 +50,7 @@ pub(super) fn is_aside(level: SimdLevel, len: usize, rows: usize) -> bool {
 
 /// Swaps the items of `rows` rows one row after the other. `len` is at most [`MOST`].
 #[inline(always)]
-pub(super) fn row_by_row(len: usize, rows: usize, picks: &Picks, out: &mut Bytes) {
+pub(super) fn row_by_row(len: usize, rows: usize, picks: &Picks, out: &mut ByteRows) {
     /// The number of rows that are interleaved, so that their swaps do not wait for each
     /// other's stores. Nanoseconds for a swap with 1, 2, 4 rows: 0.79, 0.73, 0.57 for 100
     /// items, and 0.89, 0.83, 0.71 for 32.
@@ -92,7 +92,7 @@ fn swap_rows<const TURNS: usize>(
 
 /// Exchanges the items of all rows side by side. `len` is at most [`MOST_ASIDE`].
 #[inline(always)]
-pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut Bytes) {
+pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut ByteRows) {
     let mut items = [[0_u8; ROWS]; MOST_ASIDE];
     for (place, item) in (0..).zip(&mut items) {
         *item = [place; ROWS];
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::engine::simd::SimdKernel;
 
-    struct Both<'a>(usize, &'a Picks, &'a mut [Bytes; 2]);
+    struct Both<'a>(usize, &'a Picks, &'a mut [ByteRows; 2]);
 
     impl SimdKernel for Both<'_> {
         type Output = ();

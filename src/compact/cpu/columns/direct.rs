@@ -111,9 +111,9 @@ macro_rules! with_size {
 /// consecutive places of the copies.
 ///
 /// [`CheckedPermutation`]: crate::compact::cpu::checked_permutation::CheckedPermutation
-pub(super) struct Gather<'a>(pub(super) &'a Copies<'a>);
+pub(super) struct GatherColumns<'a>(pub(super) &'a Copies<'a>);
 
-impl<N: Index> MoveRun<RowRange, N> for Gather<'_> {
+impl<N: Index> MoveRun<RowRange, N> for GatherColumns<'_> {
     fn move_run(&self, rows: RowRange, indices: &[N]) {
         assert_eq!(rows.len, indices.len());
         for (first, indices) in runs(rows.first, indices) {
@@ -139,9 +139,9 @@ impl<N: Index> MoveRun<RowRange, N> for Gather<'_> {
 /// of the columns' length.
 ///
 /// [`CheckedPermutation`]: crate::compact::cpu::checked_permutation::CheckedPermutation
-pub(super) struct Scatter<'a>(pub(super) &'a Copies<'a>);
+pub(super) struct ScatterColumns<'a>(pub(super) &'a Copies<'a>);
 
-impl<N: Index> MoveRun<RowRange, N> for Scatter<'_> {
+impl<N: Index> MoveRun<RowRange, N> for ScatterColumns<'_> {
     fn move_run(&self, rows: RowRange, indices: &[N]) {
         assert_eq!(rows.len, indices.len());
         for (first, indices) in runs(rows.first, indices) {

@@ -18,7 +18,7 @@ mod direct;
 mod partitioned;
 mod record;
 
-use self::direct::{Copies, Gather, Scatter};
+use self::direct::{Copies, GatherColumns, ScatterColumns};
 use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::workspace::Workspace;
@@ -147,8 +147,8 @@ impl Workspace {
             let copies = Copies::new(columns, &mut self.scratch)?;
             let (places, tiles) = (copies.places(), &mut self.partition.tiles);
             match direction {
-                Direction::Shuffle => p.for_each_run(places, tiles, &Gather(&copies))?,
-                Direction::Unshuffle => p.for_each_run(places, tiles, &Scatter(&copies))?,
+                Direction::Shuffle => p.for_each_run(places, tiles, &GatherColumns(&copies))?,
+                Direction::Unshuffle => p.for_each_run(places, tiles, &ScatterColumns(&copies))?,
             }
             // SAFETY: `p` has each index exactly once, and each place was in exactly one run. So
             // each item has been copied once, and each place of the copies holds an item.

@@ -3,13 +3,13 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::record::{Layout, Record, with_record};
+use super::record::{Record, RecordColumns, with_record};
 use crate::Error;
 use crate::compact::Direction;
 use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
 use crate::compact::cpu::checked_permutation::CheckedPermutation;
-use crate::compact::cpu::partitioned::{Buffers, Sorting};
-use crate::compact::cpu::places::{Places, Source, Target};
+use crate::compact::cpu::partitioned::{PartitionedBuffers, Sorting};
+use crate::compact::cpu::places::{DivisiblePlaces, ItemSource, ItemTarget};
 use crate::compact::cpu::tuning;
 use crate::compact::cpu::workspace::Workspace;
 use crate::engine::check::{try_reserve, try_with_capacity};
@@ -73,13 +73,13 @@ fn sort_groups(
     direction: Direction,
     columns: &[Column],
     workspace: &Workspace,
-    buffers: &mut Vec<Buffers>,
+    buffers: &mut Vec<PartitionedBuffers>,
 ) -> Result<bool, Error> {
     let bytes = item_bytes(columns);
     let groups = groups(columns)?;
     let more = groups.len().saturating_sub(buffers.len());
     try_reserve(buffers, more)?;
-    buffers.resize_with(groups.len(), Buffers::new);
+    buffers.resize_with(groups.len(), PartitionedBuffers::new);
     let mut sorted = try_with_capacity(groups.len())?;
     for (columns, buffers) in groups.into_iter().zip(buffers) {
         let group = with_record!(
@@ -88,7 +88,7 @@ fn sort_groups(
                 let Some(sorting) = sorting::<Record<BYTES>>(p, direction, bytes, workspace) else {
                     return Ok(false);
                 };
-                let layout = Layout::new(columns, BYTES);
+                let layout = RecordColumns::new(columns, BYTES);
                 let places = RecordRange { layout, first: 0, len: p.len() };
                 let source = PackedRecords::<BYTES>(layout);
                 // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked.
@@ -132,7 +132,7 @@ fn sort_packed(
     with_record!(
         item_bytes(columns),
         BYTES => {
-            let source = PackedRecords::<BYTES>(Layout::new(columns, BYTES));
+            let source = PackedRecords::<BYTES>(RecordColumns::new(columns, BYTES));
             sort::<Record<BYTES>>(p, direction, columns, &source, workspace)
         },
         else Ok(false)
@@ -144,13 +144,13 @@ fn sort<R: Send>(
     p: &CheckedPermutation,
     direction: Direction,
     columns: &[Column],
-    source: &impl Source<R>,
+    source: &impl ItemSource<R>,
     workspace: &mut Workspace,
 ) -> Result<bool, Error> {
     let Some(sorting) = sorting::<R>(p, direction, item_bytes(columns), workspace) else {
         return Ok(false);
     };
-    let layout = Layout::new(columns, size_of::<R>());
+    let layout = RecordColumns::new(columns, size_of::<R>());
     let places = RecordRange { layout, first: 0, len: p.len() };
     // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked. The set
     // borrows them mutably, and nobody else uses it meanwhile. The source reads those columns.
@@ -162,7 +162,7 @@ fn sort<R: Send>(
 /// The items of columns of known sizes, read as records.
 struct StaticRecords<R>(R);
 
-impl<R: StaticRow> Source<R::Record> for StaticRecords<R> {
+impl<R: StaticRow> ItemSource<R::Record> for StaticRecords<R> {
     type Room = ();
 
     #[inline(always)]
@@ -177,9 +177,9 @@ impl<R: StaticRow> Source<R::Record> for StaticRecords<R> {
 }
 
 /// The items of any columns, assembled into records before they are read.
-struct PackedRecords<'a, const BYTES: usize>(Layout<'a>);
+struct PackedRecords<'a, const BYTES: usize>(RecordColumns<'a>);
 
-impl<const BYTES: usize> Source<Record<BYTES>> for PackedRecords<'_, BYTES> {
+impl<const BYTES: usize> ItemSource<Record<BYTES>> for PackedRecords<'_, BYTES> {
     type Room = [MaybeUninit<Record<BYTES>>; tuning::RECORDS];
 
     const RUN: usize = tuning::RECORDS;
@@ -208,12 +208,12 @@ impl<const BYTES: usize> Source<Record<BYTES>> for PackedRecords<'_, BYTES> {
 
 /// Consecutive places of all columns, to which records are written.
 struct RecordRange<'a> {
-    layout: Layout<'a>,
+    layout: RecordColumns<'a>,
     first: usize,
     len: usize,
 }
 
-impl Places for RecordRange<'_> {
+impl DivisiblePlaces for RecordRange<'_> {
     fn len(&self) -> usize {
         self.len
     }
@@ -229,7 +229,7 @@ impl Places for RecordRange<'_> {
     }
 }
 
-impl<R> Target<R> for RecordRange<'_> {
+impl<R> ItemTarget<R> for RecordRange<'_> {
     fn stream(self, records: &[MaybeUninit<R>]) {
         assert_eq!((records.len(), size_of::<R>()), (self.len, self.layout.record()));
         // SAFETY: the places are below the columns' length, and ranges are cut so that this one

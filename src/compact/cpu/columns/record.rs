@@ -35,12 +35,12 @@ pub(super) use with_record;
 /// Columns whose items are put together in records, with the size of a record: at least that of the
 /// items.
 #[derive(Clone, Copy)]
-pub(super) struct Layout<'a> {
+pub(super) struct RecordColumns<'a> {
     columns: &'a [Column],
     record: usize,
 }
 
-impl<'a> Layout<'a> {
+impl<'a> RecordColumns<'a> {
     /// The layout of the columns' items, in order, in records of `record` bytes.
     pub(crate) fn new(columns: &'a [Column], record: usize) -> Self {
         assert!(item_bytes(columns) <= record);

@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::atomic::{AtomicU32, AtomicUsize, Ordering};
-use super::grid::Grid;
+use super::grid::BlockGrid;
 use crate::Error;
 use crate::engine::check::try_with_capacity;
 
@@ -17,7 +17,7 @@ use crate::engine::check::try_with_capacity;
 /// there. A thread that has nothing to write *takes* an unread block, to read it, from the last on.
 pub(super) struct Claims {
     /// The first share of each bucket, then the second of each, and so on.
-    shares: Vec<Share>,
+    shares: Vec<BlockShare>,
     buckets: usize,
 }
 
@@ -34,8 +34,8 @@ pub(super) struct Search {
 
 /// Each has a cache line of its own, since threads claim blocks of different buckets at once.
 #[repr(align(64))]
-struct Share {
-    /// See [`Blocks`].
+struct BlockShare {
+    /// See [`ShareBlocks`].
     blocks: AtomicUsize,
     /// The number of threads that are about to take a block, or have not read one that they have
     /// taken.
@@ -49,7 +49,7 @@ struct Share {
 /// The blocks of a share, in one word: they have to change together. It is a `usize`, since not
 /// every machine of 32 bits can change 64 at once.
 #[derive(Clone, Copy)]
-struct Blocks {
+struct ShareBlocks {
     /// The number of blocks that have been claimed.
     claimed: usize,
     /// The number of blocks that have not been taken.
@@ -57,9 +57,9 @@ struct Blocks {
 }
 
 /// The most blocks of a bucket, for which half of a word is enough.
-pub(super) const MOST_BLOCKS: usize = Blocks::UNTAKEN - 1;
+pub(super) const MOST_BLOCKS: usize = ShareBlocks::UNTAKEN - 1;
 
-impl Blocks {
+impl ShareBlocks {
     /// What is added to the word for each block that is claimed, and for each that is not taken.
     const CLAIMED: usize = 1;
     const UNTAKEN: usize = 1 << (usize::BITS / 2);
@@ -96,14 +96,14 @@ impl Claims {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(super) fn new(grid: &Grid, shares: usize) -> Result<Self, Error> {
+    pub(super) fn new(grid: &BlockGrid, shares: usize) -> Result<Self, Error> {
         let buckets = grid.buckets();
         let mut all = try_with_capacity(shares * buckets)?;
         let of_all = (0..shares).flat_map(|share| (0..buckets).map(move |bucket| (share, bucket)));
         all.extend(of_all.map(|(share, bucket)| {
             let [first, end] = [share, share + 1].map(|k| grid.blocks(bucket) * k / shares);
-            Share {
-                blocks: AtomicUsize::new((end - first) * Blocks::UNTAKEN),
+            BlockShare {
+                blocks: AtomicUsize::new((end - first) * ShareBlocks::UNTAKEN),
                 readers: AtomicU32::new(0),
                 first,
                 whole: end.min(grid.whole_blocks(bucket)) - first,
@@ -134,10 +134,10 @@ impl Claims {
         for number in of_bucket {
             let share = &self.shares[number];
             let claimed = share.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
-                (Blocks::of(word).claimed < share.whole).then(|| word + Blocks::CLAIMED)
+                (ShareBlocks::of(word).claimed < share.whole).then(|| word + ShareBlocks::CLAIMED)
             });
             if let Ok(word) = claimed {
-                let Blocks { claimed, untaken } = Blocks::of(word);
+                let ShareBlocks { claimed, untaken } = ShareBlocks::of(word);
                 let block = share.first + claimed;
                 return Claim { share: number, block, is_unread: claimed < untaken };
             }
@@ -155,11 +155,11 @@ impl Claims {
             // This comes first, so that a thread that claims the block afterwards sees a reader.
             share.readers.fetch_add(1, Ordering::AcqRel);
             let taken = share.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
-                let Blocks { claimed, untaken } = Blocks::of(word);
-                (claimed < untaken).then(|| word - Blocks::UNTAKEN)
+                let ShareBlocks { claimed, untaken } = ShareBlocks::of(word);
+                (claimed < untaken).then(|| word - ShareBlocks::UNTAKEN)
             });
             if let Ok(word) = taken {
-                let block = share.first + Blocks::of(word).untaken - 1;
+                let block = share.first + ShareBlocks::of(word).untaken - 1;
                 return Some(Taken { bucket: number % self.buckets, share: number, block });
             }
             share.readers.fetch_sub(1, Ordering::Release);
@@ -183,7 +183,7 @@ impl Claims {
     /// The runs of a bucket's blocks that have been claimed.
     pub(super) fn claimed(&self, bucket: usize) -> impl Iterator<Item = Range<usize>> {
         self.shares.iter().skip(bucket).step_by(self.buckets).map(|share| {
-            let Blocks { claimed, .. } = Blocks::of(share.blocks.load(Ordering::Acquire));
+            let ShareBlocks { claimed, .. } = ShareBlocks::of(share.blocks.load(Ordering::Acquire));
             share.first..share.first + claimed
         })
     }

@@ -1,7 +1,7 @@
 //! The code of the claims, compiled with loom's atomics: for every order of the threads' steps, and
 //! whatever value a load may return, each block is read once, and written only when it has been.
 //!
-//! Threads exchange blocks as `Run::run` does, with one item to a block. An item is the
+//! Threads exchange blocks as `CollectorRun::run` does, with one item to a block. An item is the
 //! number of its bucket. What is bounded: there are two threads, up to four blocks, and two
 //! interruptions of a thread that could go on. Threads that wait for each other would exceed loom's
 //! limit of steps, and so fail.
@@ -12,7 +12,7 @@ use loom::sync::{Arc, atomic};
 use loom::thread;
 
 use super::grid;
-use super::grid::Grid;
+use super::grid::BlockGrid;
 use claims::{Claim, Claims, Search, Taken};
 
 // In it `super::atomic` are loom's.
@@ -38,7 +38,7 @@ enum Variant {
 
 struct Exchange {
     variant: Variant,
-    grid: Grid,
+    grid: BlockGrid,
     claims: Claims,
     blocks: Vec<UnsafeCell<usize>>,
 }
@@ -73,7 +73,7 @@ impl Exchange {
         }
     }
 
-    /// `Run::run` by one of two threads, with up to `most` steps at a time.
+    /// `CollectorRun::run` by one of two threads, with up to `most` steps at a time.
     fn run(&self, thread: usize, most: usize) {
         let (mut full, mut steps) = (Vec::new(), Vec::new());
         let mut search = self.claims.search(thread, 2);
@@ -136,7 +136,7 @@ fn check(variant: Variant, items: &'static [usize], most: usize, shares: usize) 
         let counts: Vec<usize> = (0..buckets)
             .map(|bucket| items.iter().filter(|&&item| item == bucket).count())
             .collect();
-        let grid = Grid::new(&counts, 0).unwrap();
+        let grid = BlockGrid::new(&counts, 0).unwrap();
         let claims = Claims::new(&grid, shares).unwrap();
         let blocks = items.iter().map(|&item| UnsafeCell::new(item)).collect();
         let exchange = Arc::new(Exchange { variant, grid, claims, blocks });

@@ -6,8 +6,8 @@ use core::ptr;
 
 use super::claims::{Claim, Claims, Search, Taken};
 use super::destinations::{self, Destinations};
-use super::grid::Grid;
-use crate::compact::cpu::buckets::{Buckets, LowBits};
+use super::grid::BlockGrid;
+use crate::compact::cpu::buckets::{BucketDivision, LowBits};
 use crate::compact::cpu::tuning;
 use crate::engine::check::try_with_capacity;
 use crate::engine::memory::{SharedPtr, assume_init};
@@ -22,8 +22,8 @@ pub(super) struct BlockExchange<'a, T, L> {
     pub(super) items: SharedPtr<T>,
     /// The low bits of the items that have been written, each at its item's place.
     pub(super) lows: SharedPtr<L>,
-    pub(super) buckets: Buckets,
-    pub(super) grid: &'a Grid,
+    pub(super) buckets: BucketDivision,
+    pub(super) grid: &'a BlockGrid,
     pub(super) claims: &'a Claims,
     pub(super) destinations: &'a dyn Destinations<L>,
     /// Whether lines of open blocks are prefetched, and those of their low bits.
@@ -32,14 +32,14 @@ pub(super) struct BlockExchange<'a, T, L> {
 
 /// A block whose items a thread is about to collect.
 #[derive(Clone, Copy)]
-struct Step {
+struct BlockToCollect {
     first: usize,
     count: usize,
-    then: Then,
+    then: AfterCollecting,
 }
 
-impl Step {
-    fn new(places: Range<usize>, then: Then) -> Self {
+impl BlockToCollect {
+    fn new(places: Range<usize>, then: AfterCollecting) -> Self {
         Self { first: places.start, count: places.len(), then }
     }
 
@@ -50,7 +50,7 @@ impl Step {
 
 /// Where a block's items are, and what the thread does when it has collected them.
 #[derive(Clone, Copy)]
-enum Then {
+enum AfterCollecting {
     /// It has claimed the block, reads it in the array, and writes this full one there.
     Write(u32),
     /// It has taken the block, whose items are in this one of its own, which is free then.
@@ -58,7 +58,7 @@ enum Then {
 }
 
 /// For how many items a thread needs memory, and for how many low bits.
-pub(super) struct Room {
+pub(super) struct CollectorRoom {
     pub(super) items: usize,
     pub(super) lows: usize,
 }
@@ -81,7 +81,7 @@ pub(super) struct Collector<'a, T, L: LowBits> {
     free: Vec<u32>,
     search: Search,
     /// The blocks that are to be read next, and where their items go.
-    steps: Vec<Step>,
+    steps: Vec<BlockToCollect>,
     to: Vec<L::Index>,
 }
 
@@ -91,7 +91,7 @@ unsafe impl<T: Send, L: LowBits> Sync for Collector<'_, T, L> {}
 
 impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// The number of blocks that are read at a time.
-    fn steps_at_once(grid: &Grid) -> usize {
+    fn steps_at_once(grid: &BlockGrid) -> usize {
         (tuning::COLLECTED_ITEMS / grid.block_len()).clamp(1, tuning::MOST_STEPS)
     }
 
@@ -101,17 +101,17 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// buckets, the steps and one: a thread takes a block only while no full one waits, so the
     /// items that it then holds are in open blocks or in those of its steps; and where it has
     /// claimed a block, it reads no more items than it writes, after it has read them.
-    fn blocks(grid: &Grid) -> usize {
+    fn blocks(grid: &BlockGrid) -> usize {
         2 * grid.buckets() + Self::steps_at_once(grid) + 1
     }
 
     /// The memory of a thread: for its blocks, and when it is [closed](Self::close), for an open
     /// block of each bucket and `spare` items.
-    pub(super) fn room(grid: &Grid, spare: usize) -> Room {
+    pub(super) fn room(grid: &BlockGrid, spare: usize) -> CollectorRoom {
         let [blocks, open] = [Self::blocks(grid), grid.buckets()].map(|n| n * grid.block_len());
         // Whole blocks, so that no two threads' memory meets within a line.
         let spare = spare.next_multiple_of(grid.block_len());
-        Room { items: blocks.max(open + spare), lows: blocks }
+        CollectorRoom { items: blocks.max(open + spare), lows: blocks }
     }
 
     /// A thread's blocks in the given memory, of which there is as much as [`room`](Self::room)
@@ -194,7 +194,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             let places = grid.block(bucket, block);
             assert_eq!(places.len(), grid.block_len(), "only whole blocks are claimed");
             if is_unread {
-                self.step(Step::new(places, Then::Write(full)));
+                self.step(BlockToCollect::new(places, AfterCollecting::Write(full)));
                 return true;
             }
             // A thread has taken the block, and if that is another one, it is about to say that it
@@ -216,19 +216,19 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         // are initialised. There is room for as many, outside of the array.
         unsafe { ptr::copy_nonoverlapping(from, to.cast(), places.len()) };
         claims.has_read(share);
-        self.step(Step::new(places, Then::Free(room)));
+        self.step(BlockToCollect::new(places, AfterCollecting::Free(room)));
         true
     }
 
     /// Adds a step, and prefetches what it will use: for writing, since other cores may have lines
     /// of this block that they fetched with those before it.
     #[inline(always)]
-    fn step(&mut self, step: Step) {
-        if let Then::Write(_) = step.then {
+    fn step(&mut self, step: BlockToCollect) {
+        if let AfterCollecting::Write(_) = step.then {
             let BlockExchange { items, lows, .. } = self.exchange;
             // A block need not begin with a line.
             let lines = |bytes: usize| bytes.div_ceil(LINE) + 1;
-            let Step { first, count, .. } = step;
+            let BlockToCollect { first, count, .. } = step;
             prefetch_lines_to_write(items.wrapping_at(first).cast(), lines(count * size_of::<T>()));
             prefetch_lines_to_write(lows.wrapping_at(first).cast(), lines(count * size_of::<L>()));
         }
@@ -242,7 +242,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     ///
     /// [`plan`](Self::plan) has made the step, and its items have not been collected.
     #[inline(always)]
-    unsafe fn collect(&mut self, step: Step, to: Range<usize>) {
+    unsafe fn collect(&mut self, step: BlockToCollect, to: Range<usize>) {
         // The compiler makes a loop for each case. In the usual two, the size of a block is a
         // constant, and a call 2 to 3 % faster than with one that is not.
         let usual = const { tuning::exchanged_bits::<T>(tuning::EXCHANGED_BYTES) };
@@ -265,7 +265,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     #[inline(always)]
     unsafe fn collect_as(
         &mut self,
-        step: Step,
+        step: BlockToCollect,
         to: Range<usize>,
         prefetches: bool,
         block_bits: u32,
@@ -278,9 +278,9 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let block_len = 1 << block_bits;
         let from: *const T = match step.then {
             // SAFETY: `plan` has got the first place of a block of the array from the grid.
-            Then::Write(_) => unsafe { exchange.items.at(step.first) },
+            AfterCollecting::Write(_) => unsafe { exchange.items.at(step.first) },
             // SAFETY: the number is that of one of this thread's blocks.
-            Then::Free(block) => unsafe { items.add(block as usize * block_len) }.cast(),
+            AfterCollecting::Free(block) => unsafe { items.add(block as usize * block_len) }.cast(),
         };
         let later = &all[to.start + tuning::ITEMS_AHEAD..][..to.len()];
         for ((k, &to), &later) in all[to].iter().enumerate().zip(later) {
@@ -335,9 +335,9 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
 
 /// What a collector does, with the vector instructions of this machine: it reads blocks, and writes
 /// full ones, until no block is left to read and no full one to write.
-pub(super) struct Run<'c, 'a, T, L: LowBits>(&'c mut Collector<'a, T, L>);
+pub(super) struct CollectorRun<'c, 'a, T, L: LowBits>(&'c mut Collector<'a, T, L>);
 
-impl<'c, 'a, T, L: LowBits> Run<'c, 'a, T, L> {
+impl<'c, 'a, T, L: LowBits> CollectorRun<'c, 'a, T, L> {
     /// # Safety
     ///
     /// The exchange's array and low bits have as many places as its grid, and only the collectors
@@ -347,7 +347,7 @@ impl<'c, 'a, T, L: LowBits> Run<'c, 'a, T, L> {
     }
 }
 
-impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
+impl<T, L: LowBits> SimdKernel for CollectorRun<'_, '_, T, L> {
     type Output = ();
 
     #[cfg(target_arch = "x86_64")]
@@ -381,8 +381,8 @@ impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
                 done += step.count;
                 match step.then {
                     // SAFETY: this thread has claimed the block, and has now read it.
-                    Then::Write(full) => unsafe { collector.write(full, step.first) },
-                    Then::Free(block) => collector.free.push(block),
+                    AfterCollecting::Write(full) => unsafe { collector.write(full, step.first) },
+                    AfterCollecting::Free(block) => collector.free.push(block),
                 }
             }
             collector.steps.clear();

@@ -29,18 +29,18 @@ pub(super) trait Destinations<L: LowBits>: Sync {
 }
 
 /// The item at index `k` goes to the slot `f.inverse(k)`.
-pub(super) struct Slots<'a>(pub(super) &'a Trusted<'a>);
+pub(super) struct SlotDestinations<'a>(pub(super) &'a Trusted<'a>);
 
-impl<L: LowBits> Destinations<L> for Slots<'_> {
+impl<L: LowBits> Destinations<L> for SlotDestinations<'_> {
     fn list(&self, runs: &[Range<usize>], to: &mut Vec<L::Index>) {
         append_runs(runs, to, |first, out| L::inverse_run(self.0, first, out));
     }
 }
 
 /// Every slot's value is an index, so the item at place `k` goes to `f.forward(k)`.
-pub(super) struct Values<'a>(pub(super) &'a Trusted<'a>);
+pub(super) struct ValueDestinations<'a>(pub(super) &'a Trusted<'a>);
 
-impl<L: LowBits> Destinations<L> for Values<'_> {
+impl<L: LowBits> Destinations<L> for ValueDestinations<'_> {
     fn list(&self, runs: &[Range<usize>], to: &mut Vec<L::Index>) {
         append_runs(runs, to, |first, out| L::forward_run(self.0, first, out));
     }
@@ -63,10 +63,10 @@ const CELLS: usize = 16;
 
 /// The item at place `k` goes to the `k`-th value that survives: these in order, with an index by
 /// which any of them is found.
-pub(super) struct Survivors<'a> {
+pub(super) struct SurvivorDestinations<'a> {
     f: &'a Trusted<'a>,
     len: usize,
-    cells: Cells<'a>,
+    cells: KnownCells<'a>,
     /// How many values before each run of [`CELLS`] cells survive.
     before: Vec<u64>,
     /// The number of runs divided by that of survivors.
@@ -74,7 +74,7 @@ pub(super) struct Survivors<'a> {
 }
 
 /// What is known of each cell.
-enum Cells<'a> {
+enum KnownCells<'a> {
     /// Which of its slots have values that survive.
     Marked(&'a [u64]),
     /// How many, where the marks of all slots would take too much memory: the slots are evaluated
@@ -103,7 +103,7 @@ fn each_run<T: Send>(
     Ok(())
 }
 
-impl<'a> Cells<'a> {
+impl<'a> KnownCells<'a> {
     /// How many there are.
     fn all(f: &Trusted) -> usize {
         (f.last() / CELL as u64) as usize + 1
@@ -151,13 +151,13 @@ impl<'a> Cells<'a> {
     }
 }
 
-impl<'a> Survivors<'a> {
+impl<'a> SurvivorDestinations<'a> {
     /// Finds out about every slot, and keeps marks in the given memory if there may be as much.
     pub(super) fn new(f: &'a Trusted<'a>, len: usize, room: &'a mut Buffer) -> Result<Self, Error> {
-        let is_little = Cells::all(f) <= tuning::MOST_KEPT_MARKS / size_of::<u64>();
+        let is_little = KnownCells::all(f) <= tuning::MOST_KEPT_MARKS / size_of::<u64>();
         Self::of(f, len, |sums| match is_little {
-            true => Cells::marked(f, len, sums, room),
-            false => Cells::counted(f, len, sums),
+            true => KnownCells::marked(f, len, sums, room),
+            false => KnownCells::counted(f, len, sums),
         })
     }
 
@@ -165,9 +165,9 @@ impl<'a> Survivors<'a> {
     fn of(
         f: &'a Trusted<'a>,
         len: usize,
-        cells: impl FnOnce(&mut [u64]) -> Result<Cells<'a>, Error>,
+        cells: impl FnOnce(&mut [u64]) -> Result<KnownCells<'a>, Error>,
     ) -> Result<Self, Error> {
-        let runs = Cells::all(f).div_ceil(CELLS);
+        let runs = KnownCells::all(f).div_ceil(CELLS);
         let mut before = try_with_capacity(runs)?;
         before.resize(runs, 0);
         let cells = cells(&mut before)?;
@@ -226,7 +226,7 @@ impl<'a> Survivors<'a> {
     }
 }
 
-impl<L: LowBits> Destinations<L> for Survivors<'_> {
+impl<L: LowBits> Destinations<L> for SurvivorDestinations<'_> {
     fn list(&self, runs: &[Range<usize>], to: &mut Vec<L::Index>) {
         // Blocks come from all over the array, so nothing that tells where their survivors are is
         // in the cache. It is asked for in all runs before it is needed in the first.
@@ -234,7 +234,7 @@ impl<L: LowBits> Destinations<L> for Survivors<'_> {
             prefetch_lines(self.before[self.guess(run.start)..].as_ptr().cast(), 1);
         }
         match &self.cells {
-            Cells::Marked(words) => {
+            KnownCells::Marked(words) => {
                 let lines =
                     |run: &Range<usize>| (CELLS + run.len() / CELL) * size_of::<u64>() / LINE;
                 let found = self.find(words, runs, lines);
@@ -248,7 +248,7 @@ impl<L: LowBits> Destinations<L> for Survivors<'_> {
                 // All together, since evaluators are slow at a few.
                 L::forward_each(self.f, &mut to[listed..]);
             }
-            Cells::Counted(counts) => {
+            KnownCells::Counted(counts) => {
                 let found = self.find(counts, runs, |_| 1);
                 let values = survivors::Values::of_trusted(self.f, self.len);
                 for (&found, run) in found.iter().zip(runs) {
@@ -317,8 +317,10 @@ mod tests {
                 let f = f.trusted().unwrap();
                 let (len, mut room) = (len as usize, Buffer::new());
                 for survivors in [
-                    Survivors::of(&f, len, |sums| Cells::marked(&f, len, sums, &mut room)),
-                    Survivors::of(&f, len, |sums| Cells::counted(&f, len, sums)),
+                    SurvivorDestinations::of(&f, len, |sums| {
+                        KnownCells::marked(&f, len, sums, &mut room)
+                    }),
+                    SurvivorDestinations::of(&f, len, |sums| KnownCells::counted(&f, len, sums)),
                 ] {
                     let survivors = survivors.unwrap();
                     let behind = len.saturating_sub(1000);

@@ -10,14 +10,14 @@ use crate::engine::check::try_with_capacity;
 ///
 /// So a bucket of `c` items has `c / block` whole blocks, rounded down. That is as many as all
 /// threads together can fill with its items.
-pub(super) struct Grid {
+pub(super) struct BlockGrid {
     /// The number of items in a whole block, as a power of two.
     block_bits: u32,
     /// The first place of each bucket, and the number of all places.
     firsts: Vec<usize>,
 }
 
-impl Grid {
+impl BlockGrid {
     /// The grid of buckets with these numbers of items, in blocks of `2^block_bits`.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn blocks_cover_every_place_once() {
         for counts in [&[0, 7, 8, 0, 9, 1, 25][..], &[0], &[16], &[1, 1, 1]] {
-            let grid = Grid::new(counts, 3).unwrap();
+            let grid = BlockGrid::new(counts, 3).unwrap();
             assert_eq!(grid.buckets(), counts.len());
             let mut next = 0;
             for (bucket, &count) in counts.iter().enumerate() {

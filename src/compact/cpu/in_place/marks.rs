@@ -1,7 +1,7 @@
 //! Which slots are taken, those whose values are below a length.
 
 use crate::bijection::hooks::Hooked;
-use crate::compact::cpu::buckets::Buckets;
+use crate::compact::cpu::buckets::BucketDivision;
 use crate::compact::cpu::tuning;
 use crate::engine::check::try_with_capacity;
 use crate::engine::parallel;
@@ -14,7 +14,11 @@ use crate::{Bijection, Error, Trusted, Word};
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
-pub(super) fn counts(f: &Trusted, len: usize, buckets: Buckets) -> Result<Vec<usize>, Error> {
+pub(super) fn counts(
+    f: &Trusted,
+    len: usize,
+    buckets: BucketDivision,
+) -> Result<Vec<usize>, Error> {
     let mut counts = try_with_capacity(buckets.count)?;
     counts.resize(buckets.count, 0);
     parallel::each_mut(&mut counts, |bucket, count| {
@@ -222,7 +226,7 @@ mod tests {
         let chain = MulXorshift::<10>::from_seed(len, 1);
         let grid = GridFeistel::<12>::from_seed(len, 1);
         for f in [chain.trusted().unwrap(), grid.trusted().unwrap()] {
-            let buckets = Buckets::of_bits(12, f.last(), 1 << 10);
+            let buckets = BucketDivision::of_bits(12, f.last(), 1 << 10);
             let mut expected = vec![0; buckets.count];
             for slot in (0..=f.last()).filter(|&slot| f.forward(slot) < len) {
                 expected[slot as usize / buckets.len()] += 1;

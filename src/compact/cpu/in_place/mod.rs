@@ -42,12 +42,12 @@ mod tests;
 use core::sync::atomic;
 
 use claims::Claims;
-use collect::{BlockExchange, Collector, Room, Run};
-use destinations::{Destinations, Slots, Survivors, Values};
-use grid::Grid;
-use order::Order;
+use collect::{BlockExchange, Collector, CollectorRoom, CollectorRun};
+use destinations::{Destinations, SlotDestinations, SurvivorDestinations, ValueDestinations};
+use grid::BlockGrid;
+use order::InPlaceBucketOrder;
 
-use super::buckets::{Buckets, LowBits};
+use super::buckets::{BucketDivision, LowBits};
 use super::call::Call;
 use super::taken::TakenSlots;
 use super::{gaps, tuning};
@@ -61,7 +61,7 @@ use crate::{Bijection, Error, Trusted};
 
 /// The buffers that the strategy needs.
 #[derive(Debug, Default)]
-pub(in crate::compact::cpu) struct Buffers {
+pub(in crate::compact::cpu) struct InPlaceBuffers {
     /// The low bits of the items that have been written, at the items' places.
     lows: Buffer,
     /// The blocks of all threads, where each later puts a bucket's items in order, and their low
@@ -74,7 +74,7 @@ pub(in crate::compact::cpu) struct Buffers {
     taken: Buffer,
 }
 
-impl Buffers {
+impl InPlaceBuffers {
     pub(in crate::compact::cpu) const fn new() -> Self {
         Self {
             lows: Buffer::new(),
@@ -118,7 +118,7 @@ pub(in crate::compact::cpu) struct InPlace<'a, C> {
     f: &'a Trusted<'a>,
     len: usize,
     call: C,
-    buckets: Buckets,
+    buckets: BucketDivision,
     /// The number of items in a block, as a power of two.
     block_bits: u32,
 }
@@ -136,7 +136,8 @@ impl<'a, C: Call> InPlace<'a, C> {
             Direction::Shuffle => f.last(),
             Direction::Unshuffle => (len as u64).checked_sub(1)?,
         };
-        let buckets = Buckets::of_bits(tuning::bucket_bits(size_of::<T>())?, last, most_buckets);
+        let buckets =
+            BucketDivision::of_bits(tuning::bucket_bits(size_of::<T>())?, last, most_buckets);
         let (bytes, threads) = (len.saturating_mul(size_of::<T>()), rayon::current_num_threads());
         let block_bytes = tuning::block_bytes(bytes, buckets.count, threads);
         let block_bits = tuning::exchanged_bits::<T>(block_bytes);
@@ -161,7 +162,7 @@ impl<'a, C: Call> InPlace<'a, C> {
     pub(in crate::compact::cpu) unsafe fn run<T: Send>(
         &self,
         items: SharedPtr<T>,
-        buffers: &mut Buffers,
+        buffers: &mut InPlaceBuffers,
     ) -> Result<(), Error> {
         if self.buckets.bits <= u16::BITS {
             // SAFETY: `run_with` asks for what the caller has promised of the items.
@@ -184,35 +185,35 @@ impl<'a, C: Call> InPlace<'a, C> {
     unsafe fn run_with<T: Send, L: LowBits>(
         &self,
         items: SharedPtr<T>,
-        buffers: &mut Buffers,
+        buffers: &mut InPlaceBuffers,
     ) -> Result<(), Error> {
         let Self { f, len, call, buckets, block_bits } = *self;
-        let Buffers { lows, blocks, block_lows, marks, taken } = buffers;
+        let InPlaceBuffers { lows, blocks, block_lows, marks, taken } = buffers;
         let fills_domain = len as u64 - 1 == f.last();
         let order = match call.direction() {
-            Direction::Unshuffle => Order::Dense,
-            Direction::Shuffle if fills_domain => Order::Dense,
+            Direction::Unshuffle => InPlaceBucketOrder::Dense,
+            Direction::Shuffle if fills_domain => InPlaceBucketOrder::Dense,
             Direction::Shuffle if gaps::are_closed::<T>(SimdLevel::current(), buckets) => {
-                Order::Slots
+                InPlaceBucketOrder::Slots
             }
-            Direction::Shuffle => Order::Gaps,
+            Direction::Shuffle => InPlaceBucketOrder::Gaps,
         };
         let counts = match order {
-            Order::Dense => self.even_counts()?,
-            Order::Slots | Order::Gaps => marks::counts(f, len, buckets)?,
+            InPlaceBucketOrder::Dense => self.even_counts()?,
+            InPlaceBucketOrder::Slots | InPlaceBucketOrder::Gaps => marks::counts(f, len, buckets)?,
         };
         let (slots, values, survivors);
         let destinations: &dyn Destinations<L> = match call.direction() {
             Direction::Shuffle => {
-                slots = Slots(f);
+                slots = SlotDestinations(f);
                 &slots
             }
             Direction::Unshuffle if fills_domain => {
-                values = Values(f);
+                values = ValueDestinations(f);
                 &values
             }
             Direction::Unshuffle => {
-                survivors = Survivors::new(f, len, marks)?;
+                survivors = SurvivorDestinations::new(f, len, marks)?;
                 &survivors
             }
         };
@@ -250,14 +251,14 @@ impl<'a, C: Call> InPlace<'a, C> {
 unsafe fn exchange<T: Send, L: LowBits>(
     items: SharedPtr<T>,
     counts: &[usize],
-    order: Order,
+    order: InPlaceBucketOrder,
     destinations: &dyn Destinations<L>,
-    buckets: Buckets,
+    buckets: BucketDivision,
     block_bits: u32,
     [lows, blocks, block_lows, taken]: [&mut Buffer; 4],
 ) -> Result<(), Error> {
     let level = SimdLevel::current();
-    let grid = Grid::new(counts, block_bits)?;
+    let grid = BlockGrid::new(counts, block_bits)?;
     let threads = rayon::current_num_threads();
     let exchange = BlockExchange {
         items,
@@ -272,10 +273,12 @@ unsafe fn exchange<T: Send, L: LowBits>(
     };
 
     let most = match order {
-        Order::Slots => buckets.len(),
-        Order::Dense | Order::Gaps => counts.iter().copied().max().unwrap_or(0).max(1),
+        InPlaceBucketOrder::Slots => buckets.len(),
+        InPlaceBucketOrder::Dense | InPlaceBucketOrder::Gaps => {
+            counts.iter().copied().max().unwrap_or(0).max(1)
+        }
     };
-    let Room { items: room, lows: low_room } = Collector::<T, L>::room(&grid, most);
+    let CollectorRoom { items: room, lows: low_room } = Collector::<T, L>::room(&grid, most);
     let blocks = blocks.room_in_pages(threads * room)?.chunks_mut(room);
     let block_lows = block_lows.room_in_pages(threads * low_room)?.chunks_mut(low_room);
     let mut collectors = try_with_capacity(threads)?;
@@ -283,7 +286,8 @@ unsafe fn exchange<T: Send, L: LowBits>(
         let search = exchange.claims.search(thread, threads);
         collectors.push(Collector::new(&exchange, search, items, lows)?);
     }
-    let words = if order == Order::Gaps { TakenSlots::count(buckets.len()) } else { 1 };
+    let words =
+        if order == InPlaceBucketOrder::Gaps { TakenSlots::count(buckets.len()) } else { 1 };
     let taken = taken.room(threads * words)?.chunks_mut(words);
     let mut stages = try_with_capacity(threads)?;
 
@@ -294,7 +298,7 @@ unsafe fn exchange<T: Send, L: LowBits>(
         // SAFETY: the caller promises as many items as this was created for, which is the
         // number of the grid's places, and that nobody else uses them. There are as many low
         // bits, in a buffer that is borrowed for this whole call.
-        level.run(unsafe { Run::new(collector) });
+        level.run(unsafe { CollectorRun::new(collector) });
         collector.close();
     });
     stages.extend(collectors.iter_mut().map(Collector::take_spare).zip(taken));

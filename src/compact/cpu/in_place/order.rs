@@ -15,7 +15,7 @@ use crate::engine::stream::{LINE, prefetch_lines_l2, prefetch_lines_to_write};
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum InPlaceBucketOrder {
     /// Every slot or index is taken, so that an item's number in the bucket is its place.
     Dense,
     /// Which slots are taken is found out first, and tells how many are before each.
@@ -25,10 +25,10 @@ pub(super) enum Order {
 }
 
 /// A thread's room for one bucket's items in order, and for its taken slots.
-pub(super) type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
+pub(super) type BucketStage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
 
 /// Puts the items of every bucket in the order of their slots or indexes. Each stage has room for
-/// the largest bucket, with its gaps for [`Order::Slots`].
+/// the largest bucket, with its gaps for [`InPlaceBucketOrder::Slots`].
 ///
 /// # Safety
 ///
@@ -37,8 +37,8 @@ pub(super) type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<T
 pub(super) unsafe fn all<T: Send, L: LowBits>(
     exchange: &BlockExchange<T, L>,
     collectors: &[Collector<T, L>],
-    order: Order,
-    stages: Vec<Stage<T>>,
+    order: InPlaceBucketOrder,
+    stages: Vec<BucketStage<T>>,
 ) {
     let level = SimdLevel::current();
     let buckets = exchange.grid.buckets();
@@ -55,16 +55,20 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
             // SAFETY: the grid's places are in the array, and this bucket's, of which there is one
             // at least, are only this thread's.
             let to = unsafe { exchange.items.at(first) };
-            let room = if order == Order::Slots { exchange.buckets.len() } else { places.len() };
+            let room = if order == InPlaceBucketOrder::Slots {
+                exchange.buckets.len()
+            } else {
+                places.len()
+            };
             let stage = &mut stage[..room];
             let items = BucketItems { exchange, collectors, bucket, first };
-            level.run(OrderBucket { items, order, taken, bits: &mut bits, stage });
-            if order == Order::Slots {
-                // SAFETY: `OrderBucket` has written an item to the stage, which is elsewhere, for
+            level.run(StageBucket { items, order, taken, bits: &mut bits, stage });
+            if order == InPlaceBucketOrder::Slots {
+                // SAFETY: `StageBucket` has written an item to the stage, which is elsewhere, for
                 // each taken slot: the bucket's own items, of which there are as many as places.
                 level.run(unsafe { CloseGaps::new(stage, &bits, to, places.len()) });
             } else {
-                // SAFETY: `OrderBucket` has written an item to every place of the stage, which is
+                // SAFETY: `StageBucket` has written an item to every place of the stage, which is
                 // elsewhere: the bucket's own items, each once. So none is lost or duplicated.
                 unsafe { ptr::copy_nonoverlapping(stage.as_ptr().cast(), to, stage.len()) };
             }
@@ -127,18 +131,19 @@ impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
 
 /// Copies a bucket's items to the stage. It is compiled for each instruction set, since most
 /// machines have an instruction that counts bits.
-struct OrderBucket<'a, 'e, T, L: LowBits> {
+struct StageBucket<'a, 'e, T, L: LowBits> {
     items: BucketItems<'a, 'e, T, L>,
-    order: Order,
-    /// Where it says which slots are taken, for [`Order::Gaps`].
+    order: InPlaceBucketOrder,
+    /// Where it says which slots are taken, for [`InPlaceBucketOrder::Gaps`].
     taken: &'a mut [TakenSlots],
-    /// The same for [`Order::Slots`].
+    /// The same for [`InPlaceBucketOrder::Slots`].
     bits: &'a mut SlotBits,
-    /// As many places as the bucket has items, or a place for each slot for [`Order::Slots`].
+    /// As many places as the bucket has items, or a place for each slot for
+    /// [`InPlaceBucketOrder::Slots`].
     stage: &'a mut [MaybeUninit<T>],
 }
 
-impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
+impl<T, L: LowBits> SimdKernel for StageBucket<'_, '_, T, L> {
     type Output = ();
 
     #[cfg(target_arch = "x86_64")]
@@ -153,15 +158,17 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
         };
         let ahead = tuning::prefetches_places().then_some(stage.as_ptr());
         match order {
-            Order::Dense => items.for_each(ahead, |item, number| copy(item, &mut stage[number])),
-            Order::Slots => {
+            InPlaceBucketOrder::Dense => {
+                items.for_each(ahead, |item, number| copy(item, &mut stage[number]))
+            }
+            InPlaceBucketOrder::Slots => {
                 *bits = SlotBits::NONE;
                 items.for_each(ahead, |item, slot| {
                     bits.take(slot);
                     copy(item, &mut stage[slot]);
                 });
             }
-            Order::Gaps => {
+            InPlaceBucketOrder::Gaps => {
                 taken.fill(TakenSlots::NONE);
                 items.for_each(None::<*const T>, |_, slot| TakenSlots::take(taken, slot));
                 TakenSlots::count_before(taken);

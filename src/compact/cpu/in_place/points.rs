@@ -37,14 +37,14 @@ fn append_at<N: Index>(
 ) {
     let before = to.len();
     let out = &mut to.spare_capacity_mut()[..count + SLACK];
-    let listed = level.run(List { words, first, skipped, count, out });
+    let listed = level.run(ListPoints { words, first, skipped, count, out });
     assert!(listed >= count, "as many slots are marked");
-    // SAFETY: `List` has written as many slots as it says, and `count` and more of them fit the
-    // spare capacity.
+    // SAFETY: `ListPoints` has written as many slots as it says, and `count` and more of them fit
+    // the spare capacity.
     unsafe { to.set_len(before + count) };
 }
 
-struct List<'a, N> {
+struct ListPoints<'a, N> {
     words: &'a [u64],
     first: u64,
     skipped: usize,
@@ -53,7 +53,7 @@ struct List<'a, N> {
     out: &'a mut [MaybeUninit<N>],
 }
 
-impl<N: Index> List<'_, N> {
+impl<N: Index> ListPoints<'_, N> {
     /// Lists word after word, until there are enough, and returns how many were listed: all that
     /// are marked in these words. `list` writes the marked slots of a word, the first of which has
     /// the given number, to the front of a room for all 64. `without` takes as many of the lowest
@@ -86,7 +86,7 @@ impl<N: Index> List<'_, N> {
     }
 }
 
-impl<N: Index> SimdKernel for List<'_, N> {
+impl<N: Index> SimdKernel for ListPoints<'_, N> {
     type Output = usize;
 
     #[inline(always)]

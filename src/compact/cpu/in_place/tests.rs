@@ -66,7 +66,7 @@ fn check_exchanges<'f, T: Clone + Debug + PartialEq + Send>(
     let source: Vec<T> = (0..len as u32).map(&item).collect();
     let shuffled: Vec<T> = p.iter().map(|&index| item(index)).collect();
     let mut items = source.clone();
-    let mut buffers = Buffers::new();
+    let mut buffers = InPlaceBuffers::new();
     let mut move_all = |direction, items: &mut [T], block_bytes| {
         let in_place = exchange(direction, block_bytes);
         let start = SharedPtr::new(items.as_mut_ptr());
@@ -110,7 +110,11 @@ fn short_form_of_small_buckets() {
             let in_place = InPlace::new::<u64>(&f, len, direction, most_buckets).unwrap();
             let last = if direction == Direction::Shuffle { f.last() } else { len as u64 - 1 };
             let block_bits = if block_bytes == tuning::EXCHANGED_BYTES { 2 } else { 4 };
-            InPlace { buckets: Buckets::of_bits(7, last, most_buckets), block_bits, ..in_place }
+            InPlace {
+                buckets: BucketDivision::of_bits(7, last, most_buckets),
+                block_bits,
+                ..in_place
+            }
         };
         pool.install(|| check_exchanges(&p, small, |x| Box::new(mix(x))));
     }
@@ -233,7 +237,7 @@ fn a_bijection_may_have_tasks_of_its_own() {
         let shuffled: Vec<u64> = p.iter().map(|&index| mix(index)).collect();
         let trusted = Trusted::new(&f).panic_free();
         let pool = pool(7);
-        let mut buffers = Buffers::new();
+        let mut buffers = InPlaceBuffers::new();
         for _ in 0..TIMES {
             let mut items = original.clone();
             for (direction, expected) in
@@ -260,7 +264,7 @@ fn a_bijection_may_have_tasks_of_its_own() {
 
 #[test]
 fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
-    let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 3).unwrap();
+    let grid = BlockGrid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 3).unwrap();
     let claims = Claims::new(&grid, 1).unwrap();
     let (home, mut search) = (claims.search(0, 1), claims.search(0, 1));
     let mut take = || claims.take(&mut search).map(|Taken { bucket, block, .. }| (bucket, block));
@@ -284,7 +288,7 @@ fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
 
 #[test]
 fn blocks_are_claimed_at_home_first() {
-    let grid = Grid::new(&[8, 5 * 8 + 3], 3).unwrap();
+    let grid = BlockGrid::new(&[8, 5 * 8 + 3], 3).unwrap();
     let claims = Claims::new(&grid, 3).unwrap();
     let homes = [0, 1, 2].map(|thread| claims.search(thread, 3));
     let claim = |thread: usize| claims.claim(1, &homes[thread]).block;
@@ -303,7 +307,7 @@ fn blocks_are_claimed_at_home_first() {
 #[test]
 #[should_panic(expected = "a bucket has room for its items")]
 fn no_more_blocks_are_claimed_than_there_are() {
-    let claims = Claims::new(&Grid::new(&[8 + 7], 3).unwrap(), 2).unwrap();
+    let claims = Claims::new(&BlockGrid::new(&[8 + 7], 3).unwrap(), 2).unwrap();
     let home = claims.search(1, 2);
     assert_eq!(claims.claim(0, &home).block, 0);
     claims.claim(0, &home);
@@ -312,7 +316,7 @@ fn no_more_blocks_are_claimed_than_there_are() {
 #[test]
 fn threads_take_all_blocks_from_different_buckets_on() {
     let counts = [48, 8, 0, 24, 17, 8];
-    let grid = Grid::new(&counts, 3).unwrap();
+    let grid = BlockGrid::new(&counts, 3).unwrap();
     for (threads, shares) in (1..=8).flat_map(|threads| [(threads, 1), (threads, 3)]) {
         let claims = Claims::new(&grid, shares).unwrap();
         let mut searches: Vec<_> = (0..threads).map(|k| claims.search(k, threads)).collect();

@@ -5,8 +5,8 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use crate::Error;
-use crate::compact::cpu::buckets::{Buckets, LowBits};
-use crate::compact::cpu::places::Source;
+use crate::compact::cpu::buckets::{BucketDivision, LowBits};
+use crate::compact::cpu::places::ItemSource;
 use crate::compact::cpu::tuning;
 use crate::engine::check::try_with_capacity;
 use crate::engine::memory::assume_init_mut;
@@ -18,8 +18,8 @@ use crate::engine::stream::{LINE, prefetch_lines, stream_lines};
 #[repr(C, align(64))]
 pub(crate) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
 
-/// The blocks of each bucket that [`Part::seal`] needs beside the full ones: for the items that do
-/// not fill one, and for the number of all.
+/// The blocks of each bucket that [`ThreadBuckets::seal`] needs beside the full ones: for the items
+/// that do not fill one, and for the number of all.
 pub(super) const SPARE: usize = 2;
 
 /// Items that are in buckets.
@@ -108,8 +108,8 @@ impl Block {
 
 /// The buckets of one thread: the items of type T that it has sorted so far, with low bits of type
 /// L.
-pub(super) struct Part<'a, T, L> {
-    buckets: Buckets,
+pub(super) struct ThreadBuckets<'a, T, L> {
+    buckets: BucketDivision,
     /// For each bucket, the block that is being filled.
     open: &'a mut [Block],
     /// The offset of the next item in it.
@@ -127,11 +127,11 @@ pub(super) struct Part<'a, T, L> {
     kinds: PhantomData<fn(T, L)>,
 }
 
-impl<'a, T, L: LowBits> Part<'a, T, L> {
+impl<'a, T, L: LowBits> ThreadBuckets<'a, T, L> {
     /// A part of empty buckets, each with one open block and room for `blocks` full ones, and
     /// `spare` more that are not used for items.
     pub(super) fn new(
-        buckets: Buckets,
+        buckets: BucketDivision,
         open: &'a mut [MaybeUninit<Block>],
         full: &'a mut [MaybeUninit<Block>],
         blocks: usize,
@@ -180,7 +180,7 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
     ///
     /// There are `to.len()` items from `first` on, and nobody writes to them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn push_all<S: Source<T>>(
+    pub(super) unsafe fn push_all<S: ItemSource<T>>(
         &mut self,
         to: &[L::Index],
         items: &S,
@@ -238,7 +238,7 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
     }
 }
 
-impl<T, L: LowBits> InBuckets<T> for Part<'_, T, L> {
+impl<T, L: LowBits> InBuckets<T> for ThreadBuckets<'_, T, L> {
     #[inline(always)]
     fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, PackedItem<T>)) {
         let full = &self.full[bucket * self.stride..][..self.counts[bucket] as usize];

@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use super::block::InBuckets;
-use crate::compact::cpu::buckets::Buckets;
+use crate::compact::cpu::buckets::BucketDivision;
 use crate::engine::memory::assume_init_mut;
 
 /// What is needed to put a bucket's items in order of their slots without a bitmap of the slots:
@@ -38,7 +38,7 @@ impl<'a> Cells<'a> {
         self,
         parts: &[impl InBuckets<T>],
         bucket: usize,
-        buckets: Buckets,
+        buckets: BucketDivision,
         stage: &mut [MaybeUninit<T>],
     ) {
         let Self { nexts, numbers } = self;

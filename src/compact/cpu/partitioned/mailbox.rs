@@ -10,12 +10,12 @@ use std::sync::Mutex;
 
 use super::block::Block;
 use super::outbox::{Outbox, Rest};
-use super::place::{Order, OrderBucket};
+use super::place::{OrderBucket, PartitionedBucketOrder};
 use super::sealed::SealedPart;
-use super::shape::{Low, Shape, others};
+use super::shape::{BucketShape, Low, others};
 use crate::Error;
-use crate::compact::cpu::buckets::Buckets;
-use crate::compact::cpu::places::{Places, Span, Target};
+use crate::compact::cpu::buckets::BucketDivision;
+use crate::compact::cpu::places::{DivisiblePlaces, ItemTarget, Span};
 use crate::compact::cpu::taken::TakenSlots;
 use crate::engine::check::try_with_capacity;
 use crate::engine::memory::assume_init_mut;
@@ -35,9 +35,9 @@ pub(crate) struct Mailbox<'a, T> {
 
 /// What is needed to put buckets in order, besides those.
 struct Desk<'a, T> {
-    buckets: Buckets,
+    buckets: BucketDivision,
     /// Those of all ranks' buckets.
-    shapes: Vec<Shape>,
+    shapes: Vec<BucketShape>,
     rank: usize,
     /// For each thread as many places as the largest bucket has items.
     stages: &'a mut [MaybeUninit<T>],
@@ -56,7 +56,7 @@ impl<'a, T: Copy + Send + Sync> Outbox<'a, T> {
     /// [`Error::OutOfMemory`].
     pub(crate) fn exchange(
         self,
-        shapes: Vec<Shape>,
+        shapes: Vec<BucketShape>,
         rank: usize,
         chunks: usize,
         at_once: usize,
@@ -66,7 +66,7 @@ impl<'a, T: Copy + Send + Sync> Outbox<'a, T> {
         let Rest { received, stages, taken } = rest;
         // A sum that is too large is refused as memory.
         let blocks = others(rank, shapes.len()).fold(0_usize, |sum, other| {
-            let Shape { parts, stride } = shapes[other];
+            let BucketShape { parts, stride } = shapes[other];
             sum.saturating_add(parts.saturating_mul(stride).saturating_mul(at_once))
         });
         let received = received.room::<Block>(blocks.saturating_mul(chunks.min(2)))?;
@@ -85,19 +85,19 @@ impl<'a, T: Copy + Send + Sync> Outbox<'a, T> {
 impl<T: Copy + Send + Sync> Mailbox<'_, T> {
     /// The parts that this rank sends, the room for the chunk of a number, and what has arrived in
     /// the room for the chunk before it.
-    pub(crate) fn step(&mut self, chunk: usize) -> Step<'_, T> {
+    pub(crate) fn step(&mut self, chunk: usize) -> DividedMailbox<'_, T> {
         let Self { parts, received: [even, odd], desk } = self;
         let (room, received) = if chunk.is_multiple_of(2) { (even, odd) } else { (odd, even) };
         let Desk { buckets, ref shapes, rank, ref mut stages, ref mut taken, most } = *desk;
         let arrivals = Arrivals { parts, received, buckets, shapes, rank, stages, taken, most };
-        Step { parts, shapes, room, arrivals }
+        DividedMailbox { parts, shapes, room, arrivals }
     }
 }
 
 /// A mailbox, divided into what is in use while a chunk is on its way and what is not.
-pub(crate) struct Step<'m, T> {
+pub(crate) struct DividedMailbox<'m, T> {
     pub(crate) parts: &'m [&'m [Block]],
-    pub(crate) shapes: &'m [Shape],
+    pub(crate) shapes: &'m [BucketShape],
     /// Where the chunk arrives.
     pub(crate) room: &'m mut [Block],
     /// The chunk before it.
@@ -108,8 +108,8 @@ pub(crate) struct Step<'m, T> {
 pub(crate) struct Arrivals<'m, T> {
     parts: &'m [&'m [Block]],
     received: &'m [Block],
-    buckets: Buckets,
-    shapes: &'m [Shape],
+    buckets: BucketDivision,
+    shapes: &'m [BucketShape],
     rank: usize,
     stages: &'m mut [MaybeUninit<T>],
     taken: &'m mut [MaybeUninit<TakenSlots>],
@@ -175,7 +175,7 @@ impl<'m, T: Copy + Send + Sync> Arrivals<'m, T> {
             let _publish = Publish;
             while let Some(Work { bucket, count, skipped, places }) = next() {
                 // Those of indexes have no gaps, but what was received might.
-                let order = Order::Gaps;
+                let order = PartitionedBucketOrder::Gaps;
                 let (taken, stage) = (&mut *taken, &mut stage[..count]);
                 if level.run(OrderBucket { parts, bucket, order, taken, stage }) {
                     let count = places.len();
@@ -198,7 +198,7 @@ impl<'m, T: Copy + Send + Sync> Arrivals<'m, T> {
         let mut parts = try_with_capacity(shapes.iter().map(|shape| shape.parts).sum::<usize>())?;
         let mut rest = self.received;
         for other in others(rank, shapes.len()) {
-            let Shape { parts: count, stride } = shapes[other];
+            let BucketShape { parts: count, stride } = shapes[other];
             for _ in 0..count {
                 let blocks;
                 (blocks, rest) = rest.split_at(chunk.len() * stride);

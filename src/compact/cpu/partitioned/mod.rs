@@ -37,12 +37,12 @@ use core::mem::MaybeUninit;
 use std::sync::Mutex;
 
 use few::Cells;
-use place::{Order, OrderBucket, PutAtSlots};
-use sort::{Capacity, Key, Partition};
+use place::{OrderBucket, PartitionedBucketOrder, PutAtSlots};
+use sort::{BucketKey, Capacity, Partition};
 
-use super::buckets::{Buckets, LowBits};
+use super::buckets::{BucketDivision, LowBits};
 use super::gaps::{self, CloseGaps};
-use super::places::{Source, Target};
+use super::places::{ItemSource, ItemTarget};
 use super::taken::{SlotBits, TakenSlots};
 use super::tuning;
 use crate::compact::Direction;
@@ -56,7 +56,7 @@ use crate::{Bijection, Error, Trusted};
 
 /// The buffers that the strategy needs.
 #[derive(Debug, Default)]
-pub(in crate::compact::cpu) struct Buffers {
+pub(in crate::compact::cpu) struct PartitionedBuffers {
     /// The blocks that are being filled, which stay in the cache.
     open: Buffer,
     /// The full blocks.
@@ -71,7 +71,7 @@ pub(in crate::compact::cpu) struct Buffers {
     cells: Buffer,
 }
 
-impl Buffers {
+impl PartitionedBuffers {
     pub(in crate::compact::cpu) const fn new() -> Self {
         Self {
             open: Buffer::new(),
@@ -94,7 +94,7 @@ pub(in crate::compact::cpu) struct Sorting<'a> {
     f: &'a Trusted<'a>,
     len: usize,
     direction: Direction,
-    buckets: Buckets,
+    buckets: BucketDivision,
     /// Whether the items are few for the slots.
     is_sparse: bool,
 }
@@ -120,7 +120,7 @@ impl<'a> Sorting<'a> {
             Direction::Unshuffle if is_sparse => return None,
             Direction::Unshuffle => (u16::BITS, len_less_one, tuning::MOST_BUCKET_BITS),
         };
-        let buckets = Buckets::of_bits(bits, last, most_buckets);
+        let buckets = BucketDivision::of_bits(bits, last, most_buckets);
         let serves =
             (1..=tuning::LARGEST_ITEM).contains(&size_of::<T>()) && buckets.bits <= most_bits;
         serves.then_some(Self { f, len, direction, buckets, is_sparse })
@@ -166,21 +166,24 @@ impl<'a> Sorting<'a> {
     /// If `out` has a different number of places.
     pub(in crate::compact::cpu) unsafe fn sort<'b, T: Send + 'b>(
         &self,
-        source: &impl Source<T>,
-        out: impl Target<T> + 'b,
-        buffers: &'b mut Buffers,
+        source: &impl ItemSource<T>,
+        out: impl ItemTarget<T> + 'b,
+        buffers: &'b mut PartitionedBuffers,
     ) -> Result<Option<Placing<'b>>, Error> {
         assert_eq!(out.len(), self.len);
         let Self { f, len, direction, is_sparse, buckets } = *self;
         let (key, order) = match direction {
-            Direction::Unshuffle => {
-                (Key::Index { first: 0, last: f.last(), len: len as u64 }, Order::Dense)
+            Direction::Unshuffle => (
+                BucketKey::Index { first: 0, last: f.last(), len: len as u64 },
+                PartitionedBucketOrder::Dense,
+            ),
+            Direction::Shuffle if len as u64 - 1 == f.last() => {
+                (BucketKey::Slot, PartitionedBucketOrder::Dense)
             }
-            Direction::Shuffle if len as u64 - 1 == f.last() => (Key::Slot, Order::Dense),
-            Direction::Shuffle if is_sparse => (Key::Slot, Order::Sparse),
-            Direction::Shuffle => (Key::Slot, Order::Gaps),
+            Direction::Shuffle if is_sparse => (BucketKey::Slot, PartitionedBucketOrder::Sparse),
+            Direction::Shuffle => (BucketKey::Slot, PartitionedBucketOrder::Gaps),
         };
-        let Buffers { open, full, tiles, stages, taken, cells } = buffers;
+        let PartitionedBuffers { open, full, tiles, stages, taken, cells } = buffers;
         let (blocks, rest) = ([open, full], [stages, taken, cells]);
         if buckets.are_usual() {
             let capacity = self.capacity::<T, u16>();
@@ -216,8 +219,8 @@ pub(in crate::compact::cpu) type Placing<'a> = Box<dyn FnOnce() + 'a>;
 /// If there are more items than `out` has places.
 fn placing<'a, T: Send + 'a, L: LowBits + 'a>(
     partition: Partition<'a, T, L>,
-    order: Order,
-    out: impl Target<T> + 'a,
+    order: PartitionedBucketOrder,
+    out: impl ItemTarget<T> + 'a,
     [stages, taken, cells]: [&'a mut Buffer; 3],
 ) -> Result<Placing<'a>, Error> {
     let (all, threads) = (partition.buckets, partition.parts.len());
@@ -233,41 +236,42 @@ fn placing<'a, T: Send + 'a, L: LowBits + 'a>(
     let stages = stages.room(threads * room)?.chunks_mut(room);
     // Chunks of what is not needed are not empty either. The bitmap is there without gaps too, so
     // that a later call with gaps needs no more memory.
-    let words = if order == Order::Sparse { 1 } else { TakenSlots::count(all.len()) };
+    let words =
+        if order == PartitionedBucketOrder::Sparse { 1 } else { TakenSlots::count(all.len()) };
     let taken = taken.room(threads * words)?.chunks_mut(words);
-    let words = if order == Order::Sparse { Cells::room(most) } else { 1 };
+    let words = if order == PartitionedBucketOrder::Sparse { Cells::room(most) } else { 1 };
     let cells = cells.room(threads * words)?.chunks_mut(words);
     let mut rooms = try_with_capacity(threads)?;
     let stages = stages.zip(taken).zip(cells);
-    rooms.extend(stages.map(|((places, taken), cells)| Stage { places, taken, cells }));
-    let sorted = Sorted { partition, order, buckets, stages: rooms };
+    rooms.extend(stages.map(|((places, taken), cells)| PlacingStage { places, taken, cells }));
+    let sorted = SortedItems { partition, order, buckets, stages: rooms };
     Ok(Box::new(move || sorted.place()))
 }
 
 /// The places at which a thread puts a bucket's items before it closes their gaps, if it does so
 /// wherever there are gaps. They are there without gaps too, as the bitmap is.
-fn places_at_slots<T>(order: Order, buckets: Buckets) -> usize {
+fn places_at_slots<T>(order: PartitionedBucketOrder, buckets: BucketDivision) -> usize {
     let are_closed = gaps::are_closed::<T>(SimdLevel::current(), buckets);
-    if are_closed && order != Order::Sparse { buckets.len() } else { 0 }
+    if are_closed && order != PartitionedBucketOrder::Sparse { buckets.len() } else { 0 }
 }
 
 /// A thread's room for one bucket's items in order, and for what puts them in order.
-struct Stage<'a, T> {
+struct PlacingStage<'a, T> {
     places: &'a mut [MaybeUninit<T>],
     taken: &'a mut [MaybeUninit<TakenSlots>],
     cells: &'a mut [MaybeUninit<u32>],
 }
 
 /// Items in their buckets, with everything that is needed to write them to their places.
-struct Sorted<'a, T, L, O> {
+struct SortedItems<'a, T, L, O> {
     partition: Partition<'a, T, L>,
-    order: Order,
+    order: PartitionedBucketOrder,
     /// The buckets, each with the places of its items.
     buckets: Vec<(usize, O)>,
-    stages: Vec<Stage<'a, T>>,
+    stages: Vec<PlacingStage<'a, T>>,
 }
 
-impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
+impl<T: Send, L: LowBits, O: ItemTarget<T>> SortedItems<'_, T, L, O> {
     /// Writes the items, in order, to their places.
     fn place(self) {
         let Self { partition, order, buckets, stages } = self;
@@ -277,15 +281,15 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
         let level = SimdLevel::current();
         let buckets = Mutex::new(buckets.into_iter());
         let next = || buckets.lock().expect("nobody panics with it").next();
-        parallel::each_of(stages, |Stage { places, taken, cells }| {
+        parallel::each_of(stages, |PlacingStage { places, taken, cells }| {
             let of = partition.buckets;
             let (at_slots, places) = places.split_at_mut(places_at_slots::<T>(order, of));
-            let closes_gaps = order == Order::Gaps && !at_slots.is_empty();
+            let closes_gaps = order == PartitionedBucketOrder::Gaps && !at_slots.is_empty();
             let mut bits = SlotBits::NONE;
             while let Some((bucket, out)) = next() {
                 let count = out.len();
                 let (parts, stage) = (partition.parts.as_slice(), &mut places[..count]);
-                if order == Order::Sparse {
+                if order == PartitionedBucketOrder::Sparse {
                     Cells::new(cells, count).order(parts, bucket, of, stage);
                 } else if closes_gaps {
                     let taken = &mut bits;

@@ -10,11 +10,11 @@ use core::marker::PhantomData;
 
 use rayon::prelude::*;
 
-use super::Buffers;
-use super::block::{Block, Part, SPARE};
-use super::shape::{Low, Shape, buckets_of, capacity, fits};
-use super::sort::{Key, Partition};
-use crate::compact::cpu::buckets::Buckets;
+use super::PartitionedBuffers;
+use super::block::{Block, SPARE, ThreadBuckets};
+use super::shape::{BucketShape, Low, buckets_of, capacity, fits};
+use super::sort::{BucketKey, Partition};
+use crate::compact::cpu::buckets::BucketDivision;
 use crate::engine::check::try_with_capacity;
 use crate::engine::memory::{Buffer, SharedPtr};
 use crate::engine::stream::Publish;
@@ -22,7 +22,7 @@ use crate::{Error, Trusted};
 
 /// A rank's items in buckets.
 pub(crate) struct Outbox<'a, T> {
-    pub(super) buckets: Buckets,
+    pub(super) buckets: BucketDivision,
     stride: usize,
     pub(super) parts: Vec<&'a [Block]>,
     counts: Vec<u64>,
@@ -53,10 +53,10 @@ pub(super) struct Rest<'a> {
 /// If there are too many buckets, or the items do not fit blocks, or there are not as many as
 /// the key tells.
 pub(in crate::compact::cpu) fn sort_to_send<'a, T: Copy + Send + Sync>(
-    partition: &'a mut Buffers,
+    partition: &'a mut PartitionedBuffers,
     received: &'a mut Buffer,
     f: &Trusted,
-    key: Key,
+    key: BucketKey,
     last: u64,
     items: &[T],
 ) -> Result<Option<Outbox<'a, T>>, Error> {
@@ -65,7 +65,7 @@ pub(in crate::compact::cpu) fn sort_to_send<'a, T: Copy + Send + Sync>(
     let capacity = capacity::<T>(items.len(), last, buckets);
     let stride = capacity.blocks + SPARE;
     let (source, len) = (SharedPtr::new(items.as_ptr().cast_mut()), items.len());
-    let Buffers { open, full, tiles, stages, taken, .. } = partition;
+    let PartitionedBuffers { open, full, tiles, stages, taken, .. } = partition;
     // SAFETY: there are `len` items, and they are borrowed, so nobody writes to them. The source is
     // only read.
     let sorted = unsafe { Partition::sort(&capacity, f, key, &source, len, [open, full], tiles) }?;
@@ -78,7 +78,7 @@ pub(in crate::compact::cpu) fn sort_to_send<'a, T: Copy + Send + Sync>(
 }
 
 /// Seals a part, so that other threads see all of it.
-fn seal<'a, T>(part: Part<'a, T, Low>) -> &'a [Block] {
+fn seal<'a, T>(part: ThreadBuckets<'a, T, Low>) -> &'a [Block] {
     let _publish = Publish;
     part.seal()
 }
@@ -90,7 +90,7 @@ impl<T> Outbox<'_, T> {
     }
 
     /// The number of parts, and the blocks of a bucket in each.
-    pub(crate) fn shape(&self) -> Shape {
-        Shape { parts: self.parts.len(), stride: self.stride }
+    pub(crate) fn shape(&self) -> BucketShape {
+        BucketShape { parts: self.parts.len(), stride: self.stride }
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::simd::SimdKernel;
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum PartitionedBucketOrder {
     /// Every slot is taken, so that there are no gaps to close.
     Dense,
     /// A bitmap of the slots tells how many are taken before each.
@@ -22,9 +22,9 @@ pub(super) enum Order {
 pub(super) struct OrderBucket<'a, T, P> {
     pub(super) parts: &'a [P],
     pub(super) bucket: usize,
-    /// Any but [`Order::Sparse`].
-    pub(super) order: Order,
-    /// Room for [`TakenSlots::count`] words, for [`Order::Gaps`].
+    /// Any but [`PartitionedBucketOrder::Sparse`].
+    pub(super) order: PartitionedBucketOrder,
+    /// Room for [`TakenSlots::count`] words, for [`PartitionedBucketOrder::Gaps`].
     pub(super) taken: &'a mut [MaybeUninit<TakenSlots>],
     /// As many places as the bucket has items.
     pub(super) stage: &'a mut [MaybeUninit<T>],
@@ -61,7 +61,7 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
             // call.
             unsafe { item.copy_to(place) };
         };
-        if order == Order::Dense {
+        if order == PartitionedBucketOrder::Dense {
             for part in parts {
                 part.for_each(bucket, |slot, item| copy(item, &mut stage[slot]));
             }

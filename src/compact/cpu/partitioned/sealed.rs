@@ -3,13 +3,13 @@
 use core::marker::PhantomData;
 
 use super::block::{Block, InBuckets, PackedItem, SPARE, end, items_per_block, stride_of};
-use crate::compact::cpu::buckets::{Buckets, LowBits};
+use crate::compact::cpu::buckets::{BucketDivision, LowBits};
 use crate::compact::cpu::tuning;
 
-/// A run of the buckets of a part that [`Part::seal`](super::block::Part::seal) has written, with
-/// items of type T and low bits of type L.
+/// A run of the buckets of a part that [`ThreadBuckets::seal`](super::block::ThreadBuckets::seal)
+/// has written, with items of type T and low bits of type L.
 pub(super) struct SealedPart<'a, T, L> {
-    buckets: Buckets,
+    buckets: BucketDivision,
     /// The blocks of one bucket after the other.
     blocks: &'a [Block],
     /// The number of blocks of each bucket.
@@ -25,7 +25,7 @@ impl<'a, T, L: LowBits> SealedPart<'a, T, L> {
     ///
     /// The blocks are those of whole buckets that `seal` has returned for items of the types T and
     /// L.
-    pub(super) unsafe fn new(buckets: Buckets, blocks: &'a [Block], stride: usize) -> Self {
+    pub(super) unsafe fn new(buckets: BucketDivision, blocks: &'a [Block], stride: usize) -> Self {
         assert!(stride >= SPARE && blocks.len().is_multiple_of(stride));
         Self { buckets, blocks, stride, kinds: PhantomData }
     }

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::block::{Block, SPARE};
 use super::sort::Capacity;
-use crate::compact::cpu::buckets::Buckets;
+use crate::compact::cpu::buckets::BucketDivision;
 use crate::compact::cpu::pack::SLACK;
 use crate::compact::cpu::tuning;
 use crate::engine::stream::LINE;
@@ -21,12 +21,12 @@ pub(super) type Low = u16;
 
 /// How a rank's buckets lie: how many parts there are, and how many blocks each bucket has in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct BucketShape {
     pub(crate) parts: usize,
     pub(crate) stride: usize,
 }
 
-impl Shape {
+impl BucketShape {
     /// Whether there are the blocks that every bucket has beside the full ones.
     pub(crate) fn has_spare(self) -> bool {
         self.stride >= SPARE
@@ -45,8 +45,9 @@ pub(crate) fn bucket_count(last: u64) -> Option<usize> {
 }
 
 /// The buckets of the points up to `last`, or `None` if they are too many.
-pub(super) fn buckets_of(last: u64) -> Option<Buckets> {
-    Some(Buckets::of_bits(Low::BITS, last, tuning::MOST_BUCKETS)).filter(|all| all.are_usual())
+pub(super) fn buckets_of(last: u64) -> Option<BucketDivision> {
+    Some(BucketDivision::of_bits(Low::BITS, last, tuning::MOST_BUCKETS))
+        .filter(|all| all.are_usual())
 }
 
 /// The most items that a bucket can have: one for each of its points.
@@ -60,15 +61,15 @@ pub(crate) const fn fits<T>() -> bool {
 }
 
 /// The blocks for `items` items of type T in buckets of the points up to `last`.
-pub(super) fn capacity<T>(items: usize, last: u64, buckets: Buckets) -> Capacity {
+pub(super) fn capacity<T>(items: usize, last: u64, buckets: BucketDivision) -> Capacity {
     Capacity::new::<T, Low>(items, last as f64 + 1.0, buckets, SPARE)
 }
 
 /// How `items` items of type T lie once this rank has sorted them into buckets of the points up to
 /// `last`, or `None` if those are too many.
-pub(crate) fn shape_of<T>(items: usize, last: u64) -> Option<Shape> {
+pub(crate) fn shape_of<T>(items: usize, last: u64) -> Option<BucketShape> {
     let Capacity { parts, blocks, .. } = capacity::<T>(items, last, buckets_of(last)?);
-    Some(Shape { parts, stride: blocks + SPARE })
+    Some(BucketShape { parts, stride: blocks + SPARE })
 }
 
 /// The buckets of one of the chunks of a run of buckets: none from chunk `chunks` on.
@@ -88,13 +89,13 @@ pub(crate) fn others(rank: usize, ranks: usize) -> impl Iterator<Item = usize> +
 
 /// The ranks of an exchange of items of one type, as far as all of them know it: in which shapes
 /// their buckets of the points up to `last` lie, and how many buckets each receives.
-pub(crate) struct Sizes<'a> {
+pub(crate) struct RankSizes<'a> {
     pub(crate) last: u64,
-    pub(crate) shapes: &'a [Shape],
+    pub(crate) shapes: &'a [BucketShape],
     pub(crate) buckets: &'a [u64],
 }
 
-impl Sizes<'_> {
+impl RankSizes<'_> {
     /// The blocks that a rank receives of each of its buckets.
     fn received(&self, rank: usize) -> u64 {
         let of_one = others(rank, self.shapes.len()).map(|other| self.shapes[other].blocks(1, 0));

@@ -1,8 +1,8 @@
 //! Sorting items into buckets, each thread into a part of its own.
 
-use super::block::{Part, items_per_block};
-use crate::compact::cpu::buckets::{Buckets, LowBits};
-use crate::compact::cpu::places::Source;
+use super::block::{ThreadBuckets, items_per_block};
+use crate::compact::cpu::buckets::{BucketDivision, LowBits};
+use crate::compact::cpu::places::ItemSource;
 use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for, workers};
 use crate::compact::cpu::tuning;
 use crate::engine::check::try_with_capacity;
@@ -14,7 +14,7 @@ use crate::{Error, Trusted};
 
 /// What decides the bucket of an item.
 #[derive(Clone, Copy)]
-pub(crate) enum Key {
+pub(crate) enum BucketKey {
     /// The slot of the item's number.
     Slot,
     /// The index below `len` that survives at one of the slots from `first` to `last`; that of item
@@ -25,7 +25,7 @@ pub(crate) enum Key {
 /// The number of blocks that a sort needs.
 pub(super) struct Capacity {
     pub(super) parts: usize,
-    pub(super) buckets: Buckets,
+    pub(super) buckets: BucketDivision,
     /// Full blocks for each bucket of each part.
     pub(super) blocks: usize,
     /// More of them, which are not used for items.
@@ -35,7 +35,12 @@ pub(super) struct Capacity {
 impl Capacity {
     /// The capacity for `len` items of type T with low bits of type L, each of which is at a random
     /// one of some points.
-    pub(super) fn new<T, L>(len: usize, points: f64, buckets: Buckets, spare: usize) -> Self {
+    pub(super) fn new<T, L>(
+        len: usize,
+        points: f64,
+        buckets: BucketDivision,
+        spare: usize,
+    ) -> Self {
         let parts = rayon::current_num_threads();
         // The number of a bucket's items in one part has a hypergeometric distribution, whose
         // variance is less than that of a Poisson distribution with the same mean.
@@ -55,8 +60,8 @@ impl Capacity {
 
 /// Items in their buckets, as bits: a part for each thread.
 pub(super) struct Partition<'a, T, L> {
-    pub(super) parts: Vec<Part<'a, T, L>>,
-    pub(super) buckets: Buckets,
+    pub(super) parts: Vec<ThreadBuckets<'a, T, L>>,
+    pub(super) buckets: BucketDivision,
 }
 
 impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
@@ -70,10 +75,10 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
     /// # Safety
     ///
     /// There are `len` items, and nobody writes to them meanwhile.
-    pub(super) unsafe fn sort<S: Source<T>>(
+    pub(super) unsafe fn sort<S: ItemSource<T>>(
         capacity: &Capacity,
         f: &Trusted,
-        key: Key,
+        key: BucketKey,
         items: &S,
         len: usize,
         [open, full]: [&'a mut Buffer; 2],
@@ -83,7 +88,7 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
         let share = len.div_ceil(capacity.parts);
         match key {
             _ if len == 0 => {}
-            Key::Slot => parallel::each_mut(&mut sorted.parts, |number, part| {
+            BucketKey::Slot => parallel::each_mut(&mut sorted.parts, |number, part| {
                 let _publish = Publish;
                 let mut slots = [L::Index::ZERO; tuning::RUN];
                 let mut room = S::room();
@@ -96,7 +101,7 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
                     unsafe { part.push_all(slots, items, first, &mut room) };
                 }
             }),
-            Key::Index { first, last, len: most } => {
+            BucketKey::Index { first, last, len: most } => {
                 let (values, slots) = (Values::unchecked(f, most), [first, last]);
                 let parts = &mut sorted.parts;
                 // SAFETY: the caller's promise of the items is the same for both keys.
@@ -118,14 +123,14 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
         let rooms = open.zip(full.room(parts * in_part)?.chunks_mut(in_part));
         let mut parts = try_with_capacity(parts)?;
         for (open, full) in rooms {
-            parts.push(Part::new(buckets, open, full, blocks, spare)?);
+            parts.push(ThreadBuckets::new(buckets, open, full, blocks, spare)?);
         }
         Ok(Self { parts, buckets })
     }
 
     /// Whether all items are in their buckets.
     fn is_complete(&self, len: usize) -> bool {
-        let overflows = self.parts.iter().any(Part::overflows);
+        let overflows = self.parts.iter().any(ThreadBuckets::overflows);
         let count = (0..self.buckets.count).map(|bucket| self.count(bucket)).sum::<usize>();
         !overflows && count == len
     }
@@ -146,13 +151,13 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
 /// # Safety
 ///
 /// There are `len` items, and nobody writes to them meanwhile.
-unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
+unsafe fn by_index<T: Send, L: LowBits, S: ItemSource<T>>(
     workers: Workers,
     values: &Values<'_>,
     [first, last]: [u64; 2],
     len: usize,
     items: &S,
-    parts: &mut [Part<T, L>],
+    parts: &mut [ThreadBuckets<T, L>],
     tiles: &mut Buffer,
 ) -> Result<(), Error> {
     let most = tile_slots(last - first, parts.len());

@@ -54,7 +54,7 @@ fn check_sorts<'f, T: Copy + Debug + Default + PartialEq + Send + Sync>(
     let len = p.len();
     let source: Vec<T> = (0..len as u32).map(&item).collect();
     let shuffled: Vec<T> = p.iter().map(|&index| item(index)).collect();
-    let mut buffers = Buffers::new();
+    let mut buffers = PartitionedBuffers::new();
     let mut sort = |direction, from: *const T, to: &mut [T]| {
         let sorting = sorting(direction);
         let to = core::ptr::from_mut(to) as *mut [MaybeUninit<T>];
@@ -107,7 +107,7 @@ fn short_form_of_few_items() {
     let (f, p) = (full.trusted().unwrap(), permutation(&full, 256));
     let small = |direction| {
         let sorting = Sorting::new::<u64>(&f, 256, direction, tuning::MOST_BUCKETS).unwrap();
-        Sorting { buckets: Buckets::of_bits(6, 255, tuning::MOST_BUCKETS), ..sorting }
+        Sorting { buckets: BucketDivision::of_bits(6, 255, tuning::MOST_BUCKETS), ..sorting }
     };
     pool.install(|| check_sorts(&p, small, mix));
 }
@@ -195,7 +195,7 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
         let from = SharedPtr::new(places.cast::<u32>());
         // SAFETY: the places are those of `items`, which is not used until the sort is done.
         let span = unsafe { Span::new(places) };
-        let mut buffers = Buffers::new();
+        let mut buffers = PartitionedBuffers::new();
         // SAFETY: `from` is the start of the same items, as many as the sort was created for.
         let sorted = unsafe { sorting.sort(&from, span, &mut buffers) };
         let overflows = sorted.unwrap().map(|place| place()).is_none();

@@ -2,8 +2,8 @@
 
 use crate::bijection::Standard;
 use crate::bijection::hooks::{EngineForm, Hooked};
-use crate::compact::{By, Direction, Order};
-use crate::cuda::runtime::device::Limits;
+use crate::compact::{Direction, Order, OrderBy};
+use crate::cuda::runtime::device::GpuLimits;
 use crate::error::ExchangeError;
 use crate::{Bijection, Error, FromSeed};
 
@@ -31,8 +31,8 @@ fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
 /// and [`Error::OutOfMemory`].
 pub(super) fn fingerprint(order: Order<'_>) -> Result<u64, Error> {
     match order.0 {
-        By::Seed(seed) => Ok(!of_bijection(&Standard::from_seed(u64::MAX, seed))?),
-        By::Bijection(f) => of_bijection(f),
+        OrderBy::Seed(seed) => Ok(!of_bijection(&Standard::from_seed(u64::MAX, seed))?),
+        OrderBy::Bijection(f) => of_bijection(f),
     }
 }
 
@@ -80,14 +80,14 @@ pub(super) struct Ballot {
     pub(super) unit: u64,
     /// The items that the rank has before, and afterwards.
     pub(super) lens: [u64; 2],
-    pub(super) limits: Limits,
+    pub(super) limits: GpuLimits,
 }
 
 impl Ballot {
     /// The numbers of a rank that votes, or of one that has failed.
     pub(super) fn words(ballot: Option<&Self>) -> [u64; WORDS] {
         let Some(ballot) = ballot else { return [0; WORDS] };
-        let Limits {
+        let GpuLimits {
             multiprocessors,
             threads_per_multiprocessor,
             shared_per_block,
@@ -132,7 +132,7 @@ impl Ballot {
             item,
             unit,
             lens: [from, to],
-            limits: Limits {
+            limits: GpuLimits {
                 multiprocessors: multiprocessors as u32,
                 threads_per_multiprocessor: threads as u32,
                 shared_per_block: shared_per_block as usize,
@@ -192,7 +192,7 @@ mod tests {
             item: 8,
             unit: 8 >> rank,
             lens: [rank, 10 - rank],
-            limits: Limits {
+            limits: GpuLimits {
                 multiprocessors: 132 - rank as u32,
                 threads_per_multiprocessor: 2048,
                 shared_per_block: 227 << 10,

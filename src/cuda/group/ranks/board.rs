@@ -26,7 +26,7 @@ const RELEASED: u64 = i64::MAX as u64;
 
 /// What one rank writes, and all read. A new file has zeros.
 #[repr(C, align(64))]
-struct Place {
+struct BoardEntry {
     /// How often it has told numbers, by the host or by its device.
     told: AtomicU64,
     /// How many turns of copies its device has made.
@@ -41,7 +41,7 @@ struct Place {
     numbers: [[AtomicU64; MOST]; 2],
 }
 
-impl Place {
+impl BoardEntry {
     fn has_left(&self) -> bool {
         self.has_left.load(Ordering::Acquire) != 0
     }
@@ -49,7 +49,7 @@ impl Place {
 
 #[repr(C)]
 struct Page {
-    places: [Place; MOST_NEAR],
+    places: [BoardEntry; MOST_NEAR],
 }
 
 /// The counters of a rank that its device writes.
@@ -136,14 +136,14 @@ impl Board {
     /// Where a rank's counter is in the memory.
     pub(super) fn offset(rank: usize, counter: Counter) -> u64 {
         let counter = match counter {
-            Counter::Told => offset_of!(Place, told),
-            Counter::Sent => offset_of!(Place, sent),
-            Counter::Sorted => offset_of!(Place, sorted),
+            Counter::Told => offset_of!(BoardEntry, told),
+            Counter::Sent => offset_of!(BoardEntry, sent),
+            Counter::Sorted => offset_of!(BoardEntry, sorted),
         };
-        (rank * size_of::<Place>() + counter) as u64
+        (rank * size_of::<BoardEntry>() + counter) as u64
     }
 
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[BoardEntry] {
         // SAFETY: the memory is there until the drop, with the size of a `Page`, as has been
         // checked, and aligned as pages of memory are. Any bytes are numbers, which all processes
         // and devices read and write as such.
@@ -180,7 +180,7 @@ impl Board {
     pub(super) fn have_told(&self) -> Option<bool> {
         let turn = self.turns.load(Ordering::Relaxed);
         // Asked first: who has failed or left tells nothing afterwards.
-        let is_over = self.has_failed() || self.places().iter().any(Place::has_left);
+        let is_over = self.has_failed() || self.places().iter().any(BoardEntry::has_left);
         match self.places().iter().all(|place| place.told.load(Ordering::Acquire) >= turn) {
             false if is_over => None,
             have_told => Some(have_told),
@@ -224,7 +224,7 @@ impl Board {
 
     /// Whether no rank uses another's memory any more.
     pub(super) fn have_left(&self) -> bool {
-        self.places().iter().all(Place::has_left)
+        self.places().iter().all(BoardEntry::has_left)
     }
 }
 

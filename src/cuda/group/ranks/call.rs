@@ -1,13 +1,13 @@
-//! [`Call`]: what the ranks move together, as each of them knows it.
+//! [`RankCall`]: what the ranks move together, as each of them knows it.
 
 use cudarc::driver::{CudaStream, sys};
 
-use super::super::shards::Shards;
-use super::super::sizes::Sizes;
+use super::super::shards::MemberShards;
+use super::super::sizes::GroupSizes;
 use super::ballot::Ballot;
 use crate::Error;
 use crate::compact::Direction;
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::stream::failed;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
@@ -25,24 +25,24 @@ pub(super) struct Given {
 }
 
 /// What is moved.
-pub(super) struct Call<'a> {
+pub(super) struct RankCall<'a> {
     pub(super) job: &'a Job,
     pub(super) given: Given,
     /// The array before and afterwards. Addresses are known of this rank's runs alone.
-    pub(super) source: Shards,
-    pub(super) out: Shards,
+    pub(super) source: MemberShards,
+    pub(super) out: MemberShards,
 }
 
-impl Call<'_> {
+impl RankCall<'_> {
     /// The sizes with which all ranks send their items in pieces; `None` if they do not.
-    pub(super) fn sizes(&self, strategy: CudaStrategy, ballots: &[Ballot]) -> Option<Sizes> {
-        let limits = ballots.iter().map(|ballot| ballot.limits).reduce(Limits::common)?;
+    pub(super) fn sizes(&self, strategy: CudaStrategy, ballots: &[Ballot]) -> Option<GroupSizes> {
+        let limits = ballots.iter().map(|ballot| ballot.limits).reduce(GpuLimits::common)?;
         let item = self.given.item as u64;
         let word = WordType::dividing(item | 16);
         let are_words = ballots.iter().all(|ballot| ballot.unit == item);
         let words = are_words.then_some(word)?;
         let arrays = [&self.source, &self.out];
-        Sizes::of_job(&limits, self.job, strategy, words, arrays, self.given.direction)
+        GroupSizes::of_job(&limits, self.job, strategy, words, arrays, self.given.direction)
     }
 }
 

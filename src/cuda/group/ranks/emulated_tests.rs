@@ -4,16 +4,16 @@
 use core::ops::Range;
 
 use super::super::emulated_tests::{ITEM, expected, job};
-use super::super::exchange::Exchange;
-use super::super::layout::Layout;
-use super::super::shards::Shards;
-use super::super::sizes::{Sizes, tests::LIMITS};
+use super::super::exchange::MemberExchange;
+use super::super::layout::MemberLayout;
+use super::super::shards::MemberShards;
+use super::super::sizes::{GroupSizes, tests::LIMITS};
 use super::in_pieces::one_after_the_other;
 use super::runs::{Reach, messages};
 use crate::bijection::MulXorshift;
 use crate::compact::Direction;
 use crate::cuda::emulation::Emulation;
-use crate::cuda::nccl::Message;
+use crate::cuda::nccl::LinkMessage;
 use crate::cuda::runtime::word_type::WordType;
 use crate::{Bijection, FromSeed};
 
@@ -31,7 +31,7 @@ fn sides(rank: usize) -> [u64; 2] {
 }
 
 /// The array that each rank uses, where it uses these places.
-fn reaches(used: &[Range<u64>], array: &Shards) -> Vec<Shards> {
+fn reaches(used: &[Range<u64>], array: &MemberShards) -> Vec<MemberShards> {
     let of_rank = |rank: usize| {
         let own = array.places(rank);
         let reach = Reach::new(&used[rank], &own);
@@ -42,11 +42,11 @@ fn reaches(used: &[Range<u64>], array: &Shards) -> Vec<Shards> {
 }
 
 /// Moves what ranks use and others hold: to those that use it, or to those that hold it.
-fn send(emulation: &mut Emulation<'_>, used: &[Range<u64>], array: &Shards, to_users: bool) {
+fn send(emulation: &mut Emulation<'_>, used: &[Range<u64>], array: &MemberShards, to_users: bool) {
     let all: Vec<_> =
         (0..used.len()).map(|rank| messages(rank, used, array, sides(rank))).collect();
     for (rank, [theirs, _]) in all.iter().enumerate() {
-        for &Message { peer, address, bytes } in theirs {
+        for &LinkMessage { peer, address, bytes } in theirs {
             let held = all[peer][1].iter().find(|message| message.peer == rank).unwrap().address;
             let [from, to] = if to_users { [held, address] } else { [address, held] };
             emulation.copy(from, to, bytes);
@@ -58,15 +58,15 @@ fn send(emulation: &mut Emulation<'_>, used: &[Range<u64>], array: &Shards, to_u
 fn check(f: &dyn Bijection, [from, to]: [&[usize]; 2], direction: Direction) {
     let array = |lens: &[usize], part: usize| {
         let runs = lens.iter().enumerate();
-        Shards::new(runs.map(|(rank, &len)| (memory(rank, part), len)), 8)
+        MemberShards::new(runs.map(|(rank, &len)| (memory(rank, part), len)), 8)
     };
     let (source, out, ranks) = (array(from, 0), array(to, 1), from.len());
     let len = source.len();
     let job = job(f, len);
     let last = if direction == Direction::Shuffle { job.last } else { len - 1 };
-    let sizes = Sizes::new(&LIMITS, WordType::U64, [last, job.last], &source, &out).unwrap();
+    let sizes = GroupSizes::new(&LIMITS, WordType::U64, [last, job.last], &source, &out).unwrap();
     assert_eq!(sizes.pieces, 1);
-    let layouts: Vec<_> = (0..ranks).map(|rank| Layout::new(&sizes, rank)).collect();
+    let layouts: Vec<_> = (0..ranks).map(|rank| MemberLayout::new(&sizes, rank)).collect();
     assert!(layouts.iter().all(|layout| layout.bytes <= MEMORY - PARTS[4]));
     let addresses: Vec<_> = (0..ranks).map(|rank| memory(rank, 4)).collect();
     // What the ranks tell each other of their kernels' numbers, which are looked at below.
@@ -85,7 +85,7 @@ fn check(f: &dyn Bijection, [from, to]: [&[usize]; 2], direction: Direction) {
         false => vec![source.clone(); ranks],
     };
     let outs = reaches(&placed, &out);
-    let exchange = |rank: usize| Exchange {
+    let exchange = |rank: usize| MemberExchange {
         job: &job,
         source: &sources[rank],
         out: &outs[rank],

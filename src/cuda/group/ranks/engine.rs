@@ -8,17 +8,17 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::super::given::{job_of_items, total};
 use super::super::peer_access;
-use super::super::shards::Shards;
+use super::super::shards::MemberShards;
 use super::super::tuning::MOST_RANKS;
 use super::ballot::{Ballot, fingerprint, version};
-use super::call::{Call, Given, copy_bytes};
+use super::call::{Given, RankCall, copy_bytes};
 use super::near::Near;
-use super::pieces::Lanes;
-use super::words::Words;
+use super::pieces::RankStreams;
+use super::words::RankWords;
 use crate::Error;
 use crate::compact::{Direction, Order};
 use crate::cuda::engine::Cuda;
-use crate::cuda::nccl::{Communicator, Message, NcclId};
+use crate::cuda::nccl::{Communicator, LinkMessage, NcclId};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::in_use::{reading, writing};
@@ -118,10 +118,10 @@ pub struct CudaExchange {
     /// If the ranks use each other's memory.
     pub(super) near: Option<Near>,
     pub(super) stream: Arc<CudaStream>,
-    pub(super) lanes: Lanes,
+    pub(super) lanes: RankStreams,
     pub(super) strategy: CudaStrategy,
     pub(super) executor: Executor,
-    pub(super) words: Words,
+    pub(super) words: RankWords,
     /// Whole arrays.
     pub(super) whole: Memory,
     /// The items of a shuffle in place.
@@ -160,7 +160,7 @@ impl CudaExchange {
         // What several ranks do is not for a graph.
         let executor = Executor::new(&engine.device, &stream, false);
         // What may fail on one rank comes before the others wait for it.
-        let (lanes, words) = (Lanes::new(&stream)?, Words::new(&stream, ranks)?);
+        let (lanes, words) = (RankStreams::new(&stream)?, RankWords::new(&stream, ranks)?);
         let ranks = Communicator::new(&stream, id, rank, ranks, time_limit)?;
         Ok(Self {
             near: Near::join(&ranks, &words, [&stream, lanes.messages()], time_limit)?,
@@ -398,7 +398,8 @@ impl CudaExchange {
             Ok((given, hash?))
         });
         let ballot = given.as_ref().ok().map(|(given, hash)| {
-            let unit = |address, len| Shards::new([(address, len)], given.item).unit().bytes();
+            let unit =
+                |address, len| MemberShards::new([(address, len)], given.item).unit().bytes();
             let [from, to] = given.lens;
             Ballot {
                 version: version(),
@@ -431,10 +432,10 @@ impl CudaExchange {
         let array = |side: usize, own: u64| {
             let runs =
                 lens(side).enumerate().map(|(k, len)| (if k == rank { own } else { 0 }, len));
-            Shards::new(runs, given.item)
+            MemberShards::new(runs, given.item)
         };
         let (source, out) = (array(0, given.source), array(1, given.out));
-        let call = Call { job: &job, given, source, out };
+        let call = RankCall { job: &job, given, source, out };
         if let Some(sizes) = call.sizes(self.strategy, &ballots) {
             // SAFETY: the caller vouches for the arrays.
             if unsafe { self.move_in_pieces(&call, sizes) }? {
@@ -482,11 +483,11 @@ impl CudaExchange {
         }
     }
 
-    /// Gathers numbers of the host, as [`Words::gather`].
+    /// Gathers numbers of the host, as [`RankWords::gather`].
     ///
     /// # Errors
     ///
-    /// Those of [`Words::gather`].
+    /// Those of [`RankWords::gather`].
     fn gather(&self, own: &[u64]) -> Result<Vec<Vec<u64>>, Error> {
         match &self.near {
             Some(near) => near.gather(&self.ranks, own),
@@ -502,8 +503,8 @@ impl CudaExchange {
     /// As [`Communicator::exchange`], for the stream of kernels.
     pub(super) unsafe fn exchange(
         &self,
-        sends: &[Message],
-        receives: &[Message],
+        sends: &[LinkMessage],
+        receives: &[LinkMessage],
     ) -> Result<(), Error> {
         self.lanes.messages_after_kernels()?;
         // SAFETY: the caller vouches for the memory, for what the stream of kernels holds, and the

@@ -2,19 +2,19 @@
 
 use core::ops::Range;
 
-use super::super::exchange::Exchange;
-use super::super::layout::Layout;
-use super::super::phase::Delivery;
-use super::super::shards::Shards;
-use super::super::sizes::Sizes;
-use super::call::Call;
+use super::super::exchange::MemberExchange;
+use super::super::layout::MemberLayout;
+use super::super::phase::MemberCopy;
+use super::super::shards::MemberShards;
+use super::super::sizes::GroupSizes;
+use super::call::RankCall;
 use super::engine::CudaExchange;
 use super::near::Near;
-use super::pieces::Steps;
+use super::pieces::PieceSteps;
 use super::runs::{Reach, messages};
 use super::words::set_word;
 use crate::Error;
-use crate::cuda::nccl::Message;
+use crate::cuda::nccl::LinkMessage;
 use crate::cuda::runtime::memory::seems_free;
 use crate::error::GpuError;
 
@@ -23,10 +23,10 @@ const DEVIATIONS: f64 = 8.0;
 
 /// A call whose items are sent in pieces, with this rank's memory for it.
 struct InPieces<'a> {
-    call: &'a Call<'a>,
-    sizes: Sizes,
-    layouts: Vec<Layout>,
-    room: Room,
+    call: &'a RankCall<'a>,
+    sizes: GroupSizes,
+    layouts: Vec<MemberLayout>,
+    room: NeighbourPlaces,
     rank: usize,
     /// Where the working memory begins: of this rank's alone, the address is known, or of all, if
     /// they use each other's memory.
@@ -48,8 +48,8 @@ impl CudaExchange {
     /// until the stream has finished.
     pub(super) unsafe fn move_in_pieces(
         &mut self,
-        call: &Call<'_>,
-        sizes: Sizes,
+        call: &RankCall<'_>,
+        sizes: GroupSizes,
     ) -> Result<bool, Error> {
         let mut all = InPieces::new(call, sizes, self.rank());
         loop {
@@ -165,7 +165,10 @@ impl CudaExchange {
     /// # Safety
     ///
     /// As [`send_and_place`](Self::send_and_place).
-    unsafe fn reach_survivors(&mut self, all: &InPieces<'_>) -> Result<Option<Shards>, Error> {
+    unsafe fn reach_survivors(
+        &mut self,
+        all: &InPieces<'_>,
+    ) -> Result<Option<MemberShards>, Error> {
         let (array, rank, layout) = (&all.call.source, all.rank, all.layout());
         // SAFETY: the caller vouches for the arrays.
         unsafe { self.executor.execute(&all.exchange(array, &all.call.out).count(rank)?) }?;
@@ -218,7 +221,7 @@ impl CudaExchange {
     ///
     /// # Safety
     ///
-    /// As [`Words::gather_at`](super::words::Words::gather_at).
+    /// As [`RankWords::gather_at`](super::words::RankWords::gather_at).
     unsafe fn gather_at(&mut self, own: &[(u64, usize)]) -> Result<Vec<Vec<u64>>, Error> {
         self.lanes.messages_after_kernels()?;
         match &self.near {
@@ -232,11 +235,11 @@ impl CudaExchange {
 
 impl<'a> InPieces<'a> {
     /// A call of a rank that has no memory for it yet.
-    fn new(call: &'a Call<'a>, sizes: Sizes, rank: usize) -> Self {
+    fn new(call: &'a RankCall<'a>, sizes: GroupSizes, rank: usize) -> Self {
         let ranks = sizes.members();
         Self {
-            layouts: (0..ranks).map(|rank| Layout::new(&sizes, rank)).collect(),
-            room: Room::new(call, &sizes),
+            layouts: (0..ranks).map(|rank| MemberLayout::new(&sizes, rank)).collect(),
+            room: NeighbourPlaces::new(call, &sizes),
             memory: vec![0; ranks],
             call,
             sizes,
@@ -244,7 +247,7 @@ impl<'a> InPieces<'a> {
         }
     }
 
-    fn layout(&self) -> &Layout {
+    fn layout(&self) -> &MemberLayout {
         &self.layouts[self.rank]
     }
 
@@ -265,19 +268,23 @@ impl<'a> InPieces<'a> {
     }
 
     /// What other ranks use of an array and this one holds, from there to their memory.
-    fn used_by_others(&self, used: &[Range<u64>], array: &Shards) -> Vec<Delivery> {
+    fn used_by_others(&self, used: &[Range<u64>], array: &MemberShards) -> Vec<MemberCopy> {
         let rank = self.rank;
         let [_, mine] = messages(rank, used, array, self.sides(rank));
-        let copies = mine.into_iter().flat_map(|Message { peer, address: from, bytes }| {
+        let copies = mine.into_iter().flat_map(|LinkMessage { peer, address: from, bytes }| {
             let [theirs, _] = messages(peer, used, array, self.sides(peer));
             let there = theirs.into_iter().filter(move |message| message.peer == rank);
-            there.map(move |there| Delivery { receiver: peer, from, to: there.address, bytes })
+            there.map(move |there| MemberCopy { receiver: peer, from, to: there.address, bytes })
         });
         copies.collect()
     }
 
-    fn exchange<'e>(&'e self, source: &'e Shards, out: &'e Shards) -> Exchange<'e> {
-        Exchange {
+    fn exchange<'e>(
+        &'e self,
+        source: &'e MemberShards,
+        out: &'e MemberShards,
+    ) -> MemberExchange<'e> {
+        MemberExchange {
             job: self.call.job,
             source,
             out,
@@ -289,12 +296,12 @@ impl<'a> InPieces<'a> {
     }
 
     /// What this rank does with all pieces.
-    fn steps<'e>(&self, exchange: &Exchange<'e>) -> Result<Vec<Steps<'e>>, Error> {
-        (0..self.sizes.pieces).map(|piece| Steps::new(exchange, self.rank, piece)).collect()
+    fn steps<'e>(&self, exchange: &MemberExchange<'e>) -> Result<Vec<PieceSteps<'e>>, Error> {
+        (0..self.sizes.pieces).map(|piece| PieceSteps::new(exchange, self.rank, piece)).collect()
     }
 
     /// The array that this rank uses: what it holds, and what others do, on either side.
-    fn reach(&self, used: &[Range<u64>], array: &Shards) -> Shards {
+    fn reach(&self, used: &[Range<u64>], array: &MemberShards) -> MemberShards {
         let own = array.places(self.rank);
         let reach = Reach::new(&used[self.rank], &own);
         reach.array((array.address(self.rank), own), self.sides(self.rank), array.item())
@@ -314,12 +321,12 @@ pub(super) fn one_after_the_other(lens: impl Iterator<Item = u64>) -> Vec<Range<
 
 /// For each rank, how many places of others it may use on either side of its own.
 #[derive(Debug)]
-struct Room {
+struct NeighbourPlaces {
     sides: Vec<u64>,
 }
 
-impl Room {
-    fn new(call: &Call<'_>, sizes: &Sizes) -> Self {
+impl NeighbourPlaces {
+    fn new(call: &RankCall<'_>, sizes: &GroupSizes) -> Self {
         let len = call.job.len;
         let points = call.job.last as f64 + 1.0;
         let share = len as f64 / points;
@@ -347,7 +354,7 @@ impl Room {
     }
 
     /// Whether all ranks have room for what they use of an array.
-    fn is_enough(&self, used: &[Range<u64>], array: &Shards) -> bool {
+    fn is_enough(&self, used: &[Range<u64>], array: &MemberShards) -> bool {
         let mut ranks = used.iter().zip(&self.sides).enumerate();
         ranks.all(|(rank, (used, &room))| Reach::new(used, &array.places(rank)).most() <= room)
     }
@@ -374,11 +381,11 @@ mod tests {
             for direction in [Direction::Shuffle, Direction::Unshuffle] {
                 let array = even(len, ranks, 8);
                 let given = Given { source: 256, out: 256, lens: [0; 2], item: 8, direction };
-                let call = Call { job: &job, given, source: array.clone(), out: array };
+                let call = RankCall { job: &job, given, source: array.clone(), out: array };
                 let last = if direction == Direction::Shuffle { job.last } else { len - 1 };
                 let (array, keys) = (&call.source, [last, job.last]);
-                let sizes = Sizes::new(&LIMITS, WordType::U64, keys, array, array).unwrap();
-                let sides = Room::new(&call, &sizes).sides;
+                let sizes = GroupSizes::new(&LIMITS, WordType::U64, keys, array, array).unwrap();
+                let sides = NeighbourPlaces::new(&call, &sizes).sides;
                 assert!(sides.iter().all(|&side| side <= 3 << 17), "{ranks}: {sides:?}");
             }
         }

@@ -10,11 +10,11 @@ use std::time::Duration;
 use cudarc::driver::{CudaStream, sys};
 
 use super::super::members::copy;
-use super::super::phase::Delivery;
+use super::super::phase::MemberCopy;
 use super::board::{Board, Counter, MOST_NEAR, random};
 use super::handle::{HANDLE, export, open};
 use super::turns::Turns;
-use super::words::Words;
+use super::words::RankWords;
 use crate::Error;
 use crate::cuda::nccl::{Communicator, Patience};
 use crate::cuda::runtime::memory::seems_free;
@@ -53,10 +53,10 @@ impl Near {
     ///
     /// # Errors
     ///
-    /// Those of [`Words::gather`].
+    /// Those of [`RankWords::gather`].
     pub(super) fn join(
         ranks: &Communicator,
-        words: &Words,
+        words: &RankWords,
         streams: [&Arc<CudaStream>; 2],
         limit: Duration,
     ) -> Result<Option<Self>, Error> {
@@ -229,7 +229,7 @@ impl Near {
         }
     }
 
-    /// Gathers numbers of the host, as [`Words::gather`].
+    /// Gathers numbers of the host, as [`RankWords::gather`].
     ///
     /// # Errors
     ///
@@ -239,7 +239,7 @@ impl Near {
         self.all_told(ranks, own.len())
     }
 
-    /// Gathers numbers that the copies' stream reads, as [`Words::gather_at`].
+    /// Gathers numbers that the copies' stream reads, as [`RankWords::gather_at`].
     ///
     /// # Errors
     ///
@@ -247,7 +247,7 @@ impl Near {
     ///
     /// # Safety
     ///
-    /// As for [`Words::gather_at`].
+    /// As for [`RankWords::gather_at`].
     pub(super) unsafe fn gather_at(
         &self,
         ranks: &Communicator,
@@ -297,7 +297,7 @@ impl Near {
     ///
     /// The stream may read the memory of all copies and, when the receivers have sorted what was
     /// there, write it.
-    pub(super) unsafe fn deliver(&self, piece: u64, copies: &[Delivery]) -> Result<(), Error> {
+    pub(super) unsafe fn deliver(&self, piece: u64, copies: &[MemberCopy]) -> Result<(), Error> {
         let turns = &self.turns;
         self.wait_for_others(1, Counter::Sorted, turns.may_receive(piece))?;
         for turn in 0..turns.of_piece() {
@@ -333,7 +333,7 @@ impl Near {
     /// # Safety
     ///
     /// The stream may read the memory of all copies, and write it now: no rank uses it.
-    pub(super) unsafe fn hand_out(&self, copies: Vec<Delivery>) -> Result<(), Error> {
+    pub(super) unsafe fn hand_out(&self, copies: Vec<MemberCopy>) -> Result<(), Error> {
         self.bind()?;
         for delivery in &copies {
             // SAFETY: the caller vouches for the addresses.
@@ -351,16 +351,16 @@ impl Near {
     ///
     /// The stream may write where the copies begin, and read where they end, in memory that no rank
     /// uses again before all [`begin`](Self::begin) another call.
-    pub(super) unsafe fn fetch(&mut self, copies: Vec<Delivery>) -> Result<(), Error> {
+    pub(super) unsafe fn fetch(&mut self, copies: Vec<MemberCopy>) -> Result<(), Error> {
         self.has_fetched = true;
         self.bind()?;
         self.write(0, Counter::Sorted, self.turns.placed())?;
         if !copies.is_empty() {
             self.wait_for_others(0, Counter::Sorted, self.turns.placed())?;
         }
-        for Delivery { receiver, from, to, bytes } in copies {
+        for MemberCopy { receiver, from, to, bytes } in copies {
             // SAFETY: the caller vouches for the addresses.
-            unsafe { copy(&Delivery { receiver, from: to, to: from, bytes }, &self.streams[0]) }?;
+            unsafe { copy(&MemberCopy { receiver, from: to, to: from, bytes }, &self.streams[0]) }?;
         }
         Ok(())
     }

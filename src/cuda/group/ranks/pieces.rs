@@ -1,16 +1,16 @@
-//! [`Lanes`]: sends a rank's items in pieces, and sorts what comes.
+//! [`RankStreams`]: sends a rank's items in pieces, and sorts what comes.
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream};
 
-use super::super::exchange::Exchange;
-use super::super::phase::Delivery;
+use super::super::exchange::MemberExchange;
+use super::super::phase::MemberCopy;
 use super::near::Near;
 use crate::Error;
-use crate::cuda::nccl::{Communicator, Message};
+use crate::cuda::nccl::{Communicator, LinkMessage};
 use crate::cuda::runtime::executor::Executor;
-use crate::cuda::runtime::plan::Plan;
+use crate::cuda::runtime::plan::DevicePlan;
 use crate::cuda::runtime::stream::{failed, finish};
 
 /// The two streams of a rank: kernels run in one, and all messages in the other, which nobody else
@@ -20,7 +20,7 @@ use crate::cuda::runtime::stream::{failed, finish};
 /// the memory of the one before the last. A rank fills it when its own messages have left it, and
 /// receives in it when it has sorted what was there.
 #[derive(Debug)]
-pub(super) struct Lanes {
+pub(super) struct RankStreams {
     stream: Arc<CudaStream>,
     messages: Arc<CudaStream>,
     /// What was in the other stream.
@@ -31,23 +31,23 @@ pub(super) struct Lanes {
 }
 
 /// What a rank does with a piece.
-pub(super) struct Steps<'a> {
+pub(super) struct PieceSteps<'a> {
     /// Sorts a piece of its items by the bucket.
-    fill: Plan<'a>,
-    sends: Vec<Delivery>,
-    receives: Vec<Message>,
+    fill: DevicePlan<'a>,
+    sends: Vec<MemberCopy>,
+    receives: Vec<LinkMessage>,
     /// Sorts what it has kept, and then what it has received.
-    kept: Plan<'a>,
-    received: Plan<'a>,
+    kept: DevicePlan<'a>,
+    received: DevicePlan<'a>,
 }
 
-impl<'a> Steps<'a> {
+impl<'a> PieceSteps<'a> {
     /// The steps of a rank with a piece of an exchange.
-    pub(super) fn new(of: &Exchange<'a>, rank: usize, piece: u64) -> Result<Self, Error> {
+    pub(super) fn new(of: &MemberExchange<'a>, rank: usize, piece: u64) -> Result<Self, Error> {
         let senders = (0..of.members()).filter(|&peer| peer != rank);
         let receives = senders.flat_map(|sender| {
             let mine = of.deliveries_to(rank, sender, piece).into_iter().flatten();
-            mine.map(move |Delivery { to: address, bytes, .. }| Message {
+            mine.map(move |MemberCopy { to: address, bytes, .. }| LinkMessage {
                 peer: sender,
                 address,
                 bytes,
@@ -68,20 +68,20 @@ impl<'a> Steps<'a> {
     ///
     /// As [`Communicator::exchange`].
     unsafe fn exchange(&self, ranks: &Communicator, stream: &CudaStream) -> Result<(), Error> {
-        let sends = self.sends.iter().map(|&Delivery { receiver: peer, from, bytes, .. }| {
-            Message { peer, address: from, bytes }
+        let sends = self.sends.iter().map(|&MemberCopy { receiver: peer, from, bytes, .. }| {
+            LinkMessage { peer, address: from, bytes }
         });
         // SAFETY: the caller vouches for the memory and the stream.
         unsafe { ranks.exchange(stream, &sends.collect::<Vec<_>>(), &self.receives) }
     }
 
     /// The plans, in the order in which they are executed.
-    pub(super) fn plans(&self) -> [&Plan<'a>; 3] {
+    pub(super) fn plans(&self) -> [&DevicePlan<'a>; 3] {
         [&self.fill, &self.kept, &self.received]
     }
 }
 
-impl Lanes {
+impl RankStreams {
     /// The lanes of a rank whose kernels run in this stream.
     pub(super) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
         let context = stream.context();
@@ -136,7 +136,7 @@ impl Lanes {
         &self,
         executor: &mut Executor,
         (ranks, near): (&Communicator, Option<&Near>),
-        pieces: &[Steps<'_>],
+        pieces: &[PieceSteps<'_>],
     ) -> Result<(), Error> {
         for number in 0..=pieces.len() {
             if let Some(piece) = pieces.get(number) {

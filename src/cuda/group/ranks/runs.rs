@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use super::super::shards::Shards;
-use crate::cuda::nccl::Message;
+use super::super::shards::MemberShards;
+use crate::cuda::nccl::LinkMessage;
 
 /// A run of places that a rank uses, without those that it holds: what lies before these and what
 /// lies behind them. The memory for it is the rank's working memory.
@@ -29,11 +29,16 @@ impl Reach {
 
     /// The array of the places that a rank uses: those that it holds, from an address on, and those
     /// of its reach, from two others on.
-    pub(super) fn array(&self, own: (u64, Range<u64>), sides: [u64; 2], item: usize) -> Shards {
+    pub(super) fn array(
+        &self,
+        own: (u64, Range<u64>),
+        sides: [u64; 2],
+        item: usize,
+    ) -> MemberShards {
         let (address, places) = own;
         let [before, behind] = sides;
         let up_to = |start: u64, end: u64| (end - start) as usize;
-        Shards::from_place(
+        MemberShards::from_place(
             self.before.start,
             [
                 (before, up_to(self.before.start, places.start)),
@@ -65,9 +70,9 @@ impl Reach {
 pub(super) fn messages(
     rank: usize,
     used: &[Range<u64>],
-    array: &Shards,
+    array: &MemberShards,
     sides: [u64; 2],
-) -> [Vec<Message>; 2] {
+) -> [Vec<LinkMessage>; 2] {
     let item = array.item();
     let reach = Reach::new(&used[rank], &array.places(rank));
     let others = (0..used.len()).filter(|&peer| peer != rank);
@@ -84,8 +89,8 @@ pub(super) fn messages(
     [theirs.collect(), mine.collect()]
 }
 
-fn message(peer: usize, address: u64, places: &Range<u64>, item: usize) -> Message {
-    Message { peer, address, bytes: (places.end - places.start) * item as u64 }
+fn message(peer: usize, address: u64, places: &Range<u64>, item: usize) -> LinkMessage {
+    LinkMessage { peer, address, bytes: (places.end - places.start) * item as u64 }
 }
 
 /// The places that two runs have in common, if they have any.
@@ -117,7 +122,7 @@ mod tests {
     #[test]
     fn ranks_agree_on_their_messages() {
         let runs = [(1 << 20, 10), (2 << 20, 0), (3 << 20, 7), (4 << 20, 13)];
-        let array = Shards::new(runs, 8);
+        let array = MemberShards::new(runs, 8);
         let sides = |rank: u64| [(16 + rank) << 20, (32 + rank) << 20];
         for used in [[0..8, 8..9, 9..20, 20..30], [0..0, 0..17, 17..17, 17..30]] {
             let all: Vec<_> = (0..4).map(|r| messages(r, &used, &array, sides(r as u64))).collect();

@@ -83,7 +83,7 @@ mod tests {
 
     /// What a stream does: in `near.rs` and `pieces.rs` the same are put in it.
     #[derive(Clone, Copy, Debug)]
-    enum Step {
+    enum StreamStep {
         /// Waits for a counter of a rank: 0 is what it has sent, 1 what it has sorted.
         Wait(usize, usize, u64),
         Write(usize, u64),
@@ -108,66 +108,70 @@ mod tests {
     }
 
     /// The steps of a rank's two streams: kernels and copies.
-    fn streams(rank: usize, ranks: usize, calls: &[u64]) -> [Vec<Step>; 2] {
+    fn streams(rank: usize, ranks: usize, calls: &[u64]) -> [Vec<StreamStep>; 2] {
         let (mut kernels, mut copies) = (Vec::new(), Vec::new());
         let mut turns = Turns::new(ranks);
         let others = || (0..ranks).filter(move |&other| other != rank);
-        let wait = |counter, value| others().map(move |other| Step::Wait(other, counter, value));
+        let wait =
+            |counter, value| others().map(move |other| StreamStep::Wait(other, counter, value));
         // Ranks tell each other numbers: the third counter.
         let (mut told, mut has_fetched) = (0, false);
-        let mut tell = |kernels: &mut Vec<Step>| {
+        let mut tell = |kernels: &mut Vec<StreamStep>| {
             told += 1;
-            kernels.push(Step::Write(2, told));
+            kernels.push(StreamStep::Write(2, told));
             kernels.extend(wait(2, told));
         };
         for (call, &pieces) in calls.iter().enumerate() {
             turns = turns.begun();
-            kernels.push(Step::Write(1, turns.ready()));
+            kernels.push(StreamStep::Write(1, turns.ready()));
             if std::mem::take(&mut has_fetched) {
                 kernels.extend(wait(1, turns.ready()));
             }
             // In some calls survivors are counted.
             if call % 2 == 0 {
-                kernels.push(Step::Count);
+                kernels.push(StreamStep::Count);
                 tell(&mut kernels);
-                kernels.extend([Step::HandOut(call), Step::Write(1, turns.handed_out())]);
+                kernels
+                    .extend([StreamStep::HandOut(call), StreamStep::Write(1, turns.handed_out())]);
                 kernels.extend(wait(1, turns.handed_out()));
-                kernels.push(Step::Use);
+                kernels.push(StreamStep::Use);
             }
             let mut delivered = Vec::new();
             for number in 0..=pieces {
                 if number < pieces {
-                    kernels.push(Step::Fill(number));
-                    copies.push(Step::Behind(kernels.len()));
+                    kernels.push(StreamStep::Fill(number));
+                    copies.push(StreamStep::Behind(kernels.len()));
                     copies.extend(
-                        others().map(|other| Step::Wait(other, 1, turns.may_receive(number))),
+                        others().map(|other| StreamStep::Wait(other, 1, turns.may_receive(number))),
                     );
                     for turn in 0..turns.of_piece() {
                         let before = turns.before(number, turn);
-                        copies.extend(others().map(|other| Step::Wait(other, 0, before)));
-                        copies.push(Step::Copy(turns.receiver(rank, turn), number, call));
-                        copies.push(Step::Write(0, before + 1));
+                        copies.extend(others().map(|other| StreamStep::Wait(other, 0, before)));
+                        copies.push(StreamStep::Copy(turns.receiver(rank, turn), number, call));
+                        copies.push(StreamStep::Write(0, before + 1));
                     }
                     delivered.push(copies.len());
                 }
                 if let Some(before) = number.checked_sub(1) {
-                    kernels.push(Step::Behind(delivered[before as usize]));
-                    kernels.extend(others().map(|other| Step::Wait(other, 0, turns.sent(before))));
-                    kernels.push(Step::Sort(before));
-                    kernels.push(Step::Write(1, turns.sorted(before)));
+                    kernels.push(StreamStep::Behind(delivered[before as usize]));
+                    kernels.extend(
+                        others().map(|other| StreamStep::Wait(other, 0, turns.sent(before))),
+                    );
+                    kernels.push(StreamStep::Sort(before));
+                    kernels.push(StreamStep::Write(1, turns.sorted(before)));
                 }
             }
             turns = turns.after(pieces);
             tell(&mut kernels);
-            kernels.push(Step::Place);
+            kernels.push(StreamStep::Place);
             // In some calls everyone holds what it has placed.
             if call % 3 == 2 {
                 continue;
             }
             has_fetched = true;
-            kernels.extend([Step::PlaceBeside, Step::Write(1, turns.placed())]);
+            kernels.extend([StreamStep::PlaceBeside, StreamStep::Write(1, turns.placed())]);
             kernels.extend(wait(1, turns.placed()));
-            kernels.push(Step::Fetch);
+            kernels.push(StreamStep::Fetch);
         }
         [kernels, copies]
     }
@@ -210,56 +214,56 @@ mod tests {
             let Some(&step) = all[rank][stream].get(done[rank][stream]) else { continue };
             // Whose memory is written beside what others hold.
             let written = match step {
-                Step::Count | Step::Fill(_) => Some(rank),
-                Step::Copy(to, ..) => Some(to),
+                StreamStep::Count | StreamStep::Fill(_) => Some(rank),
+                StreamStep::Copy(to, ..) => Some(to),
                 _ => None,
             };
             let is_held = |of: usize| sides[of].contains(&Some(false));
             assert!(!written.is_some_and(is_held), "what is not fetched is overwritten");
             let goes_on = match step {
-                Step::Wait(of, counter, value) => counters[of][counter] >= value,
-                Step::Behind(steps) => done[rank][1 - stream] >= steps,
-                Step::Write(counter, value) => {
+                StreamStep::Wait(of, counter, value) => counters[of][counter] >= value,
+                StreamStep::Behind(steps) => done[rank][1 - stream] >= steps,
+                StreamStep::Write(counter, value) => {
                     assert!(counters[rank][counter] < value);
                     counters[rank][counter] = value;
                     true
                 }
-                Step::HandOut(call) => {
+                StreamStep::HandOut(call) => {
                     for user in (0..ranks).filter(|&user| user != rank) {
                         assert!(placed[user] >= call, "what is not placed is overwritten");
                         assert_eq!(sides[user][rank].replace(true), None);
                     }
                     true
                 }
-                Step::Use => {
+                StreamStep::Use => {
                     let all = (0..ranks).filter(|&holder| holder != rank);
                     all.for_each(|holder| assert_eq!(sides[rank][holder], Some(true)));
                     true
                 }
-                Step::Place => {
+                StreamStep::Place => {
                     placed[rank] += 1;
                     true
                 }
-                Step::PlaceBeside => {
+                StreamStep::PlaceBeside => {
                     for holder in (0..ranks).filter(|&holder| holder != rank) {
                         assert_ne!(sides[rank][holder].replace(false), Some(false));
                     }
                     true
                 }
-                Step::Fetch => {
+                StreamStep::Fetch => {
                     for user in (0..ranks).filter(|&user| user != rank) {
                         assert_eq!(sides[user][rank].take(), Some(false));
                     }
                     true
                 }
-                Step::Count => true,
-                Step::Fill(piece) => {
+                StreamStep::Count => true,
+                StreamStep::Fill(piece) => {
                     let outbox: &mut VecDeque<usize> = &mut outbox[rank][(piece % 2) as usize];
                     assert!(outbox.is_empty(), "what is not sent is overwritten");
                     outbox.extend((0..ranks).filter(|&other| other != rank));
                     true
                 }
-                Step::Copy(to, piece, call) => {
+                StreamStep::Copy(to, piece, call) => {
                     assert!(placed[to] >= call, "what is not placed is overwritten");
                     let half = (piece % 2) as usize;
                     outbox[rank][half].retain(|&other| other != to);
@@ -267,7 +271,7 @@ mod tests {
                     assert_eq!(place.replace(piece), None, "what is not sorted");
                     true
                 }
-                Step::Sort(piece) => {
+                StreamStep::Sort(piece) => {
                     for sender in (0..ranks).filter(|&other| other != rank) {
                         let place = &mut inbox[rank][sender][(piece % 2) as usize];
                         assert_eq!(place.take(), Some(piece), "what has not come");

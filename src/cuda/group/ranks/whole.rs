@@ -2,12 +2,12 @@
 
 use core::ops::Range;
 
-use super::call::{Call, copy_bytes};
+use super::call::{RankCall, copy_bytes};
 use super::engine::CudaExchange;
 use crate::Bijection;
 use crate::Error;
-use crate::cuda::nccl::Message;
-use crate::cuda::shuffle::movement::{Array, Movement};
+use crate::cuda::nccl::LinkMessage;
+use crate::cuda::shuffle::movement::{MovedArray, Movement};
 use crate::cuda::shuffle::passes::Jobs;
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::error::GpuError;
@@ -26,7 +26,7 @@ impl CudaExchange {
     /// until the stream has finished.
     pub(super) unsafe fn move_whole(
         &mut self,
-        call: &Call<'_>,
+        call: &RankCall<'_>,
         bijection: &dyn Bijection,
     ) -> Result<(), Error> {
         let (rank, item) = (self.rank(), call.given.item as u64);
@@ -34,7 +34,7 @@ impl CudaExchange {
         let at = |whole: u64, places: &Range<u64>| whole + places.start * item;
         let (source, out, jobs);
         let ready = self.room_for_all(call.job.len, item).and_then(|both| {
-            let array = Array::given(both[0], both[1], call.given.item);
+            let array = MovedArray::given(both[0], both[1], call.given.item);
             let movement = Movement::items(vec![array], call.given.direction)?;
             let jobs = Jobs::new(bijection, call.job.len, movement)?;
             let limits = self.executor.device.limits;
@@ -45,10 +45,11 @@ impl CudaExchange {
         let others = (0..self.ranks()).filter(|&peer| peer != rank);
         let own = call.source.places(rank);
         let (from, own_bytes) = (call.given.source, bytes(own.clone()));
-        let sends = others.clone().map(|peer| Message { peer, address: from, bytes: own_bytes });
+        let sends =
+            others.clone().map(|peer| LinkMessage { peer, address: from, bytes: own_bytes });
         let receives = others.map(|peer| {
             let places = call.source.places(peer);
-            Message { peer, address: at(source, &places), bytes: bytes(places) }
+            LinkMessage { peer, address: at(source, &places), bytes: bytes(places) }
         });
         let (sends, receives): (Vec<_>, Vec<_>) = (sends.collect(), receives.collect());
         // SAFETY: the caller vouches for this rank's items, and there is room for those of all.

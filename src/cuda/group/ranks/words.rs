@@ -1,4 +1,4 @@
-//! [`Words`]: numbers that every rank gets of every rank.
+//! [`RankWords`]: numbers that every rank gets of every rank.
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ const BYTES: u64 = 8 * (MOST as u64 + 1);
 /// Device memory for the numbers of one rank, and then for those of all ranks. It is there before
 /// the ranks join, so that a rank without memory can say so.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct RankWords {
     memory: Memory,
     own: u64,
     /// How often numbers were gathered, which is the same for all ranks.
     turns: AtomicU64,
 }
 
-impl Words {
+impl RankWords {
     /// Memory for the numbers of some ranks, which any stream of the context may use.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
-use super::super::layout::Layout;
+use super::super::layout::MemberLayout;
 use super::*;
 use crate::cuda::tests::DEVICES;
 
 /// Those of an H100.
-pub(crate) const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: GpuLimits = GpuLimits {
     multiprocessors: 132,
     threads_per_multiprocessor: 2048,
     shared_per_block: 227 << 10,
@@ -11,9 +11,9 @@ pub(crate) const LIMITS: Limits = Limits {
     l2_bytes: 50 << 20,
 };
 
-pub(in super::super) fn even(len: u64, members: u64, item: usize) -> Shards {
+pub(in super::super) fn even(len: u64, members: u64, item: usize) -> MemberShards {
     let end = |member| len * member / members;
-    Shards::new((0..members).map(|m| (256, (end(m + 1) - end(m)) as usize)), item)
+    MemberShards::new((0..members).map(|m| (256, (end(m + 1) - end(m)) as usize)), item)
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn passes_sort_by_eight_bits_where_they_can() {
 fn very_many_items_are_sorted_into_larger_buckets() {
     let bucket_bits = |len: u64, last: u64, last_slot| {
         let array = even(len, 2, 8);
-        let sizes = Sizes::new(&LIMITS, WordType::U64, [last, last_slot], &array, &array)?;
+        let sizes = GroupSizes::new(&LIMITS, WordType::U64, [last, last_slot], &array, &array)?;
         assert!(sizes.place_shared() <= LIMITS.shared_per_block, "{len}");
         let more = sizes.first.bits.checked_sub(tuning::MOST_FIRST_BITS + 1);
         Some((sizes.bucket_bits, more.map_or(0, |more| more + 1)))
@@ -63,11 +63,12 @@ fn many_ranks_have_even_shares_and_bounded_memory() {
             ] {
                 let even = even(len, ranks, 8);
                 let all_on_one = (0..ranks).map(|rank| (256, if rank == 5 { len } else { 0 }));
-                let all_on_one = Shards::new(all_on_one.map(|(at, len)| (at, len as usize)), 8);
+                let all_on_one =
+                    MemberShards::new(all_on_one.map(|(at, len)| (at, len as usize)), 8);
                 for (from, keys) in
                     [(&even, [last; 2]), (&even, [len - 1, last]), (&all_on_one, [last; 2])]
                 {
-                    let sizes = Sizes::new(&LIMITS, WordType::U64, keys, from, &even).unwrap();
+                    let sizes = GroupSizes::new(&LIMITS, WordType::U64, keys, from, &even).unwrap();
                     let buckets = sizes.buckets();
                     for rank in 0..ranks as usize {
                         let owned = sizes.owned(rank);
@@ -77,7 +78,7 @@ fn many_ranks_have_even_shares_and_bounded_memory() {
                         let sent = (held.end - held.start) as f64;
                         let got = owned as f64 / buckets as f64 * len as f64;
                         let most = 12.0 * sent + 12.0 * got + 10.0 * got;
-                        let bytes = Layout::new(&sizes, rank).bytes as f64;
+                        let bytes = MemberLayout::new(&sizes, rank).bytes as f64;
                         assert!(
                             bytes <= slack * most + 2e6,
                             "{ranks} ranks, {len} of {keys:?}: {bytes}, {most}"
@@ -102,7 +103,7 @@ fn every_device_sends_in_pieces() {
                 let array = even(len, ranks, item);
                 let word = WordType::dividing(item as u64 | 16);
                 for last in [slots, len - 1] {
-                    let sizes = Sizes::new(&limits, word, [last, slots], &array, &array);
+                    let sizes = GroupSizes::new(&limits, word, [last, slots], &array, &array);
                     let Some(sizes) = sizes else {
                         // A thread of the first pass must have room for four.
                         if item == 16 && limits.shared_per_block <= 64 << 10 {
@@ -126,7 +127,8 @@ fn every_bucket_has_an_owner_whose_places_it_holds() {
         for len in [1_u64 << 10, 1 << 20, (1 << 29) + 1, 3 << 28, 1 << 31, 1 << 33] {
             for last in [len - 1, (len + 1).next_power_of_two() - 1] {
                 let shards = even(len, members, 8);
-                let Some(sizes) = Sizes::new(&LIMITS, WordType::U64, [last; 2], &shards, &shards)
+                let Some(sizes) =
+                    GroupSizes::new(&LIMITS, WordType::U64, [last; 2], &shards, &shards)
                 else {
                     panic!("{len} of {last} over {members}");
                 };

@@ -1,8 +1,8 @@
 //! Short arrays in place, which one block of threads moves in a single launch.
 
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::{Kernel, Value, arguments};
-use crate::cuda::runtime::plan::{Grid, Launch, Plan};
+use crate::cuda::runtime::kernel::{Kernel, TemplateValue, arguments};
+use crate::cuda::runtime::plan::{DevicePlan, Grid, Launch};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::tuning;
@@ -20,7 +20,7 @@ arguments! {
 /// Plans a job for one block, if the block has a slot for each point and the items are words.
 ///
 /// The number of survivors is not checked, so the bijection has to be trusted.
-pub(super) fn plan(job: &Job) -> Option<Plan<'_>> {
+pub(super) fn plan(job: &Job) -> Option<DevicePlan<'_>> {
     let shape = tuning::IN_PLACE_SHORT;
     let (array, word) = job.movement.word()?;
     if !job.trusted || job.len == 0 || job.last >= shape.tile() {
@@ -33,7 +33,7 @@ pub(super) fn plan(job: &Job) -> Option<Plan<'_>> {
         len,
         items: at.at(items),
     });
-    let mut plan = Plan::new();
+    let mut plan = DevicePlan::new();
     plan.launch(moving.evaluating(&job.source));
     Some(plan)
 }
@@ -41,11 +41,11 @@ pub(super) fn plan(job: &Job) -> Option<Plan<'_>> {
 fn kernel(word: WordType, direction: Direction) -> Kernel<MoveInBlock> {
     let shape = tuning::IN_PLACE_SHORT;
     let template = [
-        ("Index", Value::Word(WordType::U32)),
-        ("THREADS", Value::Number(shape.threads)),
-        ("SLOTS", Value::Number(shape.slots)),
-        ("DIRECTION", Value::Way(direction)),
-        ("Word", Value::Word(word)),
+        ("Index", TemplateValue::Word(WordType::U32)),
+        ("THREADS", TemplateValue::Number(shape.threads)),
+        ("SLOTS", TemplateValue::Number(shape.slots)),
+        ("DIRECTION", TemplateValue::Way(direction)),
+        ("Word", TemplateValue::Word(word)),
     ];
     Kernel::new(template, shape.threads, shape.blocks)
 }

@@ -1,7 +1,9 @@
 //! The kernels of gpu/shuffle/in_place, with their arguments.
 
-use super::sizes::Sizes;
-use crate::cuda::runtime::kernel::{Arguments, Kernel, Value, arguments, device_struct};
+use super::sizes::InPlaceSizes;
+use crate::cuda::runtime::kernel::{
+    Kernel, KernelArguments, TemplateValue, arguments, device_struct,
+};
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::kernels::SCAN_THREADS;
@@ -130,89 +132,91 @@ arguments! {
     }
 }
 
-pub(super) fn collect_blocks(sizes: &Sizes) -> Kernel<CollectBlocks> {
+pub(super) fn collect_blocks(sizes: &InPlaceSizes) -> Kernel<CollectBlocks> {
     let template = [
-        ("THREADS", Value::Number(sizes.collect.threads)),
-        ("RECORDS", Value::Number(sizes.collect.records)),
-        ("BITS", Value::Number(sizes.bits)),
-        ("BLOCK", Value::Number(sizes.block)),
-        ("DIRECTION", Value::Way(sizes.direction)),
-        ("GAPS", Value::Flag(sizes.back_with_gaps())),
-        ("Index", Value::Word(sizes.index)),
-        ("Word", Value::Word(sizes.word)),
+        ("THREADS", TemplateValue::Number(sizes.collect.threads)),
+        ("RECORDS", TemplateValue::Number(sizes.collect.records)),
+        ("BITS", TemplateValue::Number(sizes.bits)),
+        ("BLOCK", TemplateValue::Number(sizes.block)),
+        ("DIRECTION", TemplateValue::Way(sizes.direction)),
+        ("GAPS", TemplateValue::Flag(sizes.back_with_gaps())),
+        ("Index", TemplateValue::Word(sizes.index)),
+        ("Word", TemplateValue::Word(sizes.word)),
     ];
     Kernel::new(template, sizes.collect.threads, sizes.collect.blocks)
 }
 
 /// The kernel with these arguments that sums by one block.
-pub(super) fn sum<A: Arguments>(word: WordType) -> Kernel<A> {
-    let template = [("THREADS", Value::Number(SCAN_THREADS)), ("Word", Value::Word(word))];
+pub(super) fn sum<A: KernelArguments>(word: WordType) -> Kernel<A> {
+    let template =
+        [("THREADS", TemplateValue::Number(SCAN_THREADS)), ("Word", TemplateValue::Word(word))];
     Kernel::new(template, SCAN_THREADS, 1)
 }
 
-pub(super) fn find_targets(sizes: &Sizes) -> Kernel<FindTargets> {
-    let template = [("BLOCK", Value::Number(sizes.block)), ("Word", Value::Word(sizes.word))];
+pub(super) fn find_targets(sizes: &InPlaceSizes) -> Kernel<FindTargets> {
+    let template =
+        [("BLOCK", TemplateValue::Number(sizes.block)), ("Word", TemplateValue::Word(sizes.word))];
     Kernel::new(template, THREADS, 1)
 }
 
 /// The kernel that exchanges blocks of `bytes` bytes, by units of a word.
 pub(super) fn exchange_blocks(unit: WordType, bytes: u32) -> Kernel<ExchangeBlocks> {
     let template = [
-        ("THREADS", Value::Number(THREADS)),
-        ("LANES", Value::Number(tuning::IN_PLACE_LANES)),
-        ("UNITS", Value::Number(bytes / unit.bytes() as u32)),
-        ("Word", Value::Word(unit)),
+        ("THREADS", TemplateValue::Number(THREADS)),
+        ("LANES", TemplateValue::Number(tuning::IN_PLACE_LANES)),
+        ("UNITS", TemplateValue::Number(bytes / unit.bytes() as u32)),
+        ("Word", TemplateValue::Word(unit)),
     ];
     Kernel::new(template, THREADS, tuning::IN_PLACE_EXCHANGE_BLOCKS)
 }
 
-pub(super) fn list_sources(sizes: &Sizes) -> Kernel<ListSources> {
+pub(super) fn list_sources(sizes: &InPlaceSizes) -> Kernel<ListSources> {
     let template = [
-        ("THREADS", Value::Number(sizes.list.threads)),
-        ("RECORDS", Value::Number(sizes.list.records)),
-        ("BINS", Value::Number(sizes.list_bins())),
-        ("DIRECTION", Value::Way(sizes.direction)),
-        ("GAPS", Value::Flag(sizes.back_with_gaps())),
-        ("Index", Value::Word(sizes.index)),
-        ("Word", Value::Word(sizes.word)),
+        ("THREADS", TemplateValue::Number(sizes.list.threads)),
+        ("RECORDS", TemplateValue::Number(sizes.list.records)),
+        ("BINS", TemplateValue::Number(sizes.list_bins())),
+        ("DIRECTION", TemplateValue::Way(sizes.direction)),
+        ("GAPS", TemplateValue::Flag(sizes.back_with_gaps())),
+        ("Index", TemplateValue::Word(sizes.index)),
+        ("Word", TemplateValue::Word(sizes.word)),
     ];
     Kernel::new(template, sizes.list.threads, sizes.list.blocks)
 }
 
-pub(super) fn spread_items(sizes: &Sizes) -> Kernel<SpreadItems> {
+pub(super) fn spread_items(sizes: &InPlaceSizes) -> Kernel<SpreadItems> {
     let template = [
-        ("THREADS", Value::Number(sizes.spread.threads)),
-        ("RECORDS", Value::Number(sizes.spread.records)),
-        ("BITS", Value::Number(sizes.shift - sizes.part_bits)),
-        ("BLOCK", Value::Number(sizes.block)),
-        ("GAPS", Value::Flag(sizes.back_with_gaps())),
-        ("Word", Value::Word(sizes.word)),
+        ("THREADS", TemplateValue::Number(sizes.spread.threads)),
+        ("RECORDS", TemplateValue::Number(sizes.spread.records)),
+        ("BITS", TemplateValue::Number(sizes.shift - sizes.part_bits)),
+        ("BLOCK", TemplateValue::Number(sizes.block)),
+        ("GAPS", TemplateValue::Flag(sizes.back_with_gaps())),
+        ("Word", TemplateValue::Word(sizes.word)),
     ];
     Kernel::new(template, sizes.spread.threads, sizes.spread.blocks)
 }
 
-pub(super) fn spread_by_planes(sizes: &Sizes) -> Kernel<SpreadByPlanes> {
+pub(super) fn spread_by_planes(sizes: &InPlaceSizes) -> Kernel<SpreadByPlanes> {
     let template = [
-        ("THREADS", Value::Number(sizes.spread.threads)),
-        ("RECORDS", Value::Number(sizes.spread.records)),
-        ("BITS", Value::Number(sizes.shift - sizes.part_bits)),
-        ("PLANES", Value::Number(sizes.bits)),
-        ("BLOCK", Value::Number(sizes.block)),
-        ("DIRECTION", Value::Way(sizes.direction)),
-        ("Index", Value::Word(sizes.index)),
-        ("Word", Value::Word(sizes.word)),
+        ("THREADS", TemplateValue::Number(sizes.spread.threads)),
+        ("RECORDS", TemplateValue::Number(sizes.spread.records)),
+        ("BITS", TemplateValue::Number(sizes.shift - sizes.part_bits)),
+        ("PLANES", TemplateValue::Number(sizes.bits)),
+        ("BLOCK", TemplateValue::Number(sizes.block)),
+        ("DIRECTION", TemplateValue::Way(sizes.direction)),
+        ("Index", TemplateValue::Word(sizes.index)),
+        ("Word", TemplateValue::Word(sizes.word)),
     ];
     Kernel::new(template, sizes.spread.threads, sizes.spread.blocks)
 }
 
-pub(super) fn place_part(sizes: &Sizes) -> Kernel<PlacePart> {
-    let tuning::Place { threads, blocks, together } = sizes.place();
+pub(super) fn place_part(sizes: &InPlaceSizes) -> Kernel<PlacePart> {
+    let tuning::PlaceShape { threads, blocks, together } = sizes.place();
     let template = [
-        ("THREADS", Value::Number(threads)),
-        ("TOGETHER", Value::Number(together)),
-        ("PART_BITS", Value::Number(sizes.part_bits)),
-        ("DENSE", Value::Flag(!sizes.keys_with_gaps())),
-        ("Word", Value::Word(sizes.word)),
+        ("THREADS", TemplateValue::Number(threads)),
+        ("TOGETHER", TemplateValue::Number(together)),
+        ("PART_BITS", TemplateValue::Number(sizes.part_bits)),
+        ("DENSE", TemplateValue::Flag(!sizes.keys_with_gaps())),
+        ("Word", TemplateValue::Word(sizes.word)),
     ];
     Kernel::new(template, threads, blocks)
 }

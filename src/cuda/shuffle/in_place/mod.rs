@@ -49,16 +49,18 @@ mod sizes;
 mod tests;
 
 use kernels::{Parts, Striped};
-use sizes::{Layout, Sizes};
+use sizes::{InPlaceLayout, InPlaceSizes};
 
 use super::job::Job;
 use super::kernels as shared_kernels;
-use super::movement::{Array, Movement};
+use super::movement::{MovedArray, Movement};
 use super::strategy::{self, CudaStrategy};
 use super::tuning;
 use crate::compact::{Direction, passes};
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::plan::{Address, Grid, Ground, Launch, MOST_POINTS, Plan, block_number};
+use crate::cuda::runtime::device::GpuLimits;
+use crate::cuda::runtime::plan::{
+    Address, DevicePlan, Grid, Ground, Launch, MOST_POINTS, block_number,
+};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::GpuError;
 use crate::{Bijection, Error};
@@ -77,7 +79,7 @@ pub(in crate::cuda) fn jobs(
     direction: Direction,
 ) -> Result<Vec<Job>, Error> {
     let job = |f: &dyn Bijection, direction| {
-        let array = Array { source: Address::Given(address), out: Address::Kept(0), item };
+        let array = MovedArray { source: Address::Given(address), out: Address::Kept(0), item };
         Job::new(f, len as u64, Movement::items(vec![array], direction)?)
     };
     let Some(passes) = passes::passes(f, len) else { return Ok(vec![job(f, direction)?]) };
@@ -97,28 +99,32 @@ pub(in crate::cuda) fn jobs(
 pub(in crate::cuda) fn plan<'a>(
     jobs: &'a [Job],
     by: CudaStrategy,
-    limits: &Limits,
-) -> Result<Plan<'a>, Error> {
+    limits: &GpuLimits,
+) -> Result<DevicePlan<'a>, Error> {
     // The single pass takes the least memory.
     let least = CudaStrategy::SinglePass;
     let is_short = jobs.iter().all(sizes::is_short);
     let chosen = if by == CudaStrategy::Auto && is_short { least } else { by };
     let copied = copying(jobs, chosen, limits)?.or(copying(jobs, least, limits)?);
     if let Some(short) = jobs.iter().map(block::plan).collect::<Option<Vec<_>>>() {
-        return Ok(short.into_iter().fold(Plan::new(), Plan::then).or(copied));
+        return Ok(short.into_iter().fold(DevicePlan::new(), DevicePlan::then).or(copied));
     }
-    let serves = |job: &Job| if job.trusted { Sizes::new(job, limits) } else { None };
+    let serves = |job: &Job| if job.trusted { InPlaceSizes::new(job, limits) } else { None };
     let Some(sizes) = jobs.iter().map(serves).collect::<Option<Vec<_>>>() else {
         return Ok(copied);
     };
-    let in_place = jobs.iter().zip(sizes).try_fold(Plan::new(), |all, (job, sizes)| {
+    let in_place = jobs.iter().zip(sizes).try_fold(DevicePlan::new(), |all, (job, sizes)| {
         Ok::<_, Error>(all.then(Striping::new(job, sizes).plan()?))
     })?;
     Ok(in_place.or(copied))
 }
 
-fn copying<'a>(jobs: &'a [Job], by: CudaStrategy, limits: &Limits) -> Result<Plan<'a>, Error> {
-    jobs.iter().try_fold(Plan::new(), |all, job| {
+fn copying<'a>(
+    jobs: &'a [Job],
+    by: CudaStrategy,
+    limits: &GpuLimits,
+) -> Result<DevicePlan<'a>, Error> {
+    jobs.iter().try_fold(DevicePlan::new(), |all, job| {
         if job.len > MOST_POINTS {
             return Err(Error::Gpu(GpuError::OutOfMemory));
         }
@@ -137,20 +143,20 @@ fn copying<'a>(jobs: &'a [Job], by: CudaStrategy, limits: &Limits) -> Result<Pla
 /// A job with its sizes.
 struct Striping<'a> {
     job: &'a Job,
-    sizes: Sizes,
-    layout: Layout,
+    sizes: InPlaceSizes,
+    layout: InPlaceLayout,
     array: Address,
     slots: u64,
 }
 
 impl<'a> Striping<'a> {
-    fn new(job: &'a Job, sizes: Sizes) -> Self {
+    fn new(job: &'a Job, sizes: InPlaceSizes) -> Self {
         let array = job.movement.word().expect("the sizes are those of words").0.source;
         Self { job, sizes, layout: sizes.layout(), array, slots: job.last + 1 }
     }
 
-    fn plan(&self) -> Result<Plan<'a>, Error> {
-        let mut plan = Plan::new();
+    fn plan(&self) -> Result<DevicePlan<'a>, Error> {
+        let mut plan = DevicePlan::new();
         plan.take_scratch(self.layout.bytes);
         if self.sizes.has_gaps() {
             self.count(&mut plan)?;
@@ -167,7 +173,7 @@ impl<'a> Striping<'a> {
     }
 
     /// Counts the survivors before each tile of slots.
-    fn count(&self, plan: &mut Plan<'a>) -> Result<(), Error> {
+    fn count(&self, plan: &mut DevicePlan<'a>) -> Result<(), Error> {
         let (last, len, layout) = (self.sizes.last, self.sizes.len, self.layout);
         let (shape, tiles) = (self.sizes.counted_shape(), self.sizes.counted_tiles());
         let kernel = shared_kernels::count_survivors(self.sizes.index, shape);
@@ -180,8 +186,8 @@ impl<'a> Striping<'a> {
     }
 
     /// Sorts the stripes into blocks, and moves the blocks to their buckets.
-    fn exchange(&self, plan: &mut Plan<'a>) -> Result<(), Error> {
-        let Sizes { word, last, len, block, stripe_bits, .. } = self.sizes;
+    fn exchange(&self, plan: &mut DevicePlan<'a>) -> Result<(), Error> {
+        let InPlaceSizes { word, last, len, block, stripe_bits, .. } = self.sizes;
         let (stripes, buckets) = (self.sizes.stripes(), self.sizes.buckets());
         let striped = self.striped();
         let kernel = kernels::collect_blocks(&self.sizes);
@@ -212,7 +218,7 @@ impl<'a> Striping<'a> {
 
         let (items, table) = (self.array, Address::Scratch(self.layout.table));
         let unit = WordType::dividing(items.alignment_bits() | 16);
-        // `Sizes` has checked that the number of blocks fits.
+        // `InPlaceSizes` has checked that the number of blocks fits.
         let blocks = (len / u64::from(block)) as u32;
         let groups = u64::from(blocks) * u64::from(tuning::IN_PLACE_LANES);
         let kernel = kernels::exchange_blocks(unit, tuning::IN_PLACE_BLOCK_BYTES);
@@ -227,7 +233,12 @@ impl<'a> Striping<'a> {
     }
 
     /// Puts the items of some buckets in order, `number` of them from `first` on.
-    fn put_in_order(&self, plan: &mut Plan<'a>, first: u32, number: u64) -> Result<(), Error> {
+    fn put_in_order(
+        &self,
+        plan: &mut DevicePlan<'a>,
+        first: u32,
+        number: u64,
+    ) -> Result<(), Error> {
         let (sizes, layout, slots) = (self.sizes, self.layout, self.slots);
         let parts = number << (sizes.shift - sizes.part_bits);
         let scratch = Address::Scratch;
@@ -272,7 +283,7 @@ impl<'a> Striping<'a> {
     }
 
     /// Lists the sources of some buckets' items.
-    fn list(&self, plan: &mut Plan<'a>, first: u32, number: u64) -> Result<(), Error> {
+    fn list(&self, plan: &mut DevicePlan<'a>, first: u32, number: u64) -> Result<(), Error> {
         let (sizes, layout, slots) = (self.sizes, self.layout, self.slots);
         let tiles = (1_u64 << sizes.shift).div_ceil(u64::from(sizes.list.tile()));
         let striped = self.striped();
@@ -321,7 +332,7 @@ impl<'a> Striping<'a> {
 }
 
 /// Sums counts in working memory.
-fn sum(plan: &mut Plan<'_>, counts: u64, len: u64, bases: u64) -> Result<(), Error> {
+fn sum(plan: &mut DevicePlan<'_>, counts: u64, len: u64, bases: u64) -> Result<(), Error> {
     let len = block_number(len)?;
     plan.launch(Launch::new(shared_kernels::scan_counts(), Grid::Blocks(1, 1), move |at| {
         let [counts, bases] = [counts, bases].map(|offset| at.at(Address::Scratch(offset)));

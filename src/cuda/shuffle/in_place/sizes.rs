@@ -1,15 +1,15 @@
-//! [`Sizes`]: what the strategy in place does to an array of a length, and where its working
+//! [`InPlaceSizes`]: what the strategy in place does to an array of a length, and where its working
 //! memory is.
 
 use crate::compact::Direction;
-use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::plan::MOST_POINTS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::sizes::{
     aligned, capacity, most_bucket_bits, pass_room, pass_shared, place_shared,
 };
-use crate::cuda::shuffle::tuning::{self, Place, Shape, Tiles};
+use crate::cuda::shuffle::tuning::{self, DirectShape, PlaceShape, Tiles};
 
 /// The most lists of a bucket.
 const MOST_LISTS: u64 = 1 << 13;
@@ -28,7 +28,7 @@ const MOST_BLOCKS: u64 = 1 << 30;
 /// `bits` high bits of a key are those of its bucket, and the bits below `part_bits` number the
 /// places of a part of a bucket, which is put in order in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
+pub(super) struct InPlaceSizes {
     pub(super) direction: Direction,
     pub(super) word: WordType,
     /// The word in which slots and indexes are computed.
@@ -57,7 +57,7 @@ pub(super) struct Sizes {
 
 /// Where each part of the working memory begins, as offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct InPlaceLayout {
     pub(super) rests: u64,
     pub(super) table: u64,
     pub(super) block_rows: u64,
@@ -84,9 +84,9 @@ pub(super) fn is_short(job: &Job) -> bool {
     bytes.is_some_and(|bytes| bytes < tuning::IN_PLACE_LEAST_BYTES)
 }
 
-impl Sizes {
+impl InPlaceSizes {
     /// The sizes for a job; `None` if the strategy does not apply, or takes too much memory.
-    pub(super) fn new(job: &Job, limits: &Limits) -> Option<Self> {
+    pub(super) fn new(job: &Job, limits: &GpuLimits) -> Option<Self> {
         let (_, word) = job.movement.word()?;
         let (direction, last, len) = (job.movement.direction(), job.last, job.len);
         let item = word.bytes();
@@ -161,7 +161,7 @@ impl Sizes {
 
     /// The same with stripes, of which 2 to a power are spread together: so many stripes that the
     /// whole device has work, but no more than their rests take a small part of the array's memory.
-    fn with_stripes(mut self, together: u32, limits: &Limits) -> Option<Self> {
+    fn with_stripes(mut self, together: u32, limits: &GpuLimits) -> Option<Self> {
         // The sources that are spread together: so many that the items of a bucket hardly ever fill
         // more than a tile. By planes that costs little, and there are no lists to be listed.
         let keys = self.keys() as f64 + 1.0;
@@ -192,7 +192,7 @@ impl Sizes {
     }
 
     /// Whether each kernel's shared memory is there.
-    fn fits(&self, limits: &Limits) -> bool {
+    fn fits(&self, limits: &GpuLimits) -> bool {
         let most = limits.shared_per_block;
         let words = (1_usize << self.part_bits) / 32;
         self.collect_shared() <= most
@@ -293,7 +293,7 @@ impl Sizes {
     }
 
     /// The shape of the kernel that puts parts in order.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> PlaceShape {
         let bytes = self.part_capacity() * self.word.bytes() as u64;
         match self.keys_with_gaps() {
             false if bytes > tuning::PLACE_BYTES => tuning::IN_PLACE_PLACE_LARGE,
@@ -306,9 +306,9 @@ impl Sizes {
         self.part_bits.min(tuning::IN_PLACE_COUNTED.tile().ilog2())
     }
 
-    pub(super) fn counted_shape(&self) -> Shape {
+    pub(super) fn counted_shape(&self) -> DirectShape {
         let shape = tuning::IN_PLACE_COUNTED;
-        Shape { slots: (1 << self.counted_bits()) / shape.threads, ..shape }
+        DirectShape { slots: (1 << self.counted_bits()) / shape.threads, ..shape }
     }
 
     pub(super) fn counted_tiles(&self) -> u64 {
@@ -319,7 +319,7 @@ impl Sizes {
         self.layout().bytes
     }
 
-    pub(super) fn layout(&self) -> Layout {
+    pub(super) fn layout(&self) -> InPlaceLayout {
         let mut bytes = 0;
         let mut take = |number: u64, size: u64| {
             let at = bytes;
@@ -333,7 +333,7 @@ impl Sizes {
         let tiles = if self.has_gaps() { self.counted_tiles() } else { 0 };
         let slots = if self.back_with_gaps() { stripes } else { 0 };
         let (planes, listed) = if self.planes { (u64::from(self.bits), 0) } else { (0, grouped) };
-        let mut layout = Layout {
+        let mut layout = InPlaceLayout {
             rests: take(stripes * buckets * block, item),
             block_rows: take(buckets * (stripes + 1), 4),
             item_rows: take(buckets * (stripes + 1), 4),
@@ -362,7 +362,7 @@ impl Sizes {
 
 /// The largest tiles of a pass that spreads items of a size by some bits, two of which should fit
 /// on a multiprocessor, and one must.
-fn spread_pass(limits: &Limits, item: usize, bits: u32, planes: bool) -> Option<Tiles> {
+fn spread_pass(limits: &GpuLimits, item: usize, bits: u32, planes: bool) -> Option<Tiles> {
     let pass = tuning::IN_PLACE_SPREAD;
     let fits = |room: usize| {
         let fits = |&records: &u32| {

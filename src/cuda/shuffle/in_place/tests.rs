@@ -28,13 +28,13 @@ fn expected(f: &dyn Bijection, len: u64, direction: Direction) -> Vec<u64> {
 }
 
 /// Small sizes for a job, of which every part of the method has several.
-fn small(job: &Job, planes: bool, shape: [u32; 4], group: u64) -> Sizes {
+fn small(job: &Job, planes: bool, shape: [u32; 4], group: u64) -> InPlaceSizes {
     let [bits, part_bits, stripe_bits, records] = shape;
     let key_bits = match job.movement.direction() {
         Direction::Shuffle => 64 - job.last.leading_zeros(),
         Direction::Unshuffle => 64 - (job.len - 1).leading_zeros(),
     };
-    Sizes {
+    InPlaceSizes {
         direction: job.movement.direction(),
         word: WordType::U64,
         index: WordType::for_indexes(job.last),
@@ -71,7 +71,7 @@ fn check(cases: &[Case<'_>]) {
         .map(|&(&(f, len, direction, ..), _)| jobs(f, len as usize, (ARRAY, 8), direction).unwrap())
         .map(|mut jobs| jobs.remove(0))
         .collect();
-    let plans: Vec<Plan<'_>> = jobs
+    let plans: Vec<DevicePlan<'_>> = jobs
         .iter()
         .zip(&cases)
         .map(|(job, &(&(.., bits, group), planes))| {
@@ -154,7 +154,8 @@ fn short_arrays_are_moved_by_one_block() {
         .iter()
         .map(|&((f, len), direction)| jobs(f, len as usize, (ARRAY, 8), direction).unwrap())
         .collect();
-    let plans: Vec<Plan<'_>> = jobs.iter().map(|jobs| block::plan(&jobs[0]).unwrap()).collect();
+    let plans: Vec<DevicePlan<'_>> =
+        jobs.iter().map(|jobs| block::plan(&jobs[0]).unwrap()).collect();
     compile_plans(&plans);
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(ARRAY, 1 << 20);
@@ -216,20 +217,20 @@ fn memory_is_a_small_part_of_the_array() {
     let f = Standard::from_seed(1 << 33, 1);
     for direction in DIRECTIONS {
         let job = jobs(&f, 1 << 33, (256, 8), direction).unwrap().remove(0);
-        assert!(Sizes::new(&job, &LARGE).is_some(), "64 GiB, {direction:?}");
+        assert!(InPlaceSizes::new(&job, &LARGE).is_some(), "64 GiB, {direction:?}");
     }
 }
 
 /// Looks at what is planned for items of some bytes, if they are moved in place.
 #[cfg(target_pointer_width = "64")]
-fn check_sizes(limits: &Limits, (len, item): (u64, usize), direction: Direction) {
+fn check_sizes(limits: &GpuLimits, (len, item): (u64, usize), direction: Direction) {
     let bytes = len * item as u64;
     if bytes < tuning::IN_PLACE_LEAST_BYTES {
         return;
     }
     let f = Standard::from_seed(len, 1);
     let job = jobs(&f, len as usize, (256, item), direction).unwrap().remove(0);
-    let Some(sizes) = Sizes::new(&job, limits) else {
+    let Some(sizes) = InPlaceSizes::new(&job, limits) else {
         // Bytes are few for what a bucket needs.
         assert!(*limits != LARGE || item == 1 || len > 1 << 32, "{len} items of {item} bytes");
         return;
@@ -263,7 +264,7 @@ fn kernels_in_place_compile() {
         super::jobs(&f, len, (256, item), direction).unwrap().remove(0)
     });
     let plans = jobs.each_ref().map(|job| {
-        let sizes = Sizes::new(job, &LARGE).expect("in place");
+        let sizes = InPlaceSizes::new(job, &LARGE).expect("in place");
         Striping::new(job, sizes).plan().unwrap()
     });
     compile_plans(&plans);

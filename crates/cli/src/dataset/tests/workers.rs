@@ -28,7 +28,7 @@ fn counts<'s>(open: impl Fn(u64) -> Dataset<'s>, workers: u64) -> Vec<Value> {
 fn distribute(
     set: &Dataset,
     inputs: &[usize],
-    known: Known,
+    known: KnownToWorkers,
     target: (&Path, bool),
 ) -> Result<Summary, FilesError> {
     set.distribute(inputs, known, target, &())
@@ -43,7 +43,8 @@ pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) 
     let all = counts(open, workers);
     let counted = open(0).join(&all).unwrap();
     let order = (run.way)(counted.records());
-    let known = || Known { counted: &counted, order: &order, memory: run.memory, run: "run" };
+    let known =
+        || KnownToWorkers { counted: &counted, order: &order, memory: run.memory, run: "run" };
     for worker in 0..workers {
         let set = open(worker);
         let inputs = set.share(worker, workers);
@@ -62,7 +63,7 @@ pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) 
         // The last worker may have most of them.
         let last = (run.shards * (worker + 1) * (worker + 1) / (workers * workers)) as usize;
         let own = shards.range(first..last);
-        let store = Temporary::in_folders(&[std::env::temp_dir()], is_compressed, 0).unwrap();
+        let store = TemporaryStore::in_folders(&[std::env::temp_dir()], is_compressed, 0).unwrap();
         let target = (&own, run.compression, &mut sink);
         let written = set.collect(known(), (bundles.collect(), place), store, target, &()).unwrap();
         let plain: u64 = written.shards.iter().map(|shard| shard.plain_bytes).sum();
@@ -80,9 +81,9 @@ fn lines(files: &[&str]) -> Vec<Held> {
 }
 
 /// A run whose records are lines, or something else.
-fn plain(form: Form) -> Run<'static> {
+fn plain(form: RecordForm) -> Run<'static> {
     let compression = Codec::Plain.into();
-    Run { form, memory: 1 << 20, way: &|len| Order::shuffle(len, 1), shards: 1, compression }
+    Run { form, memory: 1 << 20, way: &|len| FileOrder::shuffle(len, 1), shards: 1, compression }
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn each_input_is_dealt_once() {
     for inputs in 0..12_usize {
         let files: Vec<_> =
             (0..inputs).map(|k| Held(format!("{k}"), vec![b'\n'; k * k % 7 * 100])).collect();
-        let set = open(&plain(Form::lines()), &files, 0);
+        let set = open(&plain(RecordForm::lines()), &files, 0);
         for workers in [1, 2, 3, 7, 20, u64::MAX] {
             let shares: Vec<_> =
                 (0..workers.min(20)).map(|worker| set.share(worker, workers)).collect();
@@ -112,7 +113,7 @@ fn each_input_is_dealt_once() {
 fn long_inputs_are_divided() {
     let text = (0..300).map(|k| format!("{k}\r\n")).collect::<String>();
     let (text, short) = (text.as_str(), "a\nb\n");
-    let divided = |form: Form, files: &[&str], workers| {
+    let divided = |form: RecordForm, files: &[&str], workers| {
         let set = open(&plain(form), &lines(files), 0).divided(workers).unwrap();
         let counted = set.join(&counts(
             |worker| {
@@ -122,18 +123,18 @@ fn long_inputs_are_divided() {
         ));
         (set.pieces.len(), set.undivided(&counted.unwrap()))
     };
-    let whole = |form: Form, files: &[&str]| {
+    let whole = |form: RecordForm, files: &[&str]| {
         open(&plain(form), &lines(files), 0).count(&()).unwrap().to_json()
     };
     for (form, files, workers, pieces) in [
-        (Form::lines(), &[text, short][..], 1, 5),
-        (Form::lines(), &[text, short], 2, 9),
-        (Form { headers: 1, ..Form::lines() }, &[text, text], 3, 14),
+        (RecordForm::lines(), &[text, short][..], 1, 5),
+        (RecordForm::lines(), &[text, short], 2, 9),
+        (RecordForm { headers: 1, ..RecordForm::lines() }, &[text, text], 3, 14),
         // As much as makes a piece, at least.
-        (Form::lines(), &[text, short], 1000, 23),
+        (RecordForm::lines(), &[text, short], 1000, 23),
         // How the last line ends depends on all others, and where a row begins on all before it.
-        (Form::lines(), &[&text[..text.len() - 2], short], 2, 2),
-        (Form::csv(b','), &[text, short], 2, 2),
+        (RecordForm::lines(), &[&text[..text.len() - 2], short], 2, 2),
+        (RecordForm::csv(b','), &[text, short], 2, 2),
     ] {
         let (found, counted) = divided(form.clone(), files, workers);
         assert_eq!((found, counted), (pieces, whole(form, files)), "{workers}");
@@ -152,7 +153,7 @@ fn samples_of_all_workers_have_the_same_parts() {
         Held("a".to_owned(), tar(&["jpg", "json"], 3000)),
         Held("b".to_owned(), tar(&["jpg"], 1)),
     ];
-    let run = plain(Form::new(Records::Samples { are_uneven: false }));
+    let run = plain(RecordForm::new(Records::Samples { are_uneven: false }));
     let all = counts(|worker| open(&run, &files, worker), 3);
     let error = open(&run, &files, 0).join(&all).unwrap_err();
     assert_eq!(
@@ -160,7 +161,7 @@ fn samples_of_all_workers_have_the_same_parts() {
         "b: has samples with the parts jpg, and those of a have jpg, json: give --uneven if that \
          is as it should be"
     );
-    let run = plain(Form::new(Records::Samples { are_uneven: true }));
+    let run = plain(RecordForm::new(Records::Samples { are_uneven: true }));
     let all = counts(|worker| open(&run, &files, worker), 3);
     assert_eq!(open(&run, &files, 0).join(&all).unwrap().records(), 2);
 }
@@ -170,11 +171,11 @@ fn bundles_that_are_not_whole_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (path, other) = (folder.path().join("bundle"), folder.path().join("other"));
     let many = "line\n".repeat(100_000);
-    let (run, files) = (plain(Form::lines()), lines(&["a\nb\n", &many]));
+    let (run, files) = (plain(RecordForm::lines()), lines(&["a\nb\n", &many]));
     let set = open(&run, &files, 0);
     let counted = set.join(&counts(|_| open(&run, &files, 0), 1)).unwrap();
-    let order = Order::shuffle(100_002, 1);
-    let known = |memory| Known { counted: &counted, order: &order, memory, run: "run" };
+    let order = FileOrder::shuffle(100_002, 1);
+    let known = |memory| KnownToWorkers { counted: &counted, order: &order, memory, run: "run" };
     // What an interrupted worker has left goes, and what another has does not.
     fs::write(folder.path().join(".bundle-x"), b"").unwrap();
     fs::write(folder.path().join(".bundle1-x"), b"").unwrap();
@@ -185,7 +186,7 @@ fn bundles_that_are_not_whole_are_refused() {
 
     let collect = |path: &Path, memory| {
         let bundles = vec![Bundle::open(path, "run").unwrap().unwrap()];
-        let store = Temporary::in_folders(&[std::env::temp_dir()], false, 0).unwrap();
+        let store = TemporaryStore::in_folders(&[std::env::temp_dir()], false, 0).unwrap();
         let (shards, mut sink) = (Shards::single("all", 100_002), Files::default());
         let target = (&shards, Codec::Plain.into(), &mut sink);
         set.collect(known(memory), (bundles, 0), store, target, &()).map(|_| sink.0)

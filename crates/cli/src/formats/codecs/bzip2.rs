@@ -6,7 +6,7 @@ use bzip2::Compression;
 use bzip2::bufread::BzDecoder;
 use bzip2::write::BzEncoder;
 
-use super::members::{Member, Members};
+use super::members::{CodecMember, CodecMembers};
 use super::row::{File, Row};
 
 /// The beginning of a block.
@@ -35,7 +35,7 @@ pub(super) static ROW: Row = Row {
     skips_zeros: true,
     levels: 1..=9,
     level: 9,
-    decoder: |file| Ok(Box::new(Members::<BzDecoder<File>>::new(file, &ROW))),
+    decoder: |file| Ok(Box::new(CodecMembers::<BzDecoder<File>>::new(file, &ROW))),
     encode: |bytes, level| {
         let mut encoder = BzEncoder::new(Vec::new(), Compression::new(level.unsigned_abs()));
         encoder.write_all(bytes)?;
@@ -43,7 +43,7 @@ pub(super) static ROW: Row = Row {
     },
 };
 
-impl<R: BufRead> Member for BzDecoder<R> {
+impl<R: BufRead> CodecMember for BzDecoder<R> {
     type File = R;
 
     fn new(file: R) -> Self {

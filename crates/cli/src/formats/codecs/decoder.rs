@@ -4,7 +4,7 @@ use std::io::{self, Cursor, ErrorKind, Read};
 
 use super::super::marks::LONGEST_MARK;
 use super::Codec;
-use super::row::Fault;
+use super::row::DecoderFault;
 use super::side_by_side::SideBySide;
 
 impl Codec {
@@ -64,7 +64,7 @@ impl<R: Read> Read for Ended<R> {
         if read == 0 && self.last != self.end {
             let why = "is cut short: it has blocks of bgzip, and lacks the empty one that ends \
                        them: if nothing is missing, try `gzip -dc FILE | bshuf`";
-            return Err(Fault::Known(why).into());
+            return Err(DecoderFault::Known(why).into());
         }
         self.note(&bytes[..read]);
         Ok(read)
@@ -87,8 +87,8 @@ impl Read for Decoded<'_> {
             }
             _ => {
                 let why = match error.get_ref().and_then(|error| error.downcast_ref()) {
-                    Some(Fault::Known(why)) => (*why).to_owned(),
-                    Some(Fault::Trailing) => format!(
+                    Some(DecoderFault::Known(why)) => (*why).to_owned(),
+                    Some(DecoderFault::Trailing) => format!(
                         "has trailing garbage: behind its {0} data there are bytes of something \
                          else, which may be lost data: cut them off, or read what is before them \
                          by `{0} -dc FILE | bshuf`",

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
-use super::members::{Member, Members};
+use super::members::{CodecMember, CodecMembers};
 use super::row::{File, Row};
 
 pub(super) static ROW: Row = Row {
@@ -24,7 +24,7 @@ pub(super) static ROW: Row = Row {
     skips_zeros: true,
     levels: 1..=9,
     level: 6,
-    decoder: |file| Ok(Box::new(Members::<GzDecoder<File>>::new(file, &ROW))),
+    decoder: |file| Ok(Box::new(CodecMembers::<GzDecoder<File>>::new(file, &ROW))),
     encode: |bytes, level| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level.unsigned_abs()));
         encoder.write_all(bytes)?;
@@ -51,7 +51,7 @@ fn end_of_blocks(start: &[u8]) -> Option<&'static [u8]> {
     None
 }
 
-impl<R: BufRead> Member for GzDecoder<R> {
+impl<R: BufRead> CodecMember for GzDecoder<R> {
     type File = R;
 
     fn new(file: R) -> Self {

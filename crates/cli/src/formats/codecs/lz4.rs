@@ -4,7 +4,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 use lz4_flex::frame::{FrameDecoder, FrameEncoder, FrameInfo};
 
-use super::members::{Member, Members};
+use super::members::{CodecMember, CodecMembers};
 use super::row::{File, Row};
 
 pub(super) static ROW: Row = Row {
@@ -20,7 +20,7 @@ pub(super) static ROW: Row = Row {
     skips_zeros: false,
     levels: 0..=0,
     level: 0,
-    decoder: |file| Ok(Box::new(Members::<Frame<File>>::new(file, &ROW))),
+    decoder: |file| Ok(Box::new(CodecMembers::<Frame<File>>::new(file, &ROW))),
     encode: |bytes, _| {
         let info = FrameInfo::new().content_checksum(true);
         let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
@@ -32,7 +32,7 @@ pub(super) static ROW: Row = Row {
 /// A frame. They are read one by one because their decoder takes the end of the file for the end of
 /// a frame, wherever a block could begin, and is tripped up by frames of other blocks than the
 /// first.
-struct Frame<R: BufRead>(FrameDecoder<Ended<R>>);
+struct Frame<R: BufRead>(FrameDecoder<WatchedEnd<R>>);
 
 impl<R: BufRead> Read for Frame<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
@@ -43,11 +43,11 @@ impl<R: BufRead> Read for Frame<R> {
     }
 }
 
-impl<R: BufRead> Member for Frame<R> {
+impl<R: BufRead> CodecMember for Frame<R> {
     type File = R;
 
     fn new(file: R) -> Self {
-        Self(FrameDecoder::new(Ended { file, is_ended: false }))
+        Self(FrameDecoder::new(WatchedEnd { file, is_ended: false }))
     }
 
     fn may_begin(byte: u8) -> bool {
@@ -60,12 +60,12 @@ impl<R: BufRead> Member for Frame<R> {
 }
 
 /// A file that knows whether it was asked for more than it had.
-struct Ended<R> {
+struct WatchedEnd<R> {
     file: R,
     is_ended: bool,
 }
 
-impl<R: Read> Read for Ended<R> {
+impl<R: Read> Read for WatchedEnd<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(bytes)?;
         self.is_ended |= read == 0 && !bytes.is_empty();

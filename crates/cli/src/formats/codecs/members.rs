@@ -1,11 +1,11 @@
-//! [`Members`]: members of gzip, streams of bzip2 or frames of LZ4, one after the other.
+//! [`CodecMembers`]: members of gzip, streams of bzip2 or frames of LZ4, one after the other.
 
 use std::io::{self, BufRead, Read};
 
-use super::row::{Fault, Row};
+use super::row::{DecoderFault, Row};
 
 /// The decoder of one member.
-pub(super) trait Member: Read {
+pub(super) trait CodecMember: Read {
     type File: BufRead;
 
     fn new(file: Self::File) -> Self;
@@ -18,19 +18,19 @@ pub(super) trait Member: Read {
 }
 
 /// Members of a codec, one after the other.
-pub(super) struct Members<M> {
+pub(super) struct CodecMembers<M> {
     row: &'static Row,
     /// The one that is read. It is there between calls.
     member: Option<M>,
 }
 
-impl<M: Member> Members<M> {
+impl<M: CodecMember> CodecMembers<M> {
     pub(super) fn new(file: M::File, row: &'static Row) -> Self {
         Self { row, member: Some(M::new(file)) }
     }
 }
 
-impl<M: Member> Read for Members<M> {
+impl<M: CodecMember> Read for CodecMembers<M> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
@@ -41,7 +41,7 @@ impl<M: Member> Read for Members<M> {
                 return Ok(read);
             }
             // The member has ended.
-            let Some(mut file) = self.member.take().map(Member::into_file) else { break };
+            let Some(mut file) = self.member.take().map(CodecMember::into_file) else { break };
             let next = loop {
                 let start = file.fill_buf()?;
                 let zeros =
@@ -55,7 +55,7 @@ impl<M: Member> Read for Members<M> {
             match next {
                 None => {}
                 Some(byte) if M::may_begin(byte) => self.member = Some(M::new(file)),
-                Some(_) => return Err(Fault::Trailing.into()),
+                Some(_) => return Err(DecoderFault::Trailing.into()),
             }
         }
         Ok(0)

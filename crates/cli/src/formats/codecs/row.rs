@@ -40,14 +40,14 @@ pub(super) struct Row {
 
 /// What a decoder says where it knows what to do. The errors of others mean damaged data.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fault {
+pub(super) enum DecoderFault {
     /// What stands behind the last frame is none.
     Trailing,
     /// What is wrong, and what to do.
     Known(&'static str),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for DecoderFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Trailing => "trailing garbage",
@@ -56,10 +56,10 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for DecoderFault {}
 
-impl From<Fault> for io::Error {
-    fn from(fault: Fault) -> Self {
+impl From<DecoderFault> for io::Error {
+    fn from(fault: DecoderFault) -> Self {
         Self::new(ErrorKind::InvalidData, fault)
     }
 }

@@ -29,10 +29,10 @@ const MOST: usize = 16 * STEP;
 const MOST_DECODED: usize = 64 * STEP;
 
 /// A piece of a file. It stays until it is known to have whole frames.
-type Piece = Arc<Vec<u8>>;
+type FilePiece = Arc<Vec<u8>>;
 
 /// What a piece has, unless it has anything but whole frames.
-type Text = Option<Vec<u8>>;
+type DecodedPiece = Option<Vec<u8>>;
 
 /// A compressed file of several frames, which several threads decode.
 pub(super) struct SideBySide<'r> {
@@ -43,9 +43,9 @@ pub(super) struct SideBySide<'r> {
     /// What was read of the file and is in no piece.
     bytes: Vec<u8>,
     is_end: bool,
-    work: Sender<(Piece, Sender<Text>)>,
+    work: Sender<(FilePiece, Sender<DecodedPiece>)>,
     /// The pieces that the threads have, in the order of the file, and at most how many.
-    pieces: VecDeque<(Piece, Receiver<Text>)>,
+    pieces: VecDeque<(FilePiece, Receiver<DecodedPiece>)>,
     most: usize,
     /// What is read now.
     text: Cursor<Vec<u8>>,
@@ -56,7 +56,7 @@ pub(super) struct SideBySide<'r> {
 impl<'r> SideBySide<'r> {
     /// A file that so many threads decode, one at least.
     pub(super) fn new(codec: Codec, file: impl Read + Send + 'r, threads: usize) -> Self {
-        let (work, pieces) = channel::<(Piece, Sender<Text>)>();
+        let (work, pieces) = channel::<(FilePiece, Sender<DecodedPiece>)>();
         let pieces = Arc::new(Mutex::new(pieces));
         for _ in 0..threads {
             let pieces = Arc::clone(&pieces);
@@ -175,7 +175,7 @@ impl Read for SideBySide<'_> {
 }
 
 /// What a piece has, if it has whole frames and not too many bytes.
-fn whole(codec: Codec, piece: &[u8]) -> Text {
+fn whole(codec: Codec, piece: &[u8]) -> DecodedPiece {
     let mut text = Vec::new();
     let decoder = codec.one_decoder(piece).ok()?;
     decoder.take(MOST_DECODED as u64 + 1).read_to_end(&mut text).ok()?;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
-use super::row::{Fault, File, Row};
+use super::row::{DecoderFault, File, Row};
 
 pub(super) static ROW: Row = Row {
     name: "zstd",
@@ -34,8 +34,8 @@ impl Read for Decoder<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         // It has no codes of its own for these.
         self.0.read(bytes).map_err(|error| match error.to_string() {
-            why if why.contains("Unknown frame descriptor") => Fault::Trailing.into(),
-            why if why.contains("requires too much memory") => Fault::Known(
+            why if why.contains("Unknown frame descriptor") => DecoderFault::Trailing.into(),
+            why if why.contains("requires too much memory") => DecoderFault::Known(
                 "its zstd data need a window of more than 128 MiB: try \
                  `zstd -dc --long=31 FILE | bshuf`",
             )

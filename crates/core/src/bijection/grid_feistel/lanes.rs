@@ -80,7 +80,7 @@ impl Cell for u32 {
 
 /// The key of a half-round.
 #[derive(Clone, Copy)]
-struct Key<L> {
+struct HalfRoundKey<L> {
     multiplier: L,
     increment: L,
     finish: L,
@@ -89,7 +89,7 @@ struct Key<L> {
     moves_rows: bool,
 }
 
-impl<L: Cell> Key<L> {
+impl<L: Cell> HalfRoundKey<L> {
     #[inline(always)]
     fn hash(self, x: L) -> L {
         let y = x.wrapping_mul(self.multiplier).wrapping_add(self.increment);
@@ -100,7 +100,7 @@ impl<L: Cell> Key<L> {
 /// A network's half-rounds, in the order in which they are applied.
 pub(super) struct HalfRounds<'a, const INVERSE: bool, L, const HALF_ROUNDS: usize> {
     grid: &'a GridFeistel<HALF_ROUNDS>,
-    keys: [Key<L>; HALF_ROUNDS],
+    keys: [HalfRoundKey<L>; HALF_ROUNDS],
     rows: L,
     column_mask: L,
     column_bits: usize,
@@ -116,7 +116,7 @@ impl<'a, const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize>
         let keys = core::array::from_fn(|k| {
             let k = if INVERSE { HALF_ROUNDS - 1 - k } else { k };
             let HalfRound { multiplier, increment, finish, columns } = grid.keys[k];
-            Key {
+            HalfRoundKey {
                 multiplier: wrap(multiplier),
                 increment: wrap(increment),
                 finish: wrap(finish),

@@ -22,7 +22,7 @@ use super::round::Round;
 const VECTORS: usize = 8;
 
 /// A round of an evaluation, or what comes before or after all rounds.
-struct Keys {
+struct RoundKeys {
     multiplier: __m512i,
     increment: __m512i,
     shift: __m512i,
@@ -44,14 +44,14 @@ macro_rules! vectored {
                 out: &mut [Self],
             ) {
                 let set = |word: $word| $set(word as $signed);
-                let keys = |round: &Round<Self>| Keys {
+                let keys = |round: &Round<Self>| RoundKeys {
                     multiplier: set(round.multiplier),
                     increment: set(round.increment),
                     shift: set(round.shift as $word),
                     mask: set(round.mask),
                 };
                 // x ^ (x >> shift & mask)
-                let xorshift = |x: __m512i, keys: &Keys| {
+                let xorshift = |x: __m512i, keys: &RoundKeys| {
                     _mm512_ternarylogic_epi32::<0x78>(x, $shift(x, keys.shift), keys.mask)
                 };
                 let outer = keys(&outer);

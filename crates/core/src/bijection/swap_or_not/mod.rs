@@ -11,7 +11,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 #[cfg(feature = "std")]
 use self::bound::BatchShape;
-use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
+use self::rounds::{BitSource, FiveRounds, ROUNDS, RoundLevel, WINDOW};
 use super::lanes::{FEW, narrow_hooks, runs};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
@@ -92,8 +92,8 @@ const DEVICE_BATCHES: usize = 80;
 pub struct SwapOrNot {
     last: u64,
     bits: BitSource,
-    levels: Box<[Level]>,
-    batches: Box<[Batch]>,
+    levels: Box<[RoundLevel]>,
+    batches: Box<[FiveRounds]>,
     /// The permutation of the first points, which no level settles.
     first: Table,
 }
@@ -127,7 +127,8 @@ impl SwapOrNot {
     #[cfg(feature = "std")]
     pub fn log2_bound(&self) -> f64 {
         let shape = BatchShape { rounds: ROUNDS as u32, window: WINDOW };
-        let part = |level: &Level| shape.log2_part(level.width, level.last, level.batches).exp2();
+        let part =
+            |level: &RoundLevel| shape.log2_part(level.width, level.last, level.batches).exp2();
         self.levels.iter().map(part).sum::<f64>().log2() / 2.0
     }
 
@@ -137,16 +138,16 @@ impl SwapOrNot {
         // The first level settles the points from half of the next power of two on, so that the
         // others have powers of two. Each may use up half of what is left of the bound.
         let widths = (WINDOW..=bits_for(n)).rev();
-        let levels: Box<[Level]> = widths
+        let levels: Box<[RoundLevel]> = widths
             .zip(1..)
             .map(|(width, place)| {
                 let last = last.min(u64::MAX >> (64 - width));
-                Level { last, width, batches: bound::batches(width, 2 * bits + place) }
+                RoundLevel { last, width, batches: bound::batches(width, 2 * bits + place) }
             })
             .collect();
         let bits = BitSource { key: words.next_u64(), salt: words.next_u32() };
         let most = levels.iter().map(|level| level.batches).max().unwrap_or(0);
-        let batches = (0..most).map(|_| Batch::draw(words)).collect();
+        let batches = (0..most).map(|_| FiveRounds::draw(words)).collect();
         let first = Table::from_words(n.min(EXACT), words);
         Self { last, bits, levels, batches, first }
     }
@@ -155,7 +156,7 @@ impl SwapOrNot {
     #[inline(always)]
     fn mix<const INVERSE: bool, P: Word, const LANES: usize>(
         &self,
-        level: &Level,
+        level: &RoundLevel,
         points: &mut [P; LANES],
     ) {
         let batches = &self.batches[..level.batches as usize];
@@ -175,7 +176,7 @@ impl SwapOrNot {
     #[inline(always)]
     fn mix_level<const INVERSE: bool, const NARROW: bool>(
         &self,
-        level: &Level,
+        level: &RoundLevel,
         points: &mut [u64],
     ) -> bool {
         if NARROW && level.width <= u32::BITS {
@@ -189,7 +190,7 @@ impl SwapOrNot {
     #[inline(always)]
     fn mix_some<const INVERSE: bool, P: Word, const LANES: usize>(
         &self,
-        level: &Level,
+        level: &RoundLevel,
         points: &mut [u64],
     ) -> bool {
         let (mut places, mut count) = ([0_u16; TOGETHER], 0);
@@ -212,7 +213,7 @@ impl SwapOrNot {
 
     /// The value at one point.
     fn evaluate_one<const INVERSE: bool>(&self, point: u64) -> u64 {
-        let mix = |point: u64, level: &Level| {
+        let mix = |point: u64, level: &RoundLevel| {
             let mut point = [point];
             if point[0] <= level.last {
                 self.mix::<INVERSE, u64, 1>(level, &mut point);

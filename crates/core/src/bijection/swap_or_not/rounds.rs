@@ -14,7 +14,7 @@ pub(super) const WINDOW: u32 = 9;
 
 /// A level: rounds on the points up to `last`, which is below `2^width`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Level {
+pub(super) struct RoundLevel {
     pub(super) last: u64,
     pub(super) width: u32,
     /// How many batches it has, the first ones.
@@ -27,7 +27,7 @@ pub(super) struct Level {
 /// 32 points. The lowest `WINDOW` bits of the keys are linearly independent. So each of the 32 has
 /// a name of five bits: `name ^ (1 << j)` is that of the point with the key `j` added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Batch {
+pub(super) struct FiveRounds {
     /// The round keys. A level uses as many low bits as it has.
     pub(super) keys: [u64; ROUNDS],
     pub(super) pivots: [Pivot; ROUNDS],
@@ -44,7 +44,7 @@ pub(super) struct Pivot {
     pub(super) name: u64,
 }
 
-impl Batch {
+impl FiveRounds {
     /// Draws round keys, a 64-bit word each. A word whose lowest `WINDOW` bits depend on those of
     /// the keys before it is drawn again.
     pub(super) fn draw<W: Words + ?Sized>(words: &mut W) -> Self {
@@ -93,9 +93,9 @@ impl BitSource {
     #[inline(always)]
     pub(super) fn mix<const INVERSE: bool, P: Word, const LANES: usize>(
         &self,
-        level: &Level,
+        level: &RoundLevel,
         number: u32,
-        batch: &Batch,
+        batch: &FiveRounds,
         points: &mut [P; LANES],
     ) {
         let mask = u64::MAX >> (64 - level.width);

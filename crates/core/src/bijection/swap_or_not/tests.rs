@@ -23,7 +23,7 @@ fn swap_or_not<R: Copy>(
 }
 
 /// The rounds of a level, each by its batch and its number in it, at one point.
-fn plain_level(f: &SwapOrNot, level: &Level, point: u64) -> u64 {
+fn plain_level(f: &SwapOrNot, level: &RoundLevel, point: u64) -> u64 {
     let key = |(batch, round): (usize, usize)| {
         f.batches[batch].keys[round] & (u64::MAX >> (64 - level.width))
     };
@@ -118,7 +118,7 @@ fn every_number_of_points_is_permuted() {
 fn keys_of_a_batch_are_independent_and_named() {
     let mut stream = Seed::new(3).key_stream(KeyDomain::Bits(0));
     for _ in 0..2000 {
-        let Batch { keys, pivots } = Batch::draw(&mut stream);
+        let FiveRounds { keys, pivots } = FiveRounds::draw(&mut stream);
         let of = |point: u64| {
             pivots.iter().filter(|p| point & p.bit != 0).fold(0, |name, p| name ^ p.name)
         };
@@ -135,7 +135,7 @@ fn first_keys_are_uniform() {
     let mut stream = Seed::new(4).key_stream(KeyDomain::Bits(0));
     let mut counts = [0_u32; 512];
     for _ in 0..511 * 64 {
-        counts[(Batch::draw(&mut stream).keys[0] & 511) as usize] += 1;
+        counts[(FiveRounds::draw(&mut stream).keys[0] & 511) as usize] += 1;
     }
     assert_eq!(counts[0], 0);
     let chi_squared: f64 =

@@ -98,7 +98,7 @@ impl Half for u32 {
 }
 
 /// The cipher in words of half a point: forward or, with `INVERSE`, inverse.
-pub(super) struct Rounds<'a, const INVERSE: bool, H: Half> {
+pub(super) struct PhiloxRounds<'a, const INVERSE: bool, H: Half> {
     split: Split,
     keys: &'a [u32],
     left_mask: H,
@@ -107,7 +107,7 @@ pub(super) struct Rounds<'a, const INVERSE: bool, H: Half> {
     undo: H,
 }
 
-impl<'a, const INVERSE: bool, H: Half> Rounds<'a, INVERSE, H> {
+impl<'a, const INVERSE: bool, H: Half> PhiloxRounds<'a, INVERSE, H> {
     pub(super) fn new(split: Split, keys: &'a [u32]) -> Self {
         let word = |word: u32| H::truncate(u64::from(word));
         Self {
@@ -180,7 +180,7 @@ impl<'a, const INVERSE: bool, H: Half> Rounds<'a, INVERSE, H> {
     }
 }
 
-impl<const INVERSE: bool, H: Half> Lanes for Rounds<'_, INVERSE, H> {
+impl<const INVERSE: bool, H: Half> Lanes for PhiloxRounds<'_, INVERSE, H> {
     type Point = H::Point;
 
     #[inline(always)]
@@ -238,16 +238,16 @@ mod tests {
             for keys in [&keys[..], &keys[..1], &[]] {
                 let what = format!("{bits} bits, {} rounds", keys.len());
                 if bits <= 32 {
-                    check(&Rounds::<false, u16>::new(split, keys), last, &what);
+                    check(&PhiloxRounds::<false, u16>::new(split, keys), last, &what);
                     check(
-                        &Rounds::<true, u16>::new(split, keys),
+                        &PhiloxRounds::<true, u16>::new(split, keys),
                         last,
                         &format!("{what}, inverse"),
                     );
                 } else {
-                    check(&Rounds::<false, u32>::new(split, keys), last, &what);
+                    check(&PhiloxRounds::<false, u32>::new(split, keys), last, &what);
                     check(
-                        &Rounds::<true, u32>::new(split, keys),
+                        &PhiloxRounds::<true, u32>::new(split, keys),
                         last,
                         &format!("{what}, inverse"),
                     );

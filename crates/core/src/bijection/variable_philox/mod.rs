@@ -6,7 +6,7 @@ mod split;
 
 use core::marker::PhantomData;
 
-use self::lanes::Rounds;
+use self::lanes::PhiloxRounds;
 use self::split::Split;
 use super::lanes::{each, run};
 use super::traits::EngineHooks;
@@ -95,18 +95,18 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
         let (split, keys, first) = (self.split(), &self.keys, first.widen());
         if self.bits <= u32::BITS {
-            run(&Rounds::<INVERSE, u16>::new(split, keys), first, out);
+            run(&PhiloxRounds::<INVERSE, u16>::new(split, keys), first, out);
         } else {
-            run(&Rounds::<INVERSE, u32>::new(split, keys), first, out);
+            run(&PhiloxRounds::<INVERSE, u32>::new(split, keys), first, out);
         }
     }
 
     fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
         let (split, keys) = (self.split(), &self.keys);
         if self.bits <= u32::BITS {
-            each(&Rounds::<INVERSE, u16>::new(split, keys), values);
+            each(&PhiloxRounds::<INVERSE, u16>::new(split, keys), values);
         } else {
-            each(&Rounds::<INVERSE, u32>::new(split, keys), values);
+            each(&PhiloxRounds::<INVERSE, u32>::new(split, keys), values);
         }
     }
 }
