@@ -126,8 +126,8 @@ fn at_points<'a>(
     out: u64,
 ) -> Result<DevicePlan<'a>, Error> {
     check_params(&source)?;
-    // SAFETY: the text reads `count` words at the address `points`. Nothing runs before this plan is
-    // executed, which is unsafe: whoever does it answers for the address.
+    // SAFETY: the text reads `count` words at the address `points`. Nothing runs before the plan is
+    // executed, which is unsafe, and the argument there covers the address.
     let family = unsafe { DeviceSource::family("AtPoints", TEXT) };
     let source = family.part(source).field("points", &[points]);
     let source = source.field("count", &[count]).field("len", &[len]);
