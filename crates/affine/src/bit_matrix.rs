@@ -202,9 +202,12 @@ impl BitMatrix {
     }
 }
 
+/// The rows as digits, the first row first.
 impl fmt::Debug for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.to_string().lines()).finish()
+        let digit = |row, column| if self.get(row, column) { '1' } else { '0' };
+        let row = |row| (0..self.bits()).map(|column| digit(row, column)).collect::<String>();
+        f.debug_list().entries((0..self.bits()).map(row)).finish()
     }
 }
 

@@ -49,7 +49,6 @@ mod shares;
 #[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
 pub mod subspace;
-mod text;
 #[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
 pub mod tiles;
