@@ -4,13 +4,28 @@
 /// Counts the pairs of items that two permutations put in different order: Kendall's distance.
 ///
 /// It keeps about `4.2 n` bytes of scratch memory, which it reuses from call to call.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_stats::DiscordantPairs;
+///
+/// let mut pairs = DiscordantPairs::new();
+/// assert_eq!(pairs.from_identity(&[2, 0, 1]), 2);
+/// assert_eq!(pairs.between(&[2, 0, 1], &[2, 1, 0]), 1);
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(super) struct DiscordantPairs {
+pub struct DiscordantPairs {
     relabelled: Vec<u32>,
     ranks: Ranks,
 }
 
 impl DiscordantPairs {
+    /// A counter, which has no memory yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     /// The number of inversions of `p`: pairs of places `i < k` with `p[i] > p[k]`. It is from 0 to
     /// `n (n - 1) / 2`.
     ///
@@ -23,7 +38,7 @@ impl DiscordantPairs {
     ///
     /// If a value is not below the length. Repeated values are not detected, and then the count is
     /// meaningless.
-    pub(super) fn inversions(&mut self, permutation: &[u32]) -> u64 {
+    pub fn from_identity(&mut self, permutation: &[u32]) -> u64 {
         self.ranks.inversions(permutation)
     }
 
@@ -32,12 +47,12 @@ impl DiscordantPairs {
     ///
     /// Rearranging the places of both in the same way does not change the count, so it equals the
     /// number of inversions of `b` rearranged to where `a` is sorted. The time is that of
-    /// [`inversions`](Self::inversions).
+    /// [`from_identity`](Self::from_identity).
     ///
     /// # Panics
     ///
-    /// If the lengths differ, or as [`inversions`](Self::inversions) does.
-    pub(super) fn between(&mut self, a: &[u32], b: &[u32]) -> u64 {
+    /// If the lengths differ, or as [`from_identity`](Self::from_identity) does.
+    pub fn between(&mut self, a: &[u32], b: &[u32]) -> u64 {
         assert_eq!(a.len(), b.len(), "permutations of different lengths have no pairs in common");
         self.relabelled.resize(a.len(), 0);
         for (&index, &value) in a.iter().zip(b) {
@@ -103,8 +118,21 @@ impl Ranks {
 ///
 /// `K` is 1 for equal permutations and `exp(-lambda)` for opposite ones. See Mitchell et al., 2022,
 /// section 5, and Jiao, Vert, *The Kendall and Mallows kernels for permutations*, ICML 2015.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle_stats::Mallows;
+///
+/// // Of two items: half of the pairs of permutations agree, and half differ in the only pair.
+/// let kernel = Mallows::new(2, 5.0);
+/// let (same, opposite) = (kernel.value(0), kernel.value(1));
+/// assert_eq!((same, opposite), (1.0, (-5.0_f64).exp()));
+/// assert!((kernel.mean() - (same + opposite) / 2.0).abs() < 1e-15);
+/// assert!((kernel.variance() - (same - opposite).powi(2) / 4.0).abs() < 1e-15);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Mallows {
+pub struct Mallows {
     len: usize,
     lambda: f64,
     /// What each discordant pair adds to the exponent: `lambda / C(n, 2)`.
@@ -113,14 +141,14 @@ pub(super) struct Mallows {
 
 impl Mallows {
     /// The `lambda` of the paper.
-    pub(super) const LAMBDA: f64 = 5.0;
+    pub const LAMBDA: f64 = 5.0;
 
     /// The kernel of permutations of `len` items with the sharpness `lambda`.
     ///
     /// # Panics
     ///
     /// If `lambda` is negative or not finite, or `len` is above `2^32`.
-    pub(super) fn new(len: usize, lambda: f64) -> Self {
+    pub fn new(len: usize, lambda: f64) -> Self {
         assert!(
             lambda >= 0.0 && lambda.is_finite(),
             "lambda is {lambda}, but must be finite and >= 0"
@@ -131,13 +159,23 @@ impl Mallows {
     }
 
     /// The length of the permutations.
-    pub(super) const fn len(&self) -> usize {
+    pub const fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether the permutations are empty.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The sharpness.
+    pub const fn lambda(&self) -> f64 {
+        self.lambda
     }
 
     /// The kernel's value for two permutations that order `discordant` pairs differently.
     #[inline]
-    pub(super) fn value(&self, discordant: u64) -> f64 {
+    pub fn value(&self, discordant: u64) -> f64 {
         (-self.rate * discordant as f64).exp()
     }
 
@@ -151,7 +189,7 @@ impl Mallows {
     /// relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
     ///
     /// Time `n`.
-    pub(super) fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         if self.len < 2 {
             return 1.0;
         }
@@ -169,7 +207,7 @@ impl Mallows {
     /// about 1e-13 at most, as for the mean.
     ///
     /// Time `n`.
-    pub(super) fn variance(&self) -> f64 {
+    pub fn variance(&self) -> f64 {
         self.mean().powi(2) * self.sum_over_items(ln_y_coth).exp_m1()
     }
 
@@ -221,14 +259,14 @@ mod tests {
     #[test]
     fn pairs_are_those_of_the_definition() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let mut pairs = DiscordantPairs::default();
+        let mut pairs = DiscordantPairs::new();
         for len in [0, 1, 2, 3, 5, 63, 64, 65, 127, 128, 129, 500, 4097] {
             let identity: Vec<u32> = (0..len).collect();
             let (mut a, mut b) = (identity.clone(), identity.clone());
             rng.shuffle(&mut a);
             rng.shuffle(&mut b);
             assert_eq!(pairs.between(&a, &b), discordant(&a, &b), "length {len}");
-            assert_eq!(pairs.inversions(&a), discordant(&identity, &a), "length {len}");
+            assert_eq!(pairs.from_identity(&a), discordant(&identity, &a), "length {len}");
             assert_eq!(pairs.between(&a, &a), 0);
             b.copy_from_slice(&identity);
             b.reverse();
@@ -240,7 +278,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "different lengths")]
     fn lengths_that_differ_are_refused() {
-        DiscordantPairs::default().between(&[0, 1], &[0]);
+        DiscordantPairs::new().between(&[0, 1], &[0]);
     }
 
     /// Length, lambda, mean and variance, by mpmath with 60 digits. For lengths 2 to 8 they come

@@ -2,32 +2,31 @@
 
 use statrs::function::erf::erfc_inv;
 
-use super::mallows::{DiscordantPairs, Mallows};
 use super::tails::two_sided;
-use super::{Outcome, Test, check_len, check_sample};
+use super::{DiscordantPairs, Mallows, Outcome, Test, check_len, check_sample};
 
 /// What an [`Mmd`] compares the samples with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Design {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Design {
     /// Each other, in pairs: the first with the second, the third with the fourth, and so on.
     Pairs,
     /// The identity.
     Identity,
 }
 
-/// The test of the squared maximum mean discrepancy with the Mallows kernel, which is
-/// `K = exp(-5 d / C(n, 2))` for two permutations that differ in the order of `d` pairs: Mitchell,
+/// The test of the squared maximum mean discrepancy with the [`Mallows`] kernel `K`: Mitchell,
 /// Stokes, Frank, Holmes, *Bandwidth-Optimal Random Shuffling for GPUs*, 2022, section 5.
 ///
-/// The statistic is the mean of `m` values of the kernel, minus its expectation under uniformity.
-/// For `N` samples there are two designs:
+/// The statistic is the mean of `m` values of the kernel, minus its expectation under uniformity,
+/// [`Mallows::mean`]. For `N` samples there are two designs:
 ///
-/// * [`Mmd::pairs`], from the published version (equations 5 to 7): the kernel of samples
+/// * [`Design::Pairs`], from the published version (equations 5 to 7): the kernel of samples
 ///   `2 i - 1` and `2 i`, so `m = N / 2`; an odd last sample waits for another. The expectation of
 ///   the statistic is the squared discrepancy of the two distributions, which is never negative,
 ///   and 0 only if the samples are uniform. With enough samples this design therefore detects every
 ///   fault, but it takes many samples unless the permutations form clusters.
-/// * [`Mmd::identity`], from the first preprint (arXiv:2106.06161v1, equations 4 and 5): the
+/// * [`Design::Identity`], from the first preprint (arXiv:2106.06161v1, equations 4 and 5): the
 ///   kernel of each sample and the identity, so `m = N`. It is a test of the number of inversions,
 ///   and a fast one. The expectation is 0 for many non-uniform distributions, too, so it does not
 ///   measure a discrepancy: shuffles with the right inversions pass it.
@@ -38,8 +37,8 @@ enum Design {
 /// two independent samples: `K(a, b)` depends on `a` and `b` only through `b a^-1`, which is
 /// uniform if `b` is, whatever `a` is. In both designs the `m` values are independent, since no
 /// sample is in two of them. So the statistic has expectation 0 and variance `Var(K) / m`, with
-/// `Var(K)` that of the kernel: `2 Var(K) / N` for pairs, and half of that, `Var(K) / N`, for the
-/// identity.
+/// `Var(K)` from [`Mallows::variance`]: `2 Var(K) / N` for pairs, and half of that, `Var(K) / N`,
+/// for the identity.
 ///
 /// There are two bounds for the probability that it is at least `t` from 0:
 ///
@@ -86,7 +85,7 @@ impl Mmd {
     ///
     /// If `len` is below 2 or above `2^32`.
     pub fn pairs(len: usize) -> Self {
-        Self::new(Design::Pairs, len)
+        Self::new(Design::Pairs, Mallows::new(len, Mallows::LAMBDA))
     }
 
     /// A test of samples of `len` items against the identity, with the paper's `lambda` of 5.
@@ -95,13 +94,28 @@ impl Mmd {
     ///
     /// If `len` is below 2 or above `2^32`.
     pub fn identity(len: usize) -> Self {
-        Self::new(Design::Identity, len)
+        Self::new(Design::Identity, Mallows::new(len, Mallows::LAMBDA))
     }
 
-    fn new(design: Design, len: usize) -> Self {
-        check_len(len);
-        let (kernel, pairs) = (Mallows::new(len, Mallows::LAMBDA), DiscordantPairs::default());
+    /// A test with a given design and kernel.
+    ///
+    /// # Panics
+    ///
+    /// If the kernel's length is below 2.
+    pub fn new(design: Design, kernel: Mallows) -> Self {
+        check_len(kernel.len());
+        let pairs = DiscordantPairs::new();
         Self { kernel, design, pairs, waiting: Vec::new(), sum: 0.0, values: 0 }
+    }
+
+    /// What the samples are compared with.
+    pub const fn design(&self) -> Design {
+        self.design
+    }
+
+    /// The kernel.
+    pub const fn kernel(&self) -> &Mallows {
+        &self.kernel
     }
 
     /// The number of samples in the statistic: all but one that waits for the second of its pair.
@@ -201,7 +215,7 @@ impl Test for Mmd {
         match self.design {
             Design::Pairs => self.take_in_pairs(permutation),
             Design::Identity => {
-                let discordant = self.pairs.inversions(permutation);
+                let discordant = self.pairs.from_identity(permutation);
                 self.take(discordant);
             }
         }
@@ -259,8 +273,8 @@ mod tests {
         assert_eq!(pairs.variance(), 2.0 * variance / 200.0);
         assert_eq!(pairs.samples(), 200);
         // All samples are the same, so their kernel is 1; with the identity it is exp(-5).
-        assert_eq!(pairs.statistic(), 1.0 - pairs.kernel.mean());
-        assert!((identity.statistic() + identity.kernel.mean() - (-5.0_f64).exp()).abs() < 1e-15);
+        assert_eq!(pairs.statistic(), 1.0 - pairs.kernel().mean());
+        assert!((identity.statistic() + identity.kernel().mean() - (-5.0_f64).exp()).abs() < 1e-15);
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Test for Signs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mallows::DiscordantPairs;
+    use crate::DiscordantPairs;
 
     #[test]
     fn odd_permutations_have_an_odd_number_of_inversions() {
@@ -78,7 +78,7 @@ mod tests {
             for _ in 0..50 {
                 rng.shuffle(&mut p);
                 signs.record(&p);
-                odd += DiscordantPairs::default().inversions(&p) % 2;
+                odd += DiscordantPairs::new().from_identity(&p) % 2;
             }
             assert_eq!(signs.odd, odd, "length {len}");
         }
