@@ -33,8 +33,6 @@ pub mod exchange;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod permutation;
-#[cfg(test)]
-mod plain;
 pub mod prelude;
 mod sampler;
 mod slice;

@@ -5,8 +5,6 @@
 
 #[path = "conformance/bijections.rs"]
 mod bijections;
-#[path = "suite/golden.rs"]
-mod golden;
 #[path = "suite/sampler.rs"]
 mod sampler;
 #[path = "suite/views/mod.rs"]

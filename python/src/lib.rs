@@ -46,36 +46,25 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = true)]
 mod _native {
     #[pymodule_export]
-    use super::arrays::{permuted, reorder, reorder_copies, write_permutations};
-    #[pymodule_export]
-    use super::blocks::BlockShuffle;
-    #[pymodule_export]
-    use super::errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError};
-    #[pymodule_export]
-    use super::files::shuffle_files;
-    #[pymodule_export]
-    use super::gpu::{gpu, gpu_covers, gpu_indexes, gpu_permuted, gpu_reorder};
-    #[pymodule_export]
-    use super::iter::{Chunks, Indexes};
-    #[pymodule_export]
-    use super::loaders::{Sets, Weights, weighted_sample};
-    #[pymodule_export]
-    use super::methods::restore;
-    #[pymodule_export]
-    use super::permutation::Permutation;
-    #[pymodule_export]
-    use super::places::Places;
-    #[pymodule_export]
-    use super::sampler::Sampler;
-    #[pymodule_export]
-    use super::streams::{
-        check_blocks, node_blocks, split_ids, split_parts, stream_buffered, stream_slots,
-        stream_state,
+    use super::{
+        arrays::{permuted, reorder, reorder_copies, write_permutations},
+        blocks::BlockShuffle,
+        errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError},
+        files::shuffle_files,
+        gpu::{gpu, gpu_covers, gpu_indexes, gpu_permuted, gpu_reorder},
+        iter::{Chunks, Indexes},
+        loaders::{Sets, Weights, weighted_sample},
+        methods::restore,
+        permutation::Permutation,
+        places::Places,
+        sampler::Sampler,
+        streams::{
+            check_blocks, node_blocks, split_ids, split_parts, stream_buffered, stream_slots,
+            stream_state,
+        },
+        threads::thread_count,
+        tokens::{ByLength, Documents},
     };
-    #[pymodule_export]
-    use super::threads::thread_count;
-    #[pymodule_export]
-    use super::tokens::{ByLength, Documents};
 
     use super::*;
 

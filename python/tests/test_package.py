@@ -4,7 +4,6 @@ import doctest
 import importlib.metadata
 import importlib.resources
 import inspect
-import json
 import pathlib
 import re
 import subprocess
@@ -23,22 +22,6 @@ def test_versions_are_the_same():
 def test_the_package_is_typed():
     files = {file.name for file in importlib.resources.files("bijective_shuffle").iterdir()}
     assert {"py.typed", "_native.pyi"} <= files
-
-
-def test_the_vectors_of_the_specification_are_here():
-    folder = importlib.resources.files("bijective_shuffle") / "vectors"
-    chapters = {file.name: json.loads(file.read_text("utf-8")) for file in folder.iterdir()}
-    assert chapters.pop("schema.json")["$schema"]
-    assert len(chapters) == 11
-    for name, chapter in chapters.items():
-        assert f"{chapter['chapter']}.json" == name
-        assert chapter["specification"] == "1"
-    for case in chapters["07-walk.json"]["cases"]["places"]:
-        seed, _, epoch = case["seed"].partition("@")
-        key = bytes.fromhex(seed) if len(seed) == 64 else int(seed)
-        p = bs.Permutation.walk(int(case["length"], 16), seed=key, epoch=int(epoch or 0))
-        items = [p[int(place, 16)] for place in case["places"]]
-        assert items == [int(item, 16) for item in case["items"]]
 
 
 def test_it_says_what_is_here():

@@ -40,6 +40,8 @@ mod defects;
 mod direction;
 mod order;
 pub(crate) mod passes;
+#[cfg(test)]
+pub(crate) mod plain;
 mod serial;
 
 pub use columns::{Columns, Rows};

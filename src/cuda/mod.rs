@@ -54,7 +54,6 @@ mod view;
 mod workspace;
 
 #[cfg(test)]
-#[path = "../cplusplus.rs"]
 mod cplusplus;
 #[cfg(test)]
 mod emulation;

@@ -11,7 +11,7 @@ use super::shuffle::movement::{MovedArray, Movement};
 use super::shuffle::strategy::{CudaStrategy, plan};
 use crate::bijection::{Compose, Inverse, Lcg, MulXorshift, Standard, VariablePhilox};
 use crate::compact::Direction;
-use crate::plain::Plain;
+use crate::compact::plain::Plain;
 use crate::{Bijection, FromSeed};
 
 /// A GPU with enough shared memory that every size of the partitioned strategy is used.

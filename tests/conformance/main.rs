@@ -16,7 +16,7 @@
 #[macro_use]
 extern crate bijective_shuffle_laws;
 
-#[path = "../../src/cplusplus.rs"]
+#[path = "../../src/cuda/cplusplus.rs"]
 mod cplusplus;
 
 mod back_ends;

@@ -12,6 +12,8 @@ mod extremes;
 // Loom is for machines of 64 bits.
 #[cfg(target_pointer_width = "64")]
 mod fallback_model;
+// Its chapters are of every part of the library.
+#[cfg(all(feature = "affine", feature = "rng"))]
 mod golden;
 // Loom has no 64-bit atomics on machines of 32 bits.
 #[cfg(target_pointer_width = "64")]

@@ -25,7 +25,7 @@ use bijective_shuffle_core::error::BijectionError;
 ///
 /// let gray = BitMatrix::gray_code(3)?;
 /// assert_eq!([0, 1, 2, 3, 4].map(|x| gray.apply(x)), [0b000, 0b001, 0b011, 0b010, 0b110]);
-/// assert_eq!(gray.to_string(), "110\n011\n001");
+/// assert_eq!(format!("{gray:?}"), r#"["110", "011", "001"]"#);
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ impl BitMatrix {
     /// use bijective_shuffle::affine::BitMatrix;
     ///
     /// let a = BitMatrix::from_columns(&[0b01, 0b11])?;
-    /// assert_eq!(a.to_string(), "11\n01");
+    /// assert_eq!(format!("{a:?}"), r#"["11", "01"]"#);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn from_columns(columns: &[u64]) -> Result<Self, MatrixError> {
@@ -202,9 +202,12 @@ impl BitMatrix {
     }
 }
 
+/// The rows as digits, the first row first.
 impl fmt::Debug for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.to_string().lines()).finish()
+        let digit = |row, column| if self.get(row, column) { '1' } else { '0' };
+        let row = |row| (0..self.bits()).map(|column| digit(row, column)).collect::<String>();
+        f.debug_list().entries((0..self.bits()).map(row)).finish()
     }
 }
 

@@ -30,13 +30,6 @@ pub enum MatrixError {
         /// The number of places.
         bits: u32,
     },
-    /// A row of a matrix's text does not have one digit, 0 or 1, for each column.
-    Text {
-        /// The row's number, counted from 0.
-        row: u32,
-        /// The number of rows and of columns.
-        bits: u32,
-    },
     /// A mask selects none of the index's bits, so it divides nothing.
     EmptyMask,
     /// A slice's length is not a power of two.
@@ -77,9 +70,6 @@ impl fmt::Display for MatrixError {
                     f,
                     "no permutation of {bits} bits: place {place} is repeated or does not exist"
                 )
-            }
-            Self::Text { row, bits } => {
-                write!(f, "row {row} of a matrix of {bits} rows is not {bits} digits 0 or 1")
             }
             Self::EmptyMask => f.write_str("a mask needs at least one of the index's bits"),
             Self::NotAPowerOfTwo { len } => {

@@ -114,20 +114,6 @@ impl BitMatrix {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
     }
 
-    /// The matrix that sorts indexes by parity: those with an even number of ones go to the lower
-    /// half, those with an odd number to the upper half, in order. It is
-    /// [`partition`](Self::partition) with all bits in the mask.
-    ///
-    /// # Errors
-    ///
-    /// [`MatrixError::EmptyMask`] for no bits, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::error::BijectionError::BitsOutOfRange)
-    /// for more than 64.
-    pub fn parity(bits: u32) -> Result<Self, MatrixError> {
-        Self::zero(bits)?;
-        Self::partition(bits, u64::low_mask(bits))
-    }
-
     /// The matrix that partitions indexes by a mask: those `x` for which `x & mask` has even parity
     /// go to the lower half, the others to the upper half, both in order (Bouverot-Dupuis and
     /// Sheeran 2023, section 7.2).
@@ -255,10 +241,9 @@ mod tests {
                 assert!((0..n).all(|y| a.apply(order[y as usize]) == y), "{bits} bits, {mask:b}");
             }
             assert_eq!(BitMatrix::partition(bits, n), Err(MatrixError::EmptyMask));
-            assert_eq!(BitMatrix::parity(bits), BitMatrix::partition(bits, n - 1));
         }
-        assert_eq!(BitMatrix::parity(0), Err(MatrixError::EmptyMask));
-        assert!(BitMatrix::parity(64).unwrap().is_invertible());
+        assert_eq!(BitMatrix::partition(0, 1), Err(MatrixError::EmptyMask));
+        assert!(BitMatrix::partition(64, u64::MAX).unwrap().is_invertible());
     }
 
     #[test]

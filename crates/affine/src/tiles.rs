@@ -379,7 +379,7 @@ mod tests {
                 BitMatrix::rotation(bits, 1),
                 BitMatrix::rotation(bits, bits / 2),
                 BitMatrix::gray_code(bits),
-                BitMatrix::parity(bits.max(1)),
+                BitMatrix::partition(bits.max(1), u64::MAX),
                 BitMatrix::random(bits, 1),
                 BitMatrix::random(bits, 2),
             ];

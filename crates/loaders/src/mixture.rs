@@ -162,11 +162,6 @@ impl Mixture {
         self.last_stretch().quota
     }
 
-    /// The position from which on the last [`change`](Self::change) holds; 0 without one.
-    pub fn changed_at(&self) -> u64 {
-        self.last_stretch().from
-    }
-
     /// The number of positions in which each set that has a weight now comes once as a whole at
     /// least: a whole number of quotas. It is the natural length of an epoch. `None` if it does not
     /// fit 64 bits.
@@ -405,7 +400,7 @@ impl fmt::Debug for Mixture {
         f.debug_struct("Mixture")
             .field("sets", &self.lengths.len())
             .field("quota", &self.quota())
-            .field("changed_at", &self.changed_at())
+            .field("changed_at", &self.last_stretch().from)
             .field("seed", &self.seed)
             .finish_non_exhaustive()
     }

@@ -15,7 +15,7 @@ from fractions import Fraction
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "vectors" / "make"))
 
 from definitions import LONG, M32, M64, check, child_of, dashed, seed_text, seed_words, walk_map  # noqa: E402
-from make_vectors import exponential_f64, fnv1a64, generator_words, philox4x32_10  # noqa: E402
+from second import exponential_f64, fnv1a64, generator_words, philox4x32_10  # noqa: E402
 
 LOADER = 2**28
 MIXED = [k * k * 2654435761 % 1000 for k in range(5000)]

@@ -4,15 +4,15 @@
     python3 crates/vectors/make --check  fails if a file or an example is not what it would write,
                                          or if a file is not as data/schema.json describes it
 
-The values are those of tests/vectors where that has them. All others come from the second
-implementation, tests/vectors/make_vectors.py, and from what is added to it here. The library writes
-none of them: the tests of this package compare it with each.
+It also writes others.json, which has the families that the specification does not have. The values
+come from the second implementation, second.py, and from what is added to it in definitions.py. The
+library writes none of them: tests/suite/golden compares it with each.
 """
 
 import json
 import sys
 
-from chapters import CHAPTERS, chapter_file
+from chapters import CHAPTERS, OTHERS, chapter_file
 from definitions import ROOT
 from examples import with_examples
 from schema import faults
@@ -25,12 +25,13 @@ def main():
     is_check = sys.argv[1:] == ["--check"]
     if sys.argv[1:] and not is_check:
         raise SystemExit(__doc__)
-    wanted = {DATA / f"{name}.json": chapter_file(name) for name in CHAPTERS}
+    wanted = {DATA / f"{name}.json": chapter_file(name, *of) for name, of in CHAPTERS.items()}
+    wanted[DATA.parent / "others.json"] = chapter_file(*OTHERS)
     wanted[TEXT] = with_examples(TEXT.read_text())
     schema = json.loads((DATA / "schema.json").read_text())
     found = []
     for path, text in wanted.items():
-        if path != TEXT:
+        if path.parent == DATA:
             found += faults(json.loads(text), schema, schema, path.name)
         if not is_check:
             path.write_text(text)

@@ -1,9 +1,10 @@
 """The cases of each chapter."""
 
 import json
+import pathlib
 
 from definitions import (
-    LONG, M32, M64, ROOT, batch_from, batch_of, blocks_map, chain_keys, check, child_of,
+    LONG, M32, M64, batch_from, batch_of, blocks_map, chain_keys, check, child_of,
     cursor_text, fewest_words, fnv1a64, inverse, key_words, landmark, multipliers, order_by,
     order_of, sample, second, seed_text, seed_words, standard, standard_map, standard_or_walk,
     state_text, taken, walk_map, words, words_of_draw,
@@ -13,27 +14,6 @@ from definitions import (
 VERSION = "1"
 
 
-def golden(name):
-    return json.loads((ROOT / "tests" / "vectors" / f"{name}.json").read_text())
-
-
-def golden_seed(entry):
-    seed = bytes.fromhex(entry["seed_bytes"]) if "seed_bytes" in entry else int(entry["seed"])
-    return seed_text(seed, int(entry["epoch"]))
-
-
-# Fields of tests/vectors that are numbers there, and words here.
-WIDE = ("block", "window")
-
-
-def from_golden(entry, *more):
-    """An entry of tests/vectors in the form that it has here."""
-    case = {name: hex(entry[name]) if name in WIDE else entry[name] for name in more}
-    if "epoch" in entry:
-        case["seed"] = golden_seed(entry)
-    return {**case, "length": hex(entry["len"]), **summary(entry["head"], entry["fnv1a64_le"])}
-
-
 def summary(head, digest):
     return {"head": head, "digest": hex(int(digest, 16))}
 
@@ -41,6 +21,12 @@ def summary(head, digest):
 def listed(p):
     """The form of a whole permutation."""
     return summary(p[:12], f"{fnv1a64(p):x}")
+
+
+def case_of(p, length, seed, epoch, **more):
+    """The case of a whole permutation of a seed."""
+    assert sorted(p) == list(range(length))
+    return {**more, "seed": seed_text(seed, epoch), "length": hex(length), **listed(p)}
 
 
 SEEDS = [(42, 0), (42, 3), (M64, M64), (LONG, 0), (LONG, 2**32 + 5)]
@@ -161,17 +147,40 @@ def chapter_families():
     }
 
 
+# Where whole permutations of families are compared.
+DRAWN = [(n, s, 3) for n in (1, 2, 5, 100, 257, 1000, 3000) for s in (42, LONG)]
+# The families in the order in which the file has them.
+COMPACTED = ("VariablePhilox<24>", "RandomSign<VariablePhilox<24>>", "MulXorshift<10>", "MulXorshift<5>")
+COMPACTED += ("GridFeistel<12>", "Lcg", "Affine")
+
+
+def standard_cases():
+    seeds, epochs = [0, 1, 42, M64, bytes(32), LONG], [0, 1, M64]
+    small = [0, 1, 2, 3, 4, 5, 8, 13, 16, 17, 32, 33, 64, 100, 127, 128, 255, 256]
+    of = [(n, s, e) for n in small for s in seeds for e in (0, 1)]
+    of += [(n, s, e) for n in (257, 500, 512, 513, 1000, 1023, 1024, 1025) for s in seeds for e in epochs]
+    of += [(n, s, 0) for n in (4096, 4097, 8191, 8193, 10000, 16385) for s in (0, 42, LONG)]
+    of += [(n, 42, 7) for n in (65536, 65537, 100000, 131073)]
+    return [case_of(standard(*o), *o) for o in of]
+
+
 def chapter_compaction():
     lists = [([3, 0, 5, 2, 7, 4, 1, 6], 5), ([3, 0, 5, 2, 7, 4, 1, 6], 8), ([3, 0, 5, 2, 7, 4, 1, 6], 0)]
-    families = [from_golden(e, "family") for e in golden("families") if e["family"] in MAPS]
-    keyed = golden("thrust_shuffle")
+    families = [
+        case_of(second.survivors(o[0], *MAPS[name](*o)), *o, family=name) for name in COMPACTED for o in DRAWN
+    ]
+    # Keys and permutations of `thrust::shuffle_copy`, dumped from Thrust.
+    keyed = json.loads((pathlib.Path(__file__).parent / "thrust_shuffle.json").read_text())
     return {
         "lists": [
             {"bijection": values, "length": hex(n), "compacted": [v for v in values if v < n]} for values, n in lists
         ],
         "families": families,
-        "keyed": [{**from_golden(e, "bits"), "keys": words(e["keys"])} for e in keyed],
-        "standard": [from_golden(e) for e in golden("standard")],
+        "keyed": [
+            {"bits": e["bits"], "length": hex(e["len"]), **summary(e["head"], e["fnv1a64_le"]), "keys": words(e["keys"])}
+            for e in keyed
+        ],
+        "standard": standard_cases(),
     }
 
 
@@ -180,7 +189,6 @@ LONG_LENGTHS = [2**k + d for k in (32, 53, 63) for d in (-1, 0, 1)] + [M64]
 
 
 def chapter_walk():
-    golden_walks = [e for e in golden("families") if e["family"] == "CycleWalk<MulXorshift<10>>"]
     of = [(n, *s) for n in (0, 1, 5, 256, 257, 512, 513, 1000, 4097) for s in SEEDS[:4]]
     places = []
     lengths = (10, 1000, 10**6, 2**32 + 1, 10**12, 2**53, 2**63 + 1, M64)
@@ -193,7 +201,7 @@ def chapter_walk():
         })
     return {
         # Lengths of up to 256 are walked here as well, which `walk` does not do.
-        "walked_chains": [from_golden(e) for e in golden_walks],
+        "walked_chains": [case_of(second.walked(*o), *o) for o in DRAWN],
         "permutations": [
             {"seed": seed_text(*s), "length": hex(n), **listed([walk_map(n, *s)(k) for k in range(n)])} for n, *s in of
         ],
@@ -304,9 +312,16 @@ def chapter_blocks():
             "seed": seed_text(*s), "length": hex(length), "block": hex(block), "window": hex(window),
             "blocks": order[:12],
         })
+    shapes = [(1, 1, 1), (10, 3, 2), (100, 100, 1), (100, 1, 100), (1000, 10, 7), (1000, 64, 5), (3000, 1, 300)]
+    shapes += [(5000, 16, 20), (5001, 1000, 2), (20000, 64, 8)]
     return {
         "reading": reading,
-        "permutations": [from_golden(e, "block", "window") for e in golden("blocks")],
+        "permutations": [
+            case_of(second.blocks(n, block, window, s, e), n, s, e, block=hex(block), window=hex(window))
+            for n, block, window in shapes
+            for s in (42, LONG)
+            for e in (0, 3)
+        ],
         "points": points,
     }
 
@@ -365,10 +380,16 @@ def chapter_sampler():
 
 def chapter_generators():
     numbers = []
-    for e in golden("generators"):
-        case = {name: e[name] for name in ("generator", "kind")}
-        case |= {"seed": golden_seed(e), "first": hex(e["first"]), "count": e["count"], "length": hex(e["len"])}
-        numbers.append({**case, "bits_of_head": words(e["head"]), "digest": hex(int(e["fnv1a64_le"], 16))})
+    for name, (_, block) in second.GENERATORS.items():
+        for kind in second.NUMBERS:
+            for of in [(42, 0), (LONG, 3)]:
+                for first, count in [(0, 1), (1, 3), (5, 40 if block < 100 else 4)]:
+                    length = 2 * count * block if count > 1 else 1500
+                    values = second.rows(name, kind, *of, first, count, length)
+                    numbers.append({
+                        "generator": name, "kind": kind, "seed": seed_text(*of), "first": hex(first), "count": count,
+                        "length": hex(length), "bits_of_head": words(values[:3]), "digest": hex(fnv1a64(values)),
+                    })
     starts = []
     for name, (draw, _) in second.GENERATORS.items():
         for seed, epoch, stream in [(42, 0, 0), (LONG, 3, 2)]:
@@ -411,6 +432,10 @@ def chapter_generators():
     }
 
 
+def chapter_others():
+    return {"families": [case_of(draw(*o), *o, family=name) for name, draw in second.OTHERS.items() for o in DRAWN]}
+
+
 CHAPTERS = {
     "01-words": ("Numbers, seeds as text, digests and checksums", chapter_words),
     "02-philox": ("The block function Philox4x32-10", chapter_philox),
@@ -426,8 +451,11 @@ CHAPTERS = {
 }
 
 
-def chapter_file(name):
-    about, cases = CHAPTERS[name]
+# What the specification does not have.
+OTHERS = "others", "Families that the specification does not have", chapter_others
+
+
+def chapter_file(name, about, cases):
     groups = []
     for group, of in cases().items():
         lines = ",\n".join("      " + json.dumps(case) for case in of)

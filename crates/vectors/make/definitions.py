@@ -2,13 +2,11 @@
 
 import pathlib
 import struct
-import sys
+
+import second
+from second import EXACT_MAX, M32, M64, fnv1a64, key_words, word64
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "vectors"))
-
-import make_vectors as second  # noqa: E402
-from make_vectors import EXACT_MAX, M32, M64, fnv1a64, key_words, word64  # noqa: E402
 
 LONG = bytes(range(32))
 

@@ -357,8 +357,8 @@ mod tests {
     use super::*;
     use crate::bijection::{Lcg, MulXorshift};
     use crate::compact::columns::{ColumnSet, Rows};
+    use crate::compact::plain::Plain;
     use crate::compact::{Compactor, Serial};
-    use crate::plain::Plain;
     use crate::{Bijection, FromSeed};
 
     /// Moves rows of a width, and a column of numbers with them, there and back. Returns whether

@@ -10,9 +10,9 @@ use super::*;
 use crate::FromSeed;
 use crate::bijection::{CycleWalk, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::cpu::places::Span;
+use crate::compact::plain::Plain;
 use crate::compact::{Compactor, Serial, Strategy, Workspace};
 use crate::engine::memory::SharedPtr;
-use crate::plain::Plain;
 
 /// Few enough buckets that they are large ones for more than `2^17` slots or indexes.
 const FEW: u64 = 2;

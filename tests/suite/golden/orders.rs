@@ -5,10 +5,10 @@ use bijective_shuffle::bijection::{CycleWalk, MulXorshift, Standard, Table, Vari
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cursor, Permutations, bijection};
 
-use crate::case::Case;
-use crate::words::Counting;
+use super::case::Case;
+use super::words::Counting;
 
-pub(crate) fn draws(case: &Case) {
+pub(super) fn draws(case: &Case) {
     let (len, seed) = (case.length(), case.seed());
     let mut words = Counting { stream: seed.key_stream(Table::key_domain(len)), drawn: 0 };
     let table = Table::from_words(len, &mut words);
@@ -19,19 +19,26 @@ pub(crate) fn draws(case: &Case) {
     }
 }
 
-pub(crate) fn chains(case: &Case) {
+pub(super) fn chains(case: &Case) {
     let f = MulXorshift::<10>::from_seed(case.length(), case.seed());
     assert_eq!(u64::from(f.bits()), case.count("bits"), "{}", case.what);
     assert_eq!(case.words("increments"), f.increments(), "{}", case.what);
     assert_eq!(case.words("multipliers"), f.multipliers(), "{}", case.what);
 }
 
-fn family(name: &str, len: u64, seed: Seed) -> Box<dyn Bijection> {
+type Draw = fn(u64, Seed) -> Box<dyn Bijection>;
+
+/// All families by name.
+pub(super) fn all_families() -> impl Iterator<Item = (&'static str, Draw)> {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))
     }
-    let mut families = bijective_shuffle::families!(draw, "Affine" Affine).into_iter();
-    let known = families.find(|(other, _)| *other == name);
+    let families = bijective_shuffle::families!(draw, "Affine" Affine);
+    families.into_iter().map(|(name, draw)| (name, draw as Draw))
+}
+
+fn family(name: &str, len: u64, seed: Seed) -> Box<dyn Bijection> {
+    let known = all_families().find(|(other, _)| *other == name);
     let (_, draw) = known.unwrap_or_else(|| panic!("an unknown family: {name}"));
     draw(len, seed)
 }
@@ -46,49 +53,61 @@ fn assert_points(f: &dyn Bijection, case: &Case) {
     }
 }
 
-pub(crate) fn points(case: &Case) {
+pub(super) fn points(case: &Case) {
     let f = family(case.text("family"), case.length(), case.seed());
     assert_eq!(f.last(), case.word("last"), "{}", case.what);
     assert_points(&*f, case);
 }
 
-pub(crate) fn lists(case: &Case) {
+pub(super) fn lists(case: &Case) {
     let f = Table::new(case.counts("bijection")).unwrap();
     let p = Permutation::from_bijection(case.length(), f).unwrap();
     assert_eq!(p.to_vec(), case.counts("compacted"), "{}", case.what);
 }
 
-pub(crate) fn families(case: &Case) {
+/// Compares a permutation with the head and the digest, by three ways to list it.
+fn assert_order<B: Bijection>(p: &Permutation<B>, case: &Case) {
+    let listed = p.to_vec();
+    case.assert_listed(&listed);
+    assert!(p.iter().eq(listed.iter().copied()), "iter: {}", case.what);
+    let mut items: Vec<u64> = (0..p.len()).collect();
+    p.apply_in_place(&mut items).unwrap();
+    assert!(items == listed, "apply_in_place: {}", case.what);
+}
+
+pub(super) fn families(case: &Case) {
     let len = case.length();
     let f = family(case.text("family"), len, case.seed());
-    case.assert_listed(&Permutation::from_bijection(len, f).unwrap().to_vec());
+    assert_order(&Permutation::from_bijection(len, f).unwrap(), case);
 }
 
-pub(crate) fn keyed(case: &Case) {
-    let bits = u32::try_from(case.count("bits")).unwrap();
+/// The keys and permutations are those of `thrust::shuffle_copy`, dumped from Thrust itself.
+pub(super) fn keyed(case: &Case) {
+    let (len, bits) = (case.length(), u32::try_from(case.count("bits")).unwrap());
     let f = VariablePhilox::<24>::new(bits, case.words_u32("keys")).unwrap();
-    let values = Permutation::from_bijection(case.length(), f).unwrap().to_vec();
-    // These heads are longer.
-    let head = case.counts("head");
-    assert_eq!(values[..head.len()], head, "{}", case.what);
-    assert_eq!(crate::case::digest(&values), case.word("digest"), "{}", case.what);
+    let p = Permutation::from_bijection(len, f).unwrap();
+    assert_order(&p, case);
+    // The same values through 32-bit words.
+    let narrow = f.to_word::<u32>().unwrap();
+    let survivors = (0..=narrow.last()).map(|x| u64::from(narrow.forward(x))).filter(|&x| x < len);
+    assert!(survivors.eq(p.iter()), "{}", case.what);
 }
 
-pub(crate) fn standard(case: &Case) {
-    case.assert_listed(&Permutation::new(case.length(), case.seed()).to_vec());
+pub(super) fn standard(case: &Case) {
+    assert_order(&Permutation::new(case.length(), case.seed()), case);
 }
 
-pub(crate) fn walked_chains(case: &Case) {
+pub(super) fn walked_chains(case: &Case) {
     let len = case.length();
     let f = CycleWalk::<MulXorshift<10>>::from_seed(len, case.seed());
-    case.assert_listed(&Permutation::from_bijection(len, f).unwrap().to_vec());
+    assert_order(&Permutation::from_bijection(len, f).unwrap(), case);
 }
 
-pub(crate) fn walks(case: &Case) {
+pub(super) fn walks(case: &Case) {
     case.assert_listed(&Permutation::walk(case.length(), case.seed()).to_vec());
 }
 
-pub(crate) fn places(case: &Case) {
+pub(super) fn places(case: &Case) {
     let p = Permutation::walk(case.length(), case.seed());
     let (places, items) = (case.words("places"), case.words("items"));
     assert_eq!(places.len(), items.len(), "{}", case.what);
@@ -98,7 +117,7 @@ pub(crate) fn places(case: &Case) {
     }
 }
 
-pub(crate) fn rows(case: &Case) {
+pub(super) fn rows(case: &Case) {
     let (first, count) = (case.word("first"), case.count("count"));
     let rows = Permutations::new(u64::MAX, case.length(), case.seed());
     let mut values = vec![0_u64; (count * case.length()) as usize];
@@ -106,7 +125,7 @@ pub(crate) fn rows(case: &Case) {
     case.assert_listed(&values);
 }
 
-pub(crate) fn inverses(case: &Case) {
+pub(super) fn inverses(case: &Case) {
     let (len, seed) = (case.length(), case.seed());
     let values = match case.text("order") {
         "new" => Permutation::new(len, seed).inverse().to_vec(),
@@ -116,7 +135,7 @@ pub(crate) fn inverses(case: &Case) {
     case.assert_listed(&values);
 }
 
-pub(crate) fn shards(case: &Case) {
+pub(super) fn shards(case: &Case) {
     let p = Permutation::walk(case.length(), 42);
     let mut shard = p.shard(case.count("rank"), case.count("ranks")).unwrap();
     let (start, end) = (case.word("start"), case.word("end"));
@@ -130,7 +149,7 @@ pub(crate) fn shards(case: &Case) {
 /// The longest order of which a sample is also taken from a slice.
 const IN_MEMORY: u64 = 1_000_000;
 
-pub(crate) fn samples(case: &Case) {
+pub(super) fn samples(case: &Case) {
     let (len, seed, items) = (case.length(), case.seed(), case.words("items"));
     let count = case.count("count") as usize;
     let p = Permutation::new(len, seed);
@@ -143,7 +162,7 @@ pub(crate) fn samples(case: &Case) {
     }
 }
 
-pub(crate) fn ends(case: &Case) {
+pub(super) fn ends(case: &Case) {
     let p = Permutation::new(case.length(), case.seed());
     let inverse = p.inverse();
     let (places, items) = (case.words("places"), case.words("items"));
@@ -186,14 +205,14 @@ fn resumed(case: &Case) -> Option<(u64, Vec<u64>)> {
     }
 }
 
-pub(crate) fn cursors(case: &Case) {
+pub(super) fn cursors(case: &Case) {
     let expected = (case.count("left"), case.counts("head"));
     assert_eq!(resumed(case), Some(expected), "{}", case.what);
     let cursor: Cursor = case.text("text").parse().unwrap();
     assert_eq!(cursor.to_string(), case.text("text"));
 }
 
-pub(crate) fn refused_cursors(case: &Case) {
+pub(super) fn refused_cursors(case: &Case) {
     assert_eq!(resumed(case), None, "{}", case.what);
 }
 
@@ -202,18 +221,18 @@ fn block_shuffle(case: &Case) -> bijection::BlockShuffle {
     bijection::BlockShuffle::new(case.length(), block, window, case.seed()).unwrap()
 }
 
-pub(crate) fn reading(case: &Case) {
+pub(super) fn reading(case: &Case) {
     let f = block_shuffle(case);
     let blocks = f.windows().flat_map(|window| window.blocks().collect::<Vec<u64>>());
     let first = case.counts("blocks");
     assert_eq!(blocks.take(first.len()).collect::<Vec<u64>>(), first, "{}", case.what);
 }
 
-pub(crate) fn blocks(case: &Case) {
+pub(super) fn blocks(case: &Case) {
     let p = Permutation::from_bijection(case.length(), block_shuffle(case)).unwrap();
-    case.assert_listed(&p.to_vec());
+    assert_order(&p, case);
 }
 
-pub(crate) fn points_of_blocks(case: &Case) {
+pub(super) fn points_of_blocks(case: &Case) {
     assert_points(&block_shuffle(case), case);
 }

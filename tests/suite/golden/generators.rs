@@ -6,7 +6,7 @@ use bijective_shuffle::rng::{
     Streams, XorShift1024Weyl, Xorwow,
 };
 
-use crate::case::{Case, digest};
+use super::case::{Case, digest};
 
 /// Calls a generic function for the generator of a case.
 macro_rules! by_generator {
@@ -31,7 +31,7 @@ fn assert_words(rng: &mut impl Rng, case: &Case) {
     }
 }
 
-pub(crate) fn starts(case: &Case) {
+pub(super) fn starts(case: &Case) {
     fn check<G: Generator>(case: &Case) {
         assert_words(&mut G::new(case.seed(), case.word("stream")), case);
     }
@@ -60,7 +60,7 @@ fn fill(kind: &str, rng: &mut impl Fill, len: usize) -> Vec<u64> {
     }
 }
 
-pub(crate) fn numbers(case: &Case) {
+pub(super) fn numbers(case: &Case) {
     fn check<G: Generator>(case: &Case) {
         let (first, count, len) = (case.word("first"), case.count("count"), case.length());
         let mut streams = Streams::<G>::new(case.seed(), first..first + count).unwrap();
@@ -72,7 +72,7 @@ pub(crate) fn numbers(case: &Case) {
     by_generator!(case, check);
 }
 
-pub(crate) fn bytes(case: &Case) {
+pub(super) fn bytes(case: &Case) {
     fn check<G: Generator>(case: &Case) {
         let digits = case.text("bytes");
         let mut bytes = vec![0; digits.len() / 2];
@@ -83,7 +83,7 @@ pub(crate) fn bytes(case: &Case) {
     by_generator!(case, check);
 }
 
-pub(crate) fn scaled(case: &Case) {
+pub(super) fn scaled(case: &Case) {
     let expected = case.words("bits_of_head");
     let (mean, deviation) = (case.count("mean") as f64, case.count("deviation") as f64);
     let mut rng = Philox4x32Rng::new(case.seed(), 0);
@@ -103,7 +103,7 @@ pub(crate) fn scaled(case: &Case) {
     assert_eq!(bits, expected, "{}", case.what);
 }
 
-pub(crate) fn different(case: &Case) {
+pub(super) fn different(case: &Case) {
     let (multiplier, stream) = (case.word("multiplier") as u32, case.word("stream"));
     assert_eq!(Mwc::multipliers().nth(stream as usize), Some(multiplier), "{}", case.what);
     assert_words(&mut Mwc::from_multiplier(multiplier, case.seed(), stream).unwrap(), case);
@@ -111,7 +111,7 @@ pub(crate) fn different(case: &Case) {
     assert_words(&mut streams.generators()[stream as usize].clone(), case);
 }
 
-pub(crate) fn leapfrog(case: &Case) {
+pub(super) fn leapfrog(case: &Case) {
     let (count, stream) = (case.count("count") as usize, case.word("stream") as usize);
     match case.text("generator") {
         "Lcg32" => {

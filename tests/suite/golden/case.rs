@@ -7,13 +7,13 @@ use bijective_shuffle::Seed;
 use serde_json::Value;
 
 /// The cases of one kind.
-pub(crate) struct Group {
-    pub(crate) name: String,
-    pub(crate) cases: Vec<Value>,
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) cases: Vec<Value>,
 }
 
 /// The groups of a chapter, whose name and version must be right.
-pub(crate) fn chapter(json: &str, name: &str) -> Vec<Group> {
+pub(super) fn chapter(json: &str, name: &str) -> Vec<Group> {
     let file: Value = serde_json::from_str(json).expect("JSON");
     assert_eq!(file["chapter"], name);
     assert_eq!(file["specification"], bijective_shuffle_vectors::SPECIFICATION);
@@ -28,19 +28,19 @@ pub(crate) fn chapter(json: &str, name: &str) -> Vec<Group> {
 }
 
 /// A case, which remembers what was read of it.
-pub(crate) struct Case {
-    pub(crate) what: String,
+pub(super) struct Case {
+    pub(super) what: String,
     value: Value,
     read: RefCell<BTreeSet<String>>,
 }
 
 impl Case {
-    pub(crate) fn new(group: &str, value: Value) -> Self {
+    pub(super) fn new(group: &str, value: Value) -> Self {
         let what = format!("{group}: {value:.300}");
         Self { what, value, read: RefCell::default() }
     }
 
-    pub(crate) fn assert_all_read(&self) {
+    pub(super) fn assert_all_read(&self) {
         let read = self.read.borrow();
         for name in self.value.as_object().expect("fields").keys() {
             assert!(read.contains(name), "{name} was not compared in {}", self.what);
@@ -52,51 +52,51 @@ impl Case {
         self.value.get(name).unwrap_or_else(|| panic!("no {name} in {}", self.what))
     }
 
-    pub(crate) fn text(&self, name: &str) -> &str {
+    pub(super) fn text(&self, name: &str) -> &str {
         self.field(name).as_str().unwrap_or_else(|| panic!("{name} is no text: {}", self.what))
     }
 
-    pub(crate) fn flag(&self, name: &str) -> bool {
+    pub(super) fn flag(&self, name: &str) -> bool {
         self.field(name).as_bool().unwrap_or_else(|| panic!("{name} is no flag: {}", self.what))
     }
 
-    pub(crate) fn seed(&self) -> Seed {
+    pub(super) fn seed(&self) -> Seed {
         self.text("seed").parse().expect("a seed")
     }
 
-    pub(crate) fn word(&self, name: &str) -> u64 {
+    pub(super) fn word(&self, name: &str) -> u64 {
         word(self.field(name))
     }
 
-    pub(crate) fn length(&self) -> u64 {
+    pub(super) fn length(&self) -> u64 {
         self.word("length")
     }
 
-    pub(crate) fn words(&self, name: &str) -> Vec<u64> {
+    pub(super) fn words(&self, name: &str) -> Vec<u64> {
         self.field(name).as_array().expect("a list").iter().map(word).collect()
     }
 
-    pub(crate) fn words_u32<const N: usize>(&self, name: &str) -> [u32; N] {
+    pub(super) fn words_u32<const N: usize>(&self, name: &str) -> [u32; N] {
         let words = self.words(name).into_iter().map(|word| u32::try_from(word).unwrap());
         words.collect::<Vec<u32>>().try_into().expect("as many words")
     }
 
-    pub(crate) fn count(&self, name: &str) -> u64 {
+    pub(super) fn count(&self, name: &str) -> u64 {
         self.field(name).as_u64().expect("a count")
     }
 
-    pub(crate) fn counts(&self, name: &str) -> Vec<u64> {
+    pub(super) fn counts(&self, name: &str) -> Vec<u64> {
         counts(self.field(name))
     }
 
-    pub(crate) fn lists(&self, name: &str) -> Vec<Vec<u64>> {
+    pub(super) fn lists(&self, name: &str) -> Vec<Vec<u64>> {
         self.field(name).as_array().expect("a list").iter().map(counts).collect()
     }
 
     /// Compares a permutation with the head and the digest.
-    pub(crate) fn assert_listed(&self, values: &[u64]) {
+    pub(super) fn assert_listed(&self, values: &[u64]) {
         let head = self.counts("head");
-        assert_eq!(head.len(), values.len().min(12), "{}", self.what);
+        assert!(head.len() >= values.len().min(12), "{}", self.what);
         assert_eq!(values[..head.len()], head, "{}", self.what);
         assert_eq!(digest(values), self.word("digest"), "{}", self.what);
     }
@@ -112,7 +112,7 @@ fn counts(value: &Value) -> Vec<u64> {
 }
 
 /// FNV-1a with 64 bits over the words' bytes, low byte first.
-pub(crate) fn digest(values: &[u64]) -> u64 {
+pub(super) fn digest(values: &[u64]) -> u64 {
     values.iter().flat_map(|value| value.to_le_bytes()).fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
     })

@@ -4,21 +4,21 @@ use bijective_shuffle::bijection::Lcg;
 use bijective_shuffle::rng::Philox4x32;
 use bijective_shuffle::{FromSeed, KeyDomain, Seed, Word, Words};
 
-use crate::case::{Case, digest};
+use super::case::{Case, digest};
 
-pub(crate) fn bits(case: &Case) {
+pub(super) fn bits(case: &Case) {
     let bits = u32::try_from(case.count("bits")).unwrap();
     assert_eq!(Lcg::key_domain(case.length()), KeyDomain::Bits(bits), "{}", case.what);
 }
 
 // The library's products are those of the processor.
-pub(crate) fn products(case: &Case) {
+pub(super) fn products(case: &Case) {
     let product = u128::from(case.word("a")) * u128::from(case.word("b"));
     let parts = u128::from(case.word("high")) << 64 | u128::from(case.word("low"));
     assert_eq!(product, parts, "{}", case.what);
 }
 
-pub(crate) fn odd_inverses(case: &Case) {
+pub(super) fn odd_inverses(case: &Case) {
     let mask = u64::low_mask(u32::try_from(case.count("bits")).unwrap());
     let inverse = case.word("number").odd_inverse() & mask;
     assert_eq!(inverse, case.word("inverse"), "{}", case.what);
@@ -35,22 +35,22 @@ fn seed_of(words: &[u64]) -> Seed {
     }
 }
 
-pub(crate) fn seeds(case: &Case) {
+pub(super) fn seeds(case: &Case) {
     let seed = seed_of(&case.words("words")).with_epoch(case.word("epoch"));
     assert_eq!(case.text("text").parse(), Ok(seed), "{}", case.what);
     assert_eq!(seed.to_string(), case.text("written"), "{}", case.what);
 }
 
-pub(crate) fn refused_seeds(case: &Case) {
+pub(super) fn refused_seeds(case: &Case) {
     assert!(case.text("text").parse::<Seed>().is_err(), "{}", case.what);
 }
 
-pub(crate) fn digests(case: &Case) {
+pub(super) fn digests(case: &Case) {
     assert_eq!(digest(&case.words("values")), case.word("digest"), "{}", case.what);
 }
 
 /// The library keeps this function to itself: cursors and states show what it gives there.
-pub(crate) fn checks(case: &Case) {
+pub(super) fn checks(case: &Case) {
     let check = case.words("values").into_iter().fold(0, |check: u64, word| {
         let x = (check ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
         let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -60,12 +60,12 @@ pub(crate) fn checks(case: &Case) {
     assert_eq!(check, case.word("check"), "{}", case.what);
 }
 
-pub(crate) fn philox(case: &Case) {
+pub(super) fn philox(case: &Case) {
     let block = Philox4x32::<10>::new(case.words_u32("key")).block(case.words_u32("counter"));
     assert_eq!(block, case.words_u32("output"), "{}", case.what);
 }
 
-pub(crate) fn domains(case: &Case) {
+pub(super) fn domains(case: &Case) {
     let value = case.word("value");
     let domain = match case.text("kind") {
         "bits" => KeyDomain::Bits(u32::try_from(value).unwrap()),
@@ -91,7 +91,7 @@ fn domain_of(word: u64) -> KeyDomain {
     }
 }
 
-pub(crate) fn streams(case: &Case) {
+pub(super) fn streams(case: &Case) {
     let mut stream = case.seed().key_stream(domain_of(case.word("domain")));
     for word in case.words("words") {
         assert_eq!(u64::from(stream.next_u32()), word, "{}", case.what);
@@ -99,7 +99,7 @@ pub(crate) fn streams(case: &Case) {
 }
 
 /// The library keeps children to itself: shuffles of blocks and generators show them.
-pub(crate) fn children(case: &Case) {
+pub(super) fn children(case: &Case) {
     let (seed, domain) = (case.seed(), domain_of(case.word("domain")));
     let is_long = seed.with_epoch(0).to_string().len() == 64;
     let mut stream = seed.key_stream(domain);
@@ -108,7 +108,7 @@ pub(crate) fn children(case: &Case) {
 }
 
 /// A draw shows what its batches are: by how many words it takes, and by its values.
-pub(crate) fn batches(case: &Case) {
+pub(super) fn batches(case: &Case) {
     let range = case.word("range");
     let (count, product) = (case.count("count"), case.word("product"));
     let whole: u128 = (0..count).map(|k| u128::from(range - k)).product();
@@ -119,9 +119,9 @@ pub(crate) fn batches(case: &Case) {
 }
 
 /// A stream that counts the words of 64 bits which it gives.
-pub(crate) struct Counting<R> {
-    pub(crate) stream: R,
-    pub(crate) drawn: u64,
+pub(super) struct Counting<R> {
+    pub(super) stream: R,
+    pub(super) drawn: u64,
 }
 
 impl<R: Words> Words for Counting<R> {

@@ -2,7 +2,7 @@
 
 use bijective_shuffle::{Sampler, SamplerBuilder, SamplerState, Tail};
 
-use crate::case::Case;
+use super::case::Case;
 
 /// A builder with a case's items, seed and orders.
 fn builder(case: &Case) -> SamplerBuilder {
@@ -28,7 +28,7 @@ fn sampler(case: &Case) -> Sampler {
     builder.batch(case.count("batch")).tail(tail).build().unwrap()
 }
 
-pub(crate) fn epochs(case: &Case) {
+pub(super) fn epochs(case: &Case) {
     let mut sampler = sampler(case);
     sampler.set_epoch(case.word("epoch")).unwrap();
     let batches: Result<Vec<_>, _> = sampler.batches().collect();
@@ -37,7 +37,7 @@ pub(crate) fn epochs(case: &Case) {
     assert_eq!(sampler.consumed(), case.word("consumed"), "{}", case.what);
 }
 
-pub(crate) fn resumes(case: &Case) {
+pub(super) fn resumes(case: &Case) {
     let mut sampler = sampler(case);
     let state: SamplerState = case.text("text").parse().unwrap();
     sampler.resume(&state).unwrap();
@@ -49,7 +49,7 @@ pub(crate) fn resumes(case: &Case) {
     assert_eq!(sampler.state().to_string(), case.text("after"), "{}", case.what);
 }
 
-pub(crate) fn refused_states(case: &Case) {
+pub(super) fn refused_states(case: &Case) {
     let mut sampler = builder(case).build().unwrap();
     let state = case.text("text").parse::<SamplerState>();
     let resumed = state.and_then(|state| sampler.resume(&state));
