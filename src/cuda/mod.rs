@@ -61,7 +61,6 @@ mod emulation;
 #[cfg(test)]
 mod tests;
 
-pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
 pub use group::{CudaExchange, CudaGroup, CudaGroupArrays};

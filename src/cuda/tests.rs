@@ -45,10 +45,8 @@ const fn device(multiprocessors: u32, threads: u32, shared: [usize; 2], l2: u64)
     }
 }
 
-const STRATEGIES: [CudaStrategy; 5] = [
+const STRATEGIES: [CudaStrategy; 3] = [
     CudaStrategy::Auto,
-    CudaStrategy::Unfused,
-    CudaStrategy::TwoPass,
     CudaStrategy::SinglePass,
     CudaStrategy::Partitioned,
 ];

@@ -22,10 +22,8 @@ use crate::common::cuda;
 use bijective_shuffle_laws::agreement::reference;
 
 /// Every strategy.
-const STRATEGIES: [CudaStrategy; 5] = [
+const STRATEGIES: [CudaStrategy; 3] = [
     CudaStrategy::Auto,
-    CudaStrategy::Unfused,
-    CudaStrategy::TwoPass,
     CudaStrategy::SinglePass,
     CudaStrategy::Partitioned,
 ];

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::affine::Affine;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::kernels::THREADS;
-use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
+use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::movement::{Array, LARGEST_ITEM};
 use crate::error::GpuError;
@@ -24,71 +24,6 @@ pub(crate) fn permute(map: &Affine, array: Array, limits: &Limits) -> Result<Pla
     let mut plan = Plan::new();
     if bytes > 0 {
         scatter(&mut plan, map, array, bytes, limits)?;
-    }
-    Ok(plan)
-}
-
-/// Permutes an array within its memory, through a copy.
-///
-/// # Errors
-///
-/// As [`permute`].
-pub(crate) fn permute_in_place(
-    map: &Affine,
-    items: Address,
-    item: usize,
-    limits: &Limits,
-) -> Result<Plan<'static>, Error> {
-    let bytes = array_bytes(item, map.bits())?;
-    let mut plan = Plan::new();
-    if bytes == 0 || map.is_identity() {
-        return Ok(plan);
-    }
-    let copy = Address::Scratch(0);
-    plan.take_scratch(bytes);
-    scatter(&mut plan, map, Array { source: items, out: copy, item }, bytes, limits)?;
-    plan.copy(copy, items, bytes);
-    Ok(plan)
-}
-
-/// Runs a network on an array of `2^bits` items: it applies the maps, and after each but the last
-/// puts all pairs in order. `number` is the items' type in CUDA C++, whose size is a power of two.
-/// The items move back and forth between the array and working memory.
-///
-/// # Errors
-///
-/// As [`permute`].
-pub(crate) fn order_by_network<'m>(
-    maps: impl Iterator<Item = &'m Affine>,
-    (items, item): (Address, usize),
-    number: &'static str,
-    bits: u32,
-    limits: &Limits,
-) -> Result<Plan<'static>, Error> {
-    let bytes = array_bytes(item, bits)?;
-    let pairs = (bytes >> item.ilog2()) / 2;
-    let maps: Vec<_> = maps.collect();
-    let mut plan = Plan::new();
-    let (mut here, mut there) = (items, Address::Scratch(0));
-    if maps.iter().any(|map| !map.is_identity()) {
-        plan.take_scratch(bytes);
-    }
-    let last = maps.len() - 1;
-    for (k, map) in maps.into_iter().enumerate() {
-        if !map.is_identity() {
-            let array = Array { source: here, out: there, item };
-            scatter(&mut plan, map, array, bytes, limits)?;
-            core::mem::swap(&mut here, &mut there);
-        }
-        if k < last {
-            let grid = Grid::Resident(pairs.div_ceil(u64::from(THREADS)).max(1));
-            plan.launch(Launch::new(kernels::order_pairs(number), grid, move |at| {
-                kernels::OrderPairs { items: at.at(here), pairs }
-            }));
-        }
-    }
-    if here != items {
-        plan.copy(here, items, bytes);
     }
     Ok(plan)
 }
@@ -207,7 +142,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::cuda::runtime::kernel::Instance;
 
-    /// Every kernel, for all words and all types of numbers.
+    /// Every kernel, for all words.
     pub(crate) fn kernels() -> Vec<Instance> {
         let mut all = Vec::new();
         for word in WordType::ALL {
@@ -226,8 +161,6 @@ pub(crate) mod tests {
                 }
             }
         }
-        let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];
-        all.extend(numbers.map(|number| kernels::order_pairs(number).erase()));
         all
     }
 
