@@ -7,7 +7,6 @@ mod batches;
 mod device;
 mod fill;
 mod group;
-mod group_arrays;
 mod permute;
 mod protocol;
 mod refusals;
