@@ -190,11 +190,6 @@ impl Cuda {
         self
     }
 
-    /// The strategy of this engine.
-    pub fn strategy(&self) -> CudaStrategy {
-        self.strategy
-    }
-
     /// The stream in which its kernels run.
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream

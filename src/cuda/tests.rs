@@ -45,11 +45,8 @@ const fn device(multiprocessors: u32, threads: u32, shared: [usize; 2], l2: u64)
     }
 }
 
-const STRATEGIES: [CudaStrategy; 3] = [
-    CudaStrategy::Auto,
-    CudaStrategy::SinglePass,
-    CudaStrategy::Partitioned,
-];
+const STRATEGIES: [CudaStrategy; 3] =
+    [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];
 
 const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
 

@@ -101,11 +101,6 @@ impl CudaWorkspace {
         Self { stream, executor, strategy: cuda.strategy }
     }
 
-    /// The strategy of this workspace.
-    pub fn strategy(&self) -> CudaStrategy {
-        self.strategy
-    }
-
     /// The stream in which its calls run.
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream

@@ -184,10 +184,7 @@ fn the_back_end_is_the_cpu_until_another_is_chosen() {
 
     // What is made from a permutation runs where that does.
     let p = p.with_backend(Backend::Auto);
-    let derived: [&dyn Debug; 2] = [
-        &p.inverse(),
-        &p.then(&Permutation::new(100, 2)).unwrap(),
-    ];
+    let derived: [&dyn Debug; 2] = [&p.inverse(), &p.then(&Permutation::new(100, 2)).unwrap()];
     for p in derived {
         assert!(format!("{p:?}").contains("backend: Auto"), "{p:?}");
     }

@@ -249,12 +249,8 @@ fn a_group_is_not_captured() {
     let source = [stream.alloc_zeros::<u64>(1000).unwrap()];
     let mut out = [stream.alloc_zeros::<u64>(1000).unwrap()];
     let captured = [const { Err(Error::Gpu(GpuError::Captured)) }; 2];
-    let mut calls = || {
-        [
-            group.shuffle_into(&f, &source, &mut out),
-            group.unshuffle_into(&f, &source, &mut out),
-        ]
-    };
+    let mut calls =
+        || [group.shuffle_into(&f, &source, &mut out), group.unshuffle_into(&f, &source, &mut out)];
     assert_eq!(calls(), [const { Ok(()) }; 2]);
     let (answers, graph) = capture(stream, &mut calls);
     assert_eq!(answers, captured);

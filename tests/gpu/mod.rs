@@ -21,11 +21,8 @@ use crate::common::cuda;
 use bijective_shuffle_laws::agreement::reference;
 
 /// Every strategy.
-const STRATEGIES: [CudaStrategy; 3] = [
-    CudaStrategy::Auto,
-    CudaStrategy::SinglePass,
-    CudaStrategy::Partitioned,
-];
+const STRATEGIES: [CudaStrategy; 3] =
+    [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];
 
 /// [`back_ends::guarded`], with a workspace of its own.
 fn guarded<T: DeviceRepr + Copy + PartialEq>(

@@ -3,7 +3,7 @@
 use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::{BitMatrix, permuted};
 use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 
@@ -172,22 +172,10 @@ fn what_does_not_fit_is_refused() {
     let mut workspace = CudaWorkspace::new(&cuda);
     let error = Err(Error::LengthMismatch { expected: 16, actual: 15 });
     assert_eq!(workspace.permute_into(&map, &source, &mut out), error);
-    let overlapping = RawArray { source: 4096, out: 4096 + 60, len: 15, item_bytes: 4 };
-    // SAFETY: it fails before anything is launched.
-    assert_eq!(unsafe { workspace.permute_raw(&map, overlapping) }, error);
-    let overlapping = RawArray { len: 16, ..overlapping };
-    // SAFETY: it fails before anything is launched.
-    let overlapping = unsafe { workspace.permute_raw(&map, overlapping) };
-    assert_eq!(overlapping, Err(Error::Gpu(GpuError::Overlap)));
-
     // Said before memory is taken for it.
     let large = stream.alloc_zeros::<[u8; (64 << 10) + 1]>(16).unwrap();
     let mut out = stream.alloc_zeros::<[u8; (64 << 10) + 1]>(16).unwrap();
     let error = Err(Error::Gpu(GpuError::ItemTooLarge { bytes: (64 << 10) + 1, most: 64 << 10 }));
     assert_eq!(workspace.permute_into(&map, &large, &mut out), error);
-    let overflowing = RawArray { source: 0, out: 16, len: 1 << 63, item_bytes: 3 };
-    // SAFETY: it fails before anything is launched.
-    let overflowing = unsafe { workspace.permute_raw(&Affine::reversal(63).unwrap(), overflowing) };
-    assert_eq!(overflowing, Err(Error::Gpu(GpuError::OutOfMemory)));
     assert_eq!(workspace.bytes(), 0);
 }

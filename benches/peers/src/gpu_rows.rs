@@ -113,10 +113,8 @@ pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn E
 }
 
 /// The strategies that are measured.
-const STRATEGIES: [(&str, CudaStrategy); 2] = [
-    ("SinglePass", CudaStrategy::SinglePass),
-    ("Partitioned", CudaStrategy::Partitioned),
-];
+const STRATEGIES: [(&str, CudaStrategy); 2] =
+    [("SinglePass", CudaStrategy::SinglePass), ("Partitioned", CudaStrategy::Partitioned)];
 
 /// A way to shuffle a slice in place.
 type Shuffle<'a> = dyn FnMut(&mut [u64]) -> Result<(), bijective_shuffle::Error> + 'a;

@@ -2,11 +2,10 @@
 
 use cudarc::driver::DeviceRepr;
 
-use super::plan::{self, array_bytes};
+use super::plan;
 use crate::Error;
 use crate::affine::Affine;
 use crate::affine::engine::check_length;
-use crate::cuda::raw::RawArray;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::stream::check_device;
@@ -75,33 +74,6 @@ impl CudaWorkspace {
         // which has been checked. `source` is borrowed, and `out` is borrowed mutably, so they do
         // not overlap. The guards, each an `InUse`, ensure that neither is freed or otherwise used
         // before the stream has finished with it.
-        unsafe { self.executor.execute(&plan) }
-    }
-
-    /// Permutes an array at raw addresses.
-    ///
-    /// # Safety
-    ///
-    /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each, in memory that
-    /// this context's device can access. That memory is neither freed nor otherwise used until the
-    /// stream has finished with it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`] if there are not as many items as the map has points;
-    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge) beyond 64 KiB;
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
-    /// does not fit 64 bits; [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two
-    /// arrays overlap; and otherwise as [`permute_into`](Self::permute_into).
-    pub unsafe fn permute_raw(&mut self, map: &Affine, array: RawArray) -> Result<(), Error> {
-        check_length(map, array.len)?;
-        array_bytes(array.item_bytes, map.bits())?;
-        array.check_apart()?;
-        self.enter()?;
-        let plan = plan::permute(map, array.array(), &self.executor.device.limits)?;
-        // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each
-        // has as many items of that size as the map has points, and that nobody else uses or frees
-        // them until the stream has finished with them.
         unsafe { self.executor.execute(&plan) }
     }
 }

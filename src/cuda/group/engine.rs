@@ -13,6 +13,7 @@ use super::phase::Phase;
 use super::room::Room;
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
+use crate::Error;
 use crate::compact::{Direction, Order};
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
@@ -24,7 +25,6 @@ use crate::cuda::shuffle::checked;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::error::GpuError;
-use crate::Error;
 
 /// The engine on several GPUs of one host, for arrays that are divided among them.
 ///
