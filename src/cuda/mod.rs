@@ -57,8 +57,6 @@ mod workspace;
 #[path = "../cplusplus.rs"]
 mod cplusplus;
 #[cfg(test)]
-mod emulation;
-#[cfg(test)]
 mod tests;
 
 pub use engine::Cuda;

@@ -215,5 +215,4 @@ fn affine_maps(limits: &Limits, run: &mut dyn FnMut(&Plan<'_>)) -> Result<(), Er
 
 // CUDA has no driver for 32 bits.
 #[cfg(all(test, feature = "kernels", target_pointer_width = "64"))]
-#[path = "promised_tests.rs"]
 mod tests;

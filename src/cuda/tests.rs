@@ -1,6 +1,8 @@
 //! Compiles every kernel for the oldest and the newest architecture: all kernels of the plans for
 //! jobs of every kind.
 
+pub(super) mod emulation;
+
 use super::affine::plan::tests::kernels as affine_kernels;
 use super::runtime::device::Limits;
 use super::runtime::plan::{Address, Evaluated, Plan};

@@ -9,8 +9,8 @@ impl<B: Bijection> Permutation<B> {
     /// [`Columns`] for what a column may be. Items are moved, not cloned.
     ///
     /// The columns share the evaluations of the bijection. Every call allocates its working memory
-    /// anew; [`Workspace::shuffle_together`] keeps it. The CPU moves columns in host memory, whatever
-    /// the permutation's back end is.
+    /// anew; [`Workspace::shuffle_together`] keeps it. The CPU moves the columns, whatever the back
+    /// end of the permutation is.
     ///
     /// # Errors
     ///

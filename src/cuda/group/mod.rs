@@ -12,8 +12,6 @@
 //! ```
 
 mod direct;
-#[cfg(test)]
-mod emulated_tests;
 mod engine;
 mod exchange;
 mod given;

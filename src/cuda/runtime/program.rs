@@ -285,5 +285,4 @@ fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "program_tests.rs"]
 pub(crate) mod tests;

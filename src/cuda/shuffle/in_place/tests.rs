@@ -3,9 +3,9 @@
 use super::*;
 use crate::FromSeed;
 use crate::bijection::{GridFeistel, Lcg, Standard};
-use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::program::tests::compile_plans;
 use crate::cuda::tests::LARGE;
+use crate::cuda::tests::emulation::Emulation;
 
 /// The array's memory, and the working memory.
 const ARRAY: u64 = 0x4000_0000_0000;

@@ -3,18 +3,18 @@
 
 use core::ops::Range;
 
-use super::super::emulated_tests::{ITEM, expected, job};
 use super::super::exchange::Exchange;
 use super::super::layout::Layout;
 use super::super::shards::Shards;
 use super::super::sizes::{Sizes, tests::LIMITS};
+use super::super::tests::emulated::{ITEM, expected, job};
 use super::in_pieces::one_after_the_other;
 use super::runs::{Reach, messages};
 use crate::bijection::MulXorshift;
 use crate::compact::Direction;
-use crate::cuda::emulation::Emulation;
 use crate::cuda::nccl::Message;
 use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::tests::emulation::Emulation;
 use crate::{Bijection, FromSeed};
 
 /// The bytes of each rank's memory, and where its source is, its target, the places of others
