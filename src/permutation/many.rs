@@ -102,8 +102,7 @@ impl Permutations {
     ///
     /// # Panics
     ///
-    /// If there is not enough memory or the back end is not available;
-    /// [`try_to_vec`](Self::try_to_vec) returns an error instead.
+    /// If there is not enough memory; [`try_to_vec`](Self::try_to_vec) returns an error instead.
     #[track_caller]
     #[inline]
     pub fn to_vec(&self) -> Vec<u64> {
@@ -114,7 +113,7 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and the errors of the GPU.
+    /// [`Error::OutOfMemory`].
     #[inline]
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
         let items = self.count.checked_mul(self.len);
@@ -254,9 +253,9 @@ impl Permutations {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slice's length is not `count * len`; the items are then
-    /// unchanged. [`Error::OutOfMemory`] (never for rows of at most
-    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items) and the errors of the
-    /// GPU; each row is then either shuffled or unchanged.
+    /// unchanged. [`Error::OutOfMemory`], though never for rows of at most
+    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items; each row is then either
+    /// shuffled or unchanged.
     ///
     /// # Examples
     ///
