@@ -254,8 +254,8 @@ impl Permutations {
     ///
     /// [`Error::LengthMismatch`] if the slice's length is not `count * len`; the items are then
     /// unchanged. [`Error::OutOfMemory`], though never for rows of at most
-    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items; each row is then either
-    /// shuffled or unchanged.
+    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items; each row is then
+    /// either shuffled or unchanged.
     ///
     /// # Examples
     ///

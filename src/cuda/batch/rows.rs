@@ -25,8 +25,8 @@ pub(crate) struct RowsJob {
     pub(crate) batch: Batch,
     pub(crate) first: u64,
     pub(crate) rows: u64,
-    /// As many as `rows`, except where a plan is made for one row of many: this number decides which
-    /// kernel is used.
+    /// The number of rows that decides which kernel is used: as many, except where a plan is made
+    /// for one row of many.
     pub(crate) at_once: u64,
     /// What is moved, from the first of these rows on: indexes, which count within a row, or the
     /// items of one array.
