@@ -342,19 +342,6 @@ __device__ __forceinline__ void permute_rows(const AffineMap& map, const Unit* s
     }
 }
 
-// A layer of a sorting network: puts the items at 2 k and 2 k + 1 in order.
-template <class T>
-__device__ __forceinline__ void order_pairs(T* items, uint64_t pairs) {
-    const uint64_t stride = uint64_t(gridDim.x) * blockDim.x;
-    for (uint64_t k = uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; k < pairs; k += stride) {
-        const T a = items[2 * k], b = items[2 * k + 1];
-        if (b < a) {
-            items[2 * k] = b;
-            items[2 * k + 1] = a;
-        }
-    }
-}
-
 }  // namespace bijective_shuffle
 
 #endif

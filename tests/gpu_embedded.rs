@@ -17,7 +17,7 @@ mod common;
 use bijective_shuffle::Cpu;
 use bijective_shuffle::Word;
 use bijective_shuffle::affine::Affine;
-use bijective_shuffle::affine::{Network, permuted};
+use bijective_shuffle::affine::permuted;
 use bijective_shuffle::bijection::{Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr, ValidAsZeroBits};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator};
@@ -271,16 +271,6 @@ fn affine_maps_move_as_on_the_cpu() {
         affine(&cuda, bits, |x| [x as u32; 3]);
         affine(&cuda, bits, |x| [x; 9]);
     }
-}
-
-#[test]
-fn networks_order_as_the_standard_library() {
-    let Some(cuda) = gpu() else { return };
-    let network = Network::sorting(10).unwrap();
-    let source: Vec<f64> = (0..1024_u32).map(|x| f64::from(x.wrapping_mul(0x9E37_79B1))).collect();
-    let mut items = cuda.stream().clone_htod(&source).unwrap();
-    CudaWorkspace::new(&cuda).order_by_network(&network, &mut items).unwrap();
-    assert!(read(&cuda, &items).is_sorted());
 }
 
 /// Calls a function with each kind of fill.

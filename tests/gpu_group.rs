@@ -17,7 +17,7 @@ use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 
 use bijective_shuffle_laws::{Numbers, lengths, long};
-use common::group::{check, check_arrays, even, guarded};
+use common::group::{check, even, guarded};
 
 /// Held by the test that uses the devices.
 static DEVICES: Mutex<()> = Mutex::new(());
@@ -84,19 +84,6 @@ fn large_lengths_and_all_widths() {
     }
 }
 
-#[test]
-fn several_arrays_are_moved_together() {
-    let _alone = DEVICES.lock();
-    for strategy in [CudaStrategy::Auto, CudaStrategy::Partitioned, CudaStrategy::SinglePass] {
-        for mut group in groups(strategy) {
-            for len in [1000, 1 << 16, 100_001, (1 << 22) + 1, 1 << 23] {
-                let f = Standard::from_seed(len, 5);
-                check_arrays(&mut group, &f, &reference(&f, len), &format!("{strategy:?}, {len}"));
-            }
-        }
-    }
-}
-
 /// An item that differs from every other number's.
 fn sixteen_bytes(number: u64) -> u128 {
     u128::from(number).wrapping_mul(0x1_0000_0001_0000_0001)
@@ -130,22 +117,6 @@ where
         group.unshuffle_into(f, source, out)
     });
     assert!(back.unwrap() == original, "{} items of {} bytes", order.len(), size_of::<T>());
-}
-
-#[test]
-fn indexes_are_divided_too() {
-    let _alone = DEVICES.lock();
-    for mut group in groups(CudaStrategy::Auto) {
-        for len in [0, 5, 1000, 100_001, 3_000_000] {
-            let f = Standard::from_seed(len, 2);
-            let lens = even(len as usize, group.streams().len());
-            let poison = vec![u64::MAX; len as usize];
-            let out = guarded(&mut group, u64::MAX, &poison, [&lens, &lens], |group, _, out| {
-                group.write_indexes(&f, out)
-            });
-            assert!(out.unwrap() == reference(&f, len), "{len}");
-        }
-    }
 }
 
 /// Calls in a row, while other work delays this or that device.

@@ -199,23 +199,6 @@ struct ByLookBack {
     __device__ __forceinline__ void finish(uint32_t epoch) const { bijective_shuffle::finish(states, epoch); }
 };
 
-// Sums from an earlier kernel.
-struct Given {
-    const uint64_t* bases;
-    uint32_t taken;
-
-    __device__ __forceinline__ void start() { taken = blockIdx.x; }
-    __device__ __forceinline__ Turn take() {
-        const Turn turn = {taken, 0};
-        taken += gridDim.x;
-        return turn;
-    }
-    __device__ __forceinline__ void announce(Turn, uint64_t) const {}
-    __device__ __forceinline__ uint64_t before(Turn turn, uint64_t) const { return bases[turn.tile]; }
-    __device__ __forceinline__ void total(uint64_t) const {}
-    __device__ __forceinline__ void finish(uint32_t) const {}
-};
-
 // Runs as many blocks as the device holds, each of which takes tile after tile. A tile's loads are
 // in flight while the next tile is evaluated, so the memory's latency hides the evaluations, and
 // both hide the wait for the tile's place.
@@ -298,13 +281,6 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
                                                const Move& move, const uint32_t* only_if) {
     if (only_if != nullptr && *only_if == 0) return;
     move_tiles<Index, THREADS, PER_THREAD>(f, last, len, ByLookBack{states}, move);
-}
-
-// Moves survivors whose places come from an earlier kernel.
-template <class Index, int THREADS, int PER_THREAD, class F, class Move>
-__device__ __forceinline__ void move_counted_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases,
-                                                       const Move& move) {
-    move_tiles<Index, THREADS, PER_THREAD>(f, last, len, Given{bases, 0}, move);
 }
 
 }  // namespace bijective_shuffle

@@ -228,7 +228,6 @@ pub(crate) fn permuted<'py>(
     let borrowed = Bytes::new(matrix)?;
     let (count, len) = (borrowed.rows as u64, matrix.shape()[1] as u64);
     let permutations = Permutations::new(count, len, seed::read(seed, 0)?);
-    let permutations = permutations.with_backend(bijective_shuffle::Backend::Cpu);
     let (memory, item) = (borrowed.memory(), borrowed.item);
     let work = move || {
         with_item!(memory, item, Item => {
@@ -260,7 +259,6 @@ pub(crate) fn write_permutations<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let dtype = IndexType::new(Some(dtype), n)?;
     let permutations = Permutations::new(count, n, seed::read(seed, 0)?);
-    let permutations = permutations.with_backend(bijective_shuffle::Backend::Cpu);
     // NumPy's signed integers are drawn as the words of their size.
     match dtype {
         IndexType::Int32 | IndexType::UInt32 => drawn::<u32>(py, permutations, dtype),

@@ -1,10 +1,8 @@
 //! [`Engine`]: one of the engines, chosen at run time.
 
 use crate::bijection::hooks::EngineForm;
-use crate::compact::batch::{self, Batch};
-use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, passes, sealed};
+use crate::compact::{Compactor, Cpu, passes, sealed};
 use crate::cuda::Cuda;
-use crate::engine::check::check_word;
 use crate::{Bijection, Error, Word};
 
 /// One of the engines for slices in host memory.
@@ -76,70 +74,7 @@ fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
     bytes >= FEWEST && bytes as f64 * (cpu - gpu) > start
 }
 
-impl Engine {
-    /// Moves the items of a batch's rows from the first on, each within its row.
-    ///
-    /// # Errors
-    ///
-    /// As [`Compactor::shuffle`]. After an error each row is either moved or as it was.
-    pub(crate) fn reorder_rows<T: Send>(
-        &self,
-        batch: &Batch,
-        items: &mut [T],
-        direction: Direction,
-    ) -> Result<(), Error> {
-        match self {
-            Self::Cuda(cuda) => cuda.reorder_rows(batch, items, direction),
-            Self::Cpu | Self::Either(_) => batch::reorder_rows(batch, items, direction),
-        }
-    }
-
-    /// Writes the rows of a batch from `first` on over all of `out`, which consists of whole rows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::IndexTooWide`], [`Error::OutOfMemory`], and the errors of the GPU.
-    pub(crate) fn rows<N: Word>(
-        &self,
-        batch: &Batch,
-        first: u64,
-        out: &mut [N],
-    ) -> Result<(), Error> {
-        check_word::<N>(batch.len)?;
-        match self {
-            Self::Cuda(cuda) => cuda.rows(batch, first, out),
-            _ => batch::fill(batch, first, out),
-        }
-    }
-}
-
 impl sealed::Sealed for Engine {}
-
-impl Engine {
-    /// Moves the items of several columns, in a given direction.
-    ///
-    /// # Errors
-    ///
-    /// As [`Compactor::shuffle`]. After an error the columns are unchanged.
-    pub(crate) fn reorder_together(
-        &self,
-        bijection: &dyn Bijection,
-        columns: &mut ColumnSet<impl StaticRow>,
-        direction: Direction,
-    ) -> Result<(), Error> {
-        match self {
-            Self::Cuda(cuda) => cuda.reorder_together(bijection, columns, direction),
-            // What fails has left the items as they were.
-            Self::Either(cuda)
-                if suits(bijection, columns.len().unwrap_or(0))
-                    && cuda.reorder_together(bijection, columns, direction).is_ok() =>
-            {
-                Ok(())
-            }
-            _ => Workspace::once().reorder_together(bijection, columns, direction),
-        }
-    }
-}
 
 /// Whether the GPU can be tried for moving `len` items. It is not for a bijection that is not
 /// trusted: the GPU would check the values of the device text, and the CPU those of the Rust code.

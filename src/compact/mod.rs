@@ -49,7 +49,7 @@ pub use cpu::{Cpu, Strategy, Workspace};
 pub use order::Order;
 pub use serial::Serial;
 
-pub(crate) use columns::{ColumnForm, ColumnSet, StaticRow};
+pub(crate) use columns::{ColumnForm, ColumnSet};
 pub(crate) use cpu::call::PlainCall;
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::block::Block;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use cudarc::driver::sys::CUresult;
-use cudarc::driver::{CudaFunction, CudaStream, DeviceRepr};
+use cudarc::driver::{CudaFunction, CudaStream};
 use cudarc::nvrtc::Ptx;
 
 use super::runtime::device::Device;
@@ -13,12 +13,8 @@ use super::runtime::probe;
 use super::runtime::program::Program;
 use super::runtime::staging::PinnedPair;
 use super::runtime::stream::failed;
-use super::shuffle::job::any_address;
-use super::shuffle::movement::MovedArray;
-use super::shuffle::passes::there_and_back;
 use super::shuffle::strategy::CudaStrategy;
 use crate::Error;
-use crate::compact::Order;
 use crate::error::GpuError;
 
 /// The engine on an NVIDIA GPU, on one of its streams.
@@ -194,40 +190,9 @@ impl Cuda {
         self
     }
 
-    /// The strategy of this engine.
-    pub fn strategy(&self) -> CudaStrategy {
-        self.strategy
-    }
-
     /// The stream in which its kernels run.
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
-    }
-
-    /// Loads or compiles the kernels for shuffling and unshuffling `len` items of type T in such an
-    /// order, so that no later call of an engine in this context has to.
-    /// [`CudaWorkspace::reserve`](crate::cuda::CudaWorkspace::reserve) also allocates the memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::error::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::error::GpuError::Params),
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
-    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    pub fn compile<'o, T: DeviceRepr>(
-        &self,
-        order: impl Into<Order<'o>>,
-        len: usize,
-    ) -> Result<(), Error> {
-        let chosen = order.into().for_len(len as u64);
-        let mut executor = self.executor();
-        let at = any_address::<T>();
-        let array = MovedArray::given(at, at, size_of::<T>());
-        for jobs in there_and_back(chosen.bijection(), len, array)? {
-            executor.compile(&jobs.plan(self.strategy, &self.device.limits)?)?;
-        }
-        Ok(())
     }
 
     /// An executor for this engine's stream, without kernels or memory yet.

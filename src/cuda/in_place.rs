@@ -18,9 +18,6 @@ impl CudaWorkspace {
     /// of the array's, or 128 MiB if that is more; it is kept, as that of other calls. On an H200
     /// 2^29 items of 8 bytes take three times as long as from one array into another.
     ///
-    /// Up to 4096 items of 1, 2, 4, 8 or 16 bytes take one launch and no working memory, if the
-    /// bijection is [trusted](crate::TrustedBijection) and has at most 4096 points.
-    ///
     /// Arrays of 128 MiB and more are moved with so little memory if NVRTC is there, on a GPU with
     /// at least 163 KiB of shared memory for a block, such as an A100, H100 or H200. The bijection
     /// has to be trusted, with fewer than eight points for each item. There may be up to 2^32 items

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | slices in host memory, copied to the device and back | [`Cuda`], which is cheap to clone and is a [`Compactor`](crate::Compactor) |
 //! | slices in device memory, with kernels and memory kept from call to call | [`CudaWorkspace`] |
-//! | several arrays at once | [`CudaArrays`], [`CudaGroupArrays`] |
+//! | several arrays at once | [`CudaArrays`] |
 //! | the GPUs of one process | [`CudaGroup`] |
 //! | the GPUs of several processes | [`CudaExchange`] |
 //! | random numbers | [`CudaStreams`], [`device_header`] |
@@ -56,14 +56,11 @@ mod workspace;
 #[cfg(test)]
 mod cplusplus;
 #[cfg(test)]
-mod emulation;
-#[cfg(test)]
 mod tests;
 
-pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
-pub use group::{CudaExchange, CudaGroup, CudaGroupArrays};
+pub use group::{CudaExchange, CudaGroup};
 pub use header::device_header;
 pub use nccl::NcclId;
 pub use raw::RawArray;

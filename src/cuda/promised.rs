@@ -17,8 +17,7 @@ use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
 use super::shuffle::movement::{MovedArray, Movement};
 use super::shuffle::strategy::{self, CudaStrategy};
-use super::shuffle::{in_place, tuning};
-use crate::affine::{Affine, Network};
+use crate::affine::Affine;
 use crate::bijection::Standard;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
@@ -117,7 +116,6 @@ fn each_plan(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result
     for bits in 9..=64 {
         shuffles(&Standard::from_seed(points(bits), 0), limits, run)?;
     }
-    short_in_place(limits, run)?;
     batches(limits, run)?;
     affine_maps(limits, run)?;
     fill::each_plan(limits.multiprocessors, run)
@@ -176,20 +174,6 @@ fn shuffles(
     Ok(())
 }
 
-/// Moving short arrays of words within their own memory.
-fn short_in_place(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(), Error> {
-    for len in [Standard::EXACT_MAX, tuning::IN_PLACE_SHORT.tile()] {
-        let f = Standard::from_seed(len, 0);
-        for (direction, word) in
-            DIRECTIONS.into_iter().flat_map(|way| WORDS.map(|word| (way, word)))
-        {
-            let jobs = in_place::jobs(&f, len as usize, (256, word.bytes()), direction)?;
-            run(&in_place::plan(&jobs, CudaStrategy::Auto, limits)?);
-        }
-    }
-    Ok(())
-}
-
 /// Writing rows of batches.
 fn batches(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(), Error> {
     // Where a `usize` has 32 bits there are no longer rows.
@@ -213,7 +197,7 @@ fn batches(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(
     Ok(())
 }
 
-/// Permuting arrays by affine maps, and ordering them by networks.
+/// Permuting arrays by affine maps.
 fn affine_maps(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Result<(), Error> {
     for bits in 1..=36 {
         let map = Affine::reversal(bits)?;
@@ -227,17 +211,9 @@ fn affine_maps(limits: &GpuLimits, run: &mut dyn FnMut(&DevicePlan<'_>)) -> Resu
             }
         }
     }
-    let network = Network::sorting(8)?;
-    for (number, item) in
-        [("uint32_t", 4), ("uint64_t", 8), ("int", 4), ("int64_t", 8), ("float", 4), ("double", 8)]
-    {
-        let items = (Address::Given(256), item);
-        run(&affine::order_by_network(network.maps(), items, number, network.bits(), limits)?);
-    }
     Ok(())
 }
 
 // CUDA has no driver for 32 bits.
 #[cfg(all(test, feature = "kernels", target_pointer_width = "64"))]
-#[path = "promised_tests.rs"]
 mod tests;

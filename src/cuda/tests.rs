@@ -1,6 +1,8 @@
 //! Compiles every kernel for the oldest and the newest architecture: all kernels of the plans for
 //! jobs of every kind.
 
+pub(super) mod emulation;
+
 use super::affine::plan::tests::kernels as affine_kernels;
 use super::runtime::device::GpuLimits;
 use super::runtime::plan::{Address, DevicePlan, Evaluated};
@@ -45,13 +47,8 @@ const fn device(multiprocessors: u32, threads: u32, shared: [usize; 2], l2: u64)
     }
 }
 
-const STRATEGIES: [CudaStrategy; 5] = [
-    CudaStrategy::Auto,
-    CudaStrategy::Unfused,
-    CudaStrategy::TwoPass,
-    CudaStrategy::SinglePass,
-    CudaStrategy::Partitioned,
-];
+const STRATEGIES: [CudaStrategy; 3] =
+    [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];
 
 const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
 

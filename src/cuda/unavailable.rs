@@ -1,8 +1,7 @@
 //! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems without
 //! CUDA.
 
-use crate::compact::batch::Batch;
-use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
+use crate::compact::{Compactor, sealed};
 use crate::error::Unavailable;
 use crate::{Bijection, Error, Word};
 
@@ -43,28 +42,6 @@ impl Cuda {
     }
 
     pub(super) fn release(&self) {
-        match self.never {}
-    }
-
-    pub(super) fn rows<N: Word>(&self, _: &Batch, _: u64, _: &mut [N]) -> Result<(), Error> {
-        match self.never {}
-    }
-
-    pub(super) fn reorder_rows<T: Send>(
-        &self,
-        _: &Batch,
-        _: &mut [T],
-        _: Direction,
-    ) -> Result<(), Error> {
-        match self.never {}
-    }
-
-    pub(super) fn reorder_together(
-        &self,
-        _: &dyn Bijection,
-        _: &mut ColumnSet<impl StaticRow>,
-        _: Direction,
-    ) -> Result<(), Error> {
         match self.never {}
     }
 }

@@ -282,8 +282,8 @@ impl CudaWorkspace {
 mod tests {
     use super::*;
     use crate::bijection::{CycleWalk, Standard};
-    use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::program::tests::compile_plans;
+    use crate::cuda::tests::emulation::Emulation;
     use crate::{Bijection, FromSeed};
 
     /// Memory for a look-back, points, and what is written.

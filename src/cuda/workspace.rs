@@ -10,7 +10,6 @@ use super::engine::Cuda;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::executor::Executor;
 use super::runtime::in_use::{SlicesInUse, writing};
-use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
 use super::runtime::stream::check_device;
 use super::runtime::word_type::WordType;
@@ -56,14 +55,10 @@ use crate::{Bijection, Error, Word};
 ///
 /// In bytes, for `m` items of `s` bytes and a domain of `n` points:
 /// [`SinglePass`](CudaStrategy::SinglePass) `n / 256` for large domains, and nothing if `m = n`;
-/// [`TwoPass`](CudaStrategy::TwoPass) `3 n / 512`; [`Unfused`](CudaStrategy::Unfused) `4 (n + m)`,
-/// or twice that beyond 2^32 points, and the single pass's;
 /// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`, and the single pass's. A
 /// bijection that has to be checked takes `8 m + m / 8`, and the single pass's. A composition of
 /// permutations takes what the largest of its parts does, and `m s` for each array.
 /// [`shuffle`](Self::shuffle), in place, takes `0.15 m s` at most, where it does not copy.
-/// Affine maps:
-/// `m s` in place, for a network, and for the parts by a mask.
 ///
 /// # Examples
 ///
@@ -97,20 +92,13 @@ pub struct CudaWorkspace {
     pub(super) stream: Arc<CudaStream>,
     pub(super) executor: Executor,
     pub(super) strategy: CudaStrategy,
-    /// The memory of `parm`, between calls.
-    pub(super) parts: Memory,
 }
 
 impl CudaWorkspace {
     /// Creates an empty workspace on the engine's stream, with the engine's strategy.
     pub fn new(cuda: &Cuda) -> Self {
         let (stream, executor) = (cuda.stream.clone(), cuda.executor());
-        Self { stream, executor, strategy: cuda.strategy, parts: Memory::new() }
-    }
-
-    /// The strategy of this workspace.
-    pub fn strategy(&self) -> CudaStrategy {
-        self.strategy
+        Self { stream, executor, strategy: cuda.strategy }
     }
 
     /// The stream in which its calls run.
@@ -159,7 +147,7 @@ impl CudaWorkspace {
 
     /// The bytes of device memory that it holds.
     pub fn bytes(&self) -> usize {
-        self.executor.bytes() + self.parts.held()
+        self.executor.bytes()
     }
 
     /// Compiles the kernels and allocates the memory for shuffling and unshuffling exactly `len`

@@ -1,6 +1,5 @@
 //! [`Permutations`]: many independent permutations of one length.
 
-use crate::backend::{Backend, Engine};
 use crate::compact::Direction;
 use crate::compact::batch::{self, Batch};
 use crate::engine::check::{check_word, or_panic, try_with_capacity};
@@ -42,7 +41,6 @@ pub struct Permutations {
     count: u64,
     len: u64,
     seed: Seed,
-    backend: Backend,
 }
 
 impl Permutations {
@@ -61,13 +59,7 @@ impl Permutations {
     /// ```
     pub fn new(count: u64, len: u64, seed: impl Into<Seed>) -> Self {
         // Batches that differ only in the seed's epoch are equal.
-        Self { count, len, seed: seed.into().with_epoch(0), backend: Backend::default() }
-    }
-
-    /// The same permutations, computed on a back end other than the default, [`Backend::Cpu`].
-    #[must_use]
-    pub fn with_backend(self, backend: Backend) -> Self {
-        Self { backend, ..self }
+        Self { count, len, seed: seed.into().with_epoch(0) }
     }
 
     /// The number of permutations, or rows.
@@ -103,17 +95,14 @@ impl Permutations {
     /// assert!(permutations.row(100).is_none());
     /// ```
     pub fn row(&self, row: u64) -> Option<Permutation> {
-        (row < self.count).then(|| {
-            Permutation::new(self.len, self.seed.with_epoch(row)).with_backend(self.backend)
-        })
+        (row < self.count).then(|| Permutation::new(self.len, self.seed.with_epoch(row)))
     }
 
     /// All permutations, one after another.
     ///
     /// # Panics
     ///
-    /// If there is not enough memory or the back end is not available;
-    /// [`try_to_vec`](Self::try_to_vec) returns an error instead.
+    /// If there is not enough memory; [`try_to_vec`](Self::try_to_vec) returns an error instead.
     #[track_caller]
     #[inline]
     pub fn to_vec(&self) -> Vec<u64> {
@@ -124,7 +113,7 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and the errors of the GPU.
+    /// [`Error::OutOfMemory`].
     #[inline]
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
         let items = self.count.checked_mul(self.len);
@@ -182,7 +171,7 @@ impl Permutations {
     /// ```
     pub fn write_rows<N: Word>(&self, first: u64, out: &mut [N]) -> Result<(), Error> {
         let batch = self.rows(first, out.len())?;
-        self.backend.engine(0)?.rows(&batch, first, out)
+        batch::fill(&batch, first, out)
     }
 
     /// Maps each permutation with a function, and returns the results in the order of the rows. The
@@ -219,13 +208,7 @@ impl Permutations {
         visit: impl Fn(u64, &[N]) -> R + Sync,
     ) -> Result<Vec<R>, Error> {
         let batch = self.visited::<N>()?;
-        match self.backend.engine(0)? {
-            engine @ Engine::Cuda(_) => {
-                let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
-                batch::map_drawn(&batch, self.count, draw, visit)
-            }
-            _ => batch::map(&batch, self.count, visit),
-        }
+        batch::map(&batch, self.count, visit)
     }
 
     /// Calls a function for each permutation, in any order and in constant memory; otherwise like
@@ -258,30 +241,21 @@ impl Permutations {
     /// ```
     pub fn par_for_each<N: Word>(&self, visit: impl Fn(u64, &[N]) + Sync) -> Result<(), Error> {
         let batch = self.visited::<N>()?;
-        match self.backend.engine(0)? {
-            engine @ Engine::Cuda(_) => {
-                let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
-                // A vector of results of size zero takes no memory.
-                batch::map_drawn(&batch, self.count, draw, visit).map(drop)
-            }
-            _ => batch::for_each(&batch, self.count, visit),
-        }
+        batch::for_each(&batch, self.count, visit)
     }
 
     /// Shuffles each row of a matrix by its own permutation: with `p` the permutation
     /// [`row`](Self::row) `r`, item `p[k]` of row `r` moves to its place `k`.
     ///
     /// `items` is the matrix in row-major order: [`count`](Self::count) rows of [`len`](Self::len)
-    /// items. Items are moved, not cloned, on the threads of the current rayon pool. On
-    /// [`Backend::Cuda`] they are copied to the GPU and back, up to 256 MiB of whole rows at a
-    /// time, or one longer row.
+    /// items. Items are moved, not cloned, on the threads of the current rayon pool.
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slice's length is not `count * len`; the items are then
-    /// unchanged. [`Error::OutOfMemory`] (never for rows of at most
-    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items) and the errors of the
-    /// GPU; each row is then either shuffled or unchanged.
+    /// unchanged. [`Error::OutOfMemory`], though never for rows of at most
+    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items; each row is then
+    /// either shuffled or unchanged.
     ///
     /// # Examples
     ///
@@ -325,7 +299,7 @@ impl Permutations {
         self.check_all(items.len())?;
         // If there are items, a row's length is at most their number, and so fits a `usize`.
         let len = if items.is_empty() { 0 } else { self.len as usize };
-        self.backend.engine(0)?.reorder_rows(&self.batch(len), items, direction)
+        batch::reorder_rows(&self.batch(len), items, direction)
     }
 
     /// Checks that a slice has the length of all rows together.

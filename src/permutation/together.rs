@@ -2,16 +2,15 @@
 
 use super::Permutation;
 use crate::compact::{ColumnSet, Columns, Direction};
-use crate::{Bijection, Error};
+use crate::{Bijection, Error, Workspace};
 
 impl<B: Bijection> Permutation<B> {
     /// Shuffles several columns together: item `p[k]` of each column moves to its place `k`. See
     /// [`Columns`] for what a column may be. Items are moved, not cloned.
     ///
     /// The columns share the evaluations of the bijection. Every call allocates its working memory
-    /// anew; [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) keeps it. On
-    /// [`Backend::Cuda`](crate::Backend::Cuda) the columns are copied to the GPU one after the
-    /// other.
+    /// anew; [`Workspace::shuffle_together`] keeps it. The CPU moves the columns, whatever the back
+    /// end of the permutation is.
     ///
     /// # Errors
     ///
@@ -61,7 +60,6 @@ impl<B: Bijection> Permutation<B> {
             Some(len) => self.check_slice(len)?,
             None => return Ok(()),
         }
-        let engine = self.backend.engine(columns.bytes())?;
-        engine.reorder_together(&self.bijection, &mut columns, direction)
+        Workspace::once().reorder_together(&self.bijection, &mut columns, direction)
     }
 }

@@ -1,7 +1,7 @@
 //! Arrays that are divided among the members of a group of GPUs, in memory whose ends are watched.
 
 use bijective_shuffle::cuda::CudaGroup;
-use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr, DeviceSlice};
+use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::prelude::*;
 
 use bijective_shuffle_laws::{Numbers, short};
@@ -99,91 +99,5 @@ pub(crate) fn check(group: &mut CudaGroup, f: &dyn Bijection, order: &[u64], wha
             group.unshuffle_into(f, source, out)
         });
         assert!(back.unwrap() == original, "{what}: back, {from:?} to {to:?}");
-        in_place(group, f, &original, &shuffled, from, what);
-    }
-}
-
-/// Shuffles words where they are, and back.
-fn in_place(
-    group: &mut CudaGroup,
-    f: &dyn Bijection,
-    original: &[u64],
-    shuffled: &[u64],
-    lens: &[usize],
-    what: &str,
-) {
-    let copied = |source: &[CudaView<'_, u64>], out: &mut [CudaViewMut<'_, u64>]| {
-        for (from, to) in source.iter().zip(out).filter(|(from, _)| !from.is_empty()) {
-            from.stream().memcpy_dtod(from, to).unwrap();
-        }
-    };
-    let there = guarded(group, u64::MAX, original, [lens, lens], |group, source, out| {
-        copied(source, out);
-        group.shuffle(f, out)
-    });
-    assert!(there.unwrap() == shuffled, "{what}: in place, {lens:?}");
-    let back = guarded(group, u64::MAX, shuffled, [lens, lens], |group, source, out| {
-        copied(source, out);
-        group.unshuffle(f, out)
-    });
-    assert!(back.unwrap() == original, "{what}: in place and back, {lens:?}");
-}
-
-/// Shuffles keys, labels and rows together, each divided in its own way, and back, and compares
-/// with the order.
-pub(crate) fn check_arrays(group: &mut CudaGroup, f: &dyn Bijection, order: &[u64], what: &str) {
-    let (members, len) = (group.streams().len(), order.len());
-    let mut numbers = Numbers(len as u64 ^ 0xA11);
-    let divisions = divisions(len, members, &mut numbers);
-    let mut division = || &divisions[numbers.below(divisions.len() as u64) as usize][..];
-    let lens = [[division(), division()], [division(), division()], [division(), division()]];
-    let mut all = (0..len as u64, order.iter().copied());
-    let original = Columns::new(&mut all.0);
-    let shuffled = Columns::new(&mut all.1);
-    let there = original.moved(group, lens, f, false);
-    assert!(there.unwrap() == shuffled, "{what}: {lens:?}");
-    let back = shuffled.moved(group, lens, f, true);
-    assert!(back.unwrap() == original, "{what}: back, {lens:?}");
-}
-
-/// Arrays that belong together: words of two sizes, and rows, which are no words.
-#[derive(PartialEq)]
-struct Columns {
-    keys: Vec<u64>,
-    labels: Vec<u32>,
-    rows: Vec<[u32; 3]>,
-}
-
-impl Columns {
-    /// The columns of items that are told apart by their indexes.
-    fn new(indexes: &mut dyn Iterator<Item = u64>) -> Self {
-        let keys: Vec<u64> =
-            indexes.map(|index| index.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
-        let labels = keys.iter().map(|&key| (key >> 32) as u32).collect();
-        let rows = keys.iter().map(|&key| [key as u32, (key >> 32) as u32, !key as u32]).collect();
-        Self { keys, labels, rows }
-    }
-
-    /// The columns as one call moves them, between arrays with guards.
-    fn moved(
-        &self,
-        group: &mut CudaGroup,
-        lens: [[&[usize]; 2]; 3],
-        f: &dyn Bijection,
-        is_back: bool,
-    ) -> Result<Self, Error> {
-        let (mut labels, mut rows) = (Vec::new(), Vec::new());
-        let keys = guarded(group, u64::MAX, &self.keys, lens[0], |group, keys, new_keys| {
-            labels = guarded(group, u32::MAX, &self.labels, lens[1], |group, tags, new_tags| {
-                rows = guarded(group, [7; 3], &self.rows, lens[2], |group, rows, new_rows| {
-                    let arrays = group.arrays(f, self.keys.len()).array(keys, new_keys)?;
-                    let arrays = arrays.array(rows, new_rows)?.array(tags, new_tags)?;
-                    if is_back { arrays.unshuffle() } else { arrays.shuffle() }
-                })?;
-                Ok(())
-            })?;
-            Ok(())
-        })?;
-        Ok(Self { keys, labels, rows })
     }
 }

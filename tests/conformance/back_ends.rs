@@ -70,7 +70,6 @@ impl UnderTest for Engine<Cpu> {
     }
 
     fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
-        let permutations = permutations.with_backend(Backend::Cpu);
         Some(with_indices!(out, out => permutations.write_rows(first, out)))
     }
 }
@@ -292,10 +291,5 @@ impl UnderTest for View {
 
         let view = self.of(given, table.len());
         Some(view.and_then(|view| table.call(Together(view, direction))))
-    }
-
-    fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
-        let permutations = permutations.with_backend(self.0);
-        Some(with_indices!(out, out => permutations.write_rows(first, out)))
     }
 }

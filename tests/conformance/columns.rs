@@ -99,18 +99,3 @@ fn items_of_no_size_take_no_time() {
     (&mut a, &mut b).par_bijective_shuffle_together(1);
     (&mut a, &mut b).par_bijective_unshuffle_together(1);
 }
-
-/// The GPU gives the same, or says that it is not there and moves nothing.
-#[test]
-fn back_ends_for_columns_can_be_chosen() {
-    let p = Permutation::new(1000, 7);
-    let (mut a, mut b): (Vec<u64>, Vec<u8>) = (0..1000).map(|x| (x, x as u8)).unzip();
-    match p.clone().with_backend(Backend::Cuda).apply_together((&mut a, &mut b)) {
-        Ok(()) => assert_eq!(a, p.to_vec()),
-        Err(error) => {
-            assert!(matches!(error, Error::BackendUnavailable { .. }), "{error}");
-            assert!(a.iter().copied().eq(0..1000));
-        }
-    }
-    assert!(a.iter().zip(&b).all(|(&a, &b)| a as u8 == b));
-}

@@ -42,7 +42,7 @@ fn check_bytes(cuda: &Cuda, len: usize, size: usize, offset: usize) {
     }
     let [there, back] = [&there, &back].map(|bytes| stream.clone_dtoh(bytes).unwrap());
     stream.synchronize().unwrap();
-    let what = format!("{len} items of {size} bytes at {offset}, {:?}", cuda.strategy());
+    let what = format!("{len} items of {size} bytes at {offset}, {cuda:?}");
     assert!(there == shuffled, "{what}");
     assert!(back == original, "{what}, back");
 }

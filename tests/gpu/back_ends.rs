@@ -18,8 +18,6 @@ back_ends! {
     cuda_host: host(CudaStrategy::Auto);
     cuda_host_partitioned: host(CudaStrategy::Partitioned);
     cuda_device: device(CudaStrategy::Auto);
-    cuda_device_unfused: device(CudaStrategy::Unfused);
-    cuda_device_two_pass: device(CudaStrategy::TwoPass);
     cuda_device_single_pass: device(CudaStrategy::SinglePass);
     cuda_device_partitioned: device(CudaStrategy::Partitioned);
     cuda_group: group::of_three(CudaStrategy::Auto);

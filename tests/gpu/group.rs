@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use bijective_shuffle::Serial;
-use bijective_shuffle::bijection::{Inverse, Lcg, Standard, VariablePhilox};
+use bijective_shuffle::bijection::{Lcg, Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{
     CudaContext, CudaSlice, CudaView, CudaViewMut, DeviceRepr,
 };
@@ -16,7 +16,7 @@ use crate::common::cuda;
 use crate::common::group::{check, guarded};
 use bijective_shuffle_laws::agreement::reference;
 use bijective_shuffle_laws::items::Items;
-use bijective_shuffle_laws::under_test::{Answer, Direction, Given, Indices, UnderTest};
+use bijective_shuffle_laws::under_test::{Answer, Direction, Given, UnderTest};
 use bijective_shuffle_laws::{every_family, lengths, long, short};
 
 pub(super) const STRATEGIES: [CudaStrategy; 3] =
@@ -46,21 +46,6 @@ fn uneven(len: usize) -> [Vec<usize>; 2] {
 impl UnderTest for Group {
     fn serves(&self, given: &Given) -> bool {
         given.bijection.device_source().is_some()
-    }
-
-    fn write_indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        fn write<N: bijective_shuffle::Word + DeviceRepr>(
-            group: &mut CudaGroup,
-            given: &Given,
-            out: &mut Vec<N>,
-        ) -> Result<(), Error> {
-            let [_, to] = uneven(out.len());
-            *out = guarded(group, N::MAX, out, [&to, &to], |group, _, out| {
-                group.write_indexes(given.bijection, out)
-            })?;
-            Ok(())
-        }
-        Some(with_indices!(out, out => write(&mut self.0, given, out)))
     }
 
     fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
@@ -168,70 +153,6 @@ fn calls_follow_each_other_without_waiting() {
     assert!(all == expected);
 }
 
-#[test]
-fn what_is_reserved_is_enough() {
-    for strategy in STRATEGIES {
-        let Some(mut group) = logical(2, strategy) else { return };
-        let len = 600_001;
-        let f = Standard::from_seed(len as u64, 3);
-        let (from, to) = ([400_000, 200_001], [1, 600_000]);
-        let held = group.reserve::<u64>(&f, &from, &to).unwrap();
-        let items: Vec<u64> = (0..len as u64).collect();
-        let there = guarded(&mut group, u64::MAX, &items, [&from, &to], |group, source, out| {
-            group.shuffle_into(&f, source, out)
-        });
-        assert!(there.unwrap() == reference(&f, len));
-        let back = guarded(&mut group, u64::MAX, &items, [&from, &to], |group, source, out| {
-            group.unshuffle_into(&f, source, out)
-        });
-        back.unwrap();
-        assert_eq!(group.bytes(), held, "{strategy:?}");
-        assert_eq!(
-            group.reserve::<u64>(&f, &from, &[1, 1]),
-            Err(Error::LengthMismatch { expected: 600_001, actual: 2 })
-        );
-    }
-}
-
-/// What has been reserved is neither compiled nor kept again.
-#[test]
-fn nothing_is_compiled_after_a_reservation() {
-    if cuda().is_none() {
-        return;
-    }
-    // Kernels are those of a context, and no other test has this one.
-    let context = CudaContext::new_non_primary(0, 0).unwrap();
-    let engine = || Cuda::on_stream(context.new_stream().unwrap()).unwrap();
-    let engines = [engine(), engine()];
-    let folder = tempfile::tempdir().unwrap();
-    engines[0].keep_kernels_in(folder.path());
-    let kept = || std::fs::read_dir(folder.path()).unwrap().count();
-    // What the process has compiled once is not kept again, and no other test has this bijection.
-    let len = 300_001;
-    let f = Inverse::new(Inverse::new(Standard::from_seed(len as u64, 3)));
-    for strategy in [CudaStrategy::SinglePass, CudaStrategy::Partitioned] {
-        let mut group = CudaGroup::new(&engines).unwrap().with_strategy(strategy);
-        let lens = [100_000, 200_001];
-        let before = kept();
-        group.reserve::<u64>(&f, &lens, &lens).unwrap();
-        let compiled = kept();
-        assert!(compiled > before, "{strategy:?}");
-        let items: Vec<u64> = (0..len as u64).collect();
-        for back in [false, true] {
-            let done =
-                guarded(&mut group, u64::MAX, &items, [&lens, &lens], |group, source, out| {
-                    if back {
-                        group.unshuffle_into(&f, source, out)
-                    } else {
-                        group.shuffle_into(&f, source, out)
-                    }
-                });
-            done.unwrap();
-        }
-        assert_eq!(kept(), compiled, "{strategy:?}");
-    }
-}
-
 /// Slices that begin at multiples of 8 bytes have items of 16.
 #[test]
 fn slices_of_any_alignment() {
@@ -302,18 +223,14 @@ fn what_is_no_array_of_the_group_is_refused() {
         group.shuffle_into(&f, &source, &mut short),
         Err(Error::LengthMismatch { expected: 200, actual: 199 })
     );
-    let uncounted = Err(Error::LengthExceedsDomain { len: u64::MAX, last: f.last() });
-    assert_eq!(group.reserve::<u64>(&f, &[usize::MAX, 1], &[1, usize::MAX]), uncounted);
-    // What is too large is refused before copies take memory.
-    let held = group.bytes();
-    let mut large = [engine.stream().alloc_zeros::<[[u8; 512]; 256]>(1).unwrap()];
-    let large = core::slice::from_mut(&mut large[0]);
+    // What is too large is refused before it takes memory.
+    let large = || [engine.stream().alloc_zeros::<[[u8; 512]; 256]>(1).unwrap()];
     let mut alone = logical(1, CudaStrategy::Auto).unwrap();
     assert_eq!(
-        alone.shuffle(&f, large),
+        alone.shuffle_into(&f, &large(), &mut large()),
         Err(Error::Gpu(GpuError::ItemTooLarge { bytes: 1 << 17, most: 1 << 16 }))
     );
-    assert_eq!((group.bytes(), alone.bytes()), (held, 0));
+    assert_eq!(alone.bytes(), 0);
     let narrow = VariablePhilox::<24>::new(7, [1; 24]).unwrap();
     let mut out = [run(50), run(150)];
     assert_eq!(

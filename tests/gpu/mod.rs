@@ -7,7 +7,6 @@ mod batches;
 mod device;
 mod fill;
 mod group;
-mod group_arrays;
 mod permute;
 mod protocol;
 mod refusals;
@@ -22,13 +21,8 @@ use crate::common::cuda;
 use bijective_shuffle_laws::agreement::reference;
 
 /// Every strategy.
-const STRATEGIES: [CudaStrategy; 5] = [
-    CudaStrategy::Auto,
-    CudaStrategy::Unfused,
-    CudaStrategy::TwoPass,
-    CudaStrategy::SinglePass,
-    CudaStrategy::Partitioned,
-];
+const STRATEGIES: [CudaStrategy; 3] =
+    [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];
 
 /// [`back_ends::guarded`], with a workspace of its own.
 fn guarded<T: DeviceRepr + Copy + PartialEq>(

@@ -114,10 +114,11 @@ fn a_source_of_a_group_outlives_its_shuffle() {
     let mut source = [several.source(2)];
     let mut out = [several.streams[0].alloc_zeros::<u64>(LEN).unwrap()];
     let mut few = several.streams[1].alloc_zeros::<u64>(8).unwrap();
-    match group.reserve::<u64>(&several.f, &[LEN], &[LEN]) {
+    // From now on it has its kernels and its memory.
+    match group.shuffle_into(&several.f, &source, &mut out) {
         Err(Error::BackendUnavailable { reason }) => return println!("skipped: {reason}"),
-        reserved => reserved.unwrap(),
-    };
+        shuffled => shuffled.unwrap(),
+    }
     several.context.synchronize().unwrap();
     hold_up(&several.streams[0]);
     group.shuffle_into(&several.f, &source, &mut out).unwrap();

@@ -216,18 +216,3 @@ fn a_panic_of_the_visitor_comes_through() {
     let permutations = Permutations::new(100, 8, 1);
     let _ = permutations.par_map(|row, _: &[u32]| assert!(row != 40, "row 40"));
 }
-
-#[test]
-fn a_back_end_can_be_chosen() {
-    let permutations = Permutations::new(100, 30, Seed::new(1).with_epoch(5));
-    assert_eq!(permutations, Permutations::new(100, 30, 1));
-    assert_eq!(permutations.with_backend(Backend::Auto).to_vec(), permutations.to_vec());
-    let on_gpu = permutations.with_backend(Backend::Cuda);
-    match on_gpu.try_to_vec() {
-        Ok(rows) => assert_eq!(rows, permutations.to_vec()),
-        Err(error) => {
-            assert!(matches!(error, Error::BackendUnavailable { .. }));
-            assert_eq!(on_gpu.par_map(|_, _: &[u32]| ()), Err(error));
-        }
-    }
-}

@@ -10,8 +10,6 @@ use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{DeviceSource, Trusted};
 
-use rayon::prelude::*;
-
 use crate::arguments::{Common, GpuLengths};
 use crate::gpu_time;
 use crate::machine::{self, Origin};
@@ -95,7 +93,6 @@ pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn E
     println!("# {}", machine::LIBRARY);
     println!("# seconds: of one call, median of {}", common.effort().repeats);
     println!("{}", origin.head(&["name", "item_bytes", "length", "seconds"]));
-    compile(&cuda, lengths)?;
     for power in (lengths.from..=lengths.to).step_by(lengths.step) {
         for len in [1_usize << power, (1 << power) + 1] {
             let bench = Bench {
@@ -116,30 +113,8 @@ pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn E
 }
 
 /// The strategies that are measured.
-const STRATEGIES: [(&str, CudaStrategy); 4] = [
-    ("SinglePass", CudaStrategy::SinglePass),
-    ("Partitioned", CudaStrategy::Partitioned),
-    ("TwoPass", CudaStrategy::TwoPass),
-    ("Unfused", CudaStrategy::Unfused),
-];
-
-/// Compiles most of what will be measured, on all cores; what is left is compiled one by one.
-fn compile(cuda: &Cuda, lengths: &GpuLengths) -> Result<(), bijective_shuffle::Error> {
-    let powers = (lengths.from..=lengths.to).step_by(lengths.step);
-    let lens: Vec<usize> = powers.flat_map(|power| [1 << power, (1 << power) + 1]).collect();
-    lens.par_iter().try_for_each(|&len| {
-        let philox = VariablePhilox::<24>::from_seed(len as u64, 1);
-        let default = Standard::from_seed(len as u64, 1);
-        let bijections: [&dyn Bijection; 2] = [&philox, &default];
-        STRATEGIES.par_iter().try_for_each(|&(_, strategy)| {
-            let cuda = cuda.clone().with_strategy(strategy);
-            bijections.iter().try_for_each(|f| {
-                cuda.compile::<u64>(*f, len)?;
-                cuda.compile::<u32>(*f, len)
-            })
-        })
-    })
-}
+const STRATEGIES: [(&str, CudaStrategy); 2] =
+    [("SinglePass", CudaStrategy::SinglePass), ("Partitioned", CudaStrategy::Partitioned)];
 
 /// A way to shuffle a slice in place.
 type Shuffle<'a> = dyn FnMut(&mut [u64]) -> Result<(), bijective_shuffle::Error> + 'a;
@@ -159,10 +134,6 @@ pub(crate) const MOVES_ITEMS: &[&str] = &[
     "SinglePass, default",
     "Partitioned, Philox-24",
     "Partitioned, default",
-    "TwoPass, Philox-24",
-    "TwoPass, default",
-    "Unfused, Philox-24",
-    "Unfused, default",
     "SinglePass, LCG",
     "Auto, Philox-24",
     "Auto, default",
@@ -211,10 +182,10 @@ impl Bench<'_> {
         self.shuffle("SinglePass, LCG", CudaStrategy::SinglePass, &lcg, &source, &mut out)?;
         self.shuffle("Auto, Philox-24", CudaStrategy::Auto, &philox, &source, &mut out)?;
         self.shuffle("Auto, default", CudaStrategy::Auto, &default, &source, &mut out)?;
-        for (name, strategy) in &STRATEGIES[..2] {
+        for (name, strategy) in STRATEGIES {
             self.unshuffle(
                 &format!("back, {name}, default"),
-                *strategy,
+                strategy,
                 &default,
                 &source,
                 &mut out,

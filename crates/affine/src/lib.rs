@@ -14,7 +14,7 @@
 //! | transposing arrays with sides of any length | [`transpose`] |
 //! | applying a function to both parts of an array | [`parm()`], [`Affine::parm`] |
 //! | sorting networks and similar networks | [`Network`] |
-//! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
+//! | arrays on a GPU | `CudaWorkspace::permute_into` |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`] |
 //!
 //! [`permute()`] scatters, `out[A x ^ c] = source[x]`. That is the convention of the literature,
@@ -67,7 +67,6 @@ pub use transpose::transpose;
 /// What the engine on a GPU takes of this package. It promises nothing to others.
 #[doc(hidden)]
 pub mod engine {
-    pub use crate::parm::index_bits;
     pub use crate::permute::check_length;
     pub use crate::{subspace, tiles};
 }

@@ -73,7 +73,7 @@ impl<T: Copy + Send + Sync> Drop for OrderedParts<'_, T> {
 }
 
 /// The width in bits of the indexes of an array whose length is a power of two.
-pub fn index_bits(len: usize) -> Result<u32, MatrixError> {
+pub(crate) fn index_bits(len: usize) -> Result<u32, MatrixError> {
     if len.is_power_of_two() {
         Ok(len.ilog2())
     } else {

@@ -196,8 +196,8 @@ fn check_range(memory: DeviceMemory, device: usize) -> PyResult<()> {
     )))
 }
 
-/// Up to so many bytes, an array without room for a copy is left to the workspace, which moves most
-/// of such arrays by one launch and without any memory.
+/// Up to so many bytes, an array without room for a copy is left to the workspace, which keeps room
+/// from call to call.
 const SHORT_BYTES: usize = 64 << 10;
 
 /// Moves rows to `to` or, if that is only room for a copy, there and back again. Without any room

@@ -22,7 +22,7 @@ mod items;
 mod rows;
 
 pub(crate) use items::reorder_rows;
-pub(crate) use rows::{fill, for_each, map, map_drawn};
+pub(crate) use rows::{fill, for_each, map};
 
 use crate::Seed;
 

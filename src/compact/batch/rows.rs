@@ -26,9 +26,6 @@ const TOGETHER: usize = 64;
 /// enough that the wait for the last of them is negligible.
 const TASKS_AT_ONCE: u64 = 256;
 
-/// The size in bytes of the rows that another engine draws at a time.
-const DRAWN_BYTES: usize = 64 << 20;
-
 /// The number of rows in a task.
 pub(super) fn task_rows(len: usize) -> usize {
     (TASK_ITEMS / len.max(1)).next_multiple_of(TOGETHER).max(1)
@@ -166,34 +163,6 @@ impl<'a, N: Word> Visitor<'a, N> {
         }
         Ok(())
     }
-}
-
-/// As [`map`], where another engine draws the rows, many at a time.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`], and the errors of `draw`.
-pub(crate) fn map_drawn<N: Word, R: Send>(
-    batch: &Batch,
-    count: u64,
-    draw: impl Fn(u64, &mut [N]) -> Result<(), Error>,
-    visit: impl Fn(u64, &[N]) -> R + Sync,
-) -> Result<Vec<R>, Error> {
-    let mut all = try_with_capacity(count)?;
-    let together = (DRAWN_BYTES / size_of::<N>() / batch.len.max(1)).max(1) as u64;
-    let mut orders = Vec::new();
-    let mut first = 0;
-    while first < count {
-        let rows = (count - first).min(together);
-        resize(&mut orders, rows as usize * batch.len)?;
-        draw(first, &mut orders)?;
-        let visits = (0..rows as usize)
-            .into_par_iter()
-            .map(|k| visit(first + k as u64, &orders[k * batch.len..][..batch.len]));
-        all.par_extend(visits);
-        first += rows;
-    }
-    Ok(all)
 }
 
 /// Makes a buffer `len` words long.

@@ -1,7 +1,7 @@
 //! [`ColumnSet`]: borrowed columns, checked to be of one length.
 
 use super::Columns;
-use super::list::{Column, ColumnList, item_bytes};
+use super::list::{Column, ColumnList};
 use super::static_row::StaticRow;
 use crate::Error;
 use crate::engine::check::check_length;
@@ -47,11 +47,6 @@ impl<R: StaticRow> ColumnSet<'_, R> {
     /// The addresses of all columns.
     pub(crate) fn starts(&self) -> R {
         self.starts
-    }
-
-    /// The bytes of all items of all columns.
-    pub(crate) fn bytes(&self) -> u64 {
-        item_bytes(self.columns()) as u64 * self.len().unwrap_or(0) as u64
     }
 
     /// Checks that a column has no more items than the domain has points.

@@ -38,14 +38,6 @@ arguments! {
     }
 }
 
-arguments! {
-    /// Puts each pair of neighbours in order.
-    pub(super) struct OrderPairs => Permutations, None, "order_pairs" {
-        items: u64 => "Ordered*",
-        pairs: u64 => "uint64_t",
-    }
-}
-
 pub(super) fn permute_tiles(
     word: WordType,
     shape: AffineShape,
@@ -75,9 +67,4 @@ pub(super) fn permute_triples(word: WordType, shape: AffineShape) -> Kernel<Perm
 
 pub(super) fn permute_rows(unit: WordType) -> Kernel<PermuteRows> {
     Kernel::new([("Word", TemplateValue::Word(unit))], THREADS, 1)
-}
-
-/// The kernel for numbers of a type of CUDA C++.
-pub(super) fn order_pairs(number: &'static str) -> Kernel<OrderPairs> {
-    Kernel::new([("Ordered", TemplateValue::Type(number))], THREADS, 1)
 }

@@ -5,5 +5,3 @@ mod kernels;
 pub(crate) mod plan;
 pub(crate) mod tuning;
 mod workspace;
-
-pub use workspace::DeviceNumber;

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::affine::Affine;
 use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::kernels::THREADS;
-use crate::cuda::runtime::plan::{Address, DevicePlan, Grid, Launch};
+use crate::cuda::runtime::plan::{DevicePlan, Grid, Launch};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::movement::{LARGEST_ITEM, MovedArray};
 use crate::error::GpuError;
@@ -28,71 +28,6 @@ pub(crate) fn permute(
     let mut plan = DevicePlan::new();
     if bytes > 0 {
         scatter(&mut plan, map, array, bytes, limits)?;
-    }
-    Ok(plan)
-}
-
-/// Permutes an array within its memory, through a copy.
-///
-/// # Errors
-///
-/// As [`permute`].
-pub(crate) fn permute_in_place(
-    map: &Affine,
-    items: Address,
-    item: usize,
-    limits: &GpuLimits,
-) -> Result<DevicePlan<'static>, Error> {
-    let bytes = array_bytes(item, map.bits())?;
-    let mut plan = DevicePlan::new();
-    if bytes == 0 || map.is_identity() {
-        return Ok(plan);
-    }
-    let copy = Address::Scratch(0);
-    plan.take_scratch(bytes);
-    scatter(&mut plan, map, MovedArray { source: items, out: copy, item }, bytes, limits)?;
-    plan.copy(copy, items, bytes);
-    Ok(plan)
-}
-
-/// Runs a network on an array of `2^bits` items: it applies the maps, and after each but the last
-/// puts all pairs in order. `number` is the items' type in CUDA C++, whose size is a power of two.
-/// The items move back and forth between the array and working memory.
-///
-/// # Errors
-///
-/// As [`permute`].
-pub(crate) fn order_by_network<'m>(
-    maps: impl Iterator<Item = &'m Affine>,
-    (items, item): (Address, usize),
-    number: &'static str,
-    bits: u32,
-    limits: &GpuLimits,
-) -> Result<DevicePlan<'static>, Error> {
-    let bytes = array_bytes(item, bits)?;
-    let pairs = (bytes >> item.ilog2()) / 2;
-    let maps: Vec<_> = maps.collect();
-    let mut plan = DevicePlan::new();
-    let (mut here, mut there) = (items, Address::Scratch(0));
-    if maps.iter().any(|map| !map.is_identity()) {
-        plan.take_scratch(bytes);
-    }
-    let last = maps.len() - 1;
-    for (k, map) in maps.into_iter().enumerate() {
-        if !map.is_identity() {
-            let array = MovedArray { source: here, out: there, item };
-            scatter(&mut plan, map, array, bytes, limits)?;
-            core::mem::swap(&mut here, &mut there);
-        }
-        if k < last {
-            let grid = Grid::Resident(pairs.div_ceil(u64::from(THREADS)).max(1));
-            plan.launch(Launch::new(kernels::order_pairs(number), grid, move |at| {
-                kernels::OrderPairs { items: at.at(here), pairs }
-            }));
-        }
-    }
-    if here != items {
-        plan.copy(here, items, bytes);
     }
     Ok(plan)
 }
@@ -216,7 +151,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::cuda::runtime::kernel::Instance;
 
-    /// Every kernel, for all words and all types of numbers.
+    /// Every kernel, for all words.
     pub(crate) fn kernels() -> Vec<Instance> {
         let mut all = Vec::new();
         for word in WordType::ALL {
@@ -235,8 +170,6 @@ pub(crate) mod tests {
                 }
             }
         }
-        let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];
-        all.extend(numbers.map(|number| kernels::order_pairs(number).erase()));
         all
     }
 

@@ -25,8 +25,8 @@ pub(crate) struct RowsJob {
     pub(crate) batch: Batch,
     pub(crate) first: u64,
     pub(crate) rows: u64,
-    /// The most rows of a call, where several calls write a batch piece by piece. It decides which
-    /// kernel is used, so that all calls use the same.
+    /// The number of rows that decides which kernel is used: as many, except where a plan is made
+    /// for one row of many.
     pub(crate) at_once: u64,
     /// What is moved, from the first of these rows on: indexes, which count within a row, or the
     /// items of one array.

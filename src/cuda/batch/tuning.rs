@@ -209,9 +209,6 @@ pub(crate) fn of_words(last: u64, rows: u64, row_bytes: u64, limits: &GpuLimits)
     }
 }
 
-/// The most bytes of rows that are written on the device before they are copied to host memory.
-pub(crate) const ROWS_BYTES: u64 = 256 << 20;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,26 +6,25 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::direct;
 use super::exchange::MemberExchange;
-use super::given::{job_of_items, nowhere, total, writing};
+use super::given::{job_of_items, reading, total, writing};
 use super::members::Members;
 use super::movement::Sharded;
 use super::phase::Phase;
-use super::room::{self, Candidate};
+use super::room::Room;
 use super::shards::{MOST_MEMBERS, MemberShards};
 use super::sizes::GroupSizes;
+use crate::Error;
 use crate::compact::{Direction, Order};
 use crate::cuda::engine::Cuda;
-use crate::cuda::runtime::array::DeviceArrayMut;
+use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, DevicePlan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
-use crate::cuda::shuffle::job::{Job, any_address};
+use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::engine::check::check_word;
 use crate::error::GpuError;
-use crate::{Error, Word};
 
 /// The engine on several GPUs of one host, for arrays that are divided among them.
 ///
@@ -36,8 +35,8 @@ use crate::{Error, Word};
 /// The GPUs reach each other's memory directly (peer access), and an array whose items are words
 /// crosses the links between them once: each GPU sorts its items into buckets, piece by piece, and
 /// copy engines move these to the GPUs where they will be needed, while the next piece is sorted.
-/// Items of other arrays are fetched one by one, which takes several times as long.
-/// [`arrays`](Self::arrays) moves several arrays by one permutation.
+/// Items of other arrays are fetched one by one, which takes several times as long. Several arrays
+/// are moved alike by a call for each, by the same seed.
 ///
 /// Every call puts its kernels in the streams of all members and returns. Each stream waits, on the
 /// device, for the others' earlier work and for their part of the call. The host waits for the GPUs
@@ -54,8 +53,8 @@ use crate::{Error, Word};
 /// # Memory
 ///
 /// [`Partitioned`](CudaStrategy::Partitioned): on each member at most about `2 s + 6` bytes for
-/// each of its items of `s` bytes, from 2^25 items a member on, below that up to `3 s + 10`, and
-/// `s` more in place. Where there is less, [`Auto`](CudaStrategy::Auto) sends the items in more
+/// each of its items of `s` bytes, from 2^25 items a member on, below that up to `3 s + 10`. Where
+/// there is less, [`Auto`](CudaStrategy::Auto) sends the items in more
 /// and smaller pieces, down to about `s + 2` bytes an item. A bijection that has to be checked
 /// takes `8 m + m / 8` bytes on the first member, for all `m` items. What has been allocated is
 /// kept for later calls.
@@ -102,9 +101,6 @@ pub struct CudaGroup {
     /// The checked permutation, on the first member.
     indexes: Memory,
 }
-
-/// What is done with phases.
-type Then<'t> = dyn FnMut(&mut CudaGroup, &[Phase<'_>]) -> Result<(), Error> + 't;
 
 impl CudaGroup {
     /// Makes a group of engines, one for each member, with the strategy of the first one.
@@ -181,223 +177,115 @@ impl CudaGroup {
         self.members.synchronize()
     }
 
-    /// Shuffles an array where it is: item `p[k]` moves to place `k`.
+    /// Copies the items in shuffled order: item `p[k]` of the array `source` to place `k` of the
+    /// array `out`. Both have one slice for each member.
     ///
-    /// All items are first copied in shuffled order to working memory, as much as the array has on
-    /// each member, and then back. So nothing that fails before loses an item.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_into`](Self::shuffle_into). After a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver) some members may have their new items,
-    /// and others still their old ones, so that items are lost.
-    pub fn shuffle<'o, T: DeviceRepr>(
-        &mut self,
-        order: impl Into<Order<'o>>,
-        items: &mut [impl DeviceArrayMut<T>],
-    ) -> Result<(), Error> {
-        self.reorder(order.into(), items, Direction::Shuffle)
-    }
-
-    /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.
+    /// `source` is not written, whatever happens.
     ///
     /// # Errors
     ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle<'o, T: DeviceRepr>(
+    /// * [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each
+    ///   member, and [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is
+    ///   in another context than its member.
+    /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
+    ///   [`Error::LengthExceedsDomain`].
+    /// * [`Error::NotABijection`]; nothing was moved.
+    /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
+    ///   kernels for groups; nothing was moved.
+    /// * [`GpuError::NoSource`](crate::error::GpuError::NoSource),
+    ///   [`GpuError::Params`](crate::error::GpuError::Params),
+    ///   [`GpuError::Compile`](crate::error::GpuError::Compile),
+    ///   [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
+    ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
+    ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if a member has too little
+    ///   memory for the strategy, and with [`Auto`](CudaStrategy::Auto) also for the
+    ///   direct one, and [`GpuError::Captured`](crate::error::GpuError::Captured) if a stream is
+    ///   being captured in a graph, which a group does not support; nothing was moved.
+    /// * [`GpuError::Driver`](crate::error::GpuError::Driver).
+    pub fn shuffle_into<'o, T: DeviceRepr>(
         &mut self,
         order: impl Into<Order<'o>>,
-        items: &mut [impl DeviceArrayMut<T>],
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
     ) -> Result<(), Error> {
-        self.reorder(order.into(), items, Direction::Unshuffle)
+        self.copy(order.into(), source, out, Direction::Shuffle)
     }
 
-    fn reorder<T: DeviceRepr>(
+    /// Copies the items back into their original order: item `k` of `source` to place `p[k]` of
+    /// `out`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn unshuffle_into<'o, T: DeviceRepr>(
+        &mut self,
+        order: impl Into<Order<'o>>,
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.copy(order.into(), source, out, Direction::Unshuffle)
+    }
+
+    fn copy<T: DeviceRepr>(
         &mut self,
         order: Order,
-        items: &mut [impl DeviceArrayMut<T>],
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
         direction: Direction,
     ) -> Result<(), Error> {
+        self.members.check(source.iter().map(|slice| slice.stream()))?;
+        self.members.check(out.iter().map(|slice| slice.stream()))?;
+        let expected = total(source.iter().map(|slice| slice.len()), order)?;
+        let actual = total(out.iter().map(|slice| slice.len()), order)?;
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        let chosen = order.for_len(expected);
+        let job = job_of_items(chosen.bijection(), expected, size_of::<T>())?;
+        let Some(job) = job else { return Ok(()) };
         let streams: Vec<_> = self.streams().cloned().collect();
-        self.members.check(items.iter().map(|slice| slice.stream()))?;
-        let len = total(items.iter().map(|slice| slice.len()), order)?;
-        let (chosen, item) = (order.for_len(len), size_of::<T>());
-        let Some(job) = job_of_items(chosen.bijection(), len, item)? else { return Ok(()) };
         self.members.enter()?;
         let mut guards = SlicesInUse::default();
-        let items = writing(items, &streams, &mut guards);
+        let source = reading(source, &streams, &mut guards);
+        let out = writing(out, &streams, &mut guards);
         self.members.check_slices()?;
-        let mut copies = Vec::with_capacity(streams.len());
-        let mut back = Vec::with_capacity(streams.len());
-        for member in 0..streams.len() {
-            let places = items.places(member);
-            let len = (places.end - places.start) as usize;
-            let copy = self.members.copies(member, len * item)?;
-            copies.push((copy, len));
-            let mut plan = DevicePlan::new();
-            if len > 0 {
-                let (from, to) = (Address::Given(copy), Address::Given(items.address(member)));
-                plan.copy(from, to, (len * item) as u64);
-            }
-            back.push(plan);
-        }
-        let back = [Phase::Plans(back)];
-        let copies = MemberShards::new(copies, item);
-        let arrays = [[items, copies]];
-        let moved = self.plan_items(&job, &arrays, direction, &mut |group, phases| {
-            // SAFETY: each slice belongs to its member's context, and each member's copies are
-            // working memory with room for as many items. The slices are borrowed mutably, and the
-            // guards, each an `InUse`, ensure that none is freed or otherwise used before its
-            // member's stream has finished, for which all streams wait in the end.
-            unsafe { group.members.execute(phases) }?;
-            // SAFETY: the same memory, in the other direction, after all items have been copied.
-            unsafe { group.members.execute(&back) }
-        });
+        // SAFETY: each slice belongs to its member's context, and each array has as many items as
+        // the job. The source is borrowed and the target borrowed mutably, so they do not overlap,
+        // and the guards, each an `InUse`, ensure that neither is freed or otherwise used before
+        // its member's stream has finished, for which all streams wait in the end.
+        let moved = unsafe { self.move_items(&job, [&source, &out], direction) };
         drop(guards);
         moved
     }
 
-    /// Compiles the kernels and allocates the working memory for shuffling and un-shuffling items
-    /// of type T by such a bijection, from an array whose members have `from` items each to one
-    /// whose members have `to` items each. Calls of [`shuffle_into`](Self::shuffle_into) and
-    /// [`unshuffle_into`](Self::unshuffle_into) then do neither. Returns the bytes that the group
-    /// then holds.
+    /// Moves an array from its source to its target. All working memory is there before anything
+    /// is launched.
     ///
-    /// # Errors
+    /// # Safety
     ///
-    /// As [`shuffle_into`](Self::shuffle_into), except for errors that occur only when the kernels
-    /// run.
-    pub fn reserve<'o, T: DeviceRepr>(
-        &mut self,
-        order: impl Into<Order<'o>>,
-        from: &[usize],
-        to: &[usize],
-    ) -> Result<usize, Error> {
-        for lens in [from, to] {
-            if lens.len() != self.members.len() {
-                let (members, slices) = (self.members.len(), lens.len());
-                return Err(GpuError::Members { members, slices }.into());
-            }
-        }
-        let order = order.into();
-        let expected = total(from.iter().copied(), order)?;
-        let actual = total(to.iter().copied(), order)?;
-        if actual != expected {
-            return Err(Error::LengthMismatch { expected, actual });
-        }
-        let (chosen, item) = (order.for_len(expected), size_of::<T>());
-        let Some(job) = job_of_items(chosen.bijection(), expected, item)? else {
-            return Ok(self.bytes());
-        };
-        let at = any_address::<T>();
-        let of = |lens: &[usize]| MemberShards::new(lens.iter().map(|&len| (at, len)), item);
-        let arrays = [[of(from), of(to)]];
-        for direction in [Direction::Shuffle, Direction::Unshuffle] {
-            self.plan_items(&job, &arrays, direction, &mut |group, phases| {
-                phases.iter().try_for_each(|phase| group.members.reserve_all(phase))
-            })?;
-        }
-        Ok(self.bytes())
-    }
-
-    /// Writes the permutation, whose length is that of all slices together: `out[k] = p[k]`.
-    ///
-    /// Where some slots do not survive, every member evaluates all of them, so that this is no
-    /// faster than one GPU.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_into`](Self::shuffle_into), and [`Error::IndexTooWide`] if `N` cannot hold the
-    /// indexes.
-    pub fn write_indexes<'o, N: Word + DeviceRepr>(
-        &mut self,
-        order: impl Into<Order<'o>>,
-        out: &mut [impl DeviceArrayMut<N>],
-    ) -> Result<(), Error> {
-        let streams: Vec<_> = self.streams().cloned().collect();
-        self.members.check(out.iter().map(|slice| slice.stream()))?;
-        let order = order.into();
-        let len = total(out.iter().map(|slice| slice.len()), order)?;
-        // CUDA has no driver for 32 bits, so no bit is lost.
-        check_word::<N>(len as usize)?;
-        let job = Job::new(order.for_len(len).bijection(), len, nowhere())?;
-        self.members.enter()?;
-        let mut guards = SlicesInUse::default();
-        let out = writing(out, &streams, &mut guards);
-        self.members.check_slices()?;
-        let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
-        let done = self.plan_directly(&job, Vec::new(), &[of], &mut |group, phases| {
-            // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
-            // guard, an `InUse`, ensures that it is neither freed nor otherwise used before its
-            // member's stream has finished, for which all streams wait in the end.
-            unsafe { group.members.execute(phases) }
-        });
-        drop(guards);
-        done
-    }
-
-    /// Plans the movement of arrays from sources to targets, one after the other, and calls a
-    /// function with the phases of all. All working memory is there when it is called.
-    pub(super) fn plan_items(
+    /// As [`Members::execute`], for both arrays.
+    unsafe fn move_items(
         &mut self,
         job: &Job,
-        arrays: &[[MemberShards; 2]],
+        [source, out]: [&MemberShards; 2],
         direction: Direction,
-        then: &mut Then<'_>,
     ) -> Result<(), Error> {
-        let candidates = arrays
-            .iter()
-            .map(|[source, out]| self.partitioned(job, source, out, direction).map(Candidate::new));
-        let mut candidates: Vec<_> = candidates.collect();
-        let (members, is_auto) = (&mut self.members, self.strategy == CudaStrategy::Auto);
-        let memory = room::for_all(&mut candidates, is_auto, members)?;
-        let (mut phases, mut others) = (Vec::new(), Vec::new());
-        for ([source, out], candidate) in arrays.iter().zip(&candidates) {
-            if let Some(Candidate { sizes, layouts }) = candidate {
-                let memory = &memory[..];
+        if let Some(sizes) = self.partitioned(job, [source, out], direction) {
+            let is_auto = self.strategy == CudaStrategy::Auto;
+            if let Some(room) = Room::find(sizes, is_auto, &mut self.members)? {
+                let Room { sizes, layouts, memory } = &room;
                 let exchange =
                     MemberExchange { job, source, out, direction, sizes, layouts, memory };
-                phases.extend(exchange.phases()?);
-            } else {
-                others.push(Sharded::Items { source, out, direction });
+                // SAFETY: the caller vouches for the arrays.
+                return unsafe { self.members.execute(&exchange.phases()?) };
             }
         }
-        self.plan_directly(job, phases, &others, then)
-    }
-
-    /// The sizes of the partitioned strategy, if it is to be used.
-    fn partitioned(
-        &self,
-        job: &Job,
-        source: &MemberShards,
-        out: &MemberShards,
-        direction: Direction,
-    ) -> Option<GroupSizes> {
-        let (from, to) = (source.unit(), out.unit());
-        let word = (from == to && from.bytes() == source.item()).then_some(from)?;
-        let limits = &self.members.limits;
-        GroupSizes::of_job(limits, job, self.strategy, word, [source, out], direction)
-    }
-
-    /// Plans movements by the direct strategy, in one phase after those that are planned already,
-    /// and calls a function with all phases.
-    fn plan_directly(
-        &mut self,
-        job: &Job,
-        planned: Vec<Phase<'_>>,
-        movements: &[Sharded<'_>],
-        then: &mut Then<'_>,
-    ) -> Result<(), Error> {
-        if job.len == 0 {
-            return Ok(());
-        }
-        let mut phases: Vec<Phase<'_>> = planned;
+        let (of, members) = (Sharded::Items { source, out, direction }, 0..self.members.len());
         if job.trusted {
-            // A phase without plans would be one more in which all wait for each other.
-            if !movements.is_empty() {
-                phases.push(self.phase(movements, |of, member| direct::plan(job, of, member))?);
-            }
-            return then(self, &phases);
+            let plans = members.map(|member| direct::plan(job, of, member));
+            let moves = Phase::Plans(plans.collect::<Result<_, _>>()?);
+            // SAFETY: the caller vouches for the arrays.
+            return unsafe { self.members.execute(&[moves]) };
         }
         let bytes = job.len.checked_mul(8).ok_or(GpuError::OutOfMemory)?;
         let (indexes, _) = self.indexes.room(self.members.first(), bytes)?;
@@ -405,21 +293,22 @@ impl CudaGroup {
         // The first member writes and checks the permutation, before anything is moved.
         let mut first = vec![checked::plan(&checked)?];
         first.resize_with(self.members.len(), DevicePlan::new);
-        let moves = self.phase(movements, |of, member| direct::by_table(indexes, of, member))?;
-        then(self, &[Phase::Plans(first), moves])
+        let plans = members.map(|member| direct::by_table(indexes, of, member));
+        let moves = Phase::Plans(plans.collect::<Result<_, _>>()?);
+        // SAFETY: the caller vouches for the arrays.
+        unsafe { self.members.execute(&[Phase::Plans(first), moves]) }
     }
 
-    /// A phase in which each member carries out a plan for each movement.
-    fn phase<'a>(
+    /// The sizes of the partitioned strategy, if it is to be used.
+    fn partitioned(
         &self,
-        movements: &[Sharded<'_>],
-        plan: impl Fn(Sharded<'_>, usize) -> Result<DevicePlan<'a>, Error>,
-    ) -> Result<Phase<'a>, Error> {
-        let of_member = |member| {
-            let mut moves = movements.iter();
-            moves
-                .try_fold(DevicePlan::new(), |all, &of| Ok::<_, Error>(all.then(plan(of, member)?)))
-        };
-        Ok(Phase::Plans((0..self.members.len()).map(of_member).collect::<Result<_, _>>()?))
+        job: &Job,
+        [source, out]: [&MemberShards; 2],
+        direction: Direction,
+    ) -> Option<GroupSizes> {
+        let (from, to) = (source.unit(), out.unit());
+        let word = (from == to && from.bytes() == source.item()).then_some(from)?;
+        let limits = &self.members.limits;
+        GroupSizes::of_job(limits, job, self.strategy, word, [source, out], direction)
     }
 }

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::executor::Executor;
-use crate::cuda::runtime::memory::{Memory, seems_free};
+use crate::cuda::runtime::memory::seems_free;
 use crate::cuda::runtime::stream::{check_device, failed, finish};
 use crate::error::GpuError;
 
@@ -41,8 +41,6 @@ struct Member {
     delivered: [CudaEvent; 2],
     /// The last piece has been sorted.
     sorted: CudaEvent,
-    /// The items of a shuffle in place, between two phases.
-    copies: Memory,
 }
 
 impl Members {
@@ -73,14 +71,7 @@ impl Members {
 
     /// The bytes of device memory that they hold.
     pub(super) fn bytes(&self) -> usize {
-        self.all.iter().map(|member| member.executor.bytes() + member.copies.held()).sum()
-    }
-
-    /// The address of memory for a member's items in a shuffle in place, of this size.
-    pub(super) fn copies(&mut self, member: usize, bytes: usize) -> Result<u64, Error> {
-        let member = &mut self.all[member];
-        // An empty run needs an address too.
-        Ok(member.copies.room(&member.stream, bytes.max(1) as u64)?.0)
+        self.all.iter().map(|member| member.executor.bytes()).sum()
     }
 
     /// Waits until all have finished what is in their streams, also those after one that fails.
@@ -124,7 +115,7 @@ impl Members {
     }
 
     /// Compiles the kernels of a phase's plans, and allocates their memory.
-    pub(super) fn reserve_all(&mut self, phase: &Phase<'_>) -> Result<(), Error> {
+    fn reserve_all(&mut self, phase: &Phase<'_>) -> Result<(), Error> {
         phase.plans().try_for_each(|(member, plan)| self.all[member].executor.reserve(plan))
     }
 
@@ -337,7 +328,6 @@ impl Member {
             sorted: event()?,
             stream,
             executor,
-            copies: Memory::new(),
         })
     }
 }

@@ -7,14 +7,11 @@
 //! sizes      of the partitioned strategy     layout       of its working memory
 //! movement   what one member moves           peer_access  access to each other's memory
 //! kernels    the kernels and arguments       tuning       sizes and thresholds
-//! given      slices and jobs of calls        arrays       copying one array or several
-//! room       working memory for exchanges    ranks        `CudaExchange`, by NCCL
+//! given      slices and jobs of calls        room         working memory for exchanges
+//! ranks      `CudaExchange`, by NCCL
 //! ```
 
-mod arrays;
 mod direct;
-#[cfg(test)]
-mod emulated_tests;
 mod engine;
 mod exchange;
 mod given;
@@ -32,6 +29,5 @@ mod sizes;
 mod tests;
 mod tuning;
 
-pub use arrays::CudaGroupArrays;
 pub use engine::CudaGroup;
 pub use ranks::CudaExchange;

@@ -1,75 +1,46 @@
-//! Working memory for the exchanges of one call, which use it one after the other.
+//! [`Room`]: working memory for an exchange.
 
 use super::layout::MemberLayout;
 use super::sizes::GroupSizes;
 use crate::Error;
 use crate::error::GpuError;
 
-/// An exchange that will be made if there is memory for it.
-pub(super) struct Candidate {
+/// An exchange, and the memory for it.
+pub(super) struct Room {
     pub(super) sizes: GroupSizes,
     /// Where each member keeps its part.
     pub(super) layouts: Vec<MemberLayout>,
+    /// Where each member's working memory begins.
+    pub(super) memory: Vec<u64>,
 }
 
-impl Candidate {
-    pub(super) fn new(sizes: GroupSizes) -> Self {
-        let layouts =
-            (0..sizes.members()).map(|member| MemberLayout::new(&sizes, member)).collect();
-        Self { sizes, layouts }
-    }
-
-    /// The same exchange with smaller pieces.
-    fn in_smaller_pieces(&self) -> Option<Self> {
-        self.sizes.in_smaller_pieces().map(Self::new)
-    }
-
-    /// The most bytes that a member needs.
-    fn most(&self) -> u64 {
-        self.layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0)
-    }
-}
-
-/// Gets memory from a function that takes the bytes of each member and returns their addresses: as
-/// much as any of the candidates needs there.
-///
-/// Where it is short of memory, or another function says that it will be, the candidate that needs
-/// the most sends smaller pieces, which need less. If it cannot and candidates may be given up, it
-/// is, until there is enough for the others; where none is left, nothing is asked for.
-///
-/// # Errors
-///
-/// Those of the function.
-pub(super) fn for_all(
-    candidates: &mut [Option<Candidate>],
-    may_give_up: bool,
-    of: &mut impl RoomMembers,
-) -> Result<Vec<u64>, Error> {
-    loop {
-        let mut bytes = Vec::new();
-        for candidate in candidates.iter().flatten() {
-            bytes.resize(candidate.layouts.len(), 0);
-            for (most, layout) in bytes.iter_mut().zip(&candidate.layouts) {
-                *most = layout.bytes.max(*most);
+impl Room {
+    /// Gets memory for an exchange. Where members are short of it, or say that they will be,
+    /// smaller pieces are sent, which need less. If those still need too much, the answer is an
+    /// error or, if the exchange `may_fail`, `None`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RoomMembers::memory`].
+    pub(super) fn find(
+        mut sizes: GroupSizes,
+        may_fail: bool,
+        of: &mut impl RoomMembers,
+    ) -> Result<Option<Self>, Error> {
+        loop {
+            let layouts = (0..sizes.members()).map(|member| MemberLayout::new(&sizes, member));
+            let layouts: Vec<_> = layouts.collect();
+            let bytes: Vec<_> = layouts.iter().map(|layout| layout.bytes).collect();
+            let smaller = sizes.in_smaller_pieces();
+            let memory = match smaller.is_none() || of.may_have(&bytes) {
+                true => of.memory(&bytes),
+                false => Err(GpuError::OutOfMemory.into()),
+            };
+            match (memory, smaller) {
+                (Err(Error::Gpu(GpuError::OutOfMemory)), Some(smaller)) => sizes = smaller,
+                (Err(Error::Gpu(GpuError::OutOfMemory)), None) if may_fail => return Ok(None),
+                (memory, _) => return Ok(Some(Self { sizes, layouts, memory: memory? })),
             }
-        }
-        if bytes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let largest = candidates.iter_mut().filter(|candidate| candidate.is_some());
-        let largest = largest.max_by_key(|of| of.as_ref().map(Candidate::most));
-        // The list of bytes has at least one member, so there is a candidate.
-        let Some(largest) = largest else { return Ok(Vec::new()) };
-        let smaller = largest.as_ref().and_then(Candidate::in_smaller_pieces);
-        if smaller.is_some() && !of.may_have(&bytes) {
-            *largest = smaller;
-            continue;
-        }
-        match of.memory(&bytes) {
-            Err(Error::Gpu(GpuError::OutOfMemory)) if smaller.is_some() || may_give_up => {
-                *largest = smaller;
-            }
-            answer => return answer,
         }
     }
 }
@@ -91,23 +62,16 @@ mod tests {
     use crate::cuda::runtime::word_type::WordType;
 
     /// The exchange of an array of words over two members that hold this many items.
-    fn candidate(word: WordType, lens: [usize; 2]) -> Option<Candidate> {
-        let array = MemberShards::new(lens.map(|len| (256, len)), word.bytes());
-        let last = array.len() - 1;
-        GroupSizes::new(&LIMITS, word, [last; 2], &array, &array).map(Candidate::new)
+    fn sizes(lens: [usize; 2]) -> GroupSizes {
+        let array = MemberShards::new(lens.map(|len| (256, len)), 8);
+        GroupSizes::new(&LIMITS, WordType::U64, [array.len() - 1; 2], &array, &array).unwrap()
     }
 
-    /// Keys on both members, labels of which the second has most, and rows, which are not sent.
-    fn candidates() -> [Option<Candidate>; 3] {
-        let keys = candidate(WordType::U64, [1 << 20, 1 << 20]);
-        [keys, candidate(WordType::U32, [1 << 10, (1 << 21) - (1 << 10)]), None]
+    fn bytes(sizes: &GroupSizes) -> Vec<u64> {
+        (0..2).map(|member| MemberLayout::new(sizes, member).bytes).collect()
     }
 
-    fn bytes(candidate: &Option<Candidate>) -> Vec<u64> {
-        candidate.as_ref().unwrap().layouts.iter().map(|layout| layout.bytes).collect()
-    }
-
-    /// Members with so much memory, who know it or not, and the sizes that they were asked for.
+    /// RoomMembers with so much memory, who know it or not, and the sizes that they were asked for.
     struct GivenRoom {
         have: u64,
         know: bool,
@@ -139,31 +103,26 @@ mod tests {
     }
 
     #[test]
-    fn there_is_as_much_as_any_needs() {
-        let mut all = candidates();
-        let [keys, labels] = [bytes(&all[0]), bytes(&all[1])];
-        let most = [keys[0].max(labels[0]), keys[1].max(labels[1])];
+    fn each_member_is_asked_for_what_it_needs() {
+        let sizes = sizes([1 << 20, 1 << 10]);
         let mut members = GivenRoom::new(u64::MAX, true);
-        assert_eq!(for_all(&mut all, false, &mut members), Ok(vec![256, 512]));
-        assert_eq!(members.asked, [most.to_vec()]);
-        assert!(all[0].is_some() && all[1].is_some());
+        let room = Room::find(sizes.clone(), false, &mut members).unwrap().unwrap();
+        assert_eq!((room.memory, room.sizes), (vec![256, 512], sizes.clone()));
+        assert_eq!(members.asked, [bytes(&sizes)]);
     }
 
     #[test]
     fn pieces_become_smaller_where_memory_is_short() {
-        let usual = || [candidate(WordType::U64, [1 << 25; 2])];
-        let [of_usual] = usual();
-        let (pieces, most) = (of_usual.as_ref().unwrap().sizes.pieces, bytes(&of_usual)[0]);
+        let usual = sizes([1 << 25; 2]);
+        let (pieces, most) = (usual.pieces, bytes(&usual)[0]);
         assert_eq!(pieces, 5);
         // Of the bytes of usual pieces, those that the boxes take become half.
         for (have, pieces) in [(most, 5), (most - 1, 9), (most * 3 / 4, 17), (most * 3 / 5, 33)] {
-            for (know, may_give_up) in [(true, true), (true, false), (false, true), (false, false)]
-            {
-                let (mut all, mut members) = (usual(), GivenRoom::new(have, know));
-                let memory = for_all(&mut all, may_give_up, &mut members);
-                assert_eq!(memory, Ok(vec![256, 512]), "{pieces}");
-                assert_eq!(all[0].as_ref().unwrap().sizes.pieces, pieces);
-                assert!(bytes(&all[0]).into_iter().all(|bytes| bytes <= have));
+            for (know, may_fail) in [(true, true), (true, false), (false, true), (false, false)] {
+                let mut members = GivenRoom::new(have, know);
+                let room = Room::find(usual.clone(), may_fail, &mut members).unwrap().unwrap();
+                assert_eq!((room.sizes.pieces, room.memory), (pieces, vec![256, 512]));
+                assert!(room.layouts.iter().all(|layout| layout.bytes <= have));
                 // Who knows does not try in vain.
                 assert!(!know || members.asked.len() == 1);
             }
@@ -171,34 +130,21 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_is_given_up_first() {
-        for know in [true, false] {
-            let mut all = candidates();
-            let least = all[..2].iter().map(|of| bytes(of).into_iter().max()).min();
-            let least = least.unwrap().unwrap();
-            let is_kept: Vec<_> =
-                all.iter().map(|of| of.as_ref().is_some_and(|of| of.most() == least)).collect();
-            assert_eq!(is_kept.iter().filter(|&&is| is).count(), 1);
-            assert_eq!(
-                for_all(&mut all, true, &mut GivenRoom::new(least, know)),
-                Ok(vec![256, 512])
-            );
-            assert_eq!(all.iter().map(Option::is_some).collect::<Vec<_>>(), is_kept);
-            // Where there is no memory at all, none is left, but it has been tried.
-            let mut members = GivenRoom::new(0, know);
-            assert_eq!(for_all(&mut all, true, &mut members), Ok(vec![]));
-            assert!(all.iter().all(Option::is_none) && members.asked.len() == 1);
-        }
-    }
-
-    #[test]
-    fn other_errors_are_reported_and_so_is_want_of_memory_without_a_choice() {
+    fn want_of_memory_is_an_error_or_none_and_others_are_reported() {
         let failed = Error::Gpu(GpuError::Driver { code: 700, during: "a test" });
-        let mut all = candidates();
-        let mut members =
-            GivenRoom { answer: Err(failed.clone()), ..GivenRoom::new(u64::MAX, true) };
-        assert_eq!(for_all(&mut all, true, &mut members), Err(failed));
-        assert_eq!(for_all(&mut all, false, &mut GivenRoom::new(0, true)), short());
-        assert!(all[0].is_some() && all[1].is_some());
+        for may_fail in [true, false] {
+            let mut members =
+                GivenRoom { answer: Err(failed.clone()), ..GivenRoom::new(u64::MAX, true) };
+            let room = Room::find(sizes([1 << 20; 2]), may_fail, &mut members);
+            assert_eq!(room.map(drop), Err(failed.clone()));
+            // It has been tried all the same.
+            let mut members = GivenRoom::new(0, true);
+            let room = Room::find(sizes([1 << 20; 2]), may_fail, &mut members);
+            assert_eq!(members.asked.len(), 1);
+            match may_fail {
+                true => assert!(matches!(room, Ok(None))),
+                false => assert_eq!(room.map(drop), short().map(drop)),
+            }
+        }
     }
 }

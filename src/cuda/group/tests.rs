@@ -1,5 +1,7 @@
 //! Compiles every kernel of a group for the oldest and the newest architecture.
 
+pub(super) mod emulated;
+
 use super::direct;
 use super::exchange::MemberExchange;
 use super::given::nowhere;

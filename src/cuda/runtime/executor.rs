@@ -110,32 +110,6 @@ impl Executor {
         }
     }
 
-    /// Whether calls may be captured in graphs.
-    pub(crate) fn may_be_captured(&self) -> bool {
-        self.may_be_captured
-    }
-
-    /// Compiles the plan's kernels, for all executors of the context, and those of its alternative.
-    /// Without a compiler it is enough if the alternative needs none.
-    pub(crate) fn compile(&mut self, plan: &DevicePlan<'_>) -> Result<(), Error> {
-        match (self.compile_one(plan), &plan.otherwise) {
-            (Ok(()) | Err(Error::BackendUnavailable { .. }), Some(other)) => self.compile(other),
-            (compiled, _) => compiled,
-        }
-    }
-
-    fn compile_one(&mut self, plan: &DevicePlan<'_>) -> Result<(), Error> {
-        if plan.tiles > 0 {
-            self.ready(&Evaluated::Nothing, &kernels::new_tile_states().erase())?;
-        }
-        for step in &plan.steps {
-            if let Step::Launch(launch) = step {
-                self.ready(&launch.evaluated, &launch.kernel)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Compiles the kernels and allocates the memory that the plan needs, so that
     /// [`execute`](Self::execute) neither compiles nor allocates.
     pub(crate) fn reserve(&mut self, plan: &DevicePlan<'_>) -> Result<(), Error> {

@@ -48,8 +48,6 @@ pub(crate) enum Library {
     Permutations,
     /// Those, and that of the strategy in place, which no embedded kernel uses.
     InPlace,
-    /// Those that permute, and that of short arrays in place.
-    InBlock,
     /// The generators, and the kernels that fill.
     Fill,
 }

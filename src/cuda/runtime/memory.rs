@@ -4,7 +4,7 @@ use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 
 use super::in_use::reading;
 use super::stream::failed;
@@ -111,15 +111,6 @@ impl Memory {
         }
     }
 
-    /// The larger of the two, which also keeps the memory of the other whose address a graph holds.
-    pub(crate) fn or_larger(self, other: Self) -> Self {
-        let (mut larger, mut smaller) =
-            if other.bytes() > self.bytes() { (other, self) } else { (self, other) };
-        smaller.give_up();
-        larger.outgrown.append(&mut smaller.outgrown);
-        larger
-    }
-
     /// The address of at least `bytes` bytes, and whether they are newly allocated. Their values
     /// are lost when the memory grows.
     ///
@@ -174,31 +165,5 @@ impl Memory {
         let room = self.room(home, bytes)?;
         user.join(home).map_err(|error| failed(error, "allocate working memory"))?;
         Ok(room)
-    }
-
-    /// A view of `len` items of type T, which take `bytes` bytes. The memory is between two streams
-    /// as that of [`room_between`](Self::room_between).
-    ///
-    /// # Errors
-    ///
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    ///
-    /// # Safety
-    ///
-    /// The items are written before they are read.
-    pub(crate) unsafe fn items<T: DeviceRepr>(
-        &mut self,
-        [home, user]: [&Arc<CudaStream>; 2],
-        len: usize,
-        bytes: u64,
-    ) -> Result<CudaViewMut<'_, T>, Error> {
-        // A view may have no bytes, but needs memory to be a view of.
-        self.room_between(home, user, bytes.max(1))?;
-        let memory = self.bytes.as_mut().ok_or(Error::Gpu(GpuError::OutOfMemory))?;
-        // SAFETY: the caller promises that an item is written before it is read. The memory is
-        // aligned to 256 bytes, which is enough for any item, and `transmute_mut` returns `None` if
-        // it is too short.
-        unsafe { memory.transmute_mut(len) }.ok_or(Error::Gpu(GpuError::OutOfMemory))
     }
 }

@@ -64,9 +64,6 @@ const IN_PLACE: &str = concat!(
     include_str!("../../../gpu/shuffle/in_place/buckets.cuh"),
 );
 
-/// What follows them in a program that moves a short array in place.
-const IN_BLOCK: &str = include_str!("../../../gpu/shuffle/in_block.cuh");
-
 /// The name of the kernel in every program except a user's.
 pub(crate) const ENTRY: &str = "entry";
 
@@ -138,7 +135,6 @@ impl Program {
                 match kernel.library() {
                     Library::Permutations => permutations(&self.bijection, "", &own),
                     Library::InPlace => permutations(&self.bijection, IN_PLACE, &own),
-                    Library::InBlock => permutations(&self.bijection, IN_BLOCK, &own),
                     Library::Fill => fill(&own),
                 }
             }
@@ -293,5 +289,4 @@ fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "program_tests.rs"]
 pub(crate) mod tests;

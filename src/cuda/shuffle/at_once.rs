@@ -53,11 +53,11 @@ mod tests {
     use super::*;
     use crate::bijection::{GridFeistel, Standard};
     use crate::compact::Direction;
-    use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::plan::Address;
     use crate::cuda::runtime::word_type::WordType;
     use crate::cuda::shuffle::movement::{MovedArray, Movement};
     use crate::cuda::shuffle::tuning;
+    use crate::cuda::tests::emulation::Emulation;
     use crate::{Bijection, FromSeed};
 
     /// Memory for the counts and the items; and for what is written, a MiB for each launch.

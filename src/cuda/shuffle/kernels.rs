@@ -41,17 +41,6 @@ arguments! {
 }
 
 arguments! {
-    /// Moves the survivors, whose places come from an earlier kernel.
-    pub(crate) struct MoveCountedSurvivors<M>
-        => Permutations, Value, "move_counted_survivors<Index, THREADS, SLOTS>" {
-        last: u64 => "uint64_t",
-        len: u64 => "uint64_t",
-        bases: u64 => "const uint64_t*",
-        movement: M => "Move",
-    }
-}
-
-arguments! {
     /// Counts the survivors of each tile.
     pub(crate) struct CountSurvivors
         => Permutations, Value, "count_survivors<Index, THREADS, SLOTS>" {

@@ -145,9 +145,9 @@ pub(in crate::cuda) fn there_and_back(
 mod tests {
     use super::*;
     use crate::bijection::Table;
-    use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::word_type::WordType;
     use crate::cuda::tests::LARGE;
+    use crate::cuda::tests::emulation::Emulation;
     use crate::{FromSeed, Permutation};
 
     const LEN: u64 = 1500;

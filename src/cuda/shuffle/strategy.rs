@@ -31,14 +31,6 @@ pub enum CudaStrategy {
     /// less than eight times as many as items. Elsewhere the single pass is used instead. Over a
     /// [group](crate::cuda::CudaGroup) of GPUs domains may have more points.
     Partitioned,
-    /// Of the paper, for comparison: counts the survivors, sums the counts, and evaluates
-    /// everything again to move the items, `Bijective1` of Mitchell et al. (2022), section 5. It
-    /// is slower than [`SinglePass`](Self::SinglePass), and NVRTC compiles it.
-    TwoPass,
-    /// Of the paper, for comparison: evaluates, compacts and moves in separate kernels,
-    /// `Bijective0`. It is the slowest, needs memory for a value of each slot, and NVRTC compiles
-    /// it.
-    Unfused,
 }
 
 /// Plans a job by a strategy, for a device.
@@ -60,8 +52,6 @@ pub(crate) fn plan<'a>(
     }
     match strategy {
         CudaStrategy::Auto => fastest(job, limits),
-        CudaStrategy::Unfused => direct::unfused(job),
-        CudaStrategy::TwoPass => direct::two_pass(job, limits),
         CudaStrategy::SinglePass => direct::single_pass(job, limits),
         CudaStrategy::Partitioned => match Partitioning::new(job, limits) {
             Some(partitioning) => partitioning.plan(job),

@@ -253,10 +253,6 @@ pub(crate) const IN_PLACE_RESTS: u64 = 30;
 /// The most working memory, as a percentage of the array's.
 pub(crate) const IN_PLACE_PERCENT: u64 = 15;
 
-/// The one block that moves a short array in place. On an H100, from Python and with a wait after
-/// each call, 1000 items take 22.9 us, and 24.6 us into another array. Larger tiles were not tried.
-pub(crate) const IN_PLACE_SHORT: DirectShape = DirectShape { threads: 1024, slots: 4, blocks: 1 };
-
 /// Arrays of fewer bytes are copied, which takes no more memory than this. On an H200 2^20 items of
 /// 8 bytes took 1.6 ms within their memory and take 0.019 by a copy; 2^23 items took 1.8 and take
 /// 0.18. 2^26 items take 3.0 ms, and into another array 1.2.

@@ -11,7 +11,7 @@ use super::super::peer_access;
 use super::super::shards::MemberShards;
 use super::super::tuning::MOST_RANKS;
 use super::ballot::{Ballot, fingerprint, version};
-use super::call::{Given, RankCall, copy_bytes};
+use super::call::{Given, RankCall};
 use super::near::Near;
 use super::pieces::RankStreams;
 use super::words::RankWords;
@@ -124,8 +124,6 @@ pub struct CudaExchange {
     pub(super) words: RankWords,
     /// Whole arrays.
     pub(super) whole: Memory,
-    /// The items of a shuffle in place.
-    copies: Memory,
 }
 
 impl CudaExchange {
@@ -169,7 +167,6 @@ impl CudaExchange {
             strategy: engine.strategy,
             words,
             whole: Memory::new(),
-            copies: Memory::new(),
             executor,
             stream,
         })
@@ -194,7 +191,7 @@ impl CudaExchange {
     pub fn bytes(&self) -> usize {
         let own = self.words.bytes() + self.whole.held();
         let near = self.near.as_ref().map_or(0, Near::bytes);
-        own + near + self.copies.held() + self.executor.bytes()
+        own + near + self.executor.bytes()
     }
 
     /// Waits until this rank has finished what is in its stream.
@@ -297,79 +294,6 @@ impl CudaExchange {
         let moved = unsafe { self.agree_and_move(order, given) };
         drop(guards);
         moved
-    }
-
-    /// Shuffles the array where it is: `items` is this rank's run of it, before and afterwards.
-    ///
-    /// The items are first copied in shuffled order to working memory, as much as there are, and
-    /// then back. So nothing that fails before loses an item.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_into`](Self::shuffle_into), but `items` are as they were unless the driver
-    /// fails to copy within the GPU. If a rank is lost when all items have come and the ranks tell
-    /// each other so, some may have their new items, and this one still has its old ones.
-    pub fn shuffle<'o, T: DeviceRepr>(
-        &mut self,
-        order: impl Into<Order<'o>>,
-        items: &mut impl DeviceArrayMut<T>,
-    ) -> Result<(), Error> {
-        self.reorder(order.into(), items, Direction::Shuffle)
-    }
-
-    /// Undoes [`shuffle`](Self::shuffle).
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle<'o, T: DeviceRepr>(
-        &mut self,
-        order: impl Into<Order<'o>>,
-        items: &mut impl DeviceArrayMut<T>,
-    ) -> Result<(), Error> {
-        self.reorder(order.into(), items, Direction::Unshuffle)
-    }
-
-    fn reorder<T: DeviceRepr>(
-        &mut self,
-        order: Order<'_>,
-        items: &mut impl DeviceArrayMut<T>,
-        direction: Direction,
-    ) -> Result<(), Error> {
-        let stream = self.stream.clone();
-        let (len, item) = (items.len(), size_of::<T>());
-        let bytes = len as u64 * item as u64;
-        let copy = check_device(&stream, items.stream())
-            .and_then(|()| self.executor.enter())
-            // An empty run needs an address too.
-            .and_then(|()| Ok(self.copies.room(&stream, bytes.max(1))?.0));
-        let guard;
-        let given = match copy {
-            Ok(copy) => {
-                let (items, written) = writing(items, &stream);
-                guard = Some(written);
-                let given = Given { source: items, out: copy, lens: [len; 2], item, direction };
-                self.executor.check_slices().map(|()| given)
-            }
-            Err(error) => {
-                guard = None;
-                Err(error)
-            }
-        };
-        let back = given.as_ref().map(|given| (given.out, given.source)).ok();
-        // SAFETY: the slice is of this context and borrowed mutably, the copies are working memory
-        // with room for as many items, and the guard, an `InUse`, ensures that the slice is neither
-        // freed nor otherwise used before this stream has finished.
-        unsafe { self.agree_and_move(order, given) }?;
-        // The items are taken back only when they have come on all ranks.
-        let come = self.synchronize();
-        self.all_ready(come)?;
-        if let Some((copy, items)) = back {
-            // SAFETY: the same memory, in the other direction, after all items have been copied.
-            unsafe { copy_bytes(&stream, copy, items, bytes) }?;
-        }
-        drop(guard);
-        Ok(())
     }
 
     /// Tells the other ranks what is to be moved, or that this one has failed, and moves it.

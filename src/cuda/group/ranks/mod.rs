@@ -24,8 +24,6 @@
 mod ballot;
 mod board;
 mod call;
-#[cfg(test)]
-mod emulated_tests;
 mod engine;
 mod handle;
 mod in_pieces;
@@ -33,6 +31,8 @@ mod mapped;
 mod near;
 mod pieces;
 mod runs;
+#[cfg(test)]
+mod tests;
 mod turns;
 mod whole;
 mod words;

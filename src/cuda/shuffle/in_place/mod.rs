@@ -39,10 +39,7 @@
 //! To undo a shuffle in which not every slot survives, the source of an item is the rank of its
 //! slot. The survivors are counted first, so that a stripe knows its first slot, and the lists
 //! have slots in place of ranks, whose order is the same.
-//!
-//! A short array is moved by one block of threads, which holds all of its items (`block.rs`).
 
-mod block;
 mod kernels;
 mod sizes;
 #[cfg(test)]
@@ -106,9 +103,6 @@ pub(in crate::cuda) fn plan<'a>(
     let is_short = jobs.iter().all(sizes::is_short);
     let chosen = if by == CudaStrategy::Auto && is_short { least } else { by };
     let copied = copying(jobs, chosen, limits)?.or(copying(jobs, least, limits)?);
-    if let Some(short) = jobs.iter().map(block::plan).collect::<Option<Vec<_>>>() {
-        return Ok(short.into_iter().fold(DevicePlan::new(), DevicePlan::then).or(copied));
-    }
     let serves = |job: &Job| if job.trusted { InPlaceSizes::new(job, limits) } else { None };
     let Some(sizes) = jobs.iter().map(serves).collect::<Option<Vec<_>>>() else {
         return Ok(copied);

@@ -1,11 +1,11 @@
 //! Whole shuffles in place, with all kernels compiled as plain C++, compared with algorithm 1.
 
 use super::*;
+use crate::FromSeed;
 use crate::bijection::{GridFeistel, Lcg, Standard};
-use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::program::tests::compile_plans;
 use crate::cuda::tests::LARGE;
-use crate::{FromSeed, Permutation};
+use crate::cuda::tests::emulation::Emulation;
 
 /// The array's memory, and the working memory.
 const ARRAY: u64 = 0x4000_0000_0000;
@@ -135,68 +135,6 @@ fn planes_are_read_in_several_rounds() {
         (&f, 1 << 19, Direction::Shuffle, [2, 10, 18, 2], 1),
         (&f, 1 << 19, Direction::Unshuffle, [6, 8, 18, 12], 16),
     ]);
-}
-
-/// All items of a short array are read before one is written, by a block whose warps have gaps, all
-/// slots, or nothing to do.
-#[test]
-fn short_arrays_are_moved_by_one_block() {
-    let families: [(&dyn Bijection, u64); 5] = [
-        (&Standard::from_seed(200, 1), 200),
-        (&Standard::from_seed(1_000, 2), 1_000),
-        (&Standard::from_seed(2_049, 3), 2_049),
-        (&Standard::from_seed(1 << 12, 4), 1 << 12),
-        (&Lcg::new(12, 5, 77).unwrap(), 1),
-    ];
-    let cases = families.iter().flat_map(|case| DIRECTIONS.map(|direction| (*case, direction)));
-    let cases: Vec<_> = cases.collect();
-    let jobs: Vec<Vec<Job>> = cases
-        .iter()
-        .map(|&((f, len), direction)| jobs(f, len as usize, (ARRAY, 8), direction).unwrap())
-        .collect();
-    let plans: Vec<DevicePlan<'_>> =
-        jobs.iter().map(|jobs| block::plan(&jobs[0]).unwrap()).collect();
-    compile_plans(&plans);
-    let Some(mut emulation) = Emulation::new() else { return };
-    emulation.map(ARRAY, 1 << 20);
-    for (plan, &((_, len), _)) in plans.iter().zip(&cases) {
-        emulation.fill(ARRAY, 0, len, "k");
-        emulation.fill(ARRAY + 8 * len, 0, 100, "77");
-        emulation.execute_on(plan, Ground::for_tests(SCRATCH));
-        emulation.print("uint64_t", ARRAY, len + 100);
-    }
-    let lines = emulation.run(&jobs[0][0].source);
-    assert_eq!(lines.len(), cases.len());
-    for (line, &((f, len), direction)) in lines.iter().zip(&cases) {
-        let (items, behind) = line.split_at(len as usize);
-        assert!(items == expected(f, len, direction), "{len} items, {direction:?}");
-        assert_eq!(behind, [77; 100]);
-    }
-}
-
-/// They take one launch and no memory, and there is a copying plan for machines without a compiler.
-/// Longer arrays, rows and bijections that are not trusted are copied.
-#[test]
-fn only_short_arrays_of_words_are_moved_by_one_block() {
-    let tile = tuning::IN_PLACE_SHORT.tile();
-    let plan_of = |len: u64, item| {
-        let f = Standard::from_seed(len, 1);
-        let jobs = jobs(&f, len as usize, (256, item), Direction::Shuffle).unwrap();
-        block::plan(&jobs[0]).is_some()
-    };
-    for item in [1, 2, 4, 8, 16] {
-        assert!(plan_of(1, item) && plan_of(tile, item) && !plan_of(tile + 1, item));
-    }
-    assert!(!plan_of(1000, 3) && !plan_of(1000, 24));
-    let f = Standard::from_seed(1000, 1);
-    let mut job = jobs(&f, 1000, (256, 8), Direction::Shuffle).unwrap();
-    job[0].trusted = false;
-    assert!(block::plan(&job[0]).is_none());
-    let p = Permutation::new(1000, 1);
-    let both = p.then(&p.inverse()).unwrap();
-    let passes = jobs(&both, 1000, (256, 8), Direction::Unshuffle).unwrap();
-    let plan = plan(&passes, CudaStrategy::Auto, &LARGE).unwrap();
-    assert_eq!(plan.launches().len(), passes.len() * 3, "each of them once, and two alternatives");
 }
 
 /// Arrays of more than 4 GiB, for which there are addresses on such machines alone.

@@ -52,7 +52,6 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     let text = match kernels[0].library() {
         Library::Permutations => super::permutations(bijection, "", &texts.concat()),
         Library::InPlace => super::permutations(bijection, IN_PLACE, &texts.concat()),
-        Library::InBlock => super::permutations(bijection, IN_BLOCK, &texts.concat()),
         Library::Fill => fill(&texts.concat()),
     };
     let is_long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
@@ -67,7 +66,7 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
 
 /// The text of a program that permutes by a bijection, without kernels.
 pub(crate) fn permutations(source: &DeviceSource) -> String {
-    super::permutations(source.form(), &[IN_PLACE, IN_BLOCK].concat(), "")
+    super::permutations(source.form(), IN_PLACE, "")
 }
 
 /// Compiles all kernels that some plans launch, unless another test has done so.

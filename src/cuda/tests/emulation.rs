@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use super::cplusplus;
-use super::runtime::kernel::{BijectionUse, Instance};
-use super::runtime::plan::{DevicePlan, Ground};
-use super::runtime::program::tests::permutations;
-use super::runtime::program::with_headers;
+use super::super::cplusplus;
+use super::super::runtime::kernel::{BijectionUse, Instance};
+use super::super::runtime::plan::{DevicePlan, Ground};
+use super::super::runtime::program::tests::permutations;
+use super::super::runtime::program::with_headers;
 use crate::DeviceSource;
 use crate::bijection::BijectionForm;
 
@@ -81,7 +81,7 @@ const INSTRUCTIONS: [(&str, &str); 6] = [
 ];
 
 /// A program that executes plans.
-pub(super) struct Emulation<'p> {
+pub(in crate::cuda) struct Emulation<'p> {
     /// The types that kernels evaluate, and the kernels.
     kernels: Vec<(String, &'p Instance)>,
     /// The texts of those types.
@@ -91,7 +91,7 @@ pub(super) struct Emulation<'p> {
 
 impl<'p> Emulation<'p> {
     /// An empty program; `None`, and a note, if this machine cannot run any.
-    pub(super) fn new() -> Option<Self> {
+    pub(in crate::cuda) fn new() -> Option<Self> {
         static CAN: OnceLock<bool> = OnceLock::new();
         let can = CAN.get_or_init(|| {
             cfg!(all(target_os = "linux", target_arch = "x86_64"))
@@ -106,12 +106,12 @@ impl<'p> Emulation<'p> {
     }
 
     /// Makes memory of an address, with something in it that is not what kernels write.
-    pub(super) fn map(&mut self, address: u64, bytes: u64) {
+    pub(in crate::cuda) fn map(&mut self, address: u64, bytes: u64) {
         writeln!(self.main, "map({address}ull, {bytes}ull);").unwrap();
     }
 
     /// Writes words that a C++ expression gives for `k` from `first` on.
-    pub(super) fn fill(&mut self, address: u64, first: u64, end: u64, word: &str) {
+    pub(in crate::cuda) fn fill(&mut self, address: u64, first: u64, end: u64, word: &str) {
         if first == end {
             // The compiler would complain of a loop that does nothing.
             return;
@@ -125,7 +125,7 @@ impl<'p> Emulation<'p> {
     }
 
     /// Makes the memory of look-backs.
-    pub(super) fn make_tile_states(&mut self, address: u64) {
+    pub(in crate::cuda) fn make_tile_states(&mut self, address: u64) {
         writeln!(
             self.main,
             "launch(1, 256, false, [] {{ \
@@ -135,17 +135,17 @@ impl<'p> Emulation<'p> {
     }
 
     /// Turns round the order in which the blocks of the launches after this one run.
-    pub(super) fn run_blocks_backwards(&mut self) {
+    pub(in crate::cuda) fn run_blocks_backwards(&mut self) {
         self.main.push_str("blocks_run_backwards = true;\n");
     }
 
     /// Launches what a plan launches, one after the other, with the memory of a look-back.
-    pub(super) fn execute(&mut self, plan: &'p DevicePlan<'p>, tile_states: u64) {
+    pub(in crate::cuda) fn execute(&mut self, plan: &'p DevicePlan<'p>, tile_states: u64) {
         self.execute_on(plan, Ground::for_tests(0).with_tile_states(tile_states));
     }
 
     /// Launches what a plan launches, one after the other, with working memory somewhere.
-    pub(super) fn execute_on(&mut self, plan: &'p DevicePlan<'p>, ground: Ground) {
+    pub(in crate::cuda) fn execute_on(&mut self, plan: &'p DevicePlan<'p>, ground: Ground) {
         for launch in plan.launches() {
             let (kernel, (blocks, rows), bytes) = launch.spelled_out(&ground);
             let source = launch.bijection();
@@ -181,7 +181,7 @@ impl<'p> Emulation<'p> {
     }
 
     /// Copies bytes.
-    pub(super) fn copy(&mut self, from: u64, to: u64, bytes: u64) {
+    pub(in crate::cuda) fn copy(&mut self, from: u64, to: u64, bytes: u64) {
         writeln!(
             self.main,
             "__builtin_memcpy(reinterpret_cast<void*>({to}ull), \
@@ -191,15 +191,15 @@ impl<'p> Emulation<'p> {
     }
 
     /// Prints `count` words of a C++ type, as a line.
-    pub(super) fn print(&mut self, c_type: &str, address: u64, count: u64) {
+    pub(in crate::cuda) fn print(&mut self, c_type: &str, address: u64, count: u64) {
         writeln!(self.main, "print<{c_type}>({address}ull, {count}ull);").unwrap();
     }
 
     /// Runs the program. `any` is any bijection; the lines that were printed are returned.
-    pub(super) fn run(self, any: &DeviceSource) -> Vec<Vec<u64>> {
+    pub(in crate::cuda) fn run(self, any: &DeviceSource) -> Vec<Vec<u64>> {
         let Self { kernels, texts, main } = self;
         // What is in no plan that is emulated, and the emulation has no words for.
-        let affine = include_str!("../../gpu/affine.cuh");
+        let affine = include_str!("../../../gpu/affine.cuh");
         let mut device = permutations(any).replace(affine, "") + "\n" + &texts;
         for (instruction, what_it_does) in INSTRUCTIONS {
             assert!(device.contains(instruction), "{instruction}");
@@ -216,7 +216,7 @@ impl<'p> Emulation<'p> {
             )
             .unwrap();
         }
-        let emulated = include_str!("../../gpu/emulated.hpp");
+        let emulated = include_str!("../../../gpu/emulated.hpp");
         let program = [emulated, BEFORE, &device, AFTER, &main, "}\n"].concat();
         let output = cplusplus::run(&program).expect("there is a C++ compiler");
         let numbers = |line: &str| -> Vec<u64> {

@@ -1,21 +1,21 @@
 //! Whole shuffles over a group, with all kernels compiled as plain C++: the same plans and the same
 //! arguments as on devices, in memory at fixed addresses, compared with algorithm 1.
 
-use super::direct;
-use super::exchange::MemberExchange;
-use super::given::nowhere;
-use super::layout::MemberLayout;
-use super::movement::Sharded;
-use super::phase::{ExchangePiece, Phase};
-use super::shards::MemberShards;
-use super::sizes::{GroupSizes, tests::LIMITS};
+use super::super::direct;
+use super::super::exchange::MemberExchange;
+use super::super::given::nowhere;
+use super::super::layout::MemberLayout;
+use super::super::movement::Sharded;
+use super::super::phase::{ExchangePiece, Phase};
+use super::super::shards::MemberShards;
+use super::super::sizes::{GroupSizes, tests::LIMITS};
 use crate::bijection::{Lcg, MulXorshift};
 use crate::compact::Direction;
-use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::device::GpuLimits;
 use crate::cuda::runtime::plan::DevicePlan;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
+use crate::cuda::tests::emulation::Emulation;
 use crate::{Bijection, FromSeed};
 
 /// The bytes of each member's memory.
@@ -32,7 +32,7 @@ const fn memory(member: usize, part: usize) -> u64 {
 const fn item(index: u64) -> u64 {
     index.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
-pub(super) const ITEM: &str = "k * 0x9E3779B97F4A7C15ull";
+pub(in crate::cuda::group) const ITEM: &str = "k * 0x9E3779B97F4A7C15ull";
 
 /// The array whose runs are in a part of the members' memory.
 fn array(lens: &[usize], part: usize) -> MemberShards {
@@ -40,7 +40,12 @@ fn array(lens: &[usize], part: usize) -> MemberShards {
 }
 
 /// The words of all items, some of 8 bytes for each, in their new order.
-pub(super) fn expected(f: &dyn Bijection, len: u64, direction: Direction, words: u64) -> Vec<u64> {
+pub(in crate::cuda::group) fn expected(
+    f: &dyn Bijection,
+    len: u64,
+    direction: Direction,
+    words: u64,
+) -> Vec<u64> {
     let order = (0..=f.last()).map(|slot| f.forward(slot)).filter(|&index| index < len);
     let mut from: Vec<u64> = order.collect();
     if direction == Direction::Unshuffle {
@@ -51,7 +56,7 @@ pub(super) fn expected(f: &dyn Bijection, len: u64, direction: Direction, words:
     from.iter().flat_map(|index| (0..words).map(move |word| item(index * words + word))).collect()
 }
 
-pub(super) fn job(f: &dyn Bijection, len: u64) -> Job {
+pub(in crate::cuda::group) fn job(f: &dyn Bijection, len: u64) -> Job {
     Job::new(f, len, nowhere()).unwrap()
 }
 

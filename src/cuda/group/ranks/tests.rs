@@ -3,18 +3,18 @@
 
 use core::ops::Range;
 
-use super::super::emulated_tests::{ITEM, expected, job};
 use super::super::exchange::MemberExchange;
 use super::super::layout::MemberLayout;
 use super::super::shards::MemberShards;
 use super::super::sizes::{GroupSizes, tests::LIMITS};
+use super::super::tests::emulated::{ITEM, expected, job};
 use super::in_pieces::one_after_the_other;
 use super::runs::{Reach, messages};
 use crate::bijection::MulXorshift;
 use crate::compact::Direction;
-use crate::cuda::emulation::Emulation;
 use crate::cuda::nccl::LinkMessage;
 use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::tests::emulation::Emulation;
 use crate::{Bijection, FromSeed};
 
 /// The bytes of each rank's memory, and where its source is, its target, the places of others
