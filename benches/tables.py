@@ -15,7 +15,7 @@ THRUST, TORCH, GATHER = "thrust::shuffle_copy", "torch x[randperm]", "gather"
 GPU = ["gpu-ours", "gpu-peers", "gpu-torch"]
 # Shuffles in device memory by a family that passes the report in docs/quality.md.
 OURS_ON_GPU = [f"{strategy}, {family}" for family in ("Philox-24", "default")
-               for strategy in ("SinglePass", "Partitioned", "TwoPass", "Unfused", "Auto")]
+               for strategy in ("SinglePass", "Partitioned", "Auto")]
 
 
 def length(power):

@@ -6,7 +6,6 @@ use bijective_shuffle::bijection::{Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr, ValidAsZeroBits};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use rayon::prelude::*;
 
 use crate::arguments::{Common, Lengths};
 use crate::contender::Choice;
@@ -43,11 +42,8 @@ pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Erro
     let repeats = common.effort().repeats;
     let number = format!("seconds: of one call, median of {repeats}");
     let sheet = Sheet::of_gpu(&cuda, &number, &["name", "item_bytes", "length", "seconds"])?;
-    let lens: Vec<usize> =
-        lengths.powers().flat_map(|power| [1 << power, (1 << power) + 1]).collect();
-    compile(&cuda, &lens)?;
     let choice = lengths.choice(common);
-    for len in lens {
+    for len in lengths.powers().flat_map(|power| [1 << power, (1 << power) + 1]) {
         let bench = Bench { cuda: &cuda, sheet: &sheet, len, repeats, choice };
         bench.items::<u64>()?;
         bench.items::<u32>()?;
@@ -69,19 +65,6 @@ fn families(len: usize) -> [(&'static str, Box<dyn Bijection>); 2] {
         ("Philox-24", Box::new(VariablePhilox::<24>::from_seed(len, 1))),
         ("default", Box::new(Standard::from_seed(len, 1))),
     ]
-}
-
-/// Compiles most of what will be measured, on all cores; what is left is compiled one by one.
-fn compile(cuda: &Cuda, lens: &[usize]) -> Result<(), bijective_shuffle::Error> {
-    lens.par_iter().try_for_each(|&len| {
-        STRATEGIES.par_iter().try_for_each(|&(_, strategy)| {
-            let cuda = cuda.clone().with_strategy(strategy);
-            families(len).iter().try_for_each(|(_, f)| {
-                cuda.compile::<u64>(f, len)?;
-                cuda.compile::<u32>(f, len)
-            })
-        })
-    })
 }
 
 /// What is measured at a length.
