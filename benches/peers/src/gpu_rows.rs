@@ -85,6 +85,7 @@ impl Bench<'_> {
         drop(items);
         let mut out = stream.alloc_zeros::<T>(self.len)?;
         for (family, f) in &families(self.len) {
+            let f = &**f;
             for (name, strategy) in STRATEGIES {
                 let name = format!("{name}, {family}");
                 let mut workspace = CudaWorkspace::new(&self.cuda.clone().with_strategy(strategy));
