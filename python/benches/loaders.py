@@ -4,16 +4,15 @@ Polars, and writes the rows of benches/results/python-loaders.csv.
 
     python python/benches/loaders.py [--quick] [--only CASE..] [--out FILE]
 
-It works as shows.py beside it does. The cases in Rust are the medians of benches/loaders.rs.
+It works as shows.py beside it does.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 
-from shows import CASES, ROOT, case, least, main, memory
+from shows import CASES, ROOT, case, least, main
 
 CASES.clear()
 
@@ -28,38 +27,10 @@ def weighted(scale):
 
     n, few = 10**8 // scale, (2**24 - 1) // scale
     weights = 1 + 2**40 // np.arange(1, n + 1)
-    # The system has to find memory for it first.
-    yield "the table, the first time", least(lambda: bs.Weighted(weights, 1), rounds=1)[0], None
-    yield "the table", least(lambda: bs.Weighted(weights, 1), rounds=5)[0], None
     draws = bs.Weighted(weights, 1, n=few)
     sampler = WeightedRandomSampler(torch.from_numpy(weights[:few]).double(), few)
     ours, theirs = least(lambda: draws[:], lambda: torch.multinomial(sampler.weights, few, True), rounds=5)
     yield "each of 2^24 draws", ours / few, theirs / few
-
-
-@case()
-def mixture(scale):
-    """Positions of 100 sets, one after another, and a resume at 10^12."""
-    import bijective_shuffle as bs
-
-    sets = bs.Mixture([k * 1_000_003 for k in range(1, 101)], list(range(1, 101)), 1, n=2**60)
-    places = range(10**12, 10**12 + 10**5 // scale)
-
-    def look_up():
-        for place in places:
-            sets[place]
-
-    yield "each look-up", least(look_up)[0] / len(places), None
-    far = bs.Sampler(2**60, sets.fingerprint, world=2**20, batch=10**6, sequential=True)
-    far.next_batch()
-    state = far.state()
-
-    def resume():
-        batches = sets.batches(32, rank=3, world=8)
-        batches.resume(state)
-        batches.next_batch()
-
-    yield "resumed at 10^12, and a batch", least(resume, rounds=50)[0], None
 
 
 @case()
@@ -70,10 +41,6 @@ def lengths(scale):
 
     n = 10**8 // scale
     items = (1 + np.random.default_rng(1).gamma(2, 300, n)).astype(np.uint32)
-    before = memory()
-    made = bs.Lengths(items, 65_536, 1)
-    made.n
-    held = memory() - before
 
     def theirs():
         order = np.random.default_rng(1).permutation(n)[: n // 8192 * 8192].reshape(-1, 8192)
@@ -81,8 +48,6 @@ def lengths(scale):
 
     ours, sorted_ = least(lambda: bs.Lengths(items, 65_536, 1).n, theirs, rounds=1)
     yield "the index", ours, sorted_
-    yield "memory, in bytes an item", held / n, None
-    yield "waste", made.waste, None
 
 
 @case("transformers", "torch")
@@ -99,22 +64,6 @@ def lengths_of_transformers(scale):
     listed, generator = items.tolist(), torch.Generator()
     yield "an epoch", *least(lambda: bs.Lengths(items, 65_536, 1).n,
                              lambda: get_length_grouped_indices(listed, 32, generator=generator), rounds=3)
-
-
-@case()
-def packed(scale):
-    """10^9 documents: the index of an epoch, and a rank's first batch after it."""
-    import bijective_shuffle as bs
-    import numpy as np
-
-    n = 10**9 // scale
-    items = (np.random.default_rng(1).integers(1, 2**12, n, dtype=np.uint32) ** 2) >> 12
-    before = memory()
-    made = bs.Packed(items, 4096, 1, overlap=1)
-    yield "the index", least(made.build, rounds=1)[0], None
-    yield "memory, in bytes a document", (memory() - before) / n, None
-    first = least(lambda: made.batches(32, rank=5, world=64).next_batch(), rounds=20)[0]
-    yield "a rank's first batch after it", first, None
 
 
 @case("megatron")
@@ -193,77 +142,20 @@ def frame_of_polars(scale):
                              lambda: frame.sample(fraction=1, shuffle=True, seed=1), rounds=5)
 
 
-def medians(names, scale, samples=7):
-    """The medians of benches/loaders.rs, in seconds, by name and argument."""
-    command = ["cargo", "bench", "-q", "--bench", "loaders", "--", "--sample-count", str(samples), *names]
-    environment = os.environ | {"LOADERS_LEN": str(10**8 // scale)}
-    run = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    units = {"s": 1, "ms": 1e-3, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9}
-    found, group = {}, ""
-    for line in run.stdout.split("\n"):
-        match = re.match("(\N{BOX DRAWINGS LIGHT VERTICAL}  |   )?[^ ]\N{BOX DRAWINGS LIGHT HORIZONTAL} (\\w+) +(.*)", line)
-        if match is None:
-            continue
-        cells = [cell.split() for cell in match[3].split("\N{BOX DRAWINGS LIGHT VERTICAL}")]
-        if not match[1]:
-            group = match[2]
-        if len(cells) > 2 and len(cells[2]) == 2:
-            number, unit = cells[2]
-            found[f"{group} {match[2]}" if match[1] else group] = float(number) * units[unit]
-    return found
-
-
-@case()
-def weighted_in_rust(scale):
-    """The same without Python: 10^8 weights."""
-    found = medians(["weighted", "weights", "draws"], scale)
-    yield "the table", found["weighted_build"], None
-    yield "floats to whole numbers", found["weights_from_floats"], None
-    yield "each of 2^22 draws, one thread", found["weighted_draws 1"] / 2**22, None
-    yield "each of 2^22 draws, all threads", found["weighted_draws 0"] / 2**22, None
-    yield "100,000 draws without replacement", found["draws_without_replacement 100000"], None
-
-
-@case()
-def mixture_in_rust(scale):
-    """Positions of 100 sets, and a resume behind 10^12."""
-    found = medians(["mixture"], scale)
-    yield "each look-up", found["mixture_get"], None
-    yield "a batch of 1,024", found["mixture_batch"], None
-    yield "resumed behind 10^12, and a batch", found["mixture_resume"], None
-
-
-@case()
-def lengths_in_rust(scale):
-    """10^8 lengths."""
-    found = medians(["lengths"], scale)
-    for window in (1024, 8192, 65_536):
-        yield f"the index, windows of {window:,}", found[f"lengths_build {window}"], None
-    yield "each batch", found["lengths_get"], None
-
-
-@case()
-def packed_in_rust(scale):
-    """10^9 documents."""
-    found = medians(["packed_first"], scale)
-    yield "a rank's first batch after the index", found["packed_first_batch"], None
-
-
-@case()
-def packed_index_in_rust(scale):
-    """The index of 10^9 documents."""
-    yield "the sum of all lengths and the index", medians(["packed_build"], scale, 3)["packed_build"], None
-
-
 @case()
 def others_in_rust(scale):
-    """Streams of numbers through a buffer of 65,536, beside a plain one; splits; and blocks of nodes."""
-    found = medians(["stream", "split", "blocks"], scale)
+    """A stream of numbers through a buffer of 65,536, beside a plain one: medians of benches/loaders.rs."""
+    command = ["cargo", "bench", "-q", "--bench", "loaders", "--", "--sample-count", "7"]
+    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    units, found = {"s": 1, "ms": 1e-3, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9}, {}
+    for line in run.stdout.split("\n"):
+        if match := re.match("..? (\\w+) +(.*)", line):
+            cells = [cell.split() for cell in match[2].split("\N{BOX DRAWINGS LIGHT VERTICAL}")]
+            if len(cells) > 2 and len(cells[2]) == 2:
+                number, unit = cells[2]
+                found[match[1]] = float(number) * units[unit]
     items = 2**22
     yield "each item of a stream, beside a plain buffer", found["stream"] / items, found["stream_plain"] / items
-    yield "a stream resumed", found["stream_resume"], None
-    yield "each item's part of a split", found["split_parts"] / (10**8 // scale), None
-    yield "10^6 blocks of a node", found["blocks_of_a_node"], None
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@ Cases whose framework is not installed are left out, and say so. Each case runs 
 own, so that the peak of its memory is its own. A time is the least of several, with the two sides
 taken in turn. `--quick` takes a hundredth of the lengths, to see that it works.
 
-Build the wheel for it with `maturin build --release` in `python`. Short calls on a GPU are apart:
-`--only gpu-small --out FILE`.
+Build the wheel for it with `maturin build --release` in `python`.
 """
 
 from __future__ import annotations
@@ -85,14 +84,8 @@ def first_batch(scale):
         again.resume(state)
         again.next_batch()
 
-    order = bs.Permutation.walk(n, 42)
-
-    def middle_of_the_order():
-        order[n // 2 : n // 2 + 256].to_numpy()
-
     yield "first batch of 256", least(first, rounds=100)[0], None
     yield "resumed, and a batch", least(resume, rounds=100)[0], None
-    yield "256 places in the middle", least(middle_of_the_order, rounds=100)[0], None
     yield "memory above Python's, in bytes (NumPy included)", memory() - begin, None
 
 
@@ -128,26 +121,11 @@ def eighth_torch(scale):
     yield "memory, in bytes", None, peak() - before
 
 
-@case()
-def eighth_numpy(scale):
-    """What DistributedSampler does, with NumPy in PyTorch's place."""
-    import numpy as np
-
-    before = peak()
-
-    def theirs():
-        for _ in np.random.default_rng(42).permutation(10**8 // scale).tolist()[3::8]:
-            pass
-
-    yield "all indexes", None, least(theirs, rounds=1)[0]
-    yield "memory, in bytes", None, peak() - before
-
-
 @case("torch")
 def loader(scale):
     """10^7 indexes through a DataLoader without data, in batches of 1000."""
-    from bijective_shuffle.torch import ShuffleBatchSampler, ShuffleSampler
-    from torch.utils.data import BatchSampler, DataLoader, RandomSampler
+    from bijective_shuffle.torch import ShuffleSampler
+    from torch.utils.data import DataLoader, RandomSampler
 
     n = 10**7 // scale
 
@@ -161,47 +139,16 @@ def loader(scale):
     data = Nothing()
     ours, theirs = ShuffleSampler(data, seed=42), RandomSampler(data)
 
-    def drain(iterable):
-        def run():
-            for _ in iterable:
+    def in_loader(sampler):
+        batches = DataLoader(data, collate_fn=len, sampler=sampler, batch_size=1000)
+
+        def drain():
+            for _ in batches:
                 pass
 
-        return run
+        return drain
 
-    def in_loader(**settings):
-        return drain(DataLoader(data, collate_fn=len, **settings))
-
-    batches = BatchSampler(theirs, 1000, False)
-    our_batches = ShuffleBatchSampler(data, 1000, seed=42)
-    yield "sampler alone", *least(drain(ours), drain(theirs), rounds=3)
-    yield "batches alone", *least(drain(our_batches), drain(batches), rounds=3)
-    yield "loader", *least(
-        in_loader(sampler=ours, batch_size=1000), in_loader(sampler=theirs, batch_size=1000), rounds=3
-    )
-
-
-@case()
-def single_places(scale):
-    """`p[i]`, beside an element of an array."""
-    import bijective_shuffle as bs
-    import numpy as np
-
-    p, count = bs.Permutation.walk(10**9 + 1, 42), 10**6 // scale
-    places = [int(k) for k in np.random.default_rng(1).integers(0, p.n, count)]
-    array = np.arange(count)
-
-    def ours():
-        for k in places:
-            p[k]
-
-    def theirs():
-        for k in range(count):
-            array[k]
-
-    ours, theirs = least(ours, theirs)
-    yield "p[i], beside array[i]", ours / count, theirs / count
-    many = np.array(places)
-    yield "p[array], an index", least(lambda: p[many])[0] / count, None
+    yield "loader", *least(in_loader(ours), in_loader(theirs), rounds=3)
 
 
 @case("grain")
@@ -243,14 +190,6 @@ def arrays(scale):
     yield f"{n} rows of 100 float32", *least(
         lambda: bs.shuffle(rows, 42), lambda: generator.shuffle(rows), rounds=3
     )
-    yield f"{n} rows of 100 float32, a copy beside rows[permutation]", *least(
-        lambda: bs.shuffled(rows, 42), lambda: rows[generator.permutation(n)], rounds=3
-    )
-    del rows
-    rows = np.tile(np.arange(52), (10**5 // scale, 1))
-    yield f"{len(rows)} rows of 52, each apart", *least(
-        lambda: bs.permuted(rows, 42), lambda: generator.permuted(rows, axis=1), rounds=3
-    )
 
 
 @case()
@@ -265,62 +204,6 @@ def choice(scale):
         lambda: generator.choice(10**7, 1000, replace=False),
         rounds=100,
     )
-
-
-@case("torch")
-def gpu_small(scale):
-    """Few items on a GPU: the time of a call from Python, with a wait for the GPU after each call
-    and without one, beside PyTorch's `x[randperm]` and `randperm`."""
-    import bijective_shuffle as bs
-    import torch
-
-    if not torch.cuda.is_available():
-        print("gpu-small: left out, without a GPU", file=sys.stderr)
-        return
-    repeats = 2000 // scale
-
-    def calls(function, is_waited):
-        def run():
-            for _ in range(repeats):
-                function()
-                if is_waited:
-                    torch.cuda.synchronize()
-            torch.cuda.synchronize()
-
-        return run
-
-    for n in (1000, 100_000):
-        x = torch.arange(n, device="cuda")
-        out = torch.empty_like(x)
-        p = bs.Permutation(n, 42)
-        expected = torch.from_numpy(p.to_numpy()).cuda()
-        assert torch.equal(bs.cuda.shuffled(x, 42, out=out), expected)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            bs.cuda.shuffled(x, 42, out=out)
-        theirs = lambda: x[torch.randperm(n, device="cuda")]  # noqa: E731
-        randperm = lambda: torch.randperm(n, device="cuda")  # noqa: E731
-        index = randperm()
-        pairs = {
-            "shuffle, beside x[randperm]": (lambda: bs.shuffle(x, 42), theirs),
-            "shuffled, beside x[randperm]": (lambda: bs.cuda.shuffled(x, 42), theirs),
-            "shuffled to `out`, beside x[randperm]": (
-                lambda: bs.cuda.shuffled(x, 42, out=out), theirs
-            ),
-            "shuffled in a graph, beside x[index]": (graph.replay, lambda: x[index]),
-            "randperm": (lambda: bs.cuda.randperm(n, 42), randperm),
-            "randperm to `out`": (
-                lambda: bs.cuda.randperm(n, 42, out=out), lambda: torch.randperm(n, out=out)
-            ),
-            "nothing but the wait": (lambda: None, lambda: None),
-        }
-        for what, functions in pairs.items():
-            for is_waited in (True, False):
-                for function in functions:
-                    calls(function, is_waited)()
-                times = least(*(calls(function, is_waited) for function in functions), rounds=7)
-                how = "with a wait each" if is_waited else "in a row"
-                yield f"{n} int64: {what}, {how}", *(time / repeats for time in times)
 
 
 @case("torch")
@@ -341,15 +224,11 @@ def gpu(scale):
         return run
 
     n = 2**29 // scale
-    for dtype in ("int32", "int64"):
-        out = torch.empty(n, dtype=getattr(torch, dtype), device="cuda")
-        functions = (
-            lambda: bs.cuda.randperm(n, 42, out=out),
-            lambda: torch.randperm(n, out=out),
-        )
-        for function in functions:
-            waited(function)()
-        yield f"randperm of {n} {dtype}", *least(*map(waited, functions))
+    out = torch.empty(n, dtype=torch.int32, device="cuda")
+    functions = lambda: bs.cuda.randperm(n, 42, out=out), lambda: torch.randperm(n, out=out)
+    for function in functions:
+        waited(function)()
+    yield f"randperm of {n} int32", *least(*map(waited, functions))
     del out
     torch.cuda.empty_cache()
     x = torch.zeros(n, dtype=torch.float32, device="cuda")
@@ -357,10 +236,6 @@ def gpu(scale):
     for function in functions:
         waited(function)()
     yield f"{n} float32 to another tensor", *least(*map(waited, functions))
-    functions = (lambda: bs.cuda.shuffle(x, 42), lambda: x.copy_(x[torch.randperm(n, device="cuda")]))
-    for function in functions:
-        waited(function)()
-    yield f"{n} float32 in place", *least(*map(waited, functions))
 
 
 @case("dask", "distributed")
