@@ -4,7 +4,7 @@ Polars, and writes the rows of benches/results/python-loaders.csv.
 
     python python/benches/loaders.py [--quick] [--only CASE..] [--out FILE]
 
-It works as shows.py beside it does.
+It works as shows.py beside it does. The cases in Rust are the medians of benches/loaders.rs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import subprocess
 
-from shows import CASES, ROOT, case, least, main
+from shows import CASES, ROOT, case, least, main, memory
 
 CASES.clear()
 
@@ -27,6 +27,9 @@ def weighted(scale):
 
     n, few = 10**8 // scale, (2**24 - 1) // scale
     weights = 1 + 2**40 // np.arange(1, n + 1)
+    # The system has to find memory for it first.
+    yield "the table, the first time", least(lambda: bs.Weighted(weights, 1), rounds=1)[0], None
+    yield "the table", least(lambda: bs.Weighted(weights, 1), rounds=5)[0], None
     draws = bs.Weighted(weights, 1, n=few)
     sampler = WeightedRandomSampler(torch.from_numpy(weights[:few]).double(), few)
     ours, theirs = least(lambda: draws[:], lambda: torch.multinomial(sampler.weights, few, True), rounds=5)
@@ -41,6 +44,10 @@ def lengths(scale):
 
     n = 10**8 // scale
     items = (1 + np.random.default_rng(1).gamma(2, 300, n)).astype(np.uint32)
+    before = memory()
+    made = bs.Lengths(items, 65_536, 1)
+    made.n
+    held = memory() - before
 
     def theirs():
         order = np.random.default_rng(1).permutation(n)[: n // 8192 * 8192].reshape(-1, 8192)
@@ -48,6 +55,8 @@ def lengths(scale):
 
     ours, sorted_ = least(lambda: bs.Lengths(items, 65_536, 1).n, theirs, rounds=1)
     yield "the index", ours, sorted_
+    yield "memory, in bytes an item", held / n, None
+    yield "waste", made.waste, None
 
 
 @case("transformers", "torch")
@@ -142,19 +151,25 @@ def frame_of_polars(scale):
                              lambda: frame.sample(fraction=1, shuffle=True, seed=1), rounds=5)
 
 
+def medians(names):
+    """The medians of benches/loaders.rs, in seconds, by name."""
+    command = ["cargo", "bench", "-q", "--bench", "loaders", "--", "--sample-count", "7", *names]
+    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    units = {"s": 1, "ms": 1e-3, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9}
+    found = {}
+    for line in run.stdout.split("\n"):
+        match = re.match("[^ ]\N{BOX DRAWINGS LIGHT HORIZONTAL} (\\w+) +(.*)", line)
+        cells = [cell.split() for cell in match[2].split("\N{BOX DRAWINGS LIGHT VERTICAL}")] if match else []
+        if len(cells) > 2 and len(cells[2]) == 2:
+            number, unit = cells[2]
+            found[match[1]] = float(number) * units[unit]
+    return found
+
+
 @case()
 def others_in_rust(scale):
-    """A stream of numbers through a buffer of 65,536, beside a plain one: medians of benches/loaders.rs."""
-    command = ["cargo", "bench", "-q", "--bench", "loaders", "--", "--sample-count", "7"]
-    run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    units, found = {"s": 1, "ms": 1e-3, "\N{MICRO SIGN}s": 1e-6, "ns": 1e-9}, {}
-    for line in run.stdout.split("\n"):
-        if match := re.match("..? (\\w+) +(.*)", line):
-            cells = [cell.split() for cell in match[2].split("\N{BOX DRAWINGS LIGHT VERTICAL}")]
-            if len(cells) > 2 and len(cells[2]) == 2:
-                number, unit = cells[2]
-                found[match[1]] = float(number) * units[unit]
-    items = 2**22
+    """Streams of numbers through a buffer of 65,536, beside a plain one."""
+    found, items = medians(["stream"]), 2**22
     yield "each item of a stream, beside a plain buffer", found["stream"] / items, found["stream_plain"] / items
 
 
