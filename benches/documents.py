@@ -237,7 +237,7 @@ def documents(root):
     from tables import DRAWINGS, FIGURES, TABLES
     results = Results(root / "benches/results")
     computed = Computed(results, TABLES, FIGURES)
-    files, notes = {}, ""
+    files = {}
     paths = ["README.md", *(p for f in ("docs", "docs/results", "benches/notes")
                             for p in sorted(str(p.relative_to(root)) for p in (root / f).glob("*.md")))]
     for path in paths:
@@ -249,16 +249,12 @@ def documents(root):
                 raise Wrong(f'"{figure}" is in a sentence and in no marker')
         except Wrong as wrong:
             raise Wrong(f"{path}: {wrong}") from None
-        notes += text if path.startswith("benches/") else ""
     files.update({path: draw(results) for path, draw in DRAWINGS.items()})
     if computed.unused():
         raise Wrong(f"computed, and in no document: {', '.join(computed.unused())}")
     there = {path.name for path in results.folder.glob("*.csv")}
-    idle = sorted(name for name in there - results.used if f"`{name}`" not in notes)
-    if idle:
-        raise Wrong(f"rows that no table uses and no note names: {', '.join(idle)}")
-    # Rows that a note names are read too, so that each of them is as it has to be.
-    [results.rows(name[:-len(".csv")]) for name in there]
+    if idle := sorted(there - results.used):
+        raise Wrong(f"rows that no table uses: {', '.join(idle)}")
     return files
 
 

@@ -50,16 +50,6 @@ fn one_by_one(bencher: Bencher, len: usize) {
     });
 }
 
-/// Rows that are only looked at: the sum of the places of item 0.
-#[divan::bench(args = LENGTHS, sample_count = 10)]
-fn batch_mapped(bencher: Bencher, len: usize) {
-    let count = items() / len;
-    bencher.counter(ItemsCount::new(count * len)).bench_local(|| {
-        let permutations = Permutations::new(count as u64, len as u64, 42);
-        permutations.par_map(|_, order: &[u32]| order[0]).expect("there is memory")
-    });
-}
-
 #[divan::bench(args = LENGTHS, sample_count = 10)]
 fn rand_small_rng(bencher: Bencher, len: usize) {
     let mut rng = SmallRng::seed_from_u64(42);

@@ -1,5 +1,4 @@
-//! What a training loop pays for its batches: an epoch's first batch, and those after it, for one
-//! rank and for many.
+//! What a training loop pays for its batches, for one rank and for many.
 
 use bijective_shuffle::SamplerBuilder;
 use bijective_shuffle::prelude::*;
@@ -42,30 +41,4 @@ fn sequential(bencher: Bencher, shape: (u64, u64)) {
 #[divan::bench(args = SHAPES)]
 fn in_blocks(bencher: Bencher, shape: (u64, u64)) {
     batches(bencher, Sampler::builder(LEN, 1).blocks(4096, 64), shape);
-}
-
-/// The same items by an iterator over this rank's places, which is what a sampler does without.
-#[divan::bench(args = SHAPES)]
-fn strided_iterator(bencher: Bencher, (world, batch): (u64, u64)) {
-    let order = Permutation::walk(LEN, 1);
-    let mut own = order.iter().shard_strided(world / 2, world).expect("there is such a rank");
-    let mut items = Vec::new();
-    bencher.counter(ItemsCount::new(batch)).bench_local(|| {
-        items.clear();
-        items.extend(own.by_ref().take(batch as usize));
-        divan::black_box(&items);
-    });
-}
-
-/// A sampler is made, and its first batch is there; of blocks, too.
-#[divan::bench(args = [false, true])]
-fn first_batch(bencher: Bencher, blocks: bool) {
-    bencher.bench_local(|| {
-        let builder = Sampler::builder(LEN, 1).rank(63, 64).batch(32);
-        let builder = if blocks { builder.blocks(4096, 64) } else { builder };
-        let mut items = Vec::new();
-        let is_step = builder.build().and_then(|mut sampler| sampler.next_batch(&mut items));
-        assert_eq!(is_step, Ok(true));
-        items
-    });
 }

@@ -1,13 +1,10 @@
-//! Items a second of whole shuffles, beside the shuffles of `rand` and `fastrand`: 8-byte items,
-//! lengths one above a power of two, where compaction has most to drop.
+//! Items a second of whole shuffles: 8-byte items, lengths one above a power of two, where
+//! compaction has most to drop. `benches/peers` measures them beside others.
 
-use bijective_shuffle::bijection::{Lcg, Standard};
+use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-use rand::seq::SliceRandom;
 
 fn main() {
     divan::main();
@@ -70,22 +67,4 @@ fn workspace_unshuffle(bencher: Bencher, len: usize) {
         let f = Standard::from_seed(items.len() as u64, seed);
         workspace.unshuffle(&f, items).expect("there is memory");
     });
-}
-
-#[divan::bench(args = LENGTHS)]
-fn lcg_compacted(bencher: Bencher, len: usize) {
-    shuffles(bencher, len, |items, seed| {
-        let f = Lcg::from_seed(items.len() as u64, seed);
-        items.try_par_bijective_shuffle(&f).expect("the domain is large enough");
-    });
-}
-
-#[divan::bench(args = LENGTHS)]
-fn rand_small_rng(bencher: Bencher, len: usize) {
-    shuffles(bencher, len, |items, seed| items.shuffle(&mut SmallRng::seed_from_u64(seed)));
-}
-
-#[divan::bench(args = LENGTHS)]
-fn fastrand(bencher: Bencher, len: usize) {
-    shuffles(bencher, len, |items, seed| fastrand::Rng::with_seed(seed).shuffle(items));
 }

@@ -2,19 +2,15 @@
 //! *Bandwidth-Optimal Random Shuffling for GPUs*, ACM TOPC 9(1), 2022 (table 3, figure 13), on the
 //! threads of the current rayon pool; and one of a single thread, [`batched_dice`].
 //!
-//! | function | work | extra memory | same order for a seed |
-//! | --- | --- | --- | --- |
-//! | [`batched_dice`] | `O(n)`, on one thread | none | always |
-//! | [`dart_throwing`] | `O(n)` expected | `2n` items and `2n` bits | in a pool of one thread only |
-//! | [`rao_sandelius`] | `O(n log n)` | `n` items, which [`rao_sandelius_with`] is given | always |
-//! | [`rao_sandelius_in_place`] | `O(n log n)` | none | always |
-//! | [`merge_shuffle`] | `O(n log n)` | none | always |
-//! | [`sort_shuffle`] | `O(n log n)` | `n` items with 64-bit keys | always |
-//! | [`radix_sort_shuffle`] | 8 passes at most | up to `2n` items with 64-bit keys | always |
+//! | function | work | extra memory |
+//! | --- | --- | --- |
+//! | [`batched_dice`] | `O(n)`, on one thread | none |
+//! | [`rao_sandelius`] | `O(n log n)` | `n` items, which [`rao_sandelius_with`] is given |
+//! | [`merge_shuffle`] | `O(n log n)` | none |
 //!
-//! They are written from the papers, to be measured against. "Always" means for every number of
-//! threads, with one version of this package: no order here is promised to last. Items are `Copy`,
-//! since nearly all of the algorithms hold them in two places at a time.
+//! They are written from the papers, to be measured against. A seed gives the same order for every
+//! number of threads, with one version of this package: no order here is promised to last. Items
+//! are `Copy`, since the algorithms hold them in two places at a time.
 //!
 //! # Examples
 //!
@@ -29,21 +25,15 @@
 //! ```
 
 mod batched_dice;
-mod dart_throwing;
 mod fisher_yates;
 mod merge_shuffle;
 mod pieces;
 mod rao_sandelius;
-mod rao_sandelius_in_place;
-mod sort_shuffle;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod tuning;
 
 pub use batched_dice::batched_dice;
-pub use dart_throwing::dart_throwing;
 pub use merge_shuffle::merge_shuffle;
 pub use rao_sandelius::{rao_sandelius, rao_sandelius_with};
-pub use rao_sandelius_in_place::rao_sandelius_in_place;
-pub use sort_shuffle::{radix_sort_shuffle, sort_shuffle};

@@ -10,8 +10,6 @@ pub(crate) struct Tuning {
     pub(crate) block: usize,
     /// How many items are few enough for Fisher-Yates on one thread; at least 1.
     pub(crate) leaf: usize,
-    /// The same for the form of Rao-Sandelius that splits in two and in place.
-    pub(crate) halved_leaf: usize,
     /// Into how many buckets Rao-Sandelius splits: 2 to this power, from 1 to 16.
     pub(crate) digit_bits: u32,
 }
@@ -21,8 +19,6 @@ impl Tuning {
     /// of the third: on two cores with 1 and 32 MiB of these, 2^25 + 1 items were shuffled by
     /// Rao-Sandelius with 155 million items a second, and with 118 million for leaves of 2^15
     /// (MergeShuffle: 85 and 74). 256 buckets are as many as the pages that a second-level TLB
-    /// keeps with ease, and a block gives each of them 256 items. `halved_leaf` is that of the
-    /// program of Mitchell et al.
-    pub(crate) const DEFAULT: Self =
-        Self { block: 1 << 16, leaf: 1 << 18, halved_leaf: 1 << 17, digit_bits: 8 };
+    /// keeps with ease, and a block gives each of them 256 items.
+    pub(crate) const DEFAULT: Self = Self { block: 1 << 16, leaf: 1 << 18, digit_bits: 8 };
 }

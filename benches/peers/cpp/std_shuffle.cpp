@@ -1,11 +1,10 @@
-// std::shuffle of the C++ standard library at hand, with two generators. Each generator lives on
-// from call to call, one in each thread, so that seeding it is no part of a shuffle.
+// std::shuffle of the installed C++ standard library. The generator lives on from call to call, one
+// in each thread, so that seeding it is no part of a shuffle.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <random>
 
 namespace {
 
@@ -31,30 +30,20 @@ private:
     result_type state = 0;
 };
 
-template <class Generator>
-Generator &generator() {
-    static thread_local Generator instance;
-    return instance;
-}
+thread_local SplitMix64 generator;
 
 } // namespace
 
 extern "C" {
 
-void peers_mt19937_64_seed(std::uint64_t seed) { generator<std::mt19937_64>().seed(seed); }
-
-void peers_mt19937_64_shuffle(std::uint64_t *items, std::size_t len) {
-    std::shuffle(items, items + len, generator<std::mt19937_64>());
-}
-
-void peers_splitmix64_seed(std::uint64_t seed) { generator<SplitMix64>().seed(seed); }
+void peers_splitmix64_seed(std::uint64_t seed) { generator.seed(seed); }
 
 void peers_splitmix64_shuffle(std::uint64_t *items, std::size_t len) {
     // A local one can stay in a register. Of the other, the compiler must expect that an item is
     // part of it.
-    SplitMix64 local = generator<SplitMix64>();
+    SplitMix64 local = generator;
     std::shuffle(items, items + len, local);
-    generator<SplitMix64>() = local;
+    generator = local;
 }
 
 }

@@ -32,8 +32,6 @@ public:
 struct Effort {
     // How many samples the median is taken of.
     int repeats = 15;
-    // How many calls are one sample; 0 for as many as take SAMPLE seconds.
-    int calls = 0;
 };
 
 // A sample of short calls takes this long, or MOST_CALLS calls.
@@ -57,12 +55,10 @@ inline double sample(Contender &contender, const Stream &stream, int form, int c
 inline double median(Contender &contender, const Stream &stream, int form, const Effort &effort) {
     // This call warms up, and its time is a first guess; of short calls it is mostly the launch, so
     // there is a second.
-    int calls = std::max(effort.calls, 1);
+    int calls = 1;
     for (int guess = 0; guess < 2; guess++) {
         const double seconds = sample(contender, stream, form, calls);
-        if (effort.calls == 0) {
-            calls = int(std::clamp(SAMPLE / std::max(seconds, 1e-9), 1.0, double(MOST_CALLS)));
-        }
+        calls = int(std::clamp(SAMPLE / std::max(seconds, 1e-9), 1.0, double(MOST_CALLS)));
     }
     std::vector<double> seconds(effort.repeats);
     for (double &one : seconds) {
@@ -85,7 +81,7 @@ inline double measure(Contender &contender, const Stream &stream, const Effort &
             throw std::runtime_error("the result is wrong, of form " + std::to_string(form));
         }
         if (contender.forms() > 1) {
-            const double seconds = median(contender, stream, form, Effort{3, effort.calls});
+            const double seconds = median(contender, stream, form, Effort{3});
             if (form == 0 || seconds < least) {
                 best = form;
                 least = seconds;

@@ -57,13 +57,9 @@ std::unique_ptr<Contender> make(Scene<T> &scene) {
 template <class T>
 const std::vector<Entry<T>> &contenders() {
     static const std::vector<Entry<T>> all = {
-        {"copy", make<Copy, T>},
         {"gather", make<Gather, T>},
-        {"scatter", make<Scatter, T>},
         {"thrust::shuffle_copy", make<ThrustShuffle, T>},
         {"thrust::shuffle_copy (memory kept)", make<ThrustShuffleKept, T>},
-        {"sort-shuffle", make<SortShuffle, T>},
-        {"dart throwing", make<DartThrowing, T>},
 #ifdef RAFT
         {"raft::random::permute", make<RaftPermute, T>},
 #endif
@@ -73,12 +69,11 @@ const std::vector<Entry<T>> &contenders() {
 
 [[noreturn]] void usage(const std::string &wrong) {
     std::cerr << wrong << (wrong.empty() ? "" : "\n\n")
-              << "peers [--from W] [--to W] [--step N] [--repeats N] [--calls N] [--only NAME]...\n\n"
+              << "peers [--from W] [--to W] [--step N] [--repeats N] [--only NAME]...\n\n"
               << "  --from W, --to W  lengths are 2^w and 2^w + 1 for all w between (8 and 29; at most " << MOST_BITS
               << ")\n"
               << "  --step N          from one w to the next (1)\n"
               << "  --repeats N       how many samples the median is taken of (15)\n"
-              << "  --calls N         how many calls are one sample; 0 for as many as take 2 ms, or 1000 (0)\n"
               << "  --only NAME       leave out the others; may be given several times. The names:\n";
     for (const auto &entry : contenders<Item8>()) {
         std::cerr << "                    " << entry.name << '\n';
@@ -115,8 +110,6 @@ Arguments parse(int count, char **words) {
             arguments.step = number(option, value, 1, MOST_BITS);
         } else if (option == "--repeats") {
             arguments.effort.repeats = number(option, value, 1, 1000000);
-        } else if (option == "--calls") {
-            arguments.effort.calls = number(option, value, 0, 1000000);
         } else if (option == "--only") {
             arguments.only.insert(value);
         } else {
@@ -170,11 +163,9 @@ Origin print_header(const Effort &effort) {
 #ifdef RAFT
     std::printf("# RAFT %02d.%02d.%02d\n", RAFT_VERSION_MAJOR, RAFT_VERSION_MINOR, RAFT_VERSION_PATCH);
 #endif
-    const std::string calls = effort.calls == 0 ? "as many calls as take 2 ms, from 1 to 1000"
-                                                : std::to_string(effort.calls) + " calls";
-    std::printf("# seconds: of one call, median of %d samples; a sample is the time between two events with %s between "
-                "them, one after the other\n",
-                effort.repeats, calls.c_str());
+    std::printf("# seconds: of one call, median of %d samples; a sample is the time between two events with as many "
+                "calls as take 2 ms, from 1 to 1000 between them, one after the other\n",
+                effort.repeats);
     Origin::print_head("name,item_bytes,length,seconds");
     return origin;
 }

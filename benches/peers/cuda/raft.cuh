@@ -26,8 +26,12 @@ public:
         const Scene<T> &scene = this->scene;
         int *no_indexes = nullptr;
         raft::random::permute(no_indexes, scene.out.data(), static_cast<const T *>(scene.source.data()), 1,
-                              int(scene.length), false, scene.stream.get(), this->scene.next_seed());
+                              int(scene.length), false, scene.stream.get(), ++calls_);
     }
+
+private:
+    // Another seed for each call, so that no shuffle does the same twice.
+    std::uint64_t calls_ = 0;
 };
 
 } // namespace peers

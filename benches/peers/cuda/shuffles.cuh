@@ -1,7 +1,6 @@
 // The shuffles that ours is measured against.
 #pragma once
 
-#include <cub/device/device_select.cuh>
 #include <thrust/execution_policy.h>
 #include <thrust/random.h>
 #include <thrust/shuffle.h>
@@ -86,88 +85,6 @@ public:
 private:
     KeptMemory memory_;
     thrust::default_random_engine engine_;
-};
-
-// The items sorted by random keys of 64 bits, which are drawn in each call.
-template <class T>
-class SortShuffle : public Shuffle<T> {
-public:
-    explicit SortShuffle(Scene<T> &scene) : Shuffle<T>(scene), sort_(scene.length) {}
-
-    void run(int) override {
-        sort_.run(this->scene.stream, this->scene.next_seed(), this->scene.source.data(), this->scene.out.data());
-    }
-
-private:
-    RandomSort<T> sort_;
-};
-
-// Marks a free slot of the board. No item may have this value: that makes it a little easier than
-// it is in general.
-template <class T>
-constexpr T FREE = T(~T(0));
-
-struct IsTaken {
-    template <class T>
-    __host__ __device__ bool operator()(T slot) const {
-        return slot != FREE<T>;
-    }
-};
-
-// Throws each item until it hits a free slot. A throw that succeeds hits each of the free slots
-// with the same probability, so the order is uniform, whoever comes first; but it is another one in
-// each run.
-template <class T>
-__global__ void __launch_bounds__(THREADS)
-    throw_darts(const T *items, std::size_t length, T *board, std::uint64_t slots, std::uint64_t seed) {
-    const std::size_t i = thread_number();
-    if (i >= length) {
-        return;
-    }
-    const T item = items[i];
-    const std::uint64_t stream = random_word(seed, i);
-    for (std::uint64_t throws = 0;; throws++) {
-        const std::uint64_t slot = __umul64hi(random_word(stream, throws), slots);
-        if (atomicCAS(&board[slot], FREE<T>, item) == FREE<T>) {
-            return;
-        }
-    }
-}
-
-// Dart throwing: the items are thrown at a board of twice as many slots, and what lies on it is
-// compacted. There is no round over all items to wait for: each thread goes on by itself.
-template <class T>
-class DartThrowing : public Shuffle<T> {
-public:
-    explicit DartThrowing(Scene<T> &scene) : Shuffle<T>(scene), board_(2 * scene.length), count_(1) {
-        std::size_t bytes = 0;
-        PEERS_CHECK(cub::DeviceSelect::If(nullptr, bytes, board_.data(), scene.out.data(), count_.data(),
-                                          std::int64_t(board_.length()), IsTaken{}));
-        scratch_ = Buffer<unsigned char>(bytes);
-    }
-
-    void run(int) override {
-        const Scene<T> &scene = this->scene;
-        const cudaStream_t stream = scene.stream.get();
-        PEERS_CHECK(cudaMemsetAsync(board_.data(), 0xff, board_.bytes(), stream));
-        throw_darts<<<blocks(scene.length), THREADS, 0, stream>>>(scene.source.data(), scene.length, board_.data(),
-                                                                  board_.length(), this->scene.next_seed());
-        PEERS_CHECK_LAUNCH();
-        std::size_t bytes = scratch_.bytes();
-        PEERS_CHECK(cub::DeviceSelect::If(scratch_.data(), bytes, board_.data(), scene.out.data(), count_.data(),
-                                          std::int64_t(board_.length()), IsTaken{}, stream));
-    }
-
-    bool is_right() override {
-        unsigned long long count = 0;
-        PEERS_CHECK(cudaMemcpy(&count, count_.data(), sizeof count, cudaMemcpyDeviceToHost));
-        return count == this->scene.length && Shuffle<T>::is_right();
-    }
-
-private:
-    Buffer<T> board_;
-    Buffer<unsigned long long> count_;
-    Buffer<unsigned char> scratch_;
 };
 
 } // namespace peers

@@ -61,14 +61,12 @@ class CupyClock:
 
 
 class TorchScene:
-    """The items, which are the numbers from 0 on, and an index that was drawn beforehand."""
+    """The items, which are the numbers from 0 on."""
 
     def __init__(self, length, item_bytes):
         self.length = length
         self.dtype = {4: torch.int32, 8: torch.int64}[item_bytes]
         self.items = torch.arange(length, dtype=self.dtype, device="cuda")
-        # PyTorch's indexes are of 64 bits.
-        self.index = torch.randperm(length, device="cuda")
         self.clock = TorchClock()
 
     def is_right(self, result):
@@ -78,9 +76,6 @@ class TorchScene:
         seen = torch.zeros(self.length, dtype=torch.bool, device="cuda")
         seen[result.long()] = True
         return bool(seen.all())
-
-    def is_gathered(self, result):
-        return bool((result == self.index).all())
 
 
 class CupyScene:
@@ -122,18 +117,10 @@ class ComputeScene(TorchScene):
 def torch_contenders():
     """Name, work, and check of each."""
 
-    def permutation(scene):
-        return torch.randperm(scene.length, dtype=scene.dtype, device="cuda")
-
     def index_then_gather(scene):
         return scene.items[torch.randperm(scene.length, device="cuda")]
 
-    def gather(scene):
-        return scene.items[scene.index]
-
-    yield "torch.randperm", permutation, TorchScene.is_right
     yield "torch x[randperm]", index_then_gather, TorchScene.is_right
-    yield "torch x[p]", gather, TorchScene.is_gathered
 
 
 def cupy_contenders():
@@ -142,14 +129,6 @@ def cupy_contenders():
 
     if cupy is not None:
         yield "cupy.random.permutation", permutation, CupyScene.is_right
-
-
-def compute_indexes():
-    def indexes(scene):
-        return scene.write(scene.indexes())
-
-    if compute is not None:
-        yield "cuda.compute.ShuffleIterator", indexes, ComputeScene.is_right
 
 
 def compute_items():
@@ -169,13 +148,12 @@ def sample(work, scene, calls):
 
 
 def median(work, scene, arguments):
-    calls = max(arguments.calls, 1)
+    calls = 1
     # The first call warms up, and its time is a first guess; of short calls it is mostly the
     # launch.
     for _ in range(2):
         seconds = sample(work, scene, calls)
-        if arguments.calls == 0:
-            calls = int(min(max(SAMPLE / max(seconds, 1e-9), 1), MOST_CALLS))
+        calls = int(min(max(SAMPLE / max(seconds, 1e-9), 1), MOST_CALLS))
     return statistics.median(sample(work, scene, calls) for _ in range(arguments.repeats))
 
 
@@ -242,10 +220,9 @@ def print_header(arguments):
     with_cupy = "no CuPy" if cupy is None else f"CuPy {cupy.__version__}"
     with_compute = "no cuda.compute" if compute is None else f"cuda-cccl {importlib.metadata.version('cuda-cccl')}"
     print(f"# PyTorch {torch.__version__}, CUDA {torch.version.cuda}, {with_cupy}, {with_compute}")
-    calls = f"{arguments.calls} calls" if arguments.calls else "as many calls as take 2 ms, from 1 to 1000"
     print(
         f"# seconds: of one call, median of {arguments.repeats} samples; a sample is the time between two events with "
-        f"{calls} between them, one after the other"
+        "as many calls as take 2 ms, from 1 to 1000 between them, one after the other"
     )
 
 
@@ -271,7 +248,6 @@ def parse_arguments():
     option("to", 0, 31, 29, "and to this")
     option("step", 1, 31, 1, "from one w to the next")
     option("repeats", 1, 10**6, 15, "how many samples the median is taken of")
-    option("calls", 0, 10**6, 0, "how many calls are one sample; 0 for as many as take 2 ms, or 1000")
     parser.add_argument(
         "--only", action="append", default=[], metavar="NAME", help="leave out the others; may be given several times"
     )
@@ -287,7 +263,7 @@ def main():
     arguments = parse_arguments()
     if not torch.cuda.is_available():
         sys.exit("PyTorch sees no GPU: nothing to measure.")
-    all_contenders = [*torch_contenders(), *cupy_contenders(), *compute_indexes(), *compute_items()]
+    all_contenders = [*torch_contenders(), *cupy_contenders(), *compute_items()]
     known = {name for name, _, _ in all_contenders}
     unknown = set(arguments.only) - known
     if unknown:
@@ -306,9 +282,6 @@ def main():
             # The other libraries take as long for 2^w items.
             for length in (length - 1, length):
                 measure(ComputeScene, compute_items(), length, item_bytes, arguments, rows)
-                # Its indexes are of 64 bits.
-                if item_bytes == 8:
-                    measure(ComputeScene, compute_indexes(), length, item_bytes, arguments, rows)
 
 
 if __name__ == "__main__":

@@ -57,15 +57,6 @@ struct Gathered {
     }
 };
 
-// Item i is at the place that the index names.
-struct Scattered {
-    const std::uint32_t *index;
-    template <class T>
-    __device__ bool operator()(const T *items, std::size_t i) const {
-        return items[index[i]] == i;
-    }
-};
-
 // Lets `launch` count, and waits for what it found.
 template <class Launch>
 Findings findings(const Stream &stream, Launch launch) {

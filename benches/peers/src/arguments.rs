@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -25,8 +25,6 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// All contenders, items of 8 bytes, lengths one above a power of two
     Table(Lengths),
-    /// Items of 1 to 4096 bytes
-    Sizes(Amount),
     /// Short lengths on one thread: 2^8 + 1 to 2^17 + 1
     Small,
     /// What the first call in a process costs, and the next ones: a fresh process for each sample
@@ -36,12 +34,10 @@ pub(crate) enum Command {
     ColdSample(ColdSample),
     /// One rank's steps of a shuffle of an array that is spread over many
     Exchange(Ranks),
-    /// One rank's share of the indexes of a permutation that no machine holds
-    Indexes(Share),
     /// Programs that shuffle files: bshuf, shuf, uutils shuf, sort -R, terashuf and pyarrow
     Files(Files),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
-    GpuRows(GpuLengths),
+    GpuRows(Lengths),
     /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w +
     /// 1 items a GPU
     GpuGroup(GpuGroups),
@@ -52,15 +48,11 @@ pub(crate) enum Command {
     GpuCalls,
     /// Time how the items of many rows in device memory are moved within their rows: rows as CSV
     GpuBatch,
-    /// Time parts of permutations in device memory: rows as CSV
-    GpuViews(GpuViews),
     /// Time all indexes of permutations that are longer than memory, in pieces that are added up:
     /// rows as CSV
     GpuIndexes(GpuPieces),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
     GpuRng(GpuNumbers),
-    /// Time shapes of the kernels that fill device memory with random numbers
-    GpuRngSweep(GpuNumbers),
     /// Time the first call on a GPU in fresh processes: rows as CSV
     GpuCold,
     /// One sample of `gpu-cold`, in this process
@@ -89,11 +81,11 @@ pub(crate) enum Kernels {
 
 #[derive(Args)]
 pub(crate) struct Lengths {
-    /// The first length is one above 2 to this power
+    /// The first length is 2 to this power, or one more; on a GPU both are measured
     #[arg(long, value_name = "POWER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=40))]
     pub(crate) from: u32,
 
-    /// The last length is one above 2 to this power
+    /// The last length is 2 to this power, or one more
     #[arg(long, value_name = "POWER", default_value_t = 28, value_parser = clap::value_parser!(u32).range(0..=40))]
     pub(crate) to: u32,
 
@@ -111,25 +103,10 @@ impl Lengths {
     pub(crate) fn choice<'a>(&'a self, common: &'a Common) -> Choice<'a> {
         Choice { only: &self.only, skip: &common.skip }
     }
-}
 
-#[derive(Args)]
-pub(crate) struct GpuLengths {
-    /// The first length is 2 to this power
-    #[arg(long, value_name = "POWER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=40))]
-    pub(crate) from: u32,
-
-    /// The last length is one above 2 to this power
-    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
-    pub(crate) to: u32,
-
-    /// From one power to the next
-    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
-    pub(crate) step: usize,
-
-    /// Only contenders whose name contains this; may be given several times
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) only: Vec<String>,
+    pub(crate) fn powers(&self) -> impl Iterator<Item = u32> + use<> {
+        (self.from..=self.to).step_by(self.step)
+    }
 }
 
 #[derive(Args)]
@@ -146,21 +123,9 @@ pub(crate) struct GpuGroups {
     #[arg(long)]
     pub(crate) logical: bool,
 
-    /// The first length is 2 to this power for each member
-    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
-    pub(crate) from: u32,
-
-    /// The last length is one above 2 to this power for each member
-    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
-    pub(crate) to: u32,
-
-    /// From one power to the next
-    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
-    pub(crate) step: usize,
-
-    /// Only contenders whose name contains this; may be given several times
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) only: Vec<String>,
+    /// For each member
+    #[command(flatten)]
+    pub(crate) lengths: Lengths,
 }
 
 #[derive(Args)]
@@ -181,42 +146,14 @@ pub(crate) enum GroupItem {
 }
 
 #[derive(Args)]
-pub(crate) struct GpuViews {
-    /// The permutations are of about 2 to this power
-    #[arg(long, value_name = "POWER", default_value_t = 36, value_parser = clap::value_parser!(u32).range(20..=40))]
-    pub(crate) length: u32,
-
-    /// Parts of 2 to this power indexes
-    #[arg(long, value_name = "POWER", default_value_t = 24, value_parser = clap::value_parser!(u32).range(10..=30))]
-    pub(crate) indexes: u32,
-}
-
-#[derive(Args)]
 pub(crate) struct GpuPieces {
     /// The permutations are one shorter than 2 to this power
     #[arg(long, value_name = "POWER", default_value_t = 41, value_parser = clap::value_parser!(u32).range(20..=44))]
     pub(crate) length: u32,
 
-    /// They are one longer, and then have a domain that is twice as large
-    #[arg(long)]
-    pub(crate) above: bool,
-
     /// Pieces of 2 to this power indexes of 8 bytes
     #[arg(long, value_name = "POWER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(16..=33))]
     pub(crate) piece: u32,
-
-    /// How indexes beyond the length are left out
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "compacted,walked")]
-    pub(crate) ways: Vec<Way>,
-}
-
-/// How indexes beyond the length are left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
-    /// Each is mapped again until it is an index.
-    Walked,
-    /// They are left out, and a count of them says where each piece begins.
-    Compacted,
 }
 
 #[derive(Args)]
@@ -228,21 +165,6 @@ pub(crate) struct GpuNumbers {
     /// Only contenders whose name contains this; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
-}
-
-#[derive(Args)]
-pub(crate) struct Amount {
-    /// As many items of each size as fit this many bytes (2^29, for example)
-    #[arg(long, value_name = "N", default_value = "2^29", value_parser = number)]
-    pub(crate) bytes: usize,
-
-    /// This many items of each size instead (2^20+1, for example); may be given several times
-    #[arg(long, value_name = "N", value_parser = number, conflicts_with = "bytes")]
-    pub(crate) len: Vec<usize>,
-
-    /// Only items of this many bytes; may be given several times
-    #[arg(long, value_name = "BYTES", value_parser = at_least_one)]
-    pub(crate) item: Vec<usize>,
 }
 
 #[derive(Args)]
@@ -270,9 +192,6 @@ pub(crate) struct ColdSample {
 
     #[arg(long, value_parser = at_least_one)]
     pub(crate) len: usize,
-
-    #[arg(long, value_parser = at_least_one)]
-    pub(crate) calls: usize,
 }
 
 #[derive(Args)]
@@ -284,21 +203,6 @@ pub(crate) struct Ranks {
     /// The number of items of each rank (2^20, for example), with one more in all
     #[arg(long, value_name = "N", default_value = "2^20", value_parser = at_least_one)]
     pub(crate) items: usize,
-}
-
-#[derive(Args)]
-pub(crate) struct Share {
-    /// The permutation has 2^N indexes
-    #[arg(long, value_name = "N", default_value_t = 41, value_parser = clap::value_parser!(u32).range(..64))]
-    pub(crate) bits: u32,
-
-    /// The number of ranks, of which one makes its share
-    #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) ranks: u64,
-
-    /// How many of these programs run at the same time, which is only noted down
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) processes: u64,
 }
 
 #[derive(Args)]
@@ -367,20 +271,17 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     repeats: usize,
 
-    /// All keys and generators are drawn from this number on; not for commands that time a
-    /// GPU
+    /// All keys and generators are drawn from this number on; not for commands that time a GPU
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Leave out contenders whose name contains this; may be given several times; not for commands
-    /// that time a GPU
+    /// Leave out contenders whose name contains this; may be given several times
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
-    /// Write the rows of `table`, `sizes`, `small`, `cold`, `exchange`, `indexes` or `files` into
-    /// this file
+    /// Write the rows of `table`, `small`, `cold`, `exchange` or `files` into this file too
     #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) csv: Option<PathBuf>,
+    csv: Option<PathBuf>,
 }
 
 impl Common {
@@ -388,6 +289,11 @@ impl Common {
     pub(crate) fn effort(&self) -> Effort {
         let budget = Duration::from_secs_f64(self.budget);
         Effort { repeats: self.repeats, budget, seed: self.seed }
+    }
+
+    /// Where the rows go besides the standard output.
+    pub(crate) fn csv(&self) -> Option<&Path> {
+        self.csv.as_deref()
     }
 }
 

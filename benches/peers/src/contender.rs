@@ -2,33 +2,15 @@
 
 use crate::arena::Arena;
 
-/// What a contender is to be seen as.
-#[derive(Clone, Debug)]
-pub(crate) struct Label {
-    pub(crate) name: String,
-    pub(crate) side: Side,
-}
-
-/// On which side of a comparison a contender stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
-    /// The crate that is measured.
-    Ours,
-    /// Another shuffle.
-    Peer,
-    /// No shuffle, but something that a shuffle cannot well be faster than.
-    Bound,
-}
-
 /// A contender's work. The time of [`run`](Self::run) is measured, and that of
 /// [`prepare`](Self::prepare) is not.
-pub(crate) trait Runner<T> {
+pub(crate) trait Runner {
     /// Gets ready for a number of calls on so many items: call `k` is to use `seed + k`, if it
     /// takes a seed.
     fn prepare(&mut self, len: usize, seed: u64, calls: usize);
 
     /// Does the work once.
-    fn run(&mut self, arena: &mut Arena<T>, call: usize);
+    fn run(&mut self, arena: &mut Arena, call: usize);
 
     /// Whether the items are to be in another order afterwards, and not in the same.
     fn moves(&self) -> bool {
@@ -36,21 +18,15 @@ pub(crate) trait Runner<T> {
     }
 }
 
-/// A [`Runner`] with its label.
-pub(crate) struct Contender<T> {
-    pub(crate) label: Label,
-    pub(crate) runner: Box<dyn Runner<T>>,
+/// A [`Runner`] with its name.
+pub(crate) struct Contender {
+    pub(crate) name: String,
+    pub(crate) runner: Box<dyn Runner>,
 }
 
-impl<T> Contender<T> {
-    pub(crate) fn new(
-        side: Side,
-        name: impl Into<String>,
-        runner: impl Runner<T> + 'static,
-    ) -> Self {
-        let name = name.into();
-        let label = Label { name, side };
-        Self { label, runner: Box::new(runner) }
+impl Contender {
+    pub(crate) fn new(name: impl Into<String>, runner: impl Runner + 'static) -> Self {
+        Self { name: name.into(), runner: Box::new(runner) }
     }
 }
 
@@ -83,11 +59,5 @@ impl Choice<'_> {
     pub(crate) fn takes(self, name: &str) -> bool {
         let has = |texts: &[String]| texts.iter().any(|text| name.contains(&**text));
         (self.only.is_empty() || has(self.only)) && !has(self.skip)
-    }
-
-    /// Leaves out the others.
-    pub(crate) fn of<T>(self, mut all: Vec<Contender<T>>) -> Vec<Contender<T>> {
-        all.retain(|contender| self.takes(&contender.label.name));
-        all
     }
 }

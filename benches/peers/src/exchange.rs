@@ -4,7 +4,6 @@
 //! rank's steps are timed, and the others only make what it receives. No transport is measured.
 
 use std::error::Error;
-use std::fs;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -14,9 +13,10 @@ use bijective_shuffle::prelude::*;
 use crate::arguments::{Common, Ranks};
 use crate::machine::{self, Origin};
 use crate::measure::median;
+use crate::sheet::Sheet;
 
 /// The columns after the origin.
-pub(crate) const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 9] = [
     "ranks",
     "items",
     "threads",
@@ -57,7 +57,7 @@ impl Times<'_> {
     }
 }
 
-/// Measures, prints, and writes what was asked for.
+/// Measures what was asked for, and prints rows.
 pub(crate) fn run(of: &Ranks, common: &Common) -> Result<(), Box<dyn Error>> {
     let effort = common.effort();
     let each_number = format!(
@@ -66,20 +66,10 @@ pub(crate) fn run(of: &Ranks, common: &Common) -> Result<(), Box<dyn Error>> {
         effort.repeats
     );
     let conditions = machine::conditions_of(&common.pages.to_string(), effort.seed, &each_number);
-    let origin = Origin::new(&machine::name())?;
-    let mut text: String = conditions.iter().map(|line| format!("# {line}\n")).collect();
-    text += &origin.head(&COLUMNS);
-    text.push('\n');
-    println!("{}", COLUMNS.join(","));
+    let sheet = Sheet::new(Origin::new(&machine::name())?, common.csv(), &conditions, &COLUMNS)?;
     for &ranks in &of.ranks {
         let cells = measure(ranks, of.items, effort.repeats, effort.seed)?.cells();
-        let cells = cells.each_ref().map(String::as_str);
-        println!("{}", cells.join(","));
-        text += &origin.row(&cells);
-        text.push('\n');
-        if let Some(file) = &common.csv {
-            fs::write(file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
-        }
+        sheet.row(&cells.each_ref().map(String::as_str))?;
     }
     Ok(())
 }

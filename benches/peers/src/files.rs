@@ -15,6 +15,7 @@ use std::time::Instant;
 use crate::arguments::{Common, Files};
 use crate::machine::{self, Origin};
 use crate::measure::median;
+use crate::sheet::Sheet;
 
 /// The columns after the origin.
 const COLUMNS: [&str; 8] =
@@ -176,7 +177,7 @@ impl Files {
     }
 }
 
-/// Measures, prints a table, and writes what was asked for.
+/// Measures what was asked for, and prints rows.
 pub(crate) fn run(of: &Files, common: &Common) -> Result<(), Box<dyn Error>> {
     let effort = common.effort();
     let each_number = format!("the median of {} processes, which take turns", effort.repeats);
@@ -189,18 +190,9 @@ pub(crate) fn run(of: &Files, common: &Common) -> Result<(), Box<dyn Error>> {
         conditions.extend(of.uutils.as_deref().and_then(|program| version(UUTILS.name, program)));
     }
     conditions.extend(of.terashuf.is_some().then(|| "terashuf, built from its source".to_owned()));
-    let origin = Origin::new(&machine::name())?;
-    let mut text: String = conditions.iter().map(|line| format!("# {line}\n")).collect();
-    text += &origin.head(&COLUMNS);
-    text.push('\n');
-    println!("| contender | output | seconds | peak, MiB |\n| --- | --- | --- | --- |");
+    let sheet = Sheet::new(Origin::new(&machine::name())?, common.csv(), &conditions, &COLUMNS)?;
     for row in measure(of, common, effort.repeats)? {
-        println!("| {} | {} | {} | {} |", row[0], row[4], row[6], row[7]);
-        text += &origin.row(&row.each_ref().map(String::as_str));
-        text.push('\n');
-    }
-    if let Some(file) = &common.csv {
-        fs::write(file, &text).map_err(|error| format!("{}: {error}", file.display()))?;
+        sheet.row(&row.each_ref().map(String::as_str))?;
     }
     Ok(())
 }

@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaStream, DevicePtr, LaunchConfig};
+use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaStream, DevicePtr};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
 use bijective_shuffle::prelude::*;
 
 use crate::arguments::Common;
 use crate::gpu_time;
-use crate::machine::{self, Origin};
 use crate::measure::median;
+use crate::sheet::Sheet;
 
 /// Lengths are one more than 2 to these powers.
 const POWERS: [u32; 4] = [8, 11, 14, 17];
@@ -28,29 +28,22 @@ const SAMPLES: usize = 50;
 /// nothing; `alone` each call is waited for.
 const COLUMNS: [&str; 5] = ["name", "item_bytes", "length", "what", "seconds"];
 
-/// A kernel that does nothing.
-const NOTHING: &str = "extern \"C\" __global__ void nothing() {}";
-
 /// A call that may be timed.
 type Call<'a> = dyn FnMut() -> Result<(), Box<dyn Error>> + 'a;
 
 /// Measures calls with and without cudarc's events, and through raw addresses.
 pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     let own = Cuda::new()?;
-    let origin = Origin::new(&own.stream().context().name()?)?;
-    println!("# $ {}", machine::command());
-    println!("# {}", machine::LIBRARY);
-    println!("# seconds: of one call, median of {}", common.effort().repeats);
-    println!("{}", origin.head(&COLUMNS));
+    let repeats = common.effort().repeats;
+    let number = format!("seconds: of one call, median of {repeats}");
+    let sheet = Sheet::of_gpu(&own, &number, &COLUMNS)?;
     let default = Cuda::on_stream(CudaContext::new(0)?.default_stream())?;
     let context = CudaContext::new_non_primary(0, 0)?;
     // SAFETY: everything in this context is on one stream.
     unsafe { context.disable_event_tracking() };
     // SAFETY: each graph is dropped before what it uses, and launched in this stream.
     let captured = unsafe { Cuda::on_stream(context.new_stream()?)?.with_capture() };
-    let bench = Bench { origin: &origin, repeats: common.effort().repeats };
-    bench.nothing(&own)?;
-    bench.capture_status(&own)?;
+    let bench = Bench { sheet: &sheet, repeats };
     for len in POWERS.map(|power| (1_usize << power) + 1) {
         bench.reserve("reserving, which is all but the launch", &own, len)?;
         bench.shuffle("own stream, slices", &own, len)?;
@@ -63,33 +56,11 @@ pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
 
 /// What is measured.
 struct Bench<'a> {
-    origin: &'a Origin,
+    sheet: &'a Sheet,
     repeats: usize,
 }
 
 impl Bench<'_> {
-    /// A launch by cudarc of a kernel that does nothing.
-    fn nothing(&self, cuda: &Cuda) -> Result<(), Box<dyn Error>> {
-        let (stream, kernel) = (cuda.stream(), cuda.kernel(NOTHING, "nothing")?);
-        let shape =
-            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 };
-        self.calls("a kernel that does nothing", 0, stream, &mut || {
-            // SAFETY: the kernel takes no arguments and does nothing.
-            unsafe { stream.launch_builder(&kernel).launch(shape) }?;
-            Ok(())
-        })
-    }
-
-    /// Asking the driver whether a stream is being captured, which every call does first.
-    fn capture_status(&self, cuda: &Cuda) -> Result<(), Box<dyn Error>> {
-        let stream = cuda.stream();
-        let name = "asking whether the stream is being captured";
-        let ask = || stream.capture_status();
-        let seconds = submitted(stream, || ask().map(|_| ()).map_err(Into::into))?;
-        self.print(name, 0, "submitted", seconds);
-        Ok(())
-    }
-
     /// All that a call does on the host but to launch.
     fn reserve(&self, name: &str, cuda: &Cuda, len: usize) -> Result<(), Box<dyn Error>> {
         let f = Standard::from_seed(len as u64, 1);
@@ -97,7 +68,7 @@ impl Bench<'_> {
         workspace.reserve::<u64>(&f, len)?;
         let reserve = || Ok(workspace.reserve::<u64>(&f, len).map(drop)?);
         let seconds = submitted(cuda.stream(), reserve)?;
-        self.print(name, len, "submitted", seconds);
+        self.print(name, len, "submitted", seconds)?;
         Ok(())
     }
 
@@ -142,7 +113,7 @@ impl Bench<'_> {
         graph.launch()?;
         let times: Result<Vec<f64>, _> =
             (0..self.repeats).map(|_| gpu_time::by_events(stream, 1, || graph.launch())).collect();
-        self.print(name, len, "in a graph", median(times?) / SUBMITTED as f64);
+        self.print(name, len, "in a graph", median(times?) / SUBMITTED as f64)?;
         drop(graph);
         compare(&f, &stream.clone_dtoh(&out)?, stream)
     }
@@ -155,10 +126,10 @@ impl Bench<'_> {
         call: &mut Call<'_>,
     ) -> Result<(), Box<dyn Error>> {
         call()?;
-        self.print(name, len, "submitted", submitted(stream, &mut *call)?);
+        self.print(name, len, "submitted", submitted(stream, &mut *call)?)?;
         let in_a_row: Result<Vec<f64>, _> =
             (0..self.repeats).map(|_| gpu_time::by_events(stream, 1000, &mut *call)).collect();
-        self.print(name, len, "in a row", median(in_a_row?) / 1000.0);
+        self.print(name, len, "in a row", median(in_a_row?) / 1000.0)?;
         let mut alone = Vec::new();
         for _ in 0..SAMPLES * 10 {
             let start = Instant::now();
@@ -166,14 +137,20 @@ impl Bench<'_> {
             stream.synchronize()?;
             alone.push(start.elapsed().as_secs_f64());
         }
-        self.print(name, len, "alone", median(alone));
+        self.print(name, len, "alone", median(alone))?;
         Ok(())
     }
 
     /// Prints a row.
-    fn print(&self, name: &str, len: usize, what: &str, seconds: f64) {
+    fn print(
+        &self,
+        name: &str,
+        len: usize,
+        what: &str,
+        seconds: f64,
+    ) -> Result<(), Box<dyn Error>> {
         let cells = [name, "8", &len.to_string(), what, &format!("{seconds:e}")];
-        println!("{}", self.origin.row(&cells));
+        self.sheet.row(&cells)
     }
 }
 

@@ -16,12 +16,13 @@ use clap::ValueEnum;
 use crate::arguments::{Common, Kernels};
 use crate::machine::{self, Origin};
 use crate::measure::median;
+use crate::sheet::Sheet;
 
 /// The number of items, of 8 bytes each.
 const LEN: usize = 1 << 20;
 
 /// The columns after the origin.
-pub(crate) const COLUMNS: [&str; 4] = ["kernels", "ms", "ms after `Cuda::new`", "ms beyond driver"];
+const COLUMNS: [&str; 3] = ["kernels", "ms", "ms after `Cuda::new`"];
 
 impl Kernels {
     /// As rows have it.
@@ -52,13 +53,13 @@ impl Kernels {
 /// none, is a comment.
 pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     let origin = Origin::new(&CudaContext::new(0)?.name()?)?;
-    println!("# $ {}", machine::command());
-    println!(
-        "# the median of {} fresh processes, which take turns: milliseconds from before \
+    let number = format!(
+        "the median of {} fresh processes, which take turns: milliseconds from before \
          `Cuda::new` until the first of 2^20 shuffled `u64` is on the host; no kernel is kept on disk",
         common.effort().repeats
     );
-    println!("{}", origin.head(&COLUMNS));
+    let comments = [format!("$ {}", machine::command()), number];
+    let sheet = Sheet::new(origin, None, &comments, &COLUMNS)?;
     let all = Kernels::value_variants();
     let mut samples = vec![Vec::new(); all.len()];
     for _ in 0..common.effort().repeats {
@@ -66,24 +67,14 @@ pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
             samples.push(in_fresh_process(*kernels));
         }
     }
-    let mut driver = f64::NAN;
     for (kernels, samples) in all.iter().zip(samples) {
         let name = kernels.name();
-        let samples: Vec<[f64; 2]> = match samples.into_iter().collect() {
-            Ok(samples) => samples,
-            Err(why) => {
-                println!("# {name}: {why}");
-                continue;
+        match samples.into_iter().collect::<Result<Vec<[f64; 2]>, _>>() {
+            Ok(samples) => {
+                let of = |part: usize| median(samples.iter().map(|ms| ms[part]).collect());
+                sheet.row(&[name, &format!("{:.1}", of(0)), &format!("{:.1}", of(1))])?;
             }
-        };
-        let of = |part: usize| median(samples.iter().map(|sample| sample[part]).collect());
-        let (all, later) = (of(0), of(1));
-        let cell = |ms: f64| format!("{ms:.1}");
-        if *kernels == Kernels::Driver {
-            driver = all;
-            println!("{}", origin.row(&[name, &cell(all), &cell(later), "0"]));
-        } else {
-            println!("{}", origin.row(&[name, &cell(all), &cell(later), &cell(all - driver)]));
+            Err(why) => sheet.comment(&format!("{name}: {why}"))?,
         }
     }
     Ok(())

@@ -15,8 +15,9 @@ use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 
 use crate::arguments::{Common, GpuGroups, GroupItem};
+use crate::contender::Choice;
 use crate::gpu_time;
-use crate::machine::{self, Origin};
+use crate::sheet::Sheet;
 
 pub(crate) use ranks::run_rank;
 
@@ -34,22 +35,20 @@ const COLUMNS: [&str; 6] = ["name", "members", "devices", "item_bytes", "length"
 /// contender.
 pub(crate) fn run(of: &GpuGroups, common: &Common) -> Result<(), Box<dyn Error>> {
     let devices = Cuda::device_count()?;
-    let origin = Origin::new(&Cuda::new()?.stream().context().name()?)?;
-    println!("# $ {}", machine::command());
-    println!("# {}", machine::LIBRARY);
-    println!("# seconds: of one call, median of {}, by the clock", common.effort().repeats);
-    println!("{}", origin.head(&COLUMNS));
+    let repeats = common.effort().repeats;
+    let number = format!("seconds: of one call, median of {repeats}, by the clock");
+    let sheet = Sheet::of_gpu(&Cuda::new()?, &number, &COLUMNS)?;
+    let choice = of.lengths.choice(common);
     for &members in &of.members {
         let devices = if of.logical { 1 } else { devices };
         if members > devices && !of.logical {
-            println!("# {members} members: there are {devices} devices");
+            sheet.comment(&format!("{members} members: there are {devices} devices"))?;
             continue;
         }
-        for power in (of.from..=of.to).step_by(of.step) {
+        for power in of.lengths.powers() {
             for each in [1_usize << power, (1 << power) + 1] {
                 let ordinals: Vec<usize> = (0..members).map(|member| member % devices).collect();
-                let repeats = common.effort().repeats;
-                let bench = Bench { origin: &origin, ordinals, each, repeats, only: &of.only };
+                let bench = Bench { sheet: Some(&sheet), ordinals, each, repeats, choice };
                 for item in &of.items {
                     match item {
                         GroupItem::U32 => bench.run::<u32>()?,
@@ -64,13 +63,14 @@ pub(crate) fn run(of: &GpuGroups, common: &Common) -> Result<(), Box<dyn Error>>
 
 /// What is measured at a length.
 struct Bench<'a> {
-    origin: &'a Origin,
+    /// None in a process that is one rank.
+    sheet: Option<&'a Sheet>,
     /// The device of each member.
     ordinals: Vec<usize>,
     /// Items of each member.
     each: usize,
     repeats: usize,
-    only: &'a [String],
+    choice: Choice<'a>,
 }
 
 type Shards<T> = Vec<CudaSlice<T>>;
@@ -136,8 +136,8 @@ fn numbers<T: Number>(
 impl Bench<'_> {
     fn run<T: Number>(&self) -> Result<(), Box<dyn Error>> {
         if T::new(self.len() - 1).into() != self.len() - 1 {
-            println!("# {} items are more than {} bytes tell apart", self.len(), size_of::<T>());
-            return Ok(());
+            let (len, bytes) = (self.len(), size_of::<T>());
+            return self.comment(&format!("{len} items are more than {bytes} bytes tell apart"));
         }
         let mut group = CudaGroup::on_devices(&self.ordinals)?;
         let streams: Vec<_> = group.streams().cloned().collect();
@@ -149,39 +149,32 @@ impl Bench<'_> {
         self.alone(&streams[0], &source[0], &mut out[0])?;
         self.bare_exchange(&streams, &source, &mut out)?;
         let f = Standard::from_seed(self.len(), 1);
-        for (name, strategy) in [
-            ("group, default", CudaStrategy::Auto),
-            ("group, direct, default", CudaStrategy::SinglePass),
-        ] {
-            group = group.with_strategy(strategy);
-            if self.wants(name) {
-                let all = || streams.iter().try_for_each(|stream| stream.synchronize());
-                // What another contender has written must not pass as this one's.
-                for (stream, run) in streams.iter().zip(&mut out) {
-                    stream.memset_zeros(run)?;
-                }
-                let call = || group.shuffle_into(&f, &source, &mut out);
-                if self.measure::<T, _>(name, self.len(), all, call)? {
-                    self.compare(&f, &streams, &out, 0, name)?;
-                }
+        let name = "group, default";
+        let all = || streams.iter().try_for_each(|stream| stream.synchronize());
+        if self.choice.takes(name) {
+            // What another contender has written must not pass as this one's.
+            for (stream, run) in streams.iter().zip(&mut out) {
+                stream.memset_zeros(run)?;
             }
-            let name = format!("back, {name}");
-            if self.wants(&name) {
-                let all = || streams.iter().try_for_each(|stream| stream.synchronize());
-                group.shuffle_into(&f, &source, &mut out)?;
-                // Back to where it came from: a third array would leave less for the group.
-                for (stream, run) in streams.iter().zip(&mut source) {
-                    stream.memset_zeros(run)?;
-                }
-                let call = || group.unshuffle_into(&f, &out, &mut source);
-                if self.measure::<T, _>(&name, self.len(), all, call)? {
-                    self.compare_in_order(&streams, &source, &name)?;
-                }
+            let call = || group.shuffle_into(&f, &source, &mut out);
+            if self.measure::<T, _>(name, self.len(), all, call)? {
+                self.compare(&f, &streams, &out, 0, name)?;
+            }
+        }
+        let name = "back, group, default";
+        if self.choice.takes(name) {
+            group.shuffle_into(&f, &source, &mut out)?;
+            // Back to where it came from: a third array would leave less for the group.
+            for (stream, run) in streams.iter().zip(&mut source) {
+                stream.memset_zeros(run)?;
+            }
+            let call = || group.unshuffle_into(&f, &out, &mut source);
+            if self.measure::<T, _>(name, self.len(), all, call)? {
+                self.compare_in_order(&streams, &source, name)?;
             }
         }
         drop(group);
-        self.by_nccl(&f, &streams, &source, out)?;
-        drop(source);
+        drop((source, out));
         self.in_processes::<T>()
     }
 
@@ -198,7 +191,7 @@ impl Bench<'_> {
         out: &mut CudaSlice<T>,
     ) -> Result<(), Box<dyn Error>> {
         let name = "one GPU, Partitioned, default";
-        if !self.wants(name) {
+        if !self.choice.takes(name) {
             return Ok(());
         }
         let f = Standard::from_seed(self.each as u64, 1);
@@ -222,7 +215,7 @@ impl Bench<'_> {
         out: &mut Shards<T>,
     ) -> Result<(), Box<dyn Error>> {
         let name = "bare exchange by copies";
-        if !self.wants(name) {
+        if !self.choice.takes(name) {
             return Ok(());
         }
         let part = self.each / streams.len();
@@ -267,8 +260,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| name.contains(&**only))
+    fn comment(&self, text: &str) -> Result<(), Box<dyn Error>> {
+        self.sheet.map_or(Ok(()), |sheet| sheet.comment(text))
     }
 
     /// Prints the median time of a call. Returns whether it runs; if it does not, the reason is
@@ -281,23 +274,24 @@ impl Bench<'_> {
         mut call: impl FnMut() -> Result<(), bijective_shuffle::Error>,
     ) -> Result<bool, Box<dyn Error>> {
         if let Err(error) = call() {
-            println!("# {name}, {len} items: {error}");
+            self.comment(&format!("{name}, {len} items: {error}"))?;
             return Ok(false);
         }
         let seconds = gpu_time::of_calls(self.repeats, (SAMPLE_SECONDS, MOST_CALLS), |calls| {
             gpu_time::by_clock(calls, &wait, &mut call)
         })?;
-        self.print::<T>(name, len, seconds);
+        self.print::<T>(name, len, seconds)?;
         Ok(true)
     }
 
-    fn print<T>(&self, name: &str, len: u64, seconds: f64) {
+    fn print<T>(&self, name: &str, len: u64, seconds: f64) -> Result<(), Box<dyn Error>> {
         let (members, mut devices) = (self.ordinals.len(), self.ordinals.clone());
         devices.dedup();
         let cells = [members, devices.len(), size_of::<T>()].map(|number| number.to_string());
         let [members, devices, bytes] = &cells;
         let (length, seconds) = (len.to_string(), format!("{seconds:e}"));
-        println!("{}", self.origin.row(&[name, members, devices, bytes, &length, &seconds]));
+        let cells = [name, members, devices, bytes, &length, &seconds];
+        self.sheet.map_or(Ok(()), |sheet| sheet.row(&cells))
     }
 
     /// The places where comparisons of a few items begin.

@@ -11,16 +11,14 @@ use bijective_shuffle::cuda::cudarc::driver::{
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;
 
-use crate::arguments::{GpuPieces, Way};
-use crate::gpu_views::compare;
-use crate::machine::{self, Origin};
+use crate::arguments::GpuPieces;
+use crate::sheet::Sheet;
 
-/// The columns after the origin, which are those of `gpu-rows`.
-pub(crate) const COLUMNS: [&str; 4] = ["name", "item_bytes", "length", "seconds"];
+/// The columns after the origin.
+const COLUMNS: [&str; 4] = ["name", "item_bytes", "length", "seconds"];
 
-/// What the names of all indexes begin with, and that of the index by itself.
-pub(crate) const ALL: &str = "all indexes in pieces and their sum";
-pub(crate) const INDEX: &str = "the survivor index";
+/// How many indexes are compared with the host's.
+const COMPARED: usize = 100_000;
 
 /// Kernels that need not be compiled again are those of this many points, or more.
 const COMPILED_POWER: u32 = 34;
@@ -43,50 +41,35 @@ const SUM_THREADS: u32 = 256;
 /// As many as the multiprocessors of an H200 hold at the same time.
 const SUM_BLOCKS: u32 = 132 * 8;
 
-/// Measures each way once, and prints rows.
+/// Measures both ways to leave out indexes beyond the length, each once, and prints rows.
 pub(crate) fn run(of: &GpuPieces) -> Result<(), Box<dyn Error>> {
     let cuda = Cuda::new()?;
-    let origin = Origin::new(&cuda.stream().context().name()?)?;
-    println!("# $ {}", machine::command());
-    println!("# {}", machine::LIBRARY);
-    println!("# seconds: of all indexes, once, by the clock");
-    println!("# pieces: 2^{} indexes of 8 bytes, all in the same memory", of.piece);
-    println!("{}", origin.head(&COLUMNS));
-    let mut bench = Bench::new(cuda, origin, 1 << of.piece)?;
-    let (len, small) =
-        (length(of.length, of.above), length(of.length.min(COMPILED_POWER), of.above));
-    for way in &of.ways {
-        match way {
-            Way::Walked => {
-                bench.prepare(&Permutation::walk(small, 2))?;
-                bench.all("walked", &Permutation::walk(len, 1))?;
-            }
-            Way::Compacted => {
-                bench.prepare(&Permutation::new(small, 2))?;
-                bench.all("compacted", &Permutation::new(len, 1))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The length beside a power of two.
-fn length(power: u32, above: bool) -> u64 {
-    if above { (1 << power) + 1 } else { (1 << power) - 1 }
+    let number = format!(
+        "seconds: of all indexes, once, by the clock; pieces: 2^{} indexes of 8 bytes, all in the \
+         same memory",
+        of.piece
+    );
+    let sheet = Sheet::of_gpu(&cuda, &number, &COLUMNS)?;
+    let mut bench = Bench::new(cuda, sheet, 1 << of.piece)?;
+    let [len, small] = [of.length, of.length.min(COMPILED_POWER)].map(|power| (1 << power) - 1);
+    bench.prepare(&Permutation::walk(small, 2))?;
+    bench.all("walked", &Permutation::walk(len, 1))?;
+    bench.prepare(&Permutation::new(small, 2))?;
+    bench.all("compacted", &Permutation::new(len, 1))
 }
 
 /// What is measured, and on what memory.
 struct Bench {
     cuda: Cuda,
     workspace: CudaWorkspace,
-    origin: Origin,
+    sheet: Sheet,
     sum: CudaFunction,
     piece: CudaSlice<u64>,
     total: CudaSlice<u64>,
 }
 
 impl Bench {
-    fn new(cuda: Cuda, origin: Origin, piece: usize) -> Result<Self, Box<dyn Error>> {
+    fn new(cuda: Cuda, sheet: Sheet, piece: usize) -> Result<Self, Box<dyn Error>> {
         let stream = cuda.stream().clone();
         Ok(Self {
             workspace: CudaWorkspace::new(&cuda),
@@ -94,7 +77,7 @@ impl Bench {
             piece: stream.alloc_zeros(piece)?,
             total: stream.alloc_zeros(1)?,
             cuda,
-            origin,
+            sheet,
         })
     }
 
@@ -108,7 +91,7 @@ impl Bench {
 
     /// Times all indexes of a permutation and, where there is one, its survivor index first.
     fn all<B: Bijection>(&mut self, way: &str, p: &Permutation<B>) -> Result<(), Box<dyn Error>> {
-        let name = format!("{ALL}, {way}");
+        let name = format!("all indexes in pieces and their sum, {way}");
         let stream = self.cuda.stream().clone();
         stream.memset_zeros(&mut self.total)?;
         stream.synchronize()?;
@@ -130,11 +113,10 @@ impl Bench {
         let count = (last.end - last.start) as usize;
         compare(&self.cuda, &name, p, last, &self.piece.slice(..count))?;
         if let Some(bytes) = p.index_bytes() {
-            println!("# {INDEX}: {} MB of the host's memory", bytes / 1_000_000);
-            self.print(INDEX, p.len(), indexed);
+            self.sheet.comment(&format!("{} MB of the host's memory", bytes / 1_000_000))?;
+            self.print("the survivor index", p.len(), indexed)?;
         }
-        self.print(&name, p.len(), seconds);
-        Ok(())
+        self.print(&name, p.len(), seconds)
     }
 
     /// Writes the indexes of some places, and adds them to the total.
@@ -160,10 +142,30 @@ impl Bench {
     }
 
     /// Prints a row.
-    fn print(&self, name: &str, len: u64, seconds: f64) {
+    fn print(&self, name: &str, len: u64, seconds: f64) -> Result<(), Box<dyn Error>> {
         let bytes = size_of::<u64>().to_string();
-        println!("{}", self.origin.row(&[name, &bytes, &len.to_string(), &format!("{seconds:e}")]));
+        self.sheet.row(&[name, &bytes, &len.to_string(), &format!("{seconds:e}")])
     }
+}
+
+/// Compares the first of some indexes, and the last, with the host's.
+fn compare<B: Bijection>(
+    cuda: &Cuda,
+    name: &str,
+    p: &Permutation<B>,
+    places: Range<u64>,
+    out: &CudaView<'_, u64>,
+) -> Result<(), Box<dyn Error>> {
+    let few = out.len().min(COMPARED);
+    for first in [0, out.len() - few] {
+        let got = cuda.stream().clone_dtoh(&out.slice(first..first + few))?;
+        cuda.stream().synchronize()?;
+        let from = places.start + first as u64;
+        if !got.into_iter().eq(p.range(from..from + few as u64)?) {
+            return Err(format!("{name} is wrong at {} items", p.len()).into());
+        }
+    }
+    Ok(())
 }
 
 /// The places of each piece.
@@ -179,8 +181,6 @@ fn sum_below(len: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use bijective_shuffle::bijection::Standard;
-
     use super::*;
 
     #[test]
@@ -201,12 +201,5 @@ mod tests {
         }
         // 2^41 (2^41 - 1) / 2 is more than 64 bits have.
         assert_eq!(sum_below(1 << 41), (1_u64 << 40).wrapping_mul((1 << 41) - 1));
-    }
-
-    #[test]
-    fn no_length_fills_its_domain() {
-        for (above, points) in [(false, 1 << 41), (true, 1 << 42)] {
-            assert_eq!(Standard::from_seed(length(41, above), 1).last(), points - 1);
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! Times random numbers that fill device memory: ours, cuRAND's, and a kernel that only writes.
 
 mod contenders;
-mod sweep;
 
 use std::error::Error;
 
@@ -9,12 +8,12 @@ use bijective_shuffle::cuda::Cuda;
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaViewMut};
 
 use crate::arguments::{Common, GpuNumbers};
+use crate::contender::Choice;
 use crate::curand;
-use crate::machine::{self, Origin};
 use crate::measure::median;
+use crate::sheet::Sheet;
 
 use contenders::{Contender, Number};
-pub(crate) use sweep::run as sweep;
 
 /// How many numbers at the beginning and at the end have their mean and variance looked at.
 const LOOKED_AT: usize = 1 << 16;
@@ -25,18 +24,16 @@ type Done = Result<(), Box<dyn Error>>;
 /// Measures everything, and prints rows.
 pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Done {
     let cuda = Cuda::new()?;
-    let origin = Origin::new(&cuda.stream().context().name()?)?;
-    println!("# $ {}", machine::command());
-    println!("# {}", machine::LIBRARY);
-    println!("# seconds: of one call, median of {}", common.effort().repeats);
-    match curand::is_there().then(curand::version) {
-        Some(version) => println!("# cuRAND {}", version.unwrap_or(0)),
-        None => println!("# no cuRAND: put the folder of libcurand.so.10 in LD_LIBRARY_PATH"),
-    }
+    let repeats = common.effort().repeats;
+    let curand = match curand::is_there().then(curand::version) {
+        Some(version) => format!("cuRAND {}", version.unwrap_or(0)),
+        None => "no cuRAND: put the folder of libcurand.so.10 in LD_LIBRARY_PATH".into(),
+    };
+    let number = format!("seconds: of one call, median of {repeats}; {curand}");
+    let sheet = Sheet::of_gpu(&cuda, &number, &["name", "numbers", "length", "seconds"])?;
     let mut memory = cuda.stream().alloc_zeros::<u32>(1 << numbers.power)?;
-    println!("{}", origin.head(&["name", "numbers", "length", "seconds"]));
-    let (repeats, only) = (common.effort().repeats, &numbers.only[..]);
-    let bench = Bench { cuda: &cuda, origin: &origin, repeats, only };
+    let choice = Choice { only: &numbers.only, skip: &common.skip };
+    let bench = Bench { cuda: &cuda, sheet: &sheet, repeats, choice };
     bench.kind::<contenders::Words>(&mut memory)?;
     bench.kind::<contenders::Uniform32>(&mut memory)?;
     bench.kind::<contenders::Normal32>(&mut memory)?;
@@ -46,9 +43,9 @@ pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Done {
 
 struct Bench<'a> {
     cuda: &'a Cuda,
-    origin: &'a Origin,
+    sheet: &'a Sheet,
     repeats: usize,
-    only: &'a [String],
+    choice: Choice<'a>,
 }
 
 impl Bench<'_> {
@@ -58,9 +55,7 @@ impl Bench<'_> {
         // SAFETY: all bits are a number, and there are as many bytes.
         let mut out = unsafe { memory.transmute_mut::<K::Number>(len) }.ok_or("too short")?;
         let mut contenders = contenders::all::<K>(self.cuda, len)?;
-        contenders.retain(|contender| {
-            self.only.is_empty() || self.only.iter().any(|only| contender.name.contains(&**only))
-        });
+        contenders.retain(|contender| self.choice.takes(&contender.name));
         contenders.retain_mut(|contender| match self.check(contender, &mut out) {
             Ok(()) => true,
             Err(error) => {
@@ -77,7 +72,7 @@ impl Bench<'_> {
         for (contender, times) in contenders.iter().zip(times) {
             let seconds = format!("{:e}", median(times));
             let row = [&contender.name, K::NAME, &len.to_string(), &seconds];
-            println!("{}", self.origin.row(&row));
+            self.sheet.row(&row)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! [`Numbered`], [`Item`] and [`ItemType`]: what is shuffled, and how a loss would be seen.
+//! [`Numbered`] and [`ItemType`]: what is shuffled, and how a loss would be seen.
 
 use clap::ValueEnum;
 
@@ -10,11 +10,6 @@ pub(crate) trait Numbered: Send + Sync + 'static {
     /// A hash of all its bytes: those of different items are different, or else so by chance only.
     fn fingerprint(&self) -> u64;
 }
-
-/// Those of them that all contenders can move: some copy items.
-pub(crate) trait Item: Numbered + Copy + PartialEq {}
-
-impl<T: Numbered + Copy + PartialEq> Item for T {}
 
 macro_rules! integer {
     ($($type:ty)*) => {$(
@@ -29,7 +24,7 @@ macro_rules! integer {
     )*};
 }
 
-integer!(u8 u16 u32 u64);
+integer!(u32 u64);
 
 impl<W: Numbered, const N: usize> Numbered for [W; N] {
     fn new(number: u64) -> Self {
@@ -66,9 +61,6 @@ fn mix(z: u64) -> u64 {
 /// The types of the items that are shuffled.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub(crate) enum ItemType {
-    /// 1 byte
-    #[value(name = "u8", alias = "1")]
-    U8,
     /// 4 bytes
     #[value(name = "u32", alias = "4")]
     U32,
@@ -90,7 +82,6 @@ impl ItemType {
     /// As in Rust.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::U8 => "u8",
             Self::U32 => "u32",
             Self::U64 => "u64",
             Self::Bytes16 => "[u64; 2]",
@@ -101,7 +92,6 @@ impl ItemType {
 
     pub(crate) fn bytes(self) -> usize {
         match self {
-            Self::U8 => size_of::<u8>(),
             Self::U32 => size_of::<u32>(),
             Self::U64 => size_of::<u64>(),
             Self::Bytes16 => size_of::<[u64; 2]>(),

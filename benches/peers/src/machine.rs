@@ -8,7 +8,6 @@ use std::process::Command;
 use time::OffsetDateTime;
 
 use crate::arguments::Common;
-use crate::sheet::{self, ORIGIN};
 
 /// The version of the library that is measured, which `build.rs` reads from its manifest.
 pub(crate) const LIBRARY: &str = concat!("bijective-shuffle ", env!("LIBRARY_VERSION"));
@@ -40,15 +39,9 @@ impl Origin {
         Self { date: "2026-01-02".into(), revision: "0123abc".into(), machine: "a, b".into() }
     }
 
-    /// The names of the columns, those of the origin first.
-    pub(crate) fn head(&self, columns: &[&str]) -> String {
-        sheet::line(ORIGIN.iter().chain(columns).copied())
-    }
-
-    /// A row.
-    pub(crate) fn row(&self, cells: &[&str]) -> String {
-        let origin = [&self.date, &self.revision, &self.machine].map(String::as_str);
-        sheet::line(origin.iter().chain(cells).copied())
+    /// What stands before the cells of a row.
+    pub(crate) fn cells(&self) -> [&str; 3] {
+        [&self.date, &self.revision, &self.machine]
     }
 }
 
@@ -147,7 +140,7 @@ fn caches() -> String {
 }
 
 /// What the system does about huge pages unless told.
-pub(crate) fn transparent() -> String {
+fn transparent() -> String {
     let text = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let text = text.unwrap_or_default();
     let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));

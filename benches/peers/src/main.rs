@@ -18,21 +18,15 @@ mod gpu_indexes;
 mod gpu_rng;
 mod gpu_rows;
 mod gpu_time;
-mod gpu_views;
-mod indexes;
 mod item;
 mod machine;
 mod measure;
 mod ours;
 mod pages;
 mod peers;
-mod report;
 mod sheet;
-mod sizes;
-mod small;
-mod standings;
 mod std_shuffle;
-mod table3;
+mod table;
 mod trial;
 
 use std::error::Error;
@@ -64,15 +58,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The global pool: so that calls come from outside of it, as those of most programs do.
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     match &arguments.command {
-        Command::Table(lengths) => table3::run(lengths, common),
-        Command::Sizes(amount) => sizes::run(amount, common),
-        Command::Small => small::run(common),
+        Command::Table(lengths) => table::run(lengths, common),
+        Command::Small => table::run_small(common),
         Command::Cold(calls) => cold::run(calls, common),
         Command::ColdSample(_) | Command::GpuColdSample { .. } => {
             unreachable!("it was answered above")
         }
         Command::Exchange(ranks) => exchange::run(ranks, common),
-        Command::Indexes(share) => indexes::run(share, common),
         Command::Files(files) => files::run(files, common),
         Command::GpuCalls => gpu_calls::run(common),
         Command::GpuBatch => gpu_batch::run(common),
@@ -81,9 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuGroup(groups) => gpu_group::run(groups, common),
         Command::GpuRank(rank) => gpu_group::run_rank(rank, common),
         Command::GpuIndexes(pieces) => gpu_indexes::run(pieces),
-        Command::GpuViews(views) => gpu_views::run(views, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
-        Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
         Command::Test => trial::run(common),
     }
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use crate::arena::Arena;
 use crate::contender::Contender;
-use crate::item::Item;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +44,7 @@ struct Batch {
 /// # Panics
 ///
 /// If a contender loses an item, or does not move them.
-pub(crate) fn race<T: Item>(
-    len: usize,
-    contenders: &mut [Contender<T>],
-    effort: Effort,
-) -> Vec<f64> {
+pub(crate) fn race(len: usize, contenders: &mut [Contender], effort: Effort) -> Vec<f64> {
     let mut arena = Arena::new(len);
     let mut seed = effort.seed;
     let batches: Vec<Batch> = contenders
@@ -76,11 +71,11 @@ pub(crate) fn race<T: Item>(
 }
 
 /// Lets a contender work once, and looks at what it did.
-fn check<T: Item>(contender: &mut Contender<T>, arena: &mut Arena<T>, seed: u64) {
+fn check(contender: &mut Contender, arena: &mut Arena, seed: u64) {
     arena.reset();
     let census = arena.census();
     sample(contender, arena, Batch { warm_ups: 0, calls: 1 }, seed);
-    let (name, len) = (&contender.label.name, arena.items.len());
+    let (name, len) = (&contender.name, arena.items.len());
     assert_eq!(arena.census(), census, "{name} lost some of {len} items");
     let moved = arena.moved();
     if contender.runner.moves() {
@@ -91,7 +86,7 @@ fn check<T: Item>(contender: &mut Contender<T>, arena: &mut Arena<T>, seed: u64)
 }
 
 /// The calls that make a sample long enough.
-fn batch<T: Item>(contender: &mut Contender<T>, arena: &mut Arena<T>, seed: u64) -> Batch {
+fn batch(contender: &mut Contender, arena: &mut Arena, seed: u64) -> Batch {
     let mut calls = 1;
     loop {
         let time = sample(contender, arena, Batch { warm_ups: 0, calls }, seed);
@@ -103,12 +98,7 @@ fn batch<T: Item>(contender: &mut Contender<T>, arena: &mut Arena<T>, seed: u64)
 }
 
 /// The time of the calls that count.
-fn sample<T: Item>(
-    contender: &mut Contender<T>,
-    arena: &mut Arena<T>,
-    batch: Batch,
-    seed: u64,
-) -> Duration {
+fn sample(contender: &mut Contender, arena: &mut Arena, batch: Batch, seed: u64) -> Duration {
     let Batch { warm_ups, calls } = batch;
     contender.runner.prepare(arena.items.len(), seed, warm_ups + calls);
     let mut run = |call| contender.runner.run(black_box(&mut *arena), call);
@@ -128,10 +118,10 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::generator;
+    use crate::peers::by_generator;
 
     fn race_of(work: fn(&mut [u64])) -> Vec<f64> {
-        let mut contenders = [generator("test", |_| (), move |items, _| work(items))];
+        let mut contenders = [by_generator("test", |_| (), move |items, _| work(items))];
         let effort = Effort { repeats: 2, budget: Duration::ZERO, seed: 1 };
         race(1000, &mut contenders, effort)
     }

@@ -5,7 +5,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt;
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use clap::ValueEnum;
 
@@ -14,34 +14,20 @@ use clap::ValueEnum;
 pub(crate) enum Pages {
     /// Huge ones, where the system has any left (`MADV_HUGEPAGE`)
     Huge,
-    /// Small ones, except for memory that a contender asks huge ones for by itself
-    /// (`MADV_NOHUGEPAGE`)
-    Small,
     /// What the system gives unasked
     Default,
 }
 
 impl Pages {
     /// Makes the choice for all memory that is allocated from now on.
+    ///
+    /// # Panics
+    ///
+    /// If huge pages come too late: a large block was allocated before.
     pub(crate) fn choose(self) {
-        ADVICE.store(self.advice(), Ordering::Relaxed);
-    }
-
-    #[cfg(target_os = "linux")]
-    fn advice(self) -> i32 {
-        match self {
-            Self::Huge => libc::MADV_HUGEPAGE,
-            Self::Small => libc::MADV_NOHUGEPAGE,
-            Self::Default => NO_ADVICE,
+        if self == Self::Huge {
+            assert_eq!(decide(HUGE), HUGE, "too late to ask for huge pages");
         }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn advice(self) -> i32 {
-        if self != Self::Default {
-            eprintln!("pages can be chosen on Linux only: `--pages` changes nothing");
-        }
-        NO_ADVICE
     }
 }
 
@@ -49,25 +35,21 @@ impl fmt::Display for Pages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Huge => "huge, asked for by the allocator",
-            Self::Small => "small, asked for by the allocator",
-            Self::Default => "the system's default",
+            Self::Default => "as the system's allocator gives them",
         })
     }
 }
 
-const NO_ADVICE: i32 = -1;
-
-static ADVICE: AtomicI32 = AtomicI32::new(NO_ADVICE);
-
-/// The size of a huge page on most machines. Smaller blocks are left alone, larger ones start at a
-/// multiple of it.
+/// The size of a huge page on most machines. Smaller blocks are left alone.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Whether large blocks are aligned. It is decided once, before there are any: a block goes back
-/// with the layout that it was allocated with.
+/// What large blocks are. It is decided once, before there are any: a block goes back with the
+/// layout that it was allocated with.
 static LAYOUT: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
-const ALIGNED: u8 = 1;
+/// They begin at a multiple of [`HUGE_PAGE`], and huge pages are asked for.
+const HUGE: u8 = 1;
+/// As in most programs.
 const PLAIN: u8 = 2;
 
 /// Decides, or finds what was decided before.
@@ -78,19 +60,6 @@ fn decide(layout: u8) -> u8 {
     }
 }
 
-/// Leaves all memory to the system's allocator, as in most programs: large blocks are not aligned,
-/// and nothing is advised. For a process that measures what the first call in a program costs.
-///
-/// # Errors
-///
-/// If a large block was allocated before.
-pub(crate) fn leave_to_the_system() -> Result<(), &'static str> {
-    match decide(PLAIN) {
-        PLAIN => Ok(()),
-        _ => Err("too late to leave all memory to the system's allocator"),
-    }
-}
-
 /// The system's allocator, with advice about pages for large blocks.
 #[derive(Debug)]
 pub(crate) struct PagedAllocator;
@@ -98,7 +67,7 @@ pub(crate) struct PagedAllocator;
 /// The layout that a block is really allocated with: never smaller or less aligned, and the same
 /// for the same layout.
 fn aligned(layout: Layout) -> Layout {
-    if layout.size() < HUGE_PAGE || decide(ALIGNED) == PLAIN {
+    if layout.size() < HUGE_PAGE || decide(PLAIN) == PLAIN {
         return layout;
     }
     // If the size is so large that this fails, so will the allocation.
@@ -149,21 +118,16 @@ unsafe impl GlobalAlloc for PagedAllocator {
     }
 }
 
-/// Tells the system which pages are wanted for a block, if it is large. It may not listen: that is
-/// no error.
-#[cfg(target_os = "linux")]
+/// Asks the system for huge pages, if a block is large and they are wanted. It may not listen: that
+/// is no error.
 fn advise(block: *mut u8, size: usize) {
-    let advice = ADVICE.load(Ordering::Relaxed);
-    if advice == NO_ADVICE || size < HUGE_PAGE || block.is_null() {
-        return;
+    #[cfg(target_os = "linux")]
+    if size >= HUGE_PAGE && !block.is_null() && LAYOUT.load(Ordering::Relaxed) == HUGE {
+        // SAFETY: the whole pages of a block that was just allocated, which starts a page; the
+        // advice is about the pages that it will consist of, and not about what they hold.
+        unsafe { libc::madvise(block.cast(), size - size % HUGE_PAGE, libc::MADV_HUGEPAGE) };
     }
-    // SAFETY: the whole pages of a block that was just allocated, which starts a page; the advice
-    // is about the pages that it will consist of, and not about what they hold.
-    unsafe { libc::madvise(block.cast(), size - size % HUGE_PAGE, advice) };
 }
-
-#[cfg(not(target_os = "linux"))]
-fn advise(_: *mut u8, _: usize) {}
 
 #[cfg(test)]
 mod tests {
@@ -171,15 +135,13 @@ mod tests {
 
     #[test]
     fn blocks_of_all_sizes_are_allocated_and_given_back() {
-        for pages in [Pages::Huge, Pages::Small, Pages::Default] {
-            pages.choose();
-            for size in [1, 4096, HUGE_PAGE - 1, HUGE_PAGE, 3 * HUGE_PAGE + 5] {
-                let mut block = vec![0_u8; size];
-                block.fill(1);
-                block.resize(size + 1, 2);
-                assert_eq!(block.iter().map(|&byte| u64::from(byte)).sum::<u64>(), size as u64 + 2);
-                assert!(size < HUGE_PAGE || block.as_ptr().addr() % HUGE_PAGE == 0);
-            }
+        for size in [1, 4096, HUGE_PAGE - 1, HUGE_PAGE, 3 * HUGE_PAGE + 5] {
+            let mut block = vec![0_u8; size];
+            block.fill(1);
+            block.resize(size + 1, 2);
+            assert_eq!(block.iter().map(|&byte| u64::from(byte)).sum::<u64>(), size as u64 + 2);
+            let huge = LAYOUT.load(Ordering::Relaxed) == HUGE && size >= HUGE_PAGE;
+            assert!(!huge || block.as_ptr().addr() % HUGE_PAGE == 0);
         }
     }
 }

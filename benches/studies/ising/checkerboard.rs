@@ -64,14 +64,6 @@ impl<G: TileWords> Simulation for Checkerboard<G> {
         Ok(())
     }
 
-    fn sweeps(&self) -> u64 {
-        u64::from(self.setup.hits)
-    }
-
-    fn set_hits(&mut self, hits: u32) {
-        self.setup.hits = hits;
-    }
-
     fn measure(&mut self, count: usize, every: u64) -> Result<Vec<i32>, Failure> {
         let mut energies = Vec::with_capacity(count);
         for _ in 0..count {

@@ -20,14 +20,6 @@ pub(crate) struct Geometry {
     pub(crate) tile: usize,
 }
 
-/// A site's place: the tile's colour, its number among those of the colour, and the place in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) colour: usize,
-    pub(crate) pair: usize,
-    pub(crate) site: usize,
-}
-
 /// The four neighbours of a tile, all of the other colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Neighbours {
@@ -102,29 +94,50 @@ impl Geometry {
             right: self.pair_at(row, column + 1),
         }
     }
-
-    /// Where the site at a row and column of the lattice is kept.
-    pub(crate) fn place(self, row: usize, column: usize) -> Place {
-        let tile = self.tile;
-        let (tile_row, tile_column) = (row / tile, column / tile);
-        Place {
-            colour: (tile_row + tile_column) % 2,
-            pair: self.pair_at(tile_row, tile_column),
-            site: row % tile * tile + column % tile,
-        }
-    }
-
-    /// Where the site is in a vector of all of them: the tiles of colour 0 one after another, then
-    /// those of colour 1.
-    pub(crate) fn index(self, row: usize, column: usize) -> usize {
-        let Place { colour, pair, site } = self.place(row, column);
-        (colour * self.pairs() + pair) * self.tile_sites() + site
-    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A site's place: the tile's colour, its number among those of the colour, and the place in
+    /// it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Place {
+        colour: usize,
+        pair: usize,
+        site: usize,
+    }
+
+    impl Geometry {
+        /// Where the site at a row and column of the lattice is kept.
+        fn place(self, row: usize, column: usize) -> Place {
+            let tile = self.tile;
+            let (tile_row, tile_column) = (row / tile, column / tile);
+            Place {
+                colour: (tile_row + tile_column) % 2,
+                pair: self.pair_at(tile_row, tile_column),
+                site: row % tile * tile + column % tile,
+            }
+        }
+
+        /// Where the site is in a vector of all of them: the tiles of colour 0 one after another,
+        /// then those of colour 1.
+        fn index(self, row: usize, column: usize) -> usize {
+            let Place { colour, pair, site } = self.place(row, column);
+            (colour * self.pairs() + pair) * self.tile_sites() + site
+        }
+    }
+
+    /// The sum over bonds, from the spins alone.
+    pub(crate) fn energy_of(spins: &[i8], geometry: Geometry) -> i32 {
+        let side = geometry.side;
+        let spin =
+            |row: usize, column: usize| i32::from(spins[geometry.index(row % side, column % side)]);
+        let site =
+            |(row, column)| spin(row, column) * (spin(row + 1, column) + spin(row, column + 1));
+        (0..side * side).map(|k| site((k / side, k % side))).sum()
+    }
 
     #[test]
     fn every_site_has_its_own_place() {

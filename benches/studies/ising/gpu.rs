@@ -101,18 +101,6 @@ impl<G: TileWords> Simulation for Gpu<G> {
         self.rounds((0..rounds).map(|_| None))
     }
 
-    fn wait(&mut self) -> Result<(), Failure> {
-        Ok(self.stream.synchronize()?)
-    }
-
-    fn sweeps(&self) -> u64 {
-        u64::from(self.setup.hits)
-    }
-
-    fn set_hits(&mut self, hits: u32) {
-        self.setup.hits = hits;
-    }
-
     fn measure(&mut self, count: usize, every: u64) -> Result<Vec<i32>, Failure> {
         let mut energies = Vec::with_capacity(count);
         while energies.len() < count {

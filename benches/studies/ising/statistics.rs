@@ -34,9 +34,6 @@ pub(crate) struct Observables {
     pub(crate) energy: Estimate,
     /// The specific heat a spin.
     pub(crate) specific_heat: Estimate,
-    /// The integrated autocorrelation time of the energy, in measurements; 1/2 if they are
-    /// independent.
-    pub(crate) correlation: f64,
 }
 
 /// The bins of a series. Errors come from how bins differ, so that a bin must be many
@@ -90,10 +87,7 @@ impl Observables {
             bins.iter().map(|bin| (bin[0] - all[0]).powi(2)).sum::<f64>() / (count - 1.0);
         let energy =
             Estimate { value: (origin + all[0]) / sites, error: (variance / count).sqrt() / sites };
-        // The variance of a bin's mean is 2 tau / length times that of one measurement.
-        let single = all[1] - all[0] * all[0];
-        let correlation = variance / single * length as f64 / 2.0;
-        Ok(Self { energy, specific_heat, correlation })
+        Ok(Self { energy, specific_heat })
     }
 }
 
@@ -128,7 +122,6 @@ mod tests {
                 })
                 .collect();
             let found = Observables::new(&series[100..], sites, beta).unwrap();
-            assert!((found.correlation / 9.5 - 1.0).abs() < 0.4, "{}", found.correlation);
             deviations.push(found.energy.deviation(30.0 * SCALE / sites as f64));
             heats.push(found.specific_heat.deviation(heat));
         }

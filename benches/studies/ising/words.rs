@@ -1,17 +1,9 @@
 //! [`TileWords`]: which word of which stream decides about which site.
 
-#[cfg(all(
-    feature = "cuda",
-    target_pointer_width = "64",
-    any(target_os = "linux", target_os = "windows")
-))]
+#[cfg(feature = "cuda")]
 use bijective_shuffle::cuda::DeviceGenerator;
 /// Without a GPU any generator will do.
-#[cfg(not(all(
-    feature = "cuda",
-    target_pointer_width = "64",
-    any(target_os = "linux", target_os = "windows")
-)))]
+#[cfg(not(feature = "cuda"))]
 use bijective_shuffle::rng::Generator as DeviceGenerator;
 use bijective_shuffle::rng::{
     LaggedFibonacci, Lcg32, Lcg64, Mwc, Philox4x32Rng, XorShift1024Weyl, Xorwow,
@@ -24,14 +16,7 @@ use crate::geometry::Geometry;
 /// Each thread has so many pairs of sites, and takes a word for each of its sites of even parity,
 /// then for those of odd parity. A state is a thread's own, or is shared by the threads of a warp
 /// or of the block, who take one word each of what a step of it gives.
-#[cfg_attr(
-    not(all(
-        feature = "cuda",
-        target_pointer_width = "64",
-        any(target_os = "linux", target_os = "windows")
-    )),
-    expect(dead_code, reason = "what is of the device")
-)]
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what is of the device"))]
 pub(crate) trait TileWords: DeviceGenerator {
     /// Pairs of sites to a thread.
     const PAIRS: usize = 1;

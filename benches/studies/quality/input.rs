@@ -1,7 +1,7 @@
 //! [`Permutations`]: permutations that another program writes, checked one by one.
 
 use std::fmt::{self, Display};
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 /// How numbers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,47 +12,8 @@ pub(crate) enum Format {
     Binary(usize),
 }
 
-/// What is wrong with the permutations that came.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    Unreadable(io::Error),
-    /// There is not even a first number.
-    Nothing,
-    /// Nothing says how long a permutation is.
-    UnknownLength,
-    /// The first line has another number of numbers than the length.
-    BadLength(usize),
-    NotANumber {
-        place: Place,
-        text: String,
-    },
-    /// A number that is not below the length, or not from 1 to it.
-    Outside {
-        place: Place,
-        number: u64,
-        first: u64,
-        len: usize,
-    },
-    Repeated {
-        place: Place,
-        number: u64,
-        permutation: u64,
-        first: u64,
-        len: usize,
-    },
-    /// A line with more or fewer numbers than the first one.
-    Uneven {
-        place: Place,
-        numbers: usize,
-        len: usize,
-    },
-    /// The input ends within a permutation.
-    Incomplete {
-        permutation: u64,
-        numbers: usize,
-        len: usize,
-    },
-}
+/// What is wrong with the permutations that came, as a user reads it.
+pub(crate) type Fault = String;
 
 /// Where a number is, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,52 +32,8 @@ impl Display for Place {
     }
 }
 
-impl Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let range =
-            |first: u64, len: usize| format!("{first} to {}", first + (len as u64).wrapping_sub(1));
-        match self {
-            Self::Unreadable(error) => write!(f, "the permutations cannot be read: {error}"),
-            Self::Nothing => write!(f, "the input has no permutation"),
-            Self::UnknownLength => write!(
-                f,
-                "the length of a permutation is not known: give --length, or write one permutation \
-                 to a line"
-            ),
-            Self::BadLength(len) => {
-                write!(f, "permutations of {len} items cannot be judged: 2 to 2^32 can")
-            }
-            Self::NotANumber { place, text } => {
-                write!(f, "{place}: `{text}` is no whole number from 0 on")
-            }
-            Self::Outside { place, number, first, len } => write!(
-                f,
-                "{place}: {number} is not in a permutation of {len} items, whose numbers are {}",
-                range(*first, *len)
-            ),
-            Self::Repeated { place, number, permutation, first, len } => write!(
-                f,
-                "{place}: permutation {permutation} has {number} a second time, and should have \
-                 each of {} once",
-                range(*first, *len)
-            ),
-            Self::Uneven { place, numbers, len } => {
-                write!(f, "{place} has {numbers} numbers, where the first permutation has {len}")
-            }
-            Self::Incomplete { permutation, numbers, len } => write!(
-                f,
-                "the input ends within permutation {permutation}, after {numbers} of {len} numbers"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Fault {}
-
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Self {
-        Self::Unreadable(error)
-    }
+fn unreadable(error: io::Error) -> Fault {
+    format!("the permutations cannot be read: {error}")
 }
 
 /// Reads permutations of one length, whose numbers begin with 0 or with 1.
@@ -157,7 +74,7 @@ impl<R: BufRead> Permutations<R> {
         if format == Format::Text {
             while in_line == 0 {
                 if !this.next_line()? {
-                    return Err(Fault::Nothing);
+                    return Err("the input has no permutation".into());
                 }
                 in_line = words(&this.line).count();
             }
@@ -165,10 +82,16 @@ impl<R: BufRead> Permutations<R> {
         this.len = match len {
             Some(len) => len,
             None if in_line > 1 => in_line,
-            None => return Err(Fault::UnknownLength),
+            None => {
+                let what = "give --length, or write one permutation to a line";
+                return Err(format!("the length of a permutation is not known: {what}"));
+            }
         };
         if !(2..=1 << 32).contains(&(this.len as u64)) {
-            return Err(Fault::BadLength(this.len));
+            return Err(format!(
+                "permutations of {} items cannot be judged: 2 to 2^32 can",
+                this.len
+            ));
         }
         this.by_line = in_line == this.len;
         this.seen = vec![false; this.len];
@@ -189,12 +112,7 @@ impl<R: BufRead> Permutations<R> {
         self.current.clear();
         while self.current.len() < self.len {
             let Some(number) = self.number()? else {
-                let numbers = self.current.len();
-                return if numbers == 0 {
-                    Ok(false)
-                } else {
-                    Err(Fault::Incomplete { permutation: self.read + 1, numbers, len: self.len })
-                };
+                return if self.current.is_empty() { Ok(false) } else { Err(self.incomplete()) };
             };
             self.current.push(number);
         }
@@ -209,14 +127,22 @@ impl<R: BufRead> Permutations<R> {
         self.first = Some(first);
         self.seen.fill(false);
         let len = self.len;
+        let range = || format!("{first} to {}", first + (len as u64).wrapping_sub(1));
         for &(number, place) in &self.current {
             let index = number.checked_sub(first).filter(|&index| index < len as u64);
             let Some(index) = index else {
-                return Err(Fault::Outside { place, number, first, len });
+                return Err(format!(
+                    "{place}: {number} is not in a permutation of {len} items, whose numbers are {}",
+                    range()
+                ));
             };
             if std::mem::replace(&mut self.seen[index as usize], true) {
-                let permutation = self.read;
-                return Err(Fault::Repeated { place, number, permutation, first, len });
+                return Err(format!(
+                    "{place}: permutation {} has {number} a second time, and should have each of \
+                     {} once",
+                    self.read,
+                    range()
+                ));
             }
             out.push(index as u32);
         }
@@ -237,9 +163,9 @@ impl<R: BufRead> Permutations<R> {
             if let Some(word) = words(rest).next() {
                 let place = Place::Line(self.place);
                 let number = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
-                let number = number.ok_or_else(|| Fault::NotANumber {
-                    place,
-                    text: String::from_utf8_lossy(word).into_owned(),
+                let number = number.ok_or_else(|| {
+                    let text = String::from_utf8_lossy(word);
+                    format!("{place}: `{text}` is no whole number from 0 on")
                 })?;
                 // Where the word is in the line: both are of the same slice.
                 let start = rest.iter().position(|&byte| !is_between(byte)).unwrap_or(0);
@@ -256,20 +182,15 @@ impl<R: BufRead> Permutations<R> {
     }
 
     fn number_of_bytes(&mut self, bytes: usize) -> Result<Option<(u64, Place)>, Fault> {
-        let mut word = [0; 8];
-        let mut there = 0;
-        while there < bytes {
-            match self.source.read(&mut word[there..bytes]) {
-                Ok(0) if there == 0 => return Ok(None),
-                Ok(0) => {
-                    let (permutation, numbers) = (self.read + 1, self.current.len());
-                    return Err(Fault::Incomplete { permutation, numbers, len: self.len });
-                }
-                Ok(more) => there += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
+        let mut word = Vec::with_capacity(8);
+        let limit = bytes as u64;
+        self.source.by_ref().take(limit).read_to_end(&mut word).map_err(unreadable)?;
+        match word.len() {
+            0 => return Ok(None),
+            there if there < bytes => return Err(self.incomplete()),
+            _ => word.resize(8, 0),
         }
+        let word = word.try_into().expect("8 bytes");
         self.place += 1;
         Ok(Some((u64::from_le_bytes(word), Place::Number(self.place))))
     }
@@ -278,12 +199,17 @@ impl<R: BufRead> Permutations<R> {
         self.line.clear();
         self.offset = 0;
         self.place += 1;
-        Ok(self.source.read_until(b'\n', &mut self.line)? > 0)
+        Ok(self.source.read_until(b'\n', &mut self.line).map_err(unreadable)? > 0)
     }
 
     fn uneven(&self) -> Fault {
-        let numbers = words(&self.line).count();
-        Fault::Uneven { place: Place::Line(self.place), numbers, len: self.len }
+        let (line, numbers, len) = (self.place, words(&self.line).count(), self.len);
+        format!("line {line} has {numbers} numbers, where the first permutation has {len}")
+    }
+
+    fn incomplete(&self) -> Fault {
+        let (permutation, numbers, len) = (self.read + 1, self.current.len(), self.len);
+        format!("the input ends within permutation {permutation}, after {numbers} of {len} numbers")
     }
 }
 
@@ -317,7 +243,7 @@ mod tests {
     }
 
     fn fault(input: &str, len: Option<usize>) -> String {
-        all(input.as_bytes(), Format::Text, len).unwrap_err().to_string()
+        all(input.as_bytes(), Format::Text, len).unwrap_err()
     }
 
     #[test]
@@ -367,8 +293,8 @@ mod tests {
             assert!(fault.contains(says), "{text:?}: {fault}");
         }
         let half = all(&[0, 0, 0, 0, 1, 0, 0, 0, 1, 0], Format::Binary(4), Some(2)).unwrap_err();
-        assert!(half.to_string().contains("ends within permutation 2, after 0 of 2"), "{half}");
+        assert!(half.contains("ends within permutation 2, after 0 of 2"), "{half}");
         let far = all(&[0, 0, 0, 0, 9, 0, 0, 0], Format::Binary(4), Some(2)).unwrap_err();
-        assert!(far.to_string().contains("number 2 of the input: 9 is not"), "{far}");
+        assert!(far.contains("number 2 of the input: 9 is not"), "{far}");
     }
 }

@@ -1,25 +1,19 @@
-//! Judges bijections and shuffles by statistical tests, and regenerates the figures of the paper.
-//! What came of it is in `docs/quality.md`.
+//! Judges bijections and shuffles by statistical tests. `docs/quality.md` has the results.
 //!
 //! ```sh
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- judge
 //! for i in $(seq 1000); do shuf -i 0-99; done | target/release/quality judge - --length 100
-//! cargo run --release -p bijective-shuffle-studies --bin quality -- figures
-//! cargo run --release -p bijective-shuffle-studies --bin quality -- related
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- rounds --from 9 --to 16
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- pairs --bits 24 --rounds 10
 //! ```
 
-mod avalanche;
 mod battery;
 mod compare;
 mod families;
-mod figures;
 mod input;
 mod judge;
 mod keys;
 mod pairs;
-mod related;
 mod reports;
 mod rounds;
 mod shufflers;
@@ -81,21 +75,6 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Figures 6 to 9 of the paper.
-    Figures {
-        /// Where the figures go.
-        #[arg(long, default_value = "docs/figures")]
-        folder: PathBuf,
-        /// Permutations to each point; the paper has 100,000.
-        #[arg(long, default_value_t = 100_000)]
-        samples: u64,
-    },
-    /// Whether keys that are alike give permutations that are alike. Fails if seeds or epochs do.
-    Related {
-        /// How many pairs of permutations are compared.
-        #[arg(long, default_value_t = 2_000)]
-        pairs: u64,
-    },
     /// The fewest rounds that pass, by width, for every family. Fails if the default does where it
     /// is used.
     Rounds {
@@ -121,8 +100,8 @@ enum Command {
         #[arg(long, conflicts_with_all = ["family", "all"])]
         control: bool,
     },
-    /// What other shuffles and generators were reported to get wrong, asked of all of ours: rows.
-    /// Fails if something is found.
+    /// What other shuffles and generators were reported to get wrong, asked of all of ours. Fails
+    /// if something is found.
     Reports {
         /// Seeds whose first values are looked at.
         #[arg(long, default_value_t = 20)]
@@ -130,37 +109,17 @@ enum Command {
         /// Seeds and streams of generators, and epochs.
         #[arg(long, default_value_t = 10_000)]
         streams: u64,
-        /// What stands before each row.
-        #[arg(long, default_value = ORIGIN)]
-        origin: String,
     },
-    /// The worst two slots of each family, by the chain of `pairs` or by a search, and whether
-    /// their values show it: rows. Fails if those of the default do, where it is used.
+    /// The worst two slots of the default family, by the chain of `pairs`, and whether their values
+    /// show it. Fails if they do with the rounds in use.
     Slots {
         /// The widths, in bits.
-        #[arg(long, value_delimiter = ',', default_values_t = [6, 8, 9, 12, 16, 24, 32, 40],
+        #[arg(long, value_delimiter = ',', default_values_t = [9, 12, 16, 24, 32, 40],
               value_parser = clap::value_parser!(u32).range(5..=62))]
         bits: Vec<u32>,
-        /// Members in the search.
-        #[arg(long, default_value_t = 4096)]
-        search: u64,
-        /// Other members, at the pair that was found.
+        /// Members at the pair.
         #[arg(long, default_value_t = 100_000)]
         keys: u64,
-        /// What stands before each row.
-        #[arg(long, default_value = ORIGIN)]
-        origin: String,
-    },
-    /// How often each bit of a value changes with each bit of the slot, on 32 bits, in one member
-    /// of each family: rows. Fails if some bit does not change half of the time with the rounds in
-    /// use.
-    Avalanche {
-        /// Slots, of one member.
-        #[arg(long, default_value_t = 1 << 16)]
-        slots: u64,
-        /// What stands before each row.
-        #[arg(long, default_value = ORIGIN)]
-        origin: String,
     },
     /// How far the default family's values at the worst pair of slots are from two different
     /// uniform ones, for uniform keys: exactly, as docs/proof.md shows. Prints the total variation
@@ -185,9 +144,6 @@ enum Command {
         bits: u32,
     },
 }
-
-/// What stands before rows that are not kept: a date, a revision and a machine.
-const ORIGIN: &str = "2000-01-01,0000000,unnamed";
 
 /// 0 if all passed, 1 if something failed, and 2 if nothing could be judged.
 fn main() -> ExitCode {
@@ -215,11 +171,6 @@ fn run(Arguments { command, seed }: Arguments) -> Result<bool, Box<dyn Error>> {
         Command::Judge { short, long, from, only, all, .. } => {
             judge::print_table(judge::Samples { short, long }, from, seed, only.as_deref(), all)
         }
-        Command::Figures { folder, samples } => {
-            figures::draw_all(&folder, samples, seed)?;
-            true
-        }
-        Command::Related { pairs } => related::print_tables(pairs, seed),
         Command::Rounds { from, to, keys, values, control: true, .. } => {
             rounds::print_control(from..=to, rounds::Effort { keys, values }, seed)
         }
@@ -227,13 +178,10 @@ fn run(Arguments { command, seed }: Arguments) -> Result<bool, Box<dyn Error>> {
             let effort = rounds::Effort { keys, values };
             rounds::print_table(from..=to, effort, seed, family.as_deref(), all)
         }
-        Command::Reports { seeds, streams, origin } => {
-            reports::print(reports::Effort { seeds, streams }, seed, &origin)
+        Command::Reports { seeds, streams } => {
+            reports::print(reports::Effort { seeds, streams }, seed)
         }
-        Command::Slots { bits, search, keys, origin } => {
-            slots::print(&bits, slots::Effort { search, keys }, seed, &origin)
-        }
-        Command::Avalanche { slots, origin } => avalanche::print(slots, seed, &origin),
+        Command::Slots { bits, keys } => slots::print(&bits, keys, seed),
         Command::Pairs { bits, rounds, inverse } => {
             let direction =
                 if inverse { pairs::Direction::Inverse } else { pairs::Direction::Forward };

@@ -8,10 +8,8 @@
 //! Markov chain, and how far two values are from two different uniform ones is how far the chain
 //! is from its stationary law.
 
-use std::fmt::{self, Display};
-
 use num_bigint::BigUint;
-use num_integer::Integer;
+use num_rational::Ratio;
 use num_traits::{One, Zero};
 use rayon::prelude::*;
 
@@ -352,50 +350,17 @@ pub(crate) fn worst(bits: u32, rounds: usize, direction: Direction) -> Worst {
     }
 }
 
-/// A fraction that is not negative, in lowest terms.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fraction {
-    numerator: BigUint,
-    denominator: BigUint,
-}
+/// An exact fraction that is not negative.
+pub(crate) type Fraction = Ratio<BigUint>;
 
-impl Fraction {
-    fn new(numerator: BigUint, denominator: BigUint) -> Self {
-        let common = numerator.gcd(&denominator);
-        Self { numerator: numerator / &common, denominator: denominator / common }
-    }
-
-    fn zero() -> Self {
-        Self { numerator: BigUint::zero(), denominator: BigUint::one() }
-    }
-
-    /// The logarithm to base 2, correct to about 10 digits.
-    pub(crate) fn log2(&self) -> f64 {
-        let log2 = |number: &BigUint| {
-            let dropped = number.bits().saturating_sub(64);
-            let leading = u64::try_from(number >> dropped).expect("64 bits are left");
-            (leading as f64).log2() + dropped as f64
-        };
-        log2(&self.numerator) - log2(&self.denominator)
-    }
-}
-
-impl Ord for Fraction {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (&self.numerator * &other.denominator).cmp(&(&other.numerator * &self.denominator))
-    }
-}
-
-impl PartialOrd for Fraction {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Display for Fraction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.numerator, self.denominator)
-    }
+/// The logarithm to base 2, correct to about 10 digits.
+pub(crate) fn log2(fraction: &Fraction) -> f64 {
+    let log2 = |number: &BigUint| {
+        let dropped = number.bits().saturating_sub(64);
+        let leading = u64::try_from(number >> dropped).expect("64 bits are left");
+        (leading as f64).log2() + dropped as f64
+    };
+    log2(fraction.numer()) - log2(fraction.denom())
 }
 
 /// Prints the distance of one width and number of rounds.
@@ -406,9 +371,9 @@ pub(crate) fn print_worst(bits: u32, rounds: usize, direction: Direction) {
         Direction::Inverse => "values",
     };
     println!("A worst pair: {points} 0 and {partner}");
-    println!("Largest relative difference of a pair's probability, log2: {:.1}", relative.log2());
+    println!("Largest relative difference of a pair's probability, log2: {:.1}", log2(&relative));
     println!("Distance: {distance}");
-    println!("Its log2: {:.1}", distance.log2());
+    println!("Its log2: {:.1}", log2(&distance));
 }
 
 /// The numbers of rounds in the table.
@@ -425,8 +390,8 @@ pub(crate) fn print_table(direction: Direction) {
 
 fn table_row(bits: u32, direction: Direction) -> String {
     let cells =
-        ROUNDS.map(|rounds| format!(" {:.1} |", worst(bits, rounds, direction).distance.log2()));
-    let relative = worst(bits, 10, direction).relative.log2();
+        ROUNDS.map(|rounds| format!(" {:.1} |", log2(&worst(bits, rounds, direction).distance)));
+    let relative = log2(&worst(bits, 10, direction).relative);
     format!("| {bits} |{} {relative:.1} |", cells.concat())
 }
 

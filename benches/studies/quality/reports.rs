@@ -269,19 +269,18 @@ pub(crate) fn answers(effort: Effort, seed: u64) -> Vec<Answer> {
     all
 }
 
-/// Prints a row for each answer, behind what says where it comes from; returns whether there is no
-/// finding.
-pub(crate) fn print(effort: Effort, seed: u64, origin: &str) -> bool {
+/// Prints a row for each answer; returns whether there is no finding.
+pub(crate) fn print(effort: Effort, seed: u64) -> bool {
     let all = answers(effort, seed);
-    println!("date,revision,machine,report,subject,samples,test,seen,p,corrected");
+    println!("| report | subject | samples | test | seen | p | corrected |");
+    println!("| --- | --- | --- | --- | --- | --- | --- |");
     let mut passed = true;
     for answer in &all {
-        let Answer { report, subject, samples, test, seen, p_value } = answer;
-        let corrected = compare::corrected(*p_value, all.len());
+        let Answer { report, subject, samples, test, seen, p_value: p } = answer;
+        let corrected = compare::corrected(*p, all.len());
         passed &= corrected >= SIGNIFICANCE;
-        println!(
-            "{origin},\"{report}\",{subject},{samples},\"{test}\",{seen},{p_value:.2e},{corrected:.2e}"
-        );
+        let cells = format!("{report} | {subject} | {samples} | {test} | {seen}");
+        println!("| {cells} | {p:.2e} | {corrected:.2e} |");
     }
     passed
 }

@@ -95,7 +95,7 @@ pub(crate) fn judge<R: BufRead>(mut input: Permutations<R>) -> Result<Verdict, F
         samples += count;
     }
     if samples == 0 {
-        return Err(Fault::Nothing);
+        return Err("the input has no permutation".into());
     }
     let (mut made, mut left_out) = (Vec::new(), Vec::new());
     for judged in battery.judged() {

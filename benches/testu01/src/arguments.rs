@@ -23,21 +23,11 @@ pub(crate) enum Command {
     Crush(Batch),
     /// BigCrush: 106 tests, 160 statistics, hours
     Big(Batch),
-    /// Run tests again that were suspicious and did not fail, with other seeds
-    Retest(Retest),
-    /// Run what the tables lack: what the paper ran, and SmallCrush and Crush of what it has not;
-    /// the short batteries first
+    /// Run what the table lacks: SmallCrush, Crush, and BigCrush where the paper has it; the short
+    /// batteries first
     Missing(Missing),
     /// Sort results into the files of a folder: small.csv, crush.csv and big.csv
     Merge(Merge),
-    /// Make the table of benches/notes/testu01.md
-    Report(Files),
-    /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no
-    /// TestU01
-    Complexity(Complexity),
-    /// Compare the words that cuRAND makes on the CPU, which the batteries see, with those of a
-    /// GPU; needs no TestU01
-    Curand(Curand),
     /// Name the generators, and the orders in which their words are used
     List,
     /// Run one test, and write its rows: what the processes do that the others start
@@ -75,29 +65,13 @@ pub(crate) struct Pool {
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) jobs: NonZeroUsize,
 
-    /// Stop after this many seconds: what is finished by then is written, and nothing begun that
-    /// would not be
+    /// Stop after this many seconds: what is finished by then is written
     #[arg(long, value_name = "SECONDS")]
     pub(crate) limit: Option<u32>,
 
     /// Add the results to this file; tests that it has already are left out
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: PathBuf,
-}
-
-/// What is run again.
-#[derive(Args)]
-pub(crate) struct Retest {
-    /// Only this battery
-    #[arg(long, value_name = "BATTERY")]
-    pub(crate) battery: Option<Battery>,
-
-    /// The seeds
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "2,3")]
-    pub(crate) seeds: Vec<u32>,
-
-    #[command(flatten)]
-    pub(crate) pool: Pool,
 }
 
 /// What is missing.
@@ -111,7 +85,7 @@ pub(crate) struct Missing {
     #[arg(long, value_name = "BATTERY")]
     pub(crate) battery: Option<Battery>,
 
-    /// Files with results that there are: what they have is left out, and tells how long tests take
+    /// Files with results that there are: what they have is left out
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) done: Vec<PathBuf>,
 
@@ -129,42 +103,6 @@ pub(crate) struct Merge {
     /// The folder; rows that its files have are left out
     #[arg(long, value_name = "FOLDER")]
     pub(crate) into: PathBuf,
-}
-
-/// What a report is made of.
-#[derive(Args)]
-pub(crate) struct Files {
-    /// Files with results
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) csv: Vec<PathBuf>,
-
-    /// Put the tables between the markers in this document
-    #[arg(long, value_name = "FILE")]
-    pub(crate) write: Option<PathBuf>,
-}
-
-/// Of what the linear complexity is found.
-#[derive(Args)]
-pub(crate) struct Complexity {
-    /// Only these generators, as for a battery
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    pub(crate) only: Vec<String>,
-
-    /// The seeds, as `--seed` of a battery
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,3")]
-    pub(crate) seeds: Vec<u32>,
-}
-
-/// How many words of cuRAND's generators are compared.
-#[derive(Args)]
-pub(crate) struct Curand {
-    /// The seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
-
-    /// How many words, rounded up to a multiple of 2^20
-    #[arg(long, value_name = "N", default_value_t = 1 << 28)]
-    pub(crate) words: usize,
 }
 
 /// One test.

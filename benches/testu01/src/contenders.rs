@@ -1,7 +1,6 @@
 //! [`Contender`]: a generator and the order in which its words are used.
 
 use std::error::Error;
-use std::fmt;
 
 use bijective_shuffle::rng::{
     Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
@@ -20,8 +19,6 @@ pub(crate) struct Contender {
     pub(crate) generator: &'static str,
     /// The order, likewise.
     pub(crate) order: &'static str,
-    /// What it is.
-    pub(crate) text: &'static str,
     /// Starts it with a seed.
     pub(crate) start: Start,
     /// Whether it is run where no generators are named: this machine has what it needs, and it is
@@ -33,26 +30,6 @@ impl Contender {
     /// The generator and its order.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.generator, self.order)
-    }
-}
-
-impl fmt::Debug for Contender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name())
-    }
-}
-
-impl PartialEq for Contender {
-    fn eq(&self, other: &Self) -> bool {
-        (self.generator, self.order) == (other.generator, other.order)
-    }
-}
-
-impl Eq for Contender {}
-
-impl std::hash::Hash for Contender {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (self.generator, self.order).hash(state);
     }
 }
 
@@ -80,7 +57,7 @@ pub(crate) fn matching(
             return Err(format!("{name}: no such generator; `testu01 list` names them").into());
         }
         for contender in CONTENDERS.iter().filter(is).filter(of_order) {
-            if !chosen.contains(&contender) {
+            if !chosen.iter().any(|one| std::ptr::eq(*one, contender)) {
                 chosen.push(contender);
             }
         }
@@ -182,127 +159,52 @@ fn mersenne_twister(seed: u64) -> Started {
     Ok(Box::new(MersenneTwister(Mt::new_with_key([seed as u32, (seed >> 32) as u32]))))
 }
 
-const fn contender(
-    generator: &'static str,
-    order: &'static str,
-    text: &'static str,
-    start: Start,
-) -> Contender {
-    Contender { generator, order, text, start, by_default: || true }
+const fn contender(generator: &'static str, order: &'static str, start: Start) -> Contender {
+    Contender { generator, order, start, by_default: || true }
 }
 
-const fn of_curand(order: &'static str, text: &'static str, start: Start) -> Contender {
-    Contender { generator: "curand", order, text, start, by_default: curand::is_there }
+/// cuRAND's, where its library is there, in its standard order.
+const fn of_curand(order: &'static str, start: Start) -> Contender {
+    Contender { generator: "curand", order, start, by_default: curand::is_there }
 }
 
-/// A stream of cuRAND's, which makes the words of all others in vain.
-const fn stream_of_curand(order: &'static str, text: &'static str, start: Start) -> Contender {
-    Contender { generator: "curand", order, text, start, by_default: || false }
+/// The first stream of cuRAND's order, which makes the words of all others in vain.
+const fn stream_of_curand(order: &'static str, start: Start) -> Contender {
+    Contender { generator: "curand", order, start, by_default: || false }
 }
 
+/// `sequence` is one generator; the words of `streams` are what [`THREADS`] threads use in turn.
 static CONTENDERS: [Contender; 27] = [
-    contender(
-        "lcg32",
-        "sequence",
-        "one Lcg32; and what GPU threads use that leapfrog",
-        sequence::<Lcg32>,
-    ),
-    contender(
-        "lcg32",
-        "streams",
-        "262144 of them with random starts, a word of each in turn",
-        rows::<Lcg32>,
-    ),
-    contender("lcg64", "sequence", "one Lcg64", sequence::<Lcg64>),
-    contender("lcg64", "streams", "262144 of them with random starts", rows::<Lcg64>),
-    contender("mwc", "sequence", "one Mwc with the multiplier 4294967118", sequence::<Mwc>),
-    contender(
-        "mwc",
-        "streams",
-        "262144 of them with this multiplier and random starts",
-        rows::<Mwc>,
-    ),
-    contender("mwc", "smaller", "one Mwc with the multiplier 3036999759", smaller),
-    contender("mwc", "multipliers", "262144 of them with a multiplier each", multipliers),
-    contender("fibonacci521", "sequence", "one LaggedFibonacci521", sequence::<LaggedFibonacci521>),
-    contender(
-        "fibonacci521",
-        "streams",
-        "1024 of them, a block of 256 words of each in turn",
-        rows::<LaggedFibonacci521>,
-    ),
-    contender(
-        "fibonacci1279",
-        "sequence",
-        "one LaggedFibonacci1279",
-        sequence::<LaggedFibonacci1279>,
-    ),
-    contender(
-        "fibonacci1279",
-        "streams",
-        "512 of them, a block of 512 words of each in turn",
-        rows::<LaggedFibonacci1279>,
-    ),
-    contender("xorwow", "sequence", "one Xorwow", sequence::<Xorwow>),
-    contender("xorwow", "streams", "262144 of them with random starts", rows::<Xorwow>),
-    contender(
-        "xorshift",
-        "lane",
-        "the first lane of a XorShift1024Weyl: the paper's single-thread order",
-        lane::<XorShift1024Weyl>,
-    ),
-    contender(
-        "xorshift",
-        "warp",
-        "all 32 lanes of one in turn: the paper's warp order",
-        sequence::<XorShift1024Weyl>,
-    ),
-    contender("xorshift", "streams", "8192 warps, 2^137 steps apart", rows::<XorShift1024Weyl>),
-    contender("philox7", "sequence", "one Philox4x32Rng of 7 rounds", sequence::<Philox4x32Rng<7>>),
-    contender(
-        "philox7",
-        "streams",
-        "65536 streams of one key, 4 words of each in turn",
-        rows::<Philox4x32Rng<7>>,
-    ),
-    contender("philox10", "sequence", "one Philox4x32Rng of 10 rounds", sequence::<Philox4x32Rng>),
-    contender(
-        "philox10",
-        "streams",
-        "65536 streams of one key, 4 words of each in turn",
-        rows::<Philox4x32Rng>,
-    ),
-    contender(
-        "mt19937",
-        "sequence",
-        "the Mersenne Twister, by the crate rand_mt, for comparison",
-        mersenne_twister,
-    ),
-    of_curand(
-        "xorwow",
-        "NVIDIA's XORWOW, if libcurand.so is there, in its standard order: 4096 streams, a word of each in turn",
-        curand::on_the_cpu::<0>,
-    ),
-    stream_of_curand(
-        "xorwow-stream",
-        "the first of these streams",
-        curand::one_stream::<0, 1, 4096>,
-    ),
-    of_curand(
-        "mtgp32",
-        "NVIDIA's MTGP32, a Mersenne Twister for GPUs, in its standard order: 192 streams, 256 words of each in turn",
-        curand::on_the_cpu::<1>,
-    ),
-    stream_of_curand(
-        "mtgp32-stream",
-        "the first of these streams",
-        curand::one_stream::<1, 256, 49152>,
-    ),
-    of_curand(
-        "philox",
-        "NVIDIA's Philox4x32 of 10 rounds, in its standard order",
-        curand::on_the_cpu::<2>,
-    ),
+    contender("lcg32", "sequence", sequence::<Lcg32>),
+    contender("lcg32", "streams", rows::<Lcg32>),
+    contender("lcg64", "sequence", sequence::<Lcg64>),
+    contender("lcg64", "streams", rows::<Lcg64>),
+    contender("mwc", "sequence", sequence::<Mwc>),
+    contender("mwc", "streams", rows::<Mwc>),
+    contender("mwc", "smaller", smaller),
+    contender("mwc", "multipliers", multipliers),
+    contender("fibonacci521", "sequence", sequence::<LaggedFibonacci521>),
+    contender("fibonacci521", "streams", rows::<LaggedFibonacci521>),
+    contender("fibonacci1279", "sequence", sequence::<LaggedFibonacci1279>),
+    contender("fibonacci1279", "streams", rows::<LaggedFibonacci1279>),
+    contender("xorwow", "sequence", sequence::<Xorwow>),
+    contender("xorwow", "streams", rows::<Xorwow>),
+    // The paper's single-thread order and its warp order.
+    contender("xorshift", "lane", lane::<XorShift1024Weyl>),
+    contender("xorshift", "warp", sequence::<XorShift1024Weyl>),
+    contender("xorshift", "streams", rows::<XorShift1024Weyl>),
+    contender("philox7", "sequence", sequence::<Philox4x32Rng<7>>),
+    contender("philox7", "streams", rows::<Philox4x32Rng<7>>),
+    contender("philox10", "sequence", sequence::<Philox4x32Rng>),
+    contender("philox10", "streams", rows::<Philox4x32Rng>),
+    contender("mt19937", "sequence", mersenne_twister),
+    // 4096 streams, a word of each in turn.
+    of_curand("xorwow", curand::on_the_cpu::<0>),
+    stream_of_curand("xorwow-stream", curand::one_stream::<0, 1, 4096>),
+    // 192 streams, 256 words of each in turn.
+    of_curand("mtgp32", curand::on_the_cpu::<1>),
+    stream_of_curand("mtgp32-stream", curand::one_stream::<1, 256, 49152>),
+    of_curand("philox", curand::on_the_cpu::<2>),
 ];
 
 #[cfg(test)]

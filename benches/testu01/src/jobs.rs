@@ -6,12 +6,10 @@ use std::error::Error;
 use crate::arguments::Batch;
 use crate::battery::Battery;
 use crate::contenders::{self, Contender};
-use crate::paper;
 use crate::rows::Row;
-use crate::verdict::{Verdict, verdict};
 
 /// One test of one generator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) contender: &'static Contender,
     pub(crate) battery: Battery,
@@ -48,8 +46,20 @@ pub(crate) fn of_batch(battery: Battery, batch: &Batch) -> Result<Vec<Job>, Box<
 /// The seed of the tables.
 const SEED: u32 = 1;
 
-/// What the tables are to have of these generators: the batteries that the paper ran, and of those
-/// that it has not SmallCrush and Crush. The short batteries come first.
+/// The generators whose BigCrush the paper has.
+const IN_THE_PAPER: [&str; 8] = [
+    "lcg64/streams",
+    "fibonacci1279/sequence",
+    "xorwow/sequence",
+    "xorshift/warp",
+    "philox7/sequence",
+    "philox10/sequence",
+    "curand/xorwow",
+    "curand/mtgp32",
+];
+
+/// What the tables are to have of these generators: SmallCrush and Crush, and BigCrush where the
+/// paper has it. The short batteries come first.
 pub(crate) fn of_tables(
     only: &[String],
     battery: Option<Battery>,
@@ -57,9 +67,8 @@ pub(crate) fn of_tables(
     let contenders = contenders::matching(only, None)?;
     let mut jobs = Vec::new();
     for of in Battery::ALL.into_iter().filter(|of| battery.is_none_or(|battery| battery == *of)) {
-        let wanted = |contender: &&Contender| match paper::line(&contender.name()) {
-            Some(line) => line.failures[of as usize] != paper::NOT_RUN,
-            None => of != Battery::BigCrush,
+        let wanted = |contender: &&Contender| {
+            of != Battery::BigCrush || IN_THE_PAPER.contains(&&*contender.name())
         };
         for contender in contenders.iter().copied().filter(wanted) {
             let job = |test| Job { contender, battery: of, test, seed: SEED };
@@ -67,33 +76,6 @@ pub(crate) fn of_tables(
         }
     }
     Ok(jobs)
-}
-
-/// What these rows call for: tests with a suspicious statistic and none that failed, with each of
-/// these seeds.
-pub(crate) fn of_suspicious(rows: &[Row], battery: Option<Battery>, seeds: &[u32]) -> Vec<Job> {
-    let mut jobs = Vec::new();
-    let mut failed = HashSet::new();
-    let key = |row: &Row| (row.generator.clone(), row.order.clone(), row.battery, row.test);
-    for row in rows.iter().filter(|row| verdict(row.p) == Verdict::Failed) {
-        failed.insert(key(row));
-    }
-    for row in rows {
-        let wanted = battery.is_none_or(|battery| battery == row.battery);
-        if !wanted || verdict(row.p) != Verdict::Suspicious || failed.contains(&key(row)) {
-            continue;
-        }
-        let Some(contender) = contenders::find(&format!("{}/{}", row.generator, row.order)) else {
-            continue;
-        };
-        for &seed in seeds {
-            let job = Job { contender, battery: row.battery, test: row.test, seed };
-            if !jobs.contains(&job) {
-                jobs.push(job);
-            }
-        }
-    }
-    jobs
 }
 
 /// Those jobs that have no rows yet.
@@ -161,25 +143,11 @@ mod tests {
             jobs.iter().filter(is).count()
         };
         assert_eq!(has("lcg64/streams", Battery::BigCrush), 106);
-        assert_eq!(has("lcg32/sequence", Battery::Crush), 0);
         assert_eq!(has("xorshift/streams", Battery::Crush), 96);
         assert_eq!(has("xorshift/streams", Battery::BigCrush), 0);
         assert!(jobs.is_sorted_by_key(|job| job.battery));
         let names = ["xorwow/sequence".to_owned()];
         assert_eq!(of_tables(&names, Some(Battery::SmallCrush)).unwrap().len(), 10);
-    }
-
-    #[test]
-    fn suspicious_tests_are_run_again_and_failed_ones_are_not() {
-        let jobs = of_batch(Battery::SmallCrush, &batch("--only mt19937")).unwrap();
-        let rows =
-            [row(&jobs[0], 1e-4), row(&jobs[1], 1e-20), row(&jobs[1], 1e-4), row(&jobs[2], 0.5)];
-        let again = of_suspicious(&rows, None, &[2, 3]);
-        assert_eq!(
-            again.iter().map(|job| (job.test, job.seed)).collect::<Vec<_>>(),
-            [(1, 2), (1, 3)]
-        );
-        assert!(of_suspicious(&rows, Some(Battery::Crush), &[2]).is_empty());
     }
 
     #[test]

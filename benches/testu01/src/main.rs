@@ -1,21 +1,16 @@
-//! Runs generators through the batteries of TestU01, each test in a process of its own, and makes
-//! the table of the results beside those of the paper. See `README.md`.
+//! Runs generators through the batteries of TestU01, each test in a process of its own. See
+//! `README.md`.
 
 mod arguments;
 mod battery;
-mod complexity;
 mod contenders;
 mod curand;
-mod estimate;
 mod jobs;
 mod one;
-mod paper;
-mod report;
 mod rows;
 mod run;
 mod source;
 mod testu01;
-mod verdict;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -40,15 +35,11 @@ fn command(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Small(batch) => run::battery(Battery::SmallCrush, batch),
         Command::Crush(batch) => run::battery(Battery::Crush, batch),
         Command::Big(batch) => run::battery(Battery::BigCrush, batch),
-        Command::Retest(retest) => run::retest(retest),
         Command::Missing(missing) => run::missing(missing),
         Command::Merge(merge) => rows::merge(&merge.csv, &merge.into),
-        Command::Report(files) => report::run(files),
-        Command::Complexity(arguments) => complexity::run(arguments),
-        Command::Curand(arguments) => curand::compare(arguments),
         Command::List => {
             for contender in contenders::all() {
-                println!("{:28} {}", contender.name(), contender.text);
+                println!("{}", contender.name());
             }
             Ok(())
         }

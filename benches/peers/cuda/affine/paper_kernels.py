@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes the kernels of Bouverot-Dupuis and Sheeran, Efficient GPU implementation of affine index permutations on arrays
-(FHPNC 2023), for matrices that are known when they are compiled, as the paper has it. Written from the paper; the
-equations are those of its sections 4 and 5, the constants those of section 6. Beside them, the same two passes with
-cheaper arithmetic, which the paper does not have: `ours_in_two_passes` says how.
+(FHPNC 2023), for random matrices that are known when they are compiled, as the paper has it. Written from the paper;
+the equations are those of its sections 4 and 5, the constants those of section 6. Beside them, the same two passes with
+cheaper arithmetic, which the paper does not have: `runs` says how.
 
     python3 paper_kernels.py >paper_kernels.inc
 
@@ -11,13 +11,8 @@ A matrix is a list of columns, each a number whose bit i is the entry in row i.
 
 import random
 
-# The paper's: tiles of 32 by 32 items, and eight of them to a block where there are iterations.
-N_TILE, N_ITER = 5, 3
-# Of these widths all kernels; of the others only what figure 11 compares, for items of 4 bytes.
-WIDTHS = (30, 29, 24)
-SWEPT = tuple(range(20, 30))
-# Static shared memory is at most 48 KiB: with items of 8 bytes, four tiles.
-ITERATIONS = {30: N_ITER, 29: N_ITER - 1, 24: N_ITER}
+# Tiles of 32 by 32 items, of 2^30 items, and eight tiles to a block where there are iterations.
+N_TILE, N_ITER, BITS = 5, 3, 30
 
 
 def apply(columns, x):
@@ -93,14 +88,6 @@ def function(name, body):
     return f"template <class T>\n__global__ void {name}(const T* input, T* output) {{\n{lines}\n}}\n\n"
 
 
-def naive(name, columns, permutation):
-    moves = [(permutation[j], "in_addr", j) for j in range(len(columns))] if permutation else None
-    body = ["const size_t in_addr = blockIdx.x * size_t(blockDim.x) + threadIdx.x;", "size_t out_addr = 0;"]
-    body += set_bits("out_addr", moves) if permutation else multiply("out_addr", columns, "in_addr")
-    body += ["output[out_addr] = input[in_addr];"]
-    return function(name, body), f"dim3({1 << (len(columns) - 10)}u), dim3(1024)"
-
-
 class Tile:
     """The partition of a tiled matrix's index bits (sections 4.1 and 5.1)."""
 
@@ -125,16 +112,14 @@ class Tile:
         return [(self.tile.index(j), variable, k) for j, variable, k in moves if j in self.tile]
 
 
-def tiled(name, columns, permutation, banks, iterations, by_columns=False):
-    """tile, and where asked for banks (section 4.2) and iters (4.3); without a permutation a tiled BMMC (5.1)."""
+def tiled(name, columns, iterations, by_columns):
+    """A tiled BMMC (section 5.1) by `tile + banks` (4.2), and where there are iterations `iters` (4.3)."""
     tile = Tile(columns, iterations)
     incoming, outgoing = tile.stitch(tile.columns), tile.stitch(tile.rows)
     free = [j for j in tile.columns if j not in tile.rows]
     row_mask = (1 << tile.size) - (1 << N_TILE)
 
     def slot(at):
-        if not banks:
-            return [], f"(iter << {tile.size}) + {at}"
         shift = [f"size_t {at}_shift = 0;"] + set_bits(
             f"{at}_shift", [(free[k], at, N_TILE + k) for k in range(tile.size - N_TILE)]
         )
@@ -157,37 +142,18 @@ def tiled(name, columns, permutation, banks, iterations, by_columns=False):
     body += ["    " + line for line in set_bits("in_addr", only_iter(incoming))]
     body += [f"    tile[{in_slot}] = input[in_addr];", "}", "__syncthreads();"]
     body += set_bits("out_tile", tile.within(outgoing)) + out_shift
-    if permutation:
-        moved = [(permutation[j], variable, k) for j, variable, k in outgoing]
-        body += set_bits("out_base", without_iter(moved)) + loop + ["    size_t out_addr = out_base;"]
-        body += ["    " + line for line in set_bits("out_addr", only_iter(moved))]
-    elif by_columns:
+    if by_columns:
         body += multiply_by_columns("out_base", columns, without_iter(outgoing)) + loop
         body += ["    size_t out_addr = out_base;"]
         body += ["    " + line for line in multiply_by_columns("out_addr", columns, only_iter(outgoing))]
     else:
-        assert iterations == 0, "iterations are for bit permutations"
+        assert iterations == 0, "the paper has iterations for bit permutations alone"
         body += ["size_t x = 0;"] + set_bits("x", outgoing) + multiply("out_base", columns, "x")
         body += loop + ["    const size_t out_addr = out_base;"]
     body += [f"    output[out_addr] = tile[{out_slot}];", "}"]
     warps = 1 << (tile.size - N_TILE)
     grid = f"dim3({1 << (len(columns) - tile.size - iterations)}u), dim3({1 << N_TILE}, {warps})"
     return function(name, body), grid
-
-
-def runs(tag, columns, permutation, iterations):
-    """The contenders for a matrix: a label, and one or two kernels each with its grid."""
-    if permutation:
-        yield "paper: naive", [naive(f"naive_{tag}", columns, permutation)]
-        for label, banks, count in (("tile", 0, 0), ("tile + banks", 1, 0), ("tile + iters", 0, iterations), ("tile + banks + iters", 1, iterations)):
-            yield f"paper: {label}", [tiled(f"tiled_{banks}{count}_{tag}", columns, permutation, banks, count)]
-        return
-    yield "paper: naive, one pass", [naive(f"naive_{tag}", columns, None)]
-    passes = factors(columns)
-    yield "paper: naive, two passes", [naive(f"naive_{which}_{tag}", matrix, None) for which, matrix in passes]
-    for label, banks in (("tile", 0), ("tile + banks", 1)):
-        yield f"paper: {label}", [tiled(f"tiled_{banks}_{which}_{tag}", matrix, None, banks, 0) for which, matrix in passes]
-    yield from ours_in_two_passes(tag, passes, iterations)
 
 
 def factors(columns):
@@ -197,68 +163,39 @@ def factors(columns):
     return ("first", product(product(reversal, lower), bit_permutation)), ("second", product(upper, reversal))
 
 
-def ours_in_two_passes(tag, passes, iterations):
-    """The paper's passes, `tile + banks`, with indexes of 32 bits; then also without population counts, of which a
-    multiprocessor makes 16 a clock: a product is a sum of columns there, the columns of a block's bits are summed once
-    a warp, and those of an iteration are constants, so that a thread may have several items of a dense matrix too."""
-    for label, name, by_columns, count in (
-        ("32 bits", "narrow", False, 0),
-        ("32 bits, columns", "columns", True, 0),
-        ("32 bits, columns, iters", "columns_iters", True, iterations),
-    ):
-        kernels = [tiled(f"{name}_{which}_{tag}", matrix, None, 1, count, by_columns) for which, matrix in passes]
-        yield f"two passes: {label}", [(narrow(text), grid) for text, grid in kernels]
-
-
-def swept(contenders):
-    """Those of figure 11: the naive kernels, and those with all that can be had."""
-    names = ("naive", "naive, two passes", "tile + banks", "tile + banks + iters")
-    kept = [f"paper: {name}" for name in names] + ["two passes: 32 bits, columns, iters"]
-    contenders = [contender for contender in contenders if contender[0] in kept]
-    most = "paper: tile + banks + iters"
-    if any(label == most for label, _ in contenders):
-        contenders = [contender for contender in contenders if contender[0] != "paper: tile + banks"]
-    return contenders
-
-
-def matrices(n):
-    rng = random.Random(n)
-    yield "bit reversal", list(reversed(range(n)))
-    for _ in range(3):
-        yield "random BPC", rng.sample(range(n), n)
-    for _ in range(3):
-        yield "random BMMC", None
-
-
-def print_cases(function, n, tag_of, choose, iterations):
-    """A function that lists the cases of a width, and before it their kernels."""
-    rng, cases = random.Random(1000 + n), []
-    for number, (name, permutation) in enumerate(matrices(n)):
-        columns = [1 << to for to in permutation] if permutation else []
-        while rank(columns) < n:
-            columns = [rng.getrandbits(n) for _ in range(n)]
-        tag = tag_of(number)
-        print(f"static const uint64_t columns_{tag}[] = {{{', '.join(f'{c}ull' for c in columns)}}};\n")
-        contenders = []
-        for label, kernels in choose(runs(tag, columns, permutation, iterations)):
-            launches = []
-            for (text, grid), (source, out) in zip(kernels, (("s", "o"),) if len(kernels) == 1 else (("s", "t"), ("t", "o"))):
-                print(text)
-                name_of = text.split("void ")[1].split("(")[0]
-                launches.append(f"{name_of}<T><<<{grid}>>>({source}, {out});")
-            contenders.append(f'        {{"{label}", [](const T* s, T* o, [[maybe_unused]] T* t) {{ {" ".join(launches)} }}}},')
-        cases.append((name, tag, contenders))
-    print(f"template <class T>\nstd::vector<PaperCase<T>> {function}_{n}() {{\n    return {{")
-    for name, tag, contenders in cases:
-        print(f'      {{"{name}", columns_{tag}, {{\n' + "\n".join(contenders) + "\n      }},")
-    print("    };\n}\n")
+def runs(tag, columns):
+    """The contenders for a matrix: a label, and two kernels each with its grid."""
+    passes = factors(columns)
+    yield "paper: tile + banks", [tiled(f"tiled_1_{which}_{tag}", matrix, 0, False) for which, matrix in passes]
+    # The same with indexes of 32 bits and without population counts, of which a multiprocessor
+    # makes 16 a clock: a product is a sum of columns there, the columns of a block's bits are
+    # summed once a warp, and those of an iteration are constants, so that a thread may have several
+    # items of a dense matrix too.
+    kernels = [tiled(f"columns_iters_{which}_{tag}", matrix, N_ITER, True) for which, matrix in passes]
+    yield "two passes: 32 bits, columns, iters", [(narrow(text), grid) for text, grid in kernels]
 
 
 def main():
-    for n in WIDTHS:
-        print_cases("paper_cases", n, lambda number: f"{n}_{number}", list, ITERATIONS[n])
-    for n in SWEPT:
-        print_cases("swept_cases", n, lambda number: f"swept_{n}_{number}", swept, N_ITER)
+    rng, cases = random.Random(1000 + BITS), []
+    for number in range(3):
+        columns = []
+        while rank(columns) < BITS:
+            columns = [rng.getrandbits(BITS) for _ in range(BITS)]
+        tag = f"{BITS}_{number}"
+        print(f"static const uint64_t columns_{tag}[] = {{{', '.join(f'{c}ull' for c in columns)}}};\n")
+        contenders = []
+        for label, kernels in runs(tag, columns):
+            launches = []
+            for (text, grid), (source, out) in zip(kernels, (("s", "t"), ("t", "o"))):
+                print(text)
+                name_of = text.split("void ")[1].split("(")[0]
+                launches.append(f"{name_of}<T><<<{grid}>>>({source}, {out});")
+            contenders.append(f'        {{"{label}", [](const T* s, T* o, T* t) {{ {" ".join(launches)} }}}},')
+        cases.append((tag, contenders))
+    print(f"template <class T>\nstd::vector<PaperCase<T>> paper_cases_{BITS}() {{\n    return {{")
+    for tag, contenders in cases:
+        print(f"      {{columns_{tag}, {{\n" + "\n".join(contenders) + "\n      }},")
+    print("    };\n}\n")
 
 
 main()

@@ -107,13 +107,6 @@ inline Matrix widened(const Matrix& a, int more) {
     return words;
 }
 
-// In what order tiles follow each other: by the next bits of both sides in turn, as the crate's do,
-// or of the source alone.
-enum class Order { BOTH, SOURCE };
-
-// Slots that are free of conflicts of banks, as the crate's are, or in the order of the target.
-enum class Slots { FREE, TARGET };
-
 struct Step {
     uint64_t source, target;
     uint32_t shift;
@@ -125,7 +118,7 @@ struct Tiling {
     Step start;
     std::vector<Step> steps;
 
-    Tiling(const Matrix& a, uint64_t offset, int run, int tile_bits, Order order) {
+    Tiling(const Matrix& a, uint64_t offset, int run, int tile_bits, bool both) {
         const Matrix undo = inverse(a);
         const uint64_t low = low_mask(run);
         Echelon span;
@@ -143,7 +136,7 @@ struct Tiling {
             for (uint64_t vector : {uint64_t(1) << j, undo.apply(uint64_t(1) << j)}) {
                 if (int(source.size()) < tile_bits) {
                     add(vector);
-                } else if (order == Order::BOTH) {
+                } else if (both) {
                     step(vector);
                 }
             }
@@ -217,10 +210,11 @@ constexpr int LANES = sizeof(Item) <= 4 ? 5 : sizeof(Item) == 8 ? 4 : 3;
 // The kernel's argument. `block_bits` becomes less if there are not so many tiles; `step_bits` is
 // how many tiles there are.
 template <class Item, int I, int T, int R>
-bijective_shuffle::Tiles tiles(const Matrix& a, uint64_t offset, Slots slots, Order order, int& block_bits,
-                                         int& step_bits) {
-    Tiling tiling(a, offset, (I + T + R) / 2, I + T + R, order);
-    if (slots == Slots::FREE) tiling.avoid_conflicts(I, LANES<Item>, sizeof(Item) == 1 ? 2 : sizeof(Item) == 2 ? 1 : 0);
+bijective_shuffle::Tiles tiles(const Matrix& a, uint64_t offset, int& block_bits, int& step_bits) {
+    // Tiles follow each other by the next bits of both sides in turn, or of the source alone.
+    const bool both = sizeof(Item) != 2 && sizeof(Item) != 4;
+    Tiling tiling(a, offset, (I + T + R) / 2, I + T + R, both);
+    tiling.avoid_conflicts(I, LANES<Item>, sizeof(Item) == 1 ? 2 : sizeof(Item) == 2 ? 1 : 0);
     step_bits = int(tiling.steps.size());
     block_bits = block_bits < step_bits ? block_bits : step_bits;
     bijective_shuffle::Tiles all;

@@ -1,21 +1,7 @@
-//! What the system says about this process: the faults of its pages, and the most memory it had.
+//! What the system says about the most memory that this process had.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-
-/// How many pages this process had to be given so far that were not read from a disk; none where
-/// the system does not count them.
-pub(super) fn page_faults() -> Option<u64> {
-    faults_in(&fs::read_to_string("/proc/self/stat").ok()?)
-}
-
-fn faults_in(stat: &str) -> Option<u64> {
-    // The second field is the program's name, in parentheses, which may have spaces and parentheses
-    // itself; the tenth are the minor faults.
-    let (_, fields) = stat.rsplit_once(')')?;
-    // A process that runs had some.
-    fields.split_whitespace().nth(7)?.parse().ok().filter(|&faults| faults > 0)
-}
 
 /// The memory that a process has beyond what it had at some time.
 pub(super) struct Peak {
@@ -48,17 +34,6 @@ fn bytes_in(status: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn faults_are_the_tenth_field() {
-        let stat = "7 (a ) b) R 1 2 3 4 -1 4194304 98 0 5 0 1 2";
-        assert_eq!(faults_in(stat), Some(98));
-        for other in
-            ["", "7 (a) R 1 2", "7 (a) R 1 2 3 4 -1 4194304 0 0", "7 (a) R 1 2 3 4 5 6 x 0"]
-        {
-            assert_eq!(faults_in(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn sizes_are_in_units_of_1024_bytes() {

@@ -2,10 +2,9 @@
 
 use std::fmt;
 use std::hint::black_box;
-use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::meters::{self, Peak};
+use super::meters::Peak;
 use crate::contender::Seeded;
 use crate::item::{ItemType, Numbered};
 use crate::{ours, peers};
@@ -15,19 +14,11 @@ pub(super) const CALLS: usize = 5;
 
 /// The first calls in a process.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Sample {
+pub(super) struct Sample {
     /// The most memory beyond the items, in bytes, if the system says so.
     pub(super) peak: Option<u64>,
     /// The first one first.
-    pub(super) calls: Vec<Call>,
-}
-
-/// A call.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Call {
-    pub(super) time: Duration,
-    /// How many pages the process was given, if the system counts them.
-    pub(super) faults: Option<u64>,
+    pub(super) seconds: [f64; CALLS],
 }
 
 /// All contenders.
@@ -46,25 +37,19 @@ pub(super) fn contenders<T: Send + Sync + 'static>() -> Vec<Seeded<T>> {
 /// # Panics
 ///
 /// If it loses an item, or leaves all of them where they are.
-pub(super) fn of(
-    item: ItemType,
-    contender: &str,
-    len: usize,
-    seeds: &[u64],
-) -> Result<Sample, String> {
+pub(super) fn of(item: ItemType, contender: &str, len: usize, seed: u64) -> Result<Sample, String> {
     let take = match item {
-        ItemType::U8 => take::<u8>,
         ItemType::U32 => take::<u32>,
         ItemType::U64 => take::<u64>,
         ItemType::Bytes16 => take::<[u64; 2]>,
         ItemType::String => take::<String>,
         ItemType::Bytes64 => take::<[u64; 8]>,
     };
-    take(contender, len, seeds)
+    take(contender, len, seed)
 }
 
-/// Makes items, and shuffles them once with each seed.
-fn take<T: Numbered>(name: &str, len: usize, seeds: &[u64]) -> Result<Sample, String> {
+/// Makes items, and shuffles them with each of some seeds.
+fn take<T: Numbered>(name: &str, len: usize, seed: u64) -> Result<Sample, String> {
     let mut all = contenders::<T>().into_iter();
     let found = all.find(|contender| contender.name == name);
     let mut contender = found.ok_or_else(|| format!("there is no contender `{name}`"))?;
@@ -73,17 +58,15 @@ fn take<T: Numbered>(name: &str, len: usize, seeds: &[u64]) -> Result<Sample, St
     let mut items: Vec<T> = (0..len as u64).map(T::new).collect();
     let mut order = Order::of(&items);
     let peak = Peak::from_now_on();
-    let mut calls = Vec::with_capacity(seeds.len());
-    for &seed in seeds {
-        let faults = meters::page_faults();
+    let mut seconds = [0.0; CALLS];
+    for (seed, seconds) in (seed..).zip(&mut seconds) {
         let start = Instant::now();
         (contender.shuffle)(black_box(&mut items), seed);
-        let time = start.elapsed();
-        let faults = meters::page_faults().zip(faults).map(|(after, before)| after - before);
-        calls.push(Call { time, faults });
+        // A clock may not see a call that moves a few items.
+        *seconds = start.elapsed().as_secs_f64().max(1e-9);
         order = order.shuffled(&items, name);
     }
-    Ok(Sample { peak: peak.and_then(|peak| peak.bytes()), calls })
+    Ok(Sample { peak: peak.and_then(|peak| peak.bytes()), seconds })
 }
 
 /// Which items there are, and in which order.
@@ -114,57 +97,27 @@ impl Order {
     }
 }
 
-/// What stands for a number that the system does not give.
-const UNKNOWN: &str = "-";
-
-/// A line of text: the peak, and then nanoseconds and faults of each call.
+/// A line of text: the peak, -1 where the system does not give it, and then the seconds.
 impl fmt::Display for Sample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |number: Option<u64>| number.map_or(UNKNOWN.into(), |number| number.to_string());
-        f.write_str(&text(self.peak))?;
-        let mut calls = self.calls.iter();
-        calls.try_for_each(|call| write!(f, " {}:{}", call.time.as_nanos(), text(call.faults)))
+        write!(f, "{}", self.peak.map_or(-1, |peak| peak as i64))?;
+        self.seconds.iter().try_for_each(|seconds| write!(f, " {seconds:e}"))
     }
 }
 
-impl FromStr for Sample {
-    type Err = String;
-
-    fn from_str(line: &str) -> Result<Self, String> {
-        let failed = || format!("`{line}` is no sample");
-        let optional = |text: &str| match text {
-            UNKNOWN => Some(None),
-            text => text.parse().ok().map(Some),
-        };
-        let call = |text: &str| {
-            let (nanos, faults) = text.split_once(':')?;
-            let time = Duration::from_nanos(nanos.parse().ok()?);
-            Some(Call { time, faults: optional(faults)? })
-        };
-        let mut words = line.split_whitespace();
-        let peak = words.next().and_then(optional).ok_or_else(failed)?;
-        let calls = words.map(|word| call(word).ok_or_else(failed));
-        Ok(Self { peak, calls: calls.collect::<Result<_, _>>()? })
+impl Sample {
+    /// Reads such a line.
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        let mut words = std::str::from_utf8(line).ok()?.split_whitespace();
+        let peak: i64 = words.next()?.parse().ok()?;
+        let seconds: Vec<f64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        Some(Self { peak: u64::try_from(peak).ok(), seconds: seconds.try_into().ok()? })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn samples_are_written_and_read() {
-        let call = |nanos, faults| Call { time: Duration::from_nanos(nanos), faults };
-        let calls = vec![call(12, Some(3)), call(4_000_000_000, None)];
-        for (peak, text) in [(Some(5), "5 12:3 4000000000:-"), (None, "- 12:3 4000000000:-")] {
-            let sample = Sample { peak, calls: calls.clone() };
-            assert_eq!(sample.to_string(), text);
-            assert_eq!(format!("{text}\n").parse(), Ok(sample));
-        }
-        for text in ["", "x", "5 12", "5 12:x", "5 -:3", "5 12:3:4", "12:3"] {
-            assert!(text.parse::<Sample>().is_err(), "{text}");
-        }
-    }
 
     fn after(change: fn(&mut [u64])) {
         let mut items: Vec<u64> = (0..1000).collect();

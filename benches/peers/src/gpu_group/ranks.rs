@@ -1,10 +1,9 @@
-//! Ranks: processes that copy into each other's memory, and threads that exchange by NCCL.
+//! Ranks: processes that copy into each other's memory.
 
 use std::env;
 use std::error::Error;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Barrier};
-use std::thread;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bijective_shuffle::bijection::Standard;
@@ -12,9 +11,9 @@ use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaStream};
 use bijective_shuffle::cuda::{Cuda, CudaExchange, NcclId};
 use bijective_shuffle::prelude::*;
 
-use super::{Bench, Number, Shards, numbers};
+use super::{Bench, Number, numbers};
 use crate::arguments::{Common, GpuRank};
-use crate::machine::Origin;
+use crate::contender::Choice;
 
 /// The calls of a sample of ranks, which cannot choose their number each for itself.
 const CALLS: u32 = 4;
@@ -24,9 +23,8 @@ pub(crate) fn run_rank(of: &GpuRank, common: &Common) -> Result<(), Box<dyn Erro
     let byte = |at: usize| u8::from_str_radix(of.id.get(2 * at..2 * at + 2).unwrap_or(""), 16);
     let id = (0..of.id.len() / 2).map(byte).collect::<Result<Vec<_>, _>>()?;
     let id = NcclId::from_bytes(id.try_into().map_err(|_| "no id")?);
-    let origin = Origin::new("a rank")?;
     let (ordinals, repeats) = ((0..of.ranks).collect(), common.effort().repeats);
-    let bench = Bench { origin: &origin, ordinals, each: of.each, repeats, only: &[] };
+    let bench = Bench { sheet: None, ordinals, each: of.each, repeats, choice: Choice::default() };
     match of.bytes {
         4 => bench.in_this_process::<u32>(of.rank, &id),
         _ => bench.in_this_process::<u64>(of.rank, &id),
@@ -37,14 +35,13 @@ impl Bench<'_> {
     /// Ranks in processes of their own, which copy into each other's memory if they can.
     pub(super) fn in_processes<T: Number>(&self) -> Result<(), Box<dyn Error>> {
         let name = "ranks, default";
-        if !self.wants(name) || self.ordinals.len() == 1 {
+        if !self.choice.takes(name) || self.ordinals.len() == 1 {
             return Ok(());
         }
         let id: String = match NcclId::new() {
             Ok(id) => id.to_bytes().map(|byte| format!("{byte:02x}")).concat(),
             Err(error) => {
-                println!("# {name}: {error}");
-                return Ok(());
+                return self.comment(&format!("{name}: {error}"));
             }
         };
         let start = |rank: usize| {
@@ -69,8 +66,7 @@ impl Bench<'_> {
             let (there, back) = samples.split_at(self.repeats);
             times.push([there.to_vec(), back.to_vec()]);
         }
-        self.print_slowest::<T>(name, &times);
-        Ok(())
+        self.print_slowest::<T>(name, &times)
     }
 
     /// What such a process does: it prints a line for each of its samples.
@@ -80,79 +76,31 @@ impl Bench<'_> {
         let mut out = [stream.alloc_zeros(self.each)?];
         let f = Standard::from_seed(self.len(), 1);
         // Calls wait for each other.
-        let times = self.rank(rank, &stream, &f, id, || (), &source, &mut out[0])?;
+        let times = self.rank(rank, &stream, &f, id, &source, &mut out[0])?;
         self.compare(&f, &[stream], &out, rank, "a rank")?;
         times.iter().flatten().for_each(|seconds| println!("{seconds:e}"));
         Ok(())
     }
 
-    /// Ranks that exchange by NCCL, a thread for each.
-    pub(super) fn by_nccl<T: Number>(
-        &self,
-        f: &Standard,
-        streams: &[Arc<CudaStream>],
-        source: &Shards<T>,
-        mut out: Shards<T>,
-    ) -> Result<(), Box<dyn Error>> {
-        let name = "NCCL, default";
-        if !self.wants(name) {
-            return Ok(());
-        }
-        let id = match NcclId::new() {
-            Ok(id) => id,
-            Err(error) => {
-                println!("# {name}: {error}");
-                return Ok(());
-            }
-        };
-        let together = Barrier::new(streams.len());
-        let ranks = thread::scope(|scope| {
-            let ranks = streams.iter().zip(source).zip(&mut out).enumerate();
-            let (id, together) = (&id, &together);
-            let ranks = ranks.map(|(rank, ((stream, source), out))| {
-                scope.spawn(move || {
-                    let meet = || _ = together.wait();
-                    self.rank(rank, stream, f, id, meet, source, out)
-                })
-            });
-            let ranks: Vec<_> = ranks.collect();
-            ranks.into_iter().map(|rank| rank.join().expect("no rank panics")).collect::<Vec<_>>()
-        });
-        let mut times = Vec::new();
-        for rank in ranks {
-            match rank {
-                Ok(of_rank) => times.push(of_rank),
-                Err(error) => {
-                    println!("# {name}, {} items: {error}", self.len());
-                    return Ok(());
-                }
-            }
-        }
-        self.print_slowest::<T>(name, &times);
-        // What comes last is a shuffle.
-        self.compare(f, streams, &out, 0, name)
-    }
-
     /// Prints the median, there and back, of what the slowest rank has taken for each sample.
-    fn print_slowest<T>(&self, name: &str, times: &[[Vec<f64>; 2]]) {
+    fn print_slowest<T>(&self, name: &str, times: &[[Vec<f64>; 2]]) -> Result<(), Box<dyn Error>> {
         for (direction, name) in [name.into(), format!("back, {name}")].iter().enumerate() {
             let slowest =
                 |k: usize| times.iter().map(|rank| rank[direction][k]).fold(0.0, f64::max);
             let mut samples: Vec<f64> = (0..self.repeats).map(slowest).collect();
             samples.sort_by(f64::total_cmp);
-            self.print::<T>(name, self.len(), samples[samples.len() / 2]);
+            self.print::<T>(name, self.len(), samples[samples.len() / 2])?;
         }
+        Ok(())
     }
 
     /// What a rank's samples take, there and back. It ends with a shuffle.
-    #[expect(clippy::too_many_arguments, reason = "what a thread is given")]
     fn rank<T: Number>(
         &self,
         rank: usize,
         stream: &Arc<CudaStream>,
         f: &Standard,
         id: &NcclId,
-        together: impl Fn(),
         source: &CudaSlice<T>,
         out: &mut CudaSlice<T>,
     ) -> Result<[Vec<f64>; 2], bijective_shuffle::Error> {
@@ -163,7 +111,6 @@ impl Bench<'_> {
         for direction in [1, 0] {
             // The first call warms up.
             for sample in 0..=self.repeats {
-                together();
                 let start = Instant::now();
                 for _ in 0..CALLS {
                     if direction == 0 {

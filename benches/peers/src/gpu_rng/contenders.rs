@@ -152,7 +152,6 @@ pub(crate) fn all<K: Kind>(
         write_only(cuda)?,
         philox::<K, 10>(cuda, few),
         philox::<K, 7>(cuda, few),
-        philox_anywhere::<K>(cuda, few),
         streams::<K, Lcg32>(cuda, "Lcg32", ALONE, few)?,
         streams::<K, Lcg64>(cuda, "Lcg64", ALONE, few)?,
         streams::<K, Mwc>(cuda, "Mwc", ALONE, few)?,
@@ -195,7 +194,7 @@ fn write_only<N: Number>(cuda: &Cuda) -> Result<Contender<'_, N>, Box<dyn Error>
 }
 
 /// How many multiprocessors the device has.
-pub(super) fn multiprocessors(cuda: &Cuda) -> Result<u32, Box<dyn Error>> {
+fn multiprocessors(cuda: &Cuda) -> Result<u32, Box<dyn Error>> {
     use bijective_shuffle::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
     let attribute = Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
     Ok(cuda.stream().context().attribute(attribute)? as u32)
@@ -207,23 +206,6 @@ fn philox<K: Kind, const ROUNDS: usize>(cuda: &Cuda, few: usize) -> Contender<'_
     Contender {
         name: format!("Philox4x32-{ROUNDS}"),
         fill: Box::new(move |out| Ok(K::philox(cuda, &mut rng, out)?)),
-        expected,
-        moments: Some(K::MOMENTS),
-    }
-}
-
-/// From its fourth word on, into what comes after the first number: numbers of several words are
-/// made of two blocks, and blocks come to places that are not aligned. Each call goes on where the
-/// one before ended.
-fn philox_anywhere<K: Kind>(cuda: &Cuda, few: usize) -> Contender<'_, K::Number> {
-    let mut rng = Philox4x32Rng::<10>::from_key(SEED, 0);
-    rng.skip(3);
-    // The first is left as it was.
-    let mut expected = vec![K::Number::default()];
-    expected.extend(K::cpu(&mut rng.clone(), few - 1));
-    Contender {
-        name: "Philox4x32-10, anywhere".into(),
-        fill: Box::new(move |out| Ok(K::philox(cuda, &mut rng, &mut out.slice_mut(1..))?)),
         expected,
         moments: Some(K::MOMENTS),
     }

@@ -47,7 +47,7 @@ impl Program {
     /// Two measured rounds of a small lattice.
     fn case<G: TileWords>(&mut self, tile: usize) {
         let geometry = Geometry::new(2 * tile, tile).unwrap();
-        let setup = Setup { geometry, beta: 0.4, hits: 3, seed: 11, multiplier: Mwc::MULTIPLIER };
+        let setup = Setup { geometry, beta: 0.4, hits: 3, seed: 11 };
         let count = G::states(geometry) * geometry.pairs();
         let streams = Streams::<G>::new(setup.seed, 0..count as u64).unwrap().generators().to_vec();
 
