@@ -11,6 +11,7 @@
 
 use std::time::Instant;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::affine::{Affine, MatrixError, Network};
 use bijective_shuffle::prelude::*;
 

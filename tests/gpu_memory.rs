@@ -9,6 +9,7 @@ mod common;
 use std::sync::Mutex;
 
 use bijective_shuffle::Cpu;
+use bijective_shuffle::Error;
 use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::Network;
 use bijective_shuffle::bijection::{Standard, VariablePhilox};

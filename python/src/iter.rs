@@ -132,7 +132,7 @@ impl Indexes {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        length(self.turns.at_once(py, |values| values.left())?, "indexes", "itertools.islice")
+        length(self.turns.at_once(py, |values| values.remaining())?, "indexes", "itertools.islice")
     }
 
     /// Always, as of other iterators.
@@ -141,7 +141,7 @@ impl Indexes {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let left = self.turns.at_once(py, |values| values.left())?;
+        let left = self.turns.at_once(py, |values| values.remaining())?;
         Ok(format!("<Indexes of {}: {left} left>", self.of.get().text(py)?))
     }
 }

@@ -78,7 +78,7 @@ def test_batch_samplers_have_equal_steps_from_each_step_on(ending):
     for n, world, batch in SHORT:
         for kind, make in enumerate(batch_samplers(n, batch, ending)):
             steps = of_all_ranks(lambda rank: make(rank, world), world)
-            assert len(make(0, world)) == make(0, world).left == len(steps[0])
+            assert len(make(0, world)) == make(0, world).remaining == len(steps[0])
             drawn = [item for own in steps for step in own for item in step]
             assert len(drawn) == n + repeats(n, world, batch, ending)
             if kind < 2:
@@ -101,7 +101,7 @@ def test_batch_samplers_have_equal_steps_from_each_step_on(ending):
 
                     left = n - min(done * world * batch, n)
                     own = of_all_ranks(resumed, ranks)
-                    assert len(own[0]) == resumed(0).left
+                    assert len(own[0]) == resumed(0).remaining
                     assert sum(map(len, itertools.chain(*own))) == left + repeats(left, ranks, size, ending)
 
 
@@ -115,7 +115,7 @@ def test_samplers_have_equal_items_from_each_item_on(drop_last):
                 sampler = ShuffleSampler(n, seed=1, rank=rank, world=world, drop_last=drop_last)
                 sampler.load_state_dict(state)
                 sampler.set_epoch(0)
-                left = sampler.left
+                left = sampler.remaining
                 drawn.append(list(sampler))
                 assert len(drawn[-1]) == left == ((n - done) // world if drop_last else -(-(n - done) // world))
             counts = collections.Counter(itertools.chain(*drawn))

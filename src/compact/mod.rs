@@ -103,7 +103,7 @@ pub(crate) mod sealed {
 /// let mut items: Vec<u32> = (0..20).collect();
 /// Cpu.shuffle(&f, &mut items)?;
 /// assert_eq!(items, p);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub trait Compactor: sealed::Sealed {
     /// Writes the permutation of `out.len()` items: `out[k] = p[k]`.
@@ -113,7 +113,7 @@ pub trait Compactor: sealed::Sealed {
     /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`] if `N` cannot hold the indexes,
     /// [`Error::NotABijection`] and [`Error::OutOfMemory`]. After the last two, `out` holds
     /// unspecified values. For a [composition](crate::Permutation::then) that has to be evaluated
-    /// point by point, also the errors of [`Permutation::try_get`](crate::Permutation::try_get).
+    /// point by point, also the errors of [`Permutation::get`](crate::Permutation::get).
     fn write_indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N])
     -> Result<(), Error>;
 

@@ -22,7 +22,7 @@ use crate::{Bijection, Error, Word};
 /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
 /// Serial.shuffle(&f, &mut letters)?;
 /// assert_eq!(letters, ["d", "a", "c", "e", "b"]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Serial;

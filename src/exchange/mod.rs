@@ -62,7 +62,7 @@
 //!     shuffled.extend(shard);
 //! }
 //! assert_eq!(shuffled, p.apply(&items)?);
-//! # Ok::<(), Error>(())
+//! # Ok::<(), bijective_shuffle::Error>(())
 //! ```
 
 mod census;

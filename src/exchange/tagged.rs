@@ -99,7 +99,7 @@ const FEWEST: u64 = 512;
 /// # fn shard_len(plan: &TaggedExchange) -> usize {
 /// #     (plan.target_places().end - plan.target_places().start) as usize
 /// # }
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub struct TaggedExchange<'p> {
     form: EngineForm<'p>,
@@ -116,7 +116,7 @@ impl<'p> TaggedExchange<'p> {
     /// The plan of a rank for a shuffle: item `p[k]` of the array moves to place `k`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards. The census is
-    /// only needed for an [inverted](Permutation::is_inverse) permutation.
+    /// only needed for an [inverted](Permutation::is_inverted) permutation.
     ///
     /// # Errors
     ///
@@ -133,14 +133,14 @@ impl<'p> TaggedExchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, !p.is_inverse())
+        Self::new(p, census, from, to, rank, !p.is_inverted())
     }
 
     /// The plan of a rank for undoing a shuffle: item `k` of the array moves to place `p[k]`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards: for undoing a
     /// shuffle they change sides. The census is needed unless the permutation is
-    /// [inverted](Permutation::is_inverse).
+    /// [inverted](Permutation::is_inverted).
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl<'p> TaggedExchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, p.is_inverse())
+        Self::new(p, census, from, to, rank, p.is_inverted())
     }
 
     fn new<B: Bijection>(

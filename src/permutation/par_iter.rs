@@ -72,7 +72,7 @@ impl<B: Bijection> ParallelIterator for ParIter<'_, B> {
 
 impl<B: Bijection> IndexedParallelIterator for ParIter<'_, B> {
     fn len(&self) -> usize {
-        usize::try_from(self.0.left()).expect("a parallel iterator's length fits a usize")
+        usize::try_from(self.0.remaining()).expect("a parallel iterator's length fits a usize")
     }
 
     fn drive<C: Consumer<u64>>(self, consumer: C) -> C::Result {
@@ -98,7 +98,7 @@ impl<'a, B: Bijection> Producer for Piece<'a, B> {
 
     fn split_at(self, index: usize) -> (Self, Self) {
         let (mut left, mut right) = (self.0.clone(), self.0);
-        left.retreat(left.left() - index as u64);
+        left.retreat(left.remaining() - index as u64);
         right.advance(index as u64);
         (Self(left), Self(right))
     }

@@ -18,8 +18,8 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slice does not have the permutation's length, and
-    /// [`Error::OutOfMemory`]. For an [`inverse`](Self::inverse), or where the bijection has 64
-    /// points for each item or more, also the errors of [`try_get`](Self::try_get). With a
+    /// [`Error::OutOfMemory`]. For an [inverse](Self::inverted), or where the bijection has 64
+    /// points for each item or more, also the errors of [`get`](Self::get). With a
     /// bijection that breaks its requirements, the result is [`Error::NotABijection`], or `count`
     /// items that may repeat.
     ///

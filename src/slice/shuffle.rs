@@ -61,7 +61,7 @@ mod sealed {
 /// Workspace::new().with_strategy(Strategy::InPlace).shuffle(42, &mut v)?;
 /// v.par_bijective_unshuffle(42);
 /// assert!(v.into_iter().eq(0..200_000));
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 ///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
@@ -252,7 +252,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// assert_eq!(v, [3, 0, 2, 4, 1]);
     ///
     /// assert_eq!(v.try_par_bijective_shuffled(42)?, v.par_bijective_shuffled(42));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     fn try_par_bijective_shuffle<'a>(&mut self, order: impl Into<Order<'a>>) -> Result<(), Error>
     where
@@ -289,7 +289,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// assert_eq!(v, ["d", "a", "c", "e", "b"]);
     /// v.try_par_bijective_unshuffle(&f)?;
     /// assert_eq!(v, ["a", "b", "c", "d", "e"]);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     fn try_par_bijective_unshuffle<'a>(&mut self, order: impl Into<Order<'a>>) -> Result<(), Error>
     where
@@ -390,7 +390,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// let v = ["a", "b", "c", "d"];
     /// assert_eq!(v.try_par_bijective_sample(2, 42)?, v.par_bijective_sample(2, 42));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     fn try_par_bijective_sample(
         &self,

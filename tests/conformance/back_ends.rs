@@ -1,5 +1,6 @@
 //! The back ends that need no GPU: their lines, and how each is called.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cpu, Serial};

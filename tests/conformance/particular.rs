@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Strategy;
 use bijective_shuffle::bijection::{BlockShuffle, CycleWalk, Lcg, Standard, Table, VariablePhilox};
 use bijective_shuffle::error::{BijectionError, Defect, ViewError};
@@ -143,7 +144,7 @@ fn what_is_printed_shows_the_seed() {
     assert_eq!(format!("{seed:?}"), "Seed(42@3)");
     let shown = |p: &dyn std::fmt::Debug| format!("{p:?}").contains("seed: Some(Seed(42@3))");
     let p = Permutation::new(1000, seed);
-    assert!(shown(&p) && shown(&p.inverse()) && shown(&Permutation::walk(1000, seed)));
+    assert!(shown(&p) && shown(&p.inverted()) && shown(&Permutation::walk(1000, seed)));
     let given = Permutation::from_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
     assert!(format!("{given:?}").contains("seed: None"));
     assert!(format!("{:?}", Permutations::new(3, 5, 42)).contains("seed: Seed(42)"));
@@ -171,7 +172,7 @@ fn the_back_end_is_the_cpu_until_another_is_chosen() {
     assert_eq!(Backend::default(), Backend::Cpu);
     let by_default: [&dyn Debug; 7] = [
         &p,
-        &p.inverse(),
+        &p.inverted(),
         &p.then(&p).unwrap(),
         &walk,
         &given,
@@ -185,7 +186,7 @@ fn the_back_end_is_the_cpu_until_another_is_chosen() {
     // What is made from a permutation runs where that does.
     let p = p.with_backend(Backend::Auto);
     let derived: [&dyn Debug; 3] = [
-        &p.inverse(),
+        &p.inverted(),
         &p.then(&Permutation::new(100, 2)).unwrap(),
         &permutations.with_backend(Backend::Auto).row(2).unwrap(),
     ];

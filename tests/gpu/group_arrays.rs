@@ -1,6 +1,7 @@
 //! Several arrays that a group moves by one permutation, with all members on one device.
 
 use bijective_shuffle::DeviceSource;
+use bijective_shuffle::Error;
 use bijective_shuffle::Serial;
 use bijective_shuffle::bijection::{Lcg, Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{

@@ -1,5 +1,6 @@
 //! Arrays permuted by affine maps: the GPU does as the CPU.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::MatrixError;
 use bijective_shuffle::affine::{BitMatrix, Network, parm, permute_in_place, permuted};

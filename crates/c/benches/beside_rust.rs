@@ -205,8 +205,9 @@ fn orders(libraries: &[Functions], len: usize, is_wanted: &dyn Fn(&str) -> bool)
     let case = format!("{LOOKUPS} places of a walk over 10^12");
     if is_wanted(&case) {
         let p = Permutation::walk(1_000_000_000_000, 42);
-        let mut ways: Vec<Way> =
-            vec![Box::new(|| digest((0..LOOKUPS).map(|k| p.get(k * 7919).expect("a place"))))];
+        let mut ways: Vec<Way> = vec![Box::new(|| {
+            digest((0..LOOKUPS).map(|k| p.get(k * 7919).unwrap().expect("a place")))
+        })];
         for library in libraries {
             let made = handle(library.walk, 1_000_000_000_000);
             ways.push(Box::new(move || {

@@ -312,7 +312,7 @@ fn steps_are_equal_for_all_remainders() {
                 for rank in 0..ranks {
                     let mut own = Batches::new(&draws, Some(len), of(rank)).unwrap();
                     own.resume(&before.state()).unwrap();
-                    steps.push((own.sampler().steps_left(), 0));
+                    steps.push((own.sampler().steps_remaining(), 0));
                     while own.next_batch(&mut batch).unwrap() {
                         steps[rank as usize].1 += 1;
                         assert!(tail == Tail::Short || !batch.is_empty());

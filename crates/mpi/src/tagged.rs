@@ -85,7 +85,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
         &mut self,
         direction: Direction,
     ) -> Result<(TaggedExchange<'a>, bool), MpiShuffleError> {
-        let to_slots = (direction == Direction::Shuffle) != self.p.is_inverse();
+        let to_slots = (direction == Direction::Shuffle) != self.p.is_inverted();
         let census = if to_slots { None } else { Some(self.census()?) };
         let Self { p, group, before, after, .. } = *self;
         let rank = group.rank();

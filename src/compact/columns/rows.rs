@@ -20,7 +20,7 @@ use crate::error::ViewError;
 /// for (row, label) in samples.chunks(2).zip(labels) {
 ///     assert_eq!(row, [f64::from(label), f64::from(label) + 0.5]);
 /// }
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Rows<'a, T> {
@@ -39,6 +39,7 @@ impl<'a, T> Rows<'a, T> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::error::ViewError;
     /// use bijective_shuffle::Rows;
     /// use bijective_shuffle::prelude::*;

@@ -90,7 +90,7 @@ use crate::{Bijection, Error, Word};
 /// Cpu.shuffle(&f, &mut items)?;
 /// Cpu.unshuffle(&f, &mut items)?;
 /// assert_eq!(items, sorted);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cpu;

@@ -87,6 +87,7 @@ impl CudaGroup {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::prelude::*;
     /// use bijective_shuffle::cuda::CudaGroup;
     ///

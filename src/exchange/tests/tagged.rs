@@ -103,7 +103,7 @@ fn check_tagged<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &
     let items: Vec<(u64, u8)> = (0..p.len()).map(|k| (k * 3 + 1, k as u8)).collect();
     let shuffled: Vec<_> = p.to_vec().into_iter().map(|index| items[index as usize]).collect();
     let census = Census::new(p).unwrap();
-    let inverse = p.inverse();
+    let inverse = p.inverted();
     let plans = |p, census, undo, from, to: _| {
         let plan = |rank| match undo {
             false => TaggedExchange::shuffle(p, census, from, to, rank),

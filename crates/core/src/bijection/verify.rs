@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 ///
 /// The engines check only what would lose an item. A shuffle therefore does not notice a wrong
 /// `inverse`, which then shows in wrong results of
-/// `Permutation::try_position` and
+/// `Permutation::position` and
 /// [`Inverse`](crate::bijection::Inverse).
 ///
 /// If the domain has at most `samples` points, all of them are checked, in order, and a map that
@@ -78,7 +78,7 @@ use alloc::vec::Vec;
 /// );
 ///
 /// bijection::verify(&Standard::from_seed(1 << 40, 42), 1000)?;
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub fn verify<N, B>(bijection: &B, samples: u64) -> Result<(), BijectionError>
 where

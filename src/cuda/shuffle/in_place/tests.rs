@@ -192,7 +192,7 @@ fn only_short_arrays_of_words_are_moved_by_one_block() {
     job[0].trusted = false;
     assert!(block::plan(&job[0]).is_none());
     let p = Permutation::new(1000, 1);
-    let both = p.then(&p.inverse()).unwrap();
+    let both = p.then(&p.inverted()).unwrap();
     let passes = jobs(&both, 1000, (256, 8), Direction::Unshuffle).unwrap();
     let plan = plan(&passes, CudaStrategy::Auto, &LARGE).unwrap();
     assert_eq!(plan.launches().len(), passes.len() * 3, "each of them once, and two alternatives");
