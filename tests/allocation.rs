@@ -227,7 +227,7 @@ fn everything_that_copies(len: usize) {
         refuse_each(
             "sample",
             || {
-                let sample = original.try_par_bijective_sample(len / 2, 1);
+                let sample = p.sample(&original, len / 2);
                 sample.map(|sample| assert!(sample == there[..len / 2]))
             },
             drop,

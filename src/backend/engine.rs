@@ -113,7 +113,7 @@ impl Engine {
     }
 }
 
-impl sealed::Sealed for Engine {}
+impl Compactor for Engine {}
 
 impl Engine {
     /// Moves the items of several columns, in a given direction.
@@ -154,8 +154,8 @@ fn suits(bijection: &dyn Bijection, len: usize) -> bool {
     }
 }
 
-impl Compactor for Engine {
-    fn write_indexes<N: Word>(
+impl sealed::Compact for Engine {
+    fn write_indexes_by<N: Word>(
         &self,
         bijection: &dyn Bijection,
         out: &mut [N],
@@ -167,7 +167,7 @@ impl Compactor for Engine {
         }
     }
 
-    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn shuffle_by<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         match self {
             Self::Cuda(cuda) => cuda.shuffle(bijection, items),
             // What fails has left the items as they were.
@@ -180,7 +180,11 @@ impl Compactor for Engine {
         }
     }
 
-    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn unshuffle_by<T: Send>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+    ) -> Result<(), Error> {
         match self {
             Self::Cuda(cuda) => cuda.unshuffle(bijection, items),
             // What fails has left the items as they were.
@@ -193,7 +197,7 @@ impl Compactor for Engine {
         }
     }
 
-    fn shuffled<T: Clone + Send + Sync>(
+    fn shuffled_by<T: Clone + Send + Sync>(
         &self,
         bijection: &dyn Bijection,
         items: &[T],

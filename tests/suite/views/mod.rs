@@ -40,6 +40,8 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, expected: &[u64], steps: usiz
     assert!(p.iter().rev().eq(expected.iter().rev().copied()), "{what}: back");
     assert_eq!(p.to_vec(), expected, "{what}: to_vec");
     assert_eq!(p.par_iter().collect::<Vec<_>>(), expected, "{what}: in parallel");
+    let by_reference: Vec<u64> = p.into_par_iter().rev().collect();
+    assert!(by_reference.iter().rev().eq(expected), "{what}: by reference, in parallel");
     for k in (0..expected.len()).step_by(expected.len() / steps + 1) {
         let index = expected[k];
         assert_eq!(p.get(k as u64).unwrap(), Some(index), "{what}: get {k}");
