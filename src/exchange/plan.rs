@@ -187,6 +187,7 @@ impl<'p> Exchange<'p> {
     /// panics](crate::Trusted::panic_free). Then, once every rank has packed, nothing but a lack of
     /// memory can keep [`place`](Self::place) from putting everything where it belongs, and for a
     /// shuffle not even that; so what is received may take the place of the items.
+    #[doc(hidden)]
     pub fn is_trusted(&self) -> bool {
         matches!(&self.compaction.form, EngineForm::Trusted(trusted) if trusted.conduct().is_panic_free)
     }

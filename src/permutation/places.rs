@@ -194,6 +194,7 @@ impl<B: Bijection> Permutation<B> {
     /// assert!(p.index_bytes().unwrap() > 1_000_000 / 64);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn with_index(mut self, slots_per_block: u64) -> Result<Self, Error> {
         SurvivorIndex::check_block(slots_per_block)?;
         if !self.fills_domain() {

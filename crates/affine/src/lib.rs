@@ -10,7 +10,6 @@
 //! | for | see |
 //! | --- | --- |
 //! | matrices over GF(2), and named families of them | [`BitMatrix`] |
-//! | their triangular factors | [`Factors`] |
 //! | permuting arrays by them | [`permute()`], [`permute_in_place`], [`permuted`] |
 //! | transposing arrays with sides of any length | [`transpose`] |
 //! | applying a function to both parts of an array | [`parm()`], [`Affine::parm`] |
@@ -29,7 +28,7 @@
 //!
 //! * M. Bouverot-Dupuis and M. Sheeran, *Efficient GPU implementation of affine index permutations
 //!   on arrays*, FHPNC 2023. Cited here: `parm` of an affine map is one (section 3), tiles (5.1),
-//!   triangular factors (5.2), the sorting network (7.1), and `parm` by permutations (7.2).
+//!   the sorting network (7.1), and `parm` by permutations (7.2).
 //! * T. H. Cormen, *Fast permuting on disk arrays*, Journal of Parallel and Distributed Computing
 //!   17 (1-2), 1993, pages 41 to 57.
 //! * M. Dowd, Y. Perl, M. Saks, and L. Rudolph, *The balanced sorting network*, PODC 1983, pages
@@ -39,7 +38,6 @@ mod ahead;
 mod bit_matrix;
 mod blocks;
 mod error;
-mod factor;
 mod families;
 mod in_place;
 mod map;
@@ -60,7 +58,6 @@ mod tuning;
 
 pub use bit_matrix::BitMatrix;
 pub use error::MatrixError;
-pub use factor::Factors;
 pub use in_place::permute_in_place;
 pub use map::Affine;
 pub use network::Network;

@@ -58,11 +58,13 @@ impl<N: Word> Lcg<N> {
     }
 
     /// The multiplier, below `2^bits`.
+    #[doc(hidden)]
     pub const fn multiplier(&self) -> N {
         self.multiplier
     }
 
     /// The increment, below `2^bits`.
+    #[doc(hidden)]
     pub const fn increment(&self) -> N {
         self.increment
     }

@@ -74,6 +74,7 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     }
 
     /// The round keys.
+    #[doc(hidden)]
     pub const fn keys(&self) -> &[u32; ROUNDS] {
         &self.keys
     }
