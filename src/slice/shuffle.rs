@@ -354,10 +354,10 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///
-    /// let f = Lcg::new(5, 5, 3)?; // 3 18 29 20 ..
+    /// let f = Lcg::new(5, 5, 3)?; // 3 8 13 18 ..
     /// let mut v: Vec<u32> = (0..32).collect();
     /// let (first, _) = v.try_par_bijective_partial_shuffle(2, &f)?;
-    /// assert_eq!(first, [3, 18]);
+    /// assert_eq!(first, [3, 8]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     fn try_par_bijective_partial_shuffle<'a>(
