@@ -11,9 +11,9 @@
 //! (Mitchell et al., 2022, algorithm 1 and proposition 1). A [`Compactor`] is an engine that does
 //! this. All engines give the same result.
 //!
-//! Engines take `&dyn Bijection` from the [`Order`] that they are given. They call a bijection for runs of a thousand slots, so a virtual
-//! call costs nothing, and an engine is compiled once for each item type instead of once for each
-//! pair of item type and bijection.
+//! Engines take `&dyn Bijection` from the [`Order`] that they are given. They call a bijection for
+//! runs of a thousand slots, so a virtual call costs nothing, and an engine is compiled once for
+//! each item type instead of once for each pair of item type and bijection.
 //!
 //! # What uses what
 //!

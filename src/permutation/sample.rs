@@ -71,14 +71,20 @@ impl<B: Bijection> Permutation<B> {
     }
 
     /// Brings the first `count` items of the shuffled slice to their places, and leaves the others
-    /// in any order. There are as many items as the permutation has, and at least `count`.
+    /// in any order. There are as many items as the permutation has, and at least `count`. Unless
+    /// the bijection is trusted, no index may come twice.
     ///
     /// # Errors
     ///
     /// Those of [`sample`](Self::sample); the items are then unchanged.
-    pub(crate) fn bring_to_front<T>(&self, items: &mut [T], count: usize) -> Result<(), Error> {
+    pub(crate) fn bring_to_front<T>(
+        &self,
+        items: &mut [T],
+        count: usize,
+        is_trusted: bool,
+    ) -> Result<(), Error> {
         let indexes = self.first_indexes(count)?;
-        if self.bijection.trusted().is_none() {
+        if !is_trusted {
             let mut sorted = try_with_capacity(count)?;
             sorted.extend_from_slice(&indexes);
             sorted.sort_unstable();

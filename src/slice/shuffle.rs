@@ -1,5 +1,6 @@
 //! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
+use crate::bijection::hooks::EngineForm;
 use crate::compact::{Compactor, Cpu, Direction, Order, Plain, Workspace};
 use crate::engine::check::or_panic;
 use crate::permutation::Permutation;
@@ -46,7 +47,8 @@ mod sealed {
 /// To give several arrays the same order, such as keys and their values, use
 /// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). To give each row of a
 /// matrix an order of its own, use
-/// [`Permutations::apply_rows`](crate::Permutations::apply_rows). A loop that shuffles millions of items repeatedly should reuse its working memory through a [`Workspace`].
+/// [`Permutations::apply_rows`](crate::Permutations::apply_rows). A loop that shuffles millions of
+/// items repeatedly should reuse its working memory through a [`Workspace`].
 ///
 /// # Choosing the strategy
 ///
@@ -298,9 +300,10 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// Shuffles only the first `count` places, or all if there are fewer, and returns them and the
     /// rest.
     ///
-    /// The first `count` items are those that [`par_bijective_shuffle`](Self::par_bijective_shuffle)
-    /// would put there, in the same order. The other items are all in the rest, in an unspecified
-    /// order, which another version may change. So this cannot be undone from the seed.
+    /// The first `count` items are those that
+    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle) would put there, in the same order.
+    /// The other items are all in the rest, in an unspecified order, which another version may
+    /// change. So this cannot be undone from the seed.
     ///
     /// A small part takes about two evaluations of the bijection, one swap and 24 bytes of working
     /// memory for each of its items, all on the calling thread, and does not touch the other items.
@@ -371,9 +374,15 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         let (order, items) = (order.into(), self.items_mut());
         let count = count.min(items.len());
         if count < items.len() / 8 && size_of::<Self::Item>() > 0 {
-            let chosen = order.for_len(items.len() as u64);
-            let p = Permutation::from_bijection(items.len() as u64, chosen.bijection())?;
-            p.bring_to_front(items, count)?;
+            let len = items.len() as u64;
+            match EngineForm::of(order.for_len(len).bijection()) {
+                EngineForm::Trusted(f) => {
+                    Permutation::from_bijection(len, f)?.bring_to_front(items, count, true)?;
+                }
+                EngineForm::Unchecked(f) => {
+                    Permutation::from_bijection(len, f)?.bring_to_front(items, count, false)?;
+                }
+            }
         } else {
             Workspace::once().reorder(order, items, Direction::Shuffle)?;
         }

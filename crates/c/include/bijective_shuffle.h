@@ -530,7 +530,7 @@ bs_status bs_permutation_from_bijection(uint64_t length,
  * pointer.
  */
 bs_status bs_permutation_inverted(const struct bs_permutation *permutation,
-                                 struct bs_permutation **inverse);
+                                  struct bs_permutation **inverse);
 
 /**
  * Frees a permutation.

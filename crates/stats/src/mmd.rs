@@ -30,10 +30,10 @@ enum Design {
 ///   the statistic is the squared discrepancy of the two distributions, which is never negative,
 ///   and 0 only if the samples are uniform. With enough samples this design therefore detects every
 ///   fault, but it takes many samples unless the permutations form clusters.
-/// * [`identity`](Self::identity), from the first preprint (arXiv:2106.06161v1, equations 4 and 5): the
-///   kernel of each sample and the identity, so `m = N`. It is a test of the number of inversions,
-///   and a fast one. The expectation is 0 for many non-uniform distributions, too, so it does not
-///   measure a discrepancy: shuffles with the right inversions pass it.
+/// * [`identity`](Self::identity), from the first preprint (arXiv:2106.06161v1, equations 4 and 5):
+///   the kernel of each sample and the identity, so `m = N`. It is a test of the number of
+///   inversions, and a fast one. The expectation is 0 for many non-uniform distributions, too, so
+///   it does not measure a discrepancy: shuffles with the right inversions pass it.
 ///
 /// # Distribution
 ///
