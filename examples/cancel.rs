@@ -13,6 +13,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;
 

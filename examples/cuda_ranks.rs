@@ -39,6 +39,7 @@ mod ranks {
     use std::time::{Duration, Instant};
     use std::{env, fs, io, process, thread};
 
+    use bijective_shuffle::Error;
     use bijective_shuffle::cuda::{Cuda, CudaExchange, NcclId};
     use bijective_shuffle::prelude::*;
 

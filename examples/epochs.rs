@@ -13,6 +13,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Tail;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{SamplerBuilder, SamplerState};

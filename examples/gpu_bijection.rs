@@ -8,6 +8,7 @@
 //! Without a GPU it says what is missing, and uses the CPU.
 
 use bijective_shuffle::DeviceSource;
+use bijective_shuffle::Error;
 use bijective_shuffle::cuda::Cuda;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cpu, Serial};

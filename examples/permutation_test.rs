@@ -10,6 +10,7 @@
 //! sample of them has to do, drawn here as the rows of `Permutations`, so that anybody can draw the
 //! same again, and any one of them alone.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::prelude::*;
 
 /// Days that mice survived after surgery, treated and not (Efron and Tibshirani, *An introduction

@@ -12,6 +12,7 @@
 //! sampling; Mitchell, Cooper, Frank and Holmes, *Sampling permutations for Shapley value
 //! estimation*, JMLR 2022).
 
+use bijective_shuffle::Error;
 use bijective_shuffle::prelude::*;
 
 /// What a runway has to cost for each airline's largest plane. It is built for the largest of those

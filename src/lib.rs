@@ -56,7 +56,7 @@ use bijective_shuffle_engine as engine;
 pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use error::any::Error;
-pub use permutation::{Cursor, Permutation, Permutations, Walk};
+pub use permutation::{Cursor, Permutation, Permutations};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 

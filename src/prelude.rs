@@ -6,4 +6,4 @@ pub use crate::compact::{Columns, Compactor, Workspace};
 pub use crate::permutation::{Permutation, Permutations};
 pub use crate::sampler::Sampler;
 pub use crate::slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
-pub use crate::{Bijection, Error, FromSeed, Seed};
+pub use crate::{Bijection, FromSeed, Seed};

@@ -15,6 +15,7 @@
 mod common;
 
 use bijective_shuffle::Cpu;
+use bijective_shuffle::Error;
 use bijective_shuffle::Word;
 use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::permuted;

@@ -13,6 +13,7 @@ use std::process::{Child, Command};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Serial;
 use bijective_shuffle::bijection::{Lcg, MulXorshift, Standard};
 use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr};

@@ -9,6 +9,7 @@ mod common;
 use std::sync::Mutex;
 
 use bijective_shuffle::Cpu;
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::{Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::CudaSlice;
 use bijective_shuffle::cuda::{

@@ -48,7 +48,7 @@ fuzz_target!(|input: Input| {
         head: head.map(|count| Head { count, share: None }),
     };
     let permutation = Permutation::new(items.into(), seed);
-    let all = if is_undone { permutation.inverse().to_vec() } else { permutation.to_vec() };
+    let all = if is_undone { permutation.inverted().to_vec() } else { permutation.to_vec() };
     let mut expected = &all[..];
     if let Some((rank, ranks)) = shard {
         let bound = |rank: usize| expected.len() * rank / usize::from(ranks);

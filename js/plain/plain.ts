@@ -38,7 +38,7 @@ interface Kind {
 
 interface Order {
   readonly kind: Kind;
-  readonly isInverse: boolean;
+  readonly isInverted: boolean;
 }
 
 /** The functions, with a buffer of so many words, and the objects that have not been freed. */
@@ -74,11 +74,11 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
     order(isWalk, length, isKey) {
       const bijection = (isWalk === 0 ? Standard : walk)(length, seed(isKey));
       const kind = { length, bijection, isFull: bijection.last < length };
-      return kept({ kind, isInverse: false } satisfies Order);
+      return kept({ kind, isInverted: false } satisfies Order);
     },
-    order_inverse(order) {
-      const { kind, isInverse } = orderAt(order);
-      return kept({ kind, isInverse: !isInverse } satisfies Order);
+    order_inverted(order) {
+      const { kind, isInverted } = orderAt(order);
+      return kept({ kind, isInverted: !isInverted } satisfies Order);
     },
     order_free: free,
     order_look_up: (order, number, isItem) =>
@@ -91,10 +91,10 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
       return 1;
     },
     order_run(order, first, count) {
-      const { kind, isInverse } = orderAt(order);
+      const { kind, isInverted } = orderAt(order);
       const out = words();
-      if (kind.isFull || isInverse) {
-        for (let k = 0; k < count; k++) out[k] = lookUp({ kind, isInverse }, first + BigInt(k), false);
+      if (kind.isFull || isInverted) {
+        for (let k = 0; k < count; k++) out[k] = lookUp({ kind, isInverted }, first + BigInt(k), false);
       } else {
         select(kind, Number(first), count, (item, k) => (out[k] = BigInt(item)));
       }
@@ -144,7 +144,7 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
     },
     sampler_numbers(sampler) {
       const of = samplerAt(sampler);
-      words().set([of.epoch, of.consumed, of.steps(), of.stepsLeft()]);
+      words().set([of.epoch, of.consumed, of.steps(), of.stepsRemaining()]);
     },
     sampler_state(sampler) {
       const text = samplerAt(sampler).state();
@@ -159,11 +159,11 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
 }
 
 /** The item at a place, or the place of an item. */
-function lookUp({ kind, isInverse }: Order, number: bigint, isItem: boolean): bigint {
+function lookUp({ kind, isInverted }: Order, number: bigint, isItem: boolean): bigint {
   const { bijection } = kind;
-  const isPlaceOf = isItem !== isInverse;
+  const isPlaceOf = isItem !== isInverted;
   if (kind.isFull) return isPlaceOf ? bijection.inverse(number) : bijection.forward(number);
-  const counted = kind.counts === undefined ? near({ kind, isInverse }, number, isItem) : undefined;
+  const counted = kind.counts === undefined ? near({ kind, isInverted }, number, isItem) : undefined;
   if (counted !== undefined) return counted[0];
   let found = 0n;
   if (isPlaceOf) {
@@ -181,11 +181,11 @@ function lookUp({ kind, isInverse }: Order, number: bigint, isItem: boolean): bi
 }
 
 /** What is looked up near an end without an index, and its slot. */
-function near({ kind, isInverse }: Order, number: bigint, isItem: boolean): [bigint, bigint] | undefined {
+function near({ kind, isInverted }: Order, number: bigint, isItem: boolean): [bigint, bigint] | undefined {
   const { bijection, length } = kind;
   const share = bijection.last / NEAR_SHARE;
   const reach = length > MOST_INDEXED ? REACH : share < FAR ? share : FAR;
-  if (isItem !== isInverse) {
+  if (isItem !== isInverted) {
     const slot = bijection.inverse(number);
     const behind = bijection.last - slot;
     if (slot > reach && behind >= reach) return undefined;

@@ -339,7 +339,7 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
     epochs: (of) => {
       const sampler = samplerOf(of);
       sampler.setEpoch(of.word("epoch"));
-      const steps = sampler.stepsLeft();
+      const steps = sampler.stepsRemaining();
       const batches: number[][] = [];
       for (let items = sampler.nextBatch(); items !== undefined; items = sampler.nextBatch()) {
         batches.push(items.map(Number));
@@ -352,7 +352,7 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
       const sampler = samplerOf(of);
       equal(sampler.resume(of.text("text")), true);
       equal(sampler.state(), of.text("text"));
-      equal(sampler.stepsLeft(), BigInt(of.count("steps_left")));
+      equal(sampler.stepsRemaining(), BigInt(of.count("steps_left")));
       equal(sampler.nextBatch()?.map(Number), of.counts("taken"));
       equal(sampler.state(), of.text("after"));
     },

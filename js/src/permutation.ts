@@ -20,7 +20,7 @@ interface Parts<N extends number | bigint> {
   readonly length: N;
   readonly order: number;
   readonly isWalk: boolean;
-  readonly isInverse: boolean;
+  readonly isInverted: boolean;
 }
 
 const PARTS = Symbol("parts");
@@ -137,9 +137,9 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   }
 
   /** The permutation that undoes this one: its index at place `k` is the place of index `k`. */
-  inverse(): Permutation<N> {
-    const order = wasm().order_inverse(this.#order.address);
-    return ofParts({ ...this.#parts, order, isInverse: !this.#parts.isInverse });
+  inverted(): Permutation<N> {
+    const order = wasm().order_inverted(this.#order.address);
+    return ofParts({ ...this.#parts, order, isInverted: !this.#parts.isInverted });
   }
 
   /**
@@ -164,8 +164,8 @@ export class Permutation<N extends number | bigint = number> implements Iterable
   /** The indexes from place `from` up to, but not including, `to`, which are computed one by one. */
   places(from: number | bigint, to: number | bigint): Generator<Index<N>, void, undefined> {
     const [first, end] = run(from, to, this.#length);
-    const { isWalk, isInverse } = this.#parts;
-    const isLookedUp = isWalk || isInverse || (this.#isAtHand && first > 0n);
+    const { isWalk, isInverted } = this.#parts;
+    const isLookedUp = isWalk || isInverted || (this.#isAtHand && first > 0n);
     return isLookedUp ? this.#indexed(first, end) : this.#counted(first, end);
   }
 
@@ -256,7 +256,7 @@ function make<N extends number | bigint>(
 ): Parts<N> {
   const wide = word(length, "the length");
   const order = wasm().order(isWalk ? 1 : 0, wide, writeSeed(seed, options));
-  return { length, order, isWalk, isInverse: false };
+  return { length, order, isWalk, isInverted: false };
 }
 
 function ofParts<N extends number | bigint>(parts: Parts<N>): Permutation<N> {

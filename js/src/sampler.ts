@@ -115,7 +115,7 @@ export class Sampler implements Iterable<number[]> {
   }
 
   /** The steps that are left of the epoch, the same for every rank. */
-  get stepsLeft(): number {
+  get stepsRemaining(): number {
     return Number(this.#numbers()[3]);
   }
 

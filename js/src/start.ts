@@ -11,7 +11,7 @@ export interface Exports {
   readonly mostIndexed?: bigint;
   buffer(): number;
   order(isWalk: number, length: bigint, isKey: number): number;
-  order_inverse(order: number): number;
+  order_inverted(order: number): number;
   order_free(order: number): void;
   order_look_up(order: number, place: number, isItem: number): number;
   order_look_up_wide(order: number, place: bigint, isItem: number): bigint;

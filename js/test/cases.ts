@@ -56,7 +56,7 @@ function views(p: Permutation, items: number[]): void {
   equal(p.at(items.length), undefined);
   equal(p.at(-items.length - 1), undefined);
   equal(p.position(items.length), undefined);
-  const inverse = p.inverse();
+  const inverse = p.inverted();
   for (let k = 0; k < items.length; k += 1 + Math.floor(items.length / 40)) {
     equal([p.at(k), p.position(items[k]!)], [items[k], k]);
     equal([inverse.at(items[k]!), inverse.position(k)], [k, items[k]]);
@@ -109,7 +109,7 @@ function ends<N extends number | bigint>(p: Permutation<N>, of: Case): void {
   const [places, items] = [of["places"].map(number) as Index<N>[], of["items"].map(number) as Index<N>[]];
   const half = items.length / 2;
   const [first, last] = [items.slice(0, half), items.slice(half)];
-  const inverse = p.inverse();
+  const inverse = p.inverted();
   places.forEach((place, k) => {
     equal([p.at(place), p.position(items[k]!)], [items[k], place]);
     equal([inverse.at(items[k]!), inverse.position(place)], [place, items[k]]);
@@ -162,7 +162,7 @@ function vectors(chapters: Record<string, Chapter>): void {
       of["order"] === "walk"
         ? Permutation.walk(length, seed, options)
         : new Permutation<number>(length, seed, options);
-    views(p.inverse(), listed(of, p.inverse()));
+    views(p.inverted(), listed(of, p.inverted()));
   });
   each("08-permutations", "shards", (of) => {
     const { start, end } = Permutation.walk(BigInt(of["length"]!), 42).shard(of["rank"]!, of["ranks"]!);
@@ -208,7 +208,7 @@ function vectors(chapters: Record<string, Chapter>): void {
   each("10-sampler", "resumes", (of) => {
     const s = sampler(of);
     s.resume(of["text"]!);
-    equal([s.state, s.stepsLeft], [of["text"], of["steps_left"]]);
+    equal([s.state, s.stepsRemaining], [of["text"], of["steps_left"]]);
     equal(s.nextBatch(), of["taken"]);
     equal(s.state, of["after"]);
   });
@@ -276,10 +276,10 @@ function longOrders(): void {
   for (const place of [2 ** 19 + 1, 5e11, 1e12 - 2 ** 19 - 2]) {
     refused(() => shuffled.at(place), "Permutation.walk");
     refused(() => shuffled.slice(place, place + 1), "Permutation.walk");
-    refused(() => shuffled.inverse().position(place), "Permutation.walk");
+    refused(() => shuffled.inverted().position(place), "Permutation.walk");
   }
   refused(() => shuffled.position(5), "Permutation.walk");
-  refused(() => shuffled.inverse().slice(0, 1), "Permutation.walk");
+  refused(() => shuffled.inverted().slice(0, 1), "Permutation.walk");
   // Runs that begin near an end go on as far as they are asked.
   const begin = shuffled.slice(0, 10_000);
   equal(shuffled.slice(3000, 10_000), begin.slice(3000));
@@ -601,7 +601,7 @@ function refusals(): void {
   const s = new Sampler({ ...options, batch: 4 });
   equal([...s].length, 3);
   s.nextEpoch();
-  equal([s.epoch, s.consumed, s.steps, s.stepsLeft], [1, 0, 3, 3]);
+  equal([s.epoch, s.consumed, s.steps, s.stepsRemaining], [1, 0, 3, 3]);
   s.setEpoch(2n ** 64n - 2n);
   s.nextEpoch();
   refused(() => s.nextEpoch(), "no other follows");
@@ -627,7 +627,7 @@ function nothingChangesAfterwards(): void {
   options.epoch = 2;
   equal([...made[0]], [...new Permutation(300, same, { epoch: 1 })]);
   equal(made[0].slice(), [...made[0]]);
-  equal([...made[0].inverse().inverse()], [...made[0]]);
+  equal([...made[0].inverted().inverted()], [...made[0]]);
   equal([...made[1]], [...Permutation.walk(300, same, { epoch: 1 })]);
   equal(map.encode(5), new Ids(same, { epoch: 1 }).encode(5));
   s.setEpoch(0);
@@ -650,7 +650,7 @@ function memoryIsGivenBack(inUse: () => number): void {
   loop((k) => shuffle([1, 2, 3], k));
   loop((k) => {
     const p = new Permutation(300, k);
-    const q = p.inverse();
+    const q = p.inverted();
     p.at(5);
     p.free();
     equal(q.position(q.at(5)!), 5);
@@ -665,17 +665,17 @@ function memoryIsGivenBack(inUse: () => number): void {
     long[Symbol.iterator]().next();
   }, 500);
   // Inverses have the index of what they are made of.
-  equal(long.inverse().at(long.at(5)!), 5);
+  equal(long.inverted().at(long.at(5)!), 5);
   const before = inUse();
-  const inverses = Array.from({ length: 5000 }, () => long.inverse());
+  const inverses = Array.from({ length: 5000 }, () => long.inverted());
   equal(inverses.every((q) => q.at(5) === inverses[0]!.at(5)), true);
   equal(inUse() - before < 2 ** 20, true);
 
   const [s, map] = [new Sampler({ length: 9, seed: 1 }), new Ids(new Uint8Array(32))];
-  const [left, inverse] = [long[Symbol.iterator](), long.inverse()];
+  const [left, inverse] = [long[Symbol.iterator](), long.inverted()];
   left.next();
   for (const each of [long, long, s, map]) each.free();
-  const uses = [() => long.at(0), () => long.position(0), () => long.slice(0, 1), () => long.inverse()];
+  const uses = [() => long.at(0), () => long.position(0), () => long.slice(0, 1), () => long.inverted()];
   for (const use of [...uses, () => [...long], () => [...left], () => [...long.shard(0, 2)]]) {
     refused(use, "freed");
   }

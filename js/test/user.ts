@@ -14,7 +14,7 @@ const wide = Permutation.walk(10n ** 15n, 42n, { epoch: 3 });
 const big: bigint | undefined = wide.at(-1);
 const items: number[] = [...new Permutation(10, 42)];
 const places: Index<number>[] = [...narrow.shard(0, 2)];
-const back: bigint | undefined = wide.inverse().at(big ?? 0n);
+const back: bigint | undefined = wide.inverted().at(big ?? 0n);
 
 const sampler = new Sampler({ length: 10, seed: 42, ranks: 3, batch: 2, tail: "pad" });
 const batches: number[][] = [...sampler];

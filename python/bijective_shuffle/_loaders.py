@@ -145,9 +145,9 @@ class Batches(Generic[Many]):
         return self._sampler.steps
 
     @property
-    def steps_left(self) -> int:
+    def steps_remaining(self) -> int:
         """The number of steps that are left in this epoch."""
-        return self._sampler.steps_left
+        return self._sampler.steps_remaining
 
     def __repr__(self) -> str:
         return (f"<Batches of {self._source!r}, rank={self._rank}, ranks={self._ranks}, "

@@ -134,11 +134,11 @@ class Loops:
 
     def __len__(self) -> int:
         """The length of a whole epoch, also while one goes on that was resumed: loops count their
-        steps from its beginning. What is left then is `left`."""
+        steps from its beginning. What is left then is `remaining`."""
         return self._draws(self._places(self.epoch), ranks_of(self._rank, self._ranks)[1])
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """What is left for each rank of the epoch of the iteration that has drawn last, or, where
         there is none, of the next: batches, or items of a `ShuffleSampler`."""
         epoch, taken = self._place()

@@ -80,8 +80,8 @@ impl Permutation {
 
     /// Whether this is the inverse of the permutation that the seed determines.
     #[getter]
-    fn is_inverse(&self) -> bool {
-        self.order.is_inverse()
+    fn is_inverted(&self) -> bool {
+        self.order.is_inverted()
     }
 
     fn __getitem__<'py>(
@@ -171,8 +171,8 @@ impl Permutation {
     }
 
     /// The inverse permutation.
-    fn inverse(&self) -> Self {
-        Self { order: self.order.inverse(), kind: self.kind, seed: self.seed }
+    fn inverted(&self) -> Self {
+        Self { order: self.order.inverted(), kind: self.kind, seed: self.seed }
     }
 
     /// Builds the index that single places need, if they need one. It evaluates every item, on all
@@ -211,7 +211,7 @@ impl Permutation {
         };
         let restore = py.import("bijective_shuffle._native")?.getattr("restore")?;
         let seed = seed::to_python(this.seed, py)?;
-        let state = (this.order.len(), seed, this.seed.epoch(), this.order.is_inverse(), kind);
+        let state = (this.order.len(), seed, this.seed.epoch(), this.order.is_inverted(), kind);
         Ok((restore, state).into_pyobject(py)?.into_any())
     }
 }
@@ -222,7 +222,7 @@ pub(crate) fn restore(
     n: u64,
     seed: &Bound<'_, PyAny>,
     epoch: u64,
-    is_inverse: bool,
+    is_inverted: bool,
     kind: (u8, u64, u64),
 ) -> PyResult<Permutation> {
     let kind = match kind {
@@ -235,5 +235,5 @@ pub(crate) fn restore(
         }
     };
     let permutation = Permutation::make(kind, n, seed::read(seed, epoch)?)?;
-    Ok(if is_inverse { permutation.inverse() } else { permutation })
+    Ok(if is_inverted { permutation.inverted() } else { permutation })
 }

@@ -45,7 +45,7 @@ impl Permutation {
     }
 
     fn identity(&self) -> (OrderKind, Seed, u64, bool) {
-        (self.kind, self.seed, self.order.len(), self.order.is_inverse())
+        (self.kind, self.seed, self.order.len(), self.order.is_inverted())
     }
 
     /// A hash of this permutation and of what it is used with.
@@ -150,6 +150,6 @@ impl Permutation {
                 format!("BlockShuffle({len}, {block}, {window}, {seed}).order")
             }
         };
-        Ok(if self.order.is_inverse() { made + ".inverse()" } else { made })
+        Ok(if self.order.is_inverted() { made + ".inverted()" } else { made })
     }
 }

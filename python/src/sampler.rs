@@ -157,7 +157,7 @@ impl Sampler {
 
     /// The number of steps that are left in this epoch.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        length(self.steps_left(py)?, "steps", ".steps_left")
+        length(self.steps_remaining(py)?, "steps", ".steps_remaining")
     }
 
     /// Always, or `sampler or ..` would take another one at the end of an epoch.
@@ -211,8 +211,8 @@ impl Sampler {
 
     /// The number of steps that are left in this epoch.
     #[getter]
-    fn steps_left(&self, py: Python<'_>) -> PyResult<u64> {
-        self.ask(py, |inner| inner.steps_left())
+    fn steps_remaining(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.steps_remaining())
     }
 
     /// The number of items.

@@ -455,7 +455,7 @@ def test_copies_in_an_order_are_checked():
         out = np.zeros(1000, dtype)
         bs._native.reorder_copies(order, [source, source], [out, np.zeros(1000, dtype)])
         assert np.array_equal(out, source[rows])
-        bs._native.reorder_copies(order.inverse(), [out.copy()], [out])
+        bs._native.reorder_copies(order.inverted(), [out.copy()], [out])
         assert np.array_equal(out, source)
     whole = np.arange(1000)
     moved = np.frombuffer(b"x" + whole.tobytes(), np.int64, offset=1)

@@ -428,7 +428,7 @@ def test_randperm(n):
 def test_walks_and_inverses():
     up, down = torch_arrays()
     host = np.arange(100_003)
-    for p in (bs.Permutation.walk(100_003, 5), bs.Permutation(100_003, 5).inverse()):
+    for p in (bs.Permutation.walk(100_003, 5), bs.Permutation(100_003, 5).inverted()):
         a = up(host)
         bs._native.gpu_reorder(p, a, None, 0, 0, False)
         assert np.array_equal(down(a), p.to_numpy())

@@ -70,7 +70,7 @@ def test_ends(case):
     assert [p[place] for place in places] == [p[place - n] for place in places] == items
     # Of fewer items, `position` builds an index, which takes long.
     if n > 2**33 or n == 2**32:
-        assert [p.position(item) for item in items] == [p.inverse()[item] for item in items] == places
+        assert [p.position(item) for item in items] == [p.inverted()[item] for item in items] == places
     assert list(p.head(half)) == list(p[:half]) == items[:half]
     assert list(p[-half:]) == items[half:]
     for beyond in (n, -n - 1):

@@ -25,7 +25,7 @@ CALLS = """
     Permutation(n, 1).position(range(n))
     next(Permutation(n, 1).chunks(n))
     Permutation.walk(n, 1).to_numpy("uint64")
-    Permutation.walk(n, 1).inverse().to_numpy()
+    Permutation.walk(n, 1).inverted().to_numpy()
     Permutation.walk(n, 1).shard(0, 1).to_numpy()
     next(Permutation.walk(n, 1).chunks(n))
     permutations(n, n, 1)
@@ -93,7 +93,7 @@ NEAR = """
     values = [(k, p[k]) for k in (0, 3, 500, 1500, n - 1500, n - 1)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for k, value in values:
-        assert p.position(value) == p.inverse()[value] == k
+        assert p.position(value) == p.inverted()[value] == k
         assert (value in p[::2]) == (k % 2 == 0)
     assert p[1500:1503].to_numpy().tolist() == [p[k] for k in (1500, 1501, 1502)]
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)

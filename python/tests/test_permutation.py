@@ -25,7 +25,7 @@ def n(request):
 
 
 def test_views_agree(n):
-    for p in itertools.chain(orders(n), (p.inverse() for p in orders(n))):
+    for p in itertools.chain(orders(n), (p.inverted() for p in orders(n))):
         whole = p.to_numpy()
         assert sorted(whole.tolist()) == list(range(n))
         assert list(p) == whole.tolist()
@@ -37,8 +37,8 @@ def test_views_agree(n):
             assert p[k] == p[k - n] == whole[k]
             assert p.position(p[k]) == k
         assert np.array_equal(p.position(whole), np.arange(n))
-        assert np.array_equal(p.inverse().to_numpy(), np.argsort(whole))
-        assert p.inverse().inverse() == p
+        assert np.array_equal(p.inverted().to_numpy(), np.argsort(whole))
+        assert p.inverted().inverted() == p
 
 
 def test_slices_are_those_of_a_list(n):
@@ -300,7 +300,7 @@ def test_seeds():
     assert bs.Permutation(100, long) != bs.Permutation(100, 0)
     assert list(bs.Permutation(100, long)) != list(bs.Permutation(100, bytes(32)))
     p = bs.Permutation(100, long, epoch=2**64 - 1)
-    assert (p.seed, p.epoch, p.n, p.is_inverse) == (long, 2**64 - 1, 100, False)
+    assert (p.seed, p.epoch, p.n, p.is_inverted) == (long, 2**64 - 1, 100, False)
     assert bs.Permutation(100, np.uint64(7)) == bs.Permutation(100, 7)
     assert list(bs.Permutation(100, 0, epoch=1)) != list(bs.Permutation(100, 1, epoch=0))
 
@@ -317,7 +317,7 @@ def test_equality_text_and_pickles():
         bs.BlockShuffle(1000, 10, 3, 42, epoch=2).order,
         bs.BlockShuffle(1000, 10, 4, 42, epoch=2).order,
     ]
-    values += [p.inverse() for p in values]
+    values += [p.inverted() for p in values]
     values += [p[3:900:7] for p in values] + [p[5::-2] for p in values] + [values[0][5:5]]
     values += [bs.BlockShuffle(1000, 10, 3, 42, epoch=2), bs.BlockShuffle(1000, 10, 3, 42)]
     for k, value in enumerate(values):

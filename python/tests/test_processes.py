@@ -179,7 +179,7 @@ check("a position", lambda k: is_ended(indexed(k).position, 2**31))
 check("a list of places", lambda k: is_ended(operator.getitem, indexed(k), [2**31]))
 check("a short slice", lambda k: is_ended(indexed(k)[2**31 :][:9].to_numpy))
 check("in", lambda k: is_ended(operator.contains, indexed(k)[::2], 2**31))
-check("a place of an inverse", lambda k: is_ended(operator.getitem, indexed(k).inverse(), 1))
+check("a place of an inverse", lambda k: is_ended(operator.getitem, indexed(k).inverted(), 1))
 
 q, many = bs.Permutation(2**20 + 1, 1), np.zeros(2**26, dtype=np.int64)
 check("many positions", lambda k: is_ended(q.position, many))
@@ -354,7 +354,7 @@ def test_first_calls_import_nothing():
         "bs.shuffle_together(a, a.copy(), seed=1); bs.shuffled(a, 1, out=a)\n"
         "bs.permuted(a, 1); bs.permuted(a, 1, axis=None); bs.permutations(3, 4, 1)\n"
         "bs.choice(9, 3, 1); bs.choice(a, 3, 1)\n"
-        "p = bs.Permutation(20_000, 1); p[5], p[9_000], p.position([3, 4]), p.inverse().to_numpy()\n"
+        "p = bs.Permutation(20_000, 1); p[5], p[9_000], p.position([3, 4]), p.inverted().to_numpy()\n"
         "list(p[:3]), list(p[::-1].chunks(9000)), p.shard(0, 3)[::2], hash(p), repr(p)\n"
         "s = bs.Sampler(20_000, 1, batch=10_000); s.next_batch(), s.state(), repr(s)\n"
         "pickle.loads(pickle.dumps([p, s, p[3:5]]))\n"

@@ -69,7 +69,7 @@ def test_another_number_of_ranks_goes_on_with_the_rest(later_ranks, later_batch)
         seen += [item for _ in range(7) for item in sampler.next_batch()]
         assert state in (None, sampler.state())
         state = sampler.state()
-        assert sampler.consumed == 7 * 64 and sampler.steps_left == 9
+        assert sampler.consumed == 7 * 64 and sampler.steps_remaining == 9
     for rank in range(later_ranks):
         sampler = bs.Sampler(1000, 5, rank=rank, ranks=later_ranks, batch=later_batch, tail="short")
         sampler.resume(state)
@@ -148,7 +148,7 @@ def test_a_trillion_items():
 def test_the_length_of_a_sampler_is_the_number_of_steps_that_are_left():
     sampler = bs.Sampler(1000, 5, ranks=2, batch=30, tail="short")
     for left in range(sampler.steps, 0, -1):
-        assert len(sampler) == sampler.steps_left == left and sampler
+        assert len(sampler) == sampler.steps_remaining == left and sampler
         assert repr(sampler).endswith(f"at item {sampler.consumed} of epoch 0>")
         next(sampler)
     assert len(sampler) == 0 and sampler.next_batch() is None
@@ -157,9 +157,9 @@ def test_the_length_of_a_sampler_is_the_number_of_steps_that_are_left():
     assert len(sampler) == len(list(sampler)) == 17
     assert len(bs.Sampler(10, 1, batch=100, tail="drop")) == 0
     many = bs.Sampler(2**63, 1)
-    with pytest.raises(OverflowError, match="steps_left"):
+    with pytest.raises(OverflowError, match="steps_remaining"):
         len(many)
-    assert many and many.steps_left == 2**63
+    assert many and many.steps_remaining == 2**63
 
 
 @pytest.mark.parametrize("settings", [
@@ -184,4 +184,4 @@ def test_large_batches_are_those_of_small_ones(settings):
         elif settings.get("tail", "pad") == "pad" and len(own) < len(items):
             own = np.append(own, places[len(own)] - n)
         assert np.array_equal(items, whole[own])
-    assert large.steps_left == 0 and step + 1 == large.steps
+    assert large.steps_remaining == 0 and step + 1 == large.steps

@@ -78,7 +78,7 @@ def test_batch_samplers_have_equal_steps_from_each_step_on(ending):
     for n, ranks, batch in SHORT:
         for kind, make in enumerate(batch_samplers(n, batch, ending)):
             steps = of_all_ranks(lambda rank: make(rank, ranks), ranks)
-            assert len(make(0, ranks)) == make(0, ranks).left == len(steps[0])
+            assert len(make(0, ranks)) == make(0, ranks).remaining == len(steps[0])
             drawn = [item for own in steps for step in own for item in step]
             assert len(drawn) == n + repeats(n, ranks, batch, ending)
             if kind < 2:
@@ -101,7 +101,7 @@ def test_batch_samplers_have_equal_steps_from_each_step_on(ending):
 
                     left = n - min(done * ranks * batch, n)
                     own = of_all_ranks(resumed, others)
-                    assert len(own[0]) == resumed(0).left
+                    assert len(own[0]) == resumed(0).remaining
                     assert sum(map(len, itertools.chain(*own))) == left + repeats(left, others, size, ending)
 
 
@@ -115,7 +115,7 @@ def test_samplers_have_equal_items_from_each_item_on(drop_last):
                 sampler = ShuffleSampler(n, seed=1, rank=rank, ranks=ranks, drop_last=drop_last)
                 sampler.load_state_dict(state)
                 sampler.set_epoch(0)
-                left = sampler.left
+                left = sampler.remaining
                 drawn.append(list(sampler))
                 assert len(drawn[-1]) == left == ((n - done) // ranks if drop_last else -(-(n - done) // ranks))
             counts = collections.Counter(itertools.chain(*drawn))

@@ -181,7 +181,7 @@ def test_epochs_of_batches_by_length_have_lengths_of_their_own():
         assert batches.epoch == epoch + 1 and batches.consumed == 0
     assert len(set(counts)) > 1
     batches.resume(state)
-    assert batches.epoch == 3 and batches.steps_left == 0
+    assert batches.epoch == 3 and batches.steps_remaining == 0
     for wrong in ("", "1-2", "x-y-z-w", state.replace("-3-", "-2-")):
         with pytest.raises(bs.ForeignStateError):
             batches.resume(wrong)
@@ -335,7 +335,7 @@ def test_a_step_whose_items_cannot_be_had_is_not_taken():
         lengths[:] = 0
         with pytest.raises(ValueError, match="build the index again"):
             next(batches)
-        assert batches.state() == state and batches.steps_left == len(expected) - step
+        assert batches.state() == state and batches.steps_remaining == len(expected) - step
         lengths[:] = 10
         seen.append([pieces.tolist() for pieces in next(batches)])
     assert seen == expected

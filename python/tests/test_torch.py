@@ -210,13 +210,13 @@ def test_the_length_of_an_epoch_that_was_resumed_is_that_of_the_whole():
                        (lambda: ShuffleBatchSampler(100, 5, seed=1, rank=0, ranks=2), 5),
                        (lambda: SourceBatchSampler(bs.Mixture([100], [1], 1), 5, rank=0, ranks=2), 5)):
         sampler = make()
-        assert len(sampler) == sampler.left == 50 // step
+        assert len(sampler) == sampler.remaining == 50 // step
         sampler.load_state_dict(sampler.state_after(30))
-        assert (len(sampler), sampler.left) == (50 // step, 35 // step)
+        assert (len(sampler), sampler.remaining) == (50 // step, 35 // step)
         drawn = iter(sampler)
         next(drawn)
-        assert (len(sampler), sampler.left) == (50 // step, 35 // step - 1)
-        assert len(list(drawn)) == 35 // step - 1 and sampler.left == 0
+        assert (len(sampler), sampler.remaining) == (50 // step, 35 // step - 1)
+        assert len(list(drawn)) == 35 // step - 1 and sampler.remaining == 0
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -74,7 +74,7 @@ fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
     bytes >= FEWEST && bytes as f64 * (cpu - gpu) > start
 }
 
-impl sealed::Sealed for Engine {}
+impl Compactor for Engine {}
 
 /// Whether the GPU can be tried for moving `len` items. It is not for a bijection that is not
 /// trusted: the GPU would check the values of the device text, and the CPU those of the Rust code.
@@ -89,8 +89,8 @@ fn suits(bijection: &dyn Bijection, len: usize) -> bool {
     }
 }
 
-impl Compactor for Engine {
-    fn write_indexes<N: Word>(
+impl sealed::Compact for Engine {
+    fn write_indexes_by<N: Word>(
         &self,
         bijection: &dyn Bijection,
         out: &mut [N],
@@ -102,7 +102,7 @@ impl Compactor for Engine {
         }
     }
 
-    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn shuffle_by<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         match self {
             Self::Cuda(cuda) => cuda.shuffle(bijection, items),
             // What fails has left the items as they were.
@@ -115,7 +115,11 @@ impl Compactor for Engine {
         }
     }
 
-    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn unshuffle_by<T: Send>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+    ) -> Result<(), Error> {
         match self {
             Self::Cuda(cuda) => cuda.unshuffle(bijection, items),
             // What fails has left the items as they were.
@@ -128,7 +132,7 @@ impl Compactor for Engine {
         }
     }
 
-    fn shuffled<T: Clone + Send + Sync>(
+    fn shuffled_by<T: Clone + Send + Sync>(
         &self,
         bijection: &dyn Bijection,
         items: &[T],

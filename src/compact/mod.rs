@@ -11,9 +11,9 @@
 //! (Mitchell et al., 2022, algorithm 1 and proposition 1). A [`Compactor`] is an engine that does
 //! this. All engines give the same result.
 //!
-//! Engines take `&dyn Bijection`. They call a bijection for runs of a thousand slots, so a virtual
-//! call costs nothing, and an engine is compiled once for each item type instead of once for each
-//! pair of item type and bijection.
+//! Engines take `&dyn Bijection` from the [`Order`] that they are given. They call a bijection for
+//! runs of a thousand slots, so a virtual call costs nothing, and an engine is compiled once for
+//! each item type instead of once for each pair of item type and bijection.
 //!
 //! # What uses what
 //!
@@ -56,7 +56,7 @@ pub(crate) use cpu::partitioned::block::Block;
 pub(crate) use cpu::partitioned::mailbox::{Arrivals, DividedMailbox, Mailbox};
 pub(crate) use cpu::partitioned::outbox::Outbox;
 pub(crate) use cpu::partitioned::shape::{
-    BLOCK_BYTES, BucketShape, RankSizes, bucket_count, chunk_of, fits, most_items, others, shape_of,
+    BLOCK_BYTES, OutboxShape, RankSizes, bucket_count, chunk_of, fits, most_items, others, shape_of,
 };
 pub(crate) use cpu::partitioned::sort::BucketKey;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
@@ -72,15 +72,43 @@ pub(crate) use order::OrderBy;
 
 use rayon::prelude::*;
 
-use crate::engine::check::{check_length, try_with_capacity};
-use crate::{Bijection, Error, Word};
+use crate::engine::check::try_with_capacity;
+use crate::{Error, Word};
 
 pub(crate) mod sealed {
-    /// Only engines of this crate are [`Compactor`](super::Compactor)s.
-    pub trait Sealed {}
+    use crate::engine::check::check_length;
+    use crate::{Bijection, Error, Word};
+
+    /// What an engine of this crate does; only these are [`Compactor`](super::Compactor)s, which
+    /// has what each method promises.
+    pub trait Compact {
+        fn write_indexes_by<N: Word>(&self, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
+
+        fn shuffle_by<T: Send>(&self, f: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
+
+        fn unshuffle_by<T: Send>(&self, f: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
+
+        fn shuffled_by<T: Clone + Send + Sync>(
+            &self,
+            f: &dyn Bijection,
+            items: &[T],
+        ) -> Result<Vec<T>, Error>;
+
+        fn unshuffled_by<T: Clone + Send + Sync>(
+            &self,
+            f: &dyn Bijection,
+            items: &[T],
+        ) -> Result<Vec<T>, Error> {
+            check_length(items.len() as u64, f.last())?;
+            let mut copy = super::cloned(items)?;
+            self.unshuffle_by(f, &mut copy)?;
+            Ok(copy)
+        }
+    }
 }
 
-/// An engine that turns a bijection and a length into indexes or moved items.
+/// An engine that turns a bijection and a length into indexes or moved items. Its methods take a
+/// seed or a reference to any bijection, as an [`Order`].
 ///
 /// Let `m` be the length of the slice and `p` the permutation of `m` items that the bijection
 /// compacts to. Then item `k` of the shuffled slice is item `p[k]` of the original. Code of a
@@ -105,9 +133,11 @@ pub(crate) mod sealed {
 /// let mut items: Vec<u32> = (0..20).collect();
 /// Cpu.shuffle(&f, &mut items)?;
 /// assert_eq!(items, p);
-/// # Ok::<(), Error>(())
+///
+/// assert_eq!(Cpu.shuffled(42, &p)?, p.par_bijective_shuffled(42));
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
-pub trait Compactor: sealed::Sealed {
+pub trait Compactor: sealed::Compact {
     /// Writes the permutation of `out.len()` items: `out[k] = p[k]`.
     ///
     /// # Errors
@@ -115,9 +145,15 @@ pub trait Compactor: sealed::Sealed {
     /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`] if `N` cannot hold the indexes,
     /// [`Error::NotABijection`] and [`Error::OutOfMemory`]. After the last two, `out` holds
     /// unspecified values. For a [composition](crate::Permutation::then) that has to be evaluated
-    /// point by point, also the errors of [`Permutation::try_get`](crate::Permutation::try_get).
-    fn write_indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N])
-    -> Result<(), Error>;
+    /// point by point, also the errors of [`Permutation::get`](crate::Permutation::get).
+    fn write_indexes<'a, N: Word>(
+        &self,
+        order: impl Into<Order<'a>>,
+        out: &mut [N],
+    ) -> Result<(), Error> {
+        let len = out.len() as u64;
+        self.write_indexes_by(order.into().for_len(len).bijection(), out)
+    }
 
     /// Shuffles the items: item `p[k]` moves to place `k`.
     ///
@@ -126,25 +162,42 @@ pub trait Compactor: sealed::Sealed {
     /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`], and for
     /// a composition as [`write_indexes`](Self::write_indexes). After an error the items are
     /// unchanged.
-    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
+    fn shuffle<'a, T: Send>(
+        &self,
+        order: impl Into<Order<'a>>,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        let len = items.len() as u64;
+        self.shuffle_by(order.into().for_len(len).bijection(), items)
+    }
 
     /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.
     ///
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
+    fn unshuffle<'a, T: Send>(
+        &self,
+        order: impl Into<Order<'a>>,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        let len = items.len() as u64;
+        self.unshuffle_by(order.into().for_len(len).bijection(), items)
+    }
 
     /// Returns a shuffled copy: item `k` of the result is a clone of item `p[k]`.
     ///
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    fn shuffled<T: Clone + Send + Sync>(
+    fn shuffled<'a, T: Clone + Send + Sync>(
         &self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'a>>,
         items: &[T],
-    ) -> Result<Vec<T>, Error>;
+    ) -> Result<Vec<T>, Error> {
+        let len = items.len() as u64;
+        self.shuffled_by(order.into().for_len(len).bijection(), items)
+    }
 
     /// Returns a copy in the original order, as [`unshuffle`](Self::unshuffle) restores it: a clone
     /// of item `k` is item `p[k]` of the result.
@@ -152,15 +205,13 @@ pub trait Compactor: sealed::Sealed {
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
-    fn unshuffled<T: Clone + Send + Sync>(
+    fn unshuffled<'a, T: Clone + Send + Sync>(
         &self,
-        bijection: &dyn Bijection,
+        order: impl Into<Order<'a>>,
         items: &[T],
     ) -> Result<Vec<T>, Error> {
-        check_length(items.len() as u64, bijection.last())?;
-        let mut copy = cloned(items)?;
-        self.unshuffle(bijection, &mut copy)?;
-        Ok(copy)
+        let len = items.len() as u64;
+        self.unshuffled_by(order.into().for_len(len).bijection(), items)
     }
 }
 

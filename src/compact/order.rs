@@ -27,7 +27,7 @@ use crate::{Bijection, FromSeed, Seed};
 ///
 /// workspace.shuffle(&Lcg::new(3, 5, 3)?, &mut items)?; // 3 0 5 2 7 4 1 6
 /// assert_eq!(items, ['d', 'a', 'c', 'e', 'b']);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Order<'a>(pub(crate) OrderBy<'a>);

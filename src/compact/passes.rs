@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn passes_before_one_that_fails_are_undone() {
         let [p, q, r] = [1, 2, 3].map(|seed| Permutation::new(300, seed));
-        let all = p.then(&q.inverse()).unwrap().then(&r).unwrap();
+        let all = p.then(&q.inverted()).unwrap().then(&r).unwrap();
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
             for failing in 0..=3 {
                 let (mut items, mut calls): (Vec<u64>, _) = ((0..300).collect(), 0);
@@ -118,8 +118,8 @@ mod tests {
         let of_fewer = Permutation::from_bijection(200, both.clone()).unwrap();
         assert!(passes(&of_fewer, 200).is_none());
         // As one pass, and as none, since nothing is searched for.
-        assert!(passes(&p.inverse(), 300).is_some_and(|passes| passes.as_slice().len() == 1));
+        assert!(passes(&p.inverted(), 300).is_some_and(|passes| passes.as_slice().len() == 1));
         let walk = Permutation::walk(300, 1);
-        assert!(passes(&walk.then(&walk.inverse()).unwrap(), 300).is_none());
+        assert!(passes(&walk.then(&walk.inverted()).unwrap(), 300).is_none());
     }
 }

@@ -22,12 +22,12 @@ use crate::{Bijection, Error, Word};
 /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
 /// Serial.shuffle(&f, &mut letters)?;
 /// assert_eq!(letters, ["d", "a", "c", "e", "b"]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Serial;
 
-impl sealed::Sealed for Serial {}
+impl Compactor for Serial {}
 
 impl Serial {
     /// The permutation of a length, checked.
@@ -39,8 +39,8 @@ impl Serial {
     }
 }
 
-impl Compactor for Serial {
-    fn write_indexes<N: Word>(
+impl sealed::Compact for Serial {
+    fn write_indexes_by<N: Word>(
         &self,
         bijection: &dyn Bijection,
         out: &mut [N],
@@ -76,7 +76,7 @@ impl Compactor for Serial {
         })
     }
 
-    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn shuffle_by<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         if size_of::<T>() == 0 {
             return Ok(check_length(items.len() as u64, bijection.last())?);
         }
@@ -96,7 +96,11 @@ impl Compactor for Serial {
         Ok(())
     }
 
-    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn unshuffle_by<T: Send>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+    ) -> Result<(), Error> {
         if size_of::<T>() == 0 {
             return Ok(check_length(items.len() as u64, bijection.last())?);
         }
@@ -113,7 +117,7 @@ impl Compactor for Serial {
         Ok(())
     }
 
-    fn shuffled<T: Clone + Send + Sync>(
+    fn shuffled_by<T: Clone + Send + Sync>(
         &self,
         bijection: &dyn Bijection,
         items: &[T],
@@ -128,7 +132,7 @@ impl Compactor for Serial {
         Ok(out)
     }
 
-    fn unshuffled<T: Clone + Send + Sync>(
+    fn unshuffled_by<T: Clone + Send + Sync>(
         &self,
         bijection: &dyn Bijection,
         items: &[T],

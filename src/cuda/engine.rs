@@ -41,6 +41,7 @@ use crate::error::GpuError;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::Cpu;
 /// use bijective_shuffle::prelude::*;
@@ -220,6 +221,7 @@ impl Cuda {
     /// An estimate of pi from 2^20 points in a square, with a stream for each thread:
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::cuda::Cuda;
     /// use bijective_shuffle::cuda::cudarc::driver::{LaunchConfig, PushKernelArg};
     /// use bijective_shuffle::prelude::*;

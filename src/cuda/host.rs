@@ -25,10 +25,10 @@ impl Cuda {
     }
 }
 
-impl sealed::Sealed for Cuda {}
+impl Compactor for Cuda {}
 
-impl Compactor for Cuda {
-    fn write_indexes<N: Word>(&self, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+impl sealed::Compact for Cuda {
+    fn write_indexes_by<N: Word>(&self, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
         check_word::<N>(out.len())?;
         if out.is_empty() {
             return Ok(check_length(0, f.last())?);
@@ -50,17 +50,21 @@ impl Compactor for Cuda {
         unsafe { to_host(self, address, out.as_mut_ptr().cast(), size_of_val(out)) }
     }
 
-    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn shuffle_by<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         check_length(items.len() as u64, bijection.last())?;
         reorder(self, bijection, items, Direction::Shuffle)
     }
 
-    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn unshuffle_by<T: Send>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+    ) -> Result<(), Error> {
         check_length(items.len() as u64, bijection.last())?;
         reorder(self, bijection, items, Direction::Unshuffle)
     }
 
-    fn shuffled<T: Clone + Send + Sync>(
+    fn shuffled_by<T: Clone + Send + Sync>(
         &self,
         bijection: &dyn Bijection,
         items: &[T],

@@ -46,22 +46,22 @@ impl Cuda {
     }
 }
 
-impl sealed::Sealed for Cuda {}
+impl Compactor for Cuda {}
 
-impl Compactor for Cuda {
-    fn write_indexes<N: Word>(&self, _: &dyn Bijection, _: &mut [N]) -> Result<(), Error> {
+impl sealed::Compact for Cuda {
+    fn write_indexes_by<N: Word>(&self, _: &dyn Bijection, _: &mut [N]) -> Result<(), Error> {
         match self.never {}
     }
 
-    fn shuffle<T: Send>(&self, _: &dyn Bijection, _: &mut [T]) -> Result<(), Error> {
+    fn shuffle_by<T: Send>(&self, _: &dyn Bijection, _: &mut [T]) -> Result<(), Error> {
         match self.never {}
     }
 
-    fn unshuffle<T: Send>(&self, _: &dyn Bijection, _: &mut [T]) -> Result<(), Error> {
+    fn unshuffle_by<T: Send>(&self, _: &dyn Bijection, _: &mut [T]) -> Result<(), Error> {
         match self.never {}
     }
 
-    fn shuffled<T: Clone + Send + Sync>(
+    fn shuffled_by<T: Clone + Send + Sync>(
         &self,
         _: &dyn Bijection,
         _: &[T],

@@ -63,6 +63,7 @@ use crate::{Bijection, Error, Word};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};

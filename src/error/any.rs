@@ -16,6 +16,7 @@ use core::fmt;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::bijection::VariablePhilox;
 /// use bijective_shuffle::prelude::*;
 ///

@@ -28,6 +28,7 @@ pub enum ViewError {
     /// No epoch follows the last one, 2^64 - 1.
     LastEpoch,
     /// A survivor index cannot have blocks of this many slots.
+    #[doc(hidden)]
     BlockSize {
         /// The number of slots in a block.
         slots: u64,

@@ -32,7 +32,7 @@ const MOST_RUNS: u64 = 1 << 18;
 /// let parts = (0..3).map(|rank| Census::part(&p, rank, 3));
 /// let gathered: Vec<u64> = parts.collect::<Result<Vec<_>, _>>()?.concat();
 /// assert_eq!(Census::from_parts(&p, &gathered)?, Census::new(&p)?);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {

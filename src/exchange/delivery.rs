@@ -14,11 +14,21 @@ use super::division::Division;
 use super::plan::check;
 use crate::Error;
 use crate::compact::{
-    Arrivals, BLOCK_BYTES, Block, BucketShape, DividedMailbox, Mailbox, Outbox, chunk_of,
+    Arrivals, BLOCK_BYTES, Block, DividedMailbox, Mailbox, Outbox, OutboxShape, chunk_of,
     most_items, others,
 };
 use crate::engine::check::try_with_capacity;
 use crate::error::ExchangeError;
+
+/// How a rank's buckets lie in memory, as the other ranks have to know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BucketShape {
+    /// The number of parts: one for each thread that sorted the rank's items. 0 if they are not
+    /// sorted into buckets.
+    pub parts: u64,
+    /// The room that each bucket has in each part, in blocks of [`Blocks::BLOCK_BYTES`] bytes.
+    pub blocks: u64,
+}
 
 /// A rank's items in buckets, as [`TaggedExchange::sort`](super::TaggedExchange::sort) leaves them.
 pub struct Sorted<'s, T> {
@@ -38,9 +48,9 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
     }
 
     /// How the buckets lie in memory, for the other ranks.
-    pub fn shape(&self) -> [u64; 2] {
-        let BucketShape { parts, stride } = self.outbox.shape();
-        [parts as u64, stride as u64]
+    pub fn shape(&self) -> BucketShape {
+        let OutboxShape { parts, stride } = self.outbox.shape();
+        BucketShape { parts: parts as u64, blocks: stride as u64 }
     }
 
     /// Makes room for what the other ranks send, and finds out what goes to whom. It needs the sums
@@ -58,7 +68,7 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
     pub fn deliver(
         self,
         totals: &[u64],
-        shapes: &[[u64; 2]],
+        shapes: &[BucketShape],
         chunks: usize,
     ) -> Result<Delivery<'s, T>, Error> {
         let Self { outbox, to, rank } = self;
@@ -82,10 +92,10 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
         let mut runs = try_with_capacity(to.ranks())?;
         runs.extend((0..to.ranks()).map(|rank| buckets_of(&starts, to.places(rank))));
         let mut all = try_with_capacity(shapes.len())?;
-        for &[parts, stride] in shapes {
-            let [parts, stride] = [parts, stride].map(usize::try_from);
+        for &BucketShape { parts, blocks } in shapes {
+            let [parts, stride] = [parts, blocks].map(usize::try_from);
             let (Ok(parts), Ok(stride)) = (parts, stride) else { return Err(differ()) };
-            all.push(BucketShape { parts, stride });
+            all.push(OutboxShape { parts, stride });
         }
         if all[rank] != outbox.shape() || !all.iter().all(|shape| shape.has_spare()) {
             return Err(differ());
@@ -184,7 +194,7 @@ pub struct Blocks<'d> {
     chunks: usize,
     rank: usize,
     runs: &'d [Range<usize>],
-    shapes: &'d [BucketShape],
+    shapes: &'d [OutboxShape],
     parts: &'d [&'d [Block]],
     room: &'d mut [Block],
 }

@@ -23,8 +23,8 @@
 //! Packing takes as much memory again as the items. With an exchange in
 //! [rounds](Exchange::shuffle_in_rounds) it takes as much as those of one round.
 //!
-//! Where ranks share memory, bytes cost less than evaluations. A [`TaggedExchange`] sends each item
-//! with two bytes that say where it goes.
+//! Where ranks share memory, bytes cost less than evaluations. There the package
+//! `bijective-shuffle-mpi` sends each item with two bytes that say where it goes.
 //!
 //! # Examples
 //!
@@ -62,7 +62,7 @@
 //!     shuffled.extend(shard);
 //! }
 //! assert_eq!(shuffled, p.apply(&items)?);
-//! # Ok::<(), Error>(())
+//! # Ok::<(), bijective_shuffle::Error>(())
 //! ```
 
 mod census;
@@ -78,8 +78,12 @@ mod tests;
 mod tiles;
 
 pub use census::Census;
-pub use delivery::{Arrived, Blocks, Delivery, Message, Sorted};
+// Items that travel with tags are for `bijective-shuffle-mpi` alone, in exactly this version: how
+// buckets lie in memory may change.
+#[doc(hidden)]
+pub use delivery::{Arrived, Blocks, BucketShape, Delivery, Message, Sorted};
 pub use division::Division;
 pub use plan::Exchange;
 pub use rounds::items_of_round;
+#[doc(hidden)]
 pub use tagged::TaggedExchange;

@@ -77,7 +77,7 @@ impl<'p> Exchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, u64::MAX, !p.is_inverse())
+        Self::new(p, census, [from, to], rank, u64::MAX, !p.is_inverted())
     }
 
     /// [`shuffle`](Self::shuffle) in rounds, in each of which a rank sorts at most `most` items, at
@@ -85,7 +85,7 @@ impl<'p> Exchange<'p> {
     /// how many go with some memory.
     ///
     /// A rank sends the items of one run of its places in a round, and receives what is sent to it
-    /// then. (For an [inverted](Permutation::is_inverse) permutation it receives those of one run,
+    /// then. (For an [inverted](Permutation::is_inverted) permutation it receives those of one run,
     /// and sends what goes there.) With a bijection that is not trusted, every round takes as long
     /// as one that has all items.
     ///
@@ -107,7 +107,7 @@ impl<'p> Exchange<'p> {
     /// // In the first round five items are sent, and in the second the other two.
     /// let counts = plan.send_counts()?;
     /// assert_eq!([counts[0] + counts[1], counts[2] + counts[3]], [5, 2]);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn shuffle_in_rounds<B: Bijection>(
         p: &'p Permutation<B>,
@@ -117,7 +117,7 @@ impl<'p> Exchange<'p> {
         rank: usize,
         most: u64,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, most, !p.is_inverse())
+        Self::new(p, census, [from, to], rank, most, !p.is_inverted())
     }
 
     /// The plan of a rank for undoing a shuffle: item `k` of the array moves to place `p[k]`.
@@ -135,7 +135,7 @@ impl<'p> Exchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, u64::MAX, p.is_inverse())
+        Self::new(p, census, [from, to], rank, u64::MAX, p.is_inverted())
     }
 
     /// [`unshuffle`](Self::unshuffle) in rounds, in each of which a rank sorts at most `most`
@@ -153,7 +153,7 @@ impl<'p> Exchange<'p> {
         rank: usize,
         most: u64,
     ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, most, p.is_inverse())
+        Self::new(p, census, [from, to], rank, most, p.is_inverted())
     }
 
     fn new<B: Bijection>(
@@ -187,6 +187,7 @@ impl<'p> Exchange<'p> {
     /// panics](crate::Trusted::panic_free). Then, once every rank has packed, nothing but a lack of
     /// memory can keep [`place`](Self::place) from putting everything where it belongs, and for a
     /// shuffle not even that; so what is received may take the place of the items.
+    #[doc(hidden)]
     pub fn is_trusted(&self) -> bool {
         matches!(&self.compaction.form, EngineForm::Trusted(trusted) if trusted.conduct().is_panic_free)
     }
@@ -319,7 +320,7 @@ impl<'p> Exchange<'p> {
     /// [`Permutation`] by itself would have to count the survivors of the whole domain first, which
     /// the ranks have shared for their census.)
     ///
-    /// For an [inverted](Permutation::is_inverse) permutation these are the indexes of its
+    /// For an [inverted](Permutation::is_inverted) permutation these are the indexes of its
     /// inverse, and the other side's places.
     ///
     /// # Errors
@@ -339,7 +340,7 @@ impl<'p> Exchange<'p> {
     /// let mut indexes = [0; 250];
     /// Exchange::shuffle(&p, &census, &division, &division, 1)?.write_indexes(&mut indexes)?;
     /// assert!(indexes.into_iter().eq(p.range(250..500)?));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     #[inline]
     pub fn write_indexes(&self, out: &mut [u64]) -> Result<(), Error> {
@@ -409,7 +410,7 @@ impl<'p> Exchange<'p> {
     /// plan.pack(&mut Workspace::new(), &[1, 2, 3, 4, 5], &mut packed)?;
     /// plan.unpack(&mut Workspace::new(), &packed, &mut items)?;
     /// assert_eq!(items, [1, 2, 3, 4, 5]);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn unpack<T: Copy + Send + Sync>(
         &self,

@@ -4,13 +4,13 @@ use core::fmt;
 use core::ops::Range;
 
 use super::census::Census;
-use super::delivery::Sorted;
+use super::delivery::{BucketShape, Sorted};
 use super::division::Division;
 use super::plan::{check, check_divisions};
 use super::shifted::Shifted;
 use super::tiles::Compaction;
 use crate::bijection::hooks::EngineForm;
-use crate::compact::{BucketKey, BucketShape, RankSizes, Workspace, bucket_count, fits, shape_of};
+use crate::compact::{BucketKey, OutboxShape, RankSizes, Workspace, bucket_count, fits, shape_of};
 use crate::error::ExchangeError;
 use crate::permutation::Permutation;
 use crate::{Bijection, Error, Trusted};
@@ -99,7 +99,7 @@ const FEWEST: u64 = 512;
 /// # fn shard_len(plan: &TaggedExchange) -> usize {
 /// #     (plan.target_places().end - plan.target_places().start) as usize
 /// # }
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub struct TaggedExchange<'p> {
     form: EngineForm<'p>,
@@ -116,7 +116,7 @@ impl<'p> TaggedExchange<'p> {
     /// The plan of a rank for a shuffle: item `p[k]` of the array moves to place `k`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards. The census is
-    /// only needed for an [inverted](Permutation::is_inverse) permutation.
+    /// only needed for an [inverted](Permutation::is_inverted) permutation.
     ///
     /// # Errors
     ///
@@ -133,14 +133,14 @@ impl<'p> TaggedExchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, !p.is_inverse())
+        Self::new(p, census, from, to, rank, !p.is_inverted())
     }
 
     /// The plan of a rank for undoing a shuffle: item `k` of the array moves to place `p[k]`.
     ///
     /// `from` says what each rank holds before, and `to` what it holds afterwards: for undoing a
     /// shuffle they change sides. The census is needed unless the permutation is
-    /// [inverted](Permutation::is_inverse).
+    /// [inverted](Permutation::is_inverted).
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl<'p> TaggedExchange<'p> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, p.is_inverse())
+        Self::new(p, census, from, to, rank, p.is_inverted())
     }
 
     fn new<B: Bijection>(
@@ -207,11 +207,11 @@ impl<'p> TaggedExchange<'p> {
 
     /// How the buckets of items of a type will lie in memory: what [`Sorted::shape`] tells once
     /// they are sorted. `None` if it does not [serve](Self::serves) the items.
-    pub fn shape<T>(&self) -> Option<[u64; 2]> {
+    pub fn shape<T>(&self) -> Option<BucketShape> {
         let places = self.source_places();
         let items = usize::try_from(places.end - places.start).ok()?;
         let shape = shape_of::<T>(items, self.last.filter(|_| fits::<T>())?)?;
-        Some([shape.parts as u64, shape.stride as u64])
+        Some(BucketShape { parts: shape.parts as u64, blocks: shape.stride as u64 })
     }
 
     /// In how many chunks the ranks had best send items of a type, if all ranks' buckets have these
@@ -224,7 +224,7 @@ impl<'p> TaggedExchange<'p> {
     /// # Panics
     ///
     /// If there is not one shape for each rank, or it does not [serve](Self::serves) the items.
-    pub fn chunks<T>(&self, shapes: &[[u64; 2]], memory: u64) -> usize {
+    pub fn chunks<T>(&self, shapes: &[BucketShape], memory: u64) -> usize {
         // No more than there are buckets.
         self.with_sizes::<T, _>(shapes, |sizes| sizes.chunks::<T>(memory) as usize)
     }
@@ -239,18 +239,21 @@ impl<'p> TaggedExchange<'p> {
     /// # Panics
     ///
     /// If there is not one shape for each rank, or it does not [serve](Self::serves) the items.
-    pub fn working_bytes<T>(&self, shapes: &[[u64; 2]], chunks: usize) -> u64 {
+    pub fn working_bytes<T>(&self, shapes: &[BucketShape], chunks: usize) -> u64 {
         self.with_sizes::<T, _>(shapes, |sizes| sizes.working_bytes::<T>(self.rank, chunks as u64))
     }
 
     /// Calls a function with the ranks' sizes for items of a type.
-    fn with_sizes<T, R>(&self, shapes: &[[u64; 2]], call: impl FnOnce(&RankSizes) -> R) -> R {
+    fn with_sizes<T, R>(&self, shapes: &[BucketShape], call: impl FnOnce(&RankSizes) -> R) -> R {
         assert_eq!(shapes.len(), self.from.ranks(), "there is one shape for each rank");
         let last = self.last.filter(|_| fits::<T>()).expect("another exchange serves these items");
         let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
-        let shapes: Vec<BucketShape> = shapes
+        let shapes: Vec<OutboxShape> = shapes
             .iter()
-            .map(|&[parts, stride]| BucketShape { parts: size(parts), stride: size(stride) })
+            .map(|&BucketShape { parts, blocks }| OutboxShape {
+                parts: size(parts),
+                stride: size(blocks),
+            })
             .collect();
         let all = bucket_count(last).map_or(0, |buckets| buckets as u64);
         let buckets = |rank| {

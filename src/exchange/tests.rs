@@ -75,7 +75,7 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Divisio
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
 
-    let inverse = p.inverse();
+    let inverse = p.inverted();
     let plans = ranks.clone().map(|rank| Exchange::shuffle(&inverse, &census, to, from, rank));
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);

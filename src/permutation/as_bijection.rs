@@ -11,13 +11,13 @@ use crate::engine::IndexError;
 use crate::engine::check::{check_length, or_panic};
 use crate::{Bijection, DeviceSource, Trusted, TrustedBijection};
 
-/// `forward` is [`try_get`](Permutation::try_get) and `inverse` is
-/// [`try_position`](Permutation::try_position). The domain is `[0, len)`; that of an empty
+/// `forward` is [`get`](Permutation::get) and `inverse` is
+/// [`position`](Permutation::position). The domain is `[0, len)`; that of an empty
 /// permutation has one point, since a domain cannot be empty.
 ///
 /// # Panics
 ///
-/// All methods that evaluate panic where `try_get` returns an error.
+/// All methods that evaluate panic where `get` returns an error.
 impl<B: Bijection> Bijection for Permutation<B> {
     fn last(&self) -> u64 {
         self.len.saturating_sub(1)

@@ -31,7 +31,7 @@ use crate::{Bijection, Error};
 /// let mut iter = p.iter();
 /// iter.next();
 /// let cursor = iter.cursor();
-/// assert_eq!(cursor.left(), 99);
+/// assert_eq!(cursor.remaining(), 99);
 /// assert!(p.resume(&cursor)?.eq(iter));
 /// let error = Permutation::new(100, 43).resume(&cursor).unwrap_err();
 /// assert_eq!(error, Error::Saved(SavedError::Foreign));
@@ -65,7 +65,7 @@ impl Cursor {
     }
 
     /// The number of indexes that are left.
-    pub const fn left(&self) -> u64 {
+    pub const fn remaining(&self) -> u64 {
         self.left
     }
 

@@ -12,9 +12,9 @@
 //! sixth of a microsecond. Where there are more than 64 points for each item, a list of the slots
 //! takes less memory than counts.
 //!
-//! The index is built at first use, and `get` panics if that fails. A `get` that returns a `Result`
-//! would burden every caller for the sake of the few with 2^63 items. `build_index` reports the
-//! failure beforehand, and methods that begin in the middle of a range report it themselves.
+//! The index is built at first use. Lookups and methods that begin in the middle of a range return
+//! an error if that fails; an iterator that has begun panics, unless `build_index` has reported the
+//! failure beforehand.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +29,7 @@ use crate::engine::parallel;
 use crate::error::{Defect, ViewError};
 use crate::{Bijection, Error};
 
-/// The index by which `Permutation::try_get` and `try_position` find places and slots where the
+/// The index by which `Permutation::get` and `position` find places and slots where the
 /// length does not fill the bijection's domain. `Permutation::build_index` says what it takes;
 /// benches/notes/views.md has the times.
 #[derive(Clone)]

@@ -9,7 +9,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`SavedError::Foreign`](crate::error::SavedError::Foreign) if the cursor belongs to another
-    /// permutation, or has been changed; and the errors of [`try_get`](Self::try_get), if the
+    /// permutation, or has been changed; and the errors of [`get`](Self::get), if the
     /// cursor has no slot for its place and the domain has more slots than
     /// [`Permutation::AUTO_INDEX_SLOTS_MAX`].
     ///

@@ -28,8 +28,8 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 /// each can be put into a struct or sent to a thread.
 ///
 /// It iterates from both ends, can itself be cut into shards, and can be saved and resumed
-/// ([`cursor`](Self::cursor)). [`left`](Self::left) is the number of indexes that are left. It is
-/// no `ExactSizeIterator`, since there may be more than a `usize` can count.
+/// ([`cursor`](Self::cursor)). [`remaining`](Self::remaining) is the number of indexes that are
+/// left. It is no `ExactSizeIterator`, since there may be more than a `usize` can count.
 ///
 /// Skipping with [`nth`](Iterator::nth) evaluates the skipped slots, unless the length fills the
 /// domain or the permutation has its [index](Permutation::build_index).
@@ -39,8 +39,8 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 /// # Panics
 ///
 /// With a bijection that breaks its requirements the iterator panics where it has no index below
-/// the length for a place that is left. So it never ends early: it returns [`left`](Self::left)
-/// indexes, all below the length, or panics.
+/// the length for a place that is left. So it never ends early: it returns
+/// [`remaining`](Self::remaining) indexes, all below the length, or panics.
 ///
 /// Iterating backwards from a place far from the end, or through an inverse or a composition, may
 /// need an index of the permutation. It is then built, and the iterator panics if that fails, or if
@@ -152,7 +152,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     }
 
     /// The number of indexes that are left.
-    pub const fn left(&self) -> u64 {
+    pub const fn remaining(&self) -> u64 {
         self.left
     }
 

@@ -34,7 +34,7 @@ use crate::{Error, Seed, Word};
 /// let extreme = drawn.iter().filter(|&&other| other >= observed).count();
 /// let p_value = (extreme + 1) as f64 / (drawn.len() + 1) as f64;
 /// assert!(p_value < 0.05); // exactly 1 in 56
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Permutations {
@@ -142,7 +142,7 @@ impl Permutations {
     ///
     /// let mut rows = vec![0_u32; 1000 * 32];
     /// Permutations::new(1000, 32, 42).write_indexes(&mut rows)?;
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn write_indexes<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
         self.check_all(out.len())?;
@@ -167,7 +167,7 @@ impl Permutations {
     /// permutations.write_rows(1 << 39, &mut rows)?;
     /// let second = permutations.row((1 << 39) + 1).unwrap();
     /// assert!(second.iter().eq(rows[4..].iter().map(|&index| u64::from(index))));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn write_rows<N: Word>(&self, first: u64, out: &mut [N]) -> Result<(), Error> {
         let batch = self.rows(first, out.len())?;
@@ -201,7 +201,7 @@ impl Permutations {
     /// })?;
     /// // One on average.
     /// assert!((900..1100).contains(&fixed.iter().sum::<usize>()));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn par_map<N: Word, R: Send>(
         &self,
@@ -237,7 +237,7 @@ impl Permutations {
     ///     places[place].fetch_add(1, Ordering::Relaxed);
     /// })?;
     /// assert!(places.iter().all(|count| (200..300).contains(&count.load(Ordering::Relaxed))));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn par_for_each<N: Word>(&self, visit: impl Fn(u64, &[N]) + Sync) -> Result<(), Error> {
         let batch = self.visited::<N>()?;
@@ -267,7 +267,7 @@ impl Permutations {
     /// permutations.apply_rows(&mut matrix)?;
     /// assert_eq!(matrix[..3], permutations.row(0).unwrap().apply(&[1, 2, 3])?);
     /// assert_eq!(matrix[3..], permutations.row(1).unwrap().apply(&[10, 20, 30])?);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn apply_rows<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.reorder_rows(items, Direction::Shuffle)
@@ -289,7 +289,7 @@ impl Permutations {
     /// permutations.apply_rows(&mut matrix)?;
     /// permutations.unapply_rows(&mut matrix)?;
     /// assert_eq!(matrix, [1, 2, 3, 10, 20, 30]);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn unapply_rows<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.reorder_rows(items, Direction::Unshuffle)

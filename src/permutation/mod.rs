@@ -49,16 +49,16 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 ///
 /// It is stored as a bijection and a length. The length is a `u64`, since a permutation may be
 /// longer than memory. All views agree, bit for bit: [`iter`](Self::iter) iterates over `p`,
-/// [`to_vec`](Self::to_vec) returns all of it, [`try_get`](Self::try_get) and
-/// [`try_position`](Self::try_position) look up single values of `p` and of its inverse, and
+/// [`to_vec`](Self::to_vec) returns all of it, [`get`](Self::get) and
+/// [`position`](Self::position) look up single values of `p` and of its inverse, and
 /// [`apply`](Self::apply) puts item `p[k]` at place `k`.
 ///
 /// | view | memory |
 /// | --- | --- |
 /// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](crate::iter::Indexes::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
-/// | [`try_get`](Self::try_get), [`try_position`](Self::try_position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise an index |
+/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and otherwise an index |
 /// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place), and their ways back | what the engines take |
-/// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
+/// | [`inverted`](Self::inverted), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// # Which order
 ///
@@ -92,7 +92,7 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 /// let words = ["zero", "one", "two", "three", "four"];
 /// let shuffled = p.apply(&words)?;
 /// assert!(shuffled.iter().zip(&order).all(|(word, &index)| *word == words[index as usize]));
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 ///
 /// Disjoint training, validation and test sets:
@@ -105,7 +105,7 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 /// let mut all: Vec<u64> = training.chain(validation).chain(test).collect();
 /// all.sort();
 /// assert!(all.into_iter().eq(0..1000));
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 ///
 /// Cross-validation with five folds: each is the test set once, and the others are for training.
@@ -120,10 +120,10 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 ///     let others = (0..FOLDS).filter(|&other| other != fold);
 ///     let training = others.map(|other| p.shard(other, FOLDS)).collect::<Result<Vec<_>, _>>()?;
 ///     let training: Vec<u64> = training.into_iter().flatten().collect();
-///     assert_eq!(test.left() + training.len() as u64, 1003);
+///     assert_eq!(test.remaining() + training.len() as u64, 1003);
 ///     assert!(test.into_iter().all(|index| !training.contains(&index)));
 /// }
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Permutation<B = Standard> {
@@ -137,23 +137,6 @@ pub struct Permutation<B = Standard> {
     /// Built at first use where it is needed, and shared with clones.
     index: OnceLock<Arc<SurvivorIndex>>,
 }
-
-/// What [`Permutation::walk`] returns: a permutation that needs no index for any view at any
-/// length. It has all methods of a [`Permutation`], and differs by the type of its bijection.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle::{Permutation, Walk};
-///
-/// struct Records {
-///     order: Walk,
-/// }
-///
-/// let records = Records { order: Permutation::walk(1_000_000_000_000, 42) };
-/// assert!(records.order.get(999_999_999_999).is_some());
-/// ```
-pub type Walk = Permutation<CycleWalk<Standard>>;
 
 impl Permutation {
     /// The most slots for which a view builds an index by itself.
@@ -186,10 +169,10 @@ impl Permutation {
     }
 }
 
-impl Walk {
+impl Permutation<CycleWalk<Standard>> {
     /// A different permutation of `len` items that a seed determines, which needs no index for any
-    /// view at any length. A value beyond the length is sent through the bijection again until it
-    /// is below the length; see [`CycleWalk`].
+    /// view at any length: none of its views fails for want of one. A value beyond the length is
+    /// sent through the bijection again until it is below the length; see [`CycleWalk`].
     ///
     /// It differs from that of [`new`](Permutation::new), unless the length is a power of two or
     /// small enough to be drawn exactly, but its values are just as stable. Walking takes up to two
@@ -203,8 +186,9 @@ impl Walk {
     /// use bijective_shuffle::Permutation;
     ///
     /// let p = Permutation::walk(u64::MAX, 42);
-    /// let index = p.get(1 << 63).expect("a place below the length");
-    /// assert_eq!(p.position(index), Some(1 << 63));
+    /// let index = p.get(1 << 63)?.expect("a place below the length");
+    /// assert_eq!(p.position(index)?, Some(1 << 63));
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn walk(len: u64, seed: impl Into<Seed>) -> Self {
         let seed = seed.into();
@@ -236,7 +220,7 @@ impl<B: Bijection> Permutation<B> {
     /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
     /// let p = Permutation::from_bijection(5, f)?;
     /// assert_eq!(p.to_vec(), [3, 0, 2, 4, 1]);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn from_bijection(len: u64, bijection: B) -> Result<Self, Error> {
         check_length(len, bijection.last())?;
@@ -265,7 +249,7 @@ impl<B: Bijection> Permutation<B> {
     }
 
     /// The seed that [`new`](Permutation::new) or [`walk`](Permutation::walk) was given, also for
-    /// their [`inverse`](Self::inverse); `None` if a bijection was given instead.
+    /// their [inverse](Self::inverted); `None` if a bijection was given instead.
     ///
     /// # Examples
     ///
@@ -276,16 +260,16 @@ impl<B: Bijection> Permutation<B> {
     /// let seed = Seed::new(42).with_epoch(3);
     /// assert_eq!(Permutation::new(5, seed).seed(), Some(seed));
     /// assert_eq!(Permutation::from_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub const fn seed(&self) -> Option<Seed> {
         self.seed
     }
 
     /// Whether this is the inverse of the permutation that the bijection compacts to, as
-    /// [`inverse`](Self::inverse) returns it. With the length and the bijection, it determines the
-    /// permutation.
-    pub const fn is_inverse(&self) -> bool {
+    /// [`inverted`](Self::inverted) returns it. With the length and the bijection, it determines
+    /// the permutation.
+    pub const fn is_inverted(&self) -> bool {
         self.inverted
     }
 
@@ -364,6 +348,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let p = Permutation::new(3, 42);

@@ -59,6 +59,7 @@ impl CudaWorkspace {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::prelude::*;
     /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     ///

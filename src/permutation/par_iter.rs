@@ -21,8 +21,8 @@ impl<B> Clone for ParIter<'_, B> {
 impl<B: Bijection> Permutation<B> {
     /// Iterates over `p[0], p[1], ..` on the threads of the current rayon pool, with all methods of
     /// rayon's indexed iterators, such as `zip`, `enumerate`, `chunks`, `rev` and
-    /// `collect_into_vec`. `into_par_iter` of an [`Iter`](crate::iter::Iter) does so for a range or
-    /// a shard.
+    /// `collect_into_vec`. So does `into_par_iter` of a `&Permutation`, and that of an
+    /// [`Iter`](crate::iter::Iter) for a range or a shard.
     ///
     /// # Panics
     ///
@@ -40,11 +40,21 @@ impl<B: Bijection> Permutation<B> {
     /// let p = Permutation::new(100_000, 42);
     /// let fixed = p.par_iter().enumerate().filter(|&(place, index)| place as u64 == index).count();
     /// assert!(fixed < 10);
+    /// assert_eq!((&p).into_par_iter().max(), Some(99_999));
     /// let tail: Vec<u64> = p.range(90_000..)?.into_par_iter().collect();
     /// assert_eq!(tail, p.to_vec()[90_000..]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn par_iter(&self) -> impl IndexedParallelIterator<Item = u64> + Clone {
+        ParIter(self.iter())
+    }
+}
+
+impl<'a, B: Bijection> IntoParallelIterator for &'a Permutation<B> {
+    type Item = u64;
+    type Iter = ParIter<'a, B>;
+
+    fn into_par_iter(self) -> ParIter<'a, B> {
         ParIter(self.iter())
     }
 }
@@ -72,7 +82,7 @@ impl<B: Bijection> ParallelIterator for ParIter<'_, B> {
 
 impl<B: Bijection> IndexedParallelIterator for ParIter<'_, B> {
     fn len(&self) -> usize {
-        usize::try_from(self.0.left()).expect("a parallel iterator's length fits a usize")
+        usize::try_from(self.0.remaining()).expect("a parallel iterator's length fits a usize")
     }
 
     fn drive<C: Consumer<u64>>(self, consumer: C) -> C::Result {
@@ -98,7 +108,7 @@ impl<'a, B: Bijection> Producer for IndexPiece<'a, B> {
 
     fn split_at(self, index: usize) -> (Self, Self) {
         let (mut left, mut right) = (self.0.clone(), self.0);
-        left.retreat(left.left() - index as u64);
+        left.retreat(left.remaining() - index as u64);
         right.advance(index as u64);
         (Self(left), Self(right))
     }

@@ -2,67 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{Permutation, SurvivorIndex, Walk, tuning};
+use super::{Permutation, SurvivorIndex, tuning};
 use crate::bijection::hooks::Hooked;
 use crate::engine::IndexError;
 use crate::engine::check::or_panic;
 use crate::{Bijection, Error};
-
-/// Single places, for which no index is needed.
-impl Walk {
-    /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
-    ///
-    /// It takes up to two evaluations on average. Other permutations may need an index for it, and
-    /// have only [`try_get`](Permutation::try_get).
-    ///
-    /// # Panics
-    ///
-    /// Never for what [`walk`](Permutation::walk) returns. A `Walk` that
-    /// [`from_bijection`](Permutation::from_bijection) made of a bijection on more points may need
-    /// an index after all, and panics where `try_get` returns an error.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::Permutation;
-    ///
-    /// // Any place of a trillion, at once.
-    /// let walk = Permutation::walk(1_000_000_000_000, 42);
-    /// assert_eq!(walk.position(walk.get(1 << 39).unwrap()), Some(1 << 39));
-    /// assert_eq!(walk.get(1_000_000_000_000), None);
-    /// ```
-    #[track_caller]
-    #[inline]
-    pub fn get(&self, k: u64) -> Option<u64> {
-        if !self.fills_domain() {
-            return or_panic(self.try_get(k));
-        }
-        (k < self.len).then(|| match self.inverted {
-            false => self.bijection.forward(k),
-            true => self.bijection.inverse(k),
-        })
-    }
-
-    /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
-    /// item.
-    ///
-    /// It takes as long as [`get`](Self::get).
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get).
-    #[track_caller]
-    #[inline]
-    pub fn position(&self, index: u64) -> Option<u64> {
-        if !self.fills_domain() {
-            return or_panic(self.try_position(index));
-        }
-        (index < self.len).then(|| match self.inverted {
-            false => self.bijection.inverse(index),
-            true => self.bijection.forward(index),
-        })
-    }
-}
 
 impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
@@ -72,8 +16,7 @@ impl<B: Bijection> Permutation<B> {
     /// either end is found by counting from there, and any other by a query of the
     /// [index](Self::build_index), which the first such query builds. Several threads that find no
     /// index each build one, so call [`build_index`](Self::build_index) before you share a
-    /// permutation among threads. A [`Walk`] needs no index, so it also has [`get`](Walk::get),
-    /// which cannot fail.
+    /// permutation among threads.
     ///
     /// With a bijection that breaks its requirements, the result may also be `None`, or an index
     /// that is not below the length.
@@ -87,24 +30,30 @@ impl<B: Bijection> Permutation<B> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::error::ViewError;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let p = Permutation::new(1000, 42);
     /// let order = p.to_vec();
     /// for k in 0..1000 {
-    ///     assert_eq!(p.try_get(k)?, Some(order[k as usize]));
+    ///     assert_eq!(p.get(k)?, Some(order[k as usize]));
     /// }
-    /// assert_eq!(p.try_get(1000)?, None);
+    /// assert_eq!(p.get(1000)?, None);
     ///
     /// let p = Permutation::new(1_000_000_000_000, 42);
     /// // Near either end no index is needed.
-    /// assert_eq!(p.try_get(5)?, p.iter().nth(5));
-    /// assert_eq!(p.try_get(p.len() - 1)?, p.iter().next_back());
-    /// assert!(matches!(p.try_get(1 << 39), Err(Error::View(ViewError::IndexNotBuilt { .. }))));
+    /// assert_eq!(p.get(5)?, p.iter().nth(5));
+    /// assert_eq!(p.get(p.len() - 1)?, p.iter().next_back());
+    /// assert!(matches!(p.get(1 << 39), Err(Error::View(ViewError::IndexNotBuilt { .. }))));
+    ///
+    /// // A walk needs none anywhere, and never returns an error.
+    /// let walk = Permutation::walk(1_000_000_000_000, 42);
+    /// assert_eq!(walk.position(walk.get(1 << 39)?.expect("a place"))?, Some(1 << 39));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn try_get(&self, k: u64) -> Result<Option<u64>, Error> {
+    #[inline]
+    pub fn get(&self, k: u64) -> Result<Option<u64>, Error> {
         if k >= self.len {
             Ok(None)
         } else if self.inverted {
@@ -117,11 +66,11 @@ impl<B: Bijection> Permutation<B> {
     /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
     /// item.
     ///
-    /// It takes as long as [`try_get`](Self::try_get).
+    /// It takes as long as [`get`](Self::get).
     ///
     /// # Errors
     ///
-    /// As [`try_get`](Self::try_get).
+    /// As [`get`](Self::get).
     ///
     /// # Examples
     ///
@@ -130,13 +79,14 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let p = Permutation::new(1000, 42);
     /// for index in 0..1000 {
-    ///     let place = p.try_position(index)?.expect("an index below the length");
-    ///     assert_eq!(p.try_get(place)?, Some(index));
+    ///     let place = p.position(index)?.expect("an index below the length");
+    ///     assert_eq!(p.get(place)?, Some(index));
     /// }
-    /// assert_eq!(p.try_position(1000)?, None);
-    /// # Ok::<(), Error>(())
+    /// assert_eq!(p.position(1000)?, None);
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn try_position(&self, index: u64) -> Result<Option<u64>, Error> {
+    #[inline]
+    pub fn position(&self, index: u64) -> Result<Option<u64>, Error> {
         if index >= self.len {
             Ok(None)
         } else if self.inverted {
@@ -244,6 +194,7 @@ impl<B: Bijection> Permutation<B> {
     /// assert!(p.index_bytes().unwrap() > 1_000_000 / 64);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
+    #[doc(hidden)]
     pub fn with_index(mut self, slots_per_block: u64) -> Result<Self, Error> {
         SurvivorIndex::check_block(slots_per_block)?;
         if !self.fills_domain() {
@@ -290,13 +241,13 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Whether [`try_get`](Self::try_get) finds a place below the length without building an index.
+    /// Whether [`get`](Self::get) finds a place below the length without building an index.
     #[doc(hidden)]
     pub fn is_place_at_hand(&self, k: u64) -> bool {
         self.is_at_hand(k, self.inverted)
     }
 
-    /// Whether [`try_position`](Self::try_position) finds an index below the length without
+    /// Whether [`position`](Self::position) finds an index below the length without
     /// building an index.
     #[doc(hidden)]
     pub fn is_index_at_hand(&self, index: u64) -> bool {
@@ -350,12 +301,17 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// As [`try_get`](Self::try_get).
+    /// As [`get`](Self::get).
+    #[inline]
     pub(super) fn select(&self, place: u64) -> Result<Option<u64>, Error> {
         self.bijection.build_indexes(false)?;
         if self.fills_domain() {
             return Ok(Some(self.bijection.forward(place)));
         }
+        self.select_by_counting(place)
+    }
+
+    fn select_by_counting(&self, place: u64) -> Result<Option<u64>, Error> {
         if self.index().is_none() {
             if let Some(index) = self.select_near(place) {
                 return Ok(Some(index));
@@ -370,13 +326,18 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// As [`try_get`](Self::try_get).
+    /// As [`get`](Self::get).
+    #[inline]
     pub(super) fn rank(&self, index: u64) -> Result<Option<u64>, Error> {
         self.bijection.build_indexes(false)?;
         let slot = self.bijection.inverse(index);
         if self.fills_domain() {
             return Ok(Some(slot));
         }
+        self.rank_by_counting(slot)
+    }
+
+    fn rank_by_counting(&self, slot: u64) -> Result<Option<u64>, Error> {
         if self.index().is_none() {
             if let Some(place) = self.rank_near(slot) {
                 return Ok(Some(place));

@@ -20,7 +20,7 @@ impl<B: Bijection> Permutation<B> {
     /// not fill a permutation's domain, that is a query of its
     /// [index](Self::build_index) for every place. The composition builds the indexes
     /// when they are first needed; it shares those that have been built before. They are needed
-    /// for [`iter`](Self::iter) too, which panics without, as an [`inverse`](Self::inverse)'s
+    /// for [`iter`](Self::iter) too, which panics without, as an [inverse](Self::inverted)'s
     /// iterator does.
     ///
     /// Items are moved in that way too, with a query for every item, if a bijection is not
@@ -38,7 +38,7 @@ impl<B: Bijection> Permutation<B> {
     /// let (p, q) = (Permutation::new(300, 42), Permutation::new(300, 43));
     /// let items: Vec<u64> = (0..300).collect();
     /// assert_eq!(p.then(&q)?.apply(&items)?, q.apply(&p.apply(&items)?)?);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn then<C: Bijection + Clone>(
         &self,

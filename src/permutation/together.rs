@@ -20,6 +20,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::Rows;
     /// use bijective_shuffle::prelude::*;
     ///

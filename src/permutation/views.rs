@@ -9,7 +9,7 @@ use crate::{Bijection, Error};
 impl<B: Bijection> Permutation<B> {
     /// Iterates over `p[0], p[1], ..` on the calling thread, in constant memory.
     ///
-    /// From the front it needs no index, except for an [`inverse`](Self::inverse) or a
+    /// From the front it needs no index, except for an [inverse](Self::inverted) or a
     /// [composition](Self::then). It evaluates every slot. Where there are many more slots than
     /// items, calling [`build_index`](Self::build_index) beforehand makes it evaluate only the
     /// slots of the items.
@@ -35,7 +35,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if the range does not lie
-    /// within the permutation, and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// within the permutation, and the errors of [`get`](Self::get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -87,7 +87,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`Error::NoSuchRank`] if `rank` is not below `ranks`, and the errors of
-    /// [`try_get`](Self::try_get) if the index is needed.
+    /// [`get`](Self::get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -121,8 +121,8 @@ impl<B: Bijection> Permutation<B> {
         Iter::new(self, self.inverted, 0, count.min(self.len))
     }
 
-    /// The inverse permutation: its [`try_get`](Self::try_get) is this one's
-    /// [`try_position`](Self::try_position), and applying it undoes this one.
+    /// The inverse permutation: its [`get`](Self::get) is this one's
+    /// [`position`](Self::position), and applying it undoes this one.
     ///
     /// It is the same type with the two directions swapped. So moving items by it takes the
     /// engines' way for undoing a shuffle, and not a query for each item.
@@ -133,11 +133,11 @@ impl<B: Bijection> Permutation<B> {
     /// use bijective_shuffle::Permutation;
     ///
     /// let p = Permutation::new(1000, 42);
-    /// let q = p.inverse();
-    /// assert!(p.iter().zip(0..).all(|(index, k)| q.try_get(index) == Ok(Some(k))));
+    /// let q = p.inverted();
+    /// assert!(p.iter().zip(0..).all(|(index, k)| q.get(index) == Ok(Some(k))));
     /// ```
     #[must_use]
-    pub fn inverse(&self) -> Self
+    pub fn inverted(&self) -> Self
     where
         B: Clone,
     {

@@ -84,7 +84,7 @@ impl SamplerBuilder {
     /// let builder = Sampler::builder(8, 0).sequential().rank(1, 2).batch(3).tail(Tail::Short);
     /// let batches: Result<Vec<_>, _> = builder.build()?.batches().collect();
     /// assert_eq!(batches?, [vec![1, 3, 5], vec![7]]);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn sequential(self) -> Self {
         Self { orders: EpochOrders::Sequential, ..self }
@@ -109,7 +109,7 @@ impl SamplerBuilder {
     /// for (window, batch) in order.windows().zip(sampler.batches()) {
     ///     assert!(window.slots().map(|slot| order.forward(slot)).eq(batch?));
     /// }
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     #[inline]
     pub fn blocks(self, block: u64, window: u64) -> Self {
@@ -137,7 +137,7 @@ impl SamplerBuilder {
     /// sampler.next_batch(&mut batch)?;
     /// let order = CycleWalk::<Lcg>::from_seed(1000, Seed::new(42).with_epoch(7));
     /// assert!((0..1000).all(|k| batch[k as usize] == order.forward(k)));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn order<B, F>(self, draw: F) -> Self
     where

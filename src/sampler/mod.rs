@@ -52,6 +52,7 @@ const PART: u64 = 1 << 16;
 /// ranks:
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::Tail;
 /// use bijective_shuffle::prelude::*;
 ///
@@ -153,9 +154,9 @@ impl Sampler {
     /// let mut batch = Vec::new();
     /// sampler.next_batch(&mut batch)?;
     /// let order = Permutation::walk(1_000_000_000_000, 42);
-    /// let places = batch.iter().map(|&item| order.position(item));
-    /// assert!(places.eq([3, 11, 19, 27].map(Some)));
-    /// # Ok::<(), Error>(())
+    /// let places: Result<Vec<_>, _> = batch.iter().map(|&item| order.position(item)).collect();
+    /// assert_eq!(places?, [3, 11, 19, 27].map(Some));
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn builder(len: u64, seed: impl Into<Seed>) -> SamplerBuilder {
         SamplerBuilder::new(len, seed.into())
@@ -197,7 +198,7 @@ impl Sampler {
     ///     steps += 1;
     /// }
     /// assert_eq!(steps, 2);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn next_batch(&mut self, batch: &mut Vec<u64>) -> Result<bool, Error> {
         self.next_batch_while(batch, || true)
@@ -229,7 +230,7 @@ impl Sampler {
     /// };
     /// assert!(!sampler.next_batch_while(&mut batch, go_on)?);
     /// assert_eq!((batch.len(), sampler.consumed()), (0, 0));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn next_batch_while(
         &mut self,
@@ -331,7 +332,7 @@ impl Sampler {
     /// let mut sampler = Sampler::builder(100, 42).batch(10).build()?;
     /// let batches: Vec<Vec<u64>> = sampler.batches().collect::<Result<_, _>>()?;
     /// assert_eq!(batches.concat(), Permutation::walk(100, 42).to_vec());
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn batches(&mut self) -> impl Iterator<Item = Result<Vec<u64>, Error>> + '_ {
         core::iter::from_fn(|| {
@@ -347,7 +348,7 @@ impl Sampler {
     }
 
     /// The number of steps that are left in this epoch, the same on every rank.
-    pub fn steps_left(&self) -> u64 {
+    pub fn steps_remaining(&self) -> u64 {
         self.steps_of(self.len() - self.consumed)
     }
 

@@ -26,6 +26,7 @@ use crate::{Bijection, Error};
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::error::SavedError;
 /// use bijective_shuffle::SamplerState;
@@ -76,7 +77,7 @@ impl Sampler {
     /// sampler.next_batch(&mut Vec::new())?;
     /// sampler.next_batch(&mut Vec::new())?;
     /// assert_eq!(sampler.state(), after_two_steps);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn state_at(&self, epoch: u64, consumed: u64) -> Result<SamplerState, Error> {
         let len = self.len();
@@ -112,7 +113,7 @@ impl Sampler {
     /// one.next_batch(&mut batch)?;
     /// let order = Permutation::walk(1000, Seed::new(42).with_epoch(5));
     /// assert!(order.range(128..228)?.eq(batch));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
         let foreign = Err(Error::Saved(SavedError::Foreign));

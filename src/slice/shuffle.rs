@@ -1,5 +1,6 @@
 //! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
+use crate::bijection::hooks::EngineForm;
 use crate::compact::{Compactor, Cpu, Direction, Order, PlainCall, Workspace};
 use crate::engine::check::or_panic;
 use crate::permutation::Permutation;
@@ -34,18 +35,20 @@ mod sealed {
 /// The order is that of [`Permutation::new`](crate::Permutation::new). It depends only on the seed
 /// and the length, not on the number of threads, the item type, the machine or the back end.
 ///
-/// | by | in place | undone | a copy | a copy, undone | a sample |
+/// | by | in place | undone | the first places | a copy | a sample |
 /// | --- | --- | --- | --- | --- | --- |
-/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] | [`par_bijective_unshuffled`] | [`par_bijective_sample`] |
-/// | a seed or a bijection, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_unshuffled`] | [`try_par_bijective_sample`], [`Permutation::sample`] |
+/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_partial_shuffle`] | [`par_bijective_shuffled`] | [`par_bijective_sample`] |
+/// | a seed or a bijection, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_partial_shuffle`] | [`try_par_bijective_shuffled`] | [`Permutation::sample`] |
 ///
 /// With a seed only the allocation of memory can fail, and the plain form then panics. A bijection
 /// may also be too small for the slice, or wrong, so only the `try_` forms, which return the error,
-/// take one.
+/// take one. A copy in the original order is [`Cpu.unshuffled`](crate::Compactor::unshuffled).
 ///
 /// To give several arrays the same order, such as keys and their values, use
-/// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
-/// millions of items repeatedly should reuse its working memory through a [`Workspace`].
+/// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). To give each row of a
+/// matrix an order of its own, use
+/// [`Permutations::apply_rows`](crate::Permutations::apply_rows). A loop that shuffles millions of
+/// items repeatedly should reuse its working memory through a [`Workspace`].
 ///
 /// # Choosing the strategy
 ///
@@ -61,19 +64,18 @@ mod sealed {
 /// Workspace::new().with_strategy(Strategy::InPlace).shuffle(42, &mut v)?;
 /// v.par_bijective_unshuffle(42);
 /// assert!(v.into_iter().eq(0..200_000));
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 ///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
 /// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
-/// [`par_bijective_unshuffled`]: Self::par_bijective_unshuffled
+/// [`par_bijective_partial_shuffle`]: Self::par_bijective_partial_shuffle
 /// [`par_bijective_sample`]: Self::par_bijective_sample
-/// [`try_par_bijective_sample`]: Self::try_par_bijective_sample
+/// [`try_par_bijective_partial_shuffle`]: Self::try_par_bijective_partial_shuffle
 /// [`try_par_bijective_shuffle`]: Self::try_par_bijective_shuffle
 /// [`try_par_bijective_unshuffle`]: Self::try_par_bijective_unshuffle
 /// [`try_par_bijective_shuffled`]: Self::try_par_bijective_shuffled
-/// [`try_par_bijective_unshuffled`]: Self::try_par_bijective_unshuffled
 ///
 /// # Examples
 ///
@@ -201,31 +203,6 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_shuffled(seed.into()))
     }
 
-    /// Returns a copy in the original order: what
-    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) would make of a clone.
-    ///
-    /// # Panics
-    ///
-    /// If memory for the copy cannot be allocated, if rayon cannot start its threads, or if a clone
-    /// panics.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let v = ["a", "b", "c"];
-    /// assert_eq!(v.par_bijective_shuffled(42).par_bijective_unshuffled(42), v);
-    /// ```
-    #[must_use]
-    #[track_caller]
-    fn par_bijective_unshuffled(&self, seed: impl Into<Seed>) -> Vec<Self::Item>
-    where
-        Self::Item: Clone + Send + Sync,
-    {
-        or_panic(self.try_par_bijective_unshuffled(seed.into()))
-    }
-
     /// Shuffles the slice by a seed, as [`par_bijective_shuffle`](Self::par_bijective_shuffle)
     /// does, or by a bijection, from this crate or the user's own, and returns an error if that
     /// fails. The domain of a bijection must have at least as many points as the slice has items.
@@ -252,7 +229,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// assert_eq!(v, [3, 0, 2, 4, 1]);
     ///
     /// assert_eq!(v.try_par_bijective_shuffled(42)?, v.par_bijective_shuffled(42));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     fn try_par_bijective_shuffle<'a>(&mut self, order: impl Into<Order<'a>>) -> Result<(), Error>
     where
@@ -289,7 +266,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// assert_eq!(v, ["d", "a", "c", "e", "b"]);
     /// v.try_par_bijective_unshuffle(&f)?;
     /// assert_eq!(v, ["a", "b", "c", "d", "e"]);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     fn try_par_bijective_unshuffle<'a>(&mut self, order: impl Into<Order<'a>>) -> Result<(), Error>
     where
@@ -320,26 +297,96 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(order.into().for_len(items.len() as u64).bijection(), items)
     }
 
-    /// Returns a copy in the original order: what
-    /// [`try_par_bijective_unshuffle`](Self::try_par_bijective_unshuffle) would make of a clone.
+    /// Shuffles only the first `count` places, or all if there are fewer, and returns them and the
+    /// rest.
     ///
-    /// # Errors
+    /// The first `count` items are those that
+    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle) would put there, in the same order.
+    /// The other items are all in the rest, in an unspecified order, which another version may
+    /// change. So this cannot be undone from the seed.
     ///
-    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle), where the memory is that
-    /// for the copy.
+    /// A small part takes about two evaluations of the bijection, one swap and 24 bytes of working
+    /// memory for each of its items, all on the calling thread, and does not touch the other items.
+    /// A part of an eighth of the slice or more is shuffled with all of the slice, on all threads.
     ///
     /// # Panics
     ///
-    /// If the bijection or a clone panics, or rayon cannot start its threads.
-    fn try_par_bijective_unshuffled<'a>(
-        &self,
-        order: impl Into<Order<'a>>,
-    ) -> Result<Vec<Self::Item>, Error>
+    /// If working memory cannot be allocated, or rayon cannot start its threads. The slice is then
+    /// unchanged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut v: Vec<u32> = (0..1000).collect();
+    /// let all = v.par_bijective_shuffled(42);
+    /// let (winners, others) = v.par_bijective_partial_shuffle(3, 42);
+    /// assert_eq!(winners, &all[..3]);
+    /// assert_eq!(others.len(), 997);
+    /// ```
+    #[track_caller]
+    fn par_bijective_partial_shuffle(
+        &mut self,
+        count: usize,
+        seed: impl Into<Seed>,
+    ) -> (&mut [Self::Item], &mut [Self::Item])
     where
-        Self::Item: Clone + Send + Sync,
+        Self::Item: Send,
     {
-        let items = self.items();
-        Cpu.unshuffled(order.into().for_len(items.len() as u64).bijection(), items)
+        or_panic(self.try_par_bijective_partial_shuffle(count, seed.into()))
+    }
+
+    /// Shuffles only the first `count` places, as
+    /// [`par_bijective_partial_shuffle`](Self::par_bijective_partial_shuffle) does, by a seed or by
+    /// a bijection.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle), and for a composition the
+    /// errors of [`Permutation::get`]. The slice is then unchanged. A bijection that breaks its
+    /// requirements only beyond the first places may be accepted: only those are evaluated.
+    ///
+    /// # Panics
+    ///
+    /// If the bijection panics, or rayon cannot start its threads. The slice is then unchanged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::bijection::Lcg;
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let f = Lcg::new(5, 5, 3)?; // 3 8 13 18 ..
+    /// let mut v: Vec<u32> = (0..32).collect();
+    /// let (first, _) = v.try_par_bijective_partial_shuffle(2, &f)?;
+    /// assert_eq!(first, [3, 8]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    fn try_par_bijective_partial_shuffle<'a>(
+        &mut self,
+        count: usize,
+        order: impl Into<Order<'a>>,
+    ) -> Result<(&mut [Self::Item], &mut [Self::Item]), Error>
+    where
+        Self::Item: Send,
+    {
+        let (order, items) = (order.into(), self.items_mut());
+        let count = count.min(items.len());
+        if count < items.len() / 8 && size_of::<Self::Item>() > 0 {
+            let len = items.len() as u64;
+            match EngineForm::of(order.for_len(len).bijection()) {
+                EngineForm::Trusted(f) => {
+                    Permutation::from_bijection(len, f)?.bring_to_front(items, count, true)?;
+                }
+                EngineForm::Unchecked(f) => {
+                    Permutation::from_bijection(len, f)?.bring_to_front(items, count, false)?;
+                }
+            }
+        } else {
+            Workspace::once().reorder(order, items, Direction::Shuffle)?;
+        }
+        Ok(items.split_at_mut(count))
     }
 
     /// Returns a sample without replacement, in random order: clones of `count` items, or of all
@@ -369,39 +416,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Clone + Send + Sync,
     {
-        or_panic(self.try_par_bijective_sample(count, seed))
-    }
-
-    /// Returns a sample as [`par_bijective_sample`](Self::par_bijective_sample) does, or an error
-    /// if memory cannot be allocated.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`] if memory for the sample cannot be allocated.
-    ///
-    /// # Panics
-    ///
-    /// If a clone panics, or rayon cannot start its threads.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let v = ["a", "b", "c", "d"];
-    /// assert_eq!(v.try_par_bijective_sample(2, 42)?, v.par_bijective_sample(2, 42));
-    /// # Ok::<(), Error>(())
-    /// ```
-    fn try_par_bijective_sample(
-        &self,
-        count: usize,
-        seed: impl Into<Seed>,
-    ) -> Result<Vec<Self::Item>, Error>
-    where
-        Self::Item: Clone + Send + Sync,
-    {
         let items = self.items();
-        Permutation::new(items.len() as u64, seed).sample(items, count)
+        or_panic(Permutation::new(items.len() as u64, seed).sample(items, count))
     }
 }
 

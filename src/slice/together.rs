@@ -116,6 +116,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::bijection::Lcg;
     /// use bijective_shuffle::prelude::*;
     ///

@@ -6,8 +6,11 @@
 //! change.
 //!
 //! All features are on. What a trait demands is listed at the trait, and not again at each type
-//! that implements it; derived and automatic implementations are left out. An item is listed once:
-//! the prelude's are there by their names alone, and an implementation only where it comes first.
+//! that implements it, so the `Display` of an `Error` is left out; so are derived and automatic
+//! implementations, and those that could be derived (`Debug`, `Clone`, `Eq`). An item is listed
+//! once: the prelude's are there by their names alone, and an implementation only where it comes
+//! first. A line that the next ones repeat is none: that of an error's kind which has fields, and
+//! the head of an `impl` that demands nothing.
 //!
 //! The package `bijective-shuffle-engine` has no list, since it promises nothing.
 //!
@@ -52,6 +55,24 @@ fn described(line: &str) -> Option<&str> {
     path.split(['<', '(', ' ']).next().map(|path| path.trim_end_matches(':'))
 }
 
+/// Whether a line is the head of an `impl` of a type's own methods that demands nothing: the
+/// methods' lines say all of it.
+fn is_bare_head(line: &str) -> bool {
+    let Some(rest) = line.strip_prefix("impl") else { return false };
+    let is_own = !rest.split(" where ").next().unwrap().contains(" for ");
+    let before_bounds: Vec<&str> = rest.split(": ").collect();
+    let is_const = |text: &str| text.rsplit([',', '<']).next().unwrap().contains("const ");
+    let demands = before_bounds.split_last().unwrap().1.iter().any(|text| !is_const(text));
+    is_own && !demands && !rest.contains(" where ")
+}
+
+/// Whether a line says that a type has a trait that could be derived.
+fn is_like_derived(line: &str) -> bool {
+    const DERIVED: [&str; 4] =
+        ["core::fmt::Debug", "core::clone::Clone", "core::cmp::Eq", "core::cmp::PartialEq"];
+    line.starts_with("impl") && DERIVED.iter().any(|name| line.contains(&format!("{name} for ")))
+}
+
 /// Whether a line is about what follows the versions of others.
 fn is_of_cuda(line: &str) -> bool {
     [
@@ -75,7 +96,7 @@ fn listing(json: &Path) -> String {
                 "run this with Rust {COMPILER}, whose format is known (RUSTUP_TOOLCHAIN): {error}"
             )
         });
-    let (mut list, mut implementor) = (String::new(), None);
+    let (mut lines, mut implementor) = (Vec::new(), None);
     let (mut listed, mut is_in_prelude) = (HashSet::new(), false);
     for mut line in api.items().map(ToString::to_string) {
         if let Some(path) = described(&line) {
@@ -102,12 +123,26 @@ fn listing(json: &Path) -> String {
         if is_left_out && !line.starts_with("impl") {
             continue;
         }
-        if listed.insert(line.clone()) {
-            list += &line;
-            list.push('\n');
+        if !is_bare_head(&line) && !is_like_derived(&line) && listed.insert(line.clone()) {
+            lines.push(line);
         }
     }
-    list
+    without_repetition(&lines)
+}
+
+/// The lines, except those that others say as well.
+fn without_repetition(lines: &[String]) -> String {
+    let error = |line: &str| line.strip_prefix("impl core::error::Error for ").map(str::to_owned);
+    let errors: HashSet<String> = lines.iter().filter_map(|line| error(line)).collect();
+    let display = |line: &str| line.strip_prefix("impl core::fmt::Display for ").map(str::to_owned);
+    let is_repeated = |k: usize| {
+        let fields = format!("{}::", lines[k]);
+        let is_kind = described(&lines[k]).is_none() && lines[k].starts_with("pub ");
+        let has_fields = is_kind && lines.get(k + 1).is_some_and(|line| line.starts_with(&fields));
+        has_fields || display(&lines[k]).is_some_and(|name| errors.contains(&name))
+    };
+    let kept = (0..lines.len()).filter(|&k| !is_repeated(k));
+    kept.flat_map(|k| [&*lines[k], "\n"]).collect()
 }
 
 fn compare(name: &str, list: &str) {

@@ -1,5 +1,6 @@
 //! Arrays that are divided among the members of a group of GPUs, in memory whose ends are watched.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::cuda::CudaGroup;
 use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::prelude::*;

@@ -4,8 +4,8 @@
 pub(crate) mod capture;
 pub(crate) mod group;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::cuda::Cuda;
-use bijective_shuffle::prelude::*;
 
 /// An engine on a stream of its own, if this machine has a GPU and the compiler; it must, if the
 /// environment says so.

@@ -4,6 +4,7 @@
 use bijective_shuffle_laws as laws;
 use std::sync::Arc;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::TrustedBijection;
 use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::bijection::{

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Rows;
 use bijective_shuffle::Strategy;
 use bijective_shuffle::bijection::{Lcg, Standard};

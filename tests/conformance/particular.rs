@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Strategy;
 use bijective_shuffle::bijection::{BlockShuffle, CycleWalk, Lcg, Standard, Table, VariablePhilox};
 use bijective_shuffle::error::{BijectionError, Defect, ViewError};
@@ -143,7 +144,7 @@ fn what_is_printed_shows_the_seed() {
     assert_eq!(format!("{seed:?}"), "Seed(42@3)");
     let shown = |p: &dyn std::fmt::Debug| format!("{p:?}").contains("seed: Some(Seed(42@3))");
     let p = Permutation::new(1000, seed);
-    assert!(shown(&p) && shown(&p.inverse()) && shown(&Permutation::walk(1000, seed)));
+    assert!(shown(&p) && shown(&p.inverted()) && shown(&Permutation::walk(1000, seed)));
     let given = Permutation::from_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
     assert!(format!("{given:?}").contains("seed: None"));
     assert!(format!("{:?}", Permutations::new(3, 5, 42)).contains("seed: Seed(42)"));
@@ -169,14 +170,15 @@ fn the_back_end_is_the_cpu_until_another_is_chosen() {
     let given = Permutation::from_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
     assert_eq!(Backend::default(), Backend::Cpu);
     let row = Permutations::new(3, 100, 1).row(2).unwrap();
-    let by_default: [&dyn Debug; 6] = [&p, &p.inverse(), &p.then(&p).unwrap(), &walk, &given, &row];
+    let by_default: [&dyn Debug; 6] =
+        [&p, &p.inverted(), &p.then(&p).unwrap(), &walk, &given, &row];
     for p in by_default {
         assert!(format!("{p:?}").contains("backend: Cpu"), "{p:?}");
     }
 
     // What is made from a permutation runs where that does.
     let p = p.with_backend(Backend::Auto);
-    let derived: [&dyn Debug; 2] = [&p.inverse(), &p.then(&Permutation::new(100, 2)).unwrap()];
+    let derived: [&dyn Debug; 2] = [&p.inverted(), &p.then(&Permutation::new(100, 2)).unwrap()];
     for p in derived {
         assert!(format!("{p:?}").contains("backend: Auto"), "{p:?}");
     }

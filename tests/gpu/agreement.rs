@@ -1,5 +1,6 @@
 //! The permutation of algorithm 1 where the shape of the work is particular to a GPU.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::{Standard, Table, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::DevicePtr;
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace, RawArray};
@@ -78,7 +79,7 @@ fn views_agree() {
     for len in lengths(16) {
         let cpu = Permutation::new(len, len + 2).with_backend(Backend::Cpu);
         let gpu = cpu.clone().with_backend(Backend::Cuda);
-        assert_eq!(gpu.inverse().to_vec(), cpu.inverse().to_vec(), "length {len}, inverse");
+        assert_eq!(gpu.inverted().to_vec(), cpu.inverted().to_vec(), "length {len}, inverse");
         let walk = Permutation::walk(len, 3);
         assert_eq!(
             walk.clone().with_backend(Backend::Cuda).to_vec(),
@@ -88,11 +89,11 @@ fn views_agree() {
     }
     // Of two permutations as one there is a device text only where neither needs an index. Where
     // one does, the items are moved by one permutation and then the other.
-    let (p, q) = (Permutation::new(4096, 1), Permutation::new(4096, 2).inverse());
+    let (p, q) = (Permutation::new(4096, 1), Permutation::new(4096, 2).inverted());
     let both = p.then(&q).unwrap();
     assert_eq!(both.clone().with_backend(Backend::Cuda).to_vec(), both.to_vec());
     let p = Permutation::new(1000, 1);
-    let both = p.then(&Permutation::new(1000, 2).inverse()).unwrap();
+    let both = p.then(&Permutation::new(1000, 2).inverted()).unwrap();
     assert_eq!(both.clone().with_backend(Backend::Cuda).to_vec(), both.to_vec());
     let table = Permutation::from_bijection(1000, Table::from_seed(1000, 1)).unwrap();
     let refused = p.then(&table).unwrap().with_backend(Backend::Cuda).try_to_vec();

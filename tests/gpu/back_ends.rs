@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Order;
 use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};

@@ -1,5 +1,6 @@
 //! Rows of a batch on the device are those of the host.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Word;
 use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice, DevicePtr, DeviceRepr};

@@ -1,6 +1,7 @@
 //! Bijections written by users, and work beside other work.
 
 use bijective_shuffle::DeviceSource;
+use bijective_shuffle::Error;
 use bijective_shuffle::affine::Affine;
 use bijective_shuffle::bijection::{Compose, Inverse, RandomSign, Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::sys::{

@@ -1,11 +1,11 @@
 //! Random numbers in device memory: those of the CPU, bit for bit.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::cuda::cudarc::driver::{
     CudaSlice, CudaViewMut, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
 use bijective_shuffle::cuda::{Cuda, CudaStreams, DeviceGenerator};
 use bijective_shuffle::error::GpuError;
-use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{
     Fill, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Serial;
 use bijective_shuffle::bijection::{Lcg, Standard, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::{

@@ -13,9 +13,9 @@ mod refusals;
 mod streams;
 mod views;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
-use bijective_shuffle::prelude::*;
 
 use crate::common::cuda;
 use bijective_shuffle_laws::agreement::reference;

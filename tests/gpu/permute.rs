@@ -1,11 +1,11 @@
 //! Arrays permuted by affine maps: the GPU does as the CPU.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::affine::Affine;
 use bijective_shuffle::affine::{BitMatrix, permuted};
 use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::error::GpuError;
-use bijective_shuffle::prelude::*;
 
 use super::{cuda, guarded};
 use bijective_shuffle_laws::short;

@@ -1,6 +1,7 @@
 //! What cannot be done is refused with an error that says why, and nothing is lost.
 
 use bijective_shuffle::DeviceSource;
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::{Standard, Table, VariablePhilox};
 use bijective_shuffle::cuda::cudarc::driver::CudaContext;
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, result};
 use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaWorkspace};

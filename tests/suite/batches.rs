@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use rayon::ThreadPoolBuilder;

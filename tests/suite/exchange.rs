@@ -117,7 +117,7 @@ proptest! {
         let len = held.0.before.iter().sum::<u64>();
         check(&Permutation::new(len, seed), held, |k| k)?;
         check(&Permutation::walk(len, seed), held, |k| k as u8)?;
-        check(&Permutation::new(len, seed).inverse(), held, |k| [k as u16; 3])?;
+        check(&Permutation::new(len, seed).inverted(), held, |k| [k as u16; 3])?;
         // A domain of more slots.
         let f = GridFeistel::<12>::from_seed(len + spare, seed);
         let p = Permutation::from_bijection(len, f).unwrap();

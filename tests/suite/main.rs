@@ -20,6 +20,7 @@ mod golden;
 mod look_back_model;
 #[cfg(target_os = "linux")]
 mod memory;
+mod partial;
 mod peer_defects;
 mod permutation;
 mod sampler;

@@ -8,6 +8,7 @@
 use std::process::Command;
 use std::time::Instant;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Strategy;
 use bijective_shuffle::bijection::Standard;
 use bijective_shuffle::prelude::*;

@@ -172,7 +172,7 @@ impl BitMatrix {
     }
 
     /// Whether the matrix only moves bits: every row and every column has exactly one 1.
-    pub fn is_bit_permutation(&self) -> bool {
+    pub(crate) fn is_bit_permutation(&self) -> bool {
         self.columns().iter().all(|column| column.is_power_of_two()) && self.is_invertible()
     }
 

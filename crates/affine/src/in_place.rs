@@ -40,7 +40,7 @@ use bijective_shuffle_engine::memory::{Buffer, SharedPtr, assume_init};
 /// let mut items: Vec<u32> = (0..8).collect();
 /// permute_in_place(&Affine::new(&BitMatrix::bit_reversal(3)?, 0)?, &mut items)?;
 /// assert_eq!(items, [0, 4, 2, 6, 1, 5, 3, 7]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub fn permute_in_place<T: Copy + Send + Sync>(
     map: &Affine,

@@ -35,7 +35,7 @@ use bijective_shuffle_engine::word::bits_for;
 /// let mut items = ['a', 'b', 'c', 'd', 'e'];
 /// items.try_par_bijective_shuffle(&f)?;
 /// assert_eq!(items, ['b', 'd', 'a', 'e', 'c']);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Affine<N = u64> {
@@ -120,7 +120,7 @@ impl Affine {
     /// let reversal = Affine::new(&BitMatrix::bit_reversal(10)?, 700)?;
     /// let both = gray.then(&reversal)?;
     /// assert_eq!(both.forward(99), reversal.forward(gray.forward(99)));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     #[inline]
     pub fn then(&self, next: &Self) -> Result<Self, MatrixError> {

@@ -104,7 +104,7 @@ impl Affine {
     /// let by_one_map = permuted(&map.parm(0b10110)?, &items)?;
     /// parm(0b10110, &mut items, |part| permute_in_place(&map, part))?;
     /// assert_eq!(items, by_one_map);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn parm(&self, mask: u64) -> Result<Self, MatrixError> {
         let bits = self.bits() + 1;

@@ -36,7 +36,7 @@ use bijective_shuffle_engine::memory::{Buffer, SharedPtr};
 /// let mut out = [' '; 8];
 /// permute(&transpose, &['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], &mut out)?;
 /// assert_eq!(out, ['a', 'e', 'b', 'f', 'c', 'g', 'd', 'h']);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub fn permute<T: Copy + Send + Sync>(
     map: &Affine,
@@ -69,7 +69,7 @@ pub fn permute<T: Copy + Send + Sync>(
 /// use bijective_shuffle::prelude::*;
 ///
 /// assert_eq!(permuted(&Affine::reversal(2)?, &[1, 2, 3, 4])?, [4, 3, 2, 1]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec<T>, MatrixError> {
     check_length(map, source.len())?;

@@ -83,7 +83,7 @@ mod tests {
     fn errors_are_told_in_the_words_of_the_language() {
         let names = LanguageNames { walk: "a_walk", build_index: "an_index()" };
         let told = |error| Fault::of(&error, names);
-        let far = Permutation::new(1 << 40 | 1, 1).try_get(1 << 39).unwrap_err();
+        let far = Permutation::new(1 << 40 | 1, 1).get(1 << 39).unwrap_err();
         let (fault, text) = told(far);
         assert_eq!(fault, Fault::IndexNotBuilt);
         assert!(text.contains("use a_walk, ") && text.contains("call an_index() first"), "{text}");

@@ -96,8 +96,8 @@ impl AnyOrder {
 
     /// The inverse.
     #[must_use]
-    pub fn inverse(&self) -> Self {
-        Self { permutation: self.permutation.inverse(), ..*self }
+    pub fn inverted(&self) -> Self {
+        Self { permutation: self.permutation.inverted(), ..*self }
     }
 
     /// The number of items.
@@ -107,8 +107,8 @@ impl AnyOrder {
     }
 
     /// Whether it is the inverse of what its bijection compacts to.
-    pub const fn is_inverse(&self) -> bool {
-        self.permutation.is_inverse()
+    pub const fn is_inverted(&self) -> bool {
+        self.permutation.is_inverted()
     }
 
     /// The bijection that is compacted.
@@ -145,7 +145,7 @@ impl AnyOrder {
     /// Whether [writing](Self::write) the indexes at a run builds no index, or one over few points.
     pub fn is_run_at_hand(&self, run: PlaceRun) -> bool {
         // The slots of an inverse's indexes are anywhere, also where one of them is near.
-        let is_near = !self.is_inverse() || self.is_random_access();
+        let is_near = !self.is_inverted() || self.is_random_access();
         let is_at_hand = |place| is_near && self.is_at_hand(place, Lookup::Index);
         // Either all of its places are near one end, or those behind the first follow it.
         let reach = run.step.unsigned_abs().saturating_mul(run.count.into());
@@ -159,7 +159,7 @@ impl AnyOrder {
     /// unasked.
     pub fn is_counted(&self, run: PlaceRun) -> bool {
         let is_near = run.start == 0 && (1..=MOST_COUNTED).contains(&run.step);
-        is_near && !self.is_inverse() && !self.is_random_access()
+        is_near && !self.is_inverted() && !self.is_random_access()
     }
 
     /// Builds the index that single places need, if they need one, as long as `go_on` says so.
@@ -189,16 +189,16 @@ impl AnyOrder {
     ///
     /// # Errors
     ///
-    /// Those of [`Permutation::try_get`], if it [needs an index](Self::is_random_access), and
+    /// Those of [`Permutation::get`], if it [needs an index](Self::is_random_access), and
     /// [`Error::NotABijection`].
     #[inline]
     pub fn look_up(&self, number: u64, lookup: Lookup) -> Result<u64, Error> {
-        let is_forward = (lookup == Lookup::Index) != self.is_inverse();
+        let is_forward = (lookup == Lookup::Index) != self.is_inverted();
         let found = match (self.is_full, is_forward) {
             (true, true) => Some(self.bijection().forward(number)),
             (true, false) => Some(self.bijection().inverse(number)),
-            (false, _) if lookup == Lookup::Index => self.permutation.try_get(number)?,
-            (false, _) => self.permutation.try_position(number)?,
+            (false, _) if lookup == Lookup::Index => self.permutation.get(number)?,
+            (false, _) => self.permutation.position(number)?,
         };
         match found {
             Some(found) if found < self.len() => Ok(found),
@@ -343,7 +343,7 @@ impl AnyOrder {
         if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
-        match self.is_inverse() {
+        match self.is_inverted() {
             false => workspace.shuffle_into(self.bijection(), source, out),
             true => workspace.unshuffle_into(self.bijection(), source, out),
         }
@@ -395,7 +395,7 @@ mod tests {
         order.each(&mut places, Lookup::Place).unwrap();
         order.each(&mut found, Lookup::Index).unwrap();
         assert!(places.into_iter().eq(0..len) && found == indexes);
-        assert!(order.is_inverse() || order.indexes().eq(indexes.iter().copied()));
+        assert!(order.is_inverted() || order.indexes().eq(indexes.iter().copied()));
         let whole = PlaceRun::first(len);
         for (start, end, step) in [(0, len, 1), (len / 3, len, 1), (1, len, 2), (0, len / 2, 5)] {
             let run = whole.slice(Some(start.into()), Some(end.into()), step);
@@ -441,7 +441,7 @@ mod tests {
                 check(&order, &indexes);
                 let mut places = vec![0; indexes.len()];
                 (0..).zip(&indexes).for_each(|(place, &index)| places[index as usize] = place);
-                check(&order.inverse(), &places);
+                check(&order.inverted(), &places);
                 let bijection = Permutation::new(len + 9, 1);
                 let given = AnyOrder::given(len, bijection.clone()).unwrap();
                 check(&given, &Permutation::from_bijection(len, bijection).unwrap().to_vec());
@@ -456,7 +456,7 @@ mod tests {
             assert!(order.is_at_hand(place, Lookup::Index));
             let index = order.look_up(place, Lookup::Index).unwrap();
             assert!(order.is_at_hand(index, Lookup::Place));
-            assert!(order.inverse().is_at_hand(place, Lookup::Place));
+            assert!(order.inverted().is_at_hand(place, Lookup::Place));
             assert_eq!(order.look_up(index, Lookup::Place), Ok(place));
             assert!(!order.is_random_access());
         }
@@ -465,7 +465,7 @@ mod tests {
         assert!(order.is_run_at_hand(run) && !order.is_counted(run));
         assert!(order.is_counted(PlaceRun { step: 7, ..PlaceRun::first(1 << 30) }));
         assert!(!order.is_run_at_hand(PlaceRun { step: 1 << 30, ..run }));
-        assert!(!order.inverse().is_run_at_hand(run));
+        assert!(!order.inverted().is_run_at_hand(run));
         order.write(run, &mut [0_u64; 900]).unwrap();
         order.prepare(|| true).unwrap();
         assert!(!order.is_random_access());
@@ -499,10 +499,10 @@ mod tests {
 
     #[test]
     fn slices_of_another_length_and_words_that_are_too_narrow_are_refused() {
-        let order = AnyOrder::new(Kind::Walk, (1 << 32) + 1, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Walk, (1 << 32) + 1, Seed::new(1)).unwrap();
         let wide = Error::IndexTooWide { len: order.len(), bits: 32 };
         assert_eq!(order.write(PlaceRun::first(3), &mut [0_u32; 3]), Err(wide));
-        let order = AnyOrder::new(Kind::Compacted, 5, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, 5, Seed::new(1)).unwrap();
         let done = order.reorder_into(&mut Workspace::new(), &[1; 4], &mut [0; 4]);
         assert_eq!(done, Err(Error::LengthMismatch { expected: 5, actual: 4 }));
     }

@@ -529,8 +529,8 @@ bs_status bs_permutation_from_bijection(uint64_t length,
  * `permutation` was made by this library and not freed, and `inverse` leads to memory for a
  * pointer.
  */
-bs_status bs_permutation_inverse(const struct bs_permutation *permutation,
-                                 struct bs_permutation **inverse);
+bs_status bs_permutation_inverted(const struct bs_permutation *permutation,
+                                  struct bs_permutation **inverse);
 
 /**
  * Frees a permutation.
@@ -718,7 +718,7 @@ uint64_t bs_sampler_steps(const struct bs_sampler *sampler);
  *
  * `sampler` is null, or was made by this library and not freed.
  */
-uint64_t bs_sampler_steps_left(const struct bs_sampler *sampler);
+uint64_t bs_sampler_steps_remaining(const struct bs_sampler *sampler);
 
 /**
  * Writes the sampler's state as a text that ends with a zero, to `size` bytes from `text` on.

@@ -394,9 +394,9 @@ public:
         return made_of;
     }
 
-    permutation inverse() const {
+    permutation inverted() const {
         permutation inverted =
-            made([&](bs_permutation **p) { return bs_permutation_inverse(handle_.get(), p); });
+            made([&](bs_permutation **p) { return bs_permutation_inverted(handle_.get(), p); });
         inverted.caught_ = caught_;
         return inverted;
     }
@@ -543,7 +543,7 @@ private:
     // Moves what is moved as bytes, and then the rest, which cannot fail.
     template <class Word, class... Iterators>
     void follow(bool undo, detail::run<Iterators>... items) const {
-        const std::vector<Word> order = (undo ? inverse() : *this).template to_vector<Word>();
+        const std::vector<Word> order = (undo ? inverted() : *this).template to_vector<Word>();
         std::vector<bool> done(order.size());
         std::vector<bs_array> arrays;
         for (const auto &array : {detail::array_of(items)...}) {
@@ -736,7 +736,7 @@ public:
     // again, and it is empty after a failure.
     bool next_batch(std::vector<std::uint64_t> &batch) {
         batch.clear();
-        if (handle_ && steps_left() == 0) {
+        if (handle_ && steps_remaining() == 0) {
             return false;
         }
         batch.resize(batch_);
@@ -756,7 +756,7 @@ public:
     std::uint64_t epoch() const noexcept { return bs_sampler_epoch(handle_.get()); }
     std::uint64_t consumed() const noexcept { return bs_sampler_consumed(handle_.get()); }
     std::uint64_t steps() const noexcept { return bs_sampler_steps(handle_.get()); }
-    std::uint64_t steps_left() const noexcept { return bs_sampler_steps_left(handle_.get()); }
+    std::uint64_t steps_remaining() const noexcept { return bs_sampler_steps_remaining(handle_.get()); }
 
     // The state as a text, and back.
     std::string state() const {

@@ -184,12 +184,12 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
 /// `permutation` was made by this library and not freed, and `inverse` leads to memory for a
 /// pointer.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bs_permutation_inverse(
+pub unsafe extern "C" fn bs_permutation_inverted(
     permutation: *const Permutation,
     inverse: *mut *mut Permutation,
 ) -> Status {
     // SAFETY: as the caller promises.
-    let make = || Ok(Permutation(unsafe { order(permutation) }?.inverse()));
+    let make = || Ok(Permutation(unsafe { order(permutation) }?.inverted()));
     // SAFETY: as the caller promises.
     done(|| unsafe { hand_out(inverse, "the inverse", make) })
 }

@@ -161,7 +161,7 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
         check(count, "the number of items")?;
         // SAFETY: as the caller promises.
         let sampler = unsafe { inner(sampler) }?;
-        if sampler.inner.steps_left() == 0 {
+        if sampler.inner.steps_remaining() == 0 {
             return Ok(BS_END);
         }
         let batch = sampler.inner.batch();
@@ -244,10 +244,10 @@ pub unsafe extern "C" fn bs_sampler_steps(sampler: *const Sampler) -> u64 {
 ///
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bs_sampler_steps_left(sampler: *const Sampler) -> u64 {
+pub unsafe extern "C" fn bs_sampler_steps_remaining(sampler: *const Sampler) -> u64 {
     // SAFETY: as the caller promises.
     unsafe { memory::shared(sampler, "the sampler") }
-        .map_or(0, |sampler| sampler.inner.steps_left())
+        .map_or(0, |sampler| sampler.inner.steps_remaining())
 }
 
 /// Writes the sampler's state as a text that ends with a zero, to `size` bytes from `text` on.

@@ -47,7 +47,7 @@ static void orders() {
         CHECK(moved == numbers(1000));
         const auto narrow = p.to_vector<std::uint32_t>(10, 20);
         CHECK(std::equal(narrow.begin(), narrow.end(), order.begin() + 10));
-        CHECK(p.position(p[77]) == 77 && p.inverse()[p[77]] == 77);
+        CHECK(p.position(p[77]) == 77 && p.inverted()[p[77]] == 77);
         CHECK(p.shard(1, 3) == std::make_pair(std::uint64_t{333}, std::uint64_t{333}));
         CHECK(bs::permutation(1000, seed.with_epoch(4)).to_vector() != order);
         p.build_index();
@@ -107,7 +107,7 @@ static void moved_from() {
     bs::sampler first(options);
     first.set_epoch(3);
     bs::sampler second = std::move(first);
-    CHECK(first.epoch() == 0 && first.steps() == 0 && first.steps_left() == 0);
+    CHECK(first.epoch() == 0 && first.steps() == 0 && first.steps_remaining() == 0);
     std::vector<std::uint64_t> batch = {7};
     fails(BS_ERROR_NULL, "sampler", [&] { first.next_batch(batch); });
     CHECK(batch.empty() && second.epoch() == 3 && second.next_batch(batch) && batch.size() == 10);
@@ -144,7 +144,7 @@ static void thrown_by_any_call() {
         auto items = numbers(length);
         std::vector<std::uint64_t> out(length);
         std::vector<std::uint32_t> narrow(length);
-        for (const auto &each : {p, p.inverse()}) {
+        for (const auto &each : {p, p.inverted()}) {
             CHECK(throws([&] { each.apply(items); }) && throws([&] { each.unapply(items); }));
             CHECK(throws([&] { each.apply(items, narrow); }) && items == numbers(length));
         }
@@ -196,7 +196,7 @@ static void own_bijections() {
     {
         const auto q = bs::permutation::from_bijection(200'000, last, broken, broken);
         CHECK(counted.use_count() > 2);
-        for (const auto &each : {q, q.inverse()}) {
+        for (const auto &each : {q, q.inverted()}) {
             CHECK(throws([&] { each.apply(items); }) && items == numbers(200'000));
         }
     }
@@ -230,7 +230,7 @@ static void samplers_and_generators() {
     CHECK(sampler.next_batch(batch) && (batch == std::vector<std::uint64_t>{4, 9}));
     // These are in docs/specification.md too.
     const std::string state = "a-0-6-697b00e9129d35f5";
-    CHECK(sampler.state() == state && sampler.consumed() == 6 && sampler.steps_left() == 1);
+    CHECK(sampler.state() == state && sampler.consumed() == 6 && sampler.steps_remaining() == 1);
     CHECK(sampler.next_batch(batch) && (batch == std::vector<std::uint64_t>{5, 2}));
     CHECK(!sampler.next_batch(batch) && batch.empty());
     sampler.next_epoch();

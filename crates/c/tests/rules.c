@@ -100,8 +100,8 @@ static void null_pointers(void) {
     FAILS(bs_permutation_new_keyed(5, NULL, 0, &q), BS_ERROR_NULL, "key");
     FAILS(bs_permutation_walk(5, 1, 0, NULL), BS_ERROR_NULL, "permutation");
     FAILS(bs_permutation_from_bijection(5, NULL, &q), BS_ERROR_NULL, "bijection");
-    FAILS(bs_permutation_inverse(NULL, &q), BS_ERROR_NULL, "permutation");
-    FAILS(bs_permutation_inverse(p, NULL), BS_ERROR_NULL, "inverse");
+    FAILS(bs_permutation_inverted(NULL, &q), BS_ERROR_NULL, "permutation");
+    FAILS(bs_permutation_inverted(p, NULL), BS_ERROR_NULL, "inverse");
     FAILS(bs_permutation_get(NULL, 0, &number), BS_ERROR_NULL, "permutation");
     FAILS(bs_permutation_get(p, 0, NULL), BS_ERROR_NULL, "index");
     FAILS(bs_permutation_position(p, 0, NULL), BS_ERROR_NULL, "place");
@@ -124,7 +124,7 @@ static void null_pointers(void) {
     FAILS(bs_threads(NULL), BS_ERROR_NULL, "number");
     CHECK(bs_permutation_length(NULL) == 0 && bs_sampler_epoch(NULL) == 0);
     CHECK(bs_sampler_consumed(NULL) == 0 && bs_sampler_steps(NULL) == 0);
-    CHECK(bs_sampler_steps_left(NULL) == 0);
+    CHECK(bs_sampler_steps_remaining(NULL) == 0);
     CHECK(q == NULL && s == NULL);
     bs_generator_free(g);
     bs_generator_free(NULL);
@@ -322,7 +322,7 @@ static void own_bijections(void) {
             f.forward_run = with_run ? forward_run : NULL;
             bs_permutation *p = NULL, *q = NULL;
             OK(bs_permutation_from_bijection(length, &f, &p));
-            OK(bs_permutation_inverse(p, &q));
+            OK(bs_permutation_inverted(p, &q));
             uint64_t *items = numbers(length + 1), *order = numbers(length + 1);
             const bs_array array = {items, sizeof *items};
             OK(bs_permutation_range(p, 0, length, order));

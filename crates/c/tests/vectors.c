@@ -167,7 +167,7 @@ static bs_permutation *make(enum order order, uint64_t length, uint64_t block, u
     }
     if (order == NEW_INVERSE || order == WALK_INVERSE) {
         bs_permutation *inverse = NULL;
-        OK(bs_permutation_inverse(p, &inverse));
+        OK(bs_permutation_inverted(p, &inverse));
         bs_permutation_free(p);
         p = inverse;
     }
@@ -267,7 +267,7 @@ static void rows(const struct listed *of) {
 
 static void points(const struct points *of) {
     bs_permutation *p = make(of->order, of->length, of->block, of->window, of->seed), *inverse = NULL;
-    OK(bs_permutation_inverse(p, &inverse));
+    OK(bs_permutation_inverted(p, &inverse));
     CHECK(of->count == of->item_count);
     for (size_t k = 0; k < of->count; k++) {
         uint64_t item = 0, place = 0, again = 0;
@@ -368,7 +368,7 @@ static void resume(const struct resume *of) {
     char text[BS_STATE_SIZE];
     OK(bs_sampler_resume(s, of->text));
     OK(bs_sampler_state(s, text, sizeof text));
-    CHECK(strcmp(text, of->text) == 0 && bs_sampler_steps_left(s) == of->steps_left);
+    CHECK(strcmp(text, of->text) == 0 && bs_sampler_steps_remaining(s) == of->steps_left);
     const size_t batch = (size_t)of->sampler.batch;
     uint64_t *items = room(batch, sizeof *items);
     size_t count = 0;

@@ -66,8 +66,9 @@ impl<T: ItemWeights + ?Sized> ItemWeights for &T {
 }
 
 /// What [`Weighted`](crate::Weighted) and [`weighted_sample`](crate::weighted_sample) take as
-/// weights: [`ItemWeights`], which are whole numbers and are read where they are, or slices,
-/// vectors and arrays of `f64` or `f32`, which become whole numbers by [`integer_weights`].
+/// weights: [`ItemWeights`], which are whole numbers and are read where they are, or a
+/// reference to a slice, a vector or an array of `f64` or `f32`, which become whole numbers by
+/// [`integer_weights`].
 ///
 /// # Examples
 ///
@@ -77,7 +78,7 @@ impl<T: ItemWeights + ?Sized> ItemWeights for &T {
 /// let weights = [0.1, 2.5, 0.0, 1.0];
 /// let draws = Weighted::new(&weights, 42)?;
 /// assert_ne!(draws.get(7), 2);
-/// assert_eq!(weighted_sample(weights, 3, 42)?.len(), 3);
+/// assert_eq!(weighted_sample(&weights, 3, 42)?.len(), 3);
 /// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 pub trait IntoWeights {
@@ -114,14 +115,10 @@ macro_rules! floats {
 
 floats! {
     [] &[f64], f64;
-    [] Vec<f64>, f64;
     [] &Vec<f64>, f64;
-    [const N: usize] [f64; N], f64;
     [const N: usize] &[f64; N], f64;
     [] &[f32], f32;
-    [] Vec<f32>, f32;
     [] &Vec<f32>, f32;
-    [const N: usize] [f32; N], f32;
     [const N: usize] &[f32; N], f32;
 }
 

@@ -62,7 +62,7 @@ fn resume_at_random<S: Source<Item: Ord + Clone + core::fmt::Debug>>(
             if let Some(state) = &state {
                 batches.resume(state).unwrap();
             }
-            for _ in 0..steps.min(batches.sampler().steps_left()) {
+            for _ in 0..steps.min(batches.sampler().steps_remaining()) {
                 assert!(batches.next_batch(&mut batch).unwrap());
                 taken.append(&mut batch);
             }

@@ -26,6 +26,6 @@ pub(crate) fn of_permutation<B: Bijection>(p: &Permutation<B>) -> u64 {
         ((u128::from(mixed ^ (mixed >> 32)) * (u128::from(last) + 1)) >> 64) as u64
     };
     let values = (0..POINTS).map(|k| form.forward(point(k)));
-    let (back, trusted) = (u64::from(p.is_inverse()), u64::from(form.is_trusted()));
+    let (back, trusted) = (u64::from(p.is_inverted()), u64::from(form.is_trusted()));
     hash([last, back, trusted].into_iter().chain(values))
 }

@@ -61,14 +61,14 @@ impl<B: Bijection> Plan<'_, B> {
     /// place `k` that it [then](crate::Spread::after) holds.
     ///
     /// Each rank evaluates its own slots, and no items are exchanged. For an
-    /// [inverted](bijective_shuffle::Permutation::is_inverse) permutation the numbers of all items
+    /// [inverted](bijective_shuffle::Permutation::is_inverted) permutation the numbers of all items
     /// are shuffled.
     ///
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
     pub fn write_indexes(&mut self) -> Result<Vec<u64>, MpiShuffleError> {
-        if !self.p.is_inverse() {
+        if !self.p.is_inverted() {
             return self.slot_indexes();
         }
         let places = self.before.places(self.group.rank());

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use bijective_shuffle::exchange::{Delivery, Sorted, TaggedExchange};
+use bijective_shuffle::exchange::{BucketShape, Delivery, Sorted, TaggedExchange};
 use bijective_shuffle::{Bijection, Workspace};
 use bytemuck::Pod;
 
@@ -85,7 +85,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
         &mut self,
         direction: SendDirection,
     ) -> Result<(TaggedExchange<'a>, bool), MpiShuffleError> {
-        let to_slots = (direction == SendDirection::Shuffle) != self.p.is_inverse();
+        let to_slots = (direction == SendDirection::Shuffle) != self.p.is_inverted();
         let census = if to_slots { None } else { Some(self.census()?) };
         let Self { p, group, before, after, .. } = *self;
         let rank = group.rank();
@@ -111,7 +111,7 @@ enum BucketChunks {
 
 impl BucketChunks {
     /// The number for items of a type, if all ranks' buckets have these shapes.
-    fn count<T>(self, exchange: &TaggedExchange, shapes: &[[u64; 2]]) -> usize {
+    fn count<T>(self, exchange: &TaggedExchange, shapes: &[BucketShape]) -> usize {
         match self {
             Self::Some(chunks) => chunks,
             Self::ForMemory(bytes) => exchange.chunks::<T>(shapes, bytes),
@@ -152,7 +152,7 @@ impl VisitArray for Needs<'_, '_> {
     ) -> Result<(), MpiShuffleError> {
         if size_of::<T>() > 0 {
             let shape = self.exchange.shape::<T>().unwrap_or_default();
-            let shapes = self.group.gather(shape)?;
+            let shapes = gather_shapes(self.group, shape)?;
             let chunks = self.chunks.count::<T>(self.exchange, &shapes);
             self.most = self.most.max(self.exchange.working_bytes::<T>(&shapes, chunks));
         }
@@ -211,8 +211,9 @@ impl VisitArray for Shuffle<'_, '_> {
             return Ok(());
         }
         // A rank whose buckets overflow has no parts.
-        let shapes = group.gather(sorted.as_ref().map_or([0; 2], Sorted::shape))?;
-        let (Some(sorted), false) = (sorted, shapes.iter().any(|&[parts, _]| parts == 0)) else {
+        let shape = sorted.as_ref().map_or_else(BucketShape::default, Sorted::shape);
+        let shapes = gather_shapes(group, shape)?;
+        let (Some(sorted), false) = (sorted, shapes.iter().any(|shape| shape.parts == 0)) else {
             return Err(Stop::Overflow);
         };
         group.sum(sorted.counts(), &mut totals)?;
@@ -229,9 +230,15 @@ impl VisitArray for Shuffle<'_, '_> {
     }
 }
 
+/// The shapes of all ranks' buckets, that of rank 0 first.
+fn gather_shapes(group: &Group, mine: BucketShape) -> Result<Vec<BucketShape>, MpiShuffleError> {
+    let all = group.gather([mine.parts, mine.blocks])?;
+    Ok(all.into_iter().map(|[parts, blocks]| BucketShape { parts, blocks }).collect())
+}
+
 /// The most messages that a rank sends and receives at a time.
-fn messages(shapes: &[[u64; 2]], rank: usize) -> u64 {
-    let parts = |rank: usize| shapes[rank][0];
+fn messages(shapes: &[BucketShape], rank: usize) -> u64 {
+    let parts = |rank: usize| shapes[rank].parts;
     let others = (0..shapes.len()).filter(|&other| other != rank);
     others.map(|other| parts(other) + parts(rank)).sum()
 }

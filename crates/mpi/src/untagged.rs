@@ -126,7 +126,7 @@ impl<B: Bijection> Plan<'_, B> {
         let (rank, most) = (group.rank(), round.map_or(u64::MAX, |round| round.most));
         // The ranks that hold the items in the order of the slots know with whom they exchange
         // them. The others would have to evaluate each item, so they are told.
-        let are_slots_after = !p.is_inverse();
+        let are_slots_after = !p.is_inverted();
         let step =
             [AgreementPoint::ShuffleCounts, AgreementPoint::UnshuffleCounts][direction as usize];
         let (exchange, known) = group.agree(step, || {

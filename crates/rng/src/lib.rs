@@ -65,7 +65,7 @@
 //! // Every generator can key permutations.
 //! let bijection = VariablePhilox::<24>::from_rng(1000, &mut rng);
 //! assert_eq!(bijection.last(), 1023);
-//! # Ok::<(), Error>(())
+//! # Ok::<(), bijective_shuffle::Error>(())
 //! ```
 
 mod buffered;

@@ -4,25 +4,15 @@
 /// Counts the pairs of items that two permutations put in different order: Kendall's distance.
 ///
 /// It keeps about `4.2 n` bytes of scratch memory, which it reuses from call to call.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle_stats::DiscordantPairs;
-///
-/// let mut pairs = DiscordantPairs::new();
-/// assert_eq!(pairs.from_identity(&[2, 0, 1]), 2);
-/// assert_eq!(pairs.between(&[2, 0, 1], &[2, 1, 0]), 1);
-/// ```
 #[derive(Clone, Debug, Default)]
-pub struct DiscordantPairs {
+pub(crate) struct DiscordantPairs {
     relabelled: Vec<u32>,
     ranks: Ranks,
 }
 
 impl DiscordantPairs {
     /// A counter, which has no memory yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
@@ -38,7 +28,7 @@ impl DiscordantPairs {
     ///
     /// If a value is not below the length. Repeated values are not detected, and then the count is
     /// meaningless.
-    pub fn from_identity(&mut self, permutation: &[u32]) -> u64 {
+    pub(crate) fn from_identity(&mut self, permutation: &[u32]) -> u64 {
         self.ranks.inversions(permutation)
     }
 
@@ -52,7 +42,7 @@ impl DiscordantPairs {
     /// # Panics
     ///
     /// If the lengths differ, or as [`from_identity`](Self::from_identity) does.
-    pub fn between(&mut self, a: &[u32], b: &[u32]) -> u64 {
+    pub(crate) fn between(&mut self, a: &[u32], b: &[u32]) -> u64 {
         assert_eq!(a.len(), b.len(), "permutations of different lengths have no pairs in common");
         self.relabelled.resize(a.len(), 0);
         for (&index, &value) in a.iter().zip(b) {
@@ -118,21 +108,8 @@ impl Ranks {
 ///
 /// `K` is 1 for equal permutations and `exp(-lambda)` for opposite ones. See Mitchell et al., 2022,
 /// section 5, and Jiao, Vert, *The Kendall and Mallows kernels for permutations*, ICML 2015.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle_stats::Mallows;
-///
-/// // Of two items: half of the pairs of permutations agree, and half differ in the only pair.
-/// let kernel = Mallows::new(2, 5.0);
-/// let (same, opposite) = (kernel.value(0), kernel.value(1));
-/// assert_eq!((same, opposite), (1.0, (-5.0_f64).exp()));
-/// assert!((kernel.mean() - (same + opposite) / 2.0).abs() < 1e-15);
-/// assert!((kernel.variance() - (same - opposite).powi(2) / 4.0).abs() < 1e-15);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mallows {
+pub(crate) struct Mallows {
     len: usize,
     lambda: f64,
     /// What each discordant pair adds to the exponent: `lambda / C(n, 2)`.
@@ -141,14 +118,14 @@ pub struct Mallows {
 
 impl Mallows {
     /// The `lambda` of the paper.
-    pub const LAMBDA: f64 = 5.0;
+    pub(crate) const LAMBDA: f64 = 5.0;
 
     /// The kernel of permutations of `len` items with the sharpness `lambda`.
     ///
     /// # Panics
     ///
     /// If `lambda` is negative or not finite, or `len` is above `2^32`.
-    pub fn new(len: usize, lambda: f64) -> Self {
+    pub(crate) fn new(len: usize, lambda: f64) -> Self {
         assert!(
             lambda >= 0.0 && lambda.is_finite(),
             "lambda is {lambda}, but must be finite and >= 0"
@@ -159,23 +136,13 @@ impl Mallows {
     }
 
     /// The length of the permutations.
-    pub const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether the permutations are empty.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The sharpness.
-    pub const fn lambda(&self) -> f64 {
-        self.lambda
     }
 
     /// The kernel's value for two permutations that order `discordant` pairs differently.
     #[inline]
-    pub fn value(&self, discordant: u64) -> f64 {
+    pub(crate) fn value(&self, discordant: u64) -> f64 {
         (-self.rate * discordant as f64).exp()
     }
 
@@ -189,7 +156,7 @@ impl Mallows {
     /// relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
     ///
     /// Time `n`.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         if self.len < 2 {
             return 1.0;
         }
@@ -207,7 +174,7 @@ impl Mallows {
     /// about 1e-13 at most, as for the mean.
     ///
     /// Time `n`.
-    pub fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         self.mean().powi(2) * self.sum_over_items(ln_y_coth).exp_m1()
     }
 
@@ -319,6 +286,16 @@ mod tests {
             let off = kernel.variance() / variance - 1.0;
             assert!(off.abs() < 2e-13, "variance at length {len}, lambda {lambda}: off by {off:e}");
         }
+    }
+
+    /// Half of the pairs of permutations of two items agree, and half differ in the only pair.
+    #[test]
+    fn the_kernel_of_two_items_has_two_values() {
+        let kernel = Mallows::new(2, 5.0);
+        let (same, opposite) = (kernel.value(0), kernel.value(1));
+        assert_eq!((same, opposite), (1.0, (-5.0_f64).exp()));
+        assert!((kernel.mean() - (same + opposite) / 2.0).abs() < 1e-15);
+        assert!((kernel.variance() - (same - opposite).powi(2) / 4.0).abs() < 1e-15);
     }
 
     #[test]

@@ -2,50 +2,52 @@
 
 use statrs::function::erf::erfc_inv;
 
+use super::mallows::{DiscordantPairs, Mallows};
 use super::tails::two_sided;
-use super::{DiscordantPairs, Mallows, Outcome, Test, check_len, check_sample};
+use super::{Outcome, Test, check_len, check_sample};
 
 /// What an [`Mmd`] compares the samples with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Design {
+enum Design {
     /// Each other, in pairs: the first with the second, the third with the fourth, and so on.
     Pairs,
     /// The identity.
     Identity,
 }
 
-/// The test of the squared maximum mean discrepancy with the [`Mallows`] kernel `K`: Mitchell,
-/// Stokes, Frank, Holmes, *Bandwidth-Optimal Random Shuffling for GPUs*, 2022, section 5.
+/// The test of the squared maximum mean discrepancy with the Mallows kernel: Mitchell, Stokes,
+/// Frank, Holmes, *Bandwidth-Optimal Random Shuffling for GPUs*, 2022, section 5.
 ///
-/// The statistic is the mean of `m` values of the kernel, minus its expectation under uniformity,
-/// [`Mallows::mean`]. For `N` samples there are two designs:
+/// The kernel of two permutations that order `d` pairs of items differently is
+/// `K = exp(-5 d / C(n, 2))`: 1 if they are equal, and `exp(-5)` if they are opposite. See also
+/// Jiao, Vert, *The Kendall and Mallows kernels for permutations*, ICML 2015.
 ///
-/// * [`Design::Pairs`], from the published version (equations 5 to 7): the kernel of samples
+/// The statistic is the mean of `m` values of the kernel, minus its expectation under uniformity.
+/// For `N` samples there are two designs:
+///
+/// * [`pairs`](Self::pairs), from the published version (equations 5 to 7): the kernel of samples
 ///   `2 i - 1` and `2 i`, so `m = N / 2`; an odd last sample waits for another. The expectation of
 ///   the statistic is the squared discrepancy of the two distributions, which is never negative,
 ///   and 0 only if the samples are uniform. With enough samples this design therefore detects every
 ///   fault, but it takes many samples unless the permutations form clusters.
-/// * [`Design::Identity`], from the first preprint (arXiv:2106.06161v1, equations 4 and 5): the
-///   kernel of each sample and the identity, so `m = N`. It is a test of the number of inversions,
-///   and a fast one. The expectation is 0 for many non-uniform distributions, too, so it does not
-///   measure a discrepancy: shuffles with the right inversions pass it.
+/// * [`identity`](Self::identity), from the first preprint (arXiv:2106.06161v1, equations 4 and 5):
+///   the kernel of each sample and the identity, so `m = N`. It is a test of the number of
+///   inversions, and a fast one. The expectation is 0 for many non-uniform distributions, too, so
+///   it does not measure a discrepancy: shuffles with the right inversions pass it.
 ///
 /// # Distribution
 ///
 /// Under uniformity the kernel of a sample and the identity has the same distribution as that of
 /// two independent samples: `K(a, b)` depends on `a` and `b` only through `b a^-1`, which is
 /// uniform if `b` is, whatever `a` is. In both designs the `m` values are independent, since no
-/// sample is in two of them. So the statistic has expectation 0 and variance `Var(K) / m`, with
-/// `Var(K)` from [`Mallows::variance`]: `2 Var(K) / N` for pairs, and half of that, `Var(K) / N`,
-/// for the identity.
+/// sample is in two of them. So the statistic has expectation 0 and variance `Var(K) / m`:
+/// `2 Var(K) / N` for pairs, and half of that, `Var(K) / N`, for the identity.
 ///
 /// There are two bounds for the probability that it is at least `t` from 0:
 ///
 /// * Hoeffding's inequality, since `K` is between 0 and 1: at most `2 exp(-2 m t^2)`. It holds for
 ///   every number of samples, but is far too conservative if `K` varies little.
 /// * The central limit theorem: `erfc(t / sqrt(2 Var(K) / m))`, which is accurate if `m` is large.
-///   For a large `lambda` the kernel is rarely far from 0, and more samples are needed.
 ///
 /// [`outcome`](Test::outcome) uses Hoeffding's bound for fewer than 100 samples, as the authors
 /// recommend, and the normal distribution from there on. Both are two-sided.
@@ -97,29 +99,14 @@ impl Mmd {
         Self::new(Design::Identity, Mallows::new(len, Mallows::LAMBDA))
     }
 
-    /// A test with a given design and kernel.
-    ///
-    /// # Panics
-    ///
-    /// If the kernel's length is below 2.
-    pub fn new(design: Design, kernel: Mallows) -> Self {
+    fn new(design: Design, kernel: Mallows) -> Self {
         check_len(kernel.len());
         let pairs = DiscordantPairs::new();
         Self { kernel, design, pairs, waiting: Vec::new(), sum: 0.0, values: 0 }
     }
 
-    /// What the samples are compared with.
-    pub const fn design(&self) -> Design {
-        self.design
-    }
-
-    /// The kernel.
-    pub const fn kernel(&self) -> &Mallows {
-        &self.kernel
-    }
-
     /// The number of samples in the statistic: all but one that waits for the second of its pair.
-    pub const fn samples(&self) -> u64 {
+    const fn samples(&self) -> u64 {
         match self.design {
             Design::Pairs => 2 * self.values,
             Design::Identity => self.values,
@@ -127,18 +114,18 @@ impl Mmd {
     }
 
     /// The estimate of the squared discrepancy; 0 without samples.
-    pub fn statistic(&self) -> f64 {
+    fn statistic(&self) -> f64 {
         if self.values == 0 { 0.0 } else { self.sum / self.values as f64 - self.kernel.mean() }
     }
 
     /// The statistic's variance under uniformity; infinite without samples.
-    pub fn variance(&self) -> f64 {
+    fn variance(&self) -> f64 {
         self.kernel.variance() / self.values as f64
     }
 
     /// The outcome by Hoeffding's inequality. Its p-value is never too small, and usually far too
     /// large.
-    pub fn hoeffding(&self) -> Outcome {
+    fn hoeffding(&self) -> Outcome {
         let statistic = self.statistic();
         let p_value = (2.0 * (-2.0 * self.values as f64 * statistic.powi(2)).exp()).min(1.0);
         Outcome { statistic, p_value, samples: self.samples() }
@@ -273,8 +260,8 @@ mod tests {
         assert_eq!(pairs.variance(), 2.0 * variance / 200.0);
         assert_eq!(pairs.samples(), 200);
         // All samples are the same, so their kernel is 1; with the identity it is exp(-5).
-        assert_eq!(pairs.statistic(), 1.0 - pairs.kernel().mean());
-        assert!((identity.statistic() + identity.kernel().mean() - (-5.0_f64).exp()).abs() < 1e-15);
+        assert_eq!(pairs.statistic(), 1.0 - pairs.kernel.mean());
+        assert!((identity.statistic() + identity.kernel.mean() - (-5.0_f64).exp()).abs() < 1e-15);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Places {
     }
 
     /// The number of items in each bin.
-    pub fn bin_sizes(&self) -> impl Iterator<Item = usize> {
+    fn bin_sizes(&self) -> impl Iterator<Item = usize> {
         self.starts.windows(2).map(|pair| pair[1] - pair[0])
     }
 

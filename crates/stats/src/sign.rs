@@ -66,7 +66,7 @@ impl Test for Signs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DiscordantPairs;
+    use crate::mallows::DiscordantPairs;
 
     #[test]
     fn odd_permutations_have_an_odd_number_of_inversions() {

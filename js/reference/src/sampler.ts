@@ -74,7 +74,7 @@ export class Sampler {
   }
 
   /** The steps that are left in the epoch. */
-  stepsLeft(): bigint {
+  stepsRemaining(): bigint {
     return this.#stepsOf(this.#length - this.#consumed);
   }
 

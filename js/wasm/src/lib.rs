@@ -87,9 +87,9 @@ pub extern "C" fn order(is_walk: u32, len: u64, is_key: u32) -> *mut JsOrder {
 ///
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn order_inverse(order: *const JsOrder) -> *mut JsOrder {
+pub unsafe extern "C" fn order_inverted(order: *const JsOrder) -> *mut JsOrder {
     // SAFETY: as the caller promises.
-    boxed(unsafe { &*order }.inverse())
+    boxed(unsafe { &*order }.inverted())
 }
 
 /// Frees an order.
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn sampler_set_epoch(sampler: *mut Batches, epoch: u64) ->
 pub unsafe extern "C" fn sampler_numbers(sampler: *const Batches) {
     // SAFETY: as the caller promises.
     let s = &unsafe { &*sampler }.sampler;
-    words()[..4].copy_from_slice(&[s.epoch(), s.consumed(), s.steps(), s.steps_left()]);
+    words()[..4].copy_from_slice(&[s.epoch(), s.consumed(), s.steps(), s.steps_remaining()]);
 }
 
 /// Writes the state's text to the buffer, a character to a word of 32 bits, and returns its length.

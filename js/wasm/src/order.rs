@@ -28,7 +28,7 @@ const NEAR_SHARE: u64 = 16;
 pub struct JsOrder {
     /// Shared with inverses, for its index.
     kind: Rc<JsKind>,
-    is_inverse: bool,
+    is_inverted: bool,
 }
 
 #[derive(Debug)]
@@ -51,16 +51,16 @@ impl JsOrder {
             let bijection = Standard::from_seed(len, seed);
             JsKind::Compacted { bijection, len, index: OnceCell::new() }
         };
-        Self { kind: Rc::new(kind), is_inverse: false }
+        Self { kind: Rc::new(kind), is_inverted: false }
     }
 
-    pub(crate) fn inverse(&self) -> Self {
-        Self { kind: Rc::clone(&self.kind), is_inverse: !self.is_inverse }
+    pub(crate) fn inverted(&self) -> Self {
+        Self { kind: Rc::clone(&self.kind), is_inverted: !self.is_inverted }
     }
 
     /// What is looked up for a number below the length.
     pub(crate) fn look_up(&self, number: u64, lookup: Lookup) -> u64 {
-        let is_ranked = (lookup == Lookup::Place) != self.is_inverse;
+        let is_ranked = (lookup == Lookup::Place) != self.is_inverted;
         match &*self.kind {
             JsKind::Walk(walk) if is_ranked => walk.inverse(number),
             JsKind::Walk(walk) => walk.forward(number),
@@ -95,7 +95,7 @@ impl JsOrder {
         let (bijection, len) = self.compacted()?;
         let last = bijection.last();
         let reach = if len > MOST_INDEXED { REACH } else { FAR.min(last / NEAR_SHARE) };
-        if (lookup == Lookup::Place) != self.is_inverse {
+        if (lookup == Lookup::Place) != self.is_inverted {
             let slot = bijection.inverse(number);
             let behind = last - slot;
             let (first, slots) = match slot {
@@ -130,10 +130,10 @@ impl JsOrder {
     /// Writes the indexes at a run of places.
     pub(crate) fn write_run(&self, first: u64, out: &mut [u64]) {
         match &*self.kind {
-            JsKind::Walk(walk) if !self.is_inverse => walk.forward_run(first, out),
+            JsKind::Walk(walk) if !self.is_inverted => walk.forward_run(first, out),
             JsKind::Walk(walk) => walk.inverse_run(first, out),
             JsKind::Compacted { bijection, len, index }
-                if !self.is_inverse && bijection.last() >= *len =>
+                if !self.is_inverted && bijection.last() >= *len =>
             {
                 let counts = index.get_or_init(|| counts(bijection, *len));
                 select(bijection, *len, counts, first, out);

@@ -210,10 +210,10 @@ pub(super) fn reorder(
     (device, stream): (usize, u64),
     undo: bool,
 ) -> PyResult<()> {
-    let (bijection, is_inverse) = (order.bijection(), order.is_inverse());
+    let (bijection, is_inverted) = (order.bijection(), order.is_inverted());
     let (rows, width) = (from.rows, from.width);
     if to.is_none() && from.bytes() <= SHORT_BYTES {
-        let call = (bijection, from, undo != is_inverse);
+        let call = (bijection, from, undo != is_inverted);
         match width {
             1 => return short::<u8>(call, (device, stream)),
             2 => return short::<u16>(call, (device, stream)),
@@ -248,7 +248,7 @@ pub(super) fn reorder(
         };
         let from = from.address;
         let array = RawArray { source: from, out: target, len: rows, item_bytes: width };
-        let moved = if undo == is_inverse {
+        let moved = if undo == is_inverted {
             // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
             // arrays say and the driver confirms, and they do not overlap. They are used in the
             // stream of their owner alone.
@@ -334,8 +334,8 @@ pub(super) fn indexes(
     device: usize,
     stream: u64,
 ) -> PyResult<()> {
-    let (bijection, is_inverse) = (order.bijection(), order.is_inverse());
-    if is_inverse {
+    let (bijection, is_inverted) = (order.bijection(), order.is_inverted());
+    if is_inverted {
         let text = "indexes on a GPU are those of a permutation, not of an inverse";
         return Err(pyo3::exceptions::PyValueError::new_err(text));
     }

@@ -43,8 +43,9 @@ mod sealed {
 ///
 /// * a slice, `&mut [T]`, and so `&mut Vec<T>` and `&mut [T; N]`;
 /// * the [`Rows`] of a matrix, of any width;
-/// * several columns: a tuple of two to eight columns of different types, or a `Vec<C>` or `[C; N]`
-///   of any number of columns of one type. They may be nested.
+/// * several columns: a tuple of up to eight columns of different types, or a `Vec<C>` or `[C; N]`
+///   of any number of columns of one type. They may be nested. A tuple of one, such as
+///   `(Rows::new(&mut matrix, width)?,)`, shuffles the rows of one matrix.
 ///
 /// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the
 /// order that it would get alone, but the columns share the work. On the CPU the bijection is
@@ -124,7 +125,7 @@ mod sealed {
     label = "not a column",
     note = "a column is a mutable slice of items that are `Send`: `&mut vec`, `&mut array` or \
             `values.as_mut_slice()`; or `Rows::new(&mut matrix, width)?`",
-    note = "several columns are a tuple of two to eight, such as `(&mut keys, &mut values)`, or a \
+    note = "several columns are a tuple of up to eight, such as `(&mut keys, &mut values)`, or a \
             `Vec` or an array of columns of one type"
 )]
 pub trait Columns: sealed::ListColumns {}

@@ -5,6 +5,9 @@ use crate::error::ViewError;
 
 /// The rows of a matrix in row-major order, as a column: each row of `width` items moves as one.
 ///
+/// All columns get one order. [`Permutations::apply_rows`](crate::Permutations::apply_rows) is for
+/// the opposite: rows that stay where they are, each with its items in an order of its own.
+///
 /// The width may be a run-time value. If the compiler knows it, a slice of arrays (`as_chunks_mut`)
 /// serves as well.
 ///
@@ -20,7 +23,10 @@ use crate::error::ViewError;
 /// for (row, label) in samples.chunks(2).zip(labels) {
 ///     assert_eq!(row, [f64::from(label), f64::from(label) + 0.5]);
 /// }
-/// # Ok::<(), Error>(())
+/// // One matrix alone: a tuple of one column.
+/// (Rows::new(&mut samples, 2)?,).par_bijective_unshuffle_together(42);
+/// assert_eq!(samples, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]);
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Rows<'a, T> {
@@ -39,6 +45,7 @@ impl<'a, T> Rows<'a, T> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::Error;
     /// use bijective_shuffle::error::ViewError;
     /// use bijective_shuffle::Rows;
     /// use bijective_shuffle::prelude::*;

@@ -1,9 +1,10 @@
-//! Tuples of two to eight columns.
+//! Tuples of one to eight columns.
 
-/// Calls a macro with the type parameters of every tuple of two to eight columns.
+/// Calls a macro with the type parameters of every tuple of one to eight columns.
 macro_rules! for_tuples {
     ($macro:ident) => {
         $macro! {
+            (A)
             (A B)
             (A B C)
             (A B C D)

@@ -90,15 +90,15 @@ use crate::{Bijection, Error, Word};
 /// Cpu.shuffle(&f, &mut items)?;
 /// Cpu.unshuffle(&f, &mut items)?;
 /// assert_eq!(items, sorted);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cpu;
 
-impl sealed::Sealed for Cpu {}
+impl Compactor for Cpu {}
 
-impl Compactor for Cpu {
-    fn write_indexes<N: Word>(
+impl sealed::Compact for Cpu {
+    fn write_indexes_by<N: Word>(
         &self,
         bijection: &dyn Bijection,
         out: &mut [N],
@@ -117,15 +117,19 @@ impl Compactor for Cpu {
         passes.try_for_each(|(pass, direction)| workspace.reorder_at_once(pass, out, direction))
     }
 
-    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn shuffle_by<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         Workspace::once().reorder_by(bijection, items, Direction::Shuffle)
     }
 
-    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+    fn unshuffle_by<T: Send>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+    ) -> Result<(), Error> {
         Workspace::once().reorder_by(bijection, items, Direction::Unshuffle)
     }
 
-    fn shuffled<T: Clone + Send + Sync>(
+    fn shuffled_by<T: Clone + Send + Sync>(
         &self,
         bijection: &dyn Bijection,
         items: &[T],

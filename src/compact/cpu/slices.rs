@@ -58,7 +58,7 @@ impl Workspace {
     ///     workspace.unshuffle(Seed::new(42).with_epoch(epoch), &mut items)?;
     /// }
     /// assert!(items.into_iter().eq(0..1000));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn shuffle<'a, T: Send>(
         &mut self,
@@ -109,7 +109,7 @@ impl Workspace {
     ///
     /// workspace.shuffle_into(42, &letters, &mut out)?;
     /// assert_eq!(out.to_vec(), letters.par_bijective_shuffled(42));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn shuffle_into<'a, T: Copy + Send + Sync>(
         &mut self,

@@ -35,7 +35,7 @@ use crate::engine::memory::Buffer;
 /// }
 /// // With any bijection:
 /// workspace.shuffle(&VariablePhilox::<24>::from_seed(1000, 42), &mut items)?;
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Workspace {

@@ -58,6 +58,7 @@ macro_rules! stream_fills {
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::rng::{Fill, Streams, Xorwow};
 /// use bijective_shuffle::cuda::{Cuda, CudaStreams};

@@ -62,6 +62,7 @@ use crate::error::GpuError;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::cuda::CudaGroup;
 ///

@@ -23,6 +23,7 @@ use crate::error::GpuError;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::cuda::NcclId;
 /// use bijective_shuffle::prelude::*;
 ///

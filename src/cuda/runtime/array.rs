@@ -59,6 +59,7 @@ pub(super) mod sealed {
 /// A function for all device memory that the engine accepts:
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::cuda::cudarc::driver::CudaSlice;
 /// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;

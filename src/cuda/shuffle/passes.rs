@@ -176,12 +176,12 @@ mod tests {
         };
         let both = p.then(&q).unwrap();
         let two = then(&first, &second);
-        let back = p.inverse().then(&q).unwrap();
-        let three = both.then(&r.inverse()).unwrap();
+        let back = p.inverted().then(&q).unwrap();
+        let three = both.then(&r.inverted()).unwrap();
         vec![
             (Box::new(both), two.clone()),
             (Box::new(back), then(&inverse_of(&first), &second)),
-            (Box::new(three.inverse()), inverse_of(&then(&two, &inverse_of(&third)))),
+            (Box::new(three.inverted()), inverse_of(&then(&two, &inverse_of(&third)))),
             (Box::new(three), then(&two, &inverse_of(&third))),
         ]
     }
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn all_memory_is_that_of_one_plan() {
         let p = Permutation::new((1 << 26) + 1, 1);
-        let both = p.then(&p.inverse()).unwrap();
+        let both = p.then(&p.inverted()).unwrap();
         let movement =
             || Movement::items(vec![MovedArray::given(256, 512, 8)], Direction::Shuffle).unwrap();
         let jobs = Jobs::new(&both, p.len(), movement()).unwrap();

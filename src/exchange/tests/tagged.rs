@@ -12,7 +12,7 @@ use crate::bijection::{Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
 use crate::error::ExchangeError;
 use crate::exchange::{
-    Blocks, Census, Delivery, Division, Exchange, Message, Sorted, TaggedExchange,
+    Blocks, BucketShape, Census, Delivery, Division, Exchange, Message, Sorted, TaggedExchange,
 };
 use crate::permutation::Permutation;
 use crate::{Bijection, FromSeed, Trusted, TrustedBijection};
@@ -103,7 +103,7 @@ fn check_tagged<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &
     let items: Vec<(u64, u8)> = (0..p.len()).map(|k| (k * 3 + 1, k as u8)).collect();
     let shuffled: Vec<_> = p.to_vec().into_iter().map(|index| items[index as usize]).collect();
     let census = Census::new(p).unwrap();
-    let inverse = p.inverse();
+    let inverse = p.inverted();
     let plans = |p, census, undo, from, to: _| {
         let plan = |rank| match undo {
             false => TaggedExchange::shuffle(p, census, from, to, rank),
@@ -179,7 +179,7 @@ fn items_are_put_in_as_many_places_as_the_rank_holds() {
             let totals = sorted.counts().to_vec();
             let mut shapes = vec![sorted.shape(); counts.len()];
             // The others have sorted nothing.
-            shapes[1..].fill([0, 2]);
+            shapes[1..].fill(BucketShape { parts: 0, blocks: 2 });
             let mut delivery = sorted.deliver(&totals, &shapes, 2).unwrap();
             for step in 0..3 {
                 let (_, arrived) = delivery.step(step);
@@ -217,7 +217,8 @@ fn items_that_differ_are_found() {
     let error = sorted.deliver(&too_many, &shapes, 1).map(drop).unwrap_err();
     assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
     let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
-    let error = sorted.deliver(&totals, &[[1, 7]], 1).map(drop).unwrap_err();
+    let error =
+        sorted.deliver(&totals, &[BucketShape { parts: 1, blocks: 7 }], 1).map(drop).unwrap_err();
     assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
     assert_eq!(
         plan.sort(&mut workspace, &items[1..]).map(drop).unwrap_err(),
@@ -231,7 +232,7 @@ fn items_that_differ_are_found() {
     for stride in [0, 1] {
         let sorted = plan.sort(&mut workspace, items).unwrap().unwrap();
         let totals: Vec<u64> = sorted.counts().iter().map(|count| 2 * count).collect();
-        let shapes = [sorted.shape(), [1, stride]];
+        let shapes = [sorted.shape(), BucketShape { parts: 1, blocks: stride }];
         let error = sorted.deliver(&totals, &shapes, 1).map(drop).unwrap_err();
         assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
     }
@@ -451,7 +452,7 @@ fn two_items_of_a_slot_are_found_in_their_chunk() {
 }
 
 /// The shapes of all ranks' buckets of items of 8 bytes.
-fn shapes(plans: &[TaggedExchange]) -> Vec<[u64; 2]> {
+fn shapes(plans: &[TaggedExchange]) -> Vec<BucketShape> {
     plans.iter().map(|plan| plan.shape::<u64>().unwrap()).collect()
 }
 
@@ -502,7 +503,7 @@ fn shapes_of_any_size_are_added_up() {
     let p = Permutation::new(200_000, 1);
     let even = Division::even(p.len(), 2);
     let plan = TaggedExchange::shuffle(&p, None, &even, &even, 0).unwrap();
-    let most = [[u64::MAX; 2]; 2];
+    let most = [BucketShape { parts: u64::MAX, blocks: u64::MAX }; 2];
     assert_eq!(plan.working_bytes::<u8>(&most, usize::MAX), u64::MAX);
     assert!(plan.chunks::<u8>(&most, u64::MAX) >= 1);
 }

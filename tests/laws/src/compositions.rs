@@ -45,17 +45,17 @@ fn compositions(len: u64, seed: u64) -> Vec<(&'static str, Box<dyn Bijection>, V
     let plain = Compose::new(q.clone(), plain).unwrap();
     vec![
         ("both", Box::new(both.bijection().clone()), of_both.clone()),
-        ("inverse", Box::new(both.inverse()), inverse_of(&of_both)),
-        ("of inverses", Box::new(p.inverse().then(&q.inverse()).unwrap()), {
+        ("inverse", Box::new(both.inverted()), inverse_of(&of_both)),
+        ("of inverses", Box::new(p.inverted().then(&q.inverted()).unwrap()), {
             then(&inverse_of(first), &inverse_of(second))
         }),
         ("and a walk", Box::new(Arc::new(all.clone())), of_all.clone()),
         ("inverse of three", Box::new(Inverse::new(all.clone())), inverse_of(&of_all)),
-        ("after a walk", Box::new(walk.then(&both.inverse()).unwrap()), {
+        ("after a walk", Box::new(walk.then(&both.inverted()).unwrap()), {
             then(third, &inverse_of(&of_both))
         }),
-        ("there and back", Box::new(all.then(&all.inverse()).unwrap()), (0..len).collect()),
-        ("one, inverted", Box::new(p.inverse()), inverse_of(first)),
+        ("there and back", Box::new(all.then(&all.inverted()).unwrap()), (0..len).collect()),
+        ("one, inverted", Box::new(p.inverted()), inverse_of(first)),
         // Evaluated point by point.
         ("plain", Box::new(plain), of_both),
     ]
@@ -132,14 +132,14 @@ pub fn random_compositions(backend: &mut dyn UnderTest) {
             let p = Permutation::new(len, numbers.next());
             let (p, part) = match numbers.below(2) {
                 0 => (p.clone(), p.clone().with_backend(Backend::Cpu).to_vec()),
-                _ => (p.inverse(), inverse_of(&p.clone().with_backend(Backend::Cpu).to_vec())),
+                _ => (p.inverted(), inverse_of(&p.clone().with_backend(Backend::Cpu).to_vec())),
             };
             let before = Permutation::from_bijection(len, map).unwrap();
             match numbers.below(3) {
                 0 => (map, order) = (Arc::new(p.then(&before).unwrap()), then(&part, &order)),
                 1 => (map, order) = (Arc::new(before.then(&p).unwrap()), then(&order, &part)),
                 _ => {
-                    map = Arc::new(before.then(&p).unwrap().inverse());
+                    map = Arc::new(before.then(&p).unwrap().inverted());
                     order = inverse_of(&then(&order, &part));
                 }
             }
@@ -164,8 +164,8 @@ pub fn compositions_search_for_nothing(backend: &mut dyn UnderTest) {
         let most = costs(backend, &f, &f, len).into_iter().max().unwrap();
         let p = Permutation::from_bijection(len, &f).unwrap();
         let walk = Permutation::walk(len, 1);
-        let all = p.then(&walk).unwrap().then(&p.inverse()).unwrap().then(&p).unwrap();
-        for map in [&all as &dyn Bijection, all.bijection(), &all.inverse()] {
+        let all = p.then(&walk).unwrap().then(&p.inverted()).unwrap().then(&p).unwrap();
+        for map in [&all as &dyn Bijection, all.bijection(), &all.inverted()] {
             let costs = costs(backend, &f, map, len);
             let bound = 3 * most;
             assert!(costs.iter().all(|&points| points <= bound), "{costs:?}, {bound}, {len}");

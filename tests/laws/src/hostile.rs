@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::prelude::*;
 
 /// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers

@@ -4,6 +4,7 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Rows;
 use bijective_shuffle::prelude::*;
 

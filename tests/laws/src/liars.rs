@@ -3,6 +3,7 @@
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
+use bijective_shuffle::Error;
 use bijective_shuffle::Trusted;
 use bijective_shuffle::TrustedBijection;
 use bijective_shuffle::bijection::hooks::{EngineHooks, Passes};
@@ -167,7 +168,7 @@ impl Lies {
         let cipher = |bits: u32| Cipher::from_seed(1 << bits, seed);
         let passes = |len| {
             let part = |bits| Permutation::from_bijection(len, cipher(bits)).unwrap();
-            part(bits + 1).then(&part(bits).inverse()).unwrap()
+            part(bits + 1).then(&part(bits).inverted()).unwrap()
         };
         Self {
             kind,

@@ -142,7 +142,7 @@ pub fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijectio
         if bits <= 12 {
             let len = power(bits) / 2 + 1;
             let p = Permutation::from_bijection(len, philox()).unwrap();
-            all.push(("Permutation, inverse", Box::new(p.inverse())));
+            all.push(("Permutation, inverse", Box::new(p.inverted())));
             all.push(("Permutation", Box::new(p)));
         }
         // Half of the domain's bits in a block; the last block and the last window are short.

@@ -8,6 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bijective_shuffle::DeviceSource;
+use bijective_shuffle::Error;
 use bijective_shuffle::Serial;
 use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;

@@ -128,7 +128,7 @@ pub fn permutations_as_maps(backend: &mut dyn UnderTest) {
     for outer in [1, 2, 33, 50] {
         let f = VariablePhilox::<24>::from_seed(64, 8);
         let p = Permutation::from_bijection(outer, f).unwrap();
-        let inverse = p.inverse();
+        let inverse = p.inverted();
         for len in [0, 1, outer / 2, outer - 1, outer].into_iter().filter(|&len| len <= outer) {
             let nested = Permutation::from_bijection(len.max(1), &p).unwrap();
             let of_inverse = Permutation::from_bijection(len.max(1), &inverse).unwrap();

@@ -1,7 +1,7 @@
 //! What does not fit is refused with an error that says why, and nothing moves.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::Lcg;
-use bijective_shuffle::prelude::*;
 
 use crate::items::{Items, KINDS, Kind, Ledger, SHAPES, Table};
 use crate::under_test::{DIRECTIONS, Given, Indices, UnderTest};

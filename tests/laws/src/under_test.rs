@@ -1,6 +1,7 @@
 //! What a back end is to the tests: its entry points, with everything erased that an engine would
 //! be compiled again for.
 
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::hooks::Hooked;
 use bijective_shuffle::prelude::*;
 

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::{CycleWalk, MulXorshift};
 use bijective_shuffle::error::Defect;
 use bijective_shuffle::iter::Indexes;
@@ -43,8 +44,8 @@ fn views_evaluate_no_more_than_they_must() {
     let sparse = of(1000, 1 << 32);
     sparse.build_index().unwrap();
     assert!(taken() < 1100);
-    assert_eq!(sparse.range(500..501).unwrap().next(), sparse.try_get(500).unwrap());
-    assert_eq!(sparse.iter().next_back(), sparse.try_get(999).unwrap());
+    assert_eq!(sparse.range(500..501).unwrap().next(), sparse.get(500).unwrap());
+    assert_eq!(sparse.iter().next_back(), sparse.get(999).unwrap());
     assert!(taken() < 2000);
     // Blocks that are longer than a jump do not send an iterator back.
     let long = of((1 << 16) + 1, 1 << 17).with_index(1 << 15).unwrap();
@@ -107,7 +108,7 @@ fn all_or_panic<I: IntoIterator<Item = u64>>(
 /// their panics.
 fn check_iterators<B: Bijection + Clone>(p: &Permutation<B>) -> Vec<String> {
     let (len, mut panics) = (p.len(), Vec::new());
-    for p in [p.clone(), p.inverse()] {
+    for p in [p.clone(), p.inverted()] {
         panics.extend(all_or_panic(len, len, || p.iter()));
         panics.extend(all_or_panic(len, len, || p.iter().rev()));
         panics.extend(all_or_panic(len, len, || p.clone().into_iter()));
@@ -192,7 +193,7 @@ fn iterators_say_why_they_panic() {
     assert_eq!(iter.nth(8), Some(9));
     for _ in 0..2 {
         assert!(catch_unwind(AssertUnwindSafe(|| iter.next())).is_err());
-        assert_eq!(iter.left(), 1);
+        assert_eq!(iter.remaining(), 1);
     }
 
     let eleven = of(10, |x| x / 2);
@@ -219,7 +220,7 @@ fn liars_do_no_harm() {
         let p = Permutation::from_bijection(1000, liar.clone()).unwrap();
         let error = p.build_index().unwrap_err();
         assert!(matches!(error, Error::NotABijection(Defect::Survivors { expected: 1000, .. })));
-        assert_eq!(p.try_get(500), Err(error));
+        assert_eq!(p.get(500), Err(error));
         check_iterators(&p);
         let full = Permutation::from_bijection(1024, liar).unwrap();
         check_iterators(&full);
@@ -229,8 +230,8 @@ fn liars_do_no_harm() {
     // As many survivors as there must be, and the inverse leads nowhere.
     let lost = Liar { last: 1023, forward: identity, inverse: |_| u64::MAX };
     let p = Permutation::from_bijection(1000, lost).unwrap();
-    assert_eq!(p.try_get(5).unwrap(), Some(5));
-    assert!(p.try_position(5).is_ok_and(|place| place.is_some()));
+    assert_eq!(p.get(5).unwrap(), Some(5));
+    assert!(p.position(5).is_ok_and(|place| place.is_some()));
     assert!(p.trusted().is_none());
 }
 
@@ -304,14 +305,14 @@ fn views_of_a_bijection_whose_domain_changes_do_no_harm() {
                 }
                 f.set_last(last);
                 for k in [0, 1, len / 2, len - 1] {
-                    let (_, _) = (p.try_get(k), p.try_position(k));
+                    let (_, _) = (p.get(k), p.position(k));
                 }
-                let back = p.inverse();
-                let (_, _) = (back.try_get(5), back.try_position(5));
+                let back = p.inverted();
+                let (_, _) = (back.get(5), back.position(5));
                 // The first thousand, since the domain may be large by now.
                 all_or_panic((len - 2).min(1000), len, || iter.by_ref().take(1000));
                 let cursor = iter.cursor();
-                let left = iter.left();
+                let left = iter.remaining();
                 if let Ok(iter) = p.resume(&cursor) {
                     all_or_panic(left.min(1000), len, || iter.take(1000));
                 }
@@ -326,17 +327,14 @@ fn one_item_of_all_points() {
     let f = MulXorshift::<10>::from_seed(u64::MAX, 3);
     assert_eq!(f.last(), u64::MAX);
     let p = Permutation::from_bijection(1, f).unwrap();
-    assert_eq!(
-        (p.try_get(0), p.try_position(0), p.try_get(1)),
-        (Ok(Some(0)), Ok(Some(0)), Ok(None))
-    );
+    assert_eq!((p.get(0), p.position(0), p.get(1)), (Ok(Some(0)), Ok(Some(0)), Ok(None)));
     assert_eq!(p.range(..).unwrap().next(), Some(0));
     assert_eq!(p.shard(0, 1).unwrap().next_back(), Some(0));
     assert_eq!(p.par_iter().sum::<u64>(), 0);
     for len in [2, 3, 64] {
         let p = Permutation::from_bijection(len, f).unwrap();
         let mut all: Vec<u64> = p.range(..).unwrap().collect();
-        assert!((0..len).all(|k| p.try_get(k).unwrap() == Some(all[k as usize])));
+        assert!((0..len).all(|k| p.get(k).unwrap() == Some(all[k as usize])));
         all.sort_unstable();
         assert!(all.into_iter().eq(0..len));
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use bijective_shuffle::Walk;
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::{CycleWalk, MulXorshift, Standard};
 use bijective_shuffle::error::SavedError;
 use bijective_shuffle::iter::{Indexes, IntoIter};
@@ -25,7 +25,7 @@ fn owned_iterators_are_the_borrowed_ones() {
         }
         let all: Vec<u64> = all.into_iter().flat_map(|part| part.join().unwrap()).collect();
         assert_eq!(all, expected);
-        let inverse = Arc::new(Permutation::inverse(&shared));
+        let inverse = Arc::new(shared.inverted());
         assert!(Indexes::over(Arc::clone(&inverse)).eq(inverse.iter()));
     }
 }
@@ -63,8 +63,8 @@ fn short_form_of_cursors() {
 }
 
 #[test]
-fn a_walk_has_a_name() {
-    let walk: Walk = Permutation::walk(1000, 3);
+fn an_iterator_that_owns_a_walk_has_a_name() {
+    let walk = Permutation::walk(1000, 3);
     let indexes: IntoIter<CycleWalk<Standard>> = walk.clone().into_iter();
     assert!(indexes.eq(walk.to_vec()));
 }
@@ -80,7 +80,7 @@ fn samples_are_the_first_items() {
             let expected = &shuffled[..count.min(len)];
             assert_eq!(items.par_bijective_sample(count, 9), expected, "{count} of {len}");
         }
-        let p = Permutation::new(len as u64, 9).inverse();
+        let p = Permutation::new(len as u64, 9).inverted();
         assert_eq!(p.sample(items, 100).unwrap(), p.apply(items).unwrap()[..len.min(100)]);
     }
     let p = Permutation::new(10, 1);
@@ -102,8 +102,7 @@ fn samples_of_wide_domains_are_listed() {
     let items: Vec<u32> = (0..1000).collect();
     let wide = MulXorshift::<10>::from_seed(u64::MAX, 3);
     let p = Permutation::from_bijection(1000, wide).unwrap();
-    let expected: Vec<u32> =
-        (0..20).map(|k| items[p.try_get(k).unwrap().unwrap() as usize]).collect();
+    let expected: Vec<u32> = (0..20).map(|k| items[p.get(k).unwrap().unwrap() as usize]).collect();
     let p = Permutation::from_bijection(1000, wide).unwrap();
     assert_eq!(p.sample(&items, 20).unwrap(), expected);
     assert_eq!(p.sample(&items, 0).unwrap(), [0; 0]);
@@ -141,7 +140,7 @@ fn permutations_know_their_seed() {
     let seed = Seed::from_bytes([5; 32]).with_epoch(7);
     let p = Permutation::new(100, seed);
     assert_eq!(
-        (p.seed(), p.inverse().seed(), p.clone().seed()),
+        (p.seed(), p.inverted().seed(), p.clone().seed()),
         (Some(seed), Some(seed), Some(seed))
     );
     assert_eq!(p.seed().unwrap().epoch(), 7);

@@ -2,6 +2,7 @@
 //! themselves.
 
 use bijective_shuffle::Cursor;
+use bijective_shuffle::Error;
 use bijective_shuffle::bijection::{CycleWalk, GridFeistel, MulXorshift, Standard};
 use bijective_shuffle::error::SavedError;
 use bijective_shuffle::iter::Iter;
@@ -126,7 +127,7 @@ fn mix<B: Bijection + Clone>(f: &B, len: u64, inverted: bool, index: bool, steps
     let mut p = Permutation::from_bijection(len, f.clone()).unwrap();
     let mut left = serial(f, len);
     if inverted {
-        p = p.inverse();
+        p = p.inverted();
         left = inverse_of(&left);
     }
     if index {
@@ -135,7 +136,7 @@ fn mix<B: Bijection + Clone>(f: &B, len: u64, inverted: bool, index: bool, steps
     let mut iter = p.iter();
     for step in steps {
         iter = apply(step, &p, iter, &mut left);
-        assert_eq!(iter.left(), left.len() as u64);
+        assert_eq!(iter.remaining(), left.len() as u64);
     }
     assert!(iter.eq(left));
 }
@@ -146,8 +147,8 @@ fn cursors_are_refused_unless_they_are_the_permutations_own() {
     let mut iter = p.iter();
     iter.nth(700);
     let cursor = iter.cursor();
-    assert_eq!((cursor.place(), cursor.left()), (701, 299));
-    let others = [Permutation::new(1000, 2), Permutation::new(999, 1), p.inverse()];
+    assert_eq!((cursor.place(), cursor.remaining()), (701, 299));
+    let others = [Permutation::new(1000, 2), Permutation::new(999, 1), p.inverted()];
     assert!(
         others
             .iter()

@@ -19,7 +19,7 @@ use crate::word::Word;
 /// let both = Compose::new(first, second)?;
 /// assert_eq!(both.forward(99), second.forward(first.forward(99)));
 /// assert_eq!(both.inverse(both.forward(99)), 99);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 ///
 /// The type itself is not [trusted](TrustedBijection); only its [`trusted`](Bijection::trusted)

@@ -29,7 +29,7 @@ use crate::word::Word;
 /// let f = CycleWalk::new(VariablePhilox::<24>::new(8, [7; 24])?, 200)?;
 /// assert_eq!(f.last(), 199);
 /// assert!((0..200).all(|x| f.forward(x) < 200 && f.inverse(f.forward(x)) == x));
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CycleWalk<B, N = u64> {

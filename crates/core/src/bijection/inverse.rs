@@ -15,7 +15,7 @@ use crate::word::Word;
 /// method that undoes it, with the bijection itself: `try_par_bijective_unshuffle`,
 /// `Workspace::unshuffle` or
 /// `Compactor::unshuffle`. The inverse of the permutation of `m`
-/// items, with its indexes and places, is `Permutation::inverse`.
+/// items, with its indexes and places, is `Permutation::inverted`.
 ///
 /// ```
 /// use bijective_shuffle::bijection::{Inverse, Lcg};
@@ -34,7 +34,7 @@ use crate::word::Word;
 /// undone.try_par_bijective_unshuffle(&f)?;
 /// assert_eq!(undone, [0, 1, 2, 3, 4]);
 ///
-/// let inverse = Permutation::from_bijection(5, f)?.inverse();
+/// let inverse = Permutation::from_bijection(5, f)?.inverted();
 /// assert_eq!(inverse.apply(&v)?, [0, 1, 2, 3, 4]);
 ///
 /// // With as many items as points, it does undo.
@@ -42,7 +42,7 @@ use crate::word::Word;
 /// all.try_par_bijective_shuffle(&f)?;
 /// all.try_par_bijective_shuffle(&Inverse::new(f))?;
 /// assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 ///
 /// # Examples

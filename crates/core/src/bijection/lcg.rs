@@ -24,7 +24,7 @@ use crate::word::{Word, bits_for};
 /// let f = Lcg::new(4, 5, 3)?;
 /// assert_eq!((0..4).map(|x| f.forward(x)).collect::<Vec<_>>(), [3, 8, 13, 2]);
 /// assert_eq!(f.inverse(13), 2);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lcg<N = u64> {
@@ -58,11 +58,13 @@ impl<N: Word> Lcg<N> {
     }
 
     /// The multiplier, below `2^bits`.
+    #[doc(hidden)]
     pub const fn multiplier(&self) -> N {
         self.multiplier
     }
 
     /// The increment, below `2^bits`.
+    #[doc(hidden)]
     pub const fn increment(&self) -> N {
         self.increment
     }

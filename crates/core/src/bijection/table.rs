@@ -32,7 +32,7 @@ use alloc::{boxed::Box, vec::Vec};
 /// assert_eq!(f.inverse(2), 0);
 ///
 /// assert!(matches!(Table::new(vec![2, 0, 2]), Err(BijectionError::NotABijection(_))));
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table<N = u64> {
@@ -74,7 +74,7 @@ impl Table {
     /// assert_eq!(Table::try_from_seed(1000, 42)?, Table::from_seed(1000, 42));
     /// let error = Table::try_from_seed(1 << 60, 42).unwrap_err();
     /// assert!(matches!(error, BijectionError::OutOfMemory { .. }));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn try_from_seed(len: u64, seed: impl Into<Seed>) -> Result<Self, BijectionError> {
         Self::draw(len, &mut seed.into().key_stream(Self::key_domain(len)))

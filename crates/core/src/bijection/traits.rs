@@ -106,7 +106,7 @@ pub(super) use pass_on;
 /// let mut v = [1, 2, 3, 4, 5];
 /// v.try_par_bijective_shuffle(&Backwards { last: 9 })?;
 /// assert_eq!(v, [5, 4, 3, 2, 1]);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a bijection on words of type `{N}`",
@@ -259,7 +259,7 @@ pub trait EngineHooks<N: Word = u64>: Bijection<N> {
     ///
     /// # Errors
     ///
-    /// As `Permutation::try_get`.
+    /// As `Permutation::get`.
     fn build_indexes(&self, _is_asked: bool) -> Result<(), IndexError> {
         Ok(())
     }

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 ///
 /// The engines check only what would lose an item. A shuffle therefore does not notice a wrong
 /// `inverse`, which then shows in wrong results of
-/// `Permutation::try_position` and
+/// `Permutation::position` and
 /// [`Inverse`](crate::bijection::Inverse).
 ///
 /// If the domain has at most `samples` points, all of them are checked, in order, and a map that
@@ -44,7 +44,7 @@ use alloc::vec::Vec;
 /// ```
 /// use bijective_shuffle::bijection::Standard;
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::error::{BijectionError, Defect};
+/// use bijective_shuffle::error::BijectionError;
 /// use bijective_shuffle::bijection;
 ///
 /// /// Rotates the points by `by` places; the inverse is wrong.
@@ -69,16 +69,15 @@ use alloc::vec::Vec;
 /// // Shuffles do not need the inverse.
 /// assert!([1, 2, 3].try_par_bijective_shuffle(&f).is_ok());
 ///
-/// let defect = Defect::Disagrees { method: "inverse", point: 3, expected: 0, actual: 6 };
 /// let error = bijection::verify(&f, 1000).unwrap_err();
-/// assert_eq!(error, BijectionError::NotABijection(defect));
+/// assert!(matches!(error, BijectionError::NotABijection(_)));
 /// assert_eq!(
 ///     error.to_string(),
 ///     "the map is not a bijection: `inverse` gives 6 at point 3 and not 0"
 /// );
 ///
 /// bijection::verify(&Standard::from_seed(1 << 40, 42), 1000)?;
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 pub fn verify<N, B>(bijection: &B, samples: u64) -> Result<(), BijectionError>
 where

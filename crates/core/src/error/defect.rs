@@ -2,7 +2,9 @@
 
 use core::fmt;
 
-/// The evidence that a map is not a bijection.
+/// The evidence that a map is not a bijection: its text says which method gave what, and where.
+///
+/// A map that has several defects may be refused for any of them, so the kinds are not public.
 ///
 /// [`verify`](crate::bijection::verify()) looks for every defect. The engines look only for those
 /// that would lose an item, so they may accept a map that `verify` rejects.
@@ -10,6 +12,7 @@ use core::fmt;
 #[non_exhaustive]
 pub enum Defect {
     /// Two slots have the same value.
+    #[doc(hidden)]
     Repeats {
         /// The repeated value.
         index: u64,
@@ -19,6 +22,7 @@ pub enum Defect {
     },
     /// `forward` of a slot, or `inverse` of an index, is not below the length, or not in the
     /// domain.
+    #[doc(hidden)]
     OutOfRange {
         /// The method, `forward` or `inverse`.
         method: &'static str,
@@ -31,6 +35,7 @@ pub enum Defect {
     },
     /// The number of slots with a value below the length is not the length, so some values repeat
     /// or lie outside the domain. [`verify`](crate::bijection::verify()) finds the slots.
+    #[doc(hidden)]
     Survivors {
         /// The permutation's length.
         expected: u64,
@@ -40,6 +45,7 @@ pub enum Defect {
     /// Two methods do not agree: `inverse(forward(slot))` is not the slot,
     /// `forward(inverse(index))` not the index, or a method for many points returned another value
     /// than `forward` or `inverse` at one of them.
+    #[doc(hidden)]
     Disagrees {
         /// The method that was called last, such as `inverse` or `forward_run`.
         method: &'static str,
@@ -51,6 +57,7 @@ pub enum Defect {
         actual: u64,
     },
     /// Two calls of `last` returned different values.
+    #[doc(hidden)]
     DomainChanges {
         /// The first value.
         before: u64,

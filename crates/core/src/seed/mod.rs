@@ -230,7 +230,8 @@ impl From<[u8; 32]> for Seed {
     }
 }
 
-/// What a key stream is for. Different domains get unrelated keys.
+/// What a key stream is for: a bijection on `2^bits` points, or on any other number. Different
+/// domains get unrelated keys, and those of this project's other packages are among them, unlisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyDomain {
@@ -240,12 +241,15 @@ pub enum KeyDomain {
     /// folded to 31 bits.
     Exact(u64),
     /// The seed from which a [`BlockShuffle`](crate::bijection::BlockShuffle) draws its keys.
+    #[doc(hidden)]
     Blocks,
     /// The seed and states of a generator of `rng`, given by its number there, which
     /// is below 2^29.
+    #[doc(hidden)]
     Generator(u32),
     /// The seed from which something of the package `bijective-shuffle-loaders` draws, given by its
     /// number there, which is below 2^28.
+    #[doc(hidden)]
     Loader(u32),
 }
 

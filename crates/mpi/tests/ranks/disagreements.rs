@@ -33,7 +33,7 @@ pub(crate) fn of_arguments(world: &SimpleCommunicator) {
         let error = spread.plan(&Permutation::new(len, epoch)).map(drop).unwrap_err();
         assert_eq!(error, MpiShuffleError::Disagreement(Permutations));
         let p = Permutation::new(len, 42);
-        let p = if differs { p.inverse() } else { p };
+        let p = if differs { p.inverted() } else { p };
         let error = spread.plan(&p).map(drop).unwrap_err();
         assert_eq!(error, MpiShuffleError::Disagreement(Permutations));
         let error = if differs {

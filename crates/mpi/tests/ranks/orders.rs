@@ -91,10 +91,10 @@ pub(crate) fn counters(world: &SimpleCommunicator) {
 
 pub(crate) fn inverses(world: &SimpleCommunicator) {
     for len in [1, 100, 70_000] {
-        check_permutation(world, &Permutation::new(len, 42).inverse());
-        check_permutation(world, &Permutation::walk(len, 42).inverse());
+        check_permutation(world, &Permutation::new(len, 42).inverted());
+        check_permutation(world, &Permutation::walk(len, 42).inverted());
         // The first exchange of a plan is the one that undoes.
-        let p = Permutation::new(len, 46).inverse();
+        let p = Permutation::new(len, 46).inverted();
         let mut spread = spread(world, [SHAPES[4], SHAPES[1]], len);
         let (before, after) = (spread.before().clone(), spread.after().clone());
         let rank = spread.rank();
@@ -178,7 +178,7 @@ pub(crate) fn in_messages(world: &SimpleCommunicator) {
 pub(crate) fn in_rounds(world: &SimpleCommunicator) {
     for len in [70_001, 500_001] {
         let p = Permutation::new(len, 42);
-        for p in [&p, &p.inverse()] {
+        for p in [&p, &p.inverted()] {
             let order = order(p);
             for shapes in [[SHAPES[0]; 2], [SHAPES[1], SHAPES[4]], [SHAPES[3], SHAPES[2]]] {
                 for messages in [10_000, u64::MAX] {
@@ -201,7 +201,7 @@ pub(crate) fn in_rounds(world: &SimpleCommunicator) {
 pub(crate) fn in_chunks(world: &SimpleCommunicator) {
     for len in [150_001, 500_001] {
         let p = Permutation::new(len, 42);
-        for p in [&p, &p.inverse()] {
+        for p in [&p, &p.inverted()] {
             let order = order(p);
             let first = SHAPES.into_iter().zip(SHAPES.into_iter().cycle().skip(1));
             for shapes in first.map(|(before, after)| [before, after]).chain([[SHAPES[0]; 2]]) {

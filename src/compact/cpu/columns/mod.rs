@@ -64,7 +64,7 @@ impl Workspace {
     ///
     /// workspace.shuffle_together(42, (&mut letters, &mut numbers))?;
     /// assert_eq!(numbers, [0, 1, 2, 3, 4].par_bijective_shuffled(42));
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn shuffle_together<'a>(
         &mut self,

@@ -12,7 +12,7 @@ use super::block::Block;
 use super::outbox::{Outbox, Rest};
 use super::place::{OrderBucket, PartitionedBucketOrder};
 use super::sealed::SealedPart;
-use super::shape::{BucketShape, Low, others};
+use super::shape::{Low, OutboxShape, others};
 use crate::Error;
 use crate::compact::cpu::buckets::BucketDivision;
 use crate::compact::cpu::places::{DivisiblePlaces, ItemTarget, Span};
@@ -37,7 +37,7 @@ pub(crate) struct Mailbox<'a, T> {
 struct Desk<'a, T> {
     buckets: BucketDivision,
     /// Those of all ranks' buckets.
-    shapes: Vec<BucketShape>,
+    shapes: Vec<OutboxShape>,
     rank: usize,
     /// For each thread as many places as the largest bucket has items.
     stages: &'a mut [MaybeUninit<T>],
@@ -56,7 +56,7 @@ impl<'a, T: Copy + Send + Sync> Outbox<'a, T> {
     /// [`Error::OutOfMemory`].
     pub(crate) fn exchange(
         self,
-        shapes: Vec<BucketShape>,
+        shapes: Vec<OutboxShape>,
         rank: usize,
         chunks: usize,
         at_once: usize,
@@ -66,7 +66,7 @@ impl<'a, T: Copy + Send + Sync> Outbox<'a, T> {
         let Rest { received, stages, taken } = rest;
         // A sum that is too large is refused as memory.
         let blocks = others(rank, shapes.len()).fold(0_usize, |sum, other| {
-            let BucketShape { parts, stride } = shapes[other];
+            let OutboxShape { parts, stride } = shapes[other];
             sum.saturating_add(parts.saturating_mul(stride).saturating_mul(at_once))
         });
         let received = received.room::<Block>(blocks.saturating_mul(chunks.min(2)))?;
@@ -97,7 +97,7 @@ impl<T: Copy + Send + Sync> Mailbox<'_, T> {
 /// A mailbox, divided into what is in use while a chunk is on its way and what is not.
 pub(crate) struct DividedMailbox<'m, T> {
     pub(crate) parts: &'m [&'m [Block]],
-    pub(crate) shapes: &'m [BucketShape],
+    pub(crate) shapes: &'m [OutboxShape],
     /// Where the chunk arrives.
     pub(crate) room: &'m mut [Block],
     /// The chunk before it.
@@ -109,7 +109,7 @@ pub(crate) struct Arrivals<'m, T> {
     parts: &'m [&'m [Block]],
     received: &'m [Block],
     buckets: BucketDivision,
-    shapes: &'m [BucketShape],
+    shapes: &'m [OutboxShape],
     rank: usize,
     stages: &'m mut [MaybeUninit<T>],
     taken: &'m mut [MaybeUninit<TakenSlots>],
@@ -198,7 +198,7 @@ impl<'m, T: Copy + Send + Sync> Arrivals<'m, T> {
         let mut parts = try_with_capacity(shapes.iter().map(|shape| shape.parts).sum::<usize>())?;
         let mut rest = self.received;
         for other in others(rank, shapes.len()) {
-            let BucketShape { parts: count, stride } = shapes[other];
+            let OutboxShape { parts: count, stride } = shapes[other];
             for _ in 0..count {
                 let blocks;
                 (blocks, rest) = rest.split_at(chunk.len() * stride);

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::PartitionedBuffers;
 use super::block::{Block, SPARE, ThreadBuckets};
-use super::shape::{BucketShape, Low, buckets_of, capacity, fits};
+use super::shape::{Low, OutboxShape, buckets_of, capacity, fits};
 use super::sort::{BucketKey, Partition};
 use crate::compact::cpu::buckets::BucketDivision;
 use crate::engine::check::try_with_capacity;
@@ -90,7 +90,7 @@ impl<T> Outbox<'_, T> {
     }
 
     /// The number of parts, and the blocks of a bucket in each.
-    pub(crate) fn shape(&self) -> BucketShape {
-        BucketShape { parts: self.parts.len(), stride: self.stride }
+    pub(crate) fn shape(&self) -> OutboxShape {
+        OutboxShape { parts: self.parts.len(), stride: self.stride }
     }
 }

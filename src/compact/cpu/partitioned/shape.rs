@@ -21,12 +21,12 @@ pub(super) type Low = u16;
 
 /// How a rank's buckets lie: how many parts there are, and how many blocks each bucket has in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BucketShape {
+pub(crate) struct OutboxShape {
     pub(crate) parts: usize,
     pub(crate) stride: usize,
 }
 
-impl BucketShape {
+impl OutboxShape {
     /// Whether there are the blocks that every bucket has beside the full ones.
     pub(crate) fn has_spare(self) -> bool {
         self.stride >= SPARE
@@ -67,9 +67,9 @@ pub(super) fn capacity<T>(items: usize, last: u64, buckets: BucketDivision) -> C
 
 /// How `items` items of type T lie once this rank has sorted them into buckets of the points up to
 /// `last`, or `None` if those are too many.
-pub(crate) fn shape_of<T>(items: usize, last: u64) -> Option<BucketShape> {
+pub(crate) fn shape_of<T>(items: usize, last: u64) -> Option<OutboxShape> {
     let Capacity { parts, blocks, .. } = capacity::<T>(items, last, buckets_of(last)?);
-    Some(BucketShape { parts, stride: blocks + SPARE })
+    Some(OutboxShape { parts, stride: blocks + SPARE })
 }
 
 /// The buckets of one of the chunks of a run of buckets: none from chunk `chunks` on.
@@ -91,7 +91,7 @@ pub(crate) fn others(rank: usize, ranks: usize) -> impl Iterator<Item = usize> +
 /// their buckets of the points up to `last` lie, and how many buckets each receives.
 pub(crate) struct RankSizes<'a> {
     pub(crate) last: u64,
-    pub(crate) shapes: &'a [BucketShape],
+    pub(crate) shapes: &'a [OutboxShape],
     pub(crate) buckets: &'a [u64],
 }
 

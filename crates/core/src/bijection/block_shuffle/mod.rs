@@ -87,7 +87,7 @@ use crate::seed::{KeyDomain, Seed};
 /// #   first.get_or_insert(items);
 /// }
 /// # assert_eq!(first.unwrap().len(), 64 * 4096);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BlockShuffle<F = Standard> {
@@ -147,7 +147,7 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
     ///
     /// let order = BlockShuffle::<GridFeistel>::try_from_seed(1_000_000, 1000, 16, 42)?;
     /// assert_eq!(order.last(), 999_999);
-    /// # Ok::<(), Error>(())
+    /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn try_from_seed(
         len: u64,

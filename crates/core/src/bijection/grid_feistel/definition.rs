@@ -94,6 +94,7 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
     }
 
     /// The number of rows, and the number of columns.
+    #[doc(hidden)]
     pub const fn shape(&self) -> (u64, u64) {
         (self.rows, 1 << self.column_bits)
     }

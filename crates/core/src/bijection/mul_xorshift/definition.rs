@@ -90,11 +90,13 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     }
 
     /// The multipliers, below `2^bits`.
+    #[doc(hidden)]
     pub const fn multipliers(&self) -> &[N; ROUNDS] {
         &self.multipliers
     }
 
     /// The increments, below `2^bits`.
+    #[doc(hidden)]
     pub const fn increments(&self) -> &[N; ROUNDS] {
         &self.increments
     }

@@ -86,7 +86,7 @@ const DEVICE_BATCHES: usize = 80;
 /// // As a permutation, with everything that permutations have.
 /// let order = Permutation::from_bijection(1000, draw)?;
 /// assert_eq!(order.iter().take(3).collect::<Vec<_>>(), drawn);
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SwapOrNot {

@@ -43,7 +43,7 @@ use crate::word::{Index, Word, bits_for};
 /// // The same in 32-bit words.
 /// let narrow: VariablePhilox<24, u32> = f.to_word()?;
 /// assert_eq!(u64::from(narrow.forward(700)), f.forward(700));
-/// # Ok::<(), Error>(())
+/// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VariablePhilox<const ROUNDS: usize = 24, N = u64> {
@@ -74,6 +74,7 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     }
 
     /// The round keys.
+    #[doc(hidden)]
     pub const fn keys(&self) -> &[u32; ROUNDS] {
         &self.keys
     }
