@@ -97,7 +97,7 @@ impl Buffered {
     }
 
     /// The number of values that are left.
-    fn left(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         self.feeder.run.count + (self.buffer.len() - self.used) as u64
     }
 }
@@ -174,7 +174,7 @@ impl Chunks {
     }
 
     /// The number of arrays that are left.
-    fn left(&self, py: Python<'_>) -> PyResult<u64> {
+    fn remaining(&self, py: Python<'_>) -> PyResult<u64> {
         self.turns.at_once(py, |feeder| feeder.run.count.div_ceil(self.size))
     }
 }
@@ -195,7 +195,7 @@ impl Chunks {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        length(self.left(py)?, "chunks", "itertools.islice")
+        length(self.remaining(py)?, "chunks", "itertools.islice")
     }
 
     /// Always, as of other iterators.
@@ -204,7 +204,7 @@ impl Chunks {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (left, size) = (self.left(py)?, self.size);
+        let (left, size) = (self.remaining(py)?, self.size);
         Ok(format!("<Chunks of {}: {left} left, of {size} indexes>", self.of.get().text(py)?))
     }
 }

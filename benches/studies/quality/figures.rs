@@ -77,7 +77,7 @@ fn figures_mmd(
     for (design, name, against) in
         [(0, "mmd", "by pairs"), (1, "mmd-identity", "against the identity")]
     {
-        let statistic = |tests: &[Mmd; 2]| tests[design].statistic().abs();
+        let statistic = |tests: &[Mmd; 2]| tests[design].outcome().statistic.abs();
         let mut curves: Vec<Curve> = FAMILIES
             .iter()
             .zip(&judged)
