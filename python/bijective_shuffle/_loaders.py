@@ -115,7 +115,7 @@ class Batches(Generic[Many]):
 
     def set_epoch(self, epoch: SupportsIndex) -> None:
         """Goes to the beginning of an epoch."""
-        self._sampler = self._at(operator.index(epoch))
+        self._sampler = self._at(count(epoch, "epoch"))
 
     def state_dict(self) -> dict[str, str]:
         """The state, as loaders with states save it."""

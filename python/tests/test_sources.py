@@ -4,6 +4,8 @@ packed documents in a loader in the manner of Megatron-LM: each item is counted.
 import collections
 import itertools
 import os
+import queue
+import threading
 
 import bijective_shuffle as bs
 import numpy as np
@@ -424,16 +426,65 @@ class Buffered(IterableDataset):
         return iter(bs.StreamShuffle(Divided(101), 10, 3))
 
 
+class Wrapper:
+    def __init__(self, data):
+        self.d = data
+
+    def __iter__(self):
+        for item in self.d:
+            yield item
+
+
+class Prefetched(Wrapper):
+    """Items that a thread reads ahead: its iterator knows nothing of the data."""
+
+    def __iter__(self):
+        items = queue.Queue()
+        threading.Thread(target=self._read, args=(items,)).start()
+        return iter(items.get, None)
+
+    def _read(self, items):
+        for item in self.d:
+            items.put(item)
+        items.put(None)
+
+
+def sources_over(data):
+    """Inputs of a stream that read a data set in ways of their own."""
+    def generated():
+        for item in map(dict, data):
+            yield item
+
+    return [
+        data,
+        itertools.chain(data),
+        itertools.chain([], data),
+        map(dict, data),
+        zip(itertools.count(), data),
+        (item for item in map(dict, data)),
+        generated(),
+        lambda start: itertools.islice(generated(), start, None),
+        Wrapper(Wrapper(data)),
+        iter(Wrapper(data)),
+        Prefetched(data),
+    ]
+
+
 def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_path):
     distributed = pytest.importorskip("datasets.distributed", reason="datasets is not installed")
     wds = pytest.importorskip("webdataset", reason="webdataset is not installed")
     shares = [distributed.split_dataset_by_node(of_hugging_face(4), rank, 2) for rank in range(2)]
     tars = of_webdataset(tmp_path, 4, nodesplitter=wds.split_by_node)
-    for split in (shares[0], lambda start: iter(shares[0].skip(start)),
-                  lambda start: (item for item in shares[0].skip(start)),
-                  tars, lambda start: itertools.islice(iter(tars), start, None)):
-        with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
-            next(iter(StreamDataset(split, 10, 3, 4, rank=0, ranks=2, collate=list)))
+    whole, share = of_hugging_face(4), shares[0]
+    for split in (share, tars):
+        for source in sources_over(split):
+            with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
+                next(iter(StreamDataset(source, 10, 3, 4, rank=0, ranks=2, collate=list)))
+    with pytest.raises(ValueError, match="was split by rank"):
+        next(iter(StreamDataset(lambda start: iter(share.skip(start)), 10, 3, 4, rank=0, ranks=2, collate=list)))
+    # The same without a share: 13 steps of two ranks.
+    for source in sources_over(whole):
+        assert len(list(StreamDataset(source, 10, 3, 4, rank=0, ranks=2, collate=list))) == 13
     # Each rank its own stream.
     for workers in (0, 2):
         drawn = []
