@@ -496,6 +496,8 @@ def _counts(numbers: Sequence[SupportsIndex], what: str) -> list[int]:
 
 def count(number: SupportsIndex, what: str) -> int:
     """An integer of 64 bits; `what` it is stands in an error."""
+    if not hasattr(number, "__index__"):
+        raise TypeError(f"{what} is an integer, not {type(number).__name__}")
     value = operator.index(number)
     if not 0 <= value < 2**64:
         raise ValueError(f"{what} is an integer from 0 to 2^64 - 1, not {value}")

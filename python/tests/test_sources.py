@@ -475,7 +475,7 @@ def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_pat
     wds = pytest.importorskip("webdataset", reason="webdataset is not installed")
     shares = [distributed.split_dataset_by_node(of_hugging_face(4), rank, 2) for rank in range(2)]
     tars = of_webdataset(tmp_path, 4, nodesplitter=wds.split_by_node)
-    whole, share = of_hugging_face(4), shares[0]
+    entire, share = of_hugging_face(4), shares[0]
     for split in (share, tars):
         for source in sources_over(split):
             with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
@@ -483,7 +483,7 @@ def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_pat
     with pytest.raises(ValueError, match="was split by rank"):
         next(iter(StreamDataset(lambda start: iter(share.skip(start)), 10, 3, 4, rank=0, ranks=2, collate=list)))
     # The same without a share: 13 steps of two ranks.
-    for source in sources_over(whole):
+    for source in sources_over(entire):
         assert len(list(StreamDataset(source, 10, 3, 4, rank=0, ranks=2, collate=list))) == 13
     # Each rank its own stream.
     for workers in (0, 2):
@@ -493,6 +493,99 @@ def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_pat
             for items, _ in DataLoader(stream, batch_size=None, num_workers=workers):
                 drawn += items
         assert sorted(drawn) == list(range(101))
+
+
+def test_a_share_is_refused_in_a_loader_of_accelerate_and_read_whole_beside_it(monkeypatch):
+    distributed = pytest.importorskip("datasets.distributed", reason="datasets is not installed")
+    loaders = pytest.importorskip("accelerate.data_loader", reason="Accelerate is not installed")
+    os.environ["ACCELERATE_USE_CPU"] = "true"
+    state = loaders.PartialState(cpu=True)
+    monkeypatch.setitem(state._shared_state, "num_processes", 2)
+    drawn = []
+    for rank in range(2):
+        share = distributed.split_dataset_by_node(of_hugging_face(4), rank, 2)
+        stream = StreamDataset(share, 10, rank, 4, rank=0, ranks=1, collate=whole)
+        loader = DataLoader(stream, batch_size=1, collate_fn=whole)
+        prepared = loaders.prepare_data_loader(loader, num_processes=2, process_index=rank, put_on_device=False)
+        with pytest.raises(ValueError, match="do not prepare the loader with Accelerate, and give rank=0, ranks=1"):
+            next(iter(prepared))
+        for (items,) in loader:
+            drawn += [item["x"] for item in items]
+    assert sorted(drawn) == list(range(101))
+
+
+class Watched:
+    """Numbers that processes share, and what another process does between two accesses of this one."""
+
+    def __init__(self, numbers):
+        self.numbers, self.between, self.is_busy = numbers, lambda: None, False
+
+    def _pass(self):
+        if not self.is_busy:
+            self.is_busy = True
+            self.between()
+            self.is_busy = False
+
+    def __getitem__(self, key):
+        value = self.numbers[key].clone()
+        self._pass()
+        return value
+
+    def __setitem__(self, key, value):
+        self.numbers[key] = value
+        self._pass()
+
+
+def watched_stream():
+    data = StreamDataset(range(22), 5, 1, 4, rank=0, ranks=1, tail="short", collate=list)
+    data._known = Watched(data._known)
+    return data
+
+
+@pytest.mark.parametrize("who", ["worker", "loop"])
+def test_states_are_right_between_any_two_accesses_of_what_processes_share(who):
+    expected = list(itertools.chain(*watched_stream()))
+    states = []
+    for drawn in range(6):
+        for at in range(4):
+            data = watched_stream()
+            batches, accesses = iter(data), itertools.count()
+            for _ in range(drawn):
+                next(batches)
+
+            def other(at=at, data=data, batches=batches, accesses=accesses):
+                if next(accesses) == at:
+                    if who == "worker":
+                        states.extend((steps, data.state_after(steps)) for steps in range(1, 7))
+                    else:
+                        next(batches)
+
+            data._known.between = other
+            if who == "worker":
+                next(batches)
+            else:
+                states.extend((steps, data.state_after(steps)) for steps in range(1, 7))
+    assert len(states) >= 48
+    for steps, state in states:
+        again = watched_stream()
+        again.load_state_dict(state)
+        assert list(itertools.chain(*again)) == expected[4 * steps :]
+
+
+def test_a_state_of_steps_that_were_not_drawn_fits_an_input_of_another_length():
+    data = StreamDataset(range(50), 5, 1, 4, rank=0, ranks=1, collate=list)
+    next(iter(data))
+    state = data.state_after(11)
+    for n in (40, 44, 46, 50, 60):
+        stream = bs.StreamShuffle(range(n), 5, 1)
+        stream.load_state_dict(state)
+        # Nothing more is known before an iteration begins, also of a place that was sought.
+        sought = bs.StreamShuffle(range(n), 5, 1)
+        sought.seek(44)
+        assert stream.state_dict() == sought.state_dict() == state
+        items = iter(stream)
+        assert "is_read" not in stream.state_dict()
+        assert list(items) == list(bs.StreamShuffle(range(n), 5, 1))[44:]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -660,6 +753,9 @@ def test_what_is_wrong_is_said():
         StreamDataset([], 3, 1, 0)
     with pytest.raises(ValueError, match="no rank 3"):
         NodeDataset(read, SIZES, kept=1, window=1, seed=1, rank=3, ranks=3)
+    for sizes in ([0, 0], []):
+        with pytest.raises(ValueError, match="at least one (item|node)"):
+            NodeDataset(read, sizes, kept=1, window=1, seed=1)
     with pytest.raises(ValueError, match="block 0 has 1 items"):
         list(NodeDataset(lambda block: [0], [3], kept=1, window=1, seed=1))
     with pytest.raises(ValueError, match="no items to repeat"):
