@@ -108,8 +108,9 @@ class StreamDataset(Epochs):
 
     An input that divides itself among the workers of a loader, as the `IterableDataset` of Hugging
     Face and `WebDataset` do, gives each worker all of its items here: within the input
-    `torch.utils.data.get_worker_info()` is None. One that was split by rank is refused where that can
-    be seen, unless `rank=0, ranks=1` is given.
+    `torch.utils.data.get_worker_info()` is None. One that was split by rank needs `rank=0, ranks=1`
+    and a loader that Accelerate has not prepared. Otherwise it is refused where the split can be
+    seen, which is not so in what only a thread or another process knows.
 
     Call `set_epoch` before each epoch of a loop; a second pass without it is refused. At the end of
     the input a step may have fewer items. With 'pad' (the default) the ranks share them as equally

@@ -2,6 +2,7 @@
 packed documents in a loader in the manner of Megatron-LM: each item is counted."""
 
 import collections
+import functools
 import itertools
 import os
 import queue
@@ -546,26 +547,20 @@ def watched_stream():
 def test_states_are_right_between_any_two_accesses_of_what_processes_share(who):
     expected = list(itertools.chain(*watched_stream()))
     states = []
-    for drawn in range(6):
-        for at in range(4):
-            data = watched_stream()
-            batches, accesses = iter(data), itertools.count()
-            for _ in range(drawn):
-                next(batches)
-
-            def other(at=at, data=data, batches=batches, accesses=accesses):
-                if next(accesses) == at:
-                    if who == "worker":
-                        states.extend((steps, data.state_after(steps)) for steps in range(1, 7))
-                    else:
-                        next(batches)
-
-            data._known.between = other
-            if who == "worker":
-                next(batches)
-            else:
-                states.extend((steps, data.state_after(steps)) for steps in range(1, 7))
-    assert len(states) >= 48
+    for drawn, steps, at in itertools.product(range(6), range(1, 7), range(2)):
+        data = watched_stream()
+        batches, accesses = iter(data), itertools.count()
+        for _ in range(drawn):
+            next(batches)
+        draw = functools.partial(next, batches)
+        save = functools.partial(data.state_after, steps)
+        first, second = (draw, save) if who == "worker" else (save, draw)
+        done = []
+        data._known.between = lambda: next(accesses) == at and done.append(second())
+        done.append(first())
+        states += [(steps, state) for state in done if isinstance(state, dict)]
+    # The worker notes two numbers once it has found the end.
+    assert len(states) >= 36
     for steps, state in states:
         again = watched_stream()
         again.load_state_dict(state)
