@@ -533,7 +533,7 @@ def figures_that_matter(results):
     return Table(["what", "speed", "times as fast as", "measured on", "all rows"], lines)
 
 
-CURVES = {"Workspace": KEPT, "par_bijective_shuffle": PLAIN, "rip_shuffle, parallel": RIP,
+CURVES = {"Workspace, Partitioned": KEPT, "par_bijective_shuffle": PLAIN, "rip_shuffle, parallel": RIP,
           "rip_shuffle, one thread": RIP_ONE}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from ._loaders import saved
+from ._loaders import count, saved
 from ._loops import checked_tail
 from ._native import ForeignStateError
 from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
@@ -21,8 +21,8 @@ WORKERS = 4096
 
 @contextmanager
 def undivided() -> Iterator[None]:
-    """Hides from a source that it is read by a worker of a loader: it would give this worker a share
-    of its items, and that share is dealt out among the workers once more."""
+    """Hides from a source that it is read by a worker of a loader: otherwise it would divide its items
+    among the workers, and we would divide them again."""
     module = torch.utils.data._utils.worker
     info, module._worker_info = module._worker_info, None
     try:
@@ -50,15 +50,18 @@ class Epochs(IterableDataset[Any]):
         of them has come to its end, no other begins until an epoch is chosen again, so that a loop
         which forgets it does not go through the same order for ever. The epoch of a state that was
         loaded keeps the state's place."""
-        self._go(epoch, 0 if epoch != int(self._at[0]) else int(self._at[1]))
+        epoch = count(epoch, "epoch")
+        place = self._place()
+        self._go(epoch, place[1] if epoch == place[0] else 0)
 
     def _go(self, epoch: int, taken: int) -> None:
-        self._at[0], self._at[1] = epoch, taken
+        # As an integer with a sign, which all 64 bits fit.
+        self._at[0], self._at[1] = epoch - (epoch >> 63 << 64), taken
         self._at[2] += 1
 
     def _place(self) -> tuple[int, int]:
         """Where an iteration begins."""
-        return int(self._at[0]), int(self._at[1])
+        return int(self._at[0]) % 2**64, int(self._at[1])
 
     def _readers(self) -> tuple[int, int, int, int]:
         """The rank, the number of ranks, the worker and the number of workers."""
@@ -92,7 +95,7 @@ class EpochIterator:
         """Refuses to begin an epoch again that was read to its end."""
         if self._is_new and int(self._ends) == self._choice:
             raise ValueError(
-                f"epoch {int(data._at[0])} of this {type(data).__name__} was read to its end: call "
+                f"epoch {data._place()[0]} of this {type(data).__name__} was read to its end: call "
                 "its set_epoch before each epoch, also to read the same one again"
             )
         self._is_new = False

@@ -115,7 +115,7 @@ class Batches(Generic[Many]):
 
     def set_epoch(self, epoch: SupportsIndex) -> None:
         """Goes to the beginning of an epoch."""
-        self._sampler = self._at(operator.index(epoch))
+        self._sampler = self._at(count(epoch, "epoch"))
 
     def state_dict(self) -> dict[str, str]:
         """The state, as loaders with states save it."""
@@ -496,6 +496,8 @@ def _counts(numbers: Sequence[SupportsIndex], what: str) -> list[int]:
 
 def count(number: SupportsIndex, what: str) -> int:
     """An integer of 64 bits; `what` it is stands in an error."""
+    if not hasattr(number, "__index__"):
+        raise TypeError(f"{what} is an integer, not {type(number).__name__}")
     value = operator.index(number)
     if not 0 <= value < 2**64:
         raise ValueError(f"{what} is an integer from 0 to 2^64 - 1, not {value}")

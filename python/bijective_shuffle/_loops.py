@@ -162,7 +162,8 @@ class Loops:
         another epoch that would lose this place: any but the next one, and that one too where items
         are left and no iteration has gone on there.
         """
-        # Checks the epoch.
+        epoch = count(epoch, "epoch")
+        # Checks that there are places for it.
         self._text((epoch, 0))
         if (place := self._loaded) is not None and epoch != place[0]:
             is_left = place[1] < self._places(place[0]) and not self.drop_last and not self._is_resumed

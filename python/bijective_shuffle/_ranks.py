@@ -6,7 +6,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from types import CodeType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 import torch
@@ -14,6 +16,9 @@ import torch
 # Where Accelerate's loaders are, and those of them that deal out one stream of items to processes.
 _LOADERS = "accelerate.data_loader"
 _DEALERS = {"BatchSamplerShard", "DataLoaderDispatcher", "IterableDatasetShard"}
+
+# How many objects a search for a split source visits, and how many of those that one of them holds.
+_VISITED, _HELD = 2048, 256
 
 
 def check_ranks(rank: int | None, ranks: int | None) -> None:
@@ -72,27 +77,56 @@ def accelerate_loaders() -> list[Any]:
     return found
 
 
-def refuse_share(items: Iterator[Any], ranks: int) -> None:
+def refuse_share(source: Any, items: Iterator[Any], ranks: int) -> None:
     """Refuses items of a source that was split by rank, where `ranks` of them deal out one stream: each
-    would deal out its own share, and the rest of it would be lost. Hugging Face's data sets and
-    WebDataset tell that they are split, also behind generators and the iterators of `itertools`."""
-    if ranks == 1 and not (accelerate_loaders() and _accelerate_processes() > 1):
+    would deal out its own share, and the rest of it would be lost.
+
+    Data sets of Hugging Face and WebDataset tell that they are split. They are looked for in what the
+    source and its iterator hold: other iterators, containers, attributes, and variables of functions.
+    What a thread or another process alone knows is not found."""
+    by_accelerate = bool(accelerate_loaders()) and _accelerate_processes() > 1
+    if ranks == 1 and not by_accelerate:
         return
-    seen: list[Any] = [items]
-    for one in seen:
-        if isinstance(one, Iterator) and len(seen) < 64:
-            seen += gc.get_referents(one)
-        own = getattr(one, "__dict__", {})
-        is_split = getattr(own.get("_distributed"), "world_size", 1) > 1
-        stages = own.get("pipeline")
-        if isinstance(stages, list):
-            is_split |= any(getattr(stage, "__name__", "") == "split_by_node" for stage in stages)
-        if is_split:
+    found: list[Any] = [items, source]
+    seen: set[int] = set()
+    for one in islice(found, _VISITED):
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if _is_share(one):
             raise ValueError(
                 f"the source is a share of a {type(one).__name__} that was split by rank, and the ranks "
-                "deal out one whole stream: give each rank the whole source, or give rank=0, ranks=1, "
-                "and each rank a seed of its own"
+                "deal out one whole stream: give each rank the whole source, or "
+                + ("do not prepare the loader with Accelerate, and " if by_accelerate else "")
+                + "give rank=0, ranks=1, and each rank a seed of its own"
             )
+        found += islice(_held(one), _HELD)
+
+
+def _is_share(one: Any) -> bool:
+    """Whether this is a data set that was split by rank."""
+    own = getattr(one, "__dict__", {})
+    stages = own.get("pipeline")
+    return getattr(own.get("_distributed"), "world_size", 1) > 1 or isinstance(stages, list) and any(
+        getattr(stage, "__name__", "") == "split_by_node" for stage in stages)
+
+
+def _held(one: Any) -> Iterable[Any]:
+    """What an object refers to, but nothing that it has in common with others, such as its class."""
+    if isinstance(one, (str, bytes, type, ModuleType, CodeType, FrameType)):
+        return ()
+    if isinstance(one, FunctionType):
+        return [one.__closure__, one.__defaults__, *_named(one.__code__, one.__globals__)]
+    held = gc.get_referents(one)
+    if isinstance(one, GeneratorType) and one.gi_frame is not None:
+        held += one.gi_frame.f_locals.values()
+        held += _named(one.gi_code, one.gi_frame.f_globals)
+    return held
+
+
+def _named(code: CodeType, variables: dict[str, Any]) -> list[Any]:
+    """The global variables that a function names."""
+    return [variables[name] for name in code.co_names if name in variables]
 
 
 def epoch_in(loaders: list[Any]) -> int | None:

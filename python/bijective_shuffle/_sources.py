@@ -96,10 +96,6 @@ class _Keys(Iteration):
         return own
 
 
-# In a state after steps that were not drawn yet: whether the input has so many items is unknown.
-_AHEAD = {"is_read": "no"}
-
-
 class StreamDataset(Epochs):
     """Batches of a stream of unknown length, shuffled through a buffer of `buffer_size` items: for
     `DataLoader(data, batch_size=None)`.
@@ -112,8 +108,9 @@ class StreamDataset(Epochs):
 
     An input that divides itself among the workers of a loader, as the `IterableDataset` of Hugging
     Face and `WebDataset` do, gives each worker all of its items here: within the input
-    `torch.utils.data.get_worker_info()` is None. One that was split by rank is refused where that can
-    be seen, unless `rank=0, ranks=1` is given.
+    `torch.utils.data.get_worker_info()` is None. One that was split by rank needs `rank=0, ranks=1`
+    and a loader that Accelerate has not prepared. Otherwise it is refused where the split can be
+    seen, which is not so in what only a thread or another process knows.
 
     Call `set_epoch` before each epoch of a loop; a second pass without it is refused. At the end of
     the input a step may have fewer items. With 'pad' (the default) the ranks share them as equally
@@ -139,8 +136,8 @@ class StreamDataset(Epochs):
         self._begin(rank, ranks, tail, drop_last)
         # One for all iterations: it knows whether an iterator was read before.
         self._stream = _Whole(source, buffer_size, seed)
-        # What is known of the input, in shared memory, with -1 for what is not: how many items were
-        # taken of it where iterations begin, how many it has, and how many each worker has drawn.
+        # Counts, -1 if unknown: items taken when iterations begin; the input's length; items drawn by
+        # each worker. In shared memory, since workers write them.
         self._known = torch.full((2 + WORKERS,), -1, dtype=torch.int64)
         self._known[0] = 0
         self._known.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
@@ -149,16 +146,19 @@ class StreamDataset(Epochs):
         """The place after so many steps of the iteration that has begun last."""
         ranks = ranks_of(self._rank, self._ranks)[1]
         epoch, start = self._place()
-        emitted, total = start + steps * ranks * self._batch, int(self._known[1])
+        emitted = start + steps * ranks * self._batch
+        # The length after this: a worker that has drawn up to the end has noted the length before.
+        drawn = int(self._known[2:].max())
+        total = int(self._known[1])
         taken = int(self._known[0]) if steps == 0 else -1
         if total >= 0:
             emitted = min(emitted, total)
             taken = min(emitted + self._size, total) if emitted else 0
-        elif steps > 0 and emitted <= int(self._known[2:].max()):
+        elif steps > 0 and emitted <= drawn:
             taken = emitted + self._size
         stream: StreamShuffle[Any] = StreamShuffle((), self._size, self._seed)
         stream._go(epoch, emitted, taken if taken >= 0 else None)
-        return stream.state_dict() | ({} if taken >= 0 else _AHEAD)
+        return stream.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
         """Goes to a place that `state_after` gave, at which the iterations begin until `set_epoch`
@@ -167,7 +167,7 @@ class StreamDataset(Epochs):
         stream.load_state_dict(state_dict)
         epoch, emitted, taken = stream._place()
         self._go(epoch, emitted)
-        self._known[0] = -1 if taken is None or _AHEAD.items() <= state_dict.items() else taken
+        self._known[0] = -1 if taken is None else taken
 
     def _go(self, epoch: int, taken: int) -> None:
         if taken == 0:
@@ -190,7 +190,7 @@ class _Whole(StreamShuffle[Any]):
 
     def _open(self, start: int) -> Iterator[Any]:
         items = super()._open(start)
-        refuse_share(items, self.ranks)
+        refuse_share(self._source, items, self.ranks)
         return items
 
 
@@ -246,9 +246,10 @@ class _StreamIterator(EpochIterator):
             raise
         assert self._drawn is not None
         self._emitted, self._taken = self._drawn.place()[1:]
-        data._known[2 + self._worker] = self._emitted
+        # The length first, as `state_after` expects.
         if self._drawn.total is not None:
             data._known[1] = self._drawn.total
+        data._known[2 + self._worker] = self._emitted
         return items
 
     def state_dict(self) -> dict[str, Any]:
@@ -297,6 +298,8 @@ class NodeDataset(Epochs):
         # For states: which items come behind a place follows from the sizes of all blocks.
         self._check = sha256(self._sizes.tobytes()).hexdigest()
         self._blocks = NodeBlocks(len(self._sizes), kept, seed)
+        if not self._sizes.any():
+            raise ValueError("a data set in blocks needs at least one item, and all blocks are empty")
         self._read, self._window, self._seed = read, window, seed
         self._begin(rank, ranks, tail, drop_last)
 

@@ -68,7 +68,7 @@ class Splits(Generic[Sets]):
     def parts(self, n: SupportsIndex | None = None, *, labels: Any = None, groups: Any = None,
               ids: Any = None) -> Indexes:
         """The part of each item, counted from 0: of `n` items, or of as many as there are labels,
-        groups or ids."""
+        groups or ids. Parts may be empty here, and `indexes` refuses that."""
         given = [values for values in (labels, groups, ids) if values is not None]
         if len(given) > 1 or n is None and not given:
             raise TypeError("give the number of items, and at most one of labels, groups and ids")
@@ -261,16 +261,24 @@ def _many(codes: Indexes) -> int:
 
 def _listed(values: Any) -> Any:
     """The values of an array of any library as Python's own."""
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M"):
+        # NumPy gives integers for those in nanoseconds.
+        raise TypeError(
+            f"an id is bytes, a text or an integer, not {dtype}: give times as texts, or as the "
+            "integers that you mean"
+        )
     for name in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, name):
             return getattr(values, name)()
-    return np.asarray(values).tolist() if hasattr(values, "__array__") else values
+    return _listed(np.asarray(values)) if hasattr(values, "__array__") else values
 
 
 def _bytes(value: Any) -> bytes:
     """An id as bytes: those of a text in UTF-8, and those of an integer's decimal digits."""
     if isinstance(value, bytes):
         return value
-    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
+    # To NumPy a duration is an integer.
+    if isinstance(value, (str, int, np.integer)) and not isinstance(value, (bool, np.timedelta64)):
         return str(value).encode()
     raise TypeError(f"an id is bytes, a text or an integer, not {type(value).__name__}")

@@ -16,6 +16,8 @@ from ._types import Seed
 _CHUNK = 1024
 _END: Any = object()
 _STATE = "stream"
+# In a state at a place that was not read yet: whether the input has so many items is unknown.
+_AHEAD = {"is_read": "no"}
 
 
 Item = TypeVar("Item")
@@ -80,8 +82,8 @@ class StreamShuffle(Generic[Item]):
 
     def seek(self, emitted: SupportsIndex) -> None:
         """Lets the next iteration begin behind so many items of the epoch, or, where the input has
-        fewer, at its end. Save a state when it has begun: before that nothing knows whether the input
-        is so long."""
+        fewer, at its end. Before that iteration has begun, a state does not know whether the input is
+        so long, and is not refused for it."""
         # Before the first item, the state is that of a stream which has not begun.
         emitted = count(emitted, "emitted")
         self._go(self.epoch, emitted, None if emitted else 0)
@@ -93,15 +95,16 @@ class StreamShuffle(Generic[Item]):
     def state_dict(self) -> dict[str, str]:
         """The place of the iteration that has begun last."""
         epoch, emitted, taken = self._place()
-        if taken is None:
-            taken = emitted + self._size
-        return {_STATE: _native.stream_state(self._size, self._seed, epoch, emitted, taken)}
+        known = emitted + self._size if taken is None else taken
+        text = _native.stream_state(self._size, self._seed, epoch, emitted, known)
+        return {_STATE: text} | (_AHEAD if taken is None else {})
 
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
         """Goes to the place of a state, with which the next iteration begins. Raises
         `ForeignStateError` for the state of another size or seed."""
         text = saved_text(state_dict, _STATE, "a stream")
-        self._go(*_native.stream_buffered(self._size, self._seed, text)[:3])
+        epoch, emitted, taken = _native.stream_buffered(self._size, self._seed, text)[:3]
+        self._go(epoch, emitted, None if _AHEAD.items() <= state_dict.items() else taken)
 
     def __iter__(self) -> Iterator[Item]:
         refuse_loaders("StreamShuffle")

@@ -226,7 +226,8 @@ def note_writes(*arrays: Any) -> None:
         if hasattr(torch.autograd.graph, "increment_version"):
             torch.autograd.graph.increment_version(a)
         elif not a.is_inference():
-            # PyTorch 1 has no function for it, and counts a call that writes to no place.
+            # PyTorch 1 lacks this function; an index_fill_ with no indexes bumps the version
+            # instead.
             a.index_fill_(0, a.new_empty(0, dtype=torch.int64), 0)
 
 

@@ -45,7 +45,7 @@ def shuffled_blocks(
     The result is what `data.to_iterable_dataset()` returns, in another order: its examples are
     decoded when they are read, and a format is kept. `set_epoch(k)` of the result, or of what `map`
     and the like make of it, chooses the order of `epoch + k`. Parts that `shard`, `take` and `skip`
-    have cut out keep their examples, in one order.
+    have cut out keep their examples, in the same order in all epochs.
 
     The windows are the shards of the result. So each run is read by one worker of a `DataLoader`,
     and by one node after `split_dataset_by_node(.., strategy="shards")`, where a node may have a
@@ -54,7 +54,8 @@ def shuffled_blocks(
     the examples.
 
     A state is refused with `ForeignStateError` when an iteration begins, if the number of examples or
-    an argument is another one.
+    an argument is another one. Load it after `set_epoch(k)` with the `k` that it was saved in:
+    Hugging Face's data sets ignore the state of another epoch, and begin anew without an error.
 
     Raises `NotImplementedError` for a data set with a transform, or with a format that has columns
     or options of its own.
@@ -99,6 +100,15 @@ class _Part(ArrowExamplesIterable):
         self._check()
         tables: Iterator[tuple[str, pa.Table]] = super()._iter_arrow()
         return tables
+
+    def shuffle_data_sources(self, generator: np.random.Generator) -> _Part:
+        """These windows, in the same order: a part has one order in all epochs."""
+        # Another object, since each iteration has a state in it.
+        return _Part(self.generate_tables_fn, self.kwargs)
+
+    def reshard_data_sources(self) -> _Part:
+        """These windows, which cannot be divided."""
+        return self
 
     def shard_data_sources(self, num_shards: int, index: int, contiguous: bool = True) -> _Part:
         shard = super().shard_data_sources(num_shards, index, contiguous=contiguous)

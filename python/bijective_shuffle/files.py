@@ -98,21 +98,21 @@ def shuffle(
 
     | option | |
     | --- | --- |
-    | `seed`, `epoch` | an integer or 32 bytes; drawn, and reported, if it is not given |
-    | `undo` | puts records back; a folder of shards has the seed in its index |
-    | `recursive` | reads the folders in folders too |
-    | `records` | `"csv"`, `"fastq"`, `"tfrecord"`, `"tar"` for the samples of archives; or a number of lines, or the bytes that end a record; lines, or what the inputs are, otherwise |
-    | `delimiter`, `loose_quotes` | what separates fields of CSV, and whether a quote within a field that is not quoted is a letter |
-    | `uneven` | whether rows may have other numbers of fields, and samples other parts, than the first one |
-    | `record_start` | a record is a line that begins so, with all lines up to the next, as with `">"` of FASTA |
-    | `text` | takes inputs for text whatever their first bytes say, as a NUL does, unless they are compressed |
-    | `header_lines`, `header_prefix` | so many lines at the head of each input, and before them those that begin so, stand at the head of each output |
-    | `shards`, `shard_bytes`, `shard_records` | how many shards there are, or how large they are; as many as there are inputs otherwise |
-    | `split` | folders of shards, such as `{"train": 0.98, "valid": 1000, "test": "rest"}`: shares, numbers and the rest |
-    | `compress` | `"none"`, `"gzip"`, `"zstd"`, `"lz4"` or `"bzip2"`, perhaps with a level as in `"zstd:3"`; as the output's name or the inputs say otherwise |
-    | `resume` | goes on with a folder that another run has begun, also one of `bshuf` |
-    | `memory` | about how many bytes are used, or a text such as `"4G"`; three quarters of what is available otherwise |
-    | `temp`, `temp_compress` | the folders for what does not fit memory, and whether it is compressed there |
+    | `seed`, `epoch` | an integer or 32 bytes, by default drawn and reported; an integer, by default 0 |
+    | `undo` | restores the original order; the index of a folder of shards has the seed |
+    | `recursive` | also reads subfolders |
+    | `records` | `"csv"`, `"fastq"`, `"tfrecord"`, or `"tar"` for the samples of archives; or a number of lines, or the bytes that end a record; by default lines, or what the inputs contain |
+    | `delimiter`, `loose_quotes` | what separates fields of CSV, and whether a quote inside an unquoted field is an ordinary character |
+    | `uneven` | rows may differ in their number of fields, and samples in their parts |
+    | `record_start` | a record starts at each line that begins with this, such as `">"` in FASTA |
+    | `text` | treats uncompressed inputs as text, even if their first bytes look binary |
+    | `header_lines`, `header_prefix` | the header of each input: the first lines that begin with a prefix, then this number of lines; each output begins with the header |
+    | `shards`, `shard_bytes`, `shard_records` | the number of shards, or their size; by default one shard for each input |
+    | `split` | folders of shards, such as `{"train": 0.98, "valid": 1000, "test": "rest"}`: shares, numbers of records, and the rest |
+    | `compress` | `"none"`, `"gzip"`, `"zstd"`, `"lz4"` or `"bzip2"`, with an optional level as in `"zstd:3"`; by default what the output's name says, or else the inputs |
+    | `resume` | continues a folder that an earlier run began, also one of `bshuf` |
+    | `memory` | about how many bytes to use, or a text such as `"4G"`; by default three quarters of the available memory |
+    | `temp`, `temp_compress` | the folders for data that do not fit in memory, and whether to compress them there |
 
     `progress` is called every 50 milliseconds, and in the end, with the phase, the number of bytes
     that are done in it, and how many it has, or None. With True, `tqdm` shows it.

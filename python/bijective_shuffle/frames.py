@@ -211,6 +211,8 @@ def _is_name(frame: Any, column: Any, what: str) -> bool:
     """Whether this is the name of a column, and not a value for each row."""
     if hasattr(column, "__len__") and not isinstance(column, (str, bytes, tuple)):
         return False
+    if hasattr(column, "__iter__") and not hasattr(column, "__len__"):
+        raise TypeError(f"{what} is a {type(column).__name__}, which has no length: give a list")
     # A Series has no columns, and the columns of Arrow have no names themselves.
     names = frame.schema.names if _kind(frame) == "pyarrow" else getattr(frame, "columns", ())
     try:

@@ -244,12 +244,29 @@ class TestDatasets:
     def test_parts_keep_their_examples(self, data):
         stream = self.blocks(data)
         parts = [stream.shard(2, k) for k in range(2)] + [stream.take(100), stream.skip(100)]
-        first = [sorted(example["x"] for example in part) for part in parts]
-        for part in parts:
-            part.set_epoch(3)
-        assert first == [sorted(example["x"] for example in part) for part in parts]
+        first = [[example["x"] for example in part] for part in parts]
+        for epoch in (1, 2, 3):
+            for part in parts:
+                part.set_epoch(epoch)
+            assert first == [[example["x"] for example in part] for part in parts]
         for k in (0, 2):
             assert sorted(first[k] + first[k + 1]) == list(range(self.N))
+
+    def test_windows_that_are_divided_no_further_have_the_order_of_an_epoch(self, data):
+        stream = self.blocks(data).reshard()
+        stream.set_epoch(2)
+        assert [example["x"] for example in stream] == list(self.order(3).order)
+
+    def test_the_state_of_another_epoch_is_ignored(self, data):
+        """That is a rule of Hugging Face's, which our documentation says."""
+        stream = self.blocks(data)
+        stream.set_epoch(2)
+        begun = [example["x"] for _, example in zip(range(500), stream)]
+        again = self.blocks(data)
+        again.load_state_dict(stream.state_dict())
+        assert [example["x"] for example in again] == list(self.order(1).order)
+        again.set_epoch(2)
+        assert begun + [example["x"] for example in again] == list(self.order(3).order)
 
     @pytest.mark.parametrize("strategy", ["auto", "shards"])
     @pytest.mark.parametrize("ranks", [2, 13])
@@ -464,12 +481,22 @@ class TestStatesOfBlocks:
             other.load_state_dict(state)
             with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
                 next(iter(other))
-            # Of a part, too.
-            shard, part = make().shard(2, 0), other.shard(2, 0)
-            next(iter(shard))
-            part.load_state_dict(shard.state_dict())
-            with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
-                next(iter(part))
+            # Of a part, and in other epochs, too.
+            for epoch in range(4):
+                shard, part = make().shard(2, 0), other.shard(2, 0)
+                for stream in (shard, part):
+                    stream.set_epoch(epoch)
+                next(iter(shard))
+                part.load_state_dict(shard.state_dict())
+                with pytest.raises(bs.ForeignStateError, match="the state is of other data"):
+                    next(iter(part))
+        for epoch in range(4):
+            shards = [make().shard(2, 0) for _ in range(2)]
+            for shard in shards:
+                shard.set_epoch(epoch)
+            begun = [example["x"] for _, example in zip(range(7), shards[0])]
+            shards[1].load_state_dict(shards[0].state_dict())
+            assert begun + [example["x"] for example in shards[1]] == [example["x"] for example in make().shard(2, 0)]
 
 
 class TestStreaming:

@@ -3,6 +3,7 @@ index and types."""
 
 import datetime
 import decimal
+import importlib.util
 import sys
 import types
 
@@ -331,6 +332,20 @@ def test_columns_have_names_of_any_kind():
     frame = pd.DataFrame(values, columns=["a", "b"])
     tuples = frames.split(frame, [1, 1], 3, labels=tuple(frame["a"]))
     assert all(a.equals(b) for a, b in zip(tuples, frames.split(frame, [1, 1], 3, labels="a"), strict=True))
+
+
+def test_values_that_come_one_by_one_are_refused_as_such():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    made = [pd.DataFrame({"a": [1, 2]})]
+    for library, make in (("polars", "DataFrame"), ("pyarrow", "table")):
+        if importlib.util.find_spec(library):
+            made.append(getattr(importlib.import_module(library), make)({"a": [1, 2]}))
+    for frame in made:
+        for values, kind in ((lambda: (k for k in (1, 2)), "generator"), (lambda: map(int, (1, 2)), "map")):
+            with pytest.raises(TypeError, match=f"labels is a {kind}, which has no length: give a list"):
+                frames.split(frame, [1, 1], 3, labels=values())
+            with pytest.raises(TypeError, match=f"weights is a {kind}, which has no length: give a list"):
+                frames.sample(frame, 1, 3, weights=values())
 
 
 def test_names_of_no_column_or_of_several_are_refused():

@@ -2,8 +2,11 @@
 packed documents in a loader in the manner of Megatron-LM: each item is counted."""
 
 import collections
+import functools
 import itertools
 import os
+import queue
+import threading
 
 import bijective_shuffle as bs
 import numpy as np
@@ -424,16 +427,65 @@ class Buffered(IterableDataset):
         return iter(bs.StreamShuffle(Divided(101), 10, 3))
 
 
+class Wrapper:
+    def __init__(self, data):
+        self.d = data
+
+    def __iter__(self):
+        for item in self.d:
+            yield item
+
+
+class Prefetched(Wrapper):
+    """Items that a thread reads ahead: its iterator knows nothing of the data."""
+
+    def __iter__(self):
+        items = queue.Queue()
+        threading.Thread(target=self._read, args=(items,)).start()
+        return iter(items.get, None)
+
+    def _read(self, items):
+        for item in self.d:
+            items.put(item)
+        items.put(None)
+
+
+def sources_over(data):
+    """Inputs of a stream that read a data set in ways of their own."""
+    def generated():
+        for item in map(dict, data):
+            yield item
+
+    return [
+        data,
+        itertools.chain(data),
+        itertools.chain([], data),
+        map(dict, data),
+        zip(itertools.count(), data),
+        (item for item in map(dict, data)),
+        generated(),
+        lambda start: itertools.islice(generated(), start, None),
+        Wrapper(Wrapper(data)),
+        iter(Wrapper(data)),
+        Prefetched(data),
+    ]
+
+
 def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_path):
     distributed = pytest.importorskip("datasets.distributed", reason="datasets is not installed")
     wds = pytest.importorskip("webdataset", reason="webdataset is not installed")
     shares = [distributed.split_dataset_by_node(of_hugging_face(4), rank, 2) for rank in range(2)]
     tars = of_webdataset(tmp_path, 4, nodesplitter=wds.split_by_node)
-    for split in (shares[0], lambda start: iter(shares[0].skip(start)),
-                  lambda start: (item for item in shares[0].skip(start)),
-                  tars, lambda start: itertools.islice(iter(tars), start, None)):
-        with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
-            next(iter(StreamDataset(split, 10, 3, 4, rank=0, ranks=2, collate=list)))
+    entire, share = of_hugging_face(4), shares[0]
+    for split in (share, tars):
+        for source in sources_over(split):
+            with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
+                next(iter(StreamDataset(source, 10, 3, 4, rank=0, ranks=2, collate=list)))
+    with pytest.raises(ValueError, match="was split by rank"):
+        next(iter(StreamDataset(lambda start: iter(share.skip(start)), 10, 3, 4, rank=0, ranks=2, collate=list)))
+    # The same without a share: 13 steps of two ranks.
+    for source in sources_over(entire):
+        assert len(list(StreamDataset(source, 10, 3, 4, rank=0, ranks=2, collate=list))) == 13
     # Each rank its own stream.
     for workers in (0, 2):
         drawn = []
@@ -442,6 +494,93 @@ def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_pat
             for items, _ in DataLoader(stream, batch_size=None, num_workers=workers):
                 drawn += items
         assert sorted(drawn) == list(range(101))
+
+
+def test_a_share_is_refused_in_a_loader_of_accelerate_and_read_whole_beside_it(monkeypatch):
+    distributed = pytest.importorskip("datasets.distributed", reason="datasets is not installed")
+    loaders = pytest.importorskip("accelerate.data_loader", reason="Accelerate is not installed")
+    os.environ["ACCELERATE_USE_CPU"] = "true"
+    state = loaders.PartialState(cpu=True)
+    monkeypatch.setitem(state._shared_state, "num_processes", 2)
+    drawn = []
+    for rank in range(2):
+        share = distributed.split_dataset_by_node(of_hugging_face(4), rank, 2)
+        stream = StreamDataset(share, 10, rank, 4, rank=0, ranks=1, collate=whole)
+        loader = DataLoader(stream, batch_size=1, collate_fn=whole)
+        prepared = loaders.prepare_data_loader(loader, num_processes=2, process_index=rank, put_on_device=False)
+        with pytest.raises(ValueError, match="do not prepare the loader with Accelerate, and give rank=0, ranks=1"):
+            next(iter(prepared))
+        for (items,) in loader:
+            drawn += [item["x"] for item in items]
+    assert sorted(drawn) == list(range(101))
+
+
+class Watched:
+    """Numbers that processes share, and what another process does between two accesses of this one."""
+
+    def __init__(self, numbers):
+        self.numbers, self.between, self.is_busy = numbers, lambda: None, False
+
+    def _pass(self):
+        if not self.is_busy:
+            self.is_busy = True
+            self.between()
+            self.is_busy = False
+
+    def __getitem__(self, key):
+        value = self.numbers[key].clone()
+        self._pass()
+        return value
+
+    def __setitem__(self, key, value):
+        self.numbers[key] = value
+        self._pass()
+
+
+def watched_stream():
+    data = StreamDataset(range(22), 5, 1, 4, rank=0, ranks=1, tail="short", collate=list)
+    data._known = Watched(data._known)
+    return data
+
+
+@pytest.mark.parametrize("who", ["worker", "loop"])
+def test_states_are_right_between_any_two_accesses_of_what_processes_share(who):
+    expected = list(itertools.chain(*watched_stream()))
+    states = []
+    for drawn, steps, at in itertools.product(range(6), range(1, 7), range(2)):
+        data = watched_stream()
+        batches, accesses = iter(data), itertools.count()
+        for _ in range(drawn):
+            next(batches)
+        draw = functools.partial(next, batches)
+        save = functools.partial(data.state_after, steps)
+        first, second = (draw, save) if who == "worker" else (save, draw)
+        done = []
+        data._known.between = lambda: next(accesses) == at and done.append(second())
+        done.append(first())
+        states += [(steps, state) for state in done if isinstance(state, dict)]
+    # The worker notes two numbers once it has found the end.
+    assert len(states) >= 36
+    for steps, state in states:
+        again = watched_stream()
+        again.load_state_dict(state)
+        assert list(itertools.chain(*again)) == expected[4 * steps :]
+
+
+def test_a_state_of_steps_that_were_not_drawn_fits_an_input_of_another_length():
+    data = StreamDataset(range(50), 5, 1, 4, rank=0, ranks=1, collate=list)
+    next(iter(data))
+    state = data.state_after(11)
+    for n in (40, 44, 46, 50, 60):
+        stream = bs.StreamShuffle(range(n), 5, 1)
+        stream.load_state_dict(state)
+        # Nothing more is known before an iteration begins, also of a place that was sought.
+        sought = bs.StreamShuffle(range(n), 5, 1)
+        sought.seek(44)
+        assert stream.state_dict() == sought.state_dict() == state
+        items = iter(stream)
+        assert "is_read" not in stream.state_dict()
+        assert list(items) == list(bs.StreamShuffle(range(n), 5, 1))[44:]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -609,6 +748,9 @@ def test_what_is_wrong_is_said():
         StreamDataset([], 3, 1, 0)
     with pytest.raises(ValueError, match="no rank 3"):
         NodeDataset(read, SIZES, kept=1, window=1, seed=1, rank=3, ranks=3)
+    for sizes in ([0, 0], []):
+        with pytest.raises(ValueError, match="at least one (item|node)"):
+            NodeDataset(read, sizes, kept=1, window=1, seed=1)
     with pytest.raises(ValueError, match="block 0 has 1 items"):
         list(NodeDataset(lambda block: [0], [3], kept=1, window=1, seed=1))
     with pytest.raises(ValueError, match="no items to repeat"):

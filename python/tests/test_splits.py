@@ -1,5 +1,7 @@
 """Splits and folds: counts, empty parts, what is appended, and scikit-learn."""
 
+import contextlib
+import importlib.util
 import os
 import warnings
 
@@ -127,9 +129,30 @@ def test_parts_that_must_be_empty_are_refused():
                         ({"ids": ["a"]}, "none of 1 ids falls to part 'train'")):
         with pytest.raises(ValueError, match=told):
             splits.indexes(**given)
-    # The part of an item is known without the others.
+    # The part of an item is known without the others, so `parts` leaves parts empty.
+    three = bs.Splits([1, 1, 1], 1)
+    assert three.parts(2).tolist() == three.parts(3)[:2].tolist()
+    with pytest.raises(ValueError, match="2 items cannot .* 3 parts"):
+        three.indexes(2)
     assert splits.parts(1).tolist() == splits.parts(2000)[:1].tolist()
     assert bs.Splits([1], 1).indexes(1)[0].tolist() == [0]
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
+def test_times_are_no_ids(unit):
+    splits = bs.Splits([1, 1], 1)
+    for kind in ("datetime64", "timedelta64"):
+        array = np.arange(10).astype(f"{kind}[{unit}]")
+        given = [array, list(array), array.astype(object) if unit != "ns" else array, Array(array)]
+        for library, make in (("pandas", "Series"), ("xarray", "DataArray"), ("polars", "Series"), ("pyarrow", "array")):
+            # Polars has no days of durations, and other libraries convert units.
+            if importlib.util.find_spec(library):
+                with contextlib.suppress(NotImplementedError, ValueError):
+                    given.append(getattr(importlib.import_module(library), make)(array))
+        for ids in given:
+            with pytest.raises(TypeError, match="an id is bytes, a text or an integer, not "):
+                splits.parts(ids=ids)
+    assert splits.parts(ids=np.arange(10).astype(f"datetime64[{unit}]").astype(str)).shape == (10,)
 
 
 def test_folds_are_a_splitter_of_scikit_learn():

@@ -7,6 +7,7 @@ import os
 from types import SimpleNamespace
 
 import bijective_shuffle as bs
+import bijective_shuffle.torch
 import numpy as np
 import pytest
 
@@ -265,6 +266,47 @@ def test_data_sets_have_an_order_for_each_epoch_that_is_chosen_and_refuse_a_pass
     data.set_epoch(2)
     next(iter(loader))
     assert [int(item) for batch in loader for item in batch] == found[2]
+
+
+EPOCHS = {
+    "Batches": lambda: bs.Weighted([1, 2], 3).batches(1),
+    "Sampler": lambda: bs.Sampler(9, 3),
+    "StreamShuffle": lambda: bs.StreamShuffle(range(9), 4, 3),
+    "ShuffleSampler": lambda: ShuffleSampler(9, seed=3),
+    "ShuffleBatchSampler": lambda: ShuffleBatchSampler(9, 2, seed=3),
+    "SourceBatchSampler": lambda: SourceBatchSampler(bs.Weighted([1, 2], 3)),
+    "BlockDataset": lambda: BlockDataset(lambda k: range(3 * k, 3 * k + 3), 9, block=3, window=2, seed=3),
+    "NodeDataset": lambda: NodeDataset(lambda k: range(3), [3] * 3, kept=0.5, window=2, seed=3),
+    "StreamDataset": lambda: StreamDataset(range(9), 4, 3, 2),
+}
+
+
+def test_every_class_with_epochs_is_among_those_whose_epochs_are_tested():
+    named = {name for module in (bs, bijective_shuffle.torch) for name in module.__all__
+             if hasattr(getattr(module, name), "set_epoch")}
+    assert named == set(EPOCHS)
+
+
+@pytest.mark.parametrize("kind", EPOCHS)
+def test_an_epoch_is_an_integer_of_64_bits(kind):
+    made = EPOCHS[kind]()
+    for wrong in (1.5, "1", None, np.float64(2)):
+        with pytest.raises(TypeError, match="epoch is an integer, not "):
+            made.set_epoch(wrong)
+    for wrong in (-1, 2**64):
+        with pytest.raises(ValueError, match=f"epoch is an integer from 0 to 2.64 - 1, not {wrong}"):
+            made.set_epoch(wrong)
+    found = []
+    for epoch in (np.int64(1), 2**63, 2**64 - 1):
+        made.set_epoch(epoch)
+        found.append([np.asarray(items).tolist() for items in made])
+        assert found[-1]
+        if hasattr(made, "_place"):
+            assert made._place()[0] in {epoch, epoch + 1}
+    made = EPOCHS[kind]()
+    made.set_epoch(2**63)
+    assert [np.asarray(items).tolist() for items in made] == found[1] and len(found[1]) == len(found[2])
+    assert found[0] != found[1] != found[2]
 
 
 @pytest.mark.parametrize("workers", [300, 4096, 4097])
