@@ -88,7 +88,7 @@ fn families_are_stable() {
         Box::new(F::from_seed(len, seed))
     }
     let mut entries = entries(include_str!("../vectors/families.json"));
-    for (name, draw) in bijective_shuffle::families!(draw, "Affine" Affine) {
+    for (name, draw) in bijective_shuffle_laws::families!(draw, "Affine" Affine) {
         let (own, others): (Vec<_>, _) =
             entries.into_iter().partition(|entry| entry["family"] == name);
         assert!(own.len() >= 10, "{name} has no vectors");

@@ -142,7 +142,7 @@ mod tests {
                 parm(mask, &mut items, |part| {
                     seen.lock().unwrap().push(part.to_vec());
                     part.reverse();
-                    Ok(())
+                    Ok::<(), MatrixError>(())
                 })
                 .unwrap();
                 let part = |odd: u32| {

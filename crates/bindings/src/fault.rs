@@ -49,7 +49,7 @@ impl Fault {
             Error::LengthMismatch { .. } => Self::Length,
             Error::View(ViewError::OutOfRange { .. } | ViewError::ConsumedTooMany { .. }) => {
                 Self::Range
-            },
+            }
             Error::View(ViewError::LastEpoch) | Error::NoSuchRank { .. } => Self::Missing,
             Error::IndexTooWide { .. } => Self::TooWide,
             Error::NotABijection(_) => Self::NotABijection,

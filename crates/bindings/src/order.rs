@@ -499,10 +499,10 @@ mod tests {
 
     #[test]
     fn slices_of_another_length_and_words_that_are_too_narrow_are_refused() {
-        let order = AnyOrder::new(Kind::Walk, (1 << 32) + 1, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Walk, (1 << 32) + 1, Seed::new(1)).unwrap();
         let wide = Error::IndexTooWide { len: order.len(), bits: 32 };
         assert_eq!(order.write(PlaceRun::first(3), &mut [0_u32; 3]), Err(wide));
-        let order = AnyOrder::new(Kind::Compacted, 5, Seed::new(1)).unwrap();
+        let order = AnyOrder::new(OrderKind::Compacted, 5, Seed::new(1)).unwrap();
         let done = order.reorder_into(&mut Workspace::new(), &[1; 4], &mut [0; 4]);
         assert_eq!(done, Err(Error::LengthMismatch { expected: 5, actual: 4 }));
     }

@@ -30,7 +30,7 @@ fn family(name: &str, len: u64, seed: Seed) -> Box<dyn Bijection> {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))
     }
-    let mut families = bijective_shuffle::families!(draw, "Affine" Affine).into_iter();
+    let mut families = bijective_shuffle_laws::families!(draw, "Affine" Affine).into_iter();
     let known = families.find(|(other, _)| *other == name);
     let (_, draw) = known.unwrap_or_else(|| panic!("an unknown family: {name}"));
     draw(len, seed)
