@@ -44,7 +44,6 @@ pub use bijective_shuffle_affine as affine;
 #[doc(inline)]
 pub use bijective_shuffle_core::bijection;
 #[doc(hidden)]
-pub use bijective_shuffle_core::families;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
     Bijection, DeviceSource, FromSeed, KeyDomain, KeyStream, Seed, Trusted, TrustedBijection, Word,

@@ -58,6 +58,10 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
   const free = (address: number): void => void objects.delete(address);
   const orderAt = (address: number): Order => objects.get(address) as Order;
   const samplerAt = (address: number): Sampler => objects.get(address) as Sampler;
+  const written = (text: string): number => {
+    narrowWords().set(Array.from(text, (character) => character.charCodeAt(0)));
+    return text.length;
+  };
 
   /** The seed in the buffer's first words. */
   const seed = (isKey: number): Seed => {
@@ -146,11 +150,9 @@ export function plain(room: number): Exports & { readonly objects: ReadonlyMap<n
       const of = samplerAt(sampler);
       words().set([of.epoch, of.consumed, of.steps(), of.stepsRemaining()]);
     },
-    sampler_state(sampler) {
-      const text = samplerAt(sampler).state();
-      narrowWords().set(Array.from(text, (character) => character.charCodeAt(0)));
-      return text.length;
-    },
+    sampler_state: (sampler) => written(samplerAt(sampler).state()),
+    sampler_state_at: (sampler, epoch, consumed) =>
+      written(samplerAt(sampler).stateAt(BigInt.asUintN(64, epoch), consumed)),
     sampler_resume(sampler, length) {
       const text = String.fromCodePoint(...narrowWords().subarray(0, length));
       return Number(samplerAt(sampler).resume(text));

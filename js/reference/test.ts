@@ -355,6 +355,7 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
       equal(sampler.stepsRemaining(), BigInt(of.count("steps_left")));
       equal(sampler.nextBatch()?.map(Number), of.counts("taken"));
       equal(sampler.state(), of.text("after"));
+      equal(samplerOf(of).stateAt(sampler.epoch, sampler.consumed), of.text("after"));
     },
     refused_states: (of) => {
       const by = { rank: 0n, ranks: 1n, batch: 1n, tail: "pad" } as const;

@@ -33,6 +33,7 @@ export interface SamplerOptions {
 export class Sampler implements Iterable<number[]> {
   readonly #sampler: Handle;
   readonly #batch: number;
+  readonly #length: number;
 
   constructor(options: SamplerOptions) {
     const { length, seed, rank = 0, ranks = 1, batch = 1, tail = "pad", order = "shuffled" } =
@@ -65,7 +66,7 @@ export class Sampler implements Iterable<number[]> {
     if (sampler === 0) {
       throw new RangeError(`${ranks} ranks with batches of ${batch} take 2^64 items or more`);
     }
-    this.#batch = batch;
+    [this.#batch, this.#length] = [batch, length];
     this.#sampler = new Handle(this, sampler, wasm().sampler_free);
   }
 
@@ -124,8 +125,24 @@ export class Sampler implements Iterable<number[]> {
    * any rank, number of ranks, batch and tail.
    */
   get state(): string {
-    const length = wasm().sampler_state(this.#sampler.address);
-    return String.fromCharCode(...narrowBuffer().slice(0, length));
+    return this.#text(wasm().sampler_state(this.#sampler.address));
+  }
+
+  /**
+   * The state of this sampler, and of any other of the same length, seed and order, after all ranks
+   * together have taken `consumed` items of an epoch. No items are drawn for it.
+   */
+  stateAt(epoch: number | bigint, consumed: number): string {
+    const [wide, taken] = [word(epoch, "the epoch"), integer(consumed, 0, "consumed")];
+    if (taken > this.#length) {
+      throw new RangeError(
+        `${taken} items consumed were given, and an epoch has ${this.#length}: ` +
+          "count those of all ranks from the beginning of the epoch",
+      );
+    }
+    const characters = wasm().sampler_state_at(this.#sampler.address, wide, BigInt(taken));
+    if (characters === 0) throw new RangeError(`the order of epoch ${wide} cannot be drawn`);
+    return this.#text(characters);
   }
 
   /** Continues where the sampler was whose state this is. */
@@ -157,6 +174,10 @@ export class Sampler implements Iterable<number[]> {
     if (!wasm().sampler_set_epoch(this.#sampler.address, epoch)) {
       throw new RangeError(`the order of epoch ${epoch} cannot be drawn`);
     }
+  }
+
+  #text(characters: number): string {
+    return String.fromCharCode(...narrowBuffer().slice(0, characters));
   }
 
   #numbers(): BigUint64Array {

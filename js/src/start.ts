@@ -27,6 +27,7 @@ export interface Exports {
   sampler_set_epoch(sampler: number, epoch: bigint): number;
   sampler_numbers(sampler: number): void;
   sampler_state(sampler: number): number;
+  sampler_state_at(sampler: number, epoch: bigint, consumed: bigint): number;
   sampler_resume(sampler: number, length: number): number;
 }
 

@@ -211,6 +211,7 @@ function vectors(chapters: Record<string, Chapter>): void {
     equal([s.state, s.stepsRemaining], [of["text"], of["steps_left"]]);
     equal(s.nextBatch(), of["taken"]);
     equal(s.state, of["after"]);
+    equal(sampler(of).stateAt(s.epoch, s.consumed), of["after"]);
   });
   each("10-sampler", "refused_states", (of) => {
     const s = sampler(of);
@@ -599,6 +600,10 @@ function refusals(): void {
   refused(() => new Sampler(options).resume("x".repeat(1e6)), "state");
   refused(() => new Sampler(options).resume("\u{1f600}-0-0-0"), "state");
   const s = new Sampler({ ...options, batch: 4 });
+  refused(() => s.stateAt(0, 11), "11 items consumed were given, and an epoch has 10:");
+  refused(() => s.stateAt(0, -1), "consumed is -1");
+  refused(() => s.stateAt(2n ** 64n, 0), "epoch");
+  equal([s.stateAt(0, 0), s.stateAt(2n ** 64n - 1n, 10).slice(0, 21)], [s.state, "a-ffffffffffffffff-a-"]);
   equal([...s].length, 3);
   s.nextEpoch();
   equal([s.epoch, s.consumed, s.steps, s.stepsRemaining], [1, 0, 3, 3]);

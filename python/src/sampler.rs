@@ -3,7 +3,7 @@
 use bijective_shuffle::{Error, Seed, Tail};
 use bijective_shuffle_bindings::TAILS;
 use numpy::PyArray1;
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -178,11 +178,6 @@ impl Sampler {
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
         #[pyo3(from_py_with = argument::consumed)] consumed: u64,
     ) -> PyResult<String> {
-        let len = self.ask(py, |inner| inner.len())?;
-        if consumed > len {
-            let text = format!("consumed is {consumed}, and an epoch has {len} items");
-            return Err(PyIndexError::new_err(text));
-        }
         let state = self.ask(py, |inner| inner.state_at(epoch, consumed))?;
         Ok(state.map_err(exception)?.to_string())
     }

@@ -8,7 +8,7 @@ use crate::{Bijection, Error, Word};
 /// The engine on an NVIDIA GPU, which this build does not have: creating it returns an error.
 ///
 /// The type exists so that a program which falls back to the CPU compiles everywhere. The engine
-/// itself is built with the feature `cuda`, on Linux and Windows of 64 bits.
+/// itself is built with the feature `cuda`, on 64-bit Linux and Windows.
 #[derive(Clone, Debug)]
 pub struct Cuda {
     never: Never,

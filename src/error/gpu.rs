@@ -73,7 +73,8 @@ pub enum GpuError {
     /// The bijection's domain has more slots than the GPU engine can count.
     DomainTooWide,
     /// A stream is being captured in a CUDA graph, but the engine was not made by
-    /// `Cuda::with_capture`, or the call cannot be captured. Those of a group never can.
+    /// `Cuda::with_capture`, or the call cannot be captured. Calls of a `CudaGroup` can
+    /// never be captured.
     Captured,
     /// The GPU does not have enough memory. The items to be shuffled are unchanged.
     OutOfMemory,

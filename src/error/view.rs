@@ -1,8 +1,8 @@
-//! [`ViewError`]: why a view of a permutation, a sampler, or rows of items cannot be had.
+//! [`ViewError`]: why a view of a permutation, a sampler, or rows of items cannot be made.
 
 use core::fmt;
 
-/// Why a view of a permutation, a sampler, or rows of items cannot be had.
+/// Why a view of a permutation, a sampler, or rows of items cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
@@ -24,6 +24,13 @@ pub enum ViewError {
         batch: u64,
         /// The number of ranks.
         ranks: u64,
+    },
+    /// A sampler's state was asked for after more items than an epoch has.
+    ConsumedTooMany {
+        /// The number of items that all ranks together would have consumed.
+        consumed: u64,
+        /// The sampler's length.
+        len: u64,
     },
     /// No epoch follows the last one, 2^64 - 1.
     LastEpoch,
@@ -66,6 +73,11 @@ impl fmt::Display for ViewError {
                 f,
                 "batches of {batch} items on each of {ranks} ranks: a batch needs at least one item, \
                  and all together have at most 2^64 - 1"
+            ),
+            Self::ConsumedTooMany { consumed, len } => write!(
+                f,
+                "{consumed} items consumed were given, and an epoch has {len}: count those of all \
+                 ranks from the beginning of the epoch"
             ),
             Self::LastEpoch => f.write_str(
                 "the sampler is in epoch 2^64 - 1, which no other follows: choose an epoch by \

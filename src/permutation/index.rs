@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use super::tuning;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
 use crate::engine::IndexError;
-use crate::engine::check::try_with_capacity;
+use crate::engine::check::{try_with_capacity, try_with_capacity_u64};
 use crate::engine::parallel;
 use crate::error::{Defect, ViewError};
 use crate::{Bijection, Error};
@@ -261,9 +261,9 @@ impl SurvivorCounts {
         mut count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let all_blocks = (last >> bits) + 1;
-        let superblocks = try_with_capacity((last >> SUPERBLOCK_BITS) + 1);
+        let superblocks = try_with_capacity_u64((last >> SUPERBLOCK_BITS) + 1);
         let superblocks = superblocks.map_err(IndexError::from)?;
-        let blocks = try_with_capacity(all_blocks).map_err(IndexError::from)?;
+        let blocks = try_with_capacity_u64(all_blocks).map_err(IndexError::from)?;
         let mut all = Self { last, bits, superblocks, blocks };
         let together = superblocks_together << (SUPERBLOCK_BITS - bits);
         let (mut counting, mut counted) = (Vec::new(), Vec::new());
@@ -448,7 +448,7 @@ fn list_slots<B: Bijection>(
 ///
 /// [`IndexError::TooLarge`].
 fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, IndexError> {
-    let mut vec = try_with_capacity(len)?;
+    let mut vec = try_with_capacity_u64(len)?;
     // The room is for as many, so this is no truncation.
     vec.resize(len as usize, T::default());
     Ok(vec)

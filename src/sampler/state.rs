@@ -63,7 +63,7 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ViewError::OutOfRange`] if there are fewer items, and otherwise as
+    /// [`ViewError::ConsumedTooMany`] if there are fewer items, and otherwise as
     /// [`set_epoch`](Self::set_epoch).
     ///
     /// # Examples
@@ -82,7 +82,7 @@ impl Sampler {
     pub fn state_at(&self, epoch: u64, consumed: u64) -> Result<SamplerState, Error> {
         let len = self.len();
         if consumed > len {
-            return Err(Error::View(ViewError::OutOfRange { start: 0, end: consumed.into(), len }));
+            return Err(Error::View(ViewError::ConsumedTooMany { consumed, len }));
         }
         Ok(SamplerState::new(&self.config, epoch, consumed, &*self.draw(epoch)?))
     }

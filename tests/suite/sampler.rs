@@ -285,8 +285,10 @@ fn a_state_by_numbers_is_the_state_after_drawing() {
                 }
             }
         }
-        let past = Error::View(ViewError::OutOfRange { start: 0, end: u128::from(len) + 1, len });
-        assert_eq!(other.state_at(epoch, len + 1), Err(past));
+        let past = other.state_at(epoch, len + 1).unwrap_err();
+        assert_eq!(past, Error::View(ViewError::ConsumedTooMany { consumed: len + 1, len }));
+        let text = format!("{} items consumed were given, and an epoch has {len}:", len + 1);
+        assert!(past.to_string().starts_with(&text), "{past}");
         assert_eq!((other.epoch(), other.consumed()), (0, 0));
     }
 }

@@ -92,7 +92,10 @@ impl std::error::Error for MatrixError {}
 
 impl From<BijectionError> for MatrixError {
     fn from(error: BijectionError) -> Self {
-        Self::Bijection(error)
+        match error {
+            BijectionError::OutOfMemory { bytes } => Self::OutOfMemory { bytes },
+            other => Self::Bijection(other),
+        }
     }
 }
 
@@ -100,5 +103,19 @@ impl From<BijectionError> for MatrixError {
 impl From<OutOfMemory> for MatrixError {
     fn from(OutOfMemory { bytes }: OutOfMemory) -> Self {
         Self::OutOfMemory { bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_memory_has_one_variant_whichever_package_met_it() {
+        let (bytes, expected) = (5, MatrixError::OutOfMemory { bytes: 5 });
+        assert_eq!(MatrixError::from(BijectionError::OutOfMemory { bytes }), expected);
+        assert_eq!(MatrixError::from(OutOfMemory { bytes }), expected);
+        let other = BijectionError::EmptyDomain;
+        assert_eq!(MatrixError::from(other.clone()), MatrixError::Bijection(other));
     }
 }

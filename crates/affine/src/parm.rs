@@ -16,9 +16,10 @@ use crate::MatrixError;
 /// # Errors
 ///
 /// [`MatrixError::NotAPowerOfTwo`], [`MatrixError::EmptyMask`] if the mask has none of the index's
-/// bits, and [`MatrixError::OutOfMemory`]. The items are then where they were. The function's own
-/// error is passed on. In that case, and if the function panics, the parts are put back as the
-/// function left them, and its call for the other part has either finished or not begun.
+/// bits, and [`MatrixError::OutOfMemory`], each as the function's type of error. The items are then
+/// where they were. The function's own error is passed on. In that case, and if the function
+/// panics, the parts are put back as the function left them, and its call for the other part has
+/// either finished or not begun.
 ///
 /// # Memory
 ///
@@ -29,18 +30,25 @@ use crate::MatrixError;
 ///
 /// ```
 /// use bijective_shuffle::affine::parm;
+/// use bijective_shuffle::prelude::*;
 ///
 /// let mut items = [0, 10, 20, 30, 40, 50, 60, 70];
-/// parm(0b001, &mut items, |part| Ok(part.reverse()))?;
+/// parm(0b001, &mut items, |part| {
+///     part.reverse();
+///     Ok::<(), Error>(())
+/// })?;
 /// assert_eq!(items, [60, 70, 40, 50, 20, 30, 0, 10]);
-/// # Ok::<(), bijective_shuffle::Error>(())
+///
+/// // Even and odd places are shuffled among themselves.
+/// parm(0b001, &mut items, |part| part.try_bijective_shuffle(42))?;
+/// # Ok::<(), Error>(())
 /// ```
 #[inline]
-pub fn parm<T: Copy + Send + Sync>(
+pub fn parm<T: Copy + Send + Sync, E: From<MatrixError> + Send>(
     mask: u64,
     items: &mut [T],
-    f: impl Fn(&mut [T]) -> Result<(), MatrixError> + Sync,
-) -> Result<(), MatrixError> {
+    f: impl Fn(&mut [T]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
     let to_parts = Affine::new(&BitMatrix::partition(index_bits(items.len())?, mask)?, 0)?;
     let (there, back) =
         (InPlacePlan::new::<T>(&to_parts), InPlacePlan::new::<T>(&to_parts.inverted()));
@@ -134,7 +142,7 @@ mod tests {
                 parm(mask, &mut items, |part| {
                     seen.lock().unwrap().push(part.to_vec());
                     part.reverse();
-                    Ok(())
+                    Ok::<(), MatrixError>(())
                 })
                 .unwrap();
                 let part = |odd: u32| {
@@ -186,6 +194,24 @@ mod tests {
             parm(1, &mut [0; 4], fails),
             Err(MatrixError::Bijection(BijectionError::EmptyDomain))
         );
+    }
+
+    #[test]
+    fn the_function_has_an_error_of_the_callers() {
+        #[derive(Debug, PartialEq)]
+        enum Own {
+            Matrix(MatrixError),
+            Stopped,
+        }
+        impl From<MatrixError> for Own {
+            fn from(error: MatrixError) -> Self {
+                Self::Matrix(error)
+            }
+        }
+        let stops = |part: &mut [u8]| if part[0] == 1 { Err(Own::Stopped) } else { Ok(()) };
+        assert_eq!(parm(1, &mut [0, 1, 2, 3], stops), Err(Own::Stopped));
+        assert_eq!(parm(1, &mut [0, 2, 2, 3], stops), Ok(()));
+        assert_eq!(parm(4, &mut [0; 4], stops), Err(Own::Matrix(MatrixError::EmptyMask)));
     }
 
     #[test]

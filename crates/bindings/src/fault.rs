@@ -30,7 +30,7 @@ pub enum Fault {
     Argument,
 }
 
-/// What a language calls that which the text of an error advises.
+/// The names that error texts use in a language.
 #[derive(Clone, Copy, Debug)]
 pub struct LanguageNames {
     /// The permutation that needs no index.
@@ -47,7 +47,9 @@ impl Fault {
                 Self::Memory
             }
             Error::LengthMismatch { .. } => Self::Length,
-            Error::View(ViewError::OutOfRange { .. }) => Self::Range,
+            Error::View(ViewError::OutOfRange { .. } | ViewError::ConsumedTooMany { .. }) => {
+                Self::Range
+            }
             Error::View(ViewError::LastEpoch) | Error::NoSuchRank { .. } => Self::Missing,
             Error::IndexTooWide { .. } => Self::TooWide,
             Error::NotABijection(_) => Self::NotABijection,
@@ -92,5 +94,7 @@ mod tests {
         assert!(text.contains("7 bytes") && text.contains("use a_walk,"), "{text}");
         let error = Sampler::builder(0, 1).build().unwrap_err();
         assert_eq!(told(error.clone()), (Fault::Argument, error.to_string()));
+        let error = Sampler::builder(5, 1).build().unwrap().state_at(0, 6).unwrap_err();
+        assert_eq!(told(error.clone()), (Fault::Range, error.to_string()));
     }
 }

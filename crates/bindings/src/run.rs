@@ -176,15 +176,27 @@ mod tests {
 
     #[test]
     fn shards_are_disjoint_and_cover_all_places() {
-        for (len, ranks) in [(0, 1), (1, 3), (10, 3), (10, 10), (7, u64::MAX), (u64::MAX, 2)] {
+        for (len, ranks) in [(0, 1), (1, 3), (10, 3), (10, 10), (u64::MAX, 2)] {
             for of in [PlaceRun::shard, PlaceRun::shard_strided] {
-                let shares = (0..ranks.min(12)).map(|rank| of(len, rank, ranks).unwrap());
-                let sum = shares.map(|share| share.count).sum::<u64>();
-                assert!(sum == len || ranks > 12 && sum <= len, "{len} {ranks}");
+                let shares = (0..ranks).map(|rank| of(len, rank, ranks).unwrap());
+                assert_eq!(shares.map(|share| share.count).sum::<u64>(), len, "{len} {ranks}");
                 let refused = Err(Error::NoSuchRank { rank: ranks, ranks });
                 assert_eq!(of(len, ranks, ranks), refused);
             }
         }
+        // So many ranks that nearly all have nothing: 7 of them have one place each.
+        let ranks = u64::MAX;
+        let places_of = |share: Result<PlaceRun, Error>| places(share.unwrap());
+        for place in 0..7 {
+            assert_eq!(places_of(PlaceRun::shard_strided(7, place, ranks)), [place]);
+            let owner = ((u128::from(place) + 1) * u128::from(ranks)).div_ceil(7) as u64 - 1;
+            assert_eq!(places_of(PlaceRun::shard(7, owner, ranks)), [place]);
+            assert_eq!(places_of(PlaceRun::shard(7, owner - 1, ranks)), []);
+        }
+        for rank in [7, ranks - 1] {
+            assert_eq!(places_of(PlaceRun::shard_strided(7, rank, ranks)), []);
+        }
+        assert_eq!(PlaceRun::shard(7, ranks, ranks), Err(Error::NoSuchRank { rank: ranks, ranks }));
         let mut strided: Vec<u64> =
             (0..3).flat_map(|rank| places(PlaceRun::shard_strided(10, rank, 3).unwrap())).collect();
         strided.sort_unstable();

@@ -44,9 +44,9 @@ fn find(mut next: *const Pool, asked: Option<usize>) -> Option<&'static ThreadPo
     None
 }
 
-/// Sees to it that every later fork leaves the child without pools, and without a lock that nobody
-/// opens again. [`pool`] does it too, but a fork that is under way in that moment comes too early
-/// for it, so a package that is told of its start does it there.
+/// Registers fork handlers, so that a child starts without its parent's pools and with no lock held.
+/// [`pool`] registers them too, but too late for a fork that is already under way. So a package that
+/// is told of its start calls this there.
 ///
 /// The first threads of rayon that look for work set up the memory of its queues behind a lock. A
 /// child that is forked in that moment finds the lock closed, and its own threads would wait for

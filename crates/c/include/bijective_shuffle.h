@@ -734,6 +734,22 @@ uint64_t bs_sampler_steps_remaining(const struct bs_sampler *sampler);
 bs_status bs_sampler_state(const struct bs_sampler *sampler, char *text, size_t size);
 
 /**
+ * Writes the state that the sampler, and any other of its length, seed and order, has after all
+ * ranks together have taken `consumed` items of an epoch, as bs_sampler_state writes one. It draws
+ * no items, and the sampler stays where it is. More items than an epoch has are refused by
+ * BS_ERROR_RANGE.
+ *
+ * # Safety
+ *
+ * `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+ */
+bs_status bs_sampler_state_at(const struct bs_sampler *sampler,
+                              uint64_t epoch,
+                              uint64_t consumed,
+                              char *text,
+                              size_t size);
+
+/**
  * Continues where the sampler was that saved a state. A text that is no state, or the state of a
  * sampler with another length, seed or order, is refused by BS_ERROR_STATE, and the sampler stays
  * where it is.

@@ -764,6 +764,12 @@ public:
         detail::check(bs_sampler_state(handle_.get(), text, sizeof text));
         return text;
     }
+    // The state after all ranks together have taken so many items of an epoch. Nothing is drawn.
+    std::string state_at(std::uint64_t epoch, std::uint64_t consumed) const {
+        char text[BS_STATE_SIZE];
+        detail::check(bs_sampler_state_at(handle_.get(), epoch, consumed, text, sizeof text));
+        return text;
+    }
     void resume(const std::string &state) {
         if (state.find('\0') != std::string::npos) {
             throw error(BS_ERROR_STATE, "the text has a zero byte, so it is no state of a sampler");

@@ -250,6 +250,27 @@ pub unsafe extern "C" fn bs_sampler_steps_remaining(sampler: *const Sampler) -> 
         .map_or(0, |sampler| sampler.inner.steps_remaining())
 }
 
+/// Writes a state's text, with its zero, to `size` bytes from `text` on.
+///
+/// # Safety
+///
+/// `text` is null, or leads to memory for so many bytes.
+unsafe fn write_state(state: &SamplerState, text: *mut c_char, size: usize) -> Result<(), Failure> {
+    // SAFETY: as the caller promises.
+    let out = unsafe { memory::items_mut(text.cast::<u8>(), size, "the text") }?;
+    let state = state.to_string();
+    let Some(out) = out.get_mut(..=state.len()) else {
+        let text = format!(
+            "there is memory for {size} bytes, and the state takes {}: make it BS_STATE_SIZE",
+            state.len() + 1
+        );
+        return Err(Failure::new(BS_ERROR_LENGTH, text));
+    };
+    out[..state.len()].copy_from_slice(state.as_bytes());
+    out[state.len()] = 0;
+    Ok(())
+}
+
 /// Writes the sampler's state as a text that ends with a zero, to `size` bytes from `text` on.
 /// BS_STATE_SIZE bytes are always enough; fewer than the text takes are refused by BS_ERROR_LENGTH.
 ///
@@ -269,18 +290,31 @@ pub unsafe extern "C" fn bs_sampler_state(
         // SAFETY: as the caller promises.
         let sampler = unsafe { memory::shared(sampler, "the sampler") }?;
         // SAFETY: as the caller promises.
-        let out = unsafe { memory::items_mut(text.cast::<u8>(), size, "the text") }?;
-        let state = sampler.inner.state().to_string();
-        let Some(out) = out.get_mut(..=state.len()) else {
-            let text = format!(
-                "there is memory for {size} bytes, and the state takes {}: make it BS_STATE_SIZE",
-                state.len() + 1
-            );
-            return Err(Failure::new(BS_ERROR_LENGTH, text));
-        };
-        out[..state.len()].copy_from_slice(state.as_bytes());
-        out[state.len()] = 0;
-        Ok(())
+        unsafe { write_state(&sampler.inner.state(), text, size) }
+    })
+}
+
+/// Writes the state that the sampler, and any other of its length, seed and order, has after all
+/// ranks together have taken `consumed` items of an epoch, as bs_sampler_state writes one. It draws
+/// no items, and the sampler stays where it is. More items than an epoch has are refused by
+/// BS_ERROR_RANGE.
+///
+/// # Safety
+///
+/// `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bs_sampler_state_at(
+    sampler: *const Sampler,
+    epoch: u64,
+    consumed: u64,
+    text: *mut c_char,
+    size: usize,
+) -> Status {
+    done(|| {
+        // SAFETY: as the caller promises.
+        let sampler = unsafe { memory::shared(sampler, "the sampler") }?;
+        // SAFETY: as the caller promises.
+        unsafe { write_state(&sampler.inner.state_at(epoch, consumed)?, text, size) }
     })
 }
 

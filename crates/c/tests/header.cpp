@@ -231,6 +231,8 @@ static void samplers_and_generators() {
     // These are in docs/specification.md too.
     const std::string state = "a-0-6-697b00e9129d35f5";
     CHECK(sampler.state() == state && sampler.consumed() == 6 && sampler.steps_remaining() == 1);
+    CHECK(sampler.state_at(0, 6) == state && sampler.state_at(1, 6) != state);
+    fails(BS_ERROR_RANGE, "items consumed were given", [&] { sampler.state_at(0, 100); });
     CHECK(sampler.next_batch(batch) && (batch == std::vector<std::uint64_t>{5, 2}));
     CHECK(!sampler.next_batch(batch) && batch.empty());
     sampler.next_epoch();

@@ -116,6 +116,7 @@ static void null_pointers(void) {
     FAILS(bs_sampler_next_batch(NULL, &number, 1, &count), BS_ERROR_NULL, "sampler");
     FAILS(bs_sampler_next_epoch(NULL), BS_ERROR_NULL, "sampler");
     FAILS(bs_sampler_state(NULL, NULL, 0), BS_ERROR_NULL, "sampler");
+    FAILS(bs_sampler_state_at(NULL, 0, 0, NULL, 0), BS_ERROR_NULL, "sampler");
     FAILS(bs_sampler_resume(NULL, "a"), BS_ERROR_NULL, "sampler");
     FAILS(bs_generator_new(0, 1, 0, 0, NULL), BS_ERROR_NULL, "generator");
     FAILS(bs_generator_fill_u64(NULL, &number, 1), BS_ERROR_NULL, "generator");
@@ -195,7 +196,7 @@ static void long_orders(void) {
 
 static void samplers(void) {
     bs_sampler_options options = {0};
-    bs_sampler *s = NULL;
+    bs_sampler *s = NULL, *other = NULL;
     options.length = 10;
     options.seed = 42;
     options.batch = 4;
@@ -214,6 +215,7 @@ static void samplers(void) {
     }
     CHECK(s == NULL);
     OK(bs_sampler_new(&options, &s));
+    OK(bs_sampler_new(&options, &other));
 
     uint64_t items[4];
     size_t count = 77;
@@ -223,6 +225,9 @@ static void samplers(void) {
     FAILS(bs_sampler_state(s, text, strlen(saved)), BS_ERROR_LENGTH, "BS_STATE_SIZE");
     OK(bs_sampler_state(s, text, strlen(saved) + 1));
     CHECK(strcmp(text, saved) == 0 && count == 77);
+    FAILS(bs_sampler_state_at(s, 0, 0, NULL, 0), BS_ERROR_LENGTH, "BS_STATE_SIZE");
+    FAILS(bs_sampler_state_at(s, 0, 0, text, strlen(saved)), BS_ERROR_LENGTH, "BS_STATE_SIZE");
+    FAILS(bs_sampler_state_at(s, 0, 11, text, sizeof text), BS_ERROR_RANGE, "11 items consumed");
     FAILS(bs_sampler_resume(s, NULL), BS_ERROR_NULL, "text");
     FAILS(bs_sampler_resume(s, "\xff"), BS_ERROR_STATE, "state");
     bool seen[10] = {false};
@@ -231,6 +236,11 @@ static void samplers(void) {
         size_t all = 0;
         memset(seen, 0, sizeof seen);
         while ((status = bs_sampler_next_batch(s, items, 4, &count)) == BS_OK) {
+            /* Another sampler's state by numbers is the one after drawing. */
+            OK(bs_sampler_state(s, saved, sizeof saved));
+            OK(bs_sampler_state_at(other, bs_sampler_epoch(s), bs_sampler_consumed(s), text,
+                                   sizeof text));
+            CHECK(strcmp(text, saved) == 0);
             for (size_t k = 0; k < count; k++) {
                 CHECK(items[k] < 10 && !seen[items[k]]);
                 seen[items[k]] = true;
@@ -243,7 +253,9 @@ static void samplers(void) {
         CHECK(bs_sampler_epoch(s) == (uint64_t)epoch && bs_sampler_consumed(s) == 10);
         OK(bs_sampler_next_epoch(s));
     }
+    CHECK(bs_sampler_epoch(other) == 0 && bs_sampler_consumed(other) == 0);
     /* Numbers of 16 digits make the longest state. */
+    bs_sampler_free(other);
     bs_sampler_free(s);
     options.length = UINT64_MAX;
     OK(bs_sampler_new(&options, &s));

@@ -118,7 +118,7 @@ pub(crate) struct Survey {
 pub(crate) fn survey(lengths: &impl ItemLengths) -> Result<Survey, Error> {
     let count = lengths.count();
     let chunks = count.div_ceil(CHUNK);
-    let mut surveys = check::try_with_capacity(chunks)?;
+    let mut surveys = check::try_with_capacity_u64(chunks)?;
     surveys.resize(chunks as usize, Survey { total: 0, longest: 0, longest_item: 0 });
     parallel::each_chunk(&mut surveys, 1, |chunk, out| {
         let first = chunk as u64 * CHUNK;

@@ -175,7 +175,7 @@ impl<L: ItemLengths> Lengths<L> {
         // Asked once, since it may be a caller's code that answers.
         let count = self.lengths.count();
         let items = items::order(count, seed, NUMBERS[0]);
-        let mut sorted = check::try_with_capacity(count)?;
+        let mut sorted = check::try_with_capacity_u64(count)?;
         // The room is for as many, so this is no truncation.
         let count = count as usize;
         sorted.resize(count, 0_u16);

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::str::FromStr;
 
 use bijective_shuffle::{Bijection, FromSeed, KeyDomain, Seed};
-use bijective_shuffle_engine::check::{try_reserve, try_with_capacity};
+use bijective_shuffle_engine::check::{try_reserve, try_with_capacity, try_with_capacity_u64};
 use bijective_shuffle_engine::saved;
 
 use crate::Error;
@@ -134,7 +134,7 @@ impl Mixture {
             return Err(Error::ChangeTooEarly { from, last: last.from });
         }
         let sets = self.lengths.len() as u64 + added.len() as u64;
-        let (mut lengths, mut taken) = (try_with_capacity(sets)?, try_with_capacity(sets)?);
+        let (mut lengths, mut taken) = (try_with_capacity_u64(sets)?, try_with_capacity_u64(sets)?);
         lengths.extend_from_slice(&self.lengths);
         lengths.extend_from_slice(added);
         taken.extend_from_slice(&last.taken);
@@ -237,7 +237,7 @@ impl Stretch {
         if sets != given {
             return Err(Error::SetCount { sets, weights: given });
         }
-        let mut sums = try_with_capacity(sets.saturating_add(1))?;
+        let mut sums = try_with_capacity_u64(sets.saturating_add(1))?;
         sums.push(0_u64);
         let mut common = 0;
         for (set, (&weight, &len)) in weights.iter().zip(lengths).enumerate() {

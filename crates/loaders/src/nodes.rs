@@ -223,7 +223,7 @@ impl NodeShares {
             _ => self.block(node, place),
         };
         let rest = read.min(len)..len;
-        try_reserve(to, rest.end - rest.start)?;
+        try_reserve(to, usize::try_from(rest.end - rest.start).unwrap_or(usize::MAX))?;
         to.extend(rest.map(|k| block(reading.forward(k))));
         Ok(())
     }

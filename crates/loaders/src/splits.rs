@@ -1,7 +1,7 @@
 //! [`Splits`]: training, validation and test sets that do not move when data are appended.
 
 use bijective_shuffle::{Bijection, KeyDomain, Seed};
-use bijective_shuffle_engine::check::{try_reserve, try_with_capacity};
+use bijective_shuffle_engine::check::{try_reserve, try_with_capacity_u64};
 use bijective_shuffle_engine::{parallel, saved};
 
 use crate::Error;
@@ -164,7 +164,7 @@ impl Splits {
         if items < parts {
             return Err(Error::FewItems { items, parts });
         }
-        let mut dealt = try_with_capacity(items)?;
+        let mut dealt = try_with_capacity_u64(items)?;
         dealt.resize(items as usize, 0);
         let left: u64 = counts.iter().map(|count| count % quota).sum();
         // A whole quota has items of all parts.

@@ -6,7 +6,7 @@ use core::str::FromStr;
 use bijective_shuffle::error::SavedError;
 use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 use bijective_shuffle::{KeyDomain, Seed};
-use bijective_shuffle_engine::check::try_with_capacity;
+use bijective_shuffle_engine::check::{try_with_capacity, try_with_capacity_u64};
 use bijective_shuffle_engine::saved;
 
 use crate::Error;
@@ -107,7 +107,7 @@ impl StreamOrder {
         // The input has not ended yet, or this is where its end was found.
         let streamed = if taken == 0 { 0 } else { emitted.min(taken.saturating_sub(self.size)) };
         let places = self.size.min(taken);
-        let mut held = try_with_capacity(places)?;
+        let mut held = try_with_capacity_u64(places)?;
         // The room is for as many, so this is no truncation.
         let places = places as usize;
         held.resize(places, u64::MAX);

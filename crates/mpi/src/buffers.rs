@@ -55,21 +55,21 @@ pub(crate) fn column<T: Pod>(
 ///
 /// [`Error::OutOfMemory`].
 pub(crate) fn fit<T: Zeroable + Clone>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
-    try_reserve(buffer, length)?;
+    ensure_capacity(buffer, length)?;
     // The room is for as many, so this is no truncation.
     buffer.resize(length as usize, T::zeroed());
     Ok(())
 }
 
-/// Makes room in a buffer for `length` items in all.
+/// Gives a buffer room for at least `capacity` items, the ones that it holds among them.
 ///
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
-pub(crate) fn try_reserve<T>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
-    let missing = usize::try_from(length.saturating_sub(buffer.len() as u64)).ok();
+pub(crate) fn ensure_capacity<T>(buffer: &mut Vec<T>, capacity: u64) -> Result<(), Error> {
+    let missing = usize::try_from(capacity.saturating_sub(buffer.len() as u64)).ok();
     let room = missing.and_then(|missing| buffer.try_reserve_exact(missing).ok());
-    room.ok_or(Error::OutOfMemory { bytes: length.saturating_mul(size_of::<T>() as u64) })
+    room.ok_or(Error::OutOfMemory { bytes: capacity.saturating_mul(size_of::<T>() as u64) })
 }
 
 /// Checks that an array has as many items as it should.

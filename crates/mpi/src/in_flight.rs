@@ -17,7 +17,7 @@ use bijective_shuffle::rayon;
 use mpi::ffi;
 use rayon::Yield;
 
-use crate::buffers::try_reserve;
+use crate::buffers::ensure_capacity;
 use crate::error::MpiShuffleError;
 use crate::group::{Group, ItemType, check};
 
@@ -39,7 +39,7 @@ impl Requests {
     /// [`Error::OutOfMemory`].
     pub(crate) fn for_messages(count: u64) -> Result<Self, Error> {
         let mut requests = Vec::new();
-        try_reserve(&mut requests, count)?;
+        ensure_capacity(&mut requests, count)?;
         Ok(Self(requests))
     }
 }

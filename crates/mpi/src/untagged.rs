@@ -15,7 +15,7 @@ use bytemuck::Pod;
 
 use crate::agreement::AgreementPoint;
 use crate::arrays::{Arrays, VisitArray};
-use crate::buffers::{ColumnBuffers, Commit, check_length, column, fit, try_reserve};
+use crate::buffers::{ColumnBuffers, Commit, check_length, column, ensure_capacity, fit};
 use crate::error::MpiShuffleError;
 use crate::group::Group;
 use crate::plan::{Plan, RoundCounts, RoundSizes, SendDirection};
@@ -219,7 +219,7 @@ impl VisitArray for PackArrays<'_, '_> {
         fit(packed, sent)?;
         if self.replaces {
             *apart = Vec::new();
-            try_reserve(items, received)?;
+            ensure_capacity(items, received)?;
         } else {
             fit(apart, received)?;
         }

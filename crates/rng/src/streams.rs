@@ -15,7 +15,7 @@ use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, convert, generator, tuning};
 use crate::GeneratorError;
 use bijective_shuffle_core::Seed;
-use bijective_shuffle_engine::check::try_with_capacity;
+use bijective_shuffle_engine::check::{try_with_capacity, try_with_capacity_u64};
 use bijective_shuffle_engine::parallel;
 use bijective_shuffle_engine::simd::{SimdKernel, SimdLevel};
 
@@ -65,7 +65,7 @@ impl<G: Generator> Streams<G> {
             return Err(GeneratorError::NoStreams);
         }
         let len = streams.end - streams.start;
-        let mut generators = try_with_capacity(len)?;
+        let mut generators = try_with_capacity_u64(len)?;
         // The room is for as many, so this is no truncation.
         G::extend(generator::child::<G>(seed), streams.start, len as usize, &mut generators);
         Ok(Self { streams: generators })

@@ -7,6 +7,7 @@ use wgpu::BufferUsages;
 
 use bijective_shuffle::error::Defect;
 use bijective_shuffle::{Error, Word};
+use bijective_shuffle_core::internal::check::try_with_capacity;
 
 use crate::context::{Context, whole_of};
 use crate::error::WgpuError;
@@ -148,7 +149,7 @@ impl Wgpu {
         bijection: &impl AsWgsl,
         items: &[T],
     ) -> Result<Vec<T>, WgpuError> {
-        let mut copy = try_with_capacity(items.len())?;
+        let mut copy = try_with_capacity(items.len()).map_err(Error::from)?;
         copy.extend_from_slice(items);
         self.shuffle(bijection, &mut copy)?;
         Ok(copy)
@@ -279,7 +280,7 @@ impl Wgpu {
     /// finds them in any order.
     fn repeated(&self, indexes: &wgpu::Buffer, len: u32) -> Result<WgpuError, WgpuError> {
         let words = len.div_ceil(32) as usize;
-        let mut seen = try_with_capacity(words)?;
+        let mut seen = try_with_capacity(words).map_err(Error::from)?;
         seen.resize(words, 0_u32);
         let mut first = 0;
         self.read(indexes, bytes_of(len, 4), |bytes| {
@@ -355,16 +356,4 @@ impl Wgpu {
         receive(&mapped[..bytes as usize]);
         Ok(())
     }
-}
-
-/// An empty vector with room for `len` values.
-///
-/// # Errors
-///
-/// [`Error::OutOfMemory`].
-fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, WgpuError> {
-    let mut vec = Vec::new();
-    let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
-    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { bytes })?;
-    Ok(vec)
 }

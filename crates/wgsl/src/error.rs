@@ -1,8 +1,8 @@
-//! [`WgslError`]: why a bijection has no text.
+//! [`WgslError`]: why a bijection has no WGSL version.
 
 use core::fmt;
 
-/// Why a bijection cannot be had in WGSL.
+/// Why a bijection has no WGSL version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WgslError {
@@ -11,9 +11,9 @@ pub enum WgslError {
         /// The family of the library that has none, if it is one.
         family: Option<String>,
     },
-    /// The bijection's domain has more than `2^32` points.
+    /// The domain of the bijection, or of one of its parts, has more than `2^32` points.
     DomainTooWide {
-        /// The domain's last point.
+        /// The last point of the domain that is too wide.
         last: u64,
     },
 }
@@ -28,7 +28,7 @@ impl fmt::Display for WgslError {
             ),
             Self::NoText { family: None } => f.write_str(
                 "the bijection has no text in WGSL: give a `WgslSource`, choose a family of the \
-                 library, or use the CPU",
+                 library (a `Table` of at most 256 points has a text), or use the CPU",
             ),
             Self::DomainTooWide { last } => write!(
                 f,

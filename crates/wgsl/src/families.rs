@@ -17,7 +17,8 @@ use crate::error::WgslError;
 ///
 /// # Errors
 ///
-/// [`WgslError::NoText`] of the first part that has none.
+/// [`WgslError::NoText`] of the first part that has none, and [`WgslError::DomainTooWide`] of the
+/// first that is too wide.
 pub(crate) fn translate(
     bijection: &BijectionView<'_>,
 ) -> Result<([String; 2], Vec<[u32; 4]>), WgslError> {
@@ -46,12 +47,22 @@ fn word(form: &BijectionView<'_>, name: &str) -> Option<u32> {
     Some(form.words(name)?.next()? as u32)
 }
 
+/// The last point of a family that says its width itself. A combinator is as wide as its parts, or
+/// narrower.
+fn own_last(form: &BijectionView<'_>) -> Option<u64> {
+    let of_bits = form.number("bits").map(|bits| u64::MAX.checked_shr(64 - bits).unwrap_or(0));
+    of_bits.or_else(|| form.words("width.last")?.next())
+}
+
 impl Writer {
     /// Writes the functions of a bijection behind those of its parts; returns its number.
     fn part(&mut self, form: &BijectionView<'_>) -> Result<usize, WgslError> {
         let parts: Result<Vec<usize>, _> = form.parts().map(|part| self.part(&part)).collect();
-        let family = form.family();
-        let written = match (family.unwrap_or_default(), &parts?[..]) {
+        let (family, parts) = (form.family(), parts?);
+        if let Some(last) = own_last(form).filter(|&last| last > u32::MAX.into()) {
+            return Err(WgslError::DomainTooWide { last });
+        }
+        let written = match (family.unwrap_or_default(), &parts[..]) {
             ("MulXorshift", []) => self.mul_xorshift(form),
             ("VariablePhilox", []) => self.variable_philox(form),
             ("Lcg", []) => self.lcg(form),
@@ -90,9 +101,6 @@ impl Writer {
     }
 
     fn mul_xorshift(&mut self, form: &BijectionView<'_>) -> Option<usize> {
-        if form.number("word") != Some(32) {
-            return None;
-        }
         let rounds = form.number("rounds")? as usize;
         let (shifts, below) = (words(form, "width.shifts")?, words(form, "width.below")?);
         let [multipliers, increments, undo, undo_increments] = [
@@ -121,9 +129,6 @@ impl Writer {
 
     fn variable_philox(&mut self, form: &BijectionView<'_>) -> Option<usize> {
         let (bits, rounds) = (form.number("bits")?, form.number("rounds")? as usize);
-        if !(2..=32).contains(&bits) {
-            return None;
-        }
         let first = self.keys.len();
         words(form, "keys")?.chunks(4).for_each(|keys| {
             self.key(core::array::from_fn(|k| keys.get(k).copied().unwrap_or(0)));
@@ -178,7 +183,7 @@ impl Writer {
     }
 
     fn lcg(&mut self, form: &BijectionView<'_>) -> Option<usize> {
-        let mask = u32::MAX.checked_shr(32_u32.checked_sub(form.number("bits")?)?).unwrap_or(0);
+        let mask = u32::MAX.checked_shr(32 - form.number("bits")?).unwrap_or(0);
         let [multiplier, increment] = [word(form, "multiplier")?, word(form, "increment")?];
         let key = self.key([multiplier, increment, word(form, "undo")?, 0]);
         self.define(
@@ -188,7 +193,7 @@ impl Writer {
     }
 
     fn affine(&mut self, form: &BijectionView<'_>) -> Option<usize> {
-        let bits = form.number("bits").filter(|&bits| bits <= 32)?;
+        let bits = form.number("bits")?;
         let (columns, undo) = (words(form, "columns")?, words(form, "undo")?);
         let offset = self.key([word(form, "offset")?, word(form, "undo_offset")?, 0, 0]);
         let mut forward = format!("var v = {offset}.x; ");

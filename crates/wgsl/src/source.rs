@@ -30,8 +30,8 @@ use crate::families;
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle_wgsl::WgslSource;
-///
+/// # // Hidden, because the package for wgpu shows this page as its own.
+/// # use bijective_shuffle_wgsl::WgslSource;
 /// let backwards = WgslSource::new(9, "fn forward(slot: u32) -> u32 { return param(0u) - slot; }", [9]);
 /// assert_eq!(backwards.last(), 9);
 /// ```
@@ -77,14 +77,15 @@ impl WgslSource {
     ///
     /// # Errors
     ///
-    /// [`WgslError::NoText`] for any other, and [`WgslError::DomainTooWide`].
+    /// [`WgslError::NoText`] for any other, and [`WgslError::DomainTooWide`] if it or a part of it has
+    /// more than `2^32` points.
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::bijection::Standard;
     /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle_wgsl::WgslSource;
+    /// # use bijective_shuffle_wgsl::WgslSource;
     ///
     /// let source = WgslSource::from_bijection(&Standard::from_seed(1000, 42))?;
     /// assert_eq!(source.last(), 1023);
@@ -164,5 +165,35 @@ impl<B: Bijection> AsWgsl for B {
 
     fn as_wgsl(&self) -> Result<Cow<'_, WgslSource>, WgslError> {
         WgslSource::from_bijection(self).map(Cow::Owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bijective_shuffle_core::FromSeed as _;
+    use bijective_shuffle_core::bijection::{CycleWalk, Inverse, Lcg, MulXorshift, VariablePhilox};
+
+    use super::*;
+
+    #[test]
+    fn a_part_that_is_too_wide_is_refused_for_its_width() {
+        fn of<B: Bijection>(bits: u32, wide: B) {
+            let of_part = Inverse::new(CycleWalk::new(wide, 1000).unwrap());
+            let last = (1_u64 << bits) - 1;
+            let made = WgslSource::from_bijection(&of_part);
+            match bits {
+                ..=32 => assert_eq!(made.unwrap().last(), 999),
+                _ => assert_eq!(made, Err(WgslError::DomainTooWide { last })),
+            }
+        }
+        for bits in [10, 32, 33, 40, 63] {
+            let len = 1 << bits;
+            of(bits, MulXorshift::<10>::from_seed(len, 1));
+            of(bits, VariablePhilox::<24>::from_seed(len, 1));
+            of(bits, Lcg::from_seed(len, 1));
+        }
+        let all = CycleWalk::new(Lcg::from_seed(u64::MAX, 1), 7).unwrap();
+        let error = WgslSource::from_bijection(&all).unwrap_err();
+        assert!(error.to_string().contains("18446744073709551616 points"), "{error}");
     }
 }

@@ -107,6 +107,14 @@ export class Sampler {
     return this.#text(this.#epoch, this.#consumed, this.#order);
   }
 
+  /** The text of the state after so many items of an epoch. */
+  stateAt(epoch: bigint, consumed: bigint): string {
+    if (consumed > this.#length) {
+      throw new RangeError("an epoch has fewer items");
+    }
+    return this.#text(epoch, consumed, this.#orders(this.#length, atEpoch(this.#seed, epoch)));
+  }
+
   #text(epoch: bigint, consumed: bigint, order: Bijection): string {
     const numbers = [this.#length, epoch, consumed];
     const values = samples(this.#length - 1n, order.forward);

@@ -312,7 +312,28 @@ pub unsafe extern "C" fn sampler_numbers(sampler: *const Batches) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_state(sampler: *const Batches) -> usize {
     // SAFETY: as the caller promises.
-    let text = unsafe { &*sampler }.sampler.state().to_string();
+    write_state(&unsafe { &*sampler }.sampler.state())
+}
+
+/// Writes, as [`sampler_state`] does, the state after so many items of an epoch. Returns 0 if there
+/// are fewer, or the epoch's order cannot be drawn.
+///
+/// # Safety
+///
+/// The sampler was made here and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sampler_state_at(
+    sampler: *const Batches,
+    epoch: u64,
+    consumed: u64,
+) -> usize {
+    // SAFETY: as the caller promises.
+    let state = unsafe { &*sampler }.sampler.state_at(epoch, consumed);
+    state.map_or(0, |state| write_state(&state))
+}
+
+fn write_state(state: &SamplerState) -> usize {
+    let text = state.to_string();
     for (word, byte) in narrow_words().iter_mut().zip(text.bytes()) {
         *word = u32::from(byte);
     }

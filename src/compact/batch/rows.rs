@@ -8,7 +8,7 @@ use super::Batch;
 use super::drawer::Drawer;
 use crate::bijection::Standard;
 use crate::compact::cpu::direct;
-use crate::engine::check::try_with_capacity;
+use crate::engine::check::{try_with_capacity, try_with_capacity_u64};
 use crate::{Bijection, Error, FromSeed, Word};
 
 /// The number of items that a thread draws at a time, in whole rows: some ten microseconds of work.
@@ -70,7 +70,7 @@ pub(crate) fn map<N: Word, R: Send>(
     count: u64,
     visit: impl Fn(u64, &[N]) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
-    let mut all = try_with_capacity(count)?;
+    let mut all = try_with_capacity_u64(count)?;
     let tasks = RowTasks::new(batch, count);
     let at_once = TASKS_AT_ONCE * rayon::current_num_threads() as u64;
     let mut first = 0;

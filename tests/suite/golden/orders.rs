@@ -33,7 +33,7 @@ pub(super) fn all_families() -> impl Iterator<Item = (&'static str, Draw)> {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))
     }
-    let families = bijective_shuffle::families!(draw, "Affine" Affine);
+    let families = bijective_shuffle_laws::families!(draw, "Affine" Affine);
     families.into_iter().map(|(name, draw)| (name, draw as Draw))
 }
 

@@ -141,6 +141,7 @@ impl ShardIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dataset::{Csv, Records};
 
     fn shard(name: &str, records: u64, bytes: u64) -> WrittenShard {
         let (plain_bytes, sha256) = (0, String::new());
@@ -183,6 +184,40 @@ mod tests {
         for name in ["../other", "train/../../other", "..", outside.to_str().unwrap()] {
             let why = check(&["train/a", "b", name]).unwrap_err();
             assert!(why.contains("is outside of the folder"), "{name}: {why}");
+        }
+    }
+
+    #[test]
+    fn records_of_every_kind_are_read_as_they_were_written() {
+        let loose = Csv { delimiter: b'\t', is_uneven: true, has_loose_quotes: true };
+        let lines = std::num::NonZeroU32::new(u32::MAX).unwrap();
+        for records in [
+            Records::Lines(0),
+            Records::Groups(b'\n', lines),
+            Records::Fastq,
+            Records::Csv(Csv::new(b',')),
+            Records::Csv(loose),
+            Records::Separated(vec![0, 0xFF, b'"']),
+            Records::Started(b">".to_vec()),
+            Records::TfRecord,
+            Records::Samples { are_uneven: false },
+            Records::Samples { are_uneven: true },
+        ] {
+            // A new kind belongs into the list.
+            match &records {
+                Records::Lines(_) | Records::Groups(..) | Records::Fastq | Records::Csv(_) => {}
+                Records::Separated(_) | Records::Started(_) | Records::TfRecord => {}
+                Records::Samples { .. } => {}
+            }
+            let form = RecordForm { is_text: true, ..RecordForm::new(records) };
+            let header_prefixes = vec![b"##".to_vec(), vec![0xFF]];
+            let of_header = RecordForm { headers: 1 << 40, header_prefixes, ..form.clone() };
+            for form in [form, of_header] {
+                let written = ShardIndex { form: Some(form), ..index(vec![shard("a", 3, 4)]) };
+                let folder = tempfile::tempdir().unwrap();
+                fs::write(folder.path().join(ShardIndex::FILE), written.to_json()).unwrap();
+                assert_eq!(ShardIndex::read(folder.path()).unwrap(), Some(written));
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{Hashed, ShardIndex, ShardSink, Shards, WrittenShard};
@@ -37,20 +37,30 @@ fn open_journal(path: &Path) -> Option<File> {
     File::options().read(true).write(true).open(path).ok()
 }
 
-/// How long a run that was killed may take to exit. Until then it holds its lock.
-const EXIT: Duration = Duration::from_secs(2);
+/// How often a lock is tried again, [`PAUSE`] apart. A run that was killed holds its lock until it
+/// has exited, which may take as long as all of these.
+const TRIES: u32 = 200;
+
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Whether another run holds the lock of a journal, and goes on to do so. It is locked otherwise,
 /// where the file system has locks.
 fn is_held(journal: &File) -> bool {
-    let begin = Instant::now();
-    while let Err(TryLockError::WouldBlock) = journal.try_lock() {
-        if begin.elapsed() > EXIT {
-            return true;
+    let is_locked = || matches!(journal.try_lock(), Err(TryLockError::WouldBlock));
+    stays(is_locked, || thread::sleep(PAUSE))
+}
+
+/// Whether something is still so after all pauses.
+fn stays(mut is_so: impl FnMut() -> bool, mut pause: impl FnMut()) -> bool {
+    let mut goes_on = is_so();
+    for _ in 0..TRIES {
+        if !goes_on {
+            break;
         }
-        thread::sleep(Duration::from_millis(10));
+        pause();
+        goes_on = is_so();
     }
-    false
+    goes_on
 }
 
 /// A folder that shards are written to.
@@ -281,5 +291,23 @@ impl ShardSink for ShardFolder {
         let Some(journal) = &mut self.journal else { return Ok(()) };
         let written = Journal::append(journal, shard);
         written.map_err(|error| NamedError::io(self.journal_path.display(), error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_still_exits_is_waited_for() {
+        for (held, expected) in [(0, false), (3, false), (TRIES, false), (TRIES + 1, true)] {
+            let (mut tries, mut pauses) = (0, 0);
+            let is_locked = || {
+                tries += 1;
+                tries <= held
+            };
+            assert_eq!(stays(is_locked, || pauses += 1), expected, "{held}");
+            assert_eq!(pauses, held.min(TRIES));
+        }
     }
 }

@@ -76,11 +76,21 @@ pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), BijectionError> {
 ///
 /// [`OutOfMemory`].
 #[cfg(feature = "alloc")]
-pub fn try_with_capacity<T>(len: impl TryInto<u64>) -> Result<Vec<T>, OutOfMemory> {
-    let (mut vec, len) = (Vec::new(), len.try_into().unwrap_or(u64::MAX));
-    let room = usize::try_from(len).ok().and_then(|len| vec.try_reserve_exact(len).ok());
-    room.ok_or(OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) })?;
+pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len).map_err(|_| OutOfMemory::for_items::<T>(len as u64))?;
     Ok(vec)
+}
+
+/// As [`try_with_capacity`], for a count that may not fit a `usize`.
+///
+/// # Errors
+///
+/// [`OutOfMemory`].
+#[cfg(feature = "alloc")]
+pub fn try_with_capacity_u64<T>(len: u64) -> Result<Vec<T>, OutOfMemory> {
+    let room = usize::try_from(len).ok().and_then(|len| try_with_capacity(len).ok());
+    room.ok_or(OutOfMemory::for_items::<T>(len))
 }
 
 /// Makes room for `more` items in a vector that grows.
@@ -89,11 +99,9 @@ pub fn try_with_capacity<T>(len: impl TryInto<u64>) -> Result<Vec<T>, OutOfMemor
 ///
 /// [`OutOfMemory`].
 #[cfg(feature = "alloc")]
-pub fn try_reserve<T>(vec: &mut Vec<T>, more: impl TryInto<u64>) -> Result<(), OutOfMemory> {
-    let more = more.try_into().unwrap_or(u64::MAX);
-    let len = more.saturating_add(vec.len() as u64);
-    let room = usize::try_from(more).ok().and_then(|more| vec.try_reserve(more).ok());
-    room.ok_or(OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) })
+pub fn try_reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
+    let all = (more as u64).saturating_add(vec.len() as u64);
+    vec.try_reserve(more).map_err(|_| OutOfMemory::for_items::<T>(all))
 }
 
 /// Unwraps a result, or panics with the error's message.
@@ -112,13 +120,16 @@ mod tests {
     #[test]
     fn room_that_cannot_be_made_is_an_error_with_its_bytes() {
         let lack = |len: u64| OutOfMemory { bytes: len.saturating_mul(4) };
-        for len in [1 << 61, u64::MAX] {
+        for len in [usize::MAX / 8 + 1, usize::MAX] {
             let mut vec = vec![7_u32];
-            assert_eq!(try_with_capacity::<u32>(len), Err(lack(len)));
-            assert_eq!(try_reserve(&mut vec, len), Err(lack(len.saturating_add(1))));
+            assert_eq!(try_with_capacity::<u32>(len), Err(lack(len as u64)));
+            assert_eq!(try_reserve(&mut vec, len), Err(lack((len as u64).saturating_add(1))));
             assert_eq!(vec, [7]);
         }
-        assert_eq!(try_with_capacity::<u32>(-1), Err(lack(u64::MAX)));
-        assert!(try_with_capacity::<u32>(3_usize).unwrap().capacity() >= 3);
+        for len in [1 << 61, u64::MAX] {
+            assert_eq!(try_with_capacity_u64::<u32>(len), Err(lack(len)));
+        }
+        assert!(try_with_capacity::<u32>(3).unwrap().capacity() >= 3);
+        assert!(try_with_capacity_u64::<u32>(3).unwrap().capacity() >= 3);
     }
 }

@@ -6,7 +6,9 @@
 use super::exact::{LOOK_UP_PICOSECONDS, POINTS, copy_run, draw_exchanges, look_up, source};
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::base::check::{check_in_order, check_word, or_panic, try_with_capacity};
+use crate::base::check::{
+    check_in_order, check_word, or_panic, try_with_capacity, try_with_capacity_u64,
+};
 use crate::error::BijectionError;
 use crate::seed::{KeyDomain, Seed, Words};
 use crate::word::Word;
@@ -83,7 +85,8 @@ impl Table {
     /// Draws a permutation of `len` points, or of one.
     fn draw<W: Words + ?Sized>(len: u64, words: &mut W) -> Result<Self, BijectionError> {
         let points = len.max(1);
-        let (mut values, inverse) = (try_with_capacity(points)?, try_with_capacity(points)?);
+        let (mut values, inverse) =
+            (try_with_capacity_u64(points)?, try_with_capacity_u64(points)?);
         values.extend(0..points);
         draw_exchanges(values.len(), || words.next_u64(), |a, b| values.swap(a, b));
         Ok(Self::inverted(values, inverse))

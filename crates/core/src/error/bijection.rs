@@ -1,9 +1,11 @@
-//! [`BijectionError`]: why a bijection cannot be constructed, or is none.
+//! [`BijectionError`]: why a bijection cannot be constructed, or why a map was rejected as a
+//! bijection.
 
 use super::{Defect, OutOfMemory};
 use core::fmt;
 
-/// Why a bijection cannot be constructed from the given numbers, or is none.
+/// Why a bijection cannot be constructed from the given numbers, or why a map was rejected as a
+/// bijection.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! [`OutOfMemory`]: all that allocating can give but memory.
+//! [`OutOfMemory`]: the error of a failed allocation.
 
 use core::fmt;
 
@@ -7,6 +7,14 @@ use core::fmt;
 pub struct OutOfMemory {
     /// The size asked for, in bytes; `u64::MAX` if the number does not fit.
     pub bytes: u64,
+}
+
+impl OutOfMemory {
+    /// The error of an allocation for as many items.
+    #[doc(hidden)]
+    pub const fn for_items<T>(len: u64) -> Self {
+        Self { bytes: len.saturating_mul(size_of::<T>() as u64) }
+    }
 }
 
 impl fmt::Display for OutOfMemory {

@@ -30,7 +30,7 @@ fn families(len: u64) -> Vec<(&'static str, Box<dyn Bijection>)> {
         ("Inverse", Box::new(Inverse::new(philox()))),
         ("Compose", Box::new(Compose::new(mul(), philox()).expect("one domain"))),
     ];
-    for (name, draw) in bijective_shuffle::families!(draw) {
+    for (name, draw) in bijective_shuffle_laws::families!(draw) {
         // A long table would take long to draw.
         if name == "Table" && len > 256 {
             continue;

@@ -14,9 +14,9 @@ pub(super) static ROW: Row = Row {
     extensions: &["gz", "tgz", "bgz", "gzip"],
     mark: b"\x1F\x8B\x08",
     is_file: |_| true,
-    // The flags that programs set, the level, and the system, as far as they have numbers.
     may_start: |bytes| ROW.mark.starts_with(bytes),
     end: end_of_blocks,
+    // The flags that programs set, the level, and the system, as far as they have numbers.
     is_frame: |bytes| {
         matches!(bytes, [_, _, _, 0 | 4 | 8, _, _, _, _, 0 | 2 | 4, 0..=13 | 255, ..])
     },

@@ -12,9 +12,9 @@ pub(super) static ROW: Row = Row {
     extensions: &["lz4", "tlz4"],
     mark: b"\x04\x22\x4D\x18",
     is_file: |_| true,
-    // The version, and the sizes that blocks have.
     may_start: |bytes| ROW.mark.starts_with(bytes),
     end: |_| None,
+    // The version, and the sizes that blocks have.
     is_frame: |bytes| matches!(bytes, [_, _, _, _, 0x40..=0x7F, 0x40 | 0x50 | 0x60 | 0x70, ..]),
     may_skip: true,
     skips_zeros: false,

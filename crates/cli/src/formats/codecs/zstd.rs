@@ -12,9 +12,9 @@ pub(super) static ROW: Row = Row {
     extensions: &["zst", "tzst", "zstd"],
     mark: b"\x28\xB5\x2F\xFD",
     is_file: |_| true,
-    // A bit is reserved. No program makes dictionaries by itself.
     may_start: |bytes| ROW.mark.starts_with(bytes),
     end: |_| None,
+    // A bit is reserved. No program makes dictionaries by itself.
     is_frame: |bytes| bytes.get(4).is_some_and(|descriptor| descriptor & 0b1011 == 0),
     may_skip: true,
     skips_zeros: false,
