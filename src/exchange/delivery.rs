@@ -30,7 +30,8 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
         Self { outbox, to, rank }
     }
 
-    /// The number of the rank's items in each bucket. All ranks have the same buckets.
+    /// The number of this rank's items in each bucket. All ranks sort into the same buckets, and
+    /// each receives those that hold its places.
     pub fn counts(&self) -> &[u64] {
         self.outbox.counts()
     }
@@ -115,7 +116,8 @@ impl<T> fmt::Debug for Sorted<'_, T> {
 ///
 /// The buckets that a rank receives come in chunks, and it needs room for two: while one is on its
 /// way, the one before it is placed. Of `n` buckets, chunk `c` of `k` has those from `c n / k` to
-/// `(c + 1) n / k`, rounded down. All ranks have as many chunks, though not as many buckets.
+/// `(c + 1) n / k`, rounded down. All ranks have the same number of chunks, though the number of
+/// buckets that they receive differs.
 ///
 /// [`TaggedExchange`](super::TaggedExchange) has an example.
 pub struct Delivery<'s, T> {

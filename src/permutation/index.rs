@@ -5,16 +5,16 @@
 //! before every superblock of 2^15 slots, and, relative to its superblock, those before every block
 //! of a few hundred slots. A query evaluates one block.
 //!
-//! `get` and `position` are select and rank in the bits "slot i survives". The counts are the two
-//! levels of the rank directories of succinct bit vectors (Jacobson, *Space-efficient static trees
-//! and graphs*, FOCS 1989; Vigna, *Broadword implementation of rank/select queries*, WEA 2008). The
-//! bit vector itself is not stored, because the bijection computes it: a block of 512 slots in a
-//! sixth of a microsecond. Where there are more than 64 points for each item, a list of the slots
-//! takes less memory than counts.
+//! `try_get` and `try_position` are select and rank in the bits "slot i survives". The counts are
+//! the two levels of the rank directories of succinct bit vectors (Jacobson, *Space-efficient
+//! static trees and graphs*, FOCS 1989; Vigna, *Broadword implementation of rank/select queries*,
+//! WEA 2008). The bit vector itself is not stored, because the bijection computes it: a block of
+//! 512 slots in a sixth of a microsecond. Where there are more than 64 points for each item, a list
+//! of the slots takes less memory than counts.
 //!
-//! The index is built at first use, and `get` panics if that fails. A `get` that returns a `Result`
-//! would burden every caller for the sake of the few with 2^63 items. `build_index` reports the
-//! failure beforehand, and methods that begin in the middle of a range report it themselves.
+//! The first `try_get` that needs the index builds it, unless it would cover more slots than
+//! `AUTO_INDEX_SLOTS_MAX`: then it returns an error, and only `build_index` builds it. `get`, which
+//! returns no `Result`, is for walks, which need no index.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};

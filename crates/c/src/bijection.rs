@@ -79,7 +79,7 @@ impl Custom {
     ///
     /// The pointer is null, or leads to a bijection that keeps the rules of the header.
     pub(crate) unsafe fn new(bijection: *const Bijection) -> Result<Self, Failure> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a bijection at `bijection`.
         let given = *unsafe { memory::shared(bijection, "the bijection") }?;
         if given.reserved.iter().any(|reserved| !reserved.is_null()) {
             return Err(Failure::not_zero("the bijection"));

@@ -75,7 +75,7 @@ pub unsafe extern "C" fn bs_shuffle(
     epoch: u64,
 ) -> Status {
     let by = By::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `count` items of `item_size` bytes at `items`.
     done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Apply) })
 }
 
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn bs_unshuffle(
     epoch: u64,
 ) -> Status {
     let by = By::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `count` items of `item_size` bytes at `items`.
     done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Undo) })
 }
 
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn bs_shuffle_together(
     epoch: u64,
 ) -> Status {
     let by = By::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays, each of `count` items.
     done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Apply) })
 }
 
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn bs_unshuffle_together(
     epoch: u64,
 ) -> Status {
     let by = By::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays, each of `count` items.
     done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Undo) })
 }
 
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn bs_permutation_apply(
     array_count: usize,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and `array_count` arrays of `count` items.
     done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Way::Apply) })
 }
 
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn bs_permutation_unapply(
     array_count: usize,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and `array_count` arrays of `count` items.
     done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Way::Undo) })
 }
 
@@ -178,9 +178,9 @@ unsafe fn reorder_given(
     by: By<'_>,
     way: Way,
 ) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays at `arrays`.
     let arrays = unsafe { memory::items(arrays, array_count, "the arrays") }?;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that each array has `count` items and is used by nobody else.
     unsafe { reorder(arrays, count, by, way) }
 }
 
@@ -194,12 +194,12 @@ unsafe fn reorder_by(
     count: usize,
     way: Way,
 ) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let order = unsafe { crate::permutation::order(permutation) }?;
     let (expected, actual) = (order.len(), count as u64);
     if expected != actual {
         return Err(Error::LengthMismatch { expected, actual }.into());
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays of `count` items.
     unsafe { reorder_given(arrays, array_count, count, By::Order(order), way) }
 }

@@ -18,7 +18,7 @@ pub struct Permutation(Order);
 ///
 /// The pointer is null, or leads to a permutation that is not freed as long as it is borrowed.
 pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a Order, Failure> {
-    // SAFETY: as the caller promises; permutations do not change.
+    // SAFETY: the caller promises a live permutation, and permutations do not change.
     unsafe { memory::shared(permutation, "the permutation") }.map(|permutation| &permutation.0)
 }
 
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn bs_permutation_new(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || make(Kind::Compacted, length, of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -62,9 +62,9 @@ pub unsafe extern "C" fn bs_permutation_new_keyed(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(Kind::Compacted, length, unsafe { of_key(key, epoch) }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn bs_permutation_walk(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || make(Kind::Walk, length, of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -98,9 +98,9 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(Kind::Walk, length, unsafe { of_key(key, epoch) }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn bs_permutation_blocks(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || make(Kind::Blocks { block, window }, length, of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -141,9 +141,9 @@ pub unsafe extern "C" fn bs_permutation_blocks_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let kind = Kind::Blocks { block, window };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(kind, length, unsafe { of_key(key, epoch) }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a bijection that keeps the rules of its type.
         let bijection = unsafe { Custom::new(bijection) }?;
         let made = Order::given(length, bijection.clone());
         if made.is_err() {
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
         }
         Ok(Permutation(made?))
     };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -188,9 +188,9 @@ pub unsafe extern "C" fn bs_permutation_inverse(
     permutation: *const Permutation,
     inverse: *mut *mut Permutation,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let make = || Ok(Permutation(unsafe { order(permutation) }?.inverse()));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `inverse`.
     done(|| unsafe { hand_out(inverse, "the inverse", make) })
 }
 
@@ -201,9 +201,9 @@ pub unsafe extern "C" fn bs_permutation_inverse(
 /// `permutation` is null, or was made by this library, has not been freed and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_free(permutation: *mut Permutation) {
-    // SAFETY: as the caller promises.
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a permutation that this library made and that is not used any
+        // more.
         unsafe { memory::take_back(permutation) };
         Ok(())
     });
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn bs_permutation_free(permutation: *mut Permutation) {
 /// `permutation` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_length(permutation: *const Permutation) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     unsafe { order(permutation) }.map_or(0, Order::len)
 }
 
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn bs_permutation_get(
     place: u64,
     index: *mut u64,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for a number at `index`.
     done(|| unsafe { look_up(permutation, place, Lookup::Index, index, "the index") })
 }
 
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn bs_permutation_position(
     index: u64,
     place: *mut u64,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for a number at `place`.
     done(|| unsafe { look_up(permutation, index, Lookup::Place, place, "the place") })
 }
 
@@ -262,7 +262,7 @@ unsafe fn look_up(
     what: &str,
 ) -> Result<(), Failure> {
     check(found, what)?;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let order = unsafe { order(permutation) }?;
     let len = order.len();
     if number >= len {
@@ -275,7 +275,7 @@ unsafe fn look_up(
     } else {
         threads::on_all(|| order.look_up(number, lookup))?
     }?;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a number at `found`.
     unsafe { memory::write(found, value, what) }
 }
 
@@ -288,7 +288,7 @@ unsafe fn look_up(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutation) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live permutation.
         let order = unsafe { order(permutation) }?;
         Ok(threads::on_all(|| order.build_index_while(|| true))??)
     })
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn bs_permutation_range(
     count: usize,
     indexes: *mut u64,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for `count` numbers at `indexes`.
     done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
@@ -327,7 +327,7 @@ pub unsafe extern "C" fn bs_permutation_range_u32(
     count: usize,
     indexes: *mut u32,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for `count` numbers at `indexes`.
     done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
@@ -342,7 +342,7 @@ unsafe fn write<N: Word>(
     count: usize,
     indexes: *mut N,
 ) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let order = unsafe { order(permutation) }?;
     let len = order.len();
     if len > 0 && len - 1 > N::MAX.widen() {
@@ -354,7 +354,7 @@ unsafe fn write<N: Word>(
         );
         return Err(Failure::new(BS_ERROR_RANGE, text));
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for `count` numbers at `indexes`.
     let out = unsafe { memory::items_mut(indexes, count, "the indexes") }?;
     let run = Run { start: first, step: 1, count: count as u64 };
     let bytes = run.count * size_of::<u64>() as u64;
@@ -386,11 +386,11 @@ pub unsafe extern "C" fn bs_permutation_shard(
     done(|| {
         check(first, "the first place")?;
         check(count, "the number of places")?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live permutation.
         let share = Run::shard(unsafe { order(permutation) }?.len(), rank, ranks)?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `first`.
         unsafe { memory::write(first, share.start, "the first place") }?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `count`.
         unsafe { memory::write(count, share.count, "the number of places") }
     })
 }

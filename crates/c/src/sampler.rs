@@ -70,7 +70,7 @@ pub struct Sampler {
 ///
 /// The pointer is null, or leads to a sampler that nobody else uses meanwhile.
 unsafe fn inner<'a>(sampler: *mut Sampler) -> Result<&'a mut Sampler, Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody else uses.
     unsafe { memory::exclusive(sampler, "the sampler") }
 }
 
@@ -122,9 +122,9 @@ pub unsafe extern "C" fn bs_sampler_new(
     options: *const SamplerOptions,
     sampler: *mut *mut Sampler,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises options at `options`, whose key is null or 32 bytes.
     let make = || make(unsafe { memory::shared(options, "the options") }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `sampler`.
     done(|| unsafe { hand_out(sampler, "the sampler", make) })
 }
 
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn bs_sampler_new(
 /// `sampler` is null, or was made by this library, has not been freed and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_free(sampler: *mut Sampler) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a sampler that this library made and that is not used any more.
     unsafe { memory::take_back(sampler) };
 }
 
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
 ) -> Status {
     guarded(|| {
         check(count, "the number of items")?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live sampler that nobody else uses.
         let sampler = unsafe { inner(sampler) }?;
         if sampler.inner.steps_left() == 0 {
             return Ok(BS_END);
@@ -169,14 +169,14 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
             let text = format!("there is memory for {room} items, and a batch has {batch}");
             return Err(Failure::new(BS_ERROR_LENGTH, text));
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for `room` numbers at `items`.
         let out = unsafe { memory::items_mut(items, room, "the items") }?;
         if !sampler.inner.next_batch(&mut sampler.batch)? {
             return Ok(BS_END);
         }
         let taken = sampler.batch.len();
         out[..taken].copy_from_slice(&sampler.batch);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `count`.
         unsafe { memory::write(count, taken, "the number of items") }?;
         Ok(BS_OK)
     })
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
 /// `sampler` was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_next_epoch(sampler: *mut Sampler) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody else uses.
     done(|| Ok(unsafe { inner(sampler) }?.inner.next_epoch()?))
 }
 
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn bs_sampler_next_epoch(sampler: *mut Sampler) -> Status 
 /// `sampler` was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_set_epoch(sampler: *mut Sampler, epoch: u64) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody else uses.
     done(|| Ok(unsafe { inner(sampler) }?.inner.set_epoch(epoch)?))
 }
 
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn bs_sampler_set_epoch(sampler: *mut Sampler, epoch: u64)
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_epoch(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }.map_or(0, |sampler| sampler.inner.epoch())
 }
 
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn bs_sampler_epoch(sampler: *const Sampler) -> u64 {
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_consumed(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }.map_or(0, |sampler| sampler.inner.consumed())
 }
 
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn bs_sampler_consumed(sampler: *const Sampler) -> u64 {
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_steps(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }.map_or(0, |sampler| sampler.inner.steps())
 }
 
@@ -245,7 +245,7 @@ pub unsafe extern "C" fn bs_sampler_steps(sampler: *const Sampler) -> u64 {
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_steps_left(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }
         .map_or(0, |sampler| sampler.inner.steps_left())
 }
@@ -266,9 +266,9 @@ pub unsafe extern "C" fn bs_sampler_state(
     size: usize,
 ) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live sampler that nobody changes.
         let sampler = unsafe { memory::shared(sampler, "the sampler") }?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for `size` bytes at `text`.
         let out = unsafe { memory::items_mut(text.cast::<u8>(), size, "the text") }?;
         let state = sampler.inner.state().to_string();
         let Some(out) = out.get_mut(..=state.len()) else {
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn bs_sampler_state(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_resume(sampler: *mut Sampler, text: *const c_char) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live sampler that nobody else uses.
         let sampler = unsafe { inner(sampler) }?;
         check(text, "the text")?;
         // SAFETY: it is not null, so the caller promises a text that ends with a zero.

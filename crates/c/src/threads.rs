@@ -60,7 +60,7 @@ pub extern "C" fn bs_set_threads(count: usize) -> Status {
 pub unsafe extern "C" fn bs_threads(count: *mut usize) -> Status {
     done(|| {
         let threads = asked()?.current_num_threads();
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `count`.
         unsafe { crate::memory::write(count, threads, "the number") }
     })
 }

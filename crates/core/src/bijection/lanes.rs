@@ -1,8 +1,19 @@
 //! Evaluates many points at once: the common part of the families' vectorised evaluators.
 //!
-//! Each family provides [`Lanes`], which replaces a block of points with their values. Its outer
-//! loop is over the rounds and its inner loop over the points, so that the compiler vectorises the
-//! inner one. [`run`] and [`each`] do the rest.
+//! ```text
+//! run, each:                              here, compiled for each pair of words
+//!     for 256 points:
+//!         lanes = the points, in the family's word
+//!         evaluate(lanes)
+//!         out = lanes, in the caller's word
+//!
+//! evaluate(lanes):                        a family's `Lanes`, compiled for each instruction set
+//!     for round in rounds:                the outer loop, which must not be unrolled (`uncounted`)
+//!         for x in lanes: x = round(x)    the inner loop, which the compiler vectorises
+//! ```
+//!
+//! One point's rounds wait for each other. Those of 256 points do not, so the multipliers stay
+//! busy, and the lanes still fit the registers of AVX-512.
 
 use core::ops::{BitAnd, BitOr, BitXor, Shl, Shr};
 use core::slice;

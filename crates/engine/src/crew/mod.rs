@@ -1,8 +1,17 @@
 //! A crew: the threads of one call, which stay awake from one of its jobs to the next.
 //!
-//! A call has a few jobs, one after the other, whose tasks all threads do. The pool would wake its
-//! threads one by one for each job, and let some sleep before the next. So one thread leads a crew,
-//! and others of its pool join it once, as *helpers*, and look for jobs without sleeping.
+//! ```text
+//! lead(call):                   each(count, task), on the leader:    a helper:
+//!     make a crew                   open the job                     until it has looked in vain
+//!     run the call                  ask the pool for helpers            for long:
+//!     close the crew                take and do tasks                    if there is a new job:
+//!                                   wait until all are done                  take and do tasks
+//! ```
+//!
+//! A call has a few jobs, one after the other, and all threads do the tasks of each. The pool would
+//! wake its threads one by one for each job, and let some sleep before the next. So one thread
+//! leads a crew, and others of its pool join it once, as *helpers*, and look for jobs without
+//! sleeping.
 //!
 //! The leader opens a job, takes tasks as everybody does, and when none is left, waits for those
 //! who still have one. It never waits for a thread that has no task, and so does all of them if no

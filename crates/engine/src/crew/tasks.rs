@@ -1,11 +1,18 @@
 //! The tasks of a crew's jobs, and who takes which.
 //!
-//! Between one job and the next stand two things. A task is taken by lowering the number of those
-//! that are left in a *share*, and that acquires what the leader has released with it: all that it
-//! knew when it opened the job. And the leader opens no other job before all tasks are done, which
-//! acquires what was released with the last of them. So what a job is told by is written while
-//! nobody has a task, and read by those who have one. A thread that is late, and looks at shares
-//! while the next job is being opened, takes a task of that one.
+//! ```text
+//! leader                                   any member
+//! open: write job, count, undone           take: for share, one's own first:
+//!       share[..] = its tasks   (release)        lower share[..], if not 0    (acquire)
+//!       round += 1              (release)        read job and count
+//! take and do tasks                        do the task
+//! wait for undone == 0          (acquire)  undone -= tasks done              (release)
+//! ```
+//!
+//! The job's description is written while nobody has a task, and read only by members that have
+//! one: taking a task acquires all that the leader wrote before it, and the leader opens no other
+//! job before all tasks are done. A member that is late, and looks at shares while the next job is
+//! being opened, takes a task of that job.
 
 use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
