@@ -41,7 +41,7 @@ def test_the_vectors_of_the_specification_are_here():
         assert items == [int(item, 16) for item in case["items"]]
 
 
-def test_it_says_what_is_here():
+def test_module_prints_versions_and_threads():
     command = [sys.executable, "-m", "bijective_shuffle"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert printed.startswith(f"bijective-shuffle {bs.__version__}\n")

@@ -99,7 +99,7 @@ mod tests {
     use crate::{Backend, Permutation};
 
     #[test]
-    fn it_is_said_why_there_is_none() {
+    fn missing_cuda_says_why() {
         let reason =
             if cfg!(feature = "cuda") { Unavailable::NoSuchSystem } else { Unavailable::NotBuilt };
         let none = Error::BackendUnavailable { reason };

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_a_dash() {
+    fn missing_measurements_are_dashes() {
         let label = |name: &str, side| Label { name: name.into(), side };
         let standings = Standings {
             leads: vec!["length"],

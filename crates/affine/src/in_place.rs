@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_needed_to_move_nothing() {
+    fn identity_needs_no_memory_in_place() {
         let plan = InPlace::new::<u64>(&Affine::translation(20, 0).unwrap());
         assert_eq!((plan.copies(), plan.held()), (0, 0));
         let rotation = Affine::new(&BitMatrix::rotation(20, 3).unwrap(), 5).unwrap();

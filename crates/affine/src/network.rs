@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_fit_are_refused() {
+    fn networks_refuse_other_lengths() {
         let network = Network::sorting(3).unwrap();
         assert_eq!(network.run(&mut [1; 7], order), Err(MatrixError::NotAPowerOfTwo { len: 7 }));
         let error = MatrixError::LengthMismatch { expected: 8, actual: 4 };

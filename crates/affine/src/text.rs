@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matrix_is_said_with_its_row() {
+    fn texts_of_no_matrix_are_refused_with_their_row() {
         for (text, row) in [("10\n1", 1), ("10\n0", 1), ("1 0\n\n012", 1), ("12\n01", 0), ("1", 9)]
         {
             let expected = match row {

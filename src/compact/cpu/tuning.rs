@@ -371,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_that_is_shown_is_not_a_cache_that_is_had() {
+    fn reported_caches_are_counted_on_up_to_a_limit() {
         const MIB: usize = 1 << 20;
         // A virtual machine that reports all of its host's cache, a small server, a laptop, and a
         // machine that reports next to nothing.
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_the_caches_is_far() {
+    fn items_that_fill_the_caches_are_far() {
         let share = machine::cache_bytes().clamp(LEAST_CACHE, MOST_CACHE);
         assert!(!is_far::<u64>(share / 8 - 1) && is_far::<u64>(share / 8));
         assert!(

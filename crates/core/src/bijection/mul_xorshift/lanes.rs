@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_level_gives_what_single_points_give() {
+    fn mul_xorshift_lanes_agree_with_single_points() {
         check_rounds::<0>();
         check_rounds::<1>();
         check_rounds::<8>();
