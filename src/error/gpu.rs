@@ -73,7 +73,7 @@ pub enum GpuError {
     /// The bijection's domain has more slots than the GPU engine can count.
     DomainTooWide,
     /// A stream is being captured in a CUDA graph, but the engine was not made by
-    /// `Cuda::with_capture`, or the call cannot be captured. Those of a group never can.
+    /// `Cuda::with_capture`, or the call cannot be captured. Calls of a `CudaGroup` never can.
     Captured,
     /// The GPU does not have enough memory. The items to be shuffled are unchanged.
     OutOfMemory,
@@ -85,8 +85,8 @@ pub enum GpuError {
         /// What the engine was doing.
         during: &'static str,
     },
-    /// NCCL failed. The engine can no longer be used, and device memory that was to receive items
-    /// holds unspecified values.
+    /// NCCL failed. The engine is unusable from now on, and the contents of receive buffers are
+    /// unspecified.
     Nccl {
         /// NCCL's error number, an `ncclResult_t`.
         code: u32,
@@ -94,16 +94,16 @@ pub enum GpuError {
         during: &'static str,
     },
     /// Another rank's process has ended or cannot be reached any more, as NCCL noticed, or another
-    /// rank has failed. The engine can no longer be used, and device memory that was to receive
-    /// items holds unspecified values.
+    /// rank has failed. The engine is unusable from now on, and the contents of receive buffers are
+    /// unspecified.
     PeerLost {
         /// The rank that noticed it, which is this one.
         rank: usize,
         /// What it was doing.
         during: &'static str,
     },
-    /// The other ranks did not do their part within the time limit. The communicator can no longer
-    /// be used, and device memory that was to receive items holds unspecified values.
+    /// The other ranks did not do their part within the time limit. The communicator is unusable
+    /// from now on, and the contents of receive buffers are unspecified.
     TimedOut {
         /// The rank that waited, which is this one.
         rank: usize,

@@ -8,7 +8,7 @@ use core::fmt;
 pub enum Unavailable {
     /// The crate was built without the feature `cuda`.
     NotBuilt,
-    /// CUDA has drivers for Linux and Windows of 64 bits only, not for this system.
+    /// CUDA has drivers for 64-bit Linux and Windows only, not for this system.
     NoSuchSystem,
     /// The GPU driver's library was not found, or the file is not such a library.
     NoDriver,

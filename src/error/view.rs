@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a view of a permutation, a sampler, or rows of items cannot be had.
+/// Why a view of a permutation, a sampler, or a division into rows is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {

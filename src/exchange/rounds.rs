@@ -25,9 +25,9 @@ const BESIDE_IN_BUCKET: u64 = 32;
 /// round takes.
 const FEWEST: u64 = 1 << 16;
 
-/// The most items of `item_bytes` in a round such that packing and placing them takes about
-/// `memory` bytes besides the arrays, or less: that of
-/// [`Exchange::shuffle_in_rounds`](super::Exchange::shuffle_in_rounds).
+/// The largest round for [`Exchange::shuffle_in_rounds`](super::Exchange::shuffle_in_rounds), in
+/// items of `item_bytes`, whose packing and placing takes at most about `memory` bytes besides the
+/// arrays.
 ///
 /// It is never less than 2^16. It depends on the number of threads, so ranks that may have
 /// different ones take the least of theirs.

@@ -214,12 +214,12 @@ impl<'p> TaggedExchange<'p> {
         Some([shape.parts as u64, shape.stride as u64])
     }
 
-    /// In how many chunks the ranks had best send items of a type, if all ranks' buckets have these
-    /// [`shape`](Self::shape)s: as many as are worth it, or as many more as it takes for no rank to
-    /// need more than `memory` bytes of [working memory](Self::working_bytes), if that is possible.
-    /// It is the same for all ranks.
+    /// The recommended number of chunks for items of a type, if all ranks' buckets have these
+    /// [`shape`](Self::shape)s. It is larger where no rank would otherwise stay within `memory`
+    /// bytes of [working memory](Self::working_bytes), if that is possible, and the same for all
+    /// ranks.
     ///
-    /// A chunk is some MiB and some buckets for each thread. So few items come in one.
+    /// A chunk has at least some MiB, and some buckets for each thread, so few items come in one.
     ///
     /// # Panics
     ///

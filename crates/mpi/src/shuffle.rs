@@ -57,8 +57,8 @@ impl<B: Bijection> Plan<'_, B> {
         self.run(Direction::Unshuffle, arrays)
     }
 
-    /// Which items come to this rank's places in a [`shuffle`](Self::shuffle): `p[k]` for each
-    /// place `k` that it [then](crate::Spread::after) holds.
+    /// The indexes of the items that come to this rank's places in a [`shuffle`](Self::shuffle):
+    /// `p[k]` for each place `k` that it [then](crate::Spread::after) holds.
     ///
     /// Each rank evaluates its own slots, and no items are exchanged. For an
     /// [inverted](bijective_shuffle::Permutation::is_inverse) permutation the numbers of all items

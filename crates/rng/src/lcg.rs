@@ -17,7 +17,7 @@ pub struct Congruential<W> {
     increment: W,
 }
 
-/// A modulus, and the generator that there is for it.
+/// A modulus, with the constants of its generator.
 pub trait Modulus: Word {
     /// [`Steps::NUMBER`].
     const NUMBER: u32;

@@ -172,7 +172,7 @@ impl WgpuWorkspace {
         self.move_in_place(encoder, bijection, len, Move::Gather, arrays)
     }
 
-    /// Records what undoes [`shuffle`](Self::shuffle).
+    /// Records the reverse of [`shuffle`](Self::shuffle).
     ///
     /// # Errors
     ///

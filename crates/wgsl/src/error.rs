@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why a bijection cannot be had in WGSL.
+/// Why a bijection cannot be written in WGSL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WgslError {
