@@ -13,7 +13,7 @@ use crate::seed::{of_key, of_word};
 use crate::status::{Failure, Status, done};
 use crate::threads;
 
-/// Philox4x32-10, by counters. The one to take.
+/// Philox4x32-10, which is counter-based. Recommended.
 pub const BS_GENERATOR_PHILOX4X32: i32 = 0;
 /// A linear congruential generator with a state of 32 bits.
 pub const BS_GENERATOR_LCG32: i32 = 1;

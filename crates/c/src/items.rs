@@ -15,8 +15,8 @@ use crate::threads;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Array {
-    /// The first item. Items are moved as bytes, so they need no alignment; those of 1, 2, 4, 8 and
-    /// 16 bytes are moved faster if they have that of an integer of their size.
+    /// The first item. Items are moved as bytes, so they need no alignment; items of 1, 2, 4, 8 and
+    /// 16 bytes are moved faster if they are aligned like an integer of their size.
     pub items: *mut c_void,
     /// The bytes of an item: at least 1.
     pub item_size: usize,
@@ -60,8 +60,8 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Resul
 /// `order[place]` is then at `place`, in the order of bs_permutation_new for the same length, seed
 /// and epoch.
 ///
-/// The array is shuffled in place, with little memory beside it. If that memory is missing, the
-/// function returns BS_ERROR_MEMORY and the items are where they were.
+/// The array is shuffled in place, with little extra memory. If that cannot be allocated, the
+/// function returns BS_ERROR_MEMORY and the items are unchanged.
 ///
 /// # Safety
 ///

@@ -28,12 +28,12 @@ fn make(kind: Kind, length: u64, seed: Seed) -> Result<Permutation, Failure> {
 
 /// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
 ///
-/// Single places, indexes and parts of it are looked up at once if the length is at most 256 or a
-/// power of two. For others the first look-up builds an index of about 0.1 bits an item, by one
-/// pass over all items, unless it is near either end, from where it is counted to. More than 2^33
-/// items get no index unless bs_permutation_build_index is called: what is further than about 2^19
-/// places from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to
-/// look up single places of long orders.
+/// If the length is at most 256 or a power of two, a place or an index is looked up by one
+/// evaluation. Otherwise one near either end is found by counting from there, and the first look-up
+/// elsewhere builds an index of about 0.1 bits an item, by one pass over all items. For more than
+/// 2^33 items only bs_permutation_build_index builds it; until then, look-ups more than about 2^19
+/// places from both ends return BS_ERROR_INDEX_NOT_BUILT. Use bs_permutation_walk to look up single
+/// places of long orders.
 ///
 /// # Safety
 ///
@@ -104,10 +104,10 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
-/// Makes an order for items that are stored in blocks of `block` items, of which the last may have
-/// fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
-/// of that order are shuffled among each other. All three numbers are at least 1. Any place and any
-/// index is looked up at once.
+/// Makes an order for items that are stored in blocks of `block` items; the last block may be
+/// shorter. Whole blocks are read in random order, and the items of each `window` consecutive
+/// blocks of that order are shuffled among each other. All three numbers are at least 1. Any place
+/// and any index is looked up at once.
 ///
 /// # Safety
 ///
@@ -147,12 +147,12 @@ pub unsafe extern "C" fn bs_permutation_blocks_keyed(
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
-/// Makes the permutation of `length` items that a bijection of your own gives: its values at 0, 1
-/// and so on that are below `length`, of which there must be as many. The bijection has at least
-/// `length` points.
+/// Makes the permutation of `length` items from a bijection of your own: its values at 0, 1 and so
+/// on that are below `length`. There must be `length` of them. The bijection has at least `length`
+/// points.
 ///
-/// Functions that are no bijection are found when items are moved by them or all indexes are
-/// written, which is refused by BS_ERROR_NOT_A_BIJECTION.
+/// If the functions are not a bijection, moving items by them or writing all indexes returns
+/// BS_ERROR_NOT_A_BIJECTION.
 ///
 /// # Safety
 ///
@@ -220,8 +220,8 @@ pub unsafe extern "C" fn bs_permutation_length(permutation: *const Permutation) 
     unsafe { order(permutation) }.map_or(0, Order::len)
 }
 
-/// Writes the index at a place to `*index`: that from which bs_permutation_apply takes the item
-/// that it puts there.
+/// Writes the index at a place to `*index`: bs_permutation_apply moves the item at that index to
+/// the place.
 ///
 /// # Safety
 ///

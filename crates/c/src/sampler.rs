@@ -24,10 +24,10 @@ pub const BS_TAIL_DROP: i32 = 3;
 pub const BS_ORDER_SHUFFLED: i32 = 0;
 /// The order of bs_permutation_blocks for each epoch.
 pub const BS_ORDER_BLOCKS: i32 = 1;
-/// The items as they are.
+/// The items in their own order.
 pub const BS_ORDER_SEQUENTIAL: i32 = 2;
 
-/// The bytes that the text of a sampler's state takes at most, with its zero.
+/// The most bytes that the text of a sampler's state takes, with its terminating zero.
 pub const BS_STATE_SIZE: usize = 68;
 
 /// What a sampler deals out, and to whom. Set all fields to zero, and then those that matter.
@@ -54,7 +54,7 @@ pub struct SamplerOptions {
     pub block: u64,
     /// For BS_ORDER_BLOCKS, the number of blocks in a window: at least 1.
     pub window: u64,
-    /// Zeros. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+    /// Zeros, or BS_ERROR_ARGUMENT is returned. Later versions may use them.
     pub reserved: [u64; 4],
 }
 
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn bs_sampler_steps(sampler: *const Sampler) -> u64 {
     unsafe { memory::shared(sampler, "the sampler") }.map_or(0, |sampler| sampler.inner.steps())
 }
 
-/// The number of steps that are left of the epoch, the same for every rank; 0 for a null pointer.
+/// The number of steps that remain in the epoch, the same for every rank; 0 for a null pointer.
 ///
 /// # Safety
 ///
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn bs_sampler_steps_left(sampler: *const Sampler) -> u64 {
         .map_or(0, |sampler| sampler.inner.steps_left())
 }
 
-/// Writes the sampler's state as a text that ends with a zero, to `size` bytes from `text` on.
+/// Writes the sampler's state as a zero-terminated text, to `size` bytes from `text` on.
 /// BS_STATE_SIZE bytes are always enough; fewer than the text takes are refused by BS_ERROR_LENGTH.
 ///
 /// The state says how far all ranks are, so that a sampler of the same length, seed and order
@@ -284,9 +284,8 @@ pub unsafe extern "C" fn bs_sampler_state(
     })
 }
 
-/// Continues where the sampler was that saved a state. A text that is no state, or the state of a
-/// sampler with another length, seed or order, is refused by BS_ERROR_STATE, and the sampler stays
-/// where it is.
+/// Continues from a saved state. A text that is not a state, or is the state of a sampler with
+/// another length, seed or order, returns BS_ERROR_STATE, and the sampler stays where it is.
 ///
 /// # Safety
 ///

@@ -30,9 +30,9 @@ pub(crate) fn on_points<T: Send>(
     if points < FEW_POINTS && bytes < 1 << 20 { Ok(work()) } else { on_all(work) }
 }
 
-/// Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes
-/// the limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS
-/// says, or else one for each processor.
+/// Limits the threads that all calls of this process share from now on to `count`; 0 removes the
+/// limit. Without a limit there are as many as the environment variable RAYON_NUM_THREADS says, or
+/// one for each processor.
 ///
 /// The threads of each number that was asked for are started when they are first needed, and kept.
 /// After a fork, the child starts threads of its own.
