@@ -79,9 +79,9 @@ class StreamShuffle(Generic[Item]):
         self._last = None
 
     def seek(self, emitted: SupportsIndex) -> None:
-        """Lets the next iteration begin behind so many items of the epoch, or, where the input has
-        fewer, at its end. Save a state when it has begun: before that nothing knows whether the input
-        is so long."""
+        """Makes the next iteration begin after this many items of the epoch, or at its end if the
+        input has fewer. Save a state only after it has begun: before that, the length of the input
+        is unknown."""
         # Before the first item, the state is that of a stream which has not begun.
         emitted = count(emitted, "emitted")
         self._go(self.epoch, emitted, None if emitted else 0)
