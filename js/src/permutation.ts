@@ -288,7 +288,7 @@ export class Places<N extends number | bigint = number> implements Iterable<Item
     return this.#number(this.#from);
   }
 
-  /** The place behind the last. */
+  /** The place after the last. */
   get end(): Item<N> {
     return this.#number(this.#to);
   }
