@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test lost some of 1000 items")]
-    fn lost_items_of_a_race_are_noticed() {
+    fn a_loss_is_seen() {
         race_of(|items| {
             items.reverse();
             items[0] = items[1];
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test moved 2 of 1000 items only")]
-    fn unmoved_items_of_a_race_are_noticed() {
+    fn laziness_is_seen() {
         race_of(|items| items.swap(0, 1));
     }
 

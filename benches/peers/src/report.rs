@@ -56,7 +56,7 @@ mod tests {
     use crate::contender::{Label, Side};
 
     #[test]
-    fn rows_of_races_are_read_back() {
+    fn rows_that_are_written_can_be_read() {
         let label = |name: &str| Label { name: name.into(), side: Side::Ours };
         let standings = Standings {
             leads: vec!["length"],

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_measurements_are_dashes() {
+    fn what_was_not_measured_is_a_dash() {
         let label = |name: &str, side| Label { name: name.into(), side };
         let standings = Standings {
             leads: vec!["length"],

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn spins_do_not_depend_on_threads() {
+    fn threads_do_not_matter() {
         let spins = |threads| {
             let pool = bijective_shuffle::rayon::ThreadPoolBuilder::new().num_threads(threads);
             pool.build().unwrap().install(|| {

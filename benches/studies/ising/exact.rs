@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_values_are_the_sum_over_all_states() {
+    fn is_the_sum_over_all_states() {
         for (rows, columns) in [(2, 2), (2, 3), (3, 2), (3, 3), (4, 3), (4, 4), (2, 7)] {
             // On both sides of the critical point and at it, where Z_4 is 0.
             for beta in [0.05, 0.3, 0.4, CRITICAL - 1e-9, CRITICAL, 0.45, 0.8] {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_values_have_the_digits_of_a_large_lattice() {
+    fn has_the_digits_of_a_large_lattice() {
         // Kaufman's formula and Onsager's elliptic integral in 40 digits agree on these.
         let digits =
             Exact { energy: 1.106_079_203_745_791, specific_heat: 0.861_698_356_830_763_6 };
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn critical_values_are_those_of_ferdinand_and_fisher() {
+    fn at_the_critical_point_it_is_what_ferdinand_and_fisher_found() {
         // The energy of the infinite lattice, sqrt 2, and the first term in 1 / n of a square one
         // (theirs is by theta functions).
         const SLOPE: f64 = 0.622_439_460_781_28;

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_and_tiles_without_a_checkerboard_are_refused() {
+    fn what_is_no_checkerboard_is_refused() {
         for (side, tile) in [(0, 2), (32, 0), (32, 3), (32, 32), (48, 16), (1 << 16, 32)] {
             assert!(Geometry::new(side, tile).is_err(), "{side}, {tile}");
         }

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_permutations_are_refused_with_their_line() {
+    fn what_is_no_permutation_is_refused_with_its_line() {
         for (text, len, says) in [
             ("", None, "no permutation"),
             ("\n \n", Some(3), "no permutation"),

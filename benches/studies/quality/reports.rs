@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_that_users_reported_are_found() {
+    fn what_was_reported_is_found() {
         let short: Draw = |len, seed| Box::new(ShortWords(len, seed));
         let sizes = [3_000_000_000, 10_000, 10];
         let found = first_values("", ("", short), sizes, 1, 1);

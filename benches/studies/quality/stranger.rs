@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn piped_permutations_are_judged_as_drawn_ones() {
+    fn what_comes_by_a_pipe_is_judged_as_what_is_drawn_here() {
         // More than are held at once, and an odd number.
         let (len, samples) = (400, (HELD / 400 + 3) as u64);
         let shuffler = &SHUFFLERS[0];

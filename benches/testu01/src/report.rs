@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_tests_are_listed_with_their_repeats() {
+    fn what_did_not_pass_is_listed_with_its_repeats() {
         let rows =
             [row(1, 1, 0.5, 1), row(2, 1, 1e-4, 1), row(2, 1, 0.25, 2), row(2, 1, 0.999999, 3)];
         let text = findings(&rows);

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_cold_calls_are_read_back() {
+    fn rows_that_are_written_can_be_read() {
         let rows = Rows(vec![samples("16000 1000:9 100:1"), samples("- 1000:- 100:-")]);
         let text = rows.csv(&conditions(), &["$ a command".into()], &Origin::made_up());
         let sheet = Sheet::parse(&text).unwrap();

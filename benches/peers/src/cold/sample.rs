@@ -180,13 +180,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test lost some of 1000 items")]
-    fn lost_items_of_a_cold_call_are_noticed() {
+    fn a_loss_is_seen() {
         after(|items| items[0] = items[1]);
     }
 
     #[test]
     #[should_panic(expected = "test moved none of 1000 items")]
-    fn unmoved_items_of_a_cold_call_are_noticed() {
+    fn laziness_is_seen() {
         after(|_| ());
     }
 }
