@@ -235,7 +235,7 @@ impl Shares {
     }
 }
 
-/// A part of an even division of so many items.
+/// A part of an even division of this many items.
 fn even_part(items: usize, part: u64, parts: u64) -> Range<usize> {
     let bound = |part: u64| (items as u128 * u128::from(part) / u128::from(parts)) as usize;
     bound(part)..bound(part + 1)

@@ -187,7 +187,7 @@ pub trait Lane:
     /// Lanes that are all zero.
     const EMPTY: Self::Lanes;
 
-    /// These three are modulo `2^bits`, where a word has so many bits.
+    /// These three are modulo `2^bits`, where a word has this many bits.
     fn wrapping_add(self, other: Self) -> Self;
     fn wrapping_sub(self, other: Self) -> Self;
     fn wrapping_mul(self, other: Self) -> Self;

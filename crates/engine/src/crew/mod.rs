@@ -60,12 +60,12 @@ const LOOKS: usize = 1000;
 /// 300 looks two shuffles at the same time had 0.82 to 0.88 of the speed that they had after 150.
 const FEW_LOOKS: usize = 150;
 
-/// After so many looks, who waits gives way to other threads before the next.
+/// After this many looks, who waits gives way to other threads before the next.
 const SPINS: usize = 100;
 
-/// A thread asks for no more helpers while those of so many of its calls have not come. The threads
-/// of the pool are busy then, and what waits for them would grow by each call: by 1.3 KB where each
-/// of 16 threads called at 2^17 + 1 again and again.
+/// A thread asks for no more helpers while those of this many of its calls have not come. The
+/// threads of the pool are busy then, and what waits for them would grow by each call: by 1.3 KB
+/// where each of 16 threads called at 2^17 + 1 again and again.
 const MOST_AWAITING: usize = 16;
 
 /// After so long a helper leaves when a job has no more tasks for it, so that its thread goes on
@@ -236,7 +236,7 @@ impl Crew {
     }
 }
 
-/// Waits for a moment, after so many others.
+/// Waits for a moment, after this many others.
 fn pause(before: usize) {
     match before {
         ..SPINS => hint::spin_loop(),

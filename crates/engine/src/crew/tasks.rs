@@ -38,7 +38,7 @@ const CLOSED: usize = usize::MAX;
 struct Share(AtomicUsize);
 
 impl<J> Tasks<J> {
-    /// No tasks, for so many members.
+    /// No tasks, for this many members.
     pub(super) fn new(members: usize) -> Self {
         let [round, count, undone] = [(); 3].map(|()| AtomicUsize::new(0));
         let job = AtomicPtr::new(core::ptr::null_mut());
@@ -86,7 +86,7 @@ impl<J> Tasks<J> {
         })
     }
 
-    /// Says that so many tasks are done, which one member has taken.
+    /// Says that this many tasks are done, which one member has taken.
     pub(super) fn have_done(&self, tasks: usize) {
         // Who has none may be late, and is not to touch what the next job is being opened with.
         if tasks > 0 {

@@ -99,7 +99,7 @@ impl Buffers {
         [lows, blocks, block_lows, marks, taken].map(Buffer::bytes).iter().sum()
     }
 
-    /// Buffers with room for so many bytes of low bits, and of blocks.
+    /// Buffers with room for this many bytes of low bits, and of blocks.
     #[cfg(test)]
     pub(in crate::compact::cpu) fn of_sizes(lows: usize, blocks: usize) -> Self {
         let mut all = Self::new();
