@@ -350,7 +350,7 @@ bs_status bs_threads(size_t *count);
  *
  * # Safety
  *
- * `items` leads to an array of so many items.
+ * `items` leads to an array of `count` items.
  */
 bs_status bs_shuffle(void *items, size_t count, size_t item_size, uint64_t seed, uint64_t epoch);
 
@@ -359,7 +359,7 @@ bs_status bs_shuffle(void *items, size_t count, size_t item_size, uint64_t seed,
  *
  * # Safety
  *
- * `items` leads to an array of so many items.
+ * `items` leads to an array of `count` items.
  */
 bs_status bs_unshuffle(void *items, size_t count, size_t item_size, uint64_t seed, uint64_t epoch);
 
@@ -369,7 +369,7 @@ bs_status bs_unshuffle(void *items, size_t count, size_t item_size, uint64_t see
  *
  * # Safety
  *
- * `arrays` leads to so many of them, and each leads to so many items.
+ * `arrays` leads to `array_count` arrays, and each to `count` items.
  */
 bs_status bs_shuffle_together(const struct bs_array *arrays,
                               size_t array_count,
@@ -382,7 +382,7 @@ bs_status bs_shuffle_together(const struct bs_array *arrays,
  *
  * # Safety
  *
- * `arrays` leads to so many of them, and each leads to so many items.
+ * `arrays` leads to `array_count` arrays, and each to `count` items.
  */
 bs_status bs_unshuffle_together(const struct bs_array *arrays,
                                 size_t array_count,
@@ -396,8 +396,8 @@ bs_status bs_unshuffle_together(const struct bs_array *arrays,
  *
  * # Safety
  *
- * `permutation` was made by this library and not freed. `arrays` leads to so many arrays, and each
- * leads to so many items.
+ * `permutation` was made by this library and not freed. `arrays` leads to `array_count` arrays,
+ * and each to `count` items.
  */
 bs_status bs_permutation_apply(const struct bs_permutation *permutation,
                                const struct bs_array *arrays,
@@ -591,7 +591,7 @@ bs_status bs_permutation_build_index(const struct bs_permutation *permutation);
  *
  * # Safety
  *
- * `permutation` was made by this library and not freed, and `indexes` leads to memory for so many
+ * `permutation` was made by this library and not freed, and `indexes` leads to memory for `count`
  * numbers.
  */
 bs_status bs_permutation_range(const struct bs_permutation *permutation,
@@ -728,7 +728,7 @@ uint64_t bs_sampler_steps_left(const struct bs_sampler *sampler);
  *
  * # Safety
  *
- * `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+ * `sampler` was made by this library and not freed, and `text` leads to memory for `size` bytes.
  */
 bs_status bs_sampler_state(const struct bs_sampler *sampler, char *text, size_t size);
 

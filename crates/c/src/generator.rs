@@ -210,7 +210,7 @@ pub unsafe extern "C" fn bs_generator_free(generator: *mut Generator) {
 ///
 /// # Safety
 ///
-/// The pointers are null, or lead to a generator that nobody else uses and to memory for so many
+/// The pointers are null, or lead to a generator that nobody else uses and to memory for `count`
 /// numbers.
 unsafe fn fill<T: Send>(
     generator: *mut Generator,

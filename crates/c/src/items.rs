@@ -26,7 +26,7 @@ pub struct Array {
 ///
 /// # Safety
 ///
-/// The pointers are null or lead to arrays of so many items, which nobody else uses meanwhile.
+/// The pointers are null or lead to arrays of `count` items, which nobody else uses meanwhile.
 unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Result<(), Failure> {
     let mut memories = Vec::new();
     for &Array { items, item_size } in arrays {
@@ -65,7 +65,7 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: By<'_>, way: Way) -> Resul
 ///
 /// # Safety
 ///
-/// `items` leads to an array of so many items.
+/// `items` leads to an array of `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_shuffle(
     items: *mut c_void,
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn bs_shuffle(
 ///
 /// # Safety
 ///
-/// `items` leads to an array of so many items.
+/// `items` leads to an array of `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_unshuffle(
     items: *mut c_void,
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn bs_unshuffle(
 ///
 /// # Safety
 ///
-/// `arrays` leads to so many of them, and each leads to so many items.
+/// `arrays` leads to `array_count` arrays, and each to `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_shuffle_together(
     arrays: *const Array,
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn bs_shuffle_together(
 ///
 /// # Safety
 ///
-/// `arrays` leads to so many of them, and each leads to so many items.
+/// `arrays` leads to `array_count` arrays, and each to `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_unshuffle_together(
     arrays: *const Array,
@@ -139,8 +139,8 @@ pub unsafe extern "C" fn bs_unshuffle_together(
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed. `arrays` leads to so many arrays, and each
-/// leads to so many items.
+/// `permutation` was made by this library and not freed. `arrays` leads to `array_count` arrays,
+/// and each to `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_apply(
     permutation: *const Permutation,
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn bs_permutation_unapply(
 
 /// # Safety
 ///
-/// As for [`reorder`], and `arrays` is null or leads to so many arrays.
+/// As for [`reorder`], and `arrays` is null or leads to `array_count` arrays.
 unsafe fn reorder_given(
     arrays: *const Array,
     array_count: usize,

@@ -65,7 +65,7 @@ pub(crate) fn bytes(count: usize, item_size: usize, what: &str) -> Result<usize,
 ///
 /// # Safety
 ///
-/// The pointer is null, or leads to so many numbers that nobody writes to as long as they are
+/// The pointer is null, or leads to `count` numbers that nobody writes to as long as they are
 /// borrowed.
 pub(crate) unsafe fn items<'a, T>(
     pointer: *const T,
@@ -86,7 +86,7 @@ pub(crate) unsafe fn items<'a, T>(
 ///
 /// # Safety
 ///
-/// The pointer is null, or leads to memory for so many items, each of which is a `T` whatever its
+/// The pointer is null, or leads to memory for `count` items, each of which is a `T` whatever its
 /// bytes are; nobody else uses them as long as they are borrowed.
 pub(crate) unsafe fn items_mut<'a, T>(
     pointer: *mut T,

@@ -302,7 +302,7 @@ pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutat
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed, and `indexes` leads to memory for so many
+/// `permutation` was made by this library and not freed, and `indexes` leads to memory for `count`
 /// numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_range(
@@ -335,7 +335,7 @@ pub unsafe extern "C" fn bs_permutation_range_u32(
 ///
 /// # Safety
 ///
-/// The pointers are null, or lead to a permutation and to memory for so many numbers.
+/// The pointers are null, or lead to a permutation and to memory for `count` numbers.
 unsafe fn write<N: Word>(
     permutation: *const Permutation,
     first: u64,

@@ -258,7 +258,7 @@ pub unsafe extern "C" fn bs_sampler_steps_left(sampler: *const Sampler) -> u64 {
 ///
 /// # Safety
 ///
-/// `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+/// `sampler` was made by this library and not freed, and `text` leads to memory for `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_state(
     sampler: *const Sampler,
