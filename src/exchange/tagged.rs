@@ -71,7 +71,7 @@ const FEWEST: u64 = 512;
 ///     totals.iter_mut().zip(sorted.counts()).for_each(|(total, count)| *total += count);
 /// }
 /// let shapes: Vec<_> = sorted.iter().map(|sorted| sorted.shape()).collect();
-/// // So few items had best come in one chunk. Here they come in two.
+/// // One chunk is best for so few items. Here they come in two.
 /// assert_eq!(plans[0].chunks::<u64>(&shapes, u64::MAX), 1);
 /// let mut deliveries = Vec::new();
 /// for sorted in sorted {

@@ -32,7 +32,7 @@ pub struct Tuning {
     pub patience: u32,
     /// Larger arrays are gathered in phases, each of which reads this many bytes of them: as many
     /// as an H200 reads at full speed (crates/wgpu/results/h200-reach.csv and h200-phases.csv).
-    /// Nobody has measured what other makers' GPUs would like.
+    /// AMD, Intel and Apple GPUs have not been measured.
     pub phase: u64,
     /// Arrays of this many bytes are partitioned.
     pub partitioned: u64,

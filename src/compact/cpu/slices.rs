@@ -94,8 +94,8 @@ impl Workspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slices are not of one length; otherwise those of
-    /// [`shuffle`](Self::shuffle), after which each place of `out` holds its old item or any item
-    /// of the source.
+    /// [`shuffle`](Self::shuffle), after which every item of `out` is valid: its old value, or a
+    /// copy of some item of the source.
     ///
     /// # Examples
     ///

@@ -33,8 +33,8 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 ///
 /// # Other integers
 ///
-/// `u64` is the only integer that is a seed by itself. With a second one the type of a literal such
-/// as 42 would be ambiguous, or it would be an `i32` that holds no number beyond 2^31 - 1.
+/// Only `u64` converts implicitly. With a second integer type, the type of a literal such as 42
+/// would be ambiguous, or it would be an `i32`, which holds no number beyond 2^31 - 1.
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
