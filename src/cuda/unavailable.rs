@@ -20,7 +20,7 @@ pub struct Cuda {
 enum Never {}
 
 impl Cuda {
-    /// Answers that there is no such engine here.
+    /// Returns an error, as this build has no such engine.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Cuda {
         Self::on_device(0)
     }
 
-    /// Answers that there is no such engine here.
+    /// Returns an error, as this build has no such engine.
     ///
     /// # Errors
     ///
