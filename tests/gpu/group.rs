@@ -169,7 +169,7 @@ fn calls_follow_each_other_without_waiting() {
 }
 
 #[test]
-fn reservations_are_enough_for_shuffles_there_and_back() {
+fn what_is_reserved_is_enough() {
     for strategy in STRATEGIES {
         let Some(mut group) = logical(2, strategy) else { return };
         let len = 600_001;
@@ -195,7 +195,7 @@ fn reservations_are_enough_for_shuffles_there_and_back() {
 
 /// What has been reserved is neither compiled nor kept again.
 #[test]
-fn reserved_groups_compile_nothing() {
+fn nothing_is_compiled_after_a_reservation() {
     if cuda().is_none() {
         return;
     }
@@ -278,7 +278,7 @@ fn slices_of_any_alignment() {
 }
 
 #[test]
-fn slices_outside_of_the_group_are_refused() {
+fn what_is_no_array_of_the_group_is_refused() {
     let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
     assert!(matches!(
         CudaGroup::new(&[]),

@@ -81,7 +81,7 @@ fn a_bijection_is_checked_once_for_all() {
 }
 
 #[test]
-fn reservations_for_each_array_are_enough_for_all_together() {
+fn what_each_array_reserves_is_enough_for_all() {
     for strategy in STRATEGIES {
         let Some(mut group) = logical(2, strategy) else { return };
         let lens = [300_000, 300_001];
@@ -175,7 +175,7 @@ fn ones(group: &CudaGroup, lens: [usize; 2]) -> Vec<CudaSlice<u64>> {
 }
 
 #[test]
-fn wrong_bijections_move_no_array() {
+fn what_is_no_bijection_moves_no_array() {
     let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
     let f = Claims { last: 9, forward: "slot == 3 ? 2 : slot", words: 1, params: 1 };
     let (keys, others) = (ones(&group, [4, 6]), ones(&group, [9, 1]));
@@ -189,7 +189,7 @@ fn wrong_bijections_move_no_array() {
 
 /// No items, and no arrays.
 #[test]
-fn groups_move_no_items_and_no_arrays() {
+fn there_may_be_nothing_to_move() {
     let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
     let f = Standard::from_seed(200, 1);
     assert_eq!(group.arrays(&f, 200).shuffle(), Ok(()));

@@ -81,7 +81,7 @@ fn the_default_seed_path_is_stable() {
 
 /// The same promise, for families by name.
 #[test]
-fn families_draw_the_golden_values() {
+fn families_are_stable() {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))
     }
@@ -114,7 +114,7 @@ fn blocks_are_stable() {
 
 /// The same promise, for the generators: streams and rows of numbers of every type, as bits.
 #[test]
-fn generators_draw_the_golden_values() {
+fn generators_are_stable() {
     use bijective_shuffle::rng::{
         Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
         Streams, XorShift1024Weyl, Xorwow,
@@ -179,6 +179,6 @@ fn generators_draw_the_golden_values() {
 
 /// The documentation's words for the order of a few lengths, so that a reader sees one.
 #[test]
-fn first_permutation_of_the_documents_is_stable() {
+fn a_value_to_look_at() {
     assert_eq!(Permutation::new(10, 42).to_vec(), [4, 0, 6, 9, 1, 7, 5, 3, 8, 2]);
 }

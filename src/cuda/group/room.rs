@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_the_most_that_any_array_needs() {
+    fn there_is_as_much_as_any_needs() {
         let mut all = candidates();
         let [keys, labels] = [bytes(&all[0]), bytes(&all[1])];
         let most = [keys[0].max(labels[0]), keys[1].max(labels[1])];
