@@ -28,7 +28,7 @@ use bijective_shuffle_engine::memory::{Buffer, SharedPtr, assume_init};
 /// # Errors
 ///
 /// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and
-/// [`MatrixError::OutOfMemory`]. The items are then where they were.
+/// [`MatrixError::OutOfMemory`]. The items are then unchanged.
 ///
 /// # Examples
 ///
@@ -117,7 +117,7 @@ impl InPlace {
     /// # Errors
     ///
     /// [`MatrixError::OutOfMemory`] if it has not been reserved and cannot be allocated. The items
-    /// are then where they were.
+    /// are then unchanged.
     ///
     /// # Panics
     ///

@@ -16,7 +16,7 @@ use crate::MatrixError;
 /// # Errors
 ///
 /// [`MatrixError::NotAPowerOfTwo`], [`MatrixError::EmptyMask`] if the mask has none of the index's
-/// bits, and [`MatrixError::OutOfMemory`]. The items are then where they were. The function's own
+/// bits, and [`MatrixError::OutOfMemory`]. The items are then unchanged. The function's own
 /// error is passed on. In that case, and if the function panics, the parts are put back as the
 /// function left them, and its call for the other part has either finished or not begun.
 ///

@@ -101,7 +101,7 @@ impl By<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Permutation::apply_in_place`]. The rows are then where they were.
+    /// Those of [`Permutation::apply_in_place`]. The rows are then unchanged.
     ///
     /// # Safety
     ///

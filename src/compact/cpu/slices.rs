@@ -244,7 +244,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; the items are then where they were.
+    /// [`Error::OutOfMemory`]; the items are then unchanged.
     pub(crate) fn reorder_by_seed<T: Send>(
         &mut self,
         seed: impl Into<Seed>,
