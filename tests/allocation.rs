@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Refusing {
             return ptr::null_mut();
         }
         LIVE.fetch_add(layout.size(), SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a layout of some size.
         unsafe { System.alloc(layout) }
     }
 
@@ -57,7 +57,7 @@ unsafe impl GlobalAlloc for Refusing {
             return ptr::null_mut();
         }
         LIVE.fetch_add(layout.size(), SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a layout of some size.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -67,13 +67,13 @@ unsafe impl GlobalAlloc for Refusing {
         }
         LIVE.fetch_add(bytes, SeqCst);
         LIVE.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: the caller's promise, and the memory is the system's.
+        // SAFETY: the caller promises memory of this layout from here, which is the system's.
         unsafe { System.realloc(start, layout, bytes) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: the caller's promise, and the memory is the system's.
+        // SAFETY: the caller promises memory of this layout from here, which is the system's.
         unsafe { System.dealloc(start, layout) }
     }
 }

@@ -22,13 +22,13 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), SeqCst) + layout.size();
         PEAK.fetch_max(held, SeqCst);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises a layout of some size.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), SeqCst);
-        // SAFETY: the caller's promise, and the memory is the system's.
+        // SAFETY: the caller promises memory of this layout from here, which is the system's.
         unsafe { System.dealloc(start, layout) }
     }
 }

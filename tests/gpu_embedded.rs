@@ -230,7 +230,7 @@ fn rows_of_batches_are_those_of_the_cpu() {
 /// Without the compiler they are moved one after the other: the kernels for many rows of items are
 /// not embedded.
 #[test]
-fn items_of_rows_are_moved_and_back() {
+fn embedded_kernels_move_items_of_rows_and_back() {
     let Some(cuda) = gpu() else { return };
     for (len, count) in [(32, 100), (300, 50), (5000, 20)] {
         let permutations = Permutations::new(count, len, 9);
@@ -287,7 +287,7 @@ macro_rules! each_fill {
 }
 
 #[test]
-fn a_stream_of_philox_is_that_of_the_cpu() {
+fn embedded_philox_fills_are_those_of_the_cpu() {
     let Some(cuda) = gpu() else { return };
     macro_rules! check {
         ($fill:ident: $number:ty) => {
@@ -340,7 +340,7 @@ fn streams_of_other_generators_are_those_of_the_cpu() {
 }
 
 #[test]
-fn what_is_not_embedded_needs_the_compiler_and_says_so() {
+fn kernels_that_are_not_embedded_need_the_compiler_and_say_so() {
     let Some(cuda) = gpu() else { return };
     let mut items: Vec<u64> = (0..1000).collect();
     let f = VariablePhilox::<24>::from_seed(1000, 1);

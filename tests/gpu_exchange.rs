@@ -186,7 +186,7 @@ fn ranks_exchange_every_length_and_division() {
 }
 
 #[test]
-fn large_lengths_and_all_widths() {
+fn ranks_exchange_large_lengths_and_all_widths() {
     let _alone = DEVICES.lock();
     for ranks in ranks() {
         on_all(ranks, CudaStrategy::Auto, |of| {
@@ -360,7 +360,7 @@ fn ranks_with_different_strategies() {
 }
 
 #[test]
-fn what_is_no_rank_is_refused() {
+fn ranks_beyond_their_number_are_refused() {
     let _alone = DEVICES.lock();
     if ranks().is_empty() {
         return;

@@ -64,7 +64,7 @@ fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {
 }
 
 #[test]
-fn large_lengths_and_all_widths() {
+fn groups_shuffle_large_lengths_and_all_widths() {
     let _alone = DEVICES.lock();
     for mut group in groups(CudaStrategy::Auto) {
         // Where a member has 2^24 items or more, they are sent in pieces.
@@ -91,7 +91,7 @@ fn sixteen_bytes(number: u64) -> u128 {
 
 /// The poison around the items is that of the largest number. This needs no device.
 #[test]
-fn there_is_an_item_of_the_largest_number() {
+fn poison_is_the_largest_item_alone() {
     assert!(
         [0, 1, 1 << 32, u64::MAX - 1]
             .map(sixteen_bytes)

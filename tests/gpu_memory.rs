@@ -64,7 +64,7 @@ fn more_than_32_bits_of_bytes_go_there_and_back() {
 
 /// Where there is no memory for buckets, the alternative's is reserved, and the calls use it.
 #[test]
-fn what_is_reserved_for_want_of_memory_is_used() {
+fn reserved_alternatives_are_used_where_memory_is_short() {
     let _alone = MEMORY.lock();
     let Some(_) = cuda() else { return };
     // SAFETY: the graph is dropped before the slices and the workspace, and launched in their

@@ -69,7 +69,7 @@ export const tuning = { partitioned: 2 ** 26 };
 /** Whether a place in working memory is for arrays that are partitioned. */
 const isForBuckets = (place: string): boolean => /^(Counts|Records)/.test(place);
 
-/** Why a GPU cannot be used. What is wrong with an argument is a RangeError or a TypeError. */
+/** Why a GPU cannot be used. A wrong argument is a RangeError or a TypeError instead. */
 export class WebGpuError extends Error {
   override readonly name = "WebGpuError";
   /** There is no WebGPU or no GPU, there is no WebAssembly, or the device is lost. */
@@ -186,7 +186,7 @@ export class WebGpuShuffler {
     this.#move(buffer, length, itemBytes, seed, options, true);
   }
 
-  /** Gives back the working memory. What was recorded and not submitted is lost. */
+  /** Frees the working memory. Commands that were recorded but not submitted are lost. */
   free(): void {
     for (const buffer of this.#memory.values()) buffer.destroy();
     this.#memory = new Map();

@@ -5,7 +5,7 @@ import { named, said, string } from "./given.ts";
 import { Permutation } from "./permutation.ts";
 import { type Options, key as checkKey } from "./seed.ts";
 
-/** Digits without letters that are taken for others. */
+/** Digits and letters, without those that are easily confused. */
 const DIGITS = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /**

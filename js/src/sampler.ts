@@ -17,15 +17,15 @@ export interface SamplerOptions {
   /** The number of items: at least 1. */
   readonly length: number;
   readonly seed: Seed;
-  /** This rank, counted from 0: 0 unless it is given. */
+  /** This rank, counted from 0. The default is 0. */
   readonly rank?: number;
-  /** The number of ranks: 1 unless it is given. */
+  /** The number of ranks. The default is 1. */
   readonly ranks?: number;
-  /** The number of items that a rank takes in a step: 1 unless it is given. */
+  /** The number of items that a rank takes in a step. The default is 1. */
   readonly batch?: number;
-  /** `"pad"` unless it is given. */
+  /** The default is `"pad"`. */
   readonly tail?: Tail;
-  /** `"shuffled"` unless it is given; blocks for data that is read in blocks. */
+  /** The default is `"shuffled"`. Blocks are for data that is read in blocks. */
   readonly order?: "shuffled" | "sequential" | { readonly block: number; readonly window: number };
 }
 
@@ -80,7 +80,7 @@ export class Sampler implements Iterable<number[]> {
     return Array.from(items, Number);
   }
 
-  /** The batches that are left of the epoch. */
+  /** The batches that remain in the epoch. */
   *[Symbol.iterator](): Generator<number[], void, undefined> {
     for (let batch; (batch = this.nextBatch()) !== undefined; ) yield batch;
   }
@@ -145,7 +145,7 @@ export class Sampler implements Iterable<number[]> {
     return this.#text(characters);
   }
 
-  /** Continues where the sampler was whose state this is. */
+  /** Continues from a saved state. */
   resume(state: string): void {
     const characters = Array.from(string(state, "the state"), (character) => character.codePointAt(0)!);
     if (characters.length <= 100) {

@@ -6,7 +6,7 @@ import { wideBuffer } from "./wasm.ts";
 /** A number or a bigint from 0 to 2^64 - 1, or a key of 32 bytes. */
 export type Seed = number | bigint | Uint8Array;
 
-/** A second number, for one order after another: 0 unless it is given. */
+/** A second number, which gives one order after another. The default is 0. */
 export interface Options {
   readonly epoch?: number | bigint;
 }

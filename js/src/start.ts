@@ -4,7 +4,7 @@ import { instantiated } from "./code.ts";
 import { code } from "./module.js";
 import { plain } from "./plain.js";
 
-/** The functions of js/wasm/src/lib.rs, and of js/plain, which stands in where they cannot be had. */
+/** The functions of js/wasm/src/lib.rs, and of js/plain, which stands in where there is no WebAssembly. */
 export interface Exports {
   readonly memory: WebAssembly.Memory;
   /** The longest order of a shuffle in which single places are looked up, if not the module's. */

@@ -47,7 +47,7 @@ def unshuffle(
 
 def shuffle_together(*arrays: InPlace, seed: Seed, epoch: SupportsIndex = 0) -> None:
     """Shuffles arrays of one length in place along their first axes, all in the order that
-    `shuffle` would give each. They are in the host's memory.
+    `shuffle` would give each. They must be in host memory.
 
     Raises `ArrayError` also if the lengths differ or two arrays share memory. All arrays are then
     unchanged.
@@ -65,10 +65,10 @@ def unshuffle_together(*arrays: InPlace, seed: Seed, epoch: SupportsIndex = 0) -
 def shuffled(
     a: Any, seed: Seed, epoch: SupportsIndex = 0, *, axis: SupportsIndex = 0, out: Any = None
 ) -> Any:
-    """A copy of an array, or of what NumPy can make one of, shuffled as by `shuffle`. It is written
-    to `out`, if that is given: an array of the same shape and type, also one of a library with
-    DLPack, in the host's memory perhaps `a` itself. An array on a GPU gives a copy there; everything
-    else gives an array of NumPy, or `out`.
+    """Returns a copy of an array, or of anything that NumPy can turn into one, shuffled as by
+    `shuffle`. It is written to `out`, if that is given: an array of the same shape and type, also
+    one of a library with DLPack, in the host's memory perhaps `a` itself. An array on a GPU gives a
+    copy there; everything else gives an array of NumPy, or `out`.
     """
     if _is_on_gpu(a):
         _check_first_axis(axis)
@@ -94,7 +94,7 @@ def permuted(
     undo: bool = False,
     out: InPlace | None = None,
 ) -> Any:
-    """A copy of an array in which the items along an axis are shuffled, each row apart.
+    """Returns a copy of an array with the items along an axis shuffled, each row by its own order.
 
     The rows are numbered in C order of the other axes, and row `r` is shuffled by
     `Permutation(n, seed, epoch=r)`, where `n` is the length of the axis. With `axis=None` all items
@@ -135,9 +135,9 @@ def choice(
     *,
     axis: SupportsIndex = 0,
 ) -> np.ndarray[Any, Any]:
-    """`k` different numbers below `a` in random order: the head of `Permutation.walk(a, seed,
-    epoch)`. If `a` is an array, or what NumPy can make one of: as many of its rows, or of what an
-    index along another axis selects, each at most once.
+    """Draws `k` different numbers below `a` in random order: the head of
+    `Permutation.walk(a, seed, epoch)`. If `a` is an array, or anything that NumPy can turn into
+    one, draws `k` of its rows, or of its slices along another axis, each at most once.
 
     `k` may also be a shape. It takes time and memory in proportion to `k`, whatever `a` is. All
     draws are without replacement and equally likely: there is no `replace` and no `p`.
@@ -161,7 +161,7 @@ def choice(
 def permutations(
     count: SupportsIndex, n: SupportsIndex, seed: Seed, dtype: Any = np.int64
 ) -> np.ndarray[Any, Any]:
-    """A matrix of `count` independent permutations of `n` items, of which row `r` is
+    """Returns a matrix of `count` independent permutations of `n` items: row `r` is
     `Permutation(n, seed, epoch=r)`."""
     return _native.write_permutations(count, n, seed, dtype)
 

@@ -46,10 +46,10 @@ class Epochs(IterableDataset[Any]):
         self._at.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch of the iterations that begin from now on, which is 0 at first. When one
-        of them has come to its end, no other begins until an epoch is chosen again, so that a loop
-        which forgets it does not go through the same order for ever. The epoch of a state that was
-        loaded keeps the state's place."""
+        """Sets the epoch of the iterations that begin from now on; the first is 0. When one of them
+        has ended, no other begins until an epoch is set again, so a loop that forgets to do so
+        cannot repeat the same order for ever. The epoch of a state that was loaded keeps the
+        state's place."""
         epoch = count(epoch, "epoch")
         place = self._place()
         self._go(epoch, place[1] if epoch == place[0] else 0)

@@ -24,8 +24,8 @@ _Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Batches(Generic[Many]):
-    """This rank's items of each step: what the method `batches` of `Weighted`, `Mixture`, `Packed` and
-    `Lengths` gives.
+    """This rank's items of each step: what the method `batches` of `Weighted`, `Mixture`, `Packed`
+    and `Lengths` returns.
 
     A step takes the next `ranks * batch` places of the epoch, and each rank gets a run of `batch` of
     them, so its batches too have the shares of a mixture. A saved `state` fits any number of ranks and batch
@@ -107,8 +107,8 @@ class Batches(Generic[Many]):
         return self._sampler.state()
 
     def resume(self, state: str) -> None:
-        """Goes to the position of a state, which comes from the same source, seed and number of
-        places. Raises `ForeignStateError` for any other."""
+        """Goes to the position of a state from the same source, seed and number of places. Raises
+        `ForeignStateError` for any other."""
         sampler = self._at(epoch_of(state))
         sampler.resume(state)
         self._sampler = sampler
@@ -122,7 +122,7 @@ class Batches(Generic[Many]):
         return {"batches": self.state()}
 
     def load_state_dict(self, state_dict: dict[str, str]) -> None:
-        """Goes to the position of what `state_dict` gave."""
+        """Goes to the position that `state_dict` returned."""
         self.resume(saved_text(state_dict, "batches", "batches"))
 
     def next_epoch(self) -> None:
@@ -261,8 +261,8 @@ class Source(Generic[One, Many]):
     def batches(self, batch: SupportsIndex = 1, *, rank: SupportsIndex = 0,
                 ranks: SupportsIndex = 1, tail: str = "pad",
                 state: str | None = None) -> Batches[Many]:
-        """The batches of a rank, from the beginning of this epoch on, or from the place of a `state`
-        that was saved, for which no index of another epoch is built."""
+        """The batches of a rank, from the beginning of this epoch, or from a saved `state`, without
+        building the index of this epoch if the state is of another."""
         return Batches(self, self._epoch, batch, rank, ranks, tail, state)
 
 
@@ -298,7 +298,7 @@ class Weighted(Source[int, _Integers]):
     @classmethod
     def from_table(cls, table: Any, seed: Seed, epoch: SupportsIndex = 0, *,
                    n: SupportsIndex | None = None) -> Weighted:
-        """The draws from what `table` gave, which takes less time than from the weights."""
+        """Makes the draws from a `table`, which is faster than from the weights."""
         self = cls.__new__(cls)
         flat = np.require(table, np.uint64, ["C", "A"]).reshape(-1)
         self._begin(_native.Weights.from_table(flat, seed), seed, epoch, n)
@@ -397,9 +397,9 @@ class Mixture(Source[tuple[int, int], tuple[_Integers, _Integers]]):
 
     def changed(self, start: SupportsIndex, weights: Sequence[Any],
                 added: Sequence[SupportsIndex] = ()) -> Mixture:
-        """This mixture with other weights from position `start` on, and with more sets, of the
-        lengths `added`, behind the others. Every set goes on in its order. `n` and the epoch stay as
-        they are, and a state of `batches` fits a mixture with the same changes only."""
+        """Returns this mixture with other weights from position `start` on, and with more sets, of
+        the lengths `added`, after the others. Every set continues in its order. `n` and the epoch
+        stay as they are, and a state of `batches` fits a mixture with the same changes only."""
         new = Mixture.__new__(Mixture)
         change = (count(start, "start"), _counts(added, "a length"), _set_weights(weights))
         new._changes = [*self._changes, change]
@@ -456,9 +456,9 @@ def _remixed(lengths: list[int], weights: list[int],
 
 def weighted_sample(weights: Any, k: SupportsIndex, seed: Seed,
                     epoch: SupportsIndex = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """`k` different items by weights, in the order in which they are drawn: each next one with a
-    probability in proportion to its weight among those that are left. So a smaller sample is the
-    beginning of a larger one.
+    """Draws `k` different items by weights: each draw picks one of the remaining items with a
+    probability in proportion to its weight. The items are in the order of the draws, so a smaller
+    sample is the beginning of a larger one.
 
     Weights are as for `Weighted`; items of weight 0 are never drawn. It takes time in proportion to
     the number of weights. Raises `ValueError` if fewer than `k` items have a weight.

@@ -139,14 +139,14 @@ class Loops:
 
     @property
     def remaining(self) -> int:
-        """What is left for each rank of the epoch of the iteration that has drawn last, or, where
-        there is none, of the next: batches, or items of a `ShuffleSampler`."""
+        """What remains for each rank, in batches, or in items for a `ShuffleSampler`: of the epoch
+        of the iteration that drew last, or of the next one if none has drawn."""
         epoch, taken = self._place()
         return self._draws(self._places(epoch) - taken, ranks_of(self._rank, self._ranks)[1])
 
     @property
     def epoch(self) -> int:
-        """The epoch of the iteration that has drawn last, or, where there is none, of the next."""
+        """The epoch of the iteration that drew last, or of the next one if none has drawn."""
         return self._place()[0]
 
     @property
@@ -190,8 +190,8 @@ class Loops:
         self._follow(None)
 
     def state_dict(self) -> dict[str, Any]:
-        """The position, for `load_state_dict` in this or another process: that of the iteration
-        which has drawn last. All ranks have the same."""
+        """The position of the iteration that drew last, for `load_state_dict` in this or another
+        process. It is the same on all ranks."""
         return {STATE: self._text(self._place())}
 
     def state_after(self, items: int) -> dict[str, Any]:

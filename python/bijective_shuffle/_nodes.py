@@ -13,9 +13,9 @@ from ._types import Seed
 
 
 class NodeBlocks:
-    """The blocks that each of some nodes reads in an epoch: each block once on one node, and at least
-    a share `kept` of each node's blocks the same in all epochs, so that a node that keeps blocks on a
-    disk of its own reads only the others again.
+    """The blocks that each node reads in an epoch. Each block is read once, on one node, and at
+    least a share `kept` of each node's blocks is the same in all epochs, so a node that keeps
+    blocks on its own disk reads only the others again.
 
     The home of a node is a run of a random order of the blocks. In each epoch the nodes exchange the
     rest at random, and each reads its blocks in a random order.
@@ -34,13 +34,14 @@ class NodeBlocks:
 
     def of_node(self, epoch: SupportsIndex, node: SupportsIndex,
                 nodes: SupportsIndex) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The blocks that a node of some reads in an epoch, in order."""
+        """The blocks that one of several nodes reads in an epoch, in order."""
         return self.after(epoch, (), node, nodes)
 
     def after(self, epoch: SupportsIndex, runs: Sequence[tuple[int, int]], node: SupportsIndex,
               nodes: SupportsIndex) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The blocks that are left to a node, in order, after others have read some: `runs` has pairs
-        of a number of nodes, and the number of blocks that each of them has read."""
+        """The blocks that remain for a node, in order, after earlier runs have read some. `runs`
+        has a pair for each run: its number of nodes, and the number of blocks that each of them
+        read."""
         given = [
             (count(many, "a number of nodes"), count(read, "a number of blocks"))
             for many, read in runs

@@ -143,7 +143,7 @@ class StreamDataset(Epochs):
         self._known.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
 
     def state_after(self, steps: int) -> dict[str, str]:
-        """The place after so many steps of the iteration that has begun last."""
+        """The place after this many steps of the iteration that began last."""
         ranks = ranks_of(self._rank, self._ranks)[1]
         epoch, start = self._place()
         emitted = start + steps * ranks * self._batch
@@ -269,8 +269,8 @@ class _StreamIterator(EpochIterator):
 
 
 class NodeDataset(Epochs):
-    """Items of data in blocks of any sizes, of which each node reads mostly those that it had: the
-    blocks of `NodeBlocks(len(sizes), kept, seed)`, with each rank as a node.
+    """Items of data in blocks of any sizes. Each node mostly reads blocks that it has read before:
+    the blocks of `NodeBlocks(len(sizes), kept, seed)`, with each rank as a node.
 
     `read(block)` returns the items of a block, `sizes[block]` of them. A rank's blocks are dealt out to
     its workers in turn, and the items of `window` blocks at a time are shuffled among each other.

@@ -18,8 +18,8 @@ Sets = TypeVar("Sets")
 
 
 class Splits(Generic[Sets]):
-    """Parts of a data set in some shares. The part of an item depends on the seed and the item's
-    number, and not on the number of items: data that are appended move no item to another part.
+    """Splits a data set into parts in the given proportions. An item's part depends on the seed and
+    the item's number, not on the number of items, so appending data moves no item to another part.
 
     Shares are integers, decimal numbers, or a dictionary with a name for each. Let the quota be their
     sum, as integers without a common divisor. Of each quota of items, one after another, a random
@@ -67,8 +67,8 @@ class Splits(Generic[Sets]):
 
     def parts(self, n: SupportsIndex | None = None, *, labels: Any = None, groups: Any = None,
               ids: Any = None) -> Indexes:
-        """The part of each item, counted from 0: of `n` items, or of as many as there are labels,
-        groups or ids. Parts may be empty here, and `indexes` refuses that."""
+        """The part of each item, counted from 0: of `n` items, or of one item for each label, group
+        or id. Parts may be empty here, and `indexes` refuses that."""
         given = [values for values in (labels, groups, ids) if values is not None]
         if len(given) > 1 or n is None and not given:
             raise TypeError("give the number of items, and at most one of labels, groups and ids")

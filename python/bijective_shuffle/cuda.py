@@ -73,7 +73,7 @@ def shuffled(
     contiguous: bool = False,
     stream: int | None = None,
 ) -> Any:
-    """A shuffled copy of an array, as the same library makes it, or written to `out`."""
+    """Returns a shuffled copy of an array, made by the same library, or written to `out`."""
     library = _library(a)
     if out is None and library is None:
         raise TypeError("give `out` for an array that is neither PyTorch's nor CuPy's")
@@ -105,10 +105,10 @@ def permuted(
     undo: bool = False,
     out: Any = None,
 ) -> Any:
-    """A copy of an array of PyTorch or CuPy in which the items along an axis are shuffled, each row
-    apart, as `bijective_shuffle.permuted` does: by one launch, or row after row where a row takes
-    more than half of the GPU's L2 cache or there is no NVRTC. The result is copied to `out`, if
-    that is given: an array of the same library, shape and type, perhaps `a` itself.
+    """Returns a copy of an array of PyTorch or CuPy with the items along an axis shuffled, each row
+    by its own order, as `bijective_shuffle.permuted` does: by one launch, or row after row where a
+    row takes more than half of the GPU's L2 cache or there is no NVRTC. The result is copied to
+    `out`, if that is given: an array of the same library, shape and type, perhaps `a` itself.
 
     An array that is not in C order with the axis as its last one is first copied by its library.
     """

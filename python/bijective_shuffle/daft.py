@@ -1,4 +1,4 @@
-"""Global shuffles of data frames by Daft."""
+"""Global shuffles of Daft's data frames."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ _ROWS = 1024
 
 
 def shuffled(data: datasets.Dataset, seed: int | bytes, epoch: int = 0) -> datasets.Dataset:
-    """The data set in the order of `Permutation(len(data), seed, epoch)`, as its own `shuffle` has
-    it in an order of NumPy's.
+    """The data set in the order of `Permutation(len(data), seed, epoch)`, as its own `shuffle`
+    returns it in NumPy's order.
 
     The data set keeps a list of indexes and from then on reads one example at a time, which takes
     several times as long as reading runs of them. For training, see `shuffled_blocks`.

@@ -1,5 +1,5 @@
-"""Shuffles of files and folders, also of such as are larger than memory: what the program `bshuf`
-does, with the same bytes for the same options.
+"""Shuffles files and folders, also larger than memory, as the program `bshuf` does: the same
+options give the same bytes.
 
 >>> import pathlib, tempfile
 >>> import bijective_shuffle as bs

@@ -79,10 +79,10 @@ def split(frame: Frame, shares: Sequence[Any] | NDArray[Any], seed: Seed,
 
 def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labels: Any = None,
           groups: Any = None, ids: Any = None) -> Any:
-    """A frame for each share, as a list, or as a dictionary if the shares have names. No row moves to
-    another part when rows are appended, but see `Splits` for so few that a part would be empty.
-    `labels`, `groups` and `ids` are those of `Splits.parts`, or the names of columns. Raises
-    `ValueError` rather than give a part with a share no rows."""
+    """A frame for each share, as a list, or as a dictionary if the shares have names. Appending
+    rows moves no row to another part, except where so few rows would leave a part empty (see
+    `Splits`). `labels`, `groups` and `ids` are those of `Splits.parts`, or the names of columns.
+    Raises `ValueError` rather than give a part with a share no rows."""
     frame = _held(frame)
     given = {"labels": labels, "groups": groups, "ids": ids}
     columns = {name: _column(frame, column, name)
@@ -95,9 +95,9 @@ def split(frame: Any, shares: Any, seed: Seed, epoch: SupportsIndex = 0, *, labe
 
 def sample(frame: Frame, k: SupportsIndex, seed: Seed, epoch: SupportsIndex = 0, *,
            weights: Any = None) -> Frame:
-    """`k` different rows in random order, the first `k` of `shuffled`, in time for as many. With
-    `weights`, an array or the name of a column, each next row is drawn with a probability in
-    proportion to its weight among those that are left."""
+    """`k` different rows in random order, the first `k` of `shuffled`, in time for `k` rows. With
+    `weights`, an array or the name of a column, each draw picks one of the remaining rows with a
+    probability in proportion to its weight."""
     held = _held(frame)
     n, many = _rows(held), count(k, "k")
     if weights is not None:

@@ -1,4 +1,5 @@
-"""Global shuffles of data sets by Lance, and blocks of their rows for PyTorch, which these alone need."""
+"""Global shuffles of Lance's data sets, and blocks of their rows for PyTorch, which only these
+need."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`Packed` for loaders in the manner of Megatron-LM, which ask a data set for sample `k` of all that
-a training takes."""
+"""`Packed` for loaders such as Megatron-LM's, which ask a data set for sample `k` of a whole
+training."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def get_shuffle_all(
     epoch: int,
     block_size: int = 1 << 18,
 ) -> NDArray[np.int64]:
-    """The order of all samples among each other: `Permutation(n, seed, epoch)`."""
+    """One order of all samples: `Permutation(n, seed, epoch)`."""
     return Permutation(int(np.sum(shard_sizes)), seed, epoch).to_numpy()
 
 

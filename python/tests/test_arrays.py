@@ -70,7 +70,7 @@ def test_many_wide_rows_alone_and_with_their_numbers(rows, width):
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 5)], ids=str)
-def test_nothing_to_move(shape):
+def test_empty_arrays_are_moved(shape):
     a = np.zeros(shape)
     bs.shuffle(a, 1)
     bs.shuffle_together(a, np.arange(len(a)), seed=1)
@@ -186,7 +186,7 @@ def refused(error, arrays, **kwargs):
     assert all(np.array_equal(a, b) for a, b in zip(arrays, before))
 
 
-def test_what_is_refused_is_unchanged():
+def test_refused_arrays_are_unchanged():
     a, b = np.arange(1000), np.arange(1000.0)
     refused(bs.ArrayError, (a, b[:999]), match="length")
     refused(bs.ArrayError, (b, a, a), match="share memory")

@@ -40,7 +40,7 @@ def test_interfaces_that_are_refused(interface, error):
         cuda.shuffle(Described(**interface), 1)
 
 
-def test_what_is_not_on_a_gpu():
+def test_arrays_that_are_not_on_a_gpu_are_refused():
     for bad in (np.arange(5), [1, 2], None):
         for function in (cuda.shuffle, cuda.unshuffle, cuda.shuffled):
             with pytest.raises(TypeError):
@@ -567,7 +567,7 @@ def test_tensors_whose_values_are_not_in_their_memory():
 
 @needs_gpu
 @pytest.mark.parametrize("n", [64, 100_003])
-def test_autograd_refuses_a_tensor_that_was_shuffled_since_it_was_used(n):
+def test_autograd_refuses_a_tensor_that_was_shuffled_on_the_gpu_since_it_was_used(n):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for write in (
         lambda x: cuda.shuffle(x, 42), lambda x: bs.unshuffle(x, 42),

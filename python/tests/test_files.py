@@ -521,7 +521,7 @@ def test_progress_by_tqdm(data, tmp_path, monkeypatch):
     assert "writing" in shown.getvalue() and tqdm
 
 
-def test_what_progress_raises_comes_back_as_it_is(tmp_path):
+def test_exceptions_of_progress_come_through(tmp_path):
     class Stop(ValueError):
         pass
 

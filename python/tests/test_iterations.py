@@ -235,7 +235,7 @@ def test_a_block_iterator_goes_on_among_repeated_items():
             iter(data()).load_state_dict({**iter(data()).state_dict(), **wrong})
 
 
-def test_what_is_refused():
+def test_samplers_refuse_wrong_lengths_and_settings():
     without_length = (k for k in range(10))
     for bad in (without_length, None, 1.5):
         with pytest.raises(TypeError, match="has no length.*give the number of items"):

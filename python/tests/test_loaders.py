@@ -171,7 +171,7 @@ def pairs(batch):
     bs.Mixture([300, 20], [5, 2], 3, epoch=2, n=777).changed(1800, [1, 1, 2], [33]),
 ], ids=["weighted", "mixture"])
 @pytest.mark.parametrize("later_ranks,later_batch", [(1, 60), (3, 8), (7, 11)])
-def test_another_number_of_ranks_goes_on_with_the_rest(source, later_ranks, later_batch):
+def test_other_ranks_resume_a_source_with_the_rest(source, later_ranks, later_batch):
     seen, state = collections.Counter(), None
     for rank in range(4):
         batches = source.batches(16, rank=rank, ranks=4, tail="short")
@@ -265,7 +265,7 @@ print(len(os.listdir("/proc/self/task")) - before)
     assert run.stdout == "0\n"
 
 
-def test_what_is_wrong_is_said():
+def test_loaders_name_wrong_arguments():
     for weights in ([], [0, 0], [-1, 2], [float("nan")], [np.inf], [2**63, 2**63]):
         with pytest.raises(ValueError):
             bs.Weighted(weights, 1)

@@ -24,7 +24,7 @@ def test_the_package_is_typed():
     assert {"py.typed", "_native.pyi"} <= files
 
 
-def test_it_says_what_is_here():
+def test_module_prints_versions_and_threads():
     command = [sys.executable, "-m", "bijective_shuffle"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert printed.startswith(f"bijective-shuffle {bs.__version__}\n")

@@ -207,7 +207,7 @@ def test_arrays_of_indexes_keep_their_shape_and_are_not_changed():
     assert type(p[np.int32(5)]) is int
 
 
-def test_what_is_no_place():
+def test_places_and_indexes_beyond_the_length_are_refused():
     for p in orders(10):
         for bad in (10, -11, 2**63, 2**64, -(2**70), 10**50):
             with pytest.raises(IndexError):
@@ -245,7 +245,7 @@ def test_members_are_found_without_a_search():
     assert half and bs.Permutation.walk(2**64 - 1, 1)
 
 
-def test_what_is_no_permutation():
+def test_wrong_lengths_and_seeds_are_refused():
     for bad in (-1, 2**64, 10**40):
         with pytest.raises(ValueError):
             bs.Permutation(bad, 1)

@@ -60,7 +60,7 @@ def test_no_epoch_follows_the_last():
 
 
 @pytest.mark.parametrize("later_ranks,later_batch", [(1, 60), (3, 8), (7, 11), (8, 1)])
-def test_another_number_of_ranks_goes_on_with_the_rest(later_ranks, later_batch):
+def test_other_ranks_resume_a_sampler_with_the_rest(later_ranks, later_batch):
     seen = []
     state = None
     for rank in range(4):
@@ -95,7 +95,7 @@ def test_a_state_by_numbers_is_the_state_after_drawing(order):
         other.state_at(0, -1)
 
 
-def test_states_of_others_are_refused():
+def test_states_of_other_samplers_are_refused():
     sampler = bs.Sampler(1000, 5)
     sampler.next_batch()
     state = sampler.state()
@@ -121,7 +121,7 @@ def test_pickles_go_on_where_they_were():
             assert np.array_equal(again.next_batch(), sampler.next_batch())
 
 
-def test_what_is_no_sampler():
+def test_wrong_settings_are_refused():
     for n, settings in [(0, {}), (10, {"rank": 1}), (10, {"ranks": 0}), (10, {"batch": 0}),
                         (10, {"tail": "long"}), (10, {"blocks": (0, 1)}), (-1, {}),
                         (10, {"ranks": 2**63, "batch": 4}), (2**63 + 1, {}), (10, {"rank": -1}),

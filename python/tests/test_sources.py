@@ -739,7 +739,7 @@ def test_packed_samples_of_an_indexed_dataset_of_megatron(tmp_path):
     check_samples(data, lengths, 16)
 
 
-def test_what_is_wrong_is_said():
+def test_sources_name_wrong_arguments():
     with pytest.raises(ValueError, match="leave out batch_size"):
         SourceBatchSampler(SOURCES["lengths"], 2)
     with pytest.raises(ValueError, match="tail is"):

@@ -397,7 +397,7 @@ def test_a_data_set_of_an_order_is_the_same_in_each_pass(kind, settings):
 
 
 @pytest.mark.parametrize("kind", [kind for kind in REFUSED if kind not in FIXED])
-def test_what_is_no_data_set_is_refused_by_a_loader(kind):
+def test_loaders_refuse_objects_that_are_no_data_set(kind):
     with pytest.raises(TypeError):
         next(iter(DataLoader(REFUSED[kind](), 4)))
 

@@ -371,7 +371,7 @@ def test_streams_go_from_epoch_to_epoch():
         list(shorter)
 
 
-def test_what_is_wrong_is_said():
+def test_splits_and_packing_name_wrong_arguments():
     for shares in ([], [0, 0], [-1, 2], ["x"], [1, float("nan")], [0.123456789, 1]):
         with pytest.raises(ValueError):
             bs.Splits(shares, 1)

@@ -151,7 +151,7 @@ def test_a_state_at_the_end_of_an_epoch():
     assert list(sampler) == bs.Permutation.walk(100, 1, 1).to_numpy().tolist()
 
 
-def test_states_of_others_are_refused():
+def test_states_of_other_torch_samplers_are_refused():
     sampler = ShuffleSampler(100, seed=1)
     for state in ({}, {"sampler": 5}, {"sampler": ""}, ShuffleSampler(100, seed=2).state_dict(),
                   ShuffleSampler(101, seed=1).state_dict(),
@@ -163,7 +163,7 @@ def test_states_of_others_are_refused():
 
 
 @pytest.mark.parametrize("wrong", [None, 5, "text", [("sampler", "")], {}])
-def test_what_is_no_state_is_refused_by_all_that_load_one(wrong):
+def test_all_loaders_of_states_refuse_wrong_ones(wrong):
     stream = StreamDataset(range(10), 3, 1, 2)
     nodes = NodeDataset(lambda block: [block], [1, 1], kept=1, window=1, seed=1)
     loaded = [
@@ -194,7 +194,7 @@ def test_endings_have_the_names_of_pytorch():
     assert makes[0](drop_last=True).drop_last and not makes[0]().drop_last
 
 
-def test_what_is_no_source_is_named():
+def test_wrong_sources_are_named():
     for wrong in ([1, 2], 5, range(3), bs.Sampler(5, 1)):
         with pytest.raises(TypeError, match=f"not {type(wrong).__name__}.*take ShuffleBatchSampler"):
             SourceBatchSampler(wrong)

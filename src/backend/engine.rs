@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_gpu_cannot_do_the_cpu_does() {
+    fn cpu_takes_over_what_the_gpu_cannot_do() {
         let Ok(Engine::Cuda(cuda)) = Engine::cuda() else {
             println!("skipped: no CUDA device");
             return;

@@ -50,8 +50,8 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Frees the working memory that calls have left to later ones, in which there are copies of
-    /// the last items: what is kept for all of the process, and what the calling thread keeps.
+    /// Frees the working memory that the process and the calling thread have kept from earlier
+    /// calls. It holds copies of the last items.
     ///
     /// Calls without a [`Workspace`](crate::Workspace) leave some of their memory to the next, on
     /// the CPU as [`Cpu`](crate::Cpu) says; on [`Cuda`](Self::Cuda) and [`Auto`](Self::Auto) the

@@ -97,7 +97,7 @@ impl<'a> From<&'a dyn Bijection> for Order<'a> {
 impl fmt::Debug for Order<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            // A seed may be a secret, and prints no more than itself allows.
+            // As the seed prints itself: it is no secret.
             OrderBy::Seed(seed) => f.debug_tuple("Seed").field(&seed).finish(),
             OrderBy::Bijection(bijection) => {
                 f.debug_struct("Bijection").field("last", &bijection.last()).finish_non_exhaustive()

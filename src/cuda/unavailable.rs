@@ -19,7 +19,7 @@ pub struct Cuda {
 enum Never {}
 
 impl Cuda {
-    /// Answers that there is no such engine here.
+    /// Returns an error, as this build has no such engine.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl Cuda {
         Self::on_device(0)
     }
 
-    /// Answers that there is no such engine here.
+    /// Returns an error, as this build has no such engine.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ mod tests {
     use crate::{Backend, Permutation};
 
     #[test]
-    fn it_is_said_why_there_is_none() {
+    fn missing_cuda_says_why() {
         let reason =
             if cfg!(feature = "cuda") { Unavailable::NoSuchSystem } else { Unavailable::NotBuilt };
         let none = Error::BackendUnavailable { reason };

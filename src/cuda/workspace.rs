@@ -107,10 +107,10 @@ impl CudaWorkspace {
         &self.stream
     }
 
-    /// Has the calls from now on run in another stream of the context, such as one of another
-    /// library's that cudarc has [wrapped](cudarc::driver::CudaContext::wrap_borrowed_stream). The
-    /// workspace keeps its kernels and its memory, which is allocated and freed in the order of the
-    /// stream that it was made on.
+    /// Makes later calls run in another stream of the context, such as one of another library that
+    /// cudarc has [wrapped](cudarc::driver::CudaContext::wrap_borrowed_stream). The workspace keeps
+    /// its kernels and its memory, which is allocated and freed in the order of the stream that it
+    /// was made on.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use bijective_shuffle_affine::MatrixError;
 use bijective_shuffle_rng::GeneratorError;
 use core::fmt;
 
-/// What went wrong. Unless the function's documentation says otherwise, items that were passed in
-/// are where they were. A slice that was to receive indexes may hold unspecified values.
+/// What went wrong. Unless the function's documentation says otherwise, the items are unchanged,
+/// and a slice for indexes may hold unspecified values.
 ///
 /// # Examples
 ///
@@ -77,7 +77,7 @@ pub enum Error {
     /// A random number generator, or an ensemble of generators, cannot be constructed.
     #[cfg(feature = "rng")]
     Generator(GeneratorError),
-    /// A view of a permutation, or rows of items, are not possible.
+    /// A view of a permutation, or a division into rows, is not possible.
     View(ViewError),
     /// A text does not have the form that a program saves.
     Saved(SavedError),

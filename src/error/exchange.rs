@@ -21,7 +21,7 @@ pub enum ExchangeError {
     /// The items that are to be received are not those that the permutation sends. The ranks
     /// disagree, or the map is no bijection.
     ItemsDiffer,
-    /// A rank means something else than the first one. Nothing was moved.
+    /// A rank asked for something else than the first one did. Nothing was moved.
     Disagreement {
         /// The lowest rank that differs from rank 0.
         rank: usize,

@@ -86,8 +86,8 @@ pub enum GpuError {
         /// What the engine was doing.
         during: &'static str,
     },
-    /// NCCL failed. The engine can no longer be used, and device memory that was to receive items
-    /// holds unspecified values.
+    /// NCCL failed. The engine is unusable from now on, and the contents of receive buffers are
+    /// unspecified.
     Nccl {
         /// NCCL's error number, an `ncclResult_t`.
         code: u32,
@@ -95,16 +95,16 @@ pub enum GpuError {
         during: &'static str,
     },
     /// Another rank's process has ended or cannot be reached any more, as NCCL noticed, or another
-    /// rank has failed. The engine can no longer be used, and device memory that was to receive
-    /// items holds unspecified values.
+    /// rank has failed. The engine is unusable from now on, and the contents of receive buffers are
+    /// unspecified.
     PeerLost {
         /// The rank that noticed it, which is this one.
         rank: usize,
         /// What it was doing.
         during: &'static str,
     },
-    /// The other ranks did not do their part within the time limit. The communicator can no longer
-    /// be used, and device memory that was to receive items holds unspecified values.
+    /// The other ranks did not do their part within the time limit. The communicator is unusable
+    /// from now on, and the contents of receive buffers are unspecified.
     TimedOut {
         /// The rank that waited, which is this one.
         rank: usize,

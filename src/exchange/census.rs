@@ -14,8 +14,8 @@ const RUN_BITS: u32 = 10;
 /// The most runs: their counts take 2 MiB, which every rank gets from the others.
 const MOST_RUNS: u64 = 1 << 18;
 
-/// What tells every rank at which slots of the permutation's domain each rank's places begin: the
-/// number of survivors in each of many runs of slots.
+/// Counts of survivors in many runs of slots, from which every rank knows at which slots each
+/// rank's places begin.
 ///
 /// [`new`](Self::new) evaluates every slot of the domain. Where ranks can talk, each counts only
 /// its [`part`](Self::part), and the parts are gathered. There are at most 2^18 counts, and none
@@ -116,7 +116,7 @@ impl Census {
         Ok(counts)
     }
 
-    /// The census that all ranks' [`part`](Self::part)s are of, one after the other.
+    /// Makes the census from all ranks' [`part`](Self::part)s, in the order of the ranks.
     ///
     /// # Errors
     ///

@@ -42,7 +42,8 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
         Self { outbox, to, rank }
     }
 
-    /// The number of the rank's items in each bucket. All ranks have the same buckets.
+    /// The number of this rank's items in each bucket. All ranks sort into the same buckets, and
+    /// each receives those that hold its places.
     pub fn counts(&self) -> &[u64] {
         self.outbox.counts()
     }
@@ -127,7 +128,8 @@ impl<T> fmt::Debug for Sorted<'_, T> {
 ///
 /// The buckets that a rank receives come in chunks, and it needs room for two: while one is on its
 /// way, the one before it is placed. Of `n` buckets, chunk `c` of `k` has those from `c n / k` to
-/// `(c + 1) n / k`, rounded down. All ranks have as many chunks, though not as many buckets.
+/// `(c + 1) n / k`, rounded down. All ranks have the same number of chunks, though the number of
+/// buckets that they receive differs.
 ///
 /// [`TaggedExchange`](super::TaggedExchange) has an example.
 pub struct Delivery<'s, T> {
@@ -143,15 +145,14 @@ pub struct Delivery<'s, T> {
 }
 
 impl<T: Copy + Send + Sync> Delivery<'_, T> {
-    /// The number of steps: one more than there are chunks in which each rank's buckets come to it.
+    /// The number of steps: one more than the number of chunks.
     pub fn steps(&self) -> usize {
         self.chunks + 1
     }
 
-    /// What a rank does in a step: the messages of the chunk of that number go to and fro, and what
-    /// [has arrived](Arrived) in the step before is placed. These do not touch each other, so a
-    /// rank may do both at the same time. In the first step there is nothing to place yet, and in
-    /// the last one nothing to send any more.
+    /// What a rank does in a step: it exchanges the messages of the chunk with that number, and
+    /// places what [arrived](Arrived) in the step before. The two use different memory, so a rank
+    /// may do both at the same time. The first step places nothing, and the last one sends nothing.
     ///
     /// All ranks take all steps, in order. They need not take a step at the same time: each waits
     /// for its messages only.
@@ -182,8 +183,8 @@ impl<T> fmt::Debug for Delivery<'_, T> {
     }
 }
 
-/// What a rank sends and receives in one [`step`](Delivery::step): from each part of each other
-/// rank, which is a thread of it, a message of that rank's items for this one.
+/// What a rank sends and receives in one [`step`](Delivery::step): one message from each part of
+/// each other rank, with that rank's items for this one. A part is what one thread sorted.
 ///
 /// What one rank sends, another receives: a message of the same part and of as many bytes, in the
 /// same step. Messages without any are left out on both sides, and none goes from a rank to itself.
@@ -205,14 +206,14 @@ pub struct Blocks<'d> {
 pub struct Message<B> {
     /// The other rank.
     pub rank: usize,
-    /// The number of the sender's part that the message is of.
+    /// The number of the part, among the sender's.
     pub part: usize,
     /// A multiple of [`Blocks::BLOCK_BYTES`]. Messages to two ranks may share bytes.
     pub bytes: B,
 }
 
 impl<'d> Blocks<'d> {
-    /// The size of a block in bytes. Each message is some blocks.
+    /// The size of a block in bytes. A message is a whole number of blocks.
     pub const BLOCK_BYTES: usize = BLOCK_BYTES;
 
     /// The messages that this rank sends.
@@ -230,7 +231,7 @@ impl<'d> Blocks<'d> {
         messages.filter(|message| !message.bytes.is_empty())
     }
 
-    /// Where the messages go that this rank receives.
+    /// The messages that this rank receives, with room for their bytes.
     pub fn received(self) -> impl Iterator<Item = Message<&'d mut [MaybeUninit<u8>]>> + use<'d> {
         let Self { chunk, chunks, rank, runs, shapes, room, .. } = self;
         let buckets = chunk_of(&runs[rank], chunk, chunks).len();
@@ -263,8 +264,8 @@ pub struct Arrived<'d, T> {
 }
 
 impl<T: Copy + Send + Sync> Arrived<'_, T> {
-    /// Puts the items of the chunk at their places, of which `out` is all that the rank holds after
-    /// the exchange. Once each chunk is placed, all of them have their items.
+    /// Puts the chunk's items at their places in `out`, which has all places that the rank holds
+    /// after the exchange. Once every chunk is placed, every place has its item.
     ///
     /// It may run while the messages of the next chunk are on their way. A rank that gets an error
     /// still has to send and receive what is left, since the others wait for it.

@@ -312,9 +312,9 @@ impl<'p> Exchange<'p> {
         if self.to_slots { self.source_places() } else { self.target_places() }
     }
 
-    /// Writes which item is at each place that the rank holds on the side where the array is
-    /// shuffled: `p[k]` for each of its [`target_places`](Self::target_places) after a shuffle, and
-    /// for each of its [`source_places`](Self::source_places) before one is undone.
+    /// Writes the index of the item at each place that the rank holds on the shuffled side: `p[k]`
+    /// for each of its [`target_places`](Self::target_places) after a shuffle, and for each of its
+    /// [`source_places`](Self::source_places) before one is undone.
     ///
     /// The ranks exchange nothing for it, and each evaluates its own slots only, on all threads. (A
     /// [`Permutation`] by itself would have to count the survivors of the whole domain first, which
@@ -389,8 +389,7 @@ impl<'p> Exchange<'p> {
         }
     }
 
-    /// Undoes [`pack`](Self::pack): puts what was packed where it was, for an exchange that came to
-    /// nothing.
+    /// Undoes [`pack`](Self::pack): puts what was packed where it was, for an exchange that failed.
     ///
     /// # Errors
     ///

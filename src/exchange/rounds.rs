@@ -1,9 +1,9 @@
 //! Rounds: what a rank packs or puts in order at a time, so that it takes a bounded memory.
 //!
 //! Where items are in the order of the indexes, a rank's places are cut into *runs* of equally many
-//! and a shorter last one. An exchange has as many rounds as the longest rank has runs. To the
-//! other side a run is what a rank is: a lane of its own, whose items it finds in order. So a rank
-//! sorts one run at a time, and nothing else changes.
+//! and a shorter last one. An exchange has as many rounds as the longest rank has runs. A receiver
+//! treats each run as one more ordered stream, as if another rank had sent it. So a rank sorts one
+//! run at a time, and nothing else changes.
 
 use core::ops::Range;
 
@@ -21,13 +21,13 @@ const BUCKET: u64 = 1 << 16;
 /// What a thread takes for each item of that bucket, besides a copy of it.
 const BESIDE_IN_BUCKET: u64 = 32;
 
-/// The fewest items in a round: with fewer, what does not depend on their number is most of what a
-/// round takes.
+/// The fewest items in a round: with fewer, most of a round's cost would not depend on their
+/// number.
 const FEWEST: u64 = 1 << 16;
 
-/// The most items of `item_bytes` in a round such that packing and placing them takes about
-/// `memory` bytes besides the arrays, or less: that of
-/// [`Exchange::shuffle_in_rounds`](super::Exchange::shuffle_in_rounds).
+/// The largest round for [`Exchange::shuffle_in_rounds`](super::Exchange::shuffle_in_rounds), in
+/// items of `item_bytes`, whose packing and placing takes at most about `memory` bytes besides the
+/// arrays.
 ///
 /// It is never less than 2^16. It depends on the number of threads, so ranks that may have
 /// different ones take the least of theirs.

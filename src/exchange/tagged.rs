@@ -71,7 +71,7 @@ const FEWEST: u64 = 512;
 ///     totals.iter_mut().zip(sorted.counts()).for_each(|(total, count)| *total += count);
 /// }
 /// let shapes: Vec<_> = sorted.iter().map(|sorted| sorted.shape()).collect();
-/// // So few items had best come in one chunk. Here they come in two.
+/// // One chunk is best for so few items. Here they come in two.
 /// assert_eq!(plans[0].chunks::<u64>(&shapes, u64::MAX), 1);
 /// let mut deliveries = Vec::new();
 /// for sorted in sorted {
@@ -214,12 +214,12 @@ impl<'p> TaggedExchange<'p> {
         Some(BucketShape { parts: shape.parts as u64, blocks: shape.stride as u64 })
     }
 
-    /// In how many chunks the ranks had best send items of a type, if all ranks' buckets have these
-    /// [`shape`](Self::shape)s: as many as are worth it, or as many more as it takes for no rank to
-    /// need more than `memory` bytes of [working memory](Self::working_bytes), if that is possible.
-    /// It is the same for all ranks.
+    /// The recommended number of chunks for items of a type, if all ranks' buckets have these
+    /// [`shape`](Self::shape)s. It is larger where no rank would otherwise stay within `memory`
+    /// bytes of [working memory](Self::working_bytes), if that is possible, and the same for all
+    /// ranks.
     ///
-    /// A chunk is some MiB and some buckets for each thread. So few items come in one.
+    /// A chunk has at least some MiB, and some buckets for each thread, so few items come in one.
     ///
     /// # Panics
     ///

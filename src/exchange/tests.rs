@@ -153,7 +153,7 @@ fn many_ranks_and_maps_that_are_not_random() {
 }
 
 #[test]
-fn what_does_not_add_up_is_refused() {
+fn divisions_of_another_length_and_unknown_ranks_are_refused() {
     let p = Permutation::new(1000, 42);
     let census = Census::new(&p).unwrap();
     let even = Division::even(1000, 3);

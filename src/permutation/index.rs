@@ -5,12 +5,12 @@
 //! before every superblock of 2^15 slots, and, relative to its superblock, those before every block
 //! of a few hundred slots. A query evaluates one block.
 //!
-//! `get` and `position` are select and rank in the bits "slot i survives". The counts are the two
-//! levels of the rank directories of succinct bit vectors (Jacobson, *Space-efficient static trees
-//! and graphs*, FOCS 1989; Vigna, *Broadword implementation of rank/select queries*, WEA 2008). The
-//! bit vector itself is not stored, because the bijection computes it: a block of 512 slots in a
-//! sixth of a microsecond. Where there are more than 64 points for each item, a list of the slots
-//! takes less memory than counts.
+//! `try_get` and `try_position` are select and rank in the bits "slot i survives". The counts are
+//! the two levels of the rank directories of succinct bit vectors (Jacobson, *Space-efficient
+//! static trees and graphs*, FOCS 1989; Vigna, *Broadword implementation of rank/select queries*,
+//! WEA 2008). The bit vector itself is not stored, because the bijection computes it: a block of
+//! 512 slots in a sixth of a microsecond. Where there are more than 64 points for each item, a list
+//! of the slots takes less memory than counts.
 //!
 //! The index is built at first use. Lookups and methods that begin in the middle of a range return
 //! an error if that fails; an iterator that has begun panics, unless `build_index` has reported the

@@ -29,7 +29,7 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 ///
 /// It iterates from both ends, can itself be cut into shards, and can be saved and resumed
 /// ([`cursor`](Self::cursor)). [`remaining`](Self::remaining) is the number of indexes that are
-/// left. It is no `ExactSizeIterator`, since there may be more than a `usize` can count.
+/// left. It is not an `ExactSizeIterator`, since there may be more than a `usize` can count.
 ///
 /// Skipping with [`nth`](Iterator::nth) evaluates the skipped slots, unless the length fills the
 /// domain or the permutation has its [index](Permutation::build_index).

@@ -388,7 +388,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// As [`apply`](Self::apply); the items are then where they were.
+    /// As [`apply`](Self::apply); the items are then unchanged.
     ///
     /// # Examples
     ///
@@ -410,7 +410,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// As [`apply`](Self::apply); the items are then where they were.
+    /// As [`apply`](Self::apply); the items are then unchanged.
     pub fn unapply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.reorder(items, Direction::Unshuffle)
     }

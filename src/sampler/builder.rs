@@ -13,7 +13,7 @@ use crate::{Bijection, Error, Seed};
 pub enum Tail {
     /// The remaining items are dealt out. A rank's last batch is then shorter than the others. The
     /// ranks' last batches differ by at most one item. If fewer items are left than there are
-    /// ranks, some are empty, and their ranks have the step all the same.
+    /// ranks, some are empty, and their ranks still take the step.
     Short,
     /// As `Short`, but the order is repeated from its start until every rank has the same number of
     /// items. PyTorch's `DistributedSampler` does the same. This is the default.

@@ -94,8 +94,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// `Sync`.
     ///
     /// Up to 24 MiB of items, or what the last-level cache holds if that is less, are copied to
-    /// other memory and back. More are moved [in place](crate::Strategy::InPlace), with two bytes
-    /// an item beside them; items of more than 256 bytes are always copied. The
+    /// other memory and back. More are moved [in place](crate::Strategy::InPlace), with two extra
+    /// bytes per item; items of more than 256 bytes are always copied. The
     /// [strategy](Self#choosing-the-strategy) can be chosen.
     ///
     /// # Several arrays

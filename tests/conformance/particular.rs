@@ -97,7 +97,7 @@ fn wrong_lengths_are_refused_and_nothing_moves() {
 }
 
 #[test]
-fn what_does_not_fit_the_memory_is_said() {
+fn permutations_beyond_memory_are_an_error_with_their_bytes() {
     let p = Permutation::new(1 << 60, 1);
     assert_eq!(p.try_to_vec(), Err(Error::OutOfMemory { bytes: 1 << 63 }));
     assert!(matches!(Permutation::new(1 << 62, 1).try_to_vec(), Err(Error::OutOfMemory { .. })));
@@ -139,7 +139,7 @@ fn rows_without_items_are_refused() {
 }
 
 #[test]
-fn what_is_printed_shows_the_seed() {
+fn debug_output_shows_the_seed() {
     let seed = Seed::new(42).with_epoch(3);
     assert_eq!(format!("{seed:?}"), "Seed(42@3)");
     let shown = |p: &dyn std::fmt::Debug| format!("{p:?}").contains("seed: Some(Seed(42@3))");
@@ -231,7 +231,7 @@ fn repeats_name_the_slots() {
 }
 
 #[test]
-fn lengths_that_do_not_fit_are_refused() {
+fn lengths_beyond_the_domain_are_refused() {
     let f = Lcg::new(3, 5, 3).unwrap();
     let mut items: Vec<u32> = (0..9).collect();
     let error = Err(Error::LengthExceedsDomain { len: 9, last: 7 });

@@ -34,7 +34,7 @@ fn check(len: usize) {
 }
 
 #[test]
-fn millions() {
+fn millions_of_items_agree_with_the_iterator() {
     for len in [(1_usize << 21) - 1, 1 << 21, (1 << 21) + 1, 3_000_000] {
         check(len);
     }

@@ -227,7 +227,7 @@ fn batches_that_a_gpu_cannot_make_are_refused() {
 }
 
 #[test]
-fn nothing_is_got_after_a_reservation() {
+fn reserved_batches_allocate_nothing() {
     let Some(cuda) = cuda() else { return };
     let mut workspace = CudaWorkspace::new(&cuda);
     for (rows, len) in [(1000, 32), (1000, 300), (2, (1 << 20) + 1)] {

@@ -160,7 +160,7 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
 
 /// A graph would keep the host's address, and not what is there.
 #[test]
-fn what_the_host_evaluates_is_not_captured() {
+fn views_evaluated_by_the_host_are_not_captured() {
     let Some(_) = cuda() else { return };
     // SAFETY: there is no graph that could be launched.
     let cuda = unsafe { alone().with_capture() };
@@ -308,7 +308,7 @@ fn a_graph_has_its_memory_when_the_workspace_has_grown() {
 }
 
 #[test]
-fn nothing_is_got_in_the_steady_state() {
+fn repeated_calls_allocate_nothing() {
     let Some(cuda) = cuda() else { return };
     let stream = cuda.stream();
     for strategy in STRATEGIES {

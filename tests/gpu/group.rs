@@ -200,7 +200,7 @@ fn slices_of_any_alignment() {
 }
 
 #[test]
-fn what_is_no_array_of_the_group_is_refused() {
+fn slices_outside_of_the_group_are_refused() {
     let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
     assert!(matches!(
         CudaGroup::new(&[]),

@@ -128,7 +128,7 @@ fn items_that_are_not_of_a_power_of_two_of_words() {
 
 /// So many items that blocks take several tiles, and that the tiles are those for large arrays.
 #[test]
-fn large_arrays() {
+fn large_arrays_are_permuted_as_on_the_cpu() {
     let Some(cuda) = cuda() else { return };
     let less = if short() { 3 } else { 0 };
     check(&cuda, few_maps, 24 - less, 0xEE, byte);
@@ -163,7 +163,7 @@ fn slices_that_begin_anywhere() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn permuting_refuses_unsuitable_lengths_and_maps() {
     let Some(cuda) = cuda() else { return };
     let stream = cuda.stream();
     let map = Affine::reversal(4).unwrap();

@@ -103,7 +103,7 @@ fn views_have_room_for_the_same_parameters_as_shuffles() {
 }
 
 #[test]
-fn what_does_not_fit_is_said() {
+fn shuffles_refuse_unsuitable_bijections() {
     let Some(cuda) = cuda() else { return };
     let mut items = [1, 2, 3, 4, 5];
     let f = VariablePhilox::<24>::new(2, [1; 24]).unwrap();

@@ -194,7 +194,7 @@ fn batches_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn nothing_is_a_batch_too() {
+fn batches_without_items_are_visited() {
     for (count, len) in [(0, 0), (0, 5), (5, 0), (u64::MAX, 0)] {
         let permutations = Permutations::new(count, len, 1);
         assert!(permutations.is_empty());

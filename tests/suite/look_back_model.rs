@@ -293,7 +293,7 @@ fn bound(in_long: Option<usize>, short: Option<usize>) -> Option<usize> {
 }
 
 #[test]
-fn one_launch() {
+fn tiles_of_one_launch_get_their_places() {
     check(Device, 2, 2, None, &[&[3, 5, 0]]);
     check(Device, 2, 2, bound(Some(5), Some(3)), &[&[3, 0, 5, 2]]);
     check(Device, 2, 3, bound(Some(3), Some(2)), &[&[3, 0, 5]]);

@@ -105,7 +105,7 @@ fn seed_and_epoch_do_not_add_up() {
 
 /// An old Thrust: items come twice at 2^32 + 1. The long form counts every one.
 #[test]
-fn nothing_comes_twice_beyond_32_bits() {
+fn indexes_beyond_32_bits_come_once() {
     let len = (1_u64 << 32) + 1;
     let p = Permutation::new(len, 1);
     let f = p.bijection();

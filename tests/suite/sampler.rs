@@ -413,7 +413,7 @@ fn states_are_serialised() {
 }
 
 #[test]
-fn what_cannot_be_built_says_why() {
+fn builder_reports_what_is_wrong_with_its_parameters() {
     let of = |len, rank, ranks, batch| {
         Sampler::builder(len, 1).rank(rank, ranks).batch(batch).build().map(drop)
     };

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matrix_is_refused() {
+    fn wide_matrices_and_mismatched_products_are_refused() {
         let wide =
             MatrixError::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 0, max: 64 });
         assert_eq!(BitMatrix::from_columns(&[0; 65]), Err(wide.clone()));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_matrix_of_three_bits() {
+    fn rank_and_inverse_of_every_matrix_of_three_bits() {
         let mut invertible = 0;
         for number in 0..512_u64 {
             let a = BitMatrix::from_columns(&[number & 7, number >> 3 & 7, number >> 6]).unwrap();
@@ -313,7 +313,7 @@ mod tests {
         }
 
         #[test]
-        fn there_is_an_inverse_just_where_the_rank_is_full(a in any_matrix()) {
+        fn matrices_of_full_rank_have_an_inverse(a in any_matrix()) {
             prop_assert_eq!(a.inverse().is_ok(), a.rank() == a.bits());
         }
     }

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_are_what_they_are_called() {
+    fn named_matrices_do_what_their_names_say() {
         for bits in 0..=10_u32 {
             let n = 1_u64 << bits;
             let reversal = BitMatrix::bit_reversal(bits).unwrap();

@@ -28,7 +28,7 @@ use bijective_shuffle_engine::memory::{Buffer, SharedPtr, assume_init};
 /// # Errors
 ///
 /// [`MatrixError::LengthMismatch`] if the slice does not have `2^bits` items, and
-/// [`MatrixError::OutOfMemory`]. The items are then where they were.
+/// [`MatrixError::OutOfMemory`]. The items are then unchanged.
 ///
 /// # Examples
 ///
@@ -121,7 +121,7 @@ impl InPlacePlan {
     /// # Errors
     ///
     /// [`MatrixError::OutOfMemory`] if it has not been reserved and cannot be allocated. The items
-    /// are then where they were.
+    /// are then unchanged.
     ///
     /// # Panics
     ///
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_needed_to_move_nothing() {
+    fn identity_needs_no_memory_in_place() {
         let plan = InPlacePlan::new::<u64>(&Affine::translation(20, 0).unwrap());
         assert_eq!((plan.copies(), plan.held()), (0, 0));
         let rotation = Affine::new(&BitMatrix::rotation(20, 3).unwrap(), 5).unwrap();

@@ -22,7 +22,7 @@
 //! bijection, so it is the inverse permutation.
 //!
 //! Each function allocates all of its memory before it moves anything: after
-//! [`MatrixError::OutOfMemory`] on the CPU all items are where they were.
+//! [`MatrixError::OutOfMemory`] on the CPU all items are unchanged.
 //!
 //! # Sources
 //!

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_parameters_are_refused() {
+    fn affine_maps_refuse_bad_parameters() {
         let singular = BitMatrix::from_columns(&[1, 1]).unwrap();
         let error = MatrixError::Singular { bits: 2, rank: 1 };
         assert_eq!(Affine::new(&singular, 0).unwrap_err(), error);

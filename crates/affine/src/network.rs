@@ -162,7 +162,7 @@ impl Network {
     /// # Errors
     ///
     /// [`MatrixError::NotAPowerOfTwo`] or [`MatrixError::LengthMismatch`] if there are not `2^bits`
-    /// items, and [`MatrixError::OutOfMemory`]. The items are then where they were. Memory is
+    /// items, and [`MatrixError::OutOfMemory`]. The items are then unchanged. Memory is
     /// allocated once for all layers: that of a copy of the items, unless
     /// [`permute_in_place`](super::permute_in_place) needs none for any of the maps.
     pub fn run<T: Copy + Send + Sync>(
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_fit_are_refused() {
+    fn networks_refuse_other_lengths() {
         let network = Network::sorting(3).unwrap();
         assert_eq!(network.run(&mut [1; 7], order), Err(MatrixError::NotAPowerOfTwo { len: 7 }));
         let error = MatrixError::LengthMismatch { expected: 8, actual: 4 };

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_are_shared_among_threads() {
+    fn threads_share_the_tiles_of_a_permuted_array() {
         let pools = [1, 3, 16].map(|threads| {
             rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
         });
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_fit_are_refused() {
+    fn permuting_refuses_other_lengths() {
         let map = Affine::reversal(3).unwrap();
         let error = |actual| Err(MatrixError::LengthMismatch { expected: 8, actual });
         assert_eq!(permute(&map, &[0; 8], &mut [0; 7]), error(7));

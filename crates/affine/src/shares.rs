@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_shares_than_threads_and_work_ask_for() {
+    fn shares_are_no_more_than_threads_and_work_ask_for() {
         // An array of 32 MiB.
         assert_eq!(check(1, 1 << 10, 1 << 12), 1);
         assert_eq!(check(2, 1 << 10, 1 << 12), 32);

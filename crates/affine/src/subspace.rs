@@ -64,7 +64,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_span(vectors in prop::collection::vec(0..256_u64, 0..10)) {
+        fn echelon_form_is_the_span(vectors in prop::collection::vec(0..256_u64, 0..10)) {
             let span = Echelon::span(vectors.iter().copied());
             let mut sums = vec![0];
             for vector in &vectors {

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn every_matrix_of_three_bits() {
+    fn tiles_of_every_matrix_of_three_bits() {
         for number in 0..512_u64 {
             let a = BitMatrix::from_columns(&[number & 7, number >> 3 & 7, number >> 6]).unwrap();
             for offset in 0..8 {

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_are_shared_among_threads() {
+    fn threads_share_a_transpose() {
         for threads in [1, 3, 16] {
             let pool = rayon_core::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_fit_are_refused() {
+    fn transposing_refuses_other_lengths() {
         let error = Err(MatrixError::LengthMismatch { expected: 6, actual: 5 });
         assert_eq!(transpose(2, 3, &[0; 6], &mut [0; 5]), error);
         assert_eq!(transpose(2, 3, &[0; 5], &mut [0; 6]), error);

@@ -101,7 +101,7 @@ impl RowsBy<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Permutation::apply_in_place`]. The rows are then where they were.
+    /// Those of [`Permutation::apply_in_place`]. The rows are then unchanged.
     ///
     /// # Safety
     ///
@@ -110,13 +110,14 @@ impl RowsBy<'_> {
     pub unsafe fn reorder(self, arrays: &[RowArray], way: Way) -> Result<(), Error> {
         if let &[array] = arrays {
             with_item!(array, array.width, Item => {
-                // SAFETY: as the caller promises about the bytes; the alignment was checked, and
-                // any bytes are an item.
+                // SAFETY: the caller promises that the array's bytes are there and that nobody else
+                // uses them; the alignment was checked, and any bytes are an item.
                 return self.reorder_items(unsafe { array.items::<Item>() }, way);
             }, else {});
         }
         let rows = arrays.iter().map(|array| {
-            // SAFETY: as the caller promises about the bytes, which need no alignment.
+            // SAFETY: the caller promises that the bytes are there, that nobody else uses them, and
+            // that the arrays are apart. Bytes need no alignment.
             Rows::new(unsafe { array.items::<u8>() }, array.width)
         });
         let rows = rows.collect::<Result<Vec<_>, _>>()?;

@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_at_hand_builds_no_index() {
+    fn lookups_at_hand_build_no_index() {
         let order = AnyOrder::new(OrderKind::Compacted, 1 << 40 | 1, Seed::new(1)).unwrap();
         for place in [0, 1000, order.len() - 1] {
             assert!(order.is_at_hand(place, Lookup::Index));

@@ -7,18 +7,18 @@
  * - A function that can fail returns a `bs_status`, which is BS_OK (0) for success. The text of the
  *   calling thread's last failure is `bs_error_text()`. Unless the function says otherwise, nothing
  *   has been changed after a failure, and a pointer to a result has not been written to.
- * - A pointer must not be null unless it is said that it may be; null is refused by
- *   BS_ERROR_NULL. A pointer to an array may be null if the array has no items. What a pointer
- *   leads to must be aligned for its type, and must exist for the whole call. Nothing else may
- *   write to it during the call, nor read it if the function writes.
+ * - A pointer must not be null unless the function says that it may be, or BS_ERROR_NULL is
+ *   returned. A pointer to an array may be null if the array has no items. What a pointer leads to
+ *   must be aligned for its type, and must exist for the whole call. Nothing else may write to it
+ *   during the call, nor read it if the function writes.
  * - `bs_permutation`, `bs_sampler` and `bs_generator` are made by the functions that take a pointer
  *   to a pointer, and freed by `bs_..._free`, each once. A null pointer may be freed too.
  * - A permutation never changes, so any number of threads may use one at the same time. A sampler or
  *   a generator may be used by one thread at a time.
  * - A seed is a number, or a key of 32 bytes for the functions whose names end in `_keyed`. The epoch
- *   is a second number, for one order after another; it is usually 0.
+ *   is a second number, which gives one order after another; it is usually 0.
  * - An order depends on the length, the seed and the epoch alone: not on the items' size, the number
- *   of threads or the machine. It is the order that the crate and the other packages have.
+ *   of threads or the machine. The crate and the other packages give the same order.
  */
 
 #ifndef BIJECTIVE_SHUFFLE_H
@@ -38,22 +38,22 @@ extern "C" {
 #define BS_OK 0
 
 /**
- * A sampler's epoch is over. This is no failure, and has no text.
+ * A sampler's epoch is over. This is not a failure, and has no error text.
  */
 #define BS_END 1
 
 /**
- * A pointer is null that must not be.
+ * A pointer that must not be null is null.
  */
 #define BS_ERROR_NULL 2
 
 /**
- * A number or a choice is not one that the function takes.
+ * An argument is outside the range that the function takes.
  */
 #define BS_ERROR_ARGUMENT 3
 
 /**
- * An array has another length than it should have.
+ * An array has the wrong length.
  */
 #define BS_ERROR_LENGTH 4
 
@@ -79,7 +79,7 @@ extern "C" {
 #define BS_ERROR_INDEX_NOT_BUILT 8
 
 /**
- * A text is not a saved state, or is that of another sampler.
+ * A text is not a saved state, or is the state of another sampler.
  */
 #define BS_ERROR_STATE 9
 
@@ -89,9 +89,8 @@ extern "C" {
 #define BS_ERROR_THREADS 10
 
 /**
- * A fault of the library, or a panic of a function that was passed in. Numbers that were to be
- * written are unspecified, and a sampler or a generator with which this happened must only be
- * freed.
+ * The library failed, or a function that was passed in panicked. Results are unspecified, and a
+ * sampler or a generator that was in use must only be freed.
  */
 #define BS_ERROR_INTERNAL 11
 
@@ -126,17 +125,17 @@ extern "C" {
 #define BS_ORDER_BLOCKS 1
 
 /**
- * The items as they are.
+ * The items in their own order.
  */
 #define BS_ORDER_SEQUENTIAL 2
 
 /**
- * The bytes that the text of a sampler's state takes at most, with its zero.
+ * The most bytes that the text of a sampler's state takes, with its terminating zero.
  */
 #define BS_STATE_SIZE 68
 
 /**
- * Philox4x32-10, by counters. The one to take.
+ * Philox4x32-10, which is counter-based. Recommended.
  */
 #define BS_GENERATOR_PHILOX4X32 0
 
@@ -202,8 +201,8 @@ typedef int32_t bs_status;
  */
 typedef struct bs_array {
     /**
-     * The first item. Items are moved as bytes, so they need no alignment; those of 1, 2, 4, 8 and
-     * 16 bytes are moved faster if they have that of an integer of their size.
+     * The first item. Items are moved as bytes, so they need no alignment; items of 1, 2, 4, 8 and
+     * 16 bytes are moved faster if they are aligned like an integer of their size.
      */
     void *items;
     /**
@@ -213,7 +212,7 @@ typedef struct bs_array {
 } bs_array;
 
 /**
- * A bijection of your own: it maps the points 0 to `last`, each to another of them.
+ * A bijection of your own: it maps the points 0 to `last` to the same points, no two to one.
  *
  * The functions are called by several threads at the same time, and have to return the same values
  * whenever they are asked. They must neither jump nor throw out of a call; the C++ header catches
@@ -253,7 +252,7 @@ typedef struct bs_bijection {
      */
     void (*free_context)(void *context);
     /**
-     * Null pointers. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+     * Null pointers, or BS_ERROR_ARGUMENT is returned. Later versions may use them.
      */
     void *reserved[4];
 } bs_bijection;
@@ -303,7 +302,7 @@ typedef struct bs_sampler_options {
      */
     uint64_t window;
     /**
-     * Zeros. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+     * Zeros, or BS_ERROR_ARGUMENT is returned. Later versions may use them.
      */
     uint64_t reserved[4];
 } bs_sampler_options;
@@ -317,14 +316,14 @@ typedef struct bs_sampler_options {
 const char *bs_error_text(void);
 
 /**
- * The version of the library, such as "0.1.0". It exists for ever.
+ * The version of the library, such as "0.1.0". The text is never freed.
  */
 const char *bs_version(void);
 
 /**
- * Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes
- * the limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS
- * says, or else one for each processor.
+ * Limits the threads that all calls of this process share from now on to `count`; 0 removes the
+ * limit. Without a limit there are as many as the environment variable RAYON_NUM_THREADS says, or
+ * one for each processor.
  *
  * The threads of each number that was asked for are started when they are first needed, and kept.
  * After a fork, the child starts threads of its own.
@@ -346,12 +345,12 @@ bs_status bs_threads(size_t *count);
  * `order[place]` is then at `place`, in the order of bs_permutation_new for the same length, seed
  * and epoch.
  *
- * The array is shuffled in place, with little memory beside it. If that memory is missing, the
- * function returns BS_ERROR_MEMORY and the items are where they were.
+ * The array is shuffled in place, with little extra memory. If that cannot be allocated, the
+ * function returns BS_ERROR_MEMORY and the items are unchanged.
  *
  * # Safety
  *
- * `items` leads to an array of so many items.
+ * `items` leads to an array of `count` items.
  */
 bs_status bs_shuffle(void *items, size_t count, size_t item_size, uint64_t seed, uint64_t epoch);
 
@@ -360,7 +359,7 @@ bs_status bs_shuffle(void *items, size_t count, size_t item_size, uint64_t seed,
  *
  * # Safety
  *
- * `items` leads to an array of so many items.
+ * `items` leads to an array of `count` items.
  */
 bs_status bs_unshuffle(void *items, size_t count, size_t item_size, uint64_t seed, uint64_t epoch);
 
@@ -370,7 +369,7 @@ bs_status bs_unshuffle(void *items, size_t count, size_t item_size, uint64_t see
  *
  * # Safety
  *
- * `arrays` leads to so many of them, and each leads to so many items.
+ * `arrays` leads to `array_count` arrays, and each to `count` items.
  */
 bs_status bs_shuffle_together(const struct bs_array *arrays,
                               size_t array_count,
@@ -383,7 +382,7 @@ bs_status bs_shuffle_together(const struct bs_array *arrays,
  *
  * # Safety
  *
- * `arrays` leads to so many of them, and each leads to so many items.
+ * `arrays` leads to `array_count` arrays, and each to `count` items.
  */
 bs_status bs_unshuffle_together(const struct bs_array *arrays,
                                 size_t array_count,
@@ -397,8 +396,8 @@ bs_status bs_unshuffle_together(const struct bs_array *arrays,
  *
  * # Safety
  *
- * `permutation` was made by this library and not freed. `arrays` leads to so many arrays, and each
- * leads to so many items.
+ * `permutation` was made by this library and not freed. `arrays` leads to `array_count` arrays,
+ * and each to `count` items.
  */
 bs_status bs_permutation_apply(const struct bs_permutation *permutation,
                                const struct bs_array *arrays,
@@ -420,12 +419,12 @@ bs_status bs_permutation_unapply(const struct bs_permutation *permutation,
 /**
  * Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
  *
- * Single places, indexes and parts of it are looked up at once if the length is at most 256 or a
- * power of two. For others the first look-up builds an index of about 0.1 bits an item, by one
- * pass over all items, unless it is near either end, from where it is counted to. More than 2^33
- * items get no index unless bs_permutation_build_index is called: what is further than about 2^19
- * places from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to
- * look up single places of long orders.
+ * If the length is at most 256 or a power of two, a place or an index is looked up by one
+ * evaluation. Otherwise one near either end is found by counting from there, and the first look-up
+ * elsewhere builds an index of about 0.1 bits an item, by one pass over all items. For more than
+ * 2^33 items only bs_permutation_build_index builds it; until then, look-ups more than about 2^19
+ * places from both ends return BS_ERROR_INDEX_NOT_BUILT. Use bs_permutation_walk to look up single
+ * places of long orders.
  *
  * # Safety
  *
@@ -474,10 +473,10 @@ bs_status bs_permutation_walk_keyed(uint64_t length,
                                     struct bs_permutation **permutation);
 
 /**
- * Makes an order for items that are stored in blocks of `block` items, of which the last may have
- * fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
- * of that order are shuffled among each other. All three numbers are at least 1. Any place and any
- * index is looked up at once.
+ * Makes an order for items that are stored in blocks of `block` items; the last block may be
+ * shorter. Whole blocks are read in random order, and the items of each `window` consecutive
+ * blocks of that order are shuffled among each other. All three numbers are at least 1. Any place
+ * and any index is looked up at once.
  *
  * # Safety
  *
@@ -505,12 +504,12 @@ bs_status bs_permutation_blocks_keyed(uint64_t length,
                                       struct bs_permutation **permutation);
 
 /**
- * Makes the permutation of `length` items that a bijection of your own gives: its values at 0, 1
- * and so on that are below `length`, of which there must be as many. The bijection has at least
- * `length` points.
+ * Makes the permutation of `length` items from a bijection of your own: its values at 0, 1 and so
+ * on that are below `length`. There must be `length` of them. The bijection has at least `length`
+ * points.
  *
- * Functions that are no bijection are found when items are moved by them or all indexes are
- * written, which is refused by BS_ERROR_NOT_A_BIJECTION.
+ * If the functions are not a bijection, moving items by them or writing all indexes returns
+ * BS_ERROR_NOT_A_BIJECTION.
  *
  * # Safety
  *
@@ -551,8 +550,8 @@ void bs_permutation_free(struct bs_permutation *permutation);
 uint64_t bs_permutation_length(const struct bs_permutation *permutation);
 
 /**
- * Writes the index at a place to `*index`: that from which bs_permutation_apply takes the item
- * that it puts there.
+ * Writes the index at a place to `*index`: bs_permutation_apply moves the item at that index to
+ * the place.
  *
  * # Safety
  *
@@ -592,7 +591,7 @@ bs_status bs_permutation_build_index(const struct bs_permutation *permutation);
  *
  * # Safety
  *
- * `permutation` was made by this library and not freed, and `indexes` leads to memory for so many
+ * `permutation` was made by this library and not freed, and `indexes` leads to memory for `count`
  * numbers.
  */
 bs_status bs_permutation_range(const struct bs_permutation *permutation,
@@ -712,7 +711,7 @@ uint64_t bs_sampler_consumed(const struct bs_sampler *sampler);
 uint64_t bs_sampler_steps(const struct bs_sampler *sampler);
 
 /**
- * The number of steps that are left of the epoch, the same for every rank; 0 for a null pointer.
+ * The number of steps that remain in the epoch, the same for every rank; 0 for a null pointer.
  *
  * # Safety
  *
@@ -721,7 +720,7 @@ uint64_t bs_sampler_steps(const struct bs_sampler *sampler);
 uint64_t bs_sampler_steps_remaining(const struct bs_sampler *sampler);
 
 /**
- * Writes the sampler's state as a text that ends with a zero, to `size` bytes from `text` on.
+ * Writes the sampler's state as a zero-terminated text, to `size` bytes from `text` on.
  * BS_STATE_SIZE bytes are always enough; fewer than the text takes are refused by BS_ERROR_LENGTH.
  *
  * The state says how far all ranks are, so that a sampler of the same length, seed and order
@@ -729,7 +728,7 @@ uint64_t bs_sampler_steps_remaining(const struct bs_sampler *sampler);
  *
  * # Safety
  *
- * `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+ * `sampler` was made by this library and not freed, and `text` leads to memory for `size` bytes.
  */
 bs_status bs_sampler_state(const struct bs_sampler *sampler, char *text, size_t size);
 

@@ -12,9 +12,9 @@
 // the same either way.
 //
 // Every failure is an `error`, except that a call which moves items one by one throws
-// `std::bad_alloc` where there is too little memory. What was to be changed is as it was, unless a
-// function says otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may
-// be used by several at the same time, a `sampler` or a `generator` by one.
+// `std::bad_alloc` where there is too little memory. Nothing has changed then, unless a function
+// says otherwise. Rules for threads are those of bijective_shuffle.h: a `permutation` may be used
+// by several at the same time, a `sampler` or a `generator` by one.
 
 #ifndef BIJECTIVE_SHUFFLE_HPP
 #define BIJECTIVE_SHUFFLE_HPP
@@ -146,7 +146,7 @@ auto run_of(Iterator first, Iterator last) {
     }
 }
 
-// How items are moved; a type for which nothing is right does not compile.
+// How items are moved. A type that can be moved in none of these ways does not compile.
 template <class Iterator>
 struct way {
     using item = typename std::iterator_traits<Iterator>::value_type;
@@ -320,14 +320,14 @@ private:
 };
 
 // A permutation of the numbers below a length, and a range of its items: `begin()` to `end()` are
-// random-access iterators, so <algorithm> and <ranges> take it. A copy shares what little there is.
+// random-access iterators, so <algorithm> and <ranges> take it. A copy shares its state.
 class permutation {
 public:
     class iterator;
     using value_type = std::uint64_t;
     using const_iterator = iterator;
 
-    // The order of `shuffle` for so many items.
+    // The order of `shuffle` for `length` items.
     permutation(std::uint64_t length, const seed &by) : permutation(made([&](bs_permutation **p) {
         return by.key() ? bs_permutation_new_keyed(length, by.key(), by.epoch(), p)
                         : bs_permutation_new(length, by.number(), by.epoch(), p);
@@ -356,10 +356,10 @@ public:
     // take and return a std::uint64_t, are called by several threads at the same time, and are
     // checked before anything is moved.
     //
-    // What they throw ends the call that they belong to, and comes out of it: the first of it, if
-    // they throw several times. Of calls that several threads make at the same time, all fail whose
-    // functions throw, but some may do so by an `error` instead. Functions on all 2^64 points have
-    // no value to fail with, so they have to be noexcept.
+    // If a function throws, the call that it belongs to ends with that exception, or with the first
+    // if there are several. If several threads make calls at the same time, each call whose
+    // functions throw fails, but some may throw an `error` instead. Functions on all 2^64 points
+    // have no value to fail with, so they have to be noexcept.
     template <class Forward, class Inverse>
     static permutation from_bijection(std::uint64_t length, std::uint64_t last, Forward forward,
                                       Inverse inverse) {
@@ -401,7 +401,7 @@ public:
         return inverted;
     }
 
-    // 0 of a permutation that was moved from.
+    // 0 for a permutation that was moved from.
     std::uint64_t size() const noexcept { return handle_ ? size_ : 0; }
     bool empty() const noexcept { return size() == 0; }
 
@@ -699,8 +699,8 @@ void unshuffle_together(const seed &by, Ranges &&...ranges) {
 }
 
 // Shuffle by a seed that is drawn from a source of random bits, such as std::mt19937 or
-// std::random_device, and return it: `unshuffle` undoes the call by it. The order is not that of
-// std::shuffle.
+// std::random_device, and return the seed, by which `unshuffle` undoes the call. The order is not
+// that of std::shuffle.
 template <class Range, class Source, detail::if_random<Source> = 0>
 seed shuffle(Range &&range, Source &&source) {
     const seed by = seed::from_rng(source);
@@ -724,7 +724,7 @@ inline void set_threads(std::size_t count) { detail::check(bs_set_threads(count)
 // Deals out the items of one epoch after another to ranks, in batches.
 class sampler {
 public:
-    // The options of bijective_shuffle.h.
+    // The options, as in bijective_shuffle.h.
     explicit sampler(const bs_sampler_options &options)
         : batch_(static_cast<std::size_t>(options.batch)) {
         bs_sampler *handle = nullptr;
@@ -732,8 +732,8 @@ public:
         handle_.reset(handle);
     }
 
-    // Takes this rank's next batch; no batch if the epoch is over. The vector's memory is used
-    // again, and it is empty after a failure.
+    // Takes this rank's next batch, or none if the epoch is over. The vector's memory is reused,
+    // and it is empty after a failure.
     bool next_batch(std::vector<std::uint64_t> &batch) {
         batch.clear();
         if (handle_ && steps_remaining() == 0) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::memory;
 use crate::status::Failure;
 
-/// A bijection of your own: it maps the points 0 to `last`, each to another of them.
+/// A bijection of your own: it maps the points 0 to `last` to the same points, no two to one.
 ///
 /// The functions are called by several threads at the same time, and have to return the same values
 /// whenever they are asked. They must neither jump nor throw out of a call; the C++ header catches
@@ -42,7 +42,7 @@ pub struct Bijection {
     /// Frees the context. May be null. It is called once, by the thread that frees the last
     /// permutation of this bijection, and not at all if no permutation was made.
     pub free_context: Option<unsafe extern "C-unwind" fn(context: *mut c_void)>,
-    /// Null pointers. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+    /// Null pointers, or BS_ERROR_ARGUMENT is returned. Later versions may use them.
     pub reserved: [*mut c_void; 4],
 }
 
@@ -79,7 +79,7 @@ impl Custom {
     ///
     /// The pointer is null, or leads to a bijection that keeps the rules of the header.
     pub(crate) unsafe fn new(bijection: *const Bijection) -> Result<Self, Failure> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a bijection at `bijection`.
         let given = *unsafe { memory::shared(bijection, "the bijection") }?;
         if given.reserved.iter().any(|reserved| !reserved.is_null()) {
             return Err(Failure::not_zero("the bijection"));

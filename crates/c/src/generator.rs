@@ -13,7 +13,7 @@ use crate::seed::{of_key, of_word};
 use crate::status::{Failure, Status, done};
 use crate::threads;
 
-/// Philox4x32-10, by counters. The one to take.
+/// Philox4x32-10, which is counter-based. Recommended.
 pub const BS_GENERATOR_PHILOX4X32: i32 = 0;
 /// A linear congruential generator with a state of 32 bits.
 pub const BS_GENERATOR_LCG32: i32 = 1;
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn bs_generator_new(
     made: *mut *mut Generator,
 ) -> Status {
     let make = || make(generator, of_word(seed, epoch), Which::One(stream));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `made`.
     done(|| unsafe { hand_out(made, "the generator", make) })
 }
 
@@ -145,9 +145,9 @@ pub unsafe extern "C" fn bs_generator_new_keyed(
     stream: u64,
     made: *mut *mut Generator,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(generator, unsafe { of_key(key, epoch) }?, Which::One(stream));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `made`.
     done(|| unsafe { hand_out(made, "the generator", make) })
 }
 
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn bs_generator_streams(
     made: *mut *mut Generator,
 ) -> Status {
     let make = || make(generator, of_word(seed, epoch), Which::Several { first, count });
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `made`.
     done(|| unsafe { hand_out(made, "the generator", make) })
 }
 
@@ -189,9 +189,9 @@ pub unsafe extern "C" fn bs_generator_streams_keyed(
     count: u64,
     made: *mut *mut Generator,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(generator, unsafe { of_key(key, epoch) }?, Which::Several { first, count });
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `made`.
     done(|| unsafe { hand_out(made, "the generator", make) })
 }
 
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn bs_generator_streams_keyed(
 /// `generator` is null, or was made by this library, has not been freed and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_generator_free(generator: *mut Generator) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a generator that this library made and that is not used any more.
     unsafe { memory::take_back(generator) };
 }
 
@@ -210,7 +210,7 @@ pub unsafe extern "C" fn bs_generator_free(generator: *mut Generator) {
 ///
 /// # Safety
 ///
-/// The pointers are null, or lead to a generator that nobody else uses and to memory for so many
+/// The pointers are null, or lead to a generator that nobody else uses and to memory for `count`
 /// numbers.
 unsafe fn fill<T: Send>(
     generator: *mut Generator,
@@ -219,9 +219,10 @@ unsafe fn fill<T: Send>(
     fill: impl FnOnce(&mut dyn AnyFill, &mut [T]) + Send,
 ) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live generator that nobody else uses.
         let generator = unsafe { memory::exclusive(generator, "the generator") }?;
-        // SAFETY: as the caller promises; any bytes are such a number.
+        // SAFETY: the caller promises memory for `count` numbers at `numbers`; any bytes are such a
+        // number.
         let numbers = unsafe { memory::items_mut(numbers, count, "the numbers") }?;
         threads::on_points(count as u64, size_of_val(numbers) as u64, || {
             fill(&mut *generator.0, numbers);
@@ -241,7 +242,7 @@ pub unsafe extern "C" fn bs_generator_fill_u32(
     numbers: *mut u32,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe { fill(generator, numbers, count, |generator, numbers| generator.fill_u32(numbers)) }
 }
 
@@ -256,7 +257,7 @@ pub unsafe extern "C" fn bs_generator_fill_u64(
     numbers: *mut u64,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe { fill(generator, numbers, count, |generator, numbers| generator.fill_u64(numbers)) }
 }
 
@@ -272,7 +273,7 @@ pub unsafe extern "C" fn bs_generator_fill_f32(
     numbers: *mut f32,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe { fill(generator, numbers, count, |generator, numbers| generator.fill_f32(numbers)) }
 }
 
@@ -288,7 +289,7 @@ pub unsafe extern "C" fn bs_generator_fill_f64(
     numbers: *mut f64,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe { fill(generator, numbers, count, |generator, numbers| generator.fill_f64(numbers)) }
 }
 
@@ -306,7 +307,7 @@ pub unsafe extern "C" fn bs_generator_fill_normal_f32(
     mean: f32,
     deviation: f32,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe {
         fill(generator, numbers, count, |generator, numbers| {
             generator.fill_normal_f32(numbers, mean, deviation);
@@ -328,7 +329,7 @@ pub unsafe extern "C" fn bs_generator_fill_normal_f64(
     mean: f64,
     deviation: f64,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe {
         fill(generator, numbers, count, |generator, numbers| {
             generator.fill_normal_f64(numbers, mean, deviation);
@@ -347,7 +348,7 @@ pub unsafe extern "C" fn bs_generator_fill_exponential_f32(
     numbers: *mut f32,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe {
         fill(generator, numbers, count, |generator, numbers| {
             generator.fill_exponential_f32(numbers);
@@ -366,7 +367,7 @@ pub unsafe extern "C" fn bs_generator_fill_exponential_f64(
     numbers: *mut f64,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live generator, and memory for `count` numbers at `numbers`.
     unsafe {
         fill(generator, numbers, count, |generator, numbers| {
             generator.fill_exponential_f64(numbers);

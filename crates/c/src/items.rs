@@ -15,8 +15,8 @@ use crate::threads;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Array {
-    /// The first item. Items are moved as bytes, so they need no alignment; those of 1, 2, 4, 8 and
-    /// 16 bytes are moved faster if they have that of an integer of their size.
+    /// The first item. Items are moved as bytes, so they need no alignment; items of 1, 2, 4, 8 and
+    /// 16 bytes are moved faster if they are aligned like an integer of their size.
     pub items: *mut c_void,
     /// The bytes of an item: at least 1.
     pub item_size: usize,
@@ -26,7 +26,7 @@ pub struct Array {
 ///
 /// # Safety
 ///
-/// The pointers are null or lead to arrays of so many items, which nobody else uses meanwhile.
+/// The pointers are null or lead to arrays of `count` items, which nobody else uses meanwhile.
 unsafe fn reorder(arrays: &[Array], count: usize, by: RowsBy<'_>, way: Way) -> Result<(), Failure> {
     let mut memories = Vec::new();
     for &Array { items, item_size } in arrays {
@@ -60,12 +60,12 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: RowsBy<'_>, way: Way) -> R
 /// `order[place]` is then at `place`, in the order of bs_permutation_new for the same length, seed
 /// and epoch.
 ///
-/// The array is shuffled in place, with little memory beside it. If that memory is missing, the
-/// function returns BS_ERROR_MEMORY and the items are where they were.
+/// The array is shuffled in place, with little extra memory. If that cannot be allocated, the
+/// function returns BS_ERROR_MEMORY and the items are unchanged.
 ///
 /// # Safety
 ///
-/// `items` leads to an array of so many items.
+/// `items` leads to an array of `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_shuffle(
     items: *mut c_void,
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn bs_shuffle(
     epoch: u64,
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `count` items of `item_size` bytes at `items`.
     done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Apply) })
 }
 
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn bs_shuffle(
 ///
 /// # Safety
 ///
-/// `items` leads to an array of so many items.
+/// `items` leads to an array of `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_unshuffle(
     items: *mut c_void,
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn bs_unshuffle(
     epoch: u64,
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `count` items of `item_size` bytes at `items`.
     done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Undo) })
 }
 
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn bs_unshuffle(
 ///
 /// # Safety
 ///
-/// `arrays` leads to so many of them, and each leads to so many items.
+/// `arrays` leads to `array_count` arrays, and each to `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_shuffle_together(
     arrays: *const Array,
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn bs_shuffle_together(
     epoch: u64,
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays, each of `count` items.
     done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Apply) })
 }
 
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn bs_shuffle_together(
 ///
 /// # Safety
 ///
-/// `arrays` leads to so many of them, and each leads to so many items.
+/// `arrays` leads to `array_count` arrays, and each to `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_unshuffle_together(
     arrays: *const Array,
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn bs_unshuffle_together(
     epoch: u64,
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays, each of `count` items.
     done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Undo) })
 }
 
@@ -139,8 +139,8 @@ pub unsafe extern "C" fn bs_unshuffle_together(
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed. `arrays` leads to so many arrays, and each
-/// leads to so many items.
+/// `permutation` was made by this library and not freed. `arrays` leads to `array_count` arrays,
+/// and each to `count` items.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_apply(
     permutation: *const Permutation,
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn bs_permutation_apply(
     array_count: usize,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and `array_count` arrays of `count` items.
     done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Way::Apply) })
 }
 
@@ -164,13 +164,13 @@ pub unsafe extern "C" fn bs_permutation_unapply(
     array_count: usize,
     count: usize,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and `array_count` arrays of `count` items.
     done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Way::Undo) })
 }
 
 /// # Safety
 ///
-/// As for [`reorder`], and `arrays` is null or leads to so many arrays.
+/// As for [`reorder`], and `arrays` is null or leads to `array_count` arrays.
 unsafe fn reorder_given(
     arrays: *const Array,
     array_count: usize,
@@ -178,9 +178,9 @@ unsafe fn reorder_given(
     by: RowsBy<'_>,
     way: Way,
 ) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays at `arrays`.
     let arrays = unsafe { memory::items(arrays, array_count, "the arrays") }?;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that each array has `count` items and is used by nobody else.
     unsafe { reorder(arrays, count, by, way) }
 }
 
@@ -194,12 +194,12 @@ unsafe fn reorder_by(
     count: usize,
     way: Way,
 ) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let order = unsafe { crate::permutation::order(permutation) }?;
     let (expected, actual) = (order.len(), count as u64);
     if expected != actual {
         return Err(Error::LengthMismatch { expected, actual }.into());
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises `array_count` arrays of `count` items.
     unsafe { reorder_given(arrays, array_count, count, RowsBy::Order(order), way) }
 }

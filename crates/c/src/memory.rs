@@ -35,7 +35,8 @@ pub(crate) fn check<T>(pointer: *const T, what: &str) -> Result<(), Failure> {
 /// The pointer is null, or leads to a value that nobody changes as long as it is borrowed.
 pub(crate) unsafe fn shared<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
     check(pointer, what)?;
-    // SAFETY: it is neither null nor misaligned; the caller promises the rest.
+    // SAFETY: it is neither null nor misaligned, so the caller promises a value that nobody
+    // changes.
     Ok(unsafe { &*pointer })
 }
 
@@ -46,7 +47,8 @@ pub(crate) unsafe fn shared<'a, T>(pointer: *const T, what: &str) -> Result<&'a 
 /// The pointer is null, or leads to a value that nobody else uses as long as it is borrowed.
 pub(crate) unsafe fn exclusive<'a, T>(pointer: *mut T, what: &str) -> Result<&'a mut T, Failure> {
     check(pointer, what)?;
-    // SAFETY: it is neither null nor misaligned; the caller promises the rest.
+    // SAFETY: it is neither null nor misaligned, so the caller promises a value that nobody else
+    // uses.
     Ok(unsafe { &mut *pointer })
 }
 
@@ -63,7 +65,7 @@ pub(crate) fn bytes(count: usize, item_size: usize, what: &str) -> Result<usize,
 ///
 /// # Safety
 ///
-/// The pointer is null, or leads to so many numbers that nobody writes to as long as they are
+/// The pointer is null, or leads to `count` numbers that nobody writes to as long as they are
 /// borrowed.
 pub(crate) unsafe fn items<'a, T>(
     pointer: *const T,
@@ -75,8 +77,8 @@ pub(crate) unsafe fn items<'a, T>(
     }
     check(pointer, what)?;
     bytes(count, size_of::<T>(), what)?;
-    // SAFETY: it is neither null nor misaligned, and the size is one that an array may have; the
-    // caller promises the rest.
+    // SAFETY: it is neither null nor misaligned, and the size is one that an array may have. The
+    // caller promises `count` numbers there, to which nobody writes.
     Ok(unsafe { slice::from_raw_parts(pointer, count) })
 }
 
@@ -84,7 +86,7 @@ pub(crate) unsafe fn items<'a, T>(
 ///
 /// # Safety
 ///
-/// The pointer is null, or leads to memory for so many items, each of which is a `T` whatever its
+/// The pointer is null, or leads to memory for `count` items, each of which is a `T` whatever its
 /// bytes are; nobody else uses them as long as they are borrowed.
 pub(crate) unsafe fn items_mut<'a, T>(
     pointer: *mut T,
@@ -96,8 +98,9 @@ pub(crate) unsafe fn items_mut<'a, T>(
     }
     check(pointer, what)?;
     bytes(count, size_of::<T>(), what)?;
-    // SAFETY: it is neither null nor misaligned, and the size is one that an array may have; the
-    // caller promises the rest.
+    // SAFETY: it is neither null nor misaligned, and the size is one that an array may have. The
+    // caller promises memory for `count` items there, which nobody else uses, whose bytes are a T
+    // whatever they are.
     Ok(unsafe { slice::from_raw_parts_mut(pointer, count) })
 }
 

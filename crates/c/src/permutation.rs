@@ -18,7 +18,7 @@ pub struct Permutation(AnyOrder);
 ///
 /// The pointer is null, or leads to a permutation that is not freed as long as it is borrowed.
 pub(crate) unsafe fn order<'a>(permutation: *const Permutation) -> Result<&'a AnyOrder, Failure> {
-    // SAFETY: as the caller promises; permutations do not change.
+    // SAFETY: the caller promises a live permutation, and permutations do not change.
     unsafe { memory::shared(permutation, "the permutation") }.map(|permutation| &permutation.0)
 }
 
@@ -28,12 +28,12 @@ fn make(kind: OrderKind, length: u64, seed: Seed) -> Result<Permutation, Failure
 
 /// Makes the permutation of `length` items that a seed determines: the order of bs_shuffle.
 ///
-/// Single places, indexes and parts of it are looked up at once if the length is at most 256 or a
-/// power of two. For others the first look-up builds an index of about 0.1 bits an item, by one
-/// pass over all items, unless it is near either end, from where it is counted to. More than 2^33
-/// items get no index unless bs_permutation_build_index is called: what is further than about 2^19
-/// places from both ends is refused by BS_ERROR_INDEX_NOT_BUILT then. Use bs_permutation_walk to
-/// look up single places of long orders.
+/// If the length is at most 256 or a power of two, a place or an index is looked up by one
+/// evaluation. Otherwise one near either end is found by counting from there, and the first look-up
+/// elsewhere builds an index of about 0.1 bits an item, by one pass over all items. For more than
+/// 2^33 items only bs_permutation_build_index builds it; until then, look-ups more than about 2^19
+/// places from both ends return BS_ERROR_INDEX_NOT_BUILT. Use bs_permutation_walk to look up single
+/// places of long orders.
 ///
 /// # Safety
 ///
@@ -46,7 +46,7 @@ pub unsafe extern "C" fn bs_permutation_new(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || make(OrderKind::Compacted, length, of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -62,9 +62,9 @@ pub unsafe extern "C" fn bs_permutation_new_keyed(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(OrderKind::Compacted, length, unsafe { of_key(key, epoch) }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn bs_permutation_walk(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || make(OrderKind::Walk, length, of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -98,16 +98,16 @@ pub unsafe extern "C" fn bs_permutation_walk_keyed(
     epoch: u64,
     permutation: *mut *mut Permutation,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(OrderKind::Walk, length, unsafe { of_key(key, epoch) }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
-/// Makes an order for items that are stored in blocks of `block` items, of which the last may have
-/// fewer: whole blocks are read in random order, and the items of each `window` consecutive blocks
-/// of that order are shuffled among each other. All three numbers are at least 1. Any place and any
-/// index is looked up at once.
+/// Makes an order for items that are stored in blocks of `block` items; the last block may be
+/// shorter. Whole blocks are read in random order, and the items of each `window` consecutive
+/// blocks of that order are shuffled among each other. All three numbers are at least 1. Any place
+/// and any index is looked up at once.
 ///
 /// # Safety
 ///
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn bs_permutation_blocks(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || make(OrderKind::Blocks { block, window }, length, of_word(seed, epoch));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -141,18 +141,18 @@ pub unsafe extern "C" fn bs_permutation_blocks_keyed(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let kind = OrderKind::Blocks { block, window };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises 32 bytes at `key`.
     let make = || make(kind, length, unsafe { of_key(key, epoch) }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
-/// Makes the permutation of `length` items that a bijection of your own gives: its values at 0, 1
-/// and so on that are below `length`, of which there must be as many. The bijection has at least
-/// `length` points.
+/// Makes the permutation of `length` items from a bijection of your own: its values at 0, 1 and so
+/// on that are below `length`. There must be `length` of them. The bijection has at least `length`
+/// points.
 ///
-/// Functions that are no bijection are found when items are moved by them or all indexes are
-/// written, which is refused by BS_ERROR_NOT_A_BIJECTION.
+/// If the functions are not a bijection, moving items by them or writing all indexes returns
+/// BS_ERROR_NOT_A_BIJECTION.
 ///
 /// # Safety
 ///
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
     permutation: *mut *mut Permutation,
 ) -> Status {
     let make = || {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a bijection that keeps the rules of its type.
         let bijection = unsafe { Custom::new(bijection) }?;
         let made = AnyOrder::given(length, bijection.clone());
         if made.is_err() {
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn bs_permutation_from_bijection(
         }
         Ok(Permutation(made?))
     };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `permutation`.
     done(|| unsafe { hand_out(permutation, "the permutation", make) })
 }
 
@@ -188,9 +188,9 @@ pub unsafe extern "C" fn bs_permutation_inverted(
     permutation: *const Permutation,
     inverse: *mut *mut Permutation,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let make = || Ok(Permutation(unsafe { order(permutation) }?.inverted()));
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `inverse`.
     done(|| unsafe { hand_out(inverse, "the inverse", make) })
 }
 
@@ -201,9 +201,9 @@ pub unsafe extern "C" fn bs_permutation_inverted(
 /// `permutation` is null, or was made by this library, has not been freed and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_free(permutation: *mut Permutation) {
-    // SAFETY: as the caller promises.
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a permutation that this library made and that is not used any
+        // more.
         unsafe { memory::take_back(permutation) };
         Ok(())
     });
@@ -216,12 +216,12 @@ pub unsafe extern "C" fn bs_permutation_free(permutation: *mut Permutation) {
 /// `permutation` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_length(permutation: *const Permutation) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     unsafe { order(permutation) }.map_or(0, AnyOrder::len)
 }
 
-/// Writes the index at a place to `*index`: that from which bs_permutation_apply takes the item
-/// that it puts there.
+/// Writes the index at a place to `*index`: bs_permutation_apply moves the item at that index to
+/// the place.
 ///
 /// # Safety
 ///
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn bs_permutation_get(
     place: u64,
     index: *mut u64,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for a number at `index`.
     done(|| unsafe { look_up(permutation, place, Lookup::Index, index, "the index") })
 }
 
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn bs_permutation_position(
     index: u64,
     place: *mut u64,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for a number at `place`.
     done(|| unsafe { look_up(permutation, index, Lookup::Place, place, "the place") })
 }
 
@@ -262,7 +262,7 @@ unsafe fn look_up(
     what: &str,
 ) -> Result<(), Failure> {
     check(found, what)?;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let order = unsafe { order(permutation) }?;
     let len = order.len();
     if number >= len {
@@ -275,7 +275,7 @@ unsafe fn look_up(
     } else {
         threads::on_all(|| order.look_up(number, lookup))?
     }?;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a number at `found`.
     unsafe { memory::write(found, value, what) }
 }
 
@@ -288,7 +288,7 @@ unsafe fn look_up(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutation) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live permutation.
         let order = unsafe { order(permutation) }?;
         Ok(threads::on_all(|| order.build_index_while(|| true))??)
     })
@@ -302,7 +302,7 @@ pub unsafe extern "C" fn bs_permutation_build_index(permutation: *const Permutat
 ///
 /// # Safety
 ///
-/// `permutation` was made by this library and not freed, and `indexes` leads to memory for so many
+/// `permutation` was made by this library and not freed, and `indexes` leads to memory for `count`
 /// numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_permutation_range(
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn bs_permutation_range(
     count: usize,
     indexes: *mut u64,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for `count` numbers at `indexes`.
     done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
@@ -327,7 +327,7 @@ pub unsafe extern "C" fn bs_permutation_range_u32(
     count: usize,
     indexes: *mut u32,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation, and memory for `count` numbers at `indexes`.
     done(|| unsafe { write(permutation, first, count, indexes) })
 }
 
@@ -335,14 +335,14 @@ pub unsafe extern "C" fn bs_permutation_range_u32(
 ///
 /// # Safety
 ///
-/// The pointers are null, or lead to a permutation and to memory for so many numbers.
+/// The pointers are null, or lead to a permutation and to memory for `count` numbers.
 unsafe fn write<N: Word>(
     permutation: *const Permutation,
     first: u64,
     count: usize,
     indexes: *mut N,
 ) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live permutation.
     let order = unsafe { order(permutation) }?;
     let len = order.len();
     if len > 0 && len - 1 > N::MAX.widen() {
@@ -354,7 +354,7 @@ unsafe fn write<N: Word>(
         );
         return Err(Failure::new(BS_ERROR_RANGE, text));
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for `count` numbers at `indexes`.
     let out = unsafe { memory::items_mut(indexes, count, "the indexes") }?;
     let run = PlaceRun { start: first, step: 1, count: count as u64 };
     let bytes = run.count * size_of::<u64>() as u64;
@@ -386,11 +386,11 @@ pub unsafe extern "C" fn bs_permutation_shard(
     done(|| {
         check(first, "the first place")?;
         check(count, "the number of places")?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live permutation.
         let share = PlaceRun::shard(unsafe { order(permutation) }?.len(), rank, ranks)?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `first`.
         unsafe { memory::write(first, share.start, "the first place") }?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `count`.
         unsafe { memory::write(count, share.count, "the number of places") }
     })
 }

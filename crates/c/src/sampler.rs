@@ -24,10 +24,10 @@ pub const BS_TAIL_DROP: i32 = 3;
 pub const BS_ORDER_SHUFFLED: i32 = 0;
 /// The order of bs_permutation_blocks for each epoch.
 pub const BS_ORDER_BLOCKS: i32 = 1;
-/// The items as they are.
+/// The items in their own order.
 pub const BS_ORDER_SEQUENTIAL: i32 = 2;
 
-/// The bytes that the text of a sampler's state takes at most, with its zero.
+/// The most bytes that the text of a sampler's state takes, with its terminating zero.
 pub const BS_STATE_SIZE: usize = 68;
 
 /// What a sampler deals out, and to whom. Set all fields to zero, and then those that matter.
@@ -54,7 +54,7 @@ pub struct SamplerOptions {
     pub block: u64,
     /// For BS_ORDER_BLOCKS, the number of blocks in a window: at least 1.
     pub window: u64,
-    /// Zeros. Later versions may use them; others are refused by BS_ERROR_ARGUMENT.
+    /// Zeros, or BS_ERROR_ARGUMENT is returned. Later versions may use them.
     pub reserved: [u64; 4],
 }
 
@@ -70,7 +70,7 @@ pub struct Sampler {
 ///
 /// The pointer is null, or leads to a sampler that nobody else uses meanwhile.
 unsafe fn inner<'a>(sampler: *mut Sampler) -> Result<&'a mut Sampler, Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody else uses.
     unsafe { memory::exclusive(sampler, "the sampler") }
 }
 
@@ -122,9 +122,9 @@ pub unsafe extern "C" fn bs_sampler_new(
     options: *const SamplerOptions,
     sampler: *mut *mut Sampler,
 ) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises options at `options`, whose key is null or 32 bytes.
     let make = || make(unsafe { memory::shared(options, "the options") }?);
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for a pointer at `sampler`.
     done(|| unsafe { hand_out(sampler, "the sampler", make) })
 }
 
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn bs_sampler_new(
 /// `sampler` is null, or was made by this library, has not been freed and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_free(sampler: *mut Sampler) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a sampler that this library made and that is not used any more.
     unsafe { memory::take_back(sampler) };
 }
 
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
 ) -> Status {
     guarded(|| {
         check(count, "the number of items")?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live sampler that nobody else uses.
         let sampler = unsafe { inner(sampler) }?;
         if sampler.inner.steps_remaining() == 0 {
             return Ok(BS_END);
@@ -169,14 +169,14 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
             let text = format!("there is memory for {room} items, and a batch has {batch}");
             return Err(Failure::new(BS_ERROR_LENGTH, text));
         }
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for `room` numbers at `items`.
         let out = unsafe { memory::items_mut(items, room, "the items") }?;
         if !sampler.inner.next_batch(&mut sampler.batch)? {
             return Ok(BS_END);
         }
         let taken = sampler.batch.len();
         out[..taken].copy_from_slice(&sampler.batch);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `count`.
         unsafe { memory::write(count, taken, "the number of items") }?;
         Ok(BS_OK)
     })
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn bs_sampler_next_batch(
 /// `sampler` was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_next_epoch(sampler: *mut Sampler) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody else uses.
     done(|| Ok(unsafe { inner(sampler) }?.inner.next_epoch()?))
 }
 
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn bs_sampler_next_epoch(sampler: *mut Sampler) -> Status 
 /// `sampler` was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_set_epoch(sampler: *mut Sampler, epoch: u64) -> Status {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody else uses.
     done(|| Ok(unsafe { inner(sampler) }?.inner.set_epoch(epoch)?))
 }
 
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn bs_sampler_set_epoch(sampler: *mut Sampler, epoch: u64)
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_epoch(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }.map_or(0, |sampler| sampler.inner.epoch())
 }
 
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn bs_sampler_epoch(sampler: *const Sampler) -> u64 {
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_consumed(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }.map_or(0, |sampler| sampler.inner.consumed())
 }
 
@@ -234,18 +234,18 @@ pub unsafe extern "C" fn bs_sampler_consumed(sampler: *const Sampler) -> u64 {
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_steps(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }.map_or(0, |sampler| sampler.inner.steps())
 }
 
-/// The number of steps that are left of the epoch, the same for every rank; 0 for a null pointer.
+/// The number of steps that remain in the epoch, the same for every rank; 0 for a null pointer.
 ///
 /// # Safety
 ///
 /// `sampler` is null, or was made by this library and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_steps_remaining(sampler: *const Sampler) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler that nobody changes.
     unsafe { memory::shared(sampler, "the sampler") }
         .map_or(0, |sampler| sampler.inner.steps_remaining())
 }
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn bs_sampler_steps_remaining(sampler: *const Sampler) -> 
 ///
 /// `text` is null, or leads to memory for so many bytes.
 unsafe fn write_state(state: &SamplerState, text: *mut c_char, size: usize) -> Result<(), Failure> {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises memory for `size` bytes at `text`.
     let out = unsafe { memory::items_mut(text.cast::<u8>(), size, "the text") }?;
     let state = state.to_string();
     let Some(out) = out.get_mut(..=state.len()) else {
@@ -271,7 +271,7 @@ unsafe fn write_state(state: &SamplerState, text: *mut c_char, size: usize) -> R
     Ok(())
 }
 
-/// Writes the sampler's state as a text that ends with a zero, to `size` bytes from `text` on.
+/// Writes the sampler's state as a zero-terminated text, to `size` bytes from `text` on.
 /// BS_STATE_SIZE bytes are always enough; fewer than the text takes are refused by BS_ERROR_LENGTH.
 ///
 /// The state says how far all ranks are, so that a sampler of the same length, seed and order
@@ -279,7 +279,7 @@ unsafe fn write_state(state: &SamplerState, text: *mut c_char, size: usize) -> R
 ///
 /// # Safety
 ///
-/// `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+/// `sampler` was made by this library and not freed, and `text` leads to memory for `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_state(
     sampler: *const Sampler,
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn bs_sampler_state(
     size: usize,
 ) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live sampler that nobody changes.
         let sampler = unsafe { memory::shared(sampler, "the sampler") }?;
         // SAFETY: as the caller promises.
         unsafe { write_state(&sampler.inner.state(), text, size) }
@@ -311,16 +311,15 @@ pub unsafe extern "C" fn bs_sampler_state_at(
     size: usize,
 ) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live sampler that nobody changes.
         let sampler = unsafe { memory::shared(sampler, "the sampler") }?;
         // SAFETY: as the caller promises.
         unsafe { write_state(&sampler.inner.state_at(epoch, consumed)?, text, size) }
     })
 }
 
-/// Continues where the sampler was that saved a state. A text that is no state, or the state of a
-/// sampler with another length, seed or order, is refused by BS_ERROR_STATE, and the sampler stays
-/// where it is.
+/// Continues from a saved state. A text that is not a state, or is the state of a sampler with
+/// another length, seed or order, returns BS_ERROR_STATE, and the sampler stays where it is.
 ///
 /// # Safety
 ///
@@ -329,7 +328,7 @@ pub unsafe extern "C" fn bs_sampler_state_at(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_resume(sampler: *mut Sampler, text: *const c_char) -> Status {
     done(|| {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises a live sampler that nobody else uses.
         let sampler = unsafe { inner(sampler) }?;
         check(text, "the text")?;
         // SAFETY: it is not null, so the caller promises a text that ends with a zero.

@@ -13,13 +13,13 @@ pub type Status = i32;
 
 /// The function has done its work.
 pub const BS_OK: i32 = 0;
-/// A sampler's epoch is over. This is no failure, and has no text.
+/// A sampler's epoch is over. This is not a failure, and has no error text.
 pub const BS_END: i32 = 1;
-/// A pointer is null that must not be.
+/// A pointer that must not be null is null.
 pub const BS_ERROR_NULL: i32 = 2;
-/// A number or a choice is not one that the function takes.
+/// An argument is outside the range that the function takes.
 pub const BS_ERROR_ARGUMENT: i32 = 3;
-/// An array has another length than it should have.
+/// An array has the wrong length.
 pub const BS_ERROR_LENGTH: i32 = 4;
 /// There is no such place, item, rank or epoch.
 pub const BS_ERROR_RANGE: i32 = 5;
@@ -30,13 +30,12 @@ pub const BS_ERROR_NOT_A_BIJECTION: i32 = 7;
 /// The order is so long that single places need an index, which is built only on request: by
 /// bs_permutation_build_index. Orders of bs_permutation_walk need none.
 pub const BS_ERROR_INDEX_NOT_BUILT: i32 = 8;
-/// A text is not a saved state, or is that of another sampler.
+/// A text is not a saved state, or is the state of another sampler.
 pub const BS_ERROR_STATE: i32 = 9;
 /// Threads cannot be started.
 pub const BS_ERROR_THREADS: i32 = 10;
-/// A fault of the library, or a panic of a function that was passed in. Numbers that were to be
-/// written are unspecified, and a sampler or a generator with which this happened must only be
-/// freed.
+/// The library failed, or a function that was passed in panicked. Results are unspecified, and a
+/// sampler or a generator that was in use must only be freed.
 pub const BS_ERROR_INTERNAL: i32 = 11;
 
 /// Why a function fails.
@@ -137,7 +136,7 @@ pub extern "C" fn bs_error_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The version of the library, such as "0.1.0". It exists for ever.
+/// The version of the library, such as "0.1.0". The text is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn bs_version() -> *const c_char {
     const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

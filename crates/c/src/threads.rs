@@ -42,9 +42,9 @@ pub(crate) fn on_points<T: Send>(
     if points < FEW_POINTS && bytes < 1 << 20 { Ok(work()) } else { on_all(work) }
 }
 
-/// Limits the threads that all calls from now on share to `count`, in the whole process; 0 takes
-/// the limit away. Without one there are as many as the environment variable RAYON_NUM_THREADS
-/// says, or else one for each processor.
+/// Limits the threads that all calls of this process share from now on to `count`; 0 removes the
+/// limit. Without a limit there are as many as the environment variable RAYON_NUM_THREADS says, or
+/// one for each processor.
 ///
 /// The threads of each number that was asked for are started when they are first needed, and kept.
 /// After a fork, the child starts threads of its own.
@@ -72,7 +72,7 @@ pub extern "C" fn bs_set_threads(count: usize) -> Status {
 pub unsafe extern "C" fn bs_threads(count: *mut usize) -> Status {
     done(|| {
         let threads = asked()?.current_num_threads();
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises memory for a number at `count`.
         unsafe { crate::memory::write(count, threads, "the number") }
     })
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A line is any bytes up to a newline, or up to a NUL with `--zero-terminated`. Several inputs are
-//! joined. Every line that is written ends: an input that lacks its last newline gets one, which
-//! the report says. So `--undo` gives back the very same lines, and outputs can be joined.
+//! joined. Each output line ends with the delimiter: an input that lacks its last newline gets one,
+//! which the report says. So `--undo` gives back the very same lines, and outputs can be joined.
 //!
 //! A file of up to half of `--memory` is mapped, and other input of that size held in memory, with
 //! 12 bytes a line (24 from 4 GiB of input on), if that fits, and a few MiB a thread for the

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_read() {
+    fn shards_and_places_are_parsed() {
         let shard =
             |text: &str| text.parse::<WorkerShard>().map(|shard| (shard.rank, shard.ranks)).ok();
         assert_eq!(shard("0/1"), Some((0, 1)));

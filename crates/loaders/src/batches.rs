@@ -14,12 +14,12 @@ pub trait Source {
     /// What a place holds.
     type Item;
 
-    /// A hash of everything that the items depend on besides epoch and place: it tells a state of
-    /// another source.
+    /// A hash of everything that the items depend on besides epoch and place, by which a state of
+    /// another source is recognised.
     fn fingerprint(&self) -> u64;
 
-    /// Prepares an epoch of as many places as are asked for, or, with `None`, as it has by itself.
-    /// Returns their number.
+    /// Prepares an epoch of the given number of places, or with `None` of the epoch's own number.
+    /// Returns that number.
     ///
     /// # Errors
     ///
@@ -28,8 +28,8 @@ pub trait Source {
     /// index.
     fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error>;
 
-    /// Appends the items at some places of an epoch of `len` places, each below `len`. What is in
-    /// `places` afterwards is unspecified.
+    /// Appends the items at some places, each below `len`, of an epoch of `len` places. The
+    /// contents of `places` are unspecified afterwards.
     ///
     /// # Errors
     ///
@@ -122,9 +122,9 @@ pub struct Batches<S> {
 }
 
 impl<S: Source> Batches<S> {
-    /// Batches of a source, with `len` places in an epoch, or, with `None`, as many as the source
-    /// has by itself, at the beginning of epoch 0. `settings` sets rank, ranks, batch and tail of
-    /// the sampler that deals out the places.
+    /// Batches of a source at the beginning of epoch 0. An epoch has `len` places, or with `None`
+    /// the source's own number. `settings` sets rank, ranks, batch and tail of the sampler that
+    /// deals out the places.
     ///
     /// # Errors
     ///
@@ -137,8 +137,8 @@ impl<S: Source> Batches<S> {
         Self::at(source, len, 0, settings)
     }
 
-    /// Batches at the position of a state, as by [`resume`](Self::resume), for which no index of
-    /// another epoch is built.
+    /// Batches at the position of a state, as [`resume`](Self::resume) sets it, without first
+    /// building the index of epoch 0.
     ///
     /// # Errors
     ///
@@ -267,7 +267,7 @@ impl<S: Source> Batches<S> {
         Ok(())
     }
 
-    /// Where the sampler stands that deals out the places.
+    /// The sampler that deals out the places.
     pub fn sampler(&self) -> &Sampler {
         &self.sampler
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why something of this package cannot be constructed or asked.
+/// Why something of this package cannot be constructed, or a question cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
         /// Its place among the weights.
         index: u64,
     },
-    /// A weight is not what it was when it was first read.
+    /// A weight has changed since it was first read.
     WeightsChanged,
     /// More items are to be drawn without replacement than have a weight above 0.
     SampleTooLarge {
@@ -26,7 +26,7 @@ pub enum Error {
     },
     /// The table was not made for draws by weights, or was altered.
     NotATable,
-    /// There is not one weight for each set.
+    /// The number of weights is not the number of sets.
     SetCount {
         /// The number of sets.
         sets: u64,
@@ -38,7 +38,7 @@ pub enum Error {
         /// Its place among the sets.
         set: u64,
     },
-    /// A mixture is to change before its last change.
+    /// A change of a mixture lies before its last change.
     ChangeTooEarly {
         /// The position from which on it is to change.
         from: u64,
@@ -70,7 +70,7 @@ pub enum Error {
         /// The number of tokens of a sequence.
         needed: u64,
     },
-    /// A length is not what it was when the index was built.
+    /// A length has changed since the index was built.
     LengthsChanged,
     /// An item has more tokens than a batch may have.
     ItemTooLong {
@@ -88,12 +88,12 @@ pub enum Error {
         /// The largest number of items.
         most: u64,
     },
-    /// An item that was in a stream's buffer is not in the input that is to go on.
+    /// The resumed input lacks an item that was in the stream's buffer.
     StreamItem {
         /// Its number in the input.
         position: u64,
     },
-    /// The input of a stream goes on, where it had ended when the state was saved.
+    /// The input of a stream is longer than when the state was saved.
     StreamEnd {
         /// The number of items that it had.
         items: u64,
@@ -107,7 +107,7 @@ pub enum Error {
         /// The number of parts with a share.
         parts: u64,
     },
-    /// There is no node, or there are more than blocks.
+    /// There are no nodes, or more nodes than blocks.
     Nodes {
         /// The number of blocks.
         blocks: u64,
@@ -116,7 +116,7 @@ pub enum Error {
     },
     /// The share of its blocks that a node keeps is not from 0 to 1.
     KeptShare,
-    /// Positions are counted up to 2^64 - 1, and an epoch would begin or end behind that.
+    /// An epoch would begin or end after position 2^64 - 1, the last that can be counted.
     PositionTooLarge {
         /// The epoch.
         epoch: u64,
@@ -130,7 +130,7 @@ pub enum Error {
         /// The number of positions asked for.
         count: u64,
     },
-    /// The library refuses what is asked of it, or there is too little memory.
+    /// The library has refused the call, or memory could not be allocated.
     Shuffle(bijective_shuffle::Error),
 }
 

@@ -26,8 +26,8 @@ const MOST: usize = 1 << 16;
 /// random order of the items. An item without tokens counts as one of length 1.
 ///
 /// Each epoch has a number of batches of its own, the same on all ranks.
-/// [`Batches`](crate::Batches) deals them out, in as many steps on all ranks. What the padding
-/// wastes says [`tokens`](Self::tokens).
+/// [`Batches`](crate::Batches) deals them out, in as many steps on all ranks.
+/// [`tokens`](Self::tokens) says what the padding wastes.
 ///
 /// An index takes 2 bytes an item, 2 bytes a batch and 8 bytes a window. It is built on all cores
 /// when an epoch is first asked for, and shared by clones, which keep those of the last two epochs.
@@ -83,8 +83,8 @@ struct EpochBatches {
 type Window = (Vec<u16>, u64);
 
 impl<L: ItemLengths> Lengths<L> {
-    /// Items of some lengths, in batches of at most `max_tokens` tokens, from windows of `window`
-    /// items, at most 65,536. All lengths are looked at, on all cores.
+    /// Makes batches of at most `max_tokens` tokens of items of these lengths, from windows of
+    /// `window` items, at most 65,536. Reads all lengths, on all cores.
     ///
     /// # Errors
     ///
@@ -136,8 +136,8 @@ impl<L: ItemLengths> Lengths<L> {
         Ok(self.index(self.seed.epoch())?.len())
     }
 
-    /// The number of tokens of all items, and that of all batches of the seed's epoch with what is
-    /// padded. The rest of their quotient is wasted.
+    /// The number of tokens of all items, and the number with padding of all batches of the seed's
+    /// epoch.
     ///
     /// # Errors
     ///

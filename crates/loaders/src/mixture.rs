@@ -15,7 +15,7 @@ use crate::items::StandardWalk;
 /// The number of mixtures, among what this package draws.
 const NUMBER: u32 = 2;
 
-/// A mixture of several sets in shares that whole weights give: position `p` holds a set, and an
+/// A mixture of several sets in the proportions of whole weights. Position `p` holds a set, and an
 /// item of that set.
 ///
 /// **Shares.** Let the *quota* be the sum of the weights, divided by their greatest common divisor.
@@ -103,9 +103,9 @@ impl Mixture {
         Ok(Self { seed, child, lengths: own, stretches: vec![first] })
     }
 
-    /// Changes the weights of all sets from a position on, and adds sets behind them, with the
-    /// lengths in `added`. `weights` has those of the new sets too. Every set goes on in its order
-    /// where it is then; before that position nothing changes.
+    /// Changes the weights of all sets from a position on, and appends sets, with the lengths in
+    /// `added`. `weights` has those of the new sets too. Every set continues in its order from
+    /// there; before that position nothing changes.
     ///
     /// Changes are made in the order of their positions. They are part of the mixture and of its
     /// text: a state of [`Batches`](crate::Batches) fits a mixture with the same changes only, at
@@ -162,9 +162,9 @@ impl Mixture {
         self.last_stretch().quota
     }
 
-    /// The number of positions in which each set that has a weight now comes once as a whole at
-    /// least: a whole number of quotas. It is the natural length of an epoch. `None` if it does not
-    /// fit 64 bits.
+    /// The number of positions, a whole number of quotas, in which each set with a weight comes
+    /// completely at least once. It is the natural length of an epoch. `None` if it does not fit 64
+    /// bits.
     ///
     /// # Examples
     ///

@@ -13,9 +13,9 @@ use crate::items::{self, StandardWalk};
 const OWN: u32 = 9;
 const ALL: u32 = 10;
 
-/// The blocks that each of some nodes reads in an epoch: each block once on one node, and a share
-/// of each node's blocks the same in all epochs, so that a node that keeps them on a disk of its
-/// own reads only the others again.
+/// The blocks that each node reads in an epoch. Each block is read once, on one node, and a share
+/// of each node's blocks is the same in all epochs, so a node that keeps them on its own disk reads
+/// only the others again.
 ///
 /// The *home* of a node is a run of a random order of the blocks, the same in all epochs. In each
 /// epoch a node reads `kept` of its home, or a little more, chosen at random; all nodes exchange
@@ -52,7 +52,8 @@ struct NodeShares {
 }
 
 impl NodeBlocks {
-    /// So many blocks, of which each node keeps a share from 0 to 1.
+    /// A plan for this number of blocks. Each node keeps the share `kept` of its blocks, from 0 to
+    /// 1.
     ///
     /// # Errors
     ///
@@ -67,7 +68,7 @@ impl NodeBlocks {
         Ok(Self { blocks, kept, seed: seed.into() })
     }
 
-    /// The blocks that a node of some reads in an epoch, in order.
+    /// The blocks that node `node` of `nodes` reads in an epoch, in order.
     ///
     /// # Errors
     ///
@@ -79,9 +80,9 @@ impl NodeBlocks {
         self.after(epoch, &[], node, nodes)
     }
 
-    /// The blocks that are left to a node, in order, after others have read some of an epoch:
-    /// `runs` says how many nodes there were, one after another, and how many blocks each of them
-    /// read, or all that it had, if those were fewer.
+    /// The blocks that remain for a node, in order, after earlier runs have read some of an epoch.
+    /// For each run, `runs` says how many nodes it had and how many blocks each of them read; a
+    /// node with fewer blocks read them all.
     ///
     /// So the epoch goes on with any number of nodes, each block once: what the nodes of a run have
     /// not read is shared out evenly, and stays with the nodes that had it as far as possible.
@@ -153,10 +154,10 @@ impl NodeBlocks {
         Ok(blocks)
     }
 
-    /// The number of blocks that each of some nodes has at most, or with [`Tail::Drop`] at least:
-    /// how many steps all of them take together, one block in each. With [`Tail::Pad`] and
-    /// [`Tail::Fill`] a node that has one block fewer reads its first one again, and with
-    /// [`Tail::Short`] it does without.
+    /// The number of steps of an epoch, in each of which every node reads one block: the most
+    /// blocks of any node, or with [`Tail::Drop`] the fewest. With [`Tail::Pad`] and [`Tail::Fill`]
+    /// a node that has one block fewer reads its first one again, and with [`Tail::Short`] it does
+    /// without.
     pub fn steps(&self, nodes: u64, tail: Tail) -> u64 {
         match tail {
             Tail::Drop => self.blocks / nodes.max(1),
@@ -234,7 +235,7 @@ impl NodeShares {
     }
 }
 
-/// A part of an even division of so many items.
+/// A part of an even division of this many items.
 fn even_part(items: usize, part: u64, parts: u64) -> Range<usize> {
     let bound = |part: u64| (items as u128 * u128::from(part) / u128::from(parts)) as usize;
     bound(part)..bound(part + 1)

@@ -94,8 +94,8 @@ struct EpochDocuments {
 }
 
 impl<L: ItemLengths> Packed<L> {
-    /// Documents of some lengths, in sequences of `length` tokens, each with `overlap` more that it
-    /// shares with the next. All lengths are added up, on all cores.
+    /// Packs documents of these lengths into sequences of `length` tokens, each with `overlap` more
+    /// that it shares with the next. Adds up all lengths, on all cores.
     ///
     /// # Errors
     ///

@@ -18,9 +18,9 @@ const CHUNK: usize = 1 << 12;
 /// How many items are worth a thread.
 const LEAST: u64 = 1 << 15;
 
-/// Draws `count` items without replacement, by weights: each next one with a probability in
-/// proportion to its weight among those that are left. They are in the order in which they are
-/// drawn, so a smaller sample of the same seed is the beginning of a larger one.
+/// Draws `count` items without replacement, by weights: each draw picks one of the remaining items
+/// with a probability in proportion to its weight. The items are in the order of the draws, so a
+/// smaller sample of the same seed is the beginning of a larger one.
 ///
 /// Item `i` gets the key `e / w`, with `w` its weight and `e` the `i`-th exponential number (`f64`)
 /// of a stream of [`Philox4x32Rng`], and the items with the smallest keys are drawn (Efraimidis and

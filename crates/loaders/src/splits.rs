@@ -20,9 +20,9 @@ const TASK: u64 = 1 << 14;
 /// How many places are evaluated at a time.
 const PLACES: usize = 1 << 9;
 
-/// Parts of a data set in shares that whole numbers give: the part of an item is a function of the
-/// seed and the item's number, and not of the number of items. So data that are appended move no
-/// item to another part.
+/// Splits a data set into parts in the proportions of whole numbers. An item's part depends on the
+/// seed and the item's number, not on the number of items, so appending data moves no item to
+/// another part.
 ///
 /// Let the *quota* be the sum of the shares, divided by their greatest common divisor. Of each
 /// quota of items, one after another, a random order says which are in which part, so each part has
@@ -55,7 +55,7 @@ pub struct Splits {
 }
 
 impl Splits {
-    /// Parts in some shares. The seed's epoch counts: other epochs are other splits.
+    /// Parts in these shares. The seed's epoch counts: other epochs are other splits.
     ///
     /// # Errors
     ///
@@ -130,14 +130,14 @@ impl Splits {
         }
     }
 
-    /// The parts of a whole data set, with counts as close to the shares as they can be: those of
-    /// the first `counts[0]` items of stratum 0, then those of the first `counts[1]` items of
-    /// stratum 1, and so on.
+    /// The parts of a whole data set, with counts as close to the shares as possible: first the
+    /// parts of the `counts[0]` items of stratum 0, then those of the `counts[1]` items of stratum
+    /// 1, and so on.
     ///
     /// Items of whole quotas have the part that [`part`](Self::part) says. What is left of all
     /// strata, fewer items than a quota of each, is shared out by the method of largest remainders,
-    /// and evenly along the strata. So how many items a part gets of which stratum depends on
-    /// `counts` alone, and no part with a share is empty. With equal shares, the counts of two
+    /// and evenly along the strata. So the number of items that a part gets from a stratum depends
+    /// on `counts` alone, and no part with a share is empty. With equal shares, the counts of two
     /// parts differ by at most one, in all and in each stratum. The seed says which items they are.
     ///
     /// Data that are appended may move items of the last quota of a stratum, and no others.

@@ -28,8 +28,8 @@ const MOST_TAKEN: u64 = 1 << 63;
 /// Which place of the buffer of a [`StreamShuffle`] each step takes: a function of the seed, the
 /// epoch and the step.
 ///
-/// So what the buffer holds at any step follows from the step alone, as numbers of items of the
-/// input, and nothing else has to be saved.
+/// So the step alone determines which items of the input are in the buffer, and nothing else has to
+/// be saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamOrder {
     size: u64,
@@ -60,9 +60,9 @@ impl StreamOrder {
         self.seed
     }
 
-    /// Writes which places of the buffer the steps from `first` on take. `left` is the number of
-    /// items that are left before step `first`, in the buffer and in the input, if the input's end
-    /// is known. At most so many places are written, and their number is returned.
+    /// Writes the places of the buffer that the steps from `first` on take, and returns how many it
+    /// wrote. `left` is the number of items in the buffer and the input before step `first`, if the
+    /// input's end is known; at most that many places are written.
     pub fn fill(&self, first: u64, left: Option<u64>, out: &mut [u64]) -> usize {
         let steps = left.map_or(out.len() as u64, |left| left.min(out.len() as u64)) as usize;
         let out = &mut out[..steps];
@@ -187,7 +187,7 @@ pub struct StreamShuffle<I: Iterator> {
 }
 
 impl<I: Iterator> StreamShuffle<I> {
-    /// Shuffles an iterator, from its beginning. Nothing is taken of it before the first step.
+    /// Shuffles an iterator, from its beginning. Nothing is taken from it before the first step.
     pub fn new(source: I, order: StreamOrder) -> Self {
         Self {
             source,
@@ -200,8 +200,8 @@ impl<I: Iterator> StreamShuffle<I> {
         }
     }
 
-    /// Goes on at a state. The iterator begins at item `from` of the input, at or before the first
-    /// item that was in the buffer; 0 is its beginning.
+    /// Continues from a state. The iterator begins at item `from` of the input, counted from 0,
+    /// which is at or before the first item that was in the buffer.
     ///
     /// # Errors
     ///
@@ -237,8 +237,8 @@ impl<I: Iterator> StreamShuffle<I> {
         Self::restore(source, order, state, buffer)
     }
 
-    /// Goes on at a state with the items that were in the [`buffer`](Self::buffer). The iterator
-    /// begins at item [`StreamState::taken`] of the input.
+    /// Continues from a state with the items that were in the [`buffer`](Self::buffer). The
+    /// iterator begins at item [`StreamState::taken`] of the input.
     ///
     /// # Errors
     ///
@@ -264,7 +264,7 @@ impl<I: Iterator> StreamShuffle<I> {
         Ok(Self { buffer, has_ended, emitted, ..Self::new(source, order) })
     }
 
-    /// What is in the buffer, place by place.
+    /// The items in the buffer, place by place.
     pub fn buffer(&self) -> &[I::Item] {
         &self.buffer
     }
@@ -345,7 +345,7 @@ pub struct StreamState {
 }
 
 impl StreamState {
-    /// The state after `emitted` steps, for which `taken` items were taken of the input.
+    /// The state after `emitted` steps, for which `taken` items were taken from the input.
     pub fn new(order: &StreamOrder, emitted: u64, taken: u64) -> Self {
         let (size, epoch) = (order.size, order.seed.epoch());
         let numbers = [size, epoch, emitted, taken];
@@ -363,7 +363,7 @@ impl StreamState {
         self.emitted
     }
 
-    /// The number of items that were taken of the input.
+    /// The number of items that were taken from the input.
     pub const fn taken(&self) -> u64 {
         self.taken
     }

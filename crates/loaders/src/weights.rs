@@ -7,7 +7,7 @@ use bijective_shuffle_engine::{check, memory, parallel};
 
 use crate::Error;
 
-/// The weights of items: a slice, a vector, an array, or memory that others may write to.
+/// The weights of items: a slice, a vector, an array, or shared memory.
 ///
 /// They are read more than once, a run of items at a time, and have to stay as they are meanwhile.
 /// If one changes, the draws are by some other weights, or [`Error::WeightsChanged`] says so.

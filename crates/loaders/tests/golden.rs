@@ -46,7 +46,7 @@ fn digest(words: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 #[test]
-fn whole_weights() {
+fn whole_weights_are_the_golden_ones() {
     for entry in entries(&vectors(), "integers") {
         let weights: Vec<f64> =
             entry["weights"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
@@ -55,7 +55,7 @@ fn whole_weights() {
 }
 
 #[test]
-fn tables() {
+fn tables_are_the_golden_ones() {
     let vectors = vectors();
     for entry in entries(&vectors, "tables") {
         let draws = Weighted::new(weights(&vectors, entry), 0).unwrap();
@@ -67,7 +67,7 @@ fn tables() {
 }
 
 #[test]
-fn draws() {
+fn draws_are_the_golden_ones() {
     let vectors = vectors();
     for entry in entries(&vectors, "draws") {
         let draws = Weighted::new(weights(&vectors, entry), seed(entry)).unwrap();
@@ -91,7 +91,7 @@ fn draws() {
 }
 
 #[test]
-fn samples() {
+fn samples_are_the_golden_ones() {
     let vectors = vectors();
     for entry in entries(&vectors, "samples") {
         let (weights, items) = (weights(&vectors, entry), numbers(&entry["items"]));
@@ -100,7 +100,7 @@ fn samples() {
 }
 
 #[test]
-fn mixtures() {
+fn mixtures_are_the_golden_ones() {
     for entry in entries(&vectors(), "mixtures") {
         let lengths = numbers(&entry["lengths"]);
         let (mut mixture, mut sets) = (None, 0);
@@ -138,7 +138,7 @@ fn nested(value: &Value) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn packed_documents() {
+fn packed_documents_are_the_golden_ones() {
     for entry in entries(&vectors(), "packed") {
         let [length, overlap] = ["length", "overlap"].map(|name| number(&entry[name]));
         let packed = Packed::new(lengths(entry), length, overlap, seed(entry)).unwrap();
@@ -156,7 +156,7 @@ fn packed_documents() {
 }
 
 #[test]
-fn batches_by_length() {
+fn batches_by_length_are_the_golden_ones() {
     for entry in entries(&vectors(), "lengths") {
         let [most, window] = ["max_tokens", "window"].map(|name| number(&entry[name]));
         let own = Lengths::new(lengths(entry), most, window as usize, seed(entry)).unwrap();
@@ -172,7 +172,7 @@ fn batches_by_length() {
 }
 
 #[test]
-fn streams() {
+fn streams_are_the_golden_ones() {
     for entry in entries(&vectors(), "streams") {
         let [items, size, step] = ["items", "size", "step"].map(|name| number(&entry[name]));
         let order = StreamOrder::new(size, seed(entry)).unwrap();
@@ -187,7 +187,7 @@ fn streams() {
 }
 
 #[test]
-fn parts_of_splits() {
+fn splits_are_the_golden_ones() {
     for entry in entries(&vectors(), "splits") {
         let splits = Splits::new(&numbers(&entry["shares"]), seed(entry)).unwrap();
         let mut parts = vec![0; 1000];
@@ -202,7 +202,7 @@ fn parts_of_splits() {
 }
 
 #[test]
-fn parts_that_are_dealt() {
+fn dealt_parts_are_the_golden_ones() {
     for entry in entries(&vectors(), "dealt") {
         let splits = Splits::new(&numbers(&entry["shares"]), seed(entry)).unwrap();
         let parts = splits.deal(&numbers(&entry["counts"])).unwrap();

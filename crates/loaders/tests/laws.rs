@@ -612,7 +612,7 @@ fn bad_weights_are_named() {
 
 /// Nothing begins again behind the last epoch and the last position.
 #[test]
-fn what_is_counted_ends() {
+fn last_epoch_and_last_position_end_with_an_error() {
     let draws = Weighted::new([1, 2, 3], 1).unwrap();
     let splits = Splits::new(&[3, 1], 1).unwrap();
     let mut batches = Batches::new(&draws, None, |sampler| sampler).unwrap();

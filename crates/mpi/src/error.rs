@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Why an array was not shuffled. All ranks get the same error, and all items are where they were,
-/// except for [`Mpi`](Self::Mpi).
+/// Why an array was not shuffled. All ranks get the same error, and all items are unchanged, except
+/// after [`Mpi`](Self::Mpi).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MpiShuffleError {
@@ -38,7 +38,7 @@ pub enum MpiShuffleError {
     },
 }
 
-/// In what the ranks of a communicator differ.
+/// What the ranks of a communicator disagree about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Difference {

@@ -14,8 +14,8 @@ use crate::group::Group;
 use crate::spread::Spread;
 use crate::times::{Clock, Times};
 
-/// What a permutation has each rank of a [`Spread`] send to each other. It serves any number of
-/// shuffles, of any arrays, in both directions.
+/// How many items each rank of a [`Spread`] sends to each other rank for a permutation. A plan
+/// serves any number of shuffles, of any arrays, in both directions.
 ///
 /// All ranks call the same methods in the same order. No item moves before every rank has packed
 /// what it sends; if one of them cannot, all return the same error.
@@ -96,7 +96,7 @@ pub(crate) struct RoundCounts {
 }
 
 impl Spread {
-    /// What this permutation of the whole array has each rank send to each other.
+    /// Plans the shuffle of the whole array by a permutation: what each rank sends to each other.
     ///
     /// Where items travel [without tags](Self::with_tags), and for undoing a shuffle, the survivors
     /// of its domain are counted when that is first needed. It takes one evaluation for each point

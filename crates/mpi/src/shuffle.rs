@@ -19,7 +19,7 @@ impl<B: Bijection> Plan<'_, B> {
     /// [`MpiShuffleError::Disagreement`] if the ranks do not all shuffle items of one size with one
     /// message limit, [`MpiShuffleError::RankFailed`] if a rank has an array of the wrong length or
     /// no memory, or if the bijection breaks its requirements, and [`MpiShuffleError::Mpi`]. The
-    /// items are then where they were.
+    /// items are then unchanged.
     pub fn shuffle<T: Pod + Send + Sync>(
         &mut self,
         items: &mut Vec<T>,
@@ -57,8 +57,8 @@ impl<B: Bijection> Plan<'_, B> {
         self.run(SendDirection::Unshuffle, arrays)
     }
 
-    /// Which items come to this rank's places in a [`shuffle`](Self::shuffle): `p[k]` for each
-    /// place `k` that it [then](crate::Spread::after) holds.
+    /// The indexes of the items that come to this rank's places in a [`shuffle`](Self::shuffle):
+    /// `p[k]` for each place `k` that it [then](crate::Spread::after) holds.
     ///
     /// Each rank evaluates its own slots, and no items are exchanged. For an
     /// [inverted](bijective_shuffle::Permutation::is_inverted) permutation the numbers of all items

@@ -13,8 +13,8 @@ use crate::error::{Difference, MpiShuffleError};
 use crate::fingerprint;
 use crate::group::{Group, MOST_ITEMS};
 
-/// How an array is divided among the ranks of a communicator, with what is kept from one shuffle to
-/// the next: a duplicate of the communicator, and memory.
+/// The division of an array among the ranks of a communicator. It keeps a duplicate of the
+/// communicator, and memory, from one shuffle to the next.
 ///
 /// The memory is that of the largest arrays that were shuffled, for their new order, and some
 /// [working memory](Self::with_memory_limit). All ranks make a `Spread`, call its methods in the
@@ -58,8 +58,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// An array of which this rank holds `items` items, before a shuffle and after it. Those of
-    /// rank 0 are the first ones. A rank may hold none.
+    /// An array in which this rank holds `items` items, before a shuffle and after it, in the order
+    /// of the ranks. A rank may hold none.
     ///
     /// # Errors
     ///
@@ -70,8 +70,8 @@ impl Spread {
         Self::between(communicator, items, items)
     }
 
-    /// An array of which this rank holds `before` items in order, and `after` items once it is
-    /// shuffled. So items that one rank has read are shuffled out to all, or the reverse.
+    /// An array in which this rank holds `before` items before a shuffle and `after` items
+    /// afterwards. So items that one rank has read can be dealt out to all, or the reverse.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Spread {
         })
     }
 
-    /// The same, with no more than this number of items in a message, at least one.
+    /// Limits a message to this number of items, at least one.
     ///
     /// Where no rank holds more items than a message may have, one collective call of MPI moves
     /// all. Otherwise each rank sends to one rank at a time, in messages of that size. Without a
@@ -124,8 +124,8 @@ impl Spread {
         Self { limit: items.clamp(1, MOST_ITEMS), ..self }
     }
 
-    /// The same, with about this number of bytes of working memory on each rank, besides its arrays
-    /// and as much for their new order.
+    /// Limits the working memory of each rank to about this number of bytes, besides its arrays and
+    /// as much again for their new order.
     ///
     /// With tags that is 1.4 times the memory of an array of 8-byte items on two ranks of one
     /// thread, 1.6 times on sixteen and up to 2 times on many, two chunks of what comes, each of 4
@@ -145,11 +145,11 @@ impl Spread {
         Self { memory: Some(bytes), ..self }
     }
 
-    /// The working memory of a rank where items travel without tags, unless
+    /// The working memory of a rank for items without tags, unless
     /// [`with_memory_limit`](Self::with_memory_limit) says otherwise: 64 MiB.
     pub const DEFAULT_MEMORY: u64 = 64 << 20;
 
-    /// The same, with items that travel with tags of two bytes, or without, wherever the ranks are.
+    /// Sends items with tags of two bytes, or without, instead of choosing by where the ranks are.
     ///
     /// With tags there are more bytes to send and half as much to compute, so they are the default
     /// where all ranks are on one machine. They serve trusted bijections on domains of up to 2^30
@@ -160,8 +160,8 @@ impl Spread {
         Self { has_tags: tags, ..self }
     }
 
-    /// The same, with this number of chunks in which items with [tags](Self::with_tags) come to
-    /// each rank, at least one, instead of as many as serve.
+    /// Sends items with [tags](Self::with_tags) in this number of chunks, at least one, instead of
+    /// the recommended number.
     ///
     /// While one chunk is on its way, a rank places the one before it, and it has memory for two.
     /// Without this they have some MiB each, or less if that keeps the ranks to their

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Where the time of a [`Plan`](crate::Plan) went on this rank: of its making, and of the last
-/// shuffle. Each includes the wait until all ranks were so far.
+/// How long the steps of a [`Plan`](crate::Plan) and of its last shuffle took on this rank. Each
+/// includes the wait for the other ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Times {
@@ -13,9 +13,9 @@ pub struct Times {
     pub counts: Duration,
     /// Sorting the items by the ranks that they go to.
     pub pack: Duration,
-    /// Sending and receiving; with tags, as far as a rank waited for it and had nothing to place.
+    /// Sending and receiving; with tags, only the time in which this rank had nothing to place.
     pub exchange: Duration,
-    /// Putting the received items at their places; with tags, while others were on their way.
+    /// Putting the received items at their places; with tags, while others are on their way.
     pub place: Duration,
 }
 

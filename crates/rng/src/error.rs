@@ -7,7 +7,7 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GeneratorError {
-    /// An ensemble of no streams was asked for.
+    /// The ensemble has no streams.
     NoStreams,
     /// A leapfrog stream's number is not below the number of streams.
     NoSuchStream {
@@ -25,7 +25,7 @@ pub enum GeneratorError {
     /// The state is not on the generator's cycle; a xorshift generator, for example, cannot start
     /// from all zeros.
     InvalidState,
-    /// More streams were asked for than there are multipliers, and each stream needs its own.
+    /// There are fewer multipliers than streams, and each stream needs its own.
     TooFewMultipliers {
         /// The number of streams asked for.
         streams: usize,

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ends_of_the_range_are_those_documented() {
+    fn exponential_numbers_end_where_documented() {
         assert_eq!(exponential_f32(u32::MAX).to_bits(), 0);
         assert!((22.18..22.19).contains(&exponential_f32(0)));
         assert_eq!(exponential_f64(0).to_bits(), 0);

@@ -17,7 +17,7 @@ pub struct Congruential<W> {
     increment: W,
 }
 
-/// A modulus, and the generator that there is for it.
+/// A modulus, with the constants of its generator.
 pub trait Modulus: Word {
     /// [`Steps::NUMBER`].
     const NUMBER: u32;
@@ -357,7 +357,7 @@ mod tests {
 
     /// *Numerical Recipes in C*, section 7.1, prints the first words of `ranqd1` from 0.
     #[test]
-    fn known_answers() {
+    fn lcg_gives_known_answers() {
         let mut rng = Lcg32::from_state(0);
         for word in [
             0x3C6E_F35F,
@@ -417,7 +417,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn skips_are_steps(state: u64, steps in 0_u64..1000, far: u64, of in 1_u64..50) {
+        fn skips_of_lcg_are_steps(state: u64, steps in 0_u64..1000, far: u64, of in 1_u64..50) {
             let (mut narrow, mut wide) = (Lcg32::from_state(state as u32), Lcg64::from_state(state));
             let (mut skipped_narrow, mut skipped_wide) = (narrow.clone(), wide.clone());
             skipped_narrow.skip(steps);

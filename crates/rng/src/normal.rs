@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_the_range_are_those_documented() {
+    fn normal_numbers_end_where_documented() {
         assert_eq!(pair_f32(u32::MAX, 0), [0.0, 0.0]);
         assert!((6.6..6.67).contains(&pair_f32(0, 0)[0]));
         assert_eq!(pair_f64(0, 0), [0.0, 0.0]);

@@ -252,7 +252,7 @@ mod tests {
     /// The known answers of Random123, which cuRAND's generator gives, too. The counter consists of
     /// the stream and the position.
     #[test]
-    fn known_answers() {
+    fn philox_gives_known_answers() {
         let mut rng = Philox4x32Rng::<10>::from_key(0, 0);
         assert_eq!(
             [(); 4].map(|()| rng.next_u32()),
@@ -295,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn skips_are_steps(key: u64, stream: u64, start in 0_u128..1 << 66, steps in 0_u128..100) {
+        fn skips_of_philox_are_steps(key: u64, stream: u64, start in 0_u128..1 << 66, steps in 0_u128..100) {
             let mut rng = Philox4x32Rng::<10>::from_key(key, stream);
             rng.set_position(start);
             prop_assert_eq!(rng.position(), start);

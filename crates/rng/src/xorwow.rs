@@ -173,7 +173,7 @@ mod tests {
 
     /// Marsaglia's seeds; the words are those of his C program.
     #[test]
-    fn known_answers() {
+    fn xorwow_gives_known_answers() {
         let words = [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321];
         let mut rng = Xorwow::from_state(words, 6_615_241).unwrap();
         for word in [

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_statistic_of_one_sample_has_the_stated_mean() {
+    fn differences_of_one_sample_have_the_stated_mean() {
         for len in 3..=8 {
             let (mut sum, mut all) = (0.0, 0.0);
             for_all(len, |p| {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_say_nothing() {
+    fn differences_of_no_samples_have_no_outcome() {
         assert_eq!(Differences::new(3).outcome(), Outcome::silent(0));
         assert_eq!(Successors::new(2).outcome(), Outcome::silent(0));
     }

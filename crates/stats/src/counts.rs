@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_say_nothing() {
+    fn counts_of_no_samples_have_no_outcome() {
         assert_eq!(Counts::new().distribution(&[0.5; VALUES]), Outcome::silent(0));
         assert_eq!(Counts::new().mean(1.0, 1.0), Outcome::silent(0));
     }
 
     #[test]
-    fn derangements() {
+    fn chance_of_no_fixed_point_counts_derangements() {
         let derangements = [1.0, 0.0, 1.0, 2.0, 9.0, 44.0, 265.0];
         for (m, count) in derangements.into_iter().enumerate() {
             assert!((no_fixed_point(m) - count * inverse_factorial(m)).abs() < 1e-15);

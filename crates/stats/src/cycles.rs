@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_permutation_does_not_hang() {
+    fn counting_ends_where_there_is_no_permutation() {
         CycleCounter::default().count(&[1, 2, 1, 0]);
     }
 }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_say_nothing() {
+    fn displacements_of_no_samples_have_no_outcome() {
         assert_eq!(Displacement::new(3, Distance::Squared).outcome(), Outcome::silent(0));
     }
 }

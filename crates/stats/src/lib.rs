@@ -94,7 +94,7 @@ pub struct Outcome {
     /// The probability, from 0 to 1, that uniform permutations give a statistic at least as
     /// extreme. Values below about 1e-308 are reported as 0.
     pub p_value: f64,
-    /// The number of samples that the statistic is made of.
+    /// The number of samples in the statistic.
     pub samples: u64,
 }
 

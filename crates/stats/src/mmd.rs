@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_say_nothing() {
+    fn discrepancy_of_no_samples_has_no_outcome() {
         assert_eq!(Mmd::pairs(3).outcome(), Outcome::silent(0));
         assert_eq!(Mmd::identity(3).normal(), Outcome::silent(0));
         assert_eq!(Mmd::identity(3).normal_threshold(0.05), f64::INFINITY);

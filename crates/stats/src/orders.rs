@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_say_nothing() {
+    fn orders_of_no_samples_have_no_outcome() {
         assert_eq!(Orders::new(3).outcome(), Outcome::silent(0));
     }
 }

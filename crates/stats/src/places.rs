@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_statistic_of_one_sample_has_the_stated_mean() {
+    fn places_of_one_sample_have_the_stated_mean() {
         for len in 2..=7 {
             for bins in 2..=len {
                 let (mut sum, mut all) = (0.0, 0.0);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_say_nothing() {
+    fn places_of_no_samples_have_no_outcome() {
         assert_eq!(Places::new(3).outcome(), Outcome::silent(0));
     }
 }

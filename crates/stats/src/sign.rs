@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn no_samples_say_nothing() {
+    fn signs_of_no_samples_have_no_outcome() {
         assert_eq!(Signs::new(3).outcome(), Outcome::silent(0));
     }
 }

@@ -196,7 +196,7 @@ impl Context {
         Ok(kernel)
     }
 
-    /// Records a kernel over so many tiles.
+    /// Records a kernel over this many tiles.
     pub(crate) fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -74,7 +74,7 @@ pub struct WgpuWorkspace {
     launches: u32,
 }
 
-/// What a call is about, if there are so many items.
+/// What a call is about, if there are this many items.
 ///
 /// # Errors
 ///
@@ -172,7 +172,7 @@ impl WgpuWorkspace {
         self.move_in_place(encoder, bijection, len, Move::Gather, arrays)
     }
 
-    /// Records what undoes [`shuffle`](Self::shuffle).
+    /// Records the reverse of [`shuffle`](Self::shuffle).
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl WgpuWorkspace {
         Ok(())
     }
 
-    /// Checks an array of so many bytes.
+    /// Checks an array of this many bytes.
     pub(crate) fn array<'b>(
         &self,
         slice: BufferSlice<'b>,
@@ -478,7 +478,7 @@ impl WgpuWorkspace {
         needed.into_iter().try_for_each(|(place, bytes)| self.grown(place, bytes).map(drop))
     }
 
-    /// A buffer of at least so many bytes: the one that there is, or a new one in its place. What
+    /// A buffer of at least this many bytes: the one that there is, or a new one in its place. What
     /// was recorded with the old one keeps it alive.
     fn grown(&mut self, place: KernelMemory, bytes: u64) -> Result<wgpu::Buffer, WgpuError> {
         if let Some(buffer) = self.memory.get(&place).filter(|buffer| buffer.size() >= bytes) {

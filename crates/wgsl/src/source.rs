@@ -41,7 +41,7 @@ pub struct WgslSource {
     text: ForwardText,
     /// Vectors of four words, as a uniform buffer has them.
     pub(crate) keys: Vec<[u32; 4]>,
-    /// Whether the values are a permutation for certain.
+    /// Whether the values are certainly a permutation.
     pub(crate) is_trusted: bool,
 }
 

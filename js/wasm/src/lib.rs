@@ -24,19 +24,19 @@ use order::JsOrder;
 /// The words that the buffer holds.
 const ROOM: usize = 1 << 12;
 
-/// The buffer. The module has one thread, and no call is within another.
+/// The buffer. JavaScript reads and writes it between calls.
 #[repr(C, align(16))]
 struct Buffer(UnsafeCell<[u64; ROOM]>);
 
-// SAFETY: WebAssembly without shared memory has one thread.
+// SAFETY: only the module uses it, and WebAssembly without shared memory has one thread.
 unsafe impl Sync for Buffer {}
 
 static BUFFER: Buffer = Buffer(UnsafeCell::new([0; ROOM]));
 
 /// The buffer's words.
 fn words() -> &'static mut [u64; ROOM] {
-    // SAFETY: each exported function uses one such reference at a time, none calls another, and the
-    // module has one thread.
+    // SAFETY: the module has one thread, no exported function calls another, and each uses one such
+    // reference at a time.
     unsafe { &mut *BUFFER.0.get() }
 }
 
@@ -88,7 +88,7 @@ pub extern "C" fn order(is_walk: u32, len: u64, is_key: u32) -> *mut JsOrder {
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn order_inverted(order: *const JsOrder) -> *mut JsOrder {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     boxed(unsafe { &*order }.inverted())
 }
 
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn order_inverted(order: *const JsOrder) -> *mut JsOrder {
 /// The order was made here, not freed, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn order_free(order: *mut JsOrder) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `order` was made by `boxed` here, and frees it once.
     drop(unsafe { Box::from_raw(order) });
 }
 
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn order_free(order: *mut JsOrder) {
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn order_look_up(order: *const JsOrder, number: f64, of_index: u32) -> f64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     unsafe { &*order }.look_up(number as u64, lookup(of_index)) as f64
 }
 
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn order_look_up_wide(
     number: u64,
     of_index: u32,
 ) -> u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     unsafe { &*order }.look_up(number, lookup(of_index))
 }
 
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn order_look_up_wide(
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn order_near(order: *const JsOrder, number: u64, of_index: u32) -> bool {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     let found = unsafe { &*order }.near(number, lookup(of_index));
     found.inspect(|found| words()[..2].copy_from_slice(found)).is_some()
 }
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn order_near(order: *const JsOrder, number: u64, of_index
 /// The order was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn order_run(order: *const JsOrder, first: u64, count: usize) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     unsafe { &*order }.write_run(first, &mut words()[..count.min(ROOM)]);
 }
 
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn order_run(order: *const JsOrder, first: u64, count: usi
 pub unsafe extern "C" fn order_items(order: *const JsOrder, slot: u64, slots: usize) -> i32 {
     let out = narrow_words();
     let slots = slots.min(out.len());
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     unsafe { &*order }.items(slot, &mut out[..slots]).map_or(-1, |count| count as i32)
 }
 
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn order_items(order: *const JsOrder, slot: u64, slots: us
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn order_items_wide(order: *const JsOrder, slot: u64, slots: usize) -> i32 {
     let out = &mut words()[..slots.min(ROOM)];
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     unsafe { &*order }.items_wide(slot, out).map_or(-1, |count| count as i32)
 }
 
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn order_items_wide(order: *const JsOrder, slot: u64, slot
 pub unsafe extern "C" fn order_slots(order: *const JsOrder, first: f64, count: usize) {
     let out = narrow_words();
     let count = count.min(out.len());
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live order.
     unsafe { &*order }.slots(first as u64, &mut out[..count]);
 }
 
@@ -249,7 +249,7 @@ pub extern "C" fn sampler(is_key: u32, tail: u32, order: u32) -> *mut Batches {
 /// The sampler was made here, not freed, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_free(sampler: *mut Batches) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `sampler` was made by `boxed` here, and frees it once.
     drop(unsafe { Box::from_raw(sampler) });
 }
 
@@ -261,7 +261,7 @@ pub unsafe extern "C" fn sampler_free(sampler: *mut Batches) {
 /// The sampler was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_next(sampler: *mut Batches) -> i32 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler; the module has one thread and no nested calls.
     let Batches { sampler, batch } = unsafe { &mut *sampler };
     match sampler.next_batch(batch) {
         Ok(true) => batch.len() as i32,
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn sampler_next(sampler: *mut Batches) -> i32 {
 /// The sampler was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_batch(sampler: *const Batches) -> *const u64 {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler.
     unsafe { &*sampler }.batch.as_ptr()
 }
 
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn sampler_batch(sampler: *const Batches) -> *const u64 {
 /// The sampler was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_set_epoch(sampler: *mut Batches, epoch: u64) -> bool {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler; the module has one thread and no nested calls.
     unsafe { &mut *sampler }.sampler.set_epoch(epoch).is_ok()
 }
 
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn sampler_set_epoch(sampler: *mut Batches, epoch: u64) ->
 /// The sampler was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_numbers(sampler: *const Batches) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler.
     let s = &unsafe { &*sampler }.sampler;
     words()[..4].copy_from_slice(&[s.epoch(), s.consumed(), s.steps(), s.steps_remaining()]);
 }
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn sampler_numbers(sampler: *const Batches) {
 /// The sampler was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_state(sampler: *const Batches) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler.
     write_state(&unsafe { &*sampler }.sampler.state())
 }
 
@@ -327,7 +327,7 @@ pub unsafe extern "C" fn sampler_state_at(
     epoch: u64,
     consumed: u64,
 ) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler.
     let state = unsafe { &*sampler }.sampler.state_at(epoch, consumed);
     state.map_or(0, |state| write_state(&state))
 }
@@ -348,7 +348,7 @@ fn write_state(state: &SamplerState) -> usize {
 /// The sampler was made here and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sampler_resume(sampler: *mut Batches, len: usize) -> bool {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises a live sampler; the module has one thread and no nested calls.
     let sampler = &mut unsafe { &mut *sampler }.sampler;
     let characters = narrow_words().iter().take(len);
     let text: Option<String> = characters.map(|&character| char::from_u32(character)).collect();

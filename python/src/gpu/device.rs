@@ -371,7 +371,8 @@ unsafe fn write<N: Word + DeviceRepr>(
     bijection: &dyn Bijection,
     out: DeviceMemory,
 ) -> Result<(), Error> {
-    // SAFETY: as the caller promises; any bits are a word.
+    // SAFETY: the caller promises a word on this GPU for each row, in the stream's order; any bits
+    // are a word.
     let words = unsafe { workspace.stream().upgrade_device_ptr::<N>(out.address, out.rows) };
     // The memory is the caller's, so it is not freed here, not by a panic either.
     let mut words = ManuallyDrop::new(words);

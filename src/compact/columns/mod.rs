@@ -20,8 +20,8 @@ mod sealed {
     use super::list::ColumnList;
     use super::static_row::StaticRow;
 
-    /// Types of the forms that [`Columns`](super::Columns) have, whatever is in them: these have
-    /// the methods for columns, so that for one that is none the compiler says why.
+    /// A type of the form of [`Columns`](super::Columns), whatever its items are. All of these have
+    /// the methods for columns, so that the compiler says why one does not qualify.
     pub trait ColumnForm {}
 
     /// The hidden part of [`Columns`](super::Columns): how columns are listed.

@@ -1,14 +1,22 @@
 //! Moving wide items along the cycles of a permutation, within their array: each is read once and
 //! written once.
 //!
-//! Let item `q[k]` move to place `k`. Its place is free then for item `q[q[k]]`, and so on along a
-//! cycle, which one thread could follow with a single item set aside. But a random permutation has
-//! one cycle of most items, and each step on it waits for memory. So the cycles are cut: every 64th
-//! place is a *leader*, and its item is set aside. From a leader a *chain* leads over the places of
-//! a cycle up to the next leader, whose item has been set aside. Chains have no place in common.
-//! So threads follow different ones, and each thread many at a time: while it moves an item of one,
-//! those of the others are on their way from memory. At the end one thread follows the cycles
-//! without a leader, on which a random permutation has about 64 places altogether.
+//! ```text
+//! q = the index of the item that moves to each place
+//! saved = the items at every 64th place, the leaders
+//! for each leader, on all threads, 16 at a time:
+//!     k = leader
+//!     while q[k] is no leader:
+//!         item[k] = item[q[k]]; k = q[k]        prefetched since the step before
+//!     item[k] = saved[q[k]]
+//! one thread: the same for the cycles without a leader
+//! ```
+//!
+//! One thread could follow a cycle with a single item set aside. But a random permutation has most
+//! items on one cycle, and each step on it waits for memory. Leaders cut the cycles into *chains*,
+//! which have no place in common. So threads follow different chains, and each thread several:
+//! while it moves an item of one, those of the others are on their way from memory. On cycles
+//! without a leader a random permutation has about 64 places altogether.
 //!
 //! The working memory is `q`, four bytes an item, and a 64th of the items. It is all there before
 //! the first item moves, and the bijection is not called any more. So nothing can fail from then

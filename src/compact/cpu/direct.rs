@@ -1,13 +1,18 @@
 //! The direct strategy: evaluate every slot, keep the survivors, in order.
 //!
-//! Survivors come in runs, each with the places that belong to it. A [`MoveRun`] says what to do
-//! with a run: gather or scatter items, or write the indexes.
+//! ```text
+//! in_order, on one thread:               in_waves, on several:
+//! for run in slots:                      for wave in slots:
+//!     w = survivors of f(run)                each tile of the wave, on any thread:
+//!     take w.len places                          w[tile] = survivors of f(tile)
+//!     step.move_run(places, w)               each tile in order: take w[tile].len places
+//!                                            each tile, on any thread:
+//!                                                step.move_run(places[tile], w[tile])
+//! ```
 //!
-//! One thread evaluates a run of slots at a time. Several threads evaluate a *tile* of slots at a
-//! time, and pack its survivors into a buffer of the tile's own. A *wave* is as many tiles as keep
-//! all threads busy. After a wave the tiles' counts are summed, which gives each tile its places,
-//! and then the survivors are moved. So every slot is evaluated once, and no thread ever waits for
-//! another in the middle of its work.
+//! A [`MoveRun`] says what to do with a run of survivors and their places: gather or scatter items,
+//! or write the indexes. A wave has as many tiles as keep all threads busy. Every slot is evaluated
+//! once, and no thread waits for another in the middle of its work.
 //!
 //! A chained scan, as on the GPU, would do it in one pass without barriers: a tile waits for the
 //! counts of the tiles before it. On a rayon pool that can deadlock. While a bijection that itself

@@ -56,7 +56,7 @@ mod tests {
     use crate::error::Defect;
 
     #[test]
-    fn finds_what_is_wrong() {
+    fn repeated_and_stray_indexes_are_found() {
         assert_eq!(check_each_once::<u32>(&[]), Ok(()));
         assert_eq!(check_each_once(&[2_u32, 0, 1]), Ok(()));
         assert_eq!(

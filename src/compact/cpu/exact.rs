@@ -7,7 +7,7 @@ use crate::engine::bijection::draw_exchanges;
 use crate::engine::seed::BLOCKS;
 use crate::{FromSeed, Seed};
 
-/// Whether the order of so many items is drawn exactly.
+/// Whether the order of this many items is drawn exactly.
 pub(crate) fn is_exact(len: usize) -> bool {
     len as u64 <= Standard::EXACT_MAX
 }
@@ -34,7 +34,7 @@ pub(crate) fn exchange<T>(seed: &Seed, items: &mut [T], direction: Direction) {
     }
 }
 
-/// The words from which the exchanges of so many items are drawn.
+/// The words from which the exchanges of this many items are drawn.
 fn words(seed: &Seed, len: usize) -> impl FnMut() -> u64 {
     let domain = Standard::key_domain(len as u64);
     let (mut words, mut used, mut next) = ([0; 2 * BLOCKS], 2 * BLOCKS, 0);

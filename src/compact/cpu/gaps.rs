@@ -1,9 +1,16 @@
 //! Closing gaps: items that lie at their slots are brought together, in order.
 //!
-//! To put a bucket's items in order, either each is copied to the place that the number of taken
-//! slots before its own gives, or each is copied to its slot first and then the gaps are closed.
-//! The second way copies twice, but the second copy is sequential and needs no number for an item.
-//! It takes less time where one instruction brings a vector's items together.
+//! ```text
+//! for vector of 64 bytes in stage:
+//!     mask = the taken slots in it
+//!     store its items of mask, packed, at to    AVX-512: vpcompress
+//!     to += number of bits in mask
+//! ```
+//!
+//! There are two ways to put a bucket's items in order. One copies each item to the place that the
+//! number of taken slots before its own gives. The other copies each item to its slot, and then
+//! closes the gaps. That copies twice, but the second copy is sequential and ranks no item. It is
+//! faster where one instruction packs a vector's items.
 
 use core::mem::MaybeUninit;
 use core::ptr;

@@ -70,11 +70,11 @@ use crate::{Bijection, Error, Word};
 /// [trusted](crate::TrustedBijection) takes 4 more bytes an item for the indexes (8 for more than
 /// 2^32 items), and one bit an item for the check. So does a shuffled copy, except one of many
 /// items by a trusted bijection, for which the items are copied first and then shuffled. Each
-/// thread has some 4 MiB besides. A [`Workspace`] keeps all of this from call to call. Calls
-/// without one leave some of it to later ones: the calling thread keeps up to 4 MiB from short
-/// lengths, and the process up to 24 MiB, and 2 MiB for each thread of the pool, from longer ones.
-/// There are copies of the last items in it.
-/// [`Backend::release_memory`](crate::Backend::release_memory) frees it.
+/// thread takes some 4 MiB more. A [`Workspace`] keeps all of this from call to call. Calls without
+/// one leave some of it to later ones: the calling thread keeps up to 4 MiB from short lengths, and
+/// the process up to 24 MiB, and 2 MiB for each thread of the pool, from longer ones. There are
+/// copies of the last items in it. [`Backend::release_memory`](crate::Backend::release_memory)
+/// frees it.
 ///
 /// # Examples
 ///

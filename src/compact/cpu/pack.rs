@@ -1,4 +1,16 @@
 //! Packing survivors: keeping the values below the length, in order and without gaps.
+//!
+//! ```text
+//! for vector in values:
+//!     survives = vector <= last                 a bit for each word
+//!     packed = the words of these bits, in front
+//!     store all of packed at out[count..]       the next store overwrites what is too much
+//!     count += number of bits
+//! ```
+//!
+//! AVX-512 packs by one instruction (`vpcompress`), AVX2 by a byte shuffle from a table with an
+//! entry for each set of bits. Without either, every word is stored, and only a survivor advances
+//! `count`.
 
 use core::mem::MaybeUninit;
 

@@ -1,12 +1,17 @@
 //! Moving the items of one slice.
 //!
-//! [`Workspace::reorder_words`] does all of it. It checks the permutation and chooses the
-//! strategy. Then it either sorts the items to their places, or gathers or scatters them to a
-//! scratch buffer and commits that. The unsafe code here rests on a [`CheckedPermutation`] being a
-//! permutation.
+//! ```text
+//! reorder_words(p, items):                 p: a CheckedPermutation
+//!     for way in strategy.ways(p):         in place, or sorted into buckets
+//!         if way moves the items: return   it has no memory, or a bucket overflows: the next way
+//!     if the items are wide: move them along the cycles of p, return
+//!     scratch = items gathered by p        the direct strategy
+//!     copy scratch back over items
+//! ```
 //!
-//! The copy costs memory that an exchange in place would not need. It is what makes it safe to call
-//! a user's code: no item moves before all of that code has returned.
+//! No way moves an item before all code of a user's has returned: an untrusted bijection is
+//! evaluated when the [`CheckedPermutation`] is made, and the strategy in place refuses one that
+//! may panic. The unsafe code here rests on the [`CheckedPermutation`] being a permutation.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -239,7 +244,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; the items are then where they were.
+    /// [`Error::OutOfMemory`]; the items are then unchanged.
     pub(crate) fn reorder_by_seed<T: Send>(
         &mut self,
         seed: impl Into<Seed>,

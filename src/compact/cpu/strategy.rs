@@ -42,8 +42,9 @@ pub enum Strategy {
     /// instead. `Auto` also uses the direct one where memory is short, or where the buckets would
     /// waste much of it.
     ///
-    /// Where a slice has at most an eighth as many items as there are slots, on up to 2^45 points,
-    /// `Auto` sorts them at any size: only the items are evaluated, and not the slots.
+    /// Where a slice has at most an eighth as many items as there are slots, and there are 2^17 to
+    /// 2^45 slots, `Auto` sorts the items even if they fit the caches: that evaluates only the
+    /// items, and not the slots.
     Partitioned,
     /// Exchanges blocks of items within the array, and then puts the items in order, a cache's
     /// worth at a time: what `Partitioned` does without a second copy of the items.

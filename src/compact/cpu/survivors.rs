@@ -1,4 +1,10 @@
 //! Evaluating runs of slots and keeping the survivors.
+//!
+//! ```text
+//! for run in slots:                  1024 slots, whose values stay in the L1 cache
+//!     values = f(run)                in the narrowest words that hold them: 16, 32 or 64 bits
+//!     append values <= last_index    pack.rs; no branch for a value
+//! ```
 
 use core::mem::MaybeUninit;
 

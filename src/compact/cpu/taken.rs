@@ -1,5 +1,9 @@
 //! Which slots of a bucket are taken: [`TakenSlots`], with how many are before each, and
 //! [`SlotBits`].
+//!
+//! ```text
+//! place of the item at slot = taken slots before its word + ones below its bit in the word
+//! ```
 
 use core::mem::MaybeUninit;
 

@@ -76,8 +76,9 @@ const TILE: usize = size(1 << 15, 1 << 8);
 /// The least number of slots that a thread takes at a time.
 const LEAST_TILE: usize = size(1 << 12, 1 << 6);
 
-/// The number of slots that one of so many threads takes at a time: so few that each takes several
-/// times, if it has a core. At 2^17 + 1 items 16 threads would share 8 tiles of the largest size.
+/// The number of slots that one of this many threads takes at a time: so few that each takes
+/// several times, if it has a core. At 2^17 + 1 items 16 threads would share 8 tiles of the largest
+/// size.
 pub(crate) fn tile(last: u64, threads: usize) -> usize {
     let tiles = 4 * threads.min(machine::cores()) as u64;
     (last / tiles + 1).next_power_of_two().clamp(LEAST_TILE as u64, TILE as u64) as usize
@@ -139,7 +140,7 @@ const LARGE_BLOCKS: usize = 32;
 /// The most items in a block.
 const MOST_EXCHANGED: usize = 256;
 
-/// The number of items in a block of so many bytes, as a power of two. It is 0 for items that the
+/// The number of items in a block of this many bytes, as a power of two. It is 0 for items that the
 /// strategy does not move.
 pub(crate) const fn exchanged_bits<T>(block_bytes: usize) -> u32 {
     match block_bytes.checked_div(size_of::<T>()) {
@@ -371,7 +372,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_that_is_shown_is_not_a_cache_that_is_had() {
+    fn reported_caches_are_counted_on_up_to_a_limit() {
         const MIB: usize = 1 << 20;
         // A virtual machine that reports all of its host's cache, a small server, a laptop, and a
         // machine that reports next to nothing.
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_the_caches_is_far() {
+    fn items_that_fill_the_caches_are_far() {
         let share = machine::cache_bytes().clamp(LEAST_CACHE, MOST_CACHE);
         assert!(!is_far::<u64>(share / 8 - 1) && is_far::<u64>(share / 8));
         assert!(

@@ -227,7 +227,7 @@ fn streams_cases<G: DeviceGenerator>(cases: &mut Cases, count: u64, lens: [usize
 }
 
 #[test]
-fn streams_of_a_thread_are_those_of_the_cpu() {
+fn emulated_streams_of_a_thread_are_those_of_the_cpu() {
     let mut cases = Cases::default();
     // Whole rows and parts of one, rows that are multiples of 16 bytes and others, and more rows
     // than the loop is unrolled by.
@@ -244,7 +244,7 @@ fn streams_of_a_thread_are_those_of_the_cpu() {
 }
 
 #[test]
-fn streams_of_several_threads_are_those_of_the_cpu() {
+fn emulated_streams_of_several_threads_are_those_of_the_cpu() {
     let mut cases = Cases::default();
     for (count, lens) in [(1, [100, 7]), (5, [5 * 32 * 3 + 50, 33])] {
         streams_cases::<XorShift1024Weyl>(&mut cases, count, lens);

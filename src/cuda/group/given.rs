@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_refused_before_anything_is_taken() {
+    fn large_items_and_lengths_are_refused_before_anything_is_taken() {
         let f = Lcg::new(20, 5, 1).unwrap();
         assert!(job_of_items(&f, 1 << 20, LARGEST_ITEM).unwrap().is_some());
         assert!(job_of_items(&f, 0, 8).unwrap().is_none());

@@ -94,7 +94,7 @@ fn job(points: u64, len: u64) -> Job {
 }
 
 #[test]
-fn kernels_of_the_direct_strategy_compile() {
+fn kernels_of_groups_gathers_compile() {
     let (dense, gaps) = (job(1 << 20, 1 << 20), job(1 << 20, 1 << 19));
     let mut plans = Vec::new();
     for job in [&dense, &gaps] {
@@ -115,7 +115,7 @@ fn kernels_of_the_direct_strategy_compile() {
 }
 
 #[test]
-fn kernels_of_the_partitioned_strategy_compile() {
+fn kernels_of_groups_partitions_compile() {
     for (points, words) in [
         (1 << 13, &WordType::ALL[..]),
         (1 << 27, &[WordType::U32, WordType::U64]),

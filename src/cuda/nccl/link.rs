@@ -148,7 +148,8 @@ impl Link {
             if sends.iter().chain(receives).all(|message| message.bytes == 0) {
                 return Ok(());
             }
-            // SAFETY: the messages are as the caller promises, and have been checked.
+            // SAFETY: the caller promises device memory for each message until the stream has done
+            // with it. Ranks and sizes have been checked.
             let code = unsafe { self.group(handle, stream, sends, receives) };
             self.settle(handle, code, "exchange items with the other ranks")
         })

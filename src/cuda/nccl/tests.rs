@@ -82,7 +82,7 @@ fn refusal(result: Result<Nccl, Unavailable>) -> (String, String) {
 }
 
 #[test]
-fn a_path_with_nothing_at_it_is_not_passed_over() {
+fn wrong_path_of_nccl_is_an_error() {
     let nothing = "/no-such-folder/libnccl.so.2";
     let (path, reason) = refusal(Nccl::by_setting(Some(nothing.into())));
     assert_eq!(path, nothing);
@@ -105,7 +105,7 @@ fn an_empty_value_counts_as_none_set() {
 }
 
 #[test]
-fn what_to_install_is_said_in_a_line() {
+fn missing_nccl_says_how_to_install_it() {
     let message = Error::no_cuda(Unavailable::NoNccl).to_string();
     for part in ["nvidia-nccl-cu12", "nvidia-nccl-cu13", "conda install", "apt install libnccl2"] {
         assert!(message.contains(part), "{message}");
@@ -114,7 +114,7 @@ fn what_to_install_is_said_in_a_line() {
 }
 
 #[test]
-fn what_is_no_nccl_is_refused_in_the_loaders_words() {
+fn other_libraries_are_refused_in_the_loaders_words() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("libnccl.so.2");
     std::fs::write(&file, "no library").unwrap();
@@ -228,7 +228,7 @@ fn a_rank_that_nobody_joins_gives_up_at_the_limit() {
 
 /// NCCL's thread may end long after the limit, and stores the handle once more then.
 #[test]
-fn what_joins_too_late_writes_to_no_ones_memory() {
+fn late_joins_write_to_memory_of_their_own() {
     let Some(fake) = Fake::new() else { return };
     fake.set("init_polls", -1);
     assert!(matches!(gpu(join(&fake, SHORT)), GpuError::TimedOut { .. }));
@@ -362,7 +362,7 @@ fn an_exchange_that_a_peer_does_not_make_ends_at_the_limit() {
 }
 
 #[test]
-fn an_end_that_the_others_do_not_share_is_an_abort() {
+fn leaving_alone_aborts_the_communicator() {
     let Some(fake) = Fake::new() else { return };
     let link = join(&fake, SHORT).unwrap();
     fake.set("finalize_polls", -1);

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_nothing_at_it_is_not_passed_over() {
+    fn wrong_path_of_nvrtc_is_an_error() {
         let nothing = Path::new("/no-such-folder/libnvrtc.so.13");
         let (path, reason) = refusal(nothing);
         assert_eq!(Path::new(&path), nothing);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_to_install_is_said_in_a_line() {
+    fn missing_compiler_says_how_to_install_it() {
         let message = Unavailable::NoCompiler.to_string();
         for command in ["pip install", "conda install", "apt install", "BIJECTIVE_SHUFFLE_NVRTC"] {
             assert!(message.contains(command), "{message}");

@@ -120,12 +120,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_opened() {
+    fn missing_libraries_are_not_opened() {
         assert!(open(&["libno-such-library-at-all.so"]).is_none());
     }
 
     #[test]
-    fn the_answer_stays_the_same() {
+    fn answer_of_a_probe_stays_the_same() {
         assert_eq!(driver(), driver());
     }
 }

@@ -510,7 +510,7 @@ fn shapes_of_any_size_are_added_up() {
 
 #[test]
 #[should_panic(expected = "there are 3 steps")]
-fn there_is_a_last_step() {
+fn steps_beyond_the_last_panic() {
     let p = Permutation::new(200_000, 1);
     let all = Division::even(p.len(), 1);
     let plan = TaggedExchange::shuffle(&p, None, &all, &all, 0).unwrap();

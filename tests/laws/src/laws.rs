@@ -19,7 +19,7 @@ macro_rules! back_ends {
                     compositions_search_for_nothing;
                 lies: lies_are_found no_lie_loses_an_item many_items_survive_each_lie;
                 permutations: permutations_as_maps permutations_cost_what_their_maps_cost;
-                refusals: what_does_not_fit_is_refused;
+                refusals: lengths_beyond_the_domain_are_refused;
                 together: columns_of_every_length columns_in_pools;
             }
         }

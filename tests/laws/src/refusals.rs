@@ -1,4 +1,4 @@
-//! What does not fit is refused with an error that says why, and nothing moves.
+//! Lengths beyond a bijection's domain are refused with an error that says so, and nothing moves.
 
 use bijective_shuffle::Error;
 use bijective_shuffle::bijection::Lcg;
@@ -6,7 +6,7 @@ use bijective_shuffle::bijection::Lcg;
 use crate::items::{Items, KINDS, Kind, Ledger, SHAPES, Table};
 use crate::under_test::{DIRECTIONS, Given, Indices, UnderTest};
 
-pub fn what_does_not_fit_is_refused(backend: &mut dyn UnderTest) {
+pub fn lengths_beyond_the_domain_are_refused(backend: &mut dyn UnderTest) {
     let small = Lcg::new(3, 5, 3).unwrap();
     let given = Given::by(&small);
     if !backend.serves(&given) {

@@ -156,7 +156,7 @@ fn smaller_domains_are_indexed_unasked() {
 
 /// Programs that want to be able to stop the building of an index ask before they look up anything.
 #[test]
-fn what_is_said_to_be_at_hand_is_what_builds_no_index() {
+fn places_at_hand_are_those_that_build_no_index() {
     fn check(len: u64, is_inverted: bool) {
         let new = || match Permutation::new(len, 1) {
             p if is_inverted => p.inverted(),

@@ -214,7 +214,7 @@ fn indexes_of_any_density_agree() {
 }
 
 #[test]
-fn threads_do_not_matter() {
+fn views_do_not_depend_on_threads() {
     let p = Permutation::new(70_001, 11);
     let expected = p.to_vec();
     for threads in [1, 2, 3, 7, 16] {

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_appended_is_read() {
+    fn appended_blocks_are_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().to_owned(), folder.path().to_owned()];
         for folders in [&folders[..1], &folders] {
@@ -202,7 +202,7 @@ mod tests {
     /// Nor is a block given back that is released in part.
     #[test]
     #[cfg(target_os = "linux")]
-    fn what_is_not_released_is_read() {
+    fn unreleased_blocks_stay_readable() {
         // A tmpfs, where there is one.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let folders = [folder.path().to_owned()];
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_is_read() {
+    fn files_of_other_workers_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let text = |k: usize| vec![k as u8; k * 37 % 200 + 1];
         let others = [false, true].map(|is_compressed| {

@@ -392,7 +392,7 @@ fn complaint(form: RecordForm, texts: &[&[u8]]) -> String {
 }
 
 #[test]
-fn what_is_wrong_with_records_is_said() {
+fn wrong_headers_and_lines_are_named() {
     let lines = || RecordForm { headers: 1, ..RecordForm::lines() };
     assert_eq!(complaint(lines(), &[b"a\n", b"b\n"]), "f1: has another header than f0");
     assert_eq!(complaint(lines(), &[b"a\n", b"a\r\nx\n"]), "f1: has another header than f0");
@@ -445,7 +445,7 @@ fn what_is_wrong_with_records_is_said() {
 }
 
 #[test]
-fn what_is_wrong_with_rows_is_said() {
+fn wrong_rows_of_csv_are_named() {
     let csv = |headers| RecordForm { headers, ..RecordForm::csv(b',') };
     let said = |texts: &[&[u8]]| complaint(csv(0), texts);
     let uneven = "give --uneven if that is as it should be, and --csv=DELIM if another byte than \
@@ -515,7 +515,7 @@ fn what_is_wrong_with_rows_is_said() {
 }
 
 #[test]
-fn what_is_wrong_with_tfrecords_is_said() {
+fn wrong_tfrecords_are_named() {
     let said = |text: &[u8]| complaint(RecordForm::new(Records::TfRecord), &[text]);
     let two = [tfrecord(b"one"), tfrecord(b"three")].concat();
     for end in (1..two.len()).filter(|&end| end != 19) {
@@ -544,7 +544,7 @@ fn what_is_wrong_with_tfrecords_is_said() {
 }
 
 #[test]
-fn what_is_wrong_with_samples_is_said() {
+fn wrong_samples_of_archives_are_named() {
     let even = || RecordForm::new(Records::Samples { are_uneven: false });
     let end = [0; 1024];
     let (jpg, json) = (tar_entry("a/1.jpg", b"x"), tar_entry("a/1.json", b"{}"));
@@ -604,7 +604,7 @@ fn about_all(values: &[(&str, &str)]) -> Vec<u8> {
 }
 
 #[test]
-fn what_other_programs_add_to_archives_is_no_sample() {
+fn metadata_entries_of_archives_are_no_samples() {
     let mark = b"\0\x05\x16\x07 and more";
     let comment = about_all(&[("comment", "0123456789abcdef")]);
     let (jpg, json) = (tar_entry("a/1.jpg", b"x"), tar_entry("a/1.json", b"{}"));

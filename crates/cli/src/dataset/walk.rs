@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn what_is_no_file_in_a_folder_is_named() {
+    fn sockets_and_pipes_in_a_folder_are_named() {
         use std::os::unix::net::UnixListener;
 
         let folder = tree();

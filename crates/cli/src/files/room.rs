@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_had_is_an_error() {
+    fn failed_reservations_are_errors_and_change_nothing() {
         const LEN: usize = isize::MAX as usize / 4;
         let expected = Err(Error::OutOfMemory { bytes: 4 * LEN as u64 + 4 });
         let mut vec = vec![7_u32];
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_has_the_values() {
+    fn resized_vectors_have_the_values() {
         let mut vec = try_filled(3, 5_u8).unwrap();
         try_resize(&mut vec, 5, 6).unwrap();
         assert_eq!(vec, [5, 5, 5, 6, 6]);

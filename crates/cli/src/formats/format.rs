@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_frames_to_be_skipped_tells_the_codec() {
+    fn codec_is_known_behind_skippable_frames() {
         let skipped = |bytes: u32| {
             [&b"\x50\x2A\x4D\x18"[..], &bytes.to_le_bytes(), &vec![7; bytes as usize]].concat()
         };

@@ -158,7 +158,7 @@ fn header_that_grows_too_long_gets_another_version() {
 }
 
 #[test]
-fn what_is_no_array_of_rows_is_refused() {
+fn headers_of_no_array_of_rows_are_refused() {
     for text in [
         "",
         "{}",

@@ -10,7 +10,7 @@ use crate::folder::{Folder, is_long, program};
 /// `BIJECTIVE_SHUFFLE_LONG=1 cargo test -p bijective-shuffle-cli --test program kinds` takes 100
 /// files of each kind.
 #[test]
-fn nothing_is_torn_in_silence() {
+fn files_of_all_kinds_are_whole_or_refused() {
     let folder = Folder::new();
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     if Command::new(&python).arg("--version").output().is_err() {

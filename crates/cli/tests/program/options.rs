@@ -123,7 +123,7 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn nothing_is_read_where_nothing_is_wanted() {
+fn no_input_is_read_for_no_output() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("folder")).unwrap();
     for arguments in [

@@ -111,7 +111,7 @@ fn inputs_of_all_kinds_are_joined() {
 }
 
 #[test]
-fn what_is_larger_than_memory_may_be_written_to_an_input() {
+fn files_larger_than_memory_may_be_written_to_an_input() {
     let folder = Folder::new();
     let text = text();
     folder.write("text", &text);

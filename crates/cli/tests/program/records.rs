@@ -52,7 +52,7 @@ fn numbers_of_records_count_as_memory() {
 }
 
 #[test]
-fn what_is_no_record_is_named() {
+fn files_of_broken_records_are_named() {
     let folder = Folder::new();
     folder.write("text", b"abcde");
     let complaint = folder.complaint(&["--record", "2", "--output", "new", "text"], b"");

@@ -450,7 +450,7 @@ fn old_timestamps_are_read_and_the_report_says_so() {
 }
 
 #[test]
-fn what_is_no_table_is_named() {
+fn files_that_are_no_tables_are_named() {
     let (folder, whole) = folder_with_both();
     folder.write("text.parquet", b"one\ntwo\nthree\n");
     folder.write("text.arrow", b"one\ntwo\nthree\n");

@@ -64,7 +64,7 @@ fn links_in_folders_neither_go_round_nor_repeat_records() {
 }
 
 #[test]
-fn what_is_no_file_in_a_folder_is_refused_before_it_is_opened() {
+fn pipes_in_a_folder_are_refused_before_they_are_opened() {
     let folder = Folder::new();
     fs::create_dir(folder.path("data")).unwrap();
     folder.write("data/a", b"1\n");

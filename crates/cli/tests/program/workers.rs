@@ -352,7 +352,7 @@ fn workers_are_refused_where_they_cannot_work() {
 }
 
 #[test]
-fn what_was_damaged_is_said_or_done_again() {
+fn damaged_files_of_workers_are_named_or_made_again() {
     let folder = Folder::new();
     let text = numbered(1000);
     fs::create_dir_all(folder.path("in")).unwrap();

@@ -22,7 +22,7 @@ pub struct BijectionForm {
     is_family: bool,
     pub(super) parts: Vec<Self>,
     /// The other arguments of the template. The one with the name [`WORD`] is an unsigned integer
-    /// of so many bits.
+    /// of this many bits.
     pub(super) numbers: Vec<(&'static str, u32)>,
     pub(super) fields: Vec<Field>,
     /// The bytes of the parameters, those of the parts included.

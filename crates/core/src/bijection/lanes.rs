@@ -1,8 +1,19 @@
 //! Evaluates many points at once: the common part of the families' vectorised evaluators.
 //!
-//! Each family provides [`Lanes`], which replaces a block of points with their values. Its outer
-//! loop is over the rounds and its inner loop over the points, so that the compiler vectorises the
-//! inner one. [`run`] and [`each`] do the rest.
+//! ```text
+//! run, each:                              here, compiled for each pair of words
+//!     for 256 points:
+//!         lanes = the points, in the family's word
+//!         evaluate(lanes)
+//!         out = lanes, in the caller's word
+//!
+//! evaluate(lanes):                        a family's `Lanes`, compiled for each instruction set
+//!     for round in rounds:                the outer loop, which must not be unrolled (`uncounted`)
+//!         for x in lanes: x = round(x)    the inner loop, which the compiler vectorises
+//! ```
+//!
+//! One point's rounds wait for each other. Those of 256 points do not, so the multipliers stay
+//! busy, and the lanes still fit the registers of AVX-512.
 
 use core::ops::{BitAnd, BitOr, BitXor, Shl, Shr};
 use core::slice;
@@ -176,7 +187,7 @@ pub trait Lane:
     /// Lanes that are all zero.
     const EMPTY: Self::Lanes;
 
-    /// These three are modulo `2^bits`, where a word has so many bits.
+    /// These three are modulo `2^bits`, where a word has this many bits.
     fn wrapping_add(self, other: Self) -> Self;
     fn wrapping_sub(self, other: Self) -> Self;
     fn wrapping_mul(self, other: Self) -> Self;

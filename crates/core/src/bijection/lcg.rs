@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_parameters_are_refused() {
+    fn lcg_refuses_bad_parameters() {
         assert_eq!(
             Lcg::new(0, 1, 0),
             Err(BijectionError::BitsOutOfRange { bits: 0, min: 1, max: 64 })

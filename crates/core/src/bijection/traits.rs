@@ -408,8 +408,8 @@ impl<'a, N: Word> Trusted<'a, N> {
         Self { inner: Inner::Owned(Box::new(bijection)), conduct: Conduct::default() }
     }
 
-    /// Says that no method of the bijection panics, as is so for every family of this crate. Then
-    /// items may be moved in place, where a panic could not be undone.
+    /// Declares that no method of the bijection panics, which holds for every family of this crate.
+    /// Then items may be moved in place, where a panic could not be undone.
     ///
     /// If a method panics nevertheless while items are moved in place, the program is aborted.
     ///

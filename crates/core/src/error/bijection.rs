@@ -58,10 +58,10 @@ pub enum BijectionError {
         /// The multiplier asked for.
         multiplier: u64,
     },
-    /// A domain of no points was asked for.
+    /// The domain has no points.
     EmptyDomain,
-    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items in a block,
-    /// or no blocks in a window.
+    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) has no items in a block, or no blocks in
+    /// a window.
     EmptyBlock {
         /// The items in a block.
         block: u64,

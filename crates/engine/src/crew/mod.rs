@@ -1,8 +1,17 @@
 //! A crew: the threads of one call, which stay awake from one of its jobs to the next.
 //!
-//! A call has a few jobs, one after the other, whose tasks all threads do. The pool would wake its
-//! threads one by one for each job, and let some sleep before the next. So one thread leads a crew,
-//! and others of its pool join it once, as *helpers*, and look for jobs without sleeping.
+//! ```text
+//! lead(call):                   each(count, task), on the leader:    a helper:
+//!     make a crew                   open the job                     until it has looked in vain
+//!     run the call                  ask the pool for helpers            for long:
+//!     close the crew                take and do tasks                    if there is a new job:
+//!                                   wait until all are done                  take and do tasks
+//! ```
+//!
+//! A call has a few jobs, one after the other, and all threads do the tasks of each. The pool would
+//! wake its threads one by one for each job, and let some sleep before the next. So one thread
+//! leads a crew, and others of its pool join it once, as *helpers*, and look for jobs without
+//! sleeping.
 //!
 //! The leader opens a job, takes tasks as everybody does, and when none is left, waits for those
 //! who still have one. It never waits for a thread that has no task, and so does all of them if no
@@ -51,12 +60,12 @@ const LOOKS: usize = 1000;
 /// 300 looks two shuffles at the same time had 0.82 to 0.88 of the speed that they had after 150.
 const FEW_LOOKS: usize = 150;
 
-/// After so many looks, who waits gives way to other threads before the next.
+/// After this many looks, who waits gives way to other threads before the next.
 const SPINS: usize = 100;
 
-/// A thread asks for no more helpers while those of so many of its calls have not come. The threads
-/// of the pool are busy then, and what waits for them would grow by each call: by 1.3 KB where each
-/// of 16 threads called at 2^17 + 1 again and again.
+/// A thread asks for no more helpers while those of this many of its calls have not come. The
+/// threads of the pool are busy then, and what waits for them would grow by each call: by 1.3 KB
+/// where each of 16 threads called at 2^17 + 1 again and again.
 const MOST_AWAITING: usize = 16;
 
 /// After so long a helper leaves when a job has no more tasks for it, so that its thread goes on
@@ -227,7 +236,7 @@ impl Crew {
     }
 }
 
-/// Waits for a moment, after so many others.
+/// Waits for a moment, after this many others.
 fn pause(before: usize) {
     match before {
         ..SPINS => hint::spin_loop(),

@@ -136,7 +136,7 @@ macro_rules! model {
                 }
             }
 
-            /// Has a crew with so many helpers do jobs of so many tasks.
+            /// Has a crew with this many helpers do jobs of this many tasks.
             pub(super) fn check(variant: Variant, helpers: usize, jobs: &'static [usize]) {
                 let mut model = Builder::new();
                 model.preemption_bound = Some(2);

@@ -1,11 +1,18 @@
 //! The tasks of a crew's jobs, and who takes which.
 //!
-//! Between one job and the next stand two things. A task is taken by lowering the number of those
-//! that are left in a *share*, and that acquires what the leader has released with it: all that it
-//! knew when it opened the job. And the leader opens no other job before all tasks are done, which
-//! acquires what was released with the last of them. So what a job is told by is written while
-//! nobody has a task, and read by those who have one. A thread that is late, and looks at shares
-//! while the next job is being opened, takes a task of that one.
+//! ```text
+//! leader                                   any member
+//! open: write job, count, undone           take: for share, one's own first:
+//!       share[..] = its tasks   (release)        lower share[..], if not 0    (acquire)
+//!       round += 1              (release)        read job and count
+//! take and do tasks                        do the task
+//! wait for undone == 0          (acquire)  undone -= tasks done              (release)
+//! ```
+//!
+//! The job's description is written while nobody has a task, and read only by members that have
+//! one: taking a task acquires all that the leader wrote before it, and the leader opens no other
+//! job before all tasks are done. A member that is late, and looks at shares while the next job is
+//! being opened, takes a task of that job.
 
 use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -31,7 +38,7 @@ const CLOSED: usize = usize::MAX;
 struct TaskShare(AtomicUsize);
 
 impl<J> Tasks<J> {
-    /// No tasks, for so many members.
+    /// No tasks, for this many members.
     pub(super) fn new(members: usize) -> Self {
         let [round, count, undone] = [(); 3].map(|()| AtomicUsize::new(0));
         let job = AtomicPtr::new(core::ptr::null_mut());
@@ -79,7 +86,7 @@ impl<J> Tasks<J> {
         })
     }
 
-    /// Says that so many tasks are done, which one member has taken.
+    /// Says that this many tasks are done, which one member has taken.
     pub(super) fn have_done(&self, tasks: usize) {
         // Who has none may be late, and is not to touch what the next job is being opened with.
         if tasks > 0 {

@@ -116,7 +116,7 @@ fn a_crew_makes_do_without_threads_that_do_not_come() {
 }
 
 #[test]
-fn what_waits_for_busy_threads_does_not_grow_with_each_call() {
+fn requests_for_busy_helpers_are_bounded() {
     let mut awaiting = 0;
     run_beside_busy(2, || {
         (0..10 * MOST_AWAITING).for_each(|_| lead_all(|| check_jobs(3, &|_| {})));
@@ -170,7 +170,7 @@ fn a_panic_is_the_leaders_and_the_crew_lives_on() {
 }
 
 #[test]
-fn what_panics_when_it_is_dropped_stops_no_crew() {
+fn panic_payloads_that_panic_when_dropped_stop_no_crew() {
     struct Hostile;
     impl Drop for Hostile {
         fn drop(&mut self) {

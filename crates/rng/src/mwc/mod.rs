@@ -318,7 +318,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn skips_are_steps(seed: u64, multiplier in 0_usize..5, steps in 0_u64..1000, far: u64) {
+        fn skips_of_mwc_are_steps(seed: u64, multiplier in 0_usize..5, steps in 0_u64..1000, far: u64) {
             let multiplier = Multipliers::new().nth(multiplier).unwrap();
             let mut rng = Mwc::from_multiplier(multiplier, seed, 0).unwrap();
             let mut skipped = rng.clone();

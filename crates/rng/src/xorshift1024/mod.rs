@@ -327,7 +327,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(16))]
         #[test]
-        fn skips_are_steps_and_compose(seed: u64, steps in 0_u128..300, far: u128, begun in 0_usize..40) {
+        fn skips_of_xorshift_are_steps_and_compose(seed: u64, steps in 0_u128..300, far: u128, begun in 0_usize..40) {
             let mut rng = XorShift1024Weyl::new(seed, 0);
             for _ in 0..begun {
                 rng.next_u32();

@@ -21,7 +21,7 @@ pub(super) fn device(limits: impl FnOnce(&mut wgpu::Limits)) -> Wgpu {
 }
 
 #[test]
-fn bijections_that_have_no_text() {
+fn bijections_without_a_text_are_refused() {
     let Some(gpu) = gpu() else { return };
     struct Backwards;
     impl Bijection for Backwards {
@@ -55,7 +55,7 @@ fn bijections_that_have_no_text() {
 }
 
 #[test]
-fn limits_of_a_device() {
+fn limits_of_a_device_are_kept() {
     if gpu().is_none() {
         return;
     }
@@ -103,7 +103,7 @@ fn limits_of_a_device() {
 }
 
 #[test]
-fn a_device_that_is_lost() {
+fn lost_device_is_an_error() {
     if gpu().is_none() {
         return;
     }

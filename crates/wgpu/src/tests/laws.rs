@@ -83,7 +83,7 @@ fn items_are_shuffled_and_back_on_2_to_the_32_points() {
 }
 
 #[test]
-fn all_families() {
+fn all_families_agree_with_the_cpu() {
     let Some(gpu) = gpu() else { return };
     // Kernels of some families are compiled for each width, so there are few.
     for len in [1, 13, 200, 5000] {
@@ -96,7 +96,7 @@ fn all_families() {
 }
 
 #[test]
-fn all_items() {
+fn items_of_all_widths_agree_with_the_cpu() {
     let Some(gpu) = gpu() else { return };
     let mixed = |k: u64, j: usize| (k as u32 ^ 0x5555).wrapping_mul(0x9E37_79B1) >> (j % 24);
     macro_rules! items {

@@ -89,7 +89,7 @@ fn own_buffers_in_an_own_encoder() {
 }
 
 #[test]
-fn a_text_of_a_user() {
+fn users_text_is_evaluated() {
     let Some(gpu) = gpu() else { return };
     let backwards = "fn forward(slot: u32) -> u32 { return param(4u) - slot; }";
     for (last, len) in [(9, 10), (9999, 10_000), (9999, 3000)] {
@@ -268,7 +268,7 @@ fn a_text_is_called_for_slots_of_its_domain_only() {
 }
 
 #[test]
-fn a_text_that_does_not_compile() {
+fn users_text_that_does_not_compile_is_an_error() {
     let Some(gpu) = gpu() else { return };
     for text in [
         "",

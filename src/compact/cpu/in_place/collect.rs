@@ -249,7 +249,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         match (self.exchange.grid.block_bits(), self.exchange.prefetches) {
             // SAFETY: the caller promises the step, and the grid's blocks have the usual size.
             (bits, false) if bits == usual => unsafe { self.collect_as(step, to, false, usual) },
-            // SAFETY: the step is as the caller promises, and this the size of the grid's blocks.
+            // SAFETY: the caller promises the step, and this is the size of the grid's blocks.
             (bits, true) if bits == usual => unsafe { self.collect_as(step, to, true, usual) },
             // SAFETY: the grid has this size of blocks, and the caller promises the step.
             (bits, _) => unsafe { self.collect_as(step, to, true, bits) },
@@ -299,7 +299,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             // block that this thread has claimed, or in the block to which `plan` has copied it.
             // The open block is another one.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(k), open.cast(), 1) };
-            // SAFETY: there are as many low bits as items.
+            // SAFETY: the open block is one of `blocks`, and each of these has its low bits.
             unsafe { lows.get_unchecked_mut(place) }.write(L::of(to & mask));
             *next = place as u32 + 1;
             if (place + 1) & (block_len - 1) == 0 {
@@ -323,11 +323,11 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let lows = self.lows[from..][..block_len].as_ptr().cast();
         // SAFETY: the caller promises that this is a place of the array.
         let places = unsafe { self.exchange.items.at(first) };
-        // SAFETY: there are as many low bits as items.
+        // SAFETY: the exchange has low bits for each place of the array.
         let low_places = unsafe { self.exchange.lows.at(first) };
         // SAFETY: the caller promises that many places, which are outside of this thread's blocks.
         unsafe { ptr::copy_nonoverlapping(items, places, block_len) };
-        // SAFETY: the low bits' places are as many, and as much this thread's.
+        // SAFETY: they are the low bits of the same places, and so as many, and this thread's.
         unsafe { ptr::copy_nonoverlapping(lows, low_places, block_len) };
         self.free.push(full);
     }

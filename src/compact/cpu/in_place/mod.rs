@@ -1,20 +1,29 @@
 //! The strategy in place: items are exchanged within the array a block at a time, and then put in
 //! order a cache's worth at a time.
 //!
+//! ```text
+//! each thread:                                        collect.rs, claims.rs
+//!     take a block that nobody has read, and read it
+//!     for item in the block:
+//!         append it to the open block of its bucket   its low bits too
+//!         if the open block is full:
+//!             claim a block of the bucket's places
+//!             if that has not been read: read it, and go on with its items afterwards
+//!             write the full block there
+//! for bucket, on all threads:                         order.rs
+//!     stage = its items, from its places and from all open blocks, in order
+//!     copy the stage to its places
+//! ```
+//!
 //! It does what the partitioned strategy does without a second copy of the items. Each bucket's
-//! final places are divided into *blocks* of equal length, of which the last may be shorter. A
-//! thread takes a block, evaluates where its items go, and collects each item in an *open block* of
-//! its bucket. Whenever an open block is full, the thread claims a block of the bucket's places, if
-//! it can in the share of them where it looks first. If that has not been read yet, the thread
-//! reads it before it writes there, and so goes on with its items. So each block is read once and
-//! written at most once. When all have been read, a bucket's items are at its places or in open
-//! blocks, and are put in order in the cache.
+//! final places are divided into blocks of equal length; the last may be shorter. Each block is
+//! read once, and written at most once, after it has been read.
 //!
 //! This is one pass of an in-place sample sort as in Axtmann, Witt, Ferizovic and Sanders,
-//! *Engineering In-place (Shared-memory) Sorting Algorithms* (2022), with two differences. A key
-//! tells in advance how many items each bucket gets, so a block goes to its place at once, where a
-//! sort has to write it back, count, and exchange it in a second pass. And where an item belongs is
-//! computed from where it was, so that of an item that has moved nothing else is known: its *low
+//! *Engineering In-place (Shared-memory) Sorting Algorithms* (2022), with two differences. The
+//! bijection tells in advance how many items each bucket gets, so a block goes to its place at
+//! once, where a sort has to write it back, count, and exchange it in a second pass. And where an
+//! item belongs is computed from where it was, which nobody knows once it has moved. So its *low
 //! bits*, its number within the bucket, are kept beside the array.
 //!
 //! In a shuffle with gaps, a bucket has as many places as taken slots, which are counted before any
@@ -90,7 +99,7 @@ impl InPlaceBuffers {
         [lows, blocks, block_lows, marks, taken].map(Buffer::bytes).iter().sum()
     }
 
-    /// Buffers with room for so many bytes of low bits, and of blocks.
+    /// Buffers with room for this many bytes of low bits, and of blocks.
     #[cfg(test)]
     pub(in crate::compact::cpu) fn of_sizes(lows: usize, blocks: usize) -> Self {
         let mut all = Self::new();

@@ -177,7 +177,7 @@ fn permutations_that_are_not_random_are_moved() {
 }
 
 #[test]
-fn what_cannot_be_moved_is_refused() {
+fn unsuitable_lengths_items_and_domains_are_refused() {
     let f = Lcg::new(20, 5, 3).unwrap();
     let f = f.trusted().unwrap();
     let serves =

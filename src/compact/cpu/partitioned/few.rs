@@ -1,4 +1,11 @@
 //! Putting a bucket's items in order where they are few for the slots, in the cache.
+//!
+//! ```text
+//! count the items of each cell           a cell is slot >> shift: two to four of them for an item
+//! start[cell] = items in the cells before
+//! for item: stage[start[cell]++] = item  sorted by cell
+//! sort by insertion                      an item passes only those of its own cell
+//! ```
 
 use core::mem::MaybeUninit;
 

@@ -1,13 +1,20 @@
 //! The partitioned strategy: items are sorted into buckets by where they go, with sequential
 //! traffic only, and then put in order a cache's worth at a time.
 //!
-//! Beyond the caches, a gather pays a cache line and a TLB miss for every item. Here the source is
-//! read in order instead, `slot = f.inverse(index)`, and each item goes to the *bucket* of its
-//! slot: a run of slots so short that its items fit the L2 cache. Items on their way to a bucket
-//! are collected in a *block* of a few lines, which is written to memory when it is full. When all
-//! items are in their buckets, each bucket's items are put in the order of their slots, without
-//! gaps, with the help of a bitmap of the slots. The bijection is evaluated once for each item, and
-//! not for each slot.
+//! ```text
+//! for index in source, on all threads:               sort.rs, block.rs
+//!     slot = f.inverse(index)
+//!     append (item, low bits of slot) to the open block of bucket slot >> 16
+//!     if the block is full: stream it to memory      or give up if the bucket is full
+//! for bucket, on all threads:                        place.rs, few.rs; nothing fails from here on
+//!     stage[rank of slot] = item                     in the cache
+//!     stream the stage to the bucket's places
+//! ```
+//!
+//! Beyond the caches, a gather pays a cache line and a TLB miss for every item. Here memory is read
+//! and written in order, and only the cache is accessed at random: a bucket's items fit L2, and so
+//! do the open blocks of a few lines. A bitmap of the bucket's slots gives the ranks. The bijection
+//! is evaluated once for each item, and not for each slot.
 //!
 //! For very many slots the buckets become larger instead of more numerous, because each bucket's
 //! open block has to stay in the cache.

@@ -119,7 +119,7 @@ impl RankSizes<'_> {
         blocks.saturating_add(threads).saturating_add(lines)
     }
 
-    /// In how many chunks buckets of items of type T had best travel, so that no rank takes more
+    /// The recommended number of chunks for buckets of items of type T, so that no rank takes more
     /// than `memory` bytes: as many as are large enough, or more where the memory is too little for
     /// those; but no more than a rank has buckets.
     pub(crate) fn chunks<T>(&self, memory: u64) -> u64 {

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_device_tells_is_behind_zeros() {
+    fn numbers_told_by_the_device_are_behind_zeros() {
         let boards = boards(2);
         for board in &boards {
             board.tell(&[7; MOST]);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn all_have_left_when_the_last_one_has() {
+    fn a_board_is_left_when_its_last_rank_leaves() {
         let boards = boards(3);
         for board in &boards {
             assert!(!boards[0].have_left());
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_no_board_is_an_error() {
+    fn missing_and_foreign_files_are_no_boards() {
         let folder = tempfile::tempdir().unwrap();
         let name = random();
         assert!(Board::open_in(folder.path(), name, 1, 2).is_err());

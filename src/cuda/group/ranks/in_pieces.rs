@@ -206,7 +206,8 @@ impl CudaExchange {
         let own = [(memory + layout.overflow, 4), (memory + sum, 8)];
         // Where there are no gaps, nothing is added up.
         let own = if sizes.dense { &own[..1] } else { &own };
-        // SAFETY: as the caller promises, both are written, in as many bytes.
+        // SAFETY: the caller promises the plans in the stream, which write both of these, in as
+        // many bytes.
         let words = unsafe { self.gather_at(own) }?;
         if words.iter().any(|words| words[0] != 0) {
             return Ok(None);

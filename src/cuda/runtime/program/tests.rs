@@ -174,7 +174,7 @@ fn calls_forward() -> Instance {
 }
 
 #[test]
-fn what_does_not_compile_is_said_with_its_name_and_the_log() {
+fn compile_errors_have_the_bijections_name_and_the_log() {
     if compiler().is_none() {
         return;
     }

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_cut_is_decoded_by_one_thread() {
+    fn indivisible_frames_are_decoded_by_one_thread() {
         for codec in &Codec::ALL[1..] {
             let frame = |text: &[u8]| Compression::from(*codec).compressed(text).unwrap();
             // Frames within a frame, which has them as they are.

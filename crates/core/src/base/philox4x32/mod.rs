@@ -92,7 +92,7 @@ mod tests {
     ];
 
     #[test]
-    fn known_answers() {
+    fn philox_gives_known_answers() {
         for known in &KNOWN {
             assert_eq!(Philox4x32::<10>::new(known.key).block(known.counter), known.ten_rounds);
             assert_eq!(Philox4x32::<7>::new(known.key).block(known.counter), known.seven_rounds);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn every_level_gives_what_single_points_give() {
+    fn grid_feistel_lanes_agree_with_single_points() {
         for bits in 1..=63 {
             for len in [(1 << bits) - 1, 1 << bits, (1 << bits) + 1, (1 << bits) / 3 * 4 + 1] {
                 check_length::<12>(len);

@@ -1,5 +1,14 @@
 //! A [`MulXorshift`] on many points at once, in the narrowest lanes that hold the domain: a vector
 //! holds twice as many words of half the width.
+//!
+//! ```text
+//! forward:  x ^= x >> outer               inverse:  the same in reverse, with the inverses of
+//!           for round: x = a x + c                  the multipliers; a xorshift by half of the
+//!                      x ^= x >> shift              bits or more undoes itself
+//! ```
+//!
+//! Bits above the domain's are garbage until the last step masks them: sums and products carry only
+//! upwards, and what a shift brings down is masked.
 
 use super::definition::MulXorshift;
 use super::round::Round;
@@ -198,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_level_gives_what_single_points_give() {
+    fn mul_xorshift_lanes_agree_with_single_points() {
         check_rounds::<0>();
         check_rounds::<1>();
         check_rounds::<8>();

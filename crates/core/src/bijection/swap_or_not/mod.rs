@@ -186,7 +186,7 @@ impl SwapOrNot {
         }
     }
 
-    /// [`mix_level`](Self::mix_level) in so many lanes of words that hold the level's points.
+    /// [`mix_level`](Self::mix_level) in this many lanes of words that hold the level's points.
     #[inline(always)]
     fn mix_some<const INVERSE: bool, P: Word, const LANES: usize>(
         &self,

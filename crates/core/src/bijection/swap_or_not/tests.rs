@@ -145,7 +145,7 @@ fn first_keys_are_uniform() {
 }
 
 #[test]
-fn what_cannot_be_promised_is_refused() {
+fn unreachable_distances_are_refused() {
     let refused = |n, bits| SwapOrNot::for_distance(n, bits, 1).unwrap_err();
     assert_eq!(refused(0, 40), BijectionError::EmptyDomain);
     for bits in [0, 129] {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn every_level_gives_what_single_points_give() {
+    fn variable_philox_lanes_agree_with_single_points() {
         let keys: [u32; 24] = core::array::from_fn(|k| (k as u32 + 1).wrapping_mul(0x9E37_79B9));
         for bits in 2..=64 {
             let (split, last) = (Split::new(bits), u64::low_mask(bits).min(u64::MAX - 1));
