@@ -44,7 +44,7 @@ def code(text):
 
 def is_in_room(text, found):
     name, before = found["of"], text[max(0, found.start() - LOOK_BACK) : found.start()]
-    made = rf"\b{name}\b[^;]*= *(?:check::)?try_with_capacity\(|\b{name}\.try_reserve|try_reserve\(&?(?:mut )?{name}\b"
+    made = rf"\b{name}\b[^;]*= *(?:check::)?try_with_capacity(?:_u64)?\(|\b{name}\.try_reserve|(?:try_reserve\w*|ensure_capacity)\(&?(?:mut )?{name}\b"
     return bool(name and re.search(made, before))
 
 
