@@ -136,8 +136,8 @@ class StreamDataset(Epochs):
         self._begin(rank, ranks, tail, drop_last)
         # One for all iterations: it knows whether an iterator was read before.
         self._stream = _Whole(source, buffer_size, seed)
-        # Counts, -1 if unknown: items taken when iterations begin; the input's length; items drawn by
-        # each worker. In shared memory, since workers write them.
+        # Counts, -1 if unknown: items taken when iterations begin; the input's length; items drawn
+        # by each worker. In shared memory, since workers write them.
         self._known = torch.full((2 + WORKERS,), -1, dtype=torch.int64)
         self._known[0] = 0
         self._known.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
