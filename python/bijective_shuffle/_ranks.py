@@ -105,20 +105,30 @@ def refuse_share(source: Any, items: Iterator[Any], ranks: int) -> None:
 
 def _is_share(one: Any) -> bool:
     """Whether this is a data set that was split by rank."""
-    own = getattr(one, "__dict__", {})
-    stages = own.get("pipeline")
-    return getattr(own.get("_distributed"), "world_size", 1) > 1 or isinstance(stages, list) and any(
+    try:
+        own = vars(one)
+    except Exception:
+        # It has none, or it stands for an object that is not there yet.
+        return False
+    nodes, stages = own.get("_distributed"), own.get("pipeline")
+    if type(nodes).__name__ == "DistributedConfig" and nodes.world_size > 1:
+        return True
+    return type(stages) is list and any(
         getattr(stage, "__name__", "") == "split_by_node" for stage in stages)
 
 
 def _held(one: Any) -> Iterable[Any]:
     """What an object refers to, but nothing that it has in common with others, such as its class."""
-    if isinstance(one, (str, bytes, type, ModuleType, CodeType, FrameType)):
+    # Not `isinstance`, which asks what stands for another object for that one's class.
+    if issubclass(type(one), (str, bytes, type, ModuleType, CodeType, FrameType)):
         return ()
-    if isinstance(one, FunctionType):
+    if type(one) is FunctionType:
         return [one.__closure__, one.__defaults__, *_named(one.__code__, one.__globals__)]
+    if type(one) in (list, tuple):
+        # Not copied, as it may have millions of items.
+        return one  # type: ignore[no-any-return]
     held = gc.get_referents(one)
-    if isinstance(one, GeneratorType) and one.gi_frame is not None:
+    if type(one) is GeneratorType and one.gi_frame is not None:
         held += one.gi_frame.f_locals.values()
         held += _named(one.gi_code, one.gi_frame.f_globals)
     return held

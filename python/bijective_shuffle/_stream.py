@@ -82,8 +82,8 @@ class StreamShuffle(Generic[Item]):
 
     def seek(self, emitted: SupportsIndex) -> None:
         """Lets the next iteration begin behind so many items of the epoch, or, where the input has
-        fewer, at its end. Before that iteration has begun, a state does not know whether the input is
-        so long, and is not refused for it."""
+        fewer, at its end. A state that is saved before that iteration begins does not know whether the
+        input is so long, so a shorter one is not refused for it."""
         # Before the first item, the state is that of a stream which has not begun.
         emitted = count(emitted, "emitted")
         self._go(self.epoch, emitted, None if emitted else 0)

@@ -450,6 +450,16 @@ class Prefetched(Wrapper):
         items.put(None)
 
 
+class Absent:
+    """What stands for an object that is not there yet."""
+
+    @property
+    def __dict__(self):
+        raise RuntimeError
+
+    __class__ = __dict__
+
+
 def sources_over(data):
     """Inputs of a stream that read a data set in ways of their own."""
     def generated():
@@ -459,7 +469,7 @@ def sources_over(data):
     return [
         data,
         itertools.chain(data),
-        itertools.chain([], data),
+        itertools.chain.from_iterable([[], data]),
         map(dict, data),
         zip(itertools.count(), data),
         (item for item in map(dict, data)),
@@ -477,6 +487,7 @@ def test_an_input_that_was_split_by_rank_is_not_dealt_out_to_ranks_again(tmp_pat
     shares = [distributed.split_dataset_by_node(of_hugging_face(4), rank, 2) for rank in range(2)]
     tars = of_webdataset(tmp_path, 4, nodesplitter=wds.split_by_node)
     entire, share = of_hugging_face(4), shares[0]
+    entire.context = Absent()
     for split in (share, tars):
         for source in sources_over(split):
             with pytest.raises(ValueError, match="was split by rank.* give each rank the whole source, or give rank=0"):
