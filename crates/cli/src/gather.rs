@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 use std::{iter, mem};
 
+use bijective_shuffle::Word;
 use rayon::prelude::*;
 
-use crate::lines::{Lines, Offset};
+use crate::lines::Divided;
 use crate::progress::Progress;
 
 /// How many bytes of items, on average, are gathered to a block: enough to make a system call
@@ -16,88 +17,10 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// can do more.
 const BLOCKS_PER_THREAD: usize = 2;
 
-/// A text that is divided into items.
-pub(crate) trait Divided: Sync {
-    /// How many items there are.
-    fn count(&self) -> usize;
-
-    /// How many bytes they have.
-    fn bytes(&self) -> usize;
-
-    /// An item, counted from 0. Panics if there is no such item.
-    fn get(&self, index: usize) -> &[u8];
-}
-
-impl<W: Offset> Divided for Lines<'_, W> {
-    fn count(&self) -> usize {
-        self.count()
-    }
-
-    fn bytes(&self) -> usize {
-        self.text().len()
-    }
-
-    #[inline]
-    fn get(&self, index: usize) -> &[u8] {
-        self.get(index)
-    }
-}
-
-/// Arguments of the command line, each with a delimiter behind it. What is in them does not matter,
-/// be it a delimiter.
-pub(crate) struct Echoed {
-    lines: Vec<Vec<u8>>,
-    bytes: usize,
-}
-
-impl Echoed {
-    pub(crate) fn new<'a>(arguments: impl Iterator<Item = &'a [u8]>, delimiter: u8) -> Self {
-        let lines: Vec<_> = arguments.map(|argument| [argument, &[delimiter]].concat()).collect();
-        let bytes = lines.iter().map(Vec::len).sum();
-        Self { lines, bytes }
-    }
-}
-
-impl Divided for Echoed {
-    fn count(&self) -> usize {
-        self.lines.len()
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    fn get(&self, index: usize) -> &[u8] {
-        &self.lines[index]
-    }
-}
-
-/// A text of records of one size.
-pub(crate) struct Records<'a> {
-    pub(crate) text: &'a [u8],
-    /// At least 1.
-    pub(crate) record: usize,
-}
-
-impl Divided for Records<'_> {
-    fn count(&self) -> usize {
-        self.text.len() / self.record
-    }
-
-    fn bytes(&self) -> usize {
-        self.text.len()
-    }
-
-    #[inline]
-    fn get(&self, index: usize) -> &[u8] {
-        &self.text[index * self.record..][..self.record]
-    }
-}
-
 /// Writes the items with these numbers, and returns the number of bytes.
 ///
 /// It goes in rounds: while the blocks of one round are written, those of the next are gathered.
-pub(crate) fn write_items<W: Offset>(
+pub(crate) fn write_items<W: Word>(
     items: &impl Divided,
     order: &[W],
     output: &mut (impl Write + Send),
@@ -136,7 +59,7 @@ fn write_blocks(
 }
 
 /// Fills as many blocks as the items take, and empties the others.
-fn gather_blocks<W: Offset>(
+fn gather_blocks<W: Word>(
     items: &impl Divided,
     order: &[W],
     block_items: usize,
@@ -150,12 +73,12 @@ fn gather_blocks<W: Offset>(
 }
 
 /// Appends items to a block.
-fn gather<W: Offset>(items: &impl Divided, order: &[W], block: &mut Vec<u8>) {
+fn gather<W: Word>(items: &impl Divided, order: &[W], block: &mut Vec<u8>) {
     // Each item is somewhere else in memory, but no address depends on what was read from another,
     // so the processor fetches several at a time by itself: looking ahead by hand, in batches, was
     // measured to gain nothing.
     for number in order {
-        block.extend_from_slice(items.get(number.position()));
+        block.extend_from_slice(items.get(number.widen() as usize));
     }
 }
 

@@ -1,21 +1,20 @@
 //! [`Job`]: inputs to an output, in memory or not.
 
-use std::io::{Cursor, Read, Seek, Write};
+use std::io::{Read, Write};
 
 use bijective_shuffle::{Permutation, Rows, Word, Workspace};
 use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order};
 
 use crate::done::Done;
 use crate::failure::{Context, Failure};
-use crate::gather::{Divided, Echoed, Records, write_items};
+use crate::gather::write_items;
 use crate::inputs::{CHANGED, Inputs, too_long};
-use crate::lines::{self, Offset};
+use crate::lines::{self, Divided, Lines, Records};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::repeat;
 use crate::selection::Selection;
 use crate::temporary::Temporary;
-use crate::text::Text;
 
 /// What is to be done with the items of some inputs.
 pub(crate) struct Job<'a> {
@@ -52,9 +51,17 @@ impl Job<'_> {
         FileShuffle::new(Items::Lines { delimiter }, self.memory).longest_item()
     }
 
-    /// Writes arguments in their new order.
-    pub(crate) fn arguments(&self, echoed: &Echoed, output: &mut Output) -> Result<Done, Failure> {
-        self.inside::<u64>(echoed, output)
+    /// Writes arguments in their new order, each with a delimiter behind it, whatever is in it.
+    pub(crate) fn arguments<'a>(
+        &self,
+        arguments: impl Iterator<Item = &'a [u8]> + Clone,
+        delimiter: u8,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        let text: Vec<u8> =
+            arguments.clone().flat_map(|argument| [argument, &[delimiter]].concat()).collect();
+        let lengths = arguments.map(|argument| argument.len() + 1);
+        self.inside::<u64>(&Lines::of_lengths(&text, lengths), output)
     }
 
     /// Writes the lines of the inputs in their new order. Each of them ends.
@@ -75,10 +82,9 @@ impl Job<'_> {
         delimiter: u8,
         output: &mut Output,
     ) -> Result<Done, Failure> {
+        let items = Items::Lines { delimiter };
         if inputs.bytes() > self.held() as u64 && !self.is_repeated {
-            let items = Items::Lines { delimiter };
-            let done = self.outside(items, self.memory, &mut inputs.reader(), output);
-            return done.map_err(|error| explain(error, inputs, output));
+            return self.outside(items, self.memory, || inputs.reader(), (inputs, output));
         }
         if self.is_repeated && inputs.bytes() > self.memory as u64 {
             return Err(Failure::new(inputs.name(), UNREPEATED));
@@ -93,11 +99,12 @@ impl Job<'_> {
         if !fits && self.is_repeated {
             return Err(Failure::new(inputs.name(), UNREPEATED));
         }
-        if !fits {
-            return self.too_many_lines(text, inputs, delimiter, output);
-        }
         // No line number is above the length of the text, so one width does for both.
         let done = match u32::try_from(text.len()) {
+            _ if !fits => {
+                let held = if text.is_mapped() { 0 } else { text.len() };
+                self.outside(items, self.memory - held, || &text[..], (inputs, output))
+            }
             Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), output),
             Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), output),
         }?;
@@ -105,26 +112,6 @@ impl Job<'_> {
             inputs.check()?;
         }
         Ok(done)
-    }
-
-    /// Writes lines that are in memory, but do not fit it with all their numbers.
-    fn too_many_lines(
-        &self,
-        text: Text,
-        inputs: &Inputs,
-        delimiter: u8,
-        output: &mut Output,
-    ) -> Result<Done, Failure> {
-        let items = Items::Lines { delimiter };
-        let done = match text {
-            Text::Read(text) => {
-                let left = self.memory - text.len();
-                self.outside(items, left, &mut Cursor::new(text), output)
-            }
-            #[cfg(unix)]
-            Text::Mapped(_) => self.outside(items, self.memory, &mut inputs.reader(), output),
-        };
-        done.map_err(|error| explain(error, inputs, output))
     }
 
     /// Writes the records of the inputs in their new order, behind the header that `header` gives
@@ -173,8 +160,7 @@ impl Job<'_> {
                 return Err(Failure::new(inputs.name(), why));
             }
             let items = Items::Records { bytes: record.try_into().context("record")? };
-            let done = self.outside(items, self.memory, &mut inputs.reader(), output);
-            return done.map_err(|error| explain(error, inputs, output));
+            return self.outside(items, self.memory, || inputs.reader(), (inputs, output));
         }
         let mut text = inputs.take_text(self.progress)?;
         self.progress.start("shuffling");
@@ -214,11 +200,7 @@ impl Job<'_> {
     }
 
     /// Writes items that are in memory.
-    fn inside<W: Offset + Word>(
-        &self,
-        items: &impl Divided,
-        output: &mut Output,
-    ) -> Result<Done, Failure> {
+    fn inside<W: Word>(&self, items: &impl Divided, output: &mut Output) -> Result<Done, Failure> {
         let found = items.count() as u64;
         if self.is_repeated {
             let seed = self.selection.seed;
@@ -235,21 +217,25 @@ impl Job<'_> {
         Ok(Done { found, items: indexes.len() as u64, bytes, ..Done::default() })
     }
 
-    /// Writes items that do not fit memory.
-    fn outside(
+    /// Writes items that do not fit memory. `open` reads all that the inputs have, from the start.
+    fn outside<R: Read + Send>(
         &self,
         items: Items,
         memory: usize,
-        source: &mut (impl Read + Seek + Send),
-        output: &mut Output,
-    ) -> Result<Done, FilesError> {
+        open: impl Fn() -> R,
+        (inputs, output): (&Inputs, &mut Output),
+    ) -> Result<Done, Failure> {
         let shuffle = FileShuffle::new(items, memory);
-        let count = shuffle.count(source, self.progress)?;
-        let order = self.checked_order(count.items)?;
-        let mut store = self.temporary.store().map_err(FilesError::Temporary)?;
-        let summary = shuffle.run(&order, &count, source, &mut store, output, self.progress)?;
-        let (items, bytes) = (summary.items, summary.bytes);
-        Ok(Done { found: count.items, items, bytes, summary: Some(summary), ..Done::default() })
+        let mut done = || {
+            let count = shuffle.count_read(&mut open(), inputs.bytes(), self.progress)?;
+            let order = self.checked_order(count.items)?;
+            let mut store = self.temporary.store().map_err(FilesError::Temporary)?;
+            let (source, watch) = (&mut open(), self.progress);
+            let summary = shuffle.run(&order, &count, source, &mut store, output, watch)?;
+            let (items, bytes, found) = (summary.items, summary.bytes, count.items);
+            Ok(Done { found, items, bytes, summary: Some(summary), ..Done::default() })
+        };
+        done().map_err(|error| explain(error, inputs, output))
     }
 }
 

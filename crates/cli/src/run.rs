@@ -11,7 +11,6 @@ use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
 use crate::done::Done;
 use crate::failure::{Context, Failure};
-use crate::gather::Echoed;
 use crate::inputs::{Inputs, Opening};
 use crate::job::Job;
 use crate::output::Output;
@@ -140,8 +139,7 @@ fn single(
     }
     if arguments.echo {
         let lines = arguments.operands.iter().map(|argument| argument.as_encoded_bytes());
-        let echoed = Echoed::new(lines, delimiter);
-        return job.arguments(&echoed, output);
+        return job.arguments(lines, delimiter, output);
     }
     read_and_shuffle(files, arguments, job, output)
 }

@@ -2,10 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
-
-use memchr::memchr_iter;
 
 use super::buckets::Bucket;
 use super::budget::{Budget, Job, Split};
@@ -17,7 +14,6 @@ use super::keys::Keys;
 use super::order::Order;
 use super::place::Placer;
 use super::readers::Readers;
-use super::room::try_reserve;
 use super::sources::{Pieces, Single, Sources, Whole};
 use super::store::Store;
 use super::summary::Summary;
@@ -66,8 +62,8 @@ impl FileShuffle {
     ///
     /// # Errors
     ///
-    /// [`FilesError::Read`], [`FilesError::PartOfRecord`] and [`FilesError::Thread`];
-    /// [`FilesError::Order`] if memory could not be allocated.
+    /// [`FilesError::Read`], [`FilesError::PartOfRecord`], [`FilesError::ItemTooLong`] and
+    /// [`FilesError::Thread`]; [`FilesError::Order`] if memory could not be allocated.
     pub fn count(
         &self,
         source: &mut (impl Read + Seek + Send),
@@ -76,28 +72,29 @@ impl FileShuffle {
         let start = source.stream_position().map_err(FilesError::Read)?;
         let end = source.seek(SeekFrom::End(0)).map_err(FilesError::Read)?;
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
-        let bytes = end.saturating_sub(start);
-        let count = match self.items {
-            Items::Records { bytes: record } => {
-                let record = record.get();
-                let rest = (bytes % record as u64) as usize;
-                if rest > 0 {
-                    return Err(FilesError::PartOfRecord { record, rest });
-                }
-                return Ok(Count { items: bytes / record as u64, bytes, is_terminated: true });
-            }
-            Items::Lines { delimiter } => {
-                watch.begin(Pass::Count, Some(bytes));
-                count_lines(source, delimiter, self.budget, watch)?
-            }
-            Items::Framed => {
-                watch.begin(Pass::Count, Some(bytes));
-                let mut watched = Watched { reader: &mut *source, watch };
-                self.count_sources(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0]
-            }
-        };
+        let count = self.count_read(source, end.saturating_sub(start), watch)?;
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
         Ok(count)
+    }
+
+    /// Counts the items of a source that has so many bytes, which are read unless it has records.
+    pub(crate) fn count_read(
+        &self,
+        source: &mut (impl Read + Send),
+        bytes: u64,
+        watch: &dyn Watch,
+    ) -> Result<Count, FilesError> {
+        if let Items::Records { bytes: record } = self.items {
+            let record = record.get();
+            let rest = (bytes % record as u64) as usize;
+            if rest > 0 {
+                return Err(FilesError::PartOfRecord { record, rest });
+            }
+            return Ok(Count { items: bytes / record as u64, bytes, is_terminated: true });
+        }
+        watch.begin(Pass::Count, Some(bytes));
+        let mut watched = Watched { reader: source, watch };
+        Ok(self.count_sources(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0])
     }
 
     /// Counts the items of a number of sources, which are read side by side. `take` gets the number
@@ -106,7 +103,7 @@ impl FileShuffle {
     ///
     /// # Errors
     ///
-    /// Those of [`count`](Self::count), and [`FilesError::ItemTooLong`].
+    /// Those of [`count`](Self::count).
     pub fn count_sources(
         &self,
         sources: &dyn Sources,
@@ -290,46 +287,6 @@ impl FileShuffle {
         let temporary_bytes = sum(|bucket| bucket.bytes);
         Summary { items, bytes, buckets: buckets.len() as u64, splits: 0, temporary_bytes }
     }
-}
-
-/// Counts lines: one thread reads, the calling one searches.
-fn count_lines(
-    source: &mut (impl Read + Send),
-    delimiter: u8,
-    budget: Budget,
-    watch: &dyn Watch,
-) -> Result<Count, FilesError> {
-    let mut count = Count { items: 0, bytes: 0, is_terminated: true };
-    let step = budget.chunk();
-    let read = thread::scope(|scope| {
-        let (full, chunks) = sync_channel::<Vec<u8>>(1);
-        let (used, empty) = channel::<Vec<u8>>();
-        let read = move || {
-            loop {
-                let mut chunk = empty.try_recv().unwrap_or_default();
-                chunk.clear();
-                try_reserve(&mut chunk, step)?;
-                let read = source.by_ref().take(step as u64).read_to_end(&mut chunk);
-                let read = read.map_err(FilesError::Read)?;
-                if full.send(chunk).is_err() || read < step {
-                    return Ok(());
-                }
-            }
-        };
-        let reader = start(scope, read)?;
-        for chunk in chunks {
-            count.items += memchr_iter(delimiter, &chunk).count() as u64;
-            count.bytes += chunk.len() as u64;
-            if let Some(&last) = chunk.last() {
-                count.is_terminated = last == delimiter;
-            }
-            watch.advance(chunk.len() as u64).map_err(FilesError::Read)?;
-            let _ = used.send(chunk);
-        }
-        joined(reader)
-    });
-    count.items += u64::from(!count.is_terminated);
-    read.map(|()| count)
 }
 
 /// Has the allocator give back to the system what the pass before has freed. That of glibc keeps it
