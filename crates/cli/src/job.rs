@@ -265,22 +265,20 @@ fn words(bytes: usize, lines: usize) -> usize {
 pub(crate) fn explain(error: FilesError, inputs: &Inputs, output: &Output) -> Failure {
     match error {
         FilesError::Write(error) => output.failure(&error),
-        error => explain_input(error, inputs),
+        error => explain_input(error, inputs.name()),
     }
 }
 
-/// What is said of an error that is not one of the output.
-pub(crate) fn explain_input(error: FilesError, inputs: &Inputs) -> Failure {
+/// What is said of an error that is not one of the output, where the inputs have this name.
+pub(crate) fn explain_input(error: FilesError, inputs: &str) -> Failure {
     match error {
-        FilesError::Read(error) => inputs.failure(&error),
+        FilesError::Read(error) => Failure::named(inputs, &error),
         FilesError::Temporary(error) => Failure::new("temporary file", error),
-        FilesError::Changed => Failure::new(inputs.name(), CHANGED),
-        FilesError::ItemTooLong { item, most } => {
-            Failure::new(inputs.name(), too_long(item + 1, most))
-        }
+        FilesError::Changed => Failure::new(inputs, CHANGED),
+        FilesError::ItemTooLong { item, most } => Failure::new(inputs, too_long(item + 1, most)),
         FilesError::Thread(error) => Failure::new("threads cannot be started", error),
         error @ (FilesError::Order(_) | FilesError::LengthMismatch { .. }) => explain_order(error),
-        error => Failure::new(inputs.name(), error),
+        error => Failure::new(inputs, error),
     }
 }
 

@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};
 use crate::report::Report;
-use crate::rows::{self, Rows, is_table};
+use crate::rows::{self, is_table};
 use crate::selection::{self, Head, Numbers};
 use crate::sets;
 use crate::{signals, threads};
@@ -166,7 +166,7 @@ fn read_and_shuffle(
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;
-        let done = rows::shuffle(Rows { files, blocks: arguments.blocks }, job, output);
+        let done = rows::shuffle(files, arguments.blocks, job, output);
         return Ok(done?.of("rows"));
     }
     if arguments.blocks.is_some() {

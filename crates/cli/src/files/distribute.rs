@@ -269,7 +269,7 @@ impl Job {
 }
 
 /// Starts a thread. One that is refused is an error, and what the others wait for is gone then.
-pub(super) fn start<'scope, T: Send + 'scope>(
+pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, FilesError> {

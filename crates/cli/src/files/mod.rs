@@ -54,7 +54,7 @@ pub(crate) mod items;
 pub(crate) mod keys;
 mod order;
 mod ordered;
-mod place;
+pub(crate) mod place;
 mod readers;
 mod room;
 mod shuffle;

@@ -246,6 +246,6 @@ fn for_each_item(
 }
 
 /// The store returned something that was not written to it.
-fn garbled() -> FilesError {
+pub(crate) fn garbled() -> FilesError {
     FilesError::Temporary(ErrorKind::InvalidData.into())
 }

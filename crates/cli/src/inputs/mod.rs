@@ -8,8 +8,6 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use bijective_shuffle_cli::files::NamedError;
-
 use crate::failure::{Context, Failure};
 use crate::progress::Progress;
 use crate::text::Text;
@@ -209,10 +207,7 @@ impl Inputs {
 
     /// What to say of an error met in reading. The reader names the input that it was met in.
     pub(crate) fn failure(&self, error: &io::Error) -> Failure {
-        match NamedError::of(error) {
-            Some(NamedError { name, why }) => Failure::new(name, why),
-            None => Failure::new(self.name(), error),
-        }
+        Failure::named(self.name(), error)
     }
 }
 

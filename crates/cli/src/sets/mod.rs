@@ -29,7 +29,7 @@ pub(crate) use folder_run::FolderRun;
 pub(crate) use {folder::ShardFolder, folder_run::asked, plan::Plan};
 
 use folder_run::seed_of;
-use opened::{count, explain, open, said};
+use opened::{count, explain, open};
 
 /// The files that are read, with those of folders in place of them. They may also be listed in a
 /// file.
@@ -62,8 +62,7 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
     let walked = Walk { is_recursive: sets.recursive }.files(&operands);
-    let walked =
-        walked.map_err(|error| said(&error).unwrap_or_else(|| Failure::new("input", error)))?;
+    let walked = walked.map_err(|error| Failure::named("input", &error))?;
     checks::check_output(arguments, &operands, &walked)?;
     Ok(walked)
 }

@@ -1,11 +1,9 @@
 //! [`Opened`]: the data set that the inputs are.
 
-use std::io;
-
 use bijective_shuffle_cli::dataset::{
     Counted, Dataset, Form, Input, Records, Shards, Sink, Written, WrittenShard, start_of,
 };
-use bijective_shuffle_cli::files::{FilesError, NamedError, Order};
+use bijective_shuffle_cli::files::{FilesError, Order};
 use bijective_shuffle_cli::formats::{Compression, is_tar};
 
 use super::folder_run::asked;
@@ -158,12 +156,7 @@ impl Opened<'_> {
 /// What is said of an error, where shards name themselves.
 pub(super) fn explain(error: FilesError, inputs: &Inputs) -> Failure {
     match error {
-        FilesError::Write(error) => said(&error).unwrap_or_else(|| Failure::new("output", error)),
-        error => explain_input(error, inputs),
+        FilesError::Write(error) => Failure::named("output", &error),
+        error => explain_input(error, inputs.name()),
     }
-}
-
-/// The failure that an error of a file is.
-pub(super) fn said(error: &io::Error) -> Option<Failure> {
-    NamedError::of(error).map(|NamedError { name, why }| Failure::new(name, why))
 }

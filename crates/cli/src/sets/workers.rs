@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 use super::folder::{self, ShardFolder, UNFINISHED_OF_WORKERS, WORKERS};
 use super::folder_run::{index, planned};
 use super::journal::{Asked, Journal, Run};
-use super::opened::{Opened, explain, said};
+use super::opened::{Opened, explain};
 use crate::arguments::{Arguments, Stage};
 use crate::done::{Done, SetDone};
 use crate::failure::{Context, Failure};
@@ -107,9 +107,7 @@ impl Worker<'_> {
     /// What is to be said if the index is there.
     fn complete(&self) -> Result<Option<Done>, Failure> {
         let found = Index::read(self.folder);
-        let found = found.map_err(|error| {
-            said(&error).unwrap_or_else(|| Failure::new(self.folder.display(), error))
-        })?;
+        let found = found.map_err(|error| Failure::named(self.folder.display(), &error))?;
         let Some(index) = found else { return Ok(None) };
         if !self.asked.is_of(&index.run) {
             let why = "has shards of a run with other inputs or other options: name another folder";
@@ -190,9 +188,7 @@ impl Worker<'_> {
 
     fn failure(&self, error: FilesError) -> Failure {
         match error {
-            FilesError::Temporary(error) => {
-                said(&error).unwrap_or_else(|| Failure::new(self.folder.display(), error))
-            }
+            FilesError::Temporary(error) => Failure::named(self.folder.display(), &error),
             error => explain(error, self.opened.inputs),
         }
     }

@@ -36,7 +36,7 @@
 //! writer.finish()?;
 //!
 //! let table = IpcTable::open(File::open(&path)?, 1 << 20)?;
-//! let order = Order::shuffle(table.groups().iter().sum(), 42);
+//! let order = Order::shuffle(table.about().groups.iter().sum(), 42);
 //! let mut store = TemporaryFile::in_folder(folder.path())?;
 //! let mut shuffled = Vec::new();
 //! let mut writer = table.writer(Box::new(&mut shuffled), 1 << 20)?;
@@ -68,4 +68,4 @@ pub use ipc::IpcTable;
 pub use joined::Joined;
 pub use parquet::ParquetTable;
 pub use shuffle::TableShuffle;
-pub use table::{Batches, Table, TableWriter};
+pub use table::{About, Batches, Table, TableWriter};
