@@ -75,9 +75,9 @@ pub(super) struct Described<'i> {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Counted {
     pub(super) counts: Vec<Count>,
-    /// The inputs that fit memory, as a shuffle reads them.
+    /// The records, if they fit memory with what it takes to put them in order.
     #[serde(skip)]
-    pub(super) kept: Kept,
+    pub(super) kept: Option<Kept>,
     pub(super) ends_added: u64,
     pub(super) left_out: u64,
     pub(super) empty: u64,
@@ -233,14 +233,14 @@ impl<'i> Dataset<'i> {
         }
     }
 
-    /// What is kept of the inputs and held of the store takes the other half.
+    /// The records, or what is held of the store, take the other half.
     pub(super) fn shuffler(&self) -> FileShuffle {
         FileShuffle::new(self.items(), self.memory / 2)
     }
 
-    /// How much of the store should be held in memory, beside what is kept of the inputs.
-    pub fn held(&self, counted: &Counted) -> usize {
-        (self.memory / 2).saturating_sub(counted.kept.bytes() + self.input_bytes())
+    /// How much of the records, or of the store, should be held in memory.
+    pub fn held(&self) -> usize {
+        (self.memory / 2).saturating_sub(self.input_bytes())
     }
 
     /// How many bytes of the inputs are in memory anyway.
@@ -255,10 +255,19 @@ impl<'i> Dataset<'i> {
     /// Those of [`FileShuffle::count_sources`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
         let all: Vec<usize> = (0..self.pieces.len()).collect();
-        self.count_some(&all, (self.memory / 2).saturating_sub(self.input_bytes()), watch)
+        let counted = self.count_some(&all, self.held(), watch)?;
+        let places = usize::try_from(counted.records()).ok();
+        let places = places.and_then(|records| records.checked_mul(PER_ITEM));
+        let fits = |kept: &Kept| {
+            let all = kept.bytes.checked_add(self.input_bytes())?.checked_add(places?)?;
+            // A quarter is for what is compressed, and an eighth for records on their way to it.
+            Some(all <= self.memory / 8 * 5)
+        };
+        let kept = counted.kept.filter(|kept| fits(kept) == Some(true));
+        Ok(Counted { kept, ..counted })
     }
 
-    /// Counts the records of these pieces, and keeps as many of them as fit so much memory.
+    /// Counts the records of these pieces, and keeps them if they fit so much memory.
     pub(super) fn count_some(
         &self,
         pieces: &[usize],
@@ -268,13 +277,7 @@ impl<'i> Dataset<'i> {
         let size = |&piece: &usize| self.pieces[piece].bytes();
         watch.begin(Pass::Count, Some(pieces.iter().map(size).sum()));
         let notes = Notes::default();
-        let reading = Reading {
-            set: self,
-            pieces: Some(pieces),
-            kept: &Kept::default(),
-            notes: &notes,
-            watch,
-        };
+        let reading = Reading { set: self, pieces, notes: &notes, watch };
         let keep = Keep::new(pieces.iter().map(size), memory);
         let visit = |piece, chunk| keep.push(piece, chunk);
         let counts = self.shuffler().count_sources(&reading, pieces.len(), &visit)?;
@@ -310,27 +313,19 @@ impl<'i> Dataset<'i> {
         let places = order.places();
         assert_eq!(shards.records(), places.end - places.start, "a shard for each record");
         let mut writer = self.writer((shards, compression, sink));
-        if let Some(texts) = self.in_memory(counted) {
-            let summary = self.shuffler().gather(order, &texts, &mut writer, watch)?;
-            let shards = writer.finish().map_err(FilesError::Write)?;
-            return Ok(Written { shards, summary: Some(summary) });
-        }
-        let notes = Notes::default();
-        // What is read again is what the progress of the pass is counted in.
-        let (pieces, kept) = (None, &counted.kept);
-        let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
-        let sources = (&reading as &dyn Sources, counted.counts.as_slice());
-        let summary = self.shuffler().run_sources(order, sources, store, &mut writer, watch)?;
+        let summary = match &counted.kept {
+            Some(kept) => self.shuffler().gather(order, &kept.chunks(), &mut writer, watch)?,
+            None => {
+                let pieces: Vec<usize> = (0..self.pieces.len()).collect();
+                let notes = Notes::default();
+                // What is read again is what the progress of the pass is counted in.
+                let reading = Reading { set: self, pieces: &pieces, notes: &notes, watch: &() };
+                let sources = (&reading as &dyn Sources, counted.counts.as_slice());
+                self.shuffler().run_sources(order, sources, store, &mut writer, watch)?
+            }
+        };
         let shards = writer.finish().map_err(FilesError::Write)?;
         Ok(Written { shards, summary: Some(summary) })
-    }
-
-    /// All records, if they fit memory with what it takes to put them in order.
-    fn in_memory<'c>(&self, counted: &'c Counted) -> Option<Vec<&'c [u8]>> {
-        let places = usize::try_from(counted.records()).ok()?.checked_mul(PER_ITEM)?;
-        let all = counted.kept.bytes().checked_add(self.input_bytes())?.checked_add(places)?;
-        // A quarter is for what is compressed, and an eighth for the records on their way to it.
-        (all <= self.memory / 8 * 5).then(|| counted.kept.whole(self.pieces.len()))?
     }
 
     pub(super) fn writer<'s, S: Sink>(
@@ -521,22 +516,18 @@ fn invalid(why: String) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, why)
 }
 
-/// The pieces of a data set, or what is kept of them.
+/// Some of the pieces of a data set.
 pub(super) struct Reading<'d> {
     pub(super) set: &'d Dataset<'d>,
-    /// Which of the pieces; all if it is not said.
-    pub(super) pieces: Option<&'d [usize]>,
-    pub(super) kept: &'d Kept,
+    /// Which.
+    pub(super) pieces: &'d [usize],
     pub(super) notes: &'d Notes,
     pub(super) watch: &'d dyn Watch,
 }
 
 impl Sources for Reading<'_> {
     fn open(&self, number: usize) -> io::Result<Box<dyn Read + Send + '_>> {
-        if let Some(kept) = self.kept.reader(number) {
-            return Ok(kept);
-        }
-        let piece = &self.set.pieces[self.pieces.map_or(number, |pieces| pieces[number])];
+        let piece = &self.set.pieces[self.pieces[number]];
         let input = &*self.set.inputs[piece.input].input;
         let reader = self.set.reader(piece, self.notes, self.watch);
         let reader = reader.map_err(|error| named(input, error))?;

@@ -85,7 +85,7 @@ impl Run<'_> {
         let is_elsewhere = self.memory.is_multiple_of(3) && in_memory.is_dir();
         let folders = [if is_elsewhere { in_memory } else { std::env::temp_dir() }];
         let is_compressed = self.memory % 2 == 1;
-        let mut store = Temporary::in_folders(&folders, is_compressed, set.held(&counted)).unwrap();
+        let mut store = Temporary::in_folders(&folders, is_compressed, set.held()).unwrap();
         let mut sink = Files::default();
         let target = (&shards, self.compression, &mut sink);
         let written = set.shuffle((&counted, &order), &mut store, target, &())?;

@@ -14,7 +14,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::bundle::{Bundle, NewBundle};
-use super::kept::Kept;
 use super::piece::{Piece, last_byte};
 use super::reader::Notes;
 use super::records::Records;
@@ -154,7 +153,7 @@ impl Dataset<'_> {
             }
         }
         let parts = first.map(|(parts, _)| parts);
-        Ok(Counted { counts, kept: Kept::default(), ends_added, left_out, empty, parts })
+        Ok(Counted { counts, kept: None, ends_added, left_out, empty, parts })
     }
 
     /// [`Counted::to_json`] of what all inputs have, as if none of them were divided.
@@ -166,8 +165,8 @@ impl Dataset<'_> {
             counts[piece.input].bytes += count.bytes;
         }
         let &Counted { ends_added, left_out, empty, .. } = counted;
-        let (kept, parts) = (Kept::default(), counted.parts.clone());
-        Counted { counts, kept, ends_added, left_out, empty, parts }.to_json()
+        let parts = counted.parts.clone();
+        Counted { counts, kept: None, ends_added, left_out, empty, parts }.to_json()
     }
 
     /// The range of keys, and how all workers divide it.
@@ -196,9 +195,7 @@ impl Dataset<'_> {
         let items = pieces.iter().map(|&piece| numbers[piece].clone()).collect();
         let counts: Vec<_> = pieces.iter().map(|&piece| all[piece]).collect();
         let notes = Notes::default();
-        let pieces = Some(pieces);
-        let kept = &Kept::default();
-        let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
+        let reading = Reading { set: self, pieces, notes: &notes, watch: &() };
         let source = Numbered { sources: &reading, counts: &counts, items };
         let mut bundle = NewBundle::new(path, is_compressed).map_err(FilesError::Temporary)?;
         let shuffler = self.shuffler();

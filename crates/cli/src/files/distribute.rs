@@ -1,11 +1,8 @@
 //! [`distribute`]: pass 1, items to their buckets.
 
-use std::io;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
-
-use bijective_shuffle::Error;
 
 use super::buckets::{Bucket, Distributor, Sink};
 use super::budget::{Job, Split};
@@ -41,20 +38,24 @@ struct ToWriter<'m> {
     long: Receiver<()>,
 }
 
-/// The writer has gone: only it knows why.
-struct Gone;
+/// The error where the writer has gone. Only it knows why, and what it says is said instead.
+fn gone<T>(_: T) -> FilesError {
+    FilesError::Changed
+}
 
 impl<'m> Sink<'m> for ToWriter<'m> {
-    type Error = Gone;
-
-    fn take(&mut self, slot: &'m mut [u8], block: Range<usize>) -> Result<&'m mut [u8], Gone> {
-        self.blocks.send(Block::Slot(slot, block)).map_err(|_| Gone)?;
-        self.spare.recv().map_err(|_| Gone)
+    fn take(
+        &mut self,
+        slot: &'m mut [u8],
+        block: Range<usize>,
+    ) -> Result<&'m mut [u8], FilesError> {
+        self.blocks.send(Block::Slot(slot, block)).map_err(gone)?;
+        self.spare.recv().map_err(gone)
     }
 
-    fn take_long(&mut self, item: Vec<u8>) -> Result<(), Gone> {
-        self.blocks.send(Block::Long(item)).map_err(|_| Gone)?;
-        self.long.recv().map_err(|_| Gone)
+    fn take_long(&mut self, item: Vec<u8>) -> Result<(), FilesError> {
+        self.blocks.send(Block::Long(item)).map_err(gone)?;
+        self.long.recv().map_err(gone)
     }
 }
 
@@ -83,22 +84,6 @@ pub(crate) fn numbers(counts: &[Count]) -> Vec<Range<u64>> {
     items.collect()
 }
 
-/// Why not all items came to their buckets.
-enum Stop {
-    Gone,
-    /// There are other items than were counted.
-    Changed,
-    Order(Error),
-    /// The watch says so.
-    Told(io::Error),
-}
-
-impl From<Gone> for Stop {
-    fn from(_: Gone) -> Self {
-        Self::Gone
-    }
-}
-
 /// The keys of items of sources that come in turns.
 struct SourceKeys<'o> {
     order: &'o Order,
@@ -122,23 +107,23 @@ impl<'o> SourceKeys<'o> {
         source: usize,
         chunk: &[u8],
         items: Items,
-        mut visit: impl FnMut(u64, &[u8]) -> Result<(), Gone>,
-    ) -> Result<(), Stop> {
+        mut visit: impl FnMut(u64, &[u8]) -> Result<(), FilesError>,
+    ) -> Result<(), FilesError> {
         let range = self.items[source].clone();
         let all = range.end - range.start;
         if self.taken[source] == 0 && all > 0 {
-            self.open[source] = Some(Keys::of_items(self.order, range).map_err(Stop::Order)?);
+            self.open[source] = Some(Keys::of_items(self.order, range)?);
         }
-        let keys = self.open[source].as_mut().ok_or(Stop::Changed)?;
+        let keys = self.open[source].as_mut().ok_or(FilesError::Changed)?;
         let mut rest = chunk;
         while let Some(length) = items.first(rest) {
             let (item, others) = rest.split_at(length);
-            visit(keys.next().ok_or(Stop::Changed)?, item)?;
+            visit(keys.next().ok_or(FilesError::Changed)?, item)?;
             self.taken[source] += 1;
             rest = others;
         }
         if self.taken[source] > all {
-            return Err(Stop::Changed);
+            return Err(FilesError::Changed);
         }
         if self.taken[source] == all {
             // The batch of each takes memory.
@@ -208,24 +193,20 @@ pub(super) fn distribute(
         let distribute = || {
             for (source, chunk) in chunks {
                 keys.visit(source, &chunk, job.items, |key, item| distributor.push(key, item))?;
-                watch.advance(chunk.len() as u64).map_err(Stop::Told)?;
+                watch.advance(chunk.len() as u64).map_err(FilesError::Read)?;
                 used.give(chunk);
             }
             Ok(())
         };
-        let distributed: Result<(), Stop> = distribute();
+        let distributed: Result<(), FilesError> = distribute();
         // Either way the distributor is gone after this, and the writer stops waiting for it.
-        let buckets = distributed.and_then(|()| Ok(distributor.finish()?));
+        let buckets = distributed.and_then(|()| distributor.finish());
         Ok((buckets, reading.into_iter().flat_map(joined).collect(), joined(writer)))
     })?;
     let items = |source: usize| keys.items[source].start + keys.taken[source];
     let read = job.ends(read, source.counts.len(), items)?;
     written.map_err(FilesError::Temporary)?;
-    let buckets = buckets.map_err(|stop| match stop {
-        Stop::Gone | Stop::Changed => FilesError::Changed,
-        Stop::Order(error) => FilesError::Order(error),
-        Stop::Told(error) => FilesError::Read(error),
-    })?;
+    let buckets = buckets?;
     let found = read.iter().zip(&keys.taken).map(|(end, &items)| {
         let End { is_terminated, bytes } = *end;
         Count { items, bytes, is_terminated }

@@ -12,6 +12,7 @@ use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
 use super::order::Order;
+use super::ordered::Rounds;
 use super::place::Placer;
 use super::readers::Readers;
 use super::sources::{Pieces, Single, Sources, Whole};
@@ -24,8 +25,7 @@ use super::watch::{Pass, Watch, Watched};
 /// See the [module](crate::files) for the passes, and for an example.
 #[derive(Clone, Copy, Debug)]
 pub struct FileShuffle {
-    items: Items,
-    budget: Budget,
+    job: Job,
 }
 
 impl FileShuffle {
@@ -40,21 +40,17 @@ impl FileShuffle {
     /// store takes memory too, and is not counted: at that size it is a thousandth of the file, and
     /// less the smaller the file is.
     pub fn new(items: Items, memory: usize) -> Self {
-        Self { items, budget: Budget::new(memory) }
+        Self { job: Job { items, budget: Budget::new(memory) } }
     }
 
     /// The most bytes that an item may have. A longer one is [`FilesError::ItemTooLong`].
     pub fn longest_item(&self) -> usize {
-        self.budget.longest_item()
+        self.job.budget.longest_item()
     }
 
     /// A shuffle whose buckets are the same on any machine.
     pub(crate) fn of_any_machine(items: Items, memory: usize) -> Self {
-        Self { items, budget: Budget::of_any_machine(memory) }
-    }
-
-    fn job(&self) -> Job {
-        Job { items: self.items, budget: self.budget }
+        Self { job: Job { items, budget: Budget::of_any_machine(memory) } }
     }
 
     /// Counts the items from the source's position to its end, and seeks back. Records are counted
@@ -84,7 +80,7 @@ impl FileShuffle {
         bytes: u64,
         watch: &dyn Watch,
     ) -> Result<Count, FilesError> {
-        if let Items::Records { bytes: record } = self.items {
+        if let Items::Records { bytes: record } = self.job.items {
             let record = record.get();
             let rest = (bytes % record as u64) as usize;
             if rest > 0 {
@@ -110,11 +106,11 @@ impl FileShuffle {
         count: usize,
         take: &(dyn Fn(usize, Vec<u8>) -> Vec<u8> + Sync),
     ) -> Result<Vec<Count>, FilesError> {
-        let readers = Readers::new(self.job(), sources, count);
+        let readers = Readers::new(self.job, sources, count);
         let read = || {
             let mut counts = vec![0; count];
             let ends = readers.read(|source, chunk| {
-                counts[source] += self.items.count(&chunk);
+                counts[source] += self.job.items.count(&chunk);
                 Some(take(source, chunk))
             });
             (counts, ends)
@@ -129,7 +125,7 @@ impl FileShuffle {
             }
             Ok(())
         })?;
-        let ends = self.job().ends(ends, count, |source| items[..=source].iter().sum())?;
+        let ends = self.job.ends(ends, count, |source| items[..=source].iter().sum())?;
         let found = items.iter().zip(ends);
         let found = found.map(|(&items, End { is_terminated, bytes })| Count {
             items,
@@ -158,9 +154,8 @@ impl FileShuffle {
         output: &mut (impl Write + Send),
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        let (sources, counts) = (Single::new(source), [*count]);
-        let source = Numbered::whole(&sources, &counts);
-        let summary = self.shuffle(order, source, store, &mut Whole(output), watch)?;
+        let sources: (&dyn Sources, &[Count]) = (&Single::new(source), &[*count]);
+        let summary = self.run_sources(order, sources, store, &mut Whole(output), watch)?;
         output.flush().map_err(FilesError::Write)?;
         Ok(summary)
     }
@@ -180,24 +175,14 @@ impl FileShuffle {
         output: &mut dyn Pieces,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        self.shuffle(order, Numbered::whole(sources, counts), store, output, watch)
-    }
-
-    fn shuffle(
-        &self,
-        order: &Order,
-        source: Numbered,
-        store: &mut impl Store,
-        output: &mut dyn Pieces,
-        watch: &dyn Watch,
-    ) -> Result<Summary, FilesError> {
+        let source = Numbered::whole(sources, counts);
         let found: u64 = source.counts.iter().map(|count| count.items).sum();
         let found_bytes: u64 = source.counts.iter().map(|count| count.bytes).sum();
         if order.len() != found {
             return Err(FilesError::LengthMismatch { items: found, order: order.len() });
         }
-        let most = self.budget.longest_item();
-        if let Items::Records { bytes } = self.items
+        let most = self.job.budget.longest_item();
+        if let Items::Records { bytes } = self.job.items
             && bytes.get() > most
             && found > 0
         {
@@ -219,11 +204,11 @@ impl FileShuffle {
         output: &mut dyn Pieces,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        let held = super::gather::Held::new(self.items, texts)?;
+        let held = super::gather::Held::new(self.job.items, texts)?;
         if order.len() != held.len() {
             return Err(FilesError::LengthMismatch { items: held.len(), order: order.len() });
         }
-        held.write(order, self.budget, output, watch)
+        held.write(order, self.job.budget, output, watch)
     }
 
     /// The range of keys that the order has, of items with so many bytes in all, and how it is
@@ -243,7 +228,7 @@ impl FileShuffle {
             let mean = bytes as f64 / order.len().max(1) as f64;
             (mean * items as f64) as u64
         };
-        let split = self.budget.split(wanted.end - wanted.start, items, bytes, 1);
+        let split = self.job.budget.split(wanted.end - wanted.start, items, bytes, 1);
         Ok((wanted, split))
     }
 
@@ -259,7 +244,7 @@ impl FileShuffle {
         let bytes = source.counts.iter().map(|count| count.bytes).sum();
         give_back();
         watch.begin(Pass::Distribute, Some(bytes));
-        distribute(self.job(), order, self.budget.with_room(split), source, store, watch)
+        distribute(self.job, order, self.job.budget.with_room(split), source, store, watch)
     }
 
     /// Pass 2: buckets, in the order of their keys, to the output.
@@ -273,9 +258,9 @@ impl FileShuffle {
         let summary = self.summary(&buckets);
         give_back();
         watch.begin(Pass::Place, Some(summary.bytes));
-        let mut placer = Placer::new(self.job(), store, watch);
+        let mut placer = Placer::new(self.job, store, buckets, output.ends());
         // On a thread of the pool: another one would be woken several times a round.
-        rayon::scope(|_| placer.write(buckets, output))?;
+        rayon::scope(|_| placer.write(output, watch))?;
         Ok(Summary { splits: placer.splits(), ..summary })
     }
 
@@ -283,7 +268,7 @@ impl FileShuffle {
     pub(crate) fn summary(&self, buckets: &[Bucket]) -> Summary {
         let sum = |number: fn(&Bucket) -> u64| buckets.iter().map(number).sum::<u64>();
         let items = sum(|bucket| bucket.items);
-        let bytes = sum(Bucket::item_bytes) - items * self.items.unwritten() as u64;
+        let bytes = sum(Bucket::item_bytes) - items * self.job.items.unwritten() as u64;
         let temporary_bytes = sum(|bucket| bucket.bytes);
         Summary { items, bytes, buckets: buckets.len() as u64, splits: 0, temporary_bytes }
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    Form, Records, Shards, Sink, Walk, Walked, Written, WrittenShard,
+    Form, Records, Shards, Sink, Walked, Written, WrittenShard, walk,
 };
 use bijective_shuffle_cli::formats::Codec;
 
@@ -61,7 +61,7 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
     if arguments.echo || arguments.together {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
-    let walked = Walk { is_recursive: sets.recursive }.files(&operands);
+    let walked = walk(&operands, sets.recursive);
     let walked = walked.map_err(|error| Failure::named("input", &error))?;
     checks::check_output(arguments, &operands, &walked)?;
     Ok(walked)

@@ -112,7 +112,7 @@ impl Opened<'_> {
         what: (&Counted, &Order),
         target: (&Shards, Compression, &mut S),
     ) -> Result<Written, FilesError> {
-        let store = job.temporary.store_behind(self.set.held(what.0));
+        let store = job.temporary.store_behind(self.set.held());
         let mut store = store.map_err(FilesError::Temporary)?;
         self.set.shuffle(what, &mut store, target, job.progress)
     }
