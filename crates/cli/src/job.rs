@@ -5,10 +5,11 @@ use std::io::{Read, Write};
 use bijective_shuffle::{Permutation, Rows, Word, Workspace};
 use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order};
 
+use crate::arguments::Arguments;
 use crate::done::Done;
 use crate::failure::{Context, Failure};
 use crate::gather::write_items;
-use crate::inputs::{CHANGED, Inputs, too_long};
+use crate::inputs::{CHANGED, Inputs, Opening, too_long};
 use crate::lines::{self, Divided, Lines, Records};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -38,17 +39,31 @@ const WORDS_PER_ITEM: usize = 3;
 const UNREPEATED: &str = "to be repeated, lines have to fit memory: raise --memory";
 
 impl Job<'_> {
-    /// How much of what comes through pipes may be held, so that it can also be shuffled there.
-    pub(crate) fn held(&self) -> usize {
-        self.memory / 2
+    /// How inputs are opened, with lines that end so, if there are any, for a data set or not.
+    pub(crate) fn opening<'a>(
+        &'a self,
+        arguments: &Arguments,
+        delimiter: Option<u8>,
+        is_set: bool,
+    ) -> Opening<'a> {
+        let items = Items::Lines { delimiter: arguments.delimiter() };
+        let longest = FileShuffle::new(items, self.memory).longest_item();
+        Opening {
+            delimiter,
+            decodes: !self.is_repeated,
+            is_text: arguments.text,
+            is_resumed: arguments.sets.resume || arguments.sets.worker.is_some(),
+            // What comes through pipes may be held as long as it can also be shuffled there.
+            memory: if is_set { self.memory / 4 } else { self.held() },
+            longest: if self.is_repeated { self.memory } else { longest },
+            temporary_folder: self.temporary.folder(),
+            progress: self.progress,
+        }
     }
 
-    /// The most bytes of a line, where the lines do not fit memory.
-    pub(crate) fn longest(&self, delimiter: u8) -> usize {
-        if self.is_repeated {
-            return self.memory;
-        }
-        FileShuffle::new(Items::Lines { delimiter }, self.memory).longest_item()
+    /// The most bytes of lines that are shuffled in memory.
+    fn held(&self) -> usize {
+        self.memory / 2
     }
 
     /// Writes arguments in their new order, each with a delimiter behind it, whatever is in it.

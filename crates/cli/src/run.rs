@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
 use crate::done::Done;
 use crate::failure::{Context, Failure};
-use crate::inputs::{Inputs, Opening};
+use crate::inputs::Inputs;
 use crate::job::Job;
 use crate::output::Output;
 use crate::progress::{DELAY, Progress};
@@ -179,18 +179,8 @@ fn read_and_shuffle(
     let has_records = arguments.record.is_some() || are_arrays;
     let delimiter = arguments.delimiter();
     let is_set = sets::is_asked_for(arguments, job.form.as_ref(), output.name());
-    let opening = Opening {
-        delimiter: (!has_records && !is_set).then_some(delimiter),
-        decodes: !job.is_repeated,
-        is_text: arguments.text,
-        is_resumed: false,
-        // A data set keeps so much of its inputs.
-        memory: if is_set { job.memory / 4 } else { job.held() },
-        longest: job.longest(delimiter),
-        temporary_folder: job.temporary.folder(),
-        progress: job.progress,
-    };
-    let mut inputs = Inputs::open(files, &opening)?;
+    let delimiter_of_lines = (!has_records && !is_set).then_some(delimiter);
+    let mut inputs = Inputs::open(files, &job.opening(arguments, delimiter_of_lines, is_set))?;
     if let Some(record) = arguments.record {
         // An input without a byte has no record, and needs no header.
         let empty = inputs.empty();

@@ -6,15 +6,17 @@ use std::path::PathBuf;
 
 use bijective_shuffle_cli::dataset::{Csv, Form, Records};
 use bijective_shuffle_cli::formats::Compression;
-use clap::{ArgAction, ValueEnum};
+use clap::{ArgAction, ArgGroup, ValueEnum};
 
 use super::splits::Splits;
 use crate::failure::Failure;
 use crate::memory::Memory;
 use crate::selection::Shard;
 
-/// The options of data sets.
+/// The options of data sets. Those that say what a record is exclude each other, and what has none.
 #[derive(clap::Args)]
+#[command(group = ArgGroup::new("kind").conflicts_with("plain"))]
+#[command(group = ArgGroup::new("plain").multiple(true))]
 pub(crate) struct SetArguments {
     /// Read the folders in folders too, but follow no links to others; the files of a folder come
     /// in the order of their names
@@ -26,20 +28,19 @@ pub(crate) struct SetArguments {
     pub(crate) files0_from: Option<PathBuf>,
 
     /// Keep the first K lines of each input at the head of each output; all inputs have the same
-    #[arg(long, value_name = "K")]
-    #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
+    #[arg(long, value_name = "K", conflicts_with = "plain")]
     pub(crate) header_lines: Option<u64>,
 
     /// Keep the first lines that begin with BYTES, such as '#', in the same way, before those of
     /// --header-lines; may be repeated
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
-    #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
+    #[arg(conflicts_with = "plain")]
     header_prefix: Vec<Bytes>,
 
     /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
-    #[arg(conflicts_with_all = ["record", "zero_terminated", "echo", "input_range", "repeat"])]
+    #[arg(group = "kind", conflicts_with = "zero_terminated")]
     csv: Option<u8>,
 
     /// Let unquoted fields of CSV have quotes in them, as in 5" pipe
@@ -47,52 +48,41 @@ pub(crate) struct SetArguments {
     loose_quotes: bool,
 
     /// Shuffle groups of N lines
-    #[arg(long, value_name = "N")]
-    #[arg(conflicts_with_all = ["record", "csv", "echo", "input_range", "repeat"])]
+    #[arg(long, value_name = "N", group = "kind")]
     lines_per_record: Option<NonZeroU32>,
 
     /// Shuffle the reads of FASTQ, and check them
-    #[arg(long, overrides_with = "fastq")]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "echo", "input_range"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "repeat"])]
+    #[arg(long, overrides_with = "fastq", group = "kind", conflicts_with = "zero_terminated")]
     fastq: bool,
 
     /// Shuffle what ends with these bytes; \n, \r, \t, \0 and \xHH stand for one each
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "echo"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
+    #[arg(group = "kind", conflicts_with = "zero_terminated")]
     separator: Option<Bytes>,
 
     /// Records begin with a line that begins so, such as '>' for FASTA
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
+    #[arg(group = "kind", conflicts_with = "zero_terminated")]
     record_start: Option<Bytes>,
 
     /// Shuffle the records of TFRecord files, and verify their checksums
-    #[arg(long, overrides_with = "tfrecord")]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
-    #[arg(conflicts_with_all = ["record_start", "zero_terminated", "input_range", "repeat", "text"])]
-    #[arg(conflicts_with_all = ["header_lines", "header_prefix"])]
+    #[arg(long, overrides_with = "tfrecord", group = "kind")]
+    #[arg(conflicts_with_all = ["zero_terminated", "text", "header_lines", "header_prefix"])]
     tfrecord: bool,
 
     /// Shuffle samples of tar archives: the files of one name up to its first dot
-    #[arg(long, overrides_with = "tar")]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator"])]
-    #[arg(conflicts_with_all = ["record_start", "tfrecord", "text"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "echo", "input_range", "repeat"])]
+    #[arg(long, overrides_with = "tar", group = "kind")]
+    #[arg(conflicts_with_all = ["zero_terminated", "text"])]
     tar: bool,
 
     /// Let samples have other parts, and rows of CSV other numbers of fields, than the first one
     #[arg(long, overrides_with = "uneven")]
     #[arg(conflicts_with_all = ["record", "lines_per_record", "fastq", "separator", "record_start"])]
-    #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "echo", "input_range", "repeat"])]
-    #[arg(conflicts_with = "blocks")]
+    #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "plain", "blocks"])]
     pub(crate) uneven: bool,
 
     /// Write shards to this folder, which is empty or not there: as many as there are inputs
-    #[arg(long, value_name = "DIR")]
-    #[arg(conflicts_with_all = ["output", "together", "repeat", "record", "echo", "input_range"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "together", "plain"])]
     pub(crate) output_dir: Option<PathBuf>,
 
     /// Write N shards
@@ -116,8 +106,7 @@ pub(crate) struct SetArguments {
         "Compress outputs: {}, with a level as in zstd:3; otherwise as their names or the inputs say",
         Compression::names()
     ))]
-    #[arg(long, value_name = "CODEC", conflicts_with_all = ["record", "echo", "input_range"])]
-    #[arg(conflicts_with = "repeat")]
+    #[arg(long, value_name = "CODEC", conflicts_with = "plain")]
     pub(crate) compress: Option<Compression>,
 
     /// Go on with a run that was interrupted: keep the shards that it wrote, once they are checked

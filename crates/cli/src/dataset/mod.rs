@@ -47,6 +47,7 @@
 mod bundle;
 mod compress;
 mod csv;
+mod header;
 mod index;
 mod input;
 mod kept;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::csv::Csv;
+use super::header::{Header, LONGEST_HEADER, invalid};
 use super::input::Input;
 use super::kept::{Keep, Kept};
 use super::lines::Ends;
@@ -18,7 +19,6 @@ use super::reader::{Framed, Lines, Notes};
 use super::records::{Form, Records};
 use super::samples::Names;
 use super::shards::{Shards, Sink, Writer, WrittenShard};
-use super::splitter::Splitter;
 use super::text::{Sought, Text};
 use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
@@ -26,10 +26,7 @@ use crate::files::watch::Watched;
 use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Pass, Sources, Store, Summary, Watch,
 };
-use crate::formats::{Codec, Compression, LOOKED_AT, MARK};
-
-/// The most bytes of a header.
-pub(super) const LONGEST_HEADER: usize = 16 << 20;
+use crate::formats::{Codec, Compression, LOOKED_AT};
 
 /// Inputs, one after the other, and what their records are.
 pub struct Dataset<'i> {
@@ -53,17 +50,6 @@ impl std::fmt::Debug for Dataset<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Dataset").field("form", &self.form).finish_non_exhaustive()
     }
-}
-
-/// What stands before the first record of an input.
-#[derive(Default)]
-pub(super) struct Header {
-    /// A byte order mark, and the lines of the header.
-    pub(super) bytes: Vec<u8>,
-    /// How its lines end.
-    ends: Ends,
-    /// How many fields the last of its rows of CSV has, or the first record, if it is of interest.
-    fields: Option<usize>,
 }
 
 pub(super) struct Described<'i> {
@@ -356,67 +342,9 @@ impl<'i> Dataset<'i> {
         Ok(text)
     }
 
-    /// Takes the header from the start of an input: a byte order mark, lines with a prefix, and as
-    /// many lines as are counted.
-    fn take_header(&self, text: &mut Text) -> io::Result<Header> {
-        let Form { header_prefixes, headers, .. } = &self.form;
-        let mut header = Header::default();
-        text.read_at_least(MARK.len())?;
-        if text.rest().starts_with(MARK) {
-            header.bytes.extend_from_slice(MARK);
-            text.advance(MARK.len());
-        }
-        let delimiter = match self.form.header_records() {
-            Records::Lines(delimiter) => delimiter,
-            _ => b'\n',
-        };
-        let mut lines = Records::Lines(delimiter).splits();
-        let longest = header_prefixes.iter().map(Vec::len).max().unwrap_or(0);
-        let mut number = 0;
-        loop {
-            text.read_at_least(longest)?;
-            let has_prefix = |prefix: &Vec<u8>| text.rest().starts_with(prefix);
-            if !header_prefixes.iter().any(has_prefix) {
-                break;
-            }
-            number += 1;
-            self.take_header_line(text, &mut *lines, number, &mut header)?;
-        }
-        let mut splitter = self.form.header_records().splits();
-        for line in 1..=*headers {
-            if !self.take_header_line(text, &mut *splitter, number + line, &mut header)? {
-                let why = format!("has {} lines and no header of {headers}", line - 1);
-                return Err(invalid(why));
-            }
-        }
-        Ok(header)
-    }
-
-    /// Moves a line to the header. Returns whether there is one.
-    fn take_header_line(
-        &self,
-        text: &mut Text,
-        splitter: &mut dyn Splitter,
-        number: u64,
-        header: &mut Header,
-    ) -> io::Result<bool> {
-        let left = LONGEST_HEADER.saturating_sub(header.bytes.len());
-        let Some((bytes, end)) = text.find(splitter, left, Sought::HeaderLine(number))? else {
-            return Ok(false);
-        };
-        let line = [&text.rest()[..bytes], &end].concat();
-        if let Records::Csv(csv) = self.form.records {
-            header.fields = Some(csv.fields(&line));
-        }
-        header.ends.note(&line);
-        header.bytes.extend_from_slice(&line);
-        text.advance(bytes);
-        Ok(true)
-    }
-
     /// The header of an input, and how many fields its first row has, if it has one.
     fn first_header(&self, text: &mut Text) -> io::Result<Header> {
-        let mut header = self.take_header(text)?;
+        let mut header = Header::take(&self.form, text)?;
         if let Some(csv) = self.rows_of_records() {
             let most = self.longest_record().max(LONGEST_HEADER);
             let first = text.find(&mut *self.form.records.splits(), most, Sought::Record(1))?;
@@ -445,8 +373,8 @@ impl<'i> Dataset<'i> {
         }
         let mut ends = Ends::default();
         if piece.is_start() && self.form.has_text() {
-            let header = self.take_header(&mut text)?;
-            self.check_header(&header.bytes)?;
+            let header = Header::take(&self.form, &mut text)?;
+            header.check(&self.header, || self.inputs[self.first].input.name())?;
             ends = header.ends;
         }
         let (added, is_end) = (Vec::new(), false);
@@ -459,19 +387,6 @@ impl<'i> Dataset<'i> {
         });
         let splitter = self.form.records.splitter(&self.names, ends, fields);
         Ok(Box::new(Framed::new(text, splitter, notes, self.longest_record())))
-    }
-
-    /// Checks that an input has the header of the first.
-    fn check_header(&self, found: &[u8]) -> io::Result<()> {
-        let first = self.inputs[self.first].input.name();
-        let is_marked = |header: &[u8]| header.starts_with(MARK);
-        let why = match (is_marked(found), is_marked(&self.header.bytes)) {
-            _ if found == self.header.bytes => return Ok(()),
-            (true, false) => format!("begins with a byte order mark, and {first} does not"),
-            (false, true) => format!("begins without the byte order mark that {first} has"),
-            _ => format!("has another header than {first}"),
-        };
-        Err(invalid(why))
     }
 }
 
@@ -509,11 +424,6 @@ fn decoded<'a>(
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
     let file = Watched { reader: input.open()?, watch };
     codec.decoder(file, threads)
-}
-
-/// The error of an input that is not what it should be.
-fn invalid(why: String) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, why)
 }
 
 /// Some of the pieces of a data set.

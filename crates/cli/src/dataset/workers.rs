@@ -14,10 +14,11 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::bundle::{Bundle, NewBundle};
+use super::header::LONGEST_HEADER;
 use super::piece::{Piece, last_byte};
 use super::reader::Notes;
 use super::records::Records;
-use super::set::{Counted, Dataset, Described, LONGEST_HEADER, Reading, Written, named};
+use super::set::{Counted, Dataset, Described, Reading, Written, named};
 use super::shards::{Shards, Sink};
 use super::store::Temporary;
 use crate::files::budget::Split;

@@ -20,7 +20,7 @@ use bijective_shuffle_cli::formats::Codec;
 use crate::arguments::Arguments;
 use crate::done::Done;
 use crate::failure::{Context, Failure};
-use crate::inputs::{Inputs, Opening};
+use crate::inputs::Inputs;
 use crate::job::Job;
 use crate::output::Output;
 
@@ -184,18 +184,7 @@ pub(crate) fn to_folder(
     if arguments.blocks.is_some() {
         return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
     }
-    let opening = Opening {
-        delimiter: None,
-        decodes: true,
-        is_text: arguments.text,
-        is_resumed: arguments.sets.resume || arguments.sets.worker.is_some(),
-        // A data set keeps so much of its inputs.
-        memory: job.memory / 4,
-        longest: job.longest(b'\n'),
-        temporary_folder: job.temporary.folder(),
-        progress: job.progress,
-    };
-    let inputs = Inputs::open(files, &opening)?;
+    let inputs = Inputs::open(files, &job.opening(arguments, None, true))?;
     let opened = open(&inputs, arguments, job)?;
     if let (Some(worker), Some(stage)) = (arguments.sets.worker, arguments.sets.stage) {
         return workers::run(worker, stage, &opened, (folder, arguments), job);
