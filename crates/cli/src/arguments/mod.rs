@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Put all lines back that were shuffled with the same seed and epoch; --shard and --range take
     /// their part after that
     #[arg(long, overrides_with = "undo", conflicts_with = "head")]
-    undo: bool,
+    pub(crate) undo: bool,
 
     /// Write at most N lines, or N% of all, the smallest N if there are several; --shard and
     /// --range come first, and take no N%
@@ -227,11 +227,6 @@ impl Arguments {
         Some(self.epoch.map_or(seed, |epoch| seed.with_epoch(epoch)))
     }
 
-    /// Whether lines are put back.
-    pub(crate) fn is_undone(&self) -> bool {
-        self.undo
-    }
-
     /// The lines that are written, and their order. Draws a seed if none was given.
     pub(crate) fn selection(&self) -> Selection {
         let drawn = || Seed::new(rand::random()).with_epoch(self.epoch.unwrap_or(0));
@@ -259,7 +254,10 @@ impl Arguments {
         if self.text {
             return Err(Failure::new("--text", "arrays and tables are no text"));
         }
-        self.sets.check_for_rows()?;
+        if self.sets.is_asked_for() {
+            let why = "rows of arrays and tables are written as they are";
+            return Err(Failure::new("options of records, headers and compression", why));
+        }
         Ok(())
     }
 

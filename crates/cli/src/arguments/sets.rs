@@ -9,7 +9,6 @@ use bijective_shuffle_cli::formats::Compression;
 use clap::{ArgAction, ArgGroup, ValueEnum};
 
 use super::splits::Splits;
-use crate::failure::Failure;
 use crate::memory::Memory;
 use crate::selection::Shard;
 
@@ -139,7 +138,7 @@ pub(crate) enum Stage {
 impl SetArguments {
     /// Whether an option is given that only data sets have, apart from those that name inputs.
     pub(crate) fn is_asked_for(&self) -> bool {
-        self.has_records()
+        self.records(b'\n').is_some()
             || self.header_lines.is_some_and(|lines| lines > 0)
             || !self.header_prefix.is_empty()
             || self.compress.is_some()
@@ -149,16 +148,6 @@ impl SetArguments {
     /// How records are divided among shards.
     pub(crate) fn division(&self) -> impl Debug {
         (self.shards, self.shard_bytes, self.shard_records, self.split.clone())
-    }
-
-    fn has_records(&self) -> bool {
-        self.csv.is_some()
-            || self.lines_per_record.is_some()
-            || self.fastq
-            || self.separator.is_some()
-            || self.record_start.is_some()
-            || self.tfrecord
-            || self.tar
     }
 
     /// What the lines of a header begin with, if that is said.
@@ -177,15 +166,6 @@ impl SetArguments {
             header_prefixes: self.header_prefixes().unwrap_or(known.header_prefixes),
             is_text: is_text || known.is_text,
         }
-    }
-
-    /// Whether anything is asked for that tables and arrays lack.
-    pub(crate) fn check_for_rows(&self) -> Result<(), Failure> {
-        let why = "rows of arrays and tables are written as they are";
-        if self.is_asked_for() {
-            return Err(Failure::new("options of records, headers and compression", why));
-        }
-        Ok(())
     }
 
     /// What the records are, if it is said, and lines end with this byte.

@@ -64,9 +64,13 @@ pub struct Counted {
     /// The records, if they fit memory with what it takes to put them in order.
     #[serde(skip)]
     pub(super) kept: Option<Kept>,
-    pub(super) ends_added: u64,
-    pub(super) left_out: u64,
-    pub(super) empty: u64,
+    /// The number of last records of inputs that had no end, and get one.
+    pub ends_added: u64,
+    /// The number of things that belong to no record and are left out: members of archives, such as
+    /// folders.
+    pub left_out: u64,
+    /// The number of inputs that have no bytes, once they are decoded, and so no record.
+    pub empty: u64,
     /// The parts of samples, if all have the same.
     pub(super) parts: Option<Vec<String>>,
 }
@@ -80,22 +84,6 @@ impl Counted {
     /// About how many bytes the records have.
     pub fn bytes(&self) -> u64 {
         self.counts.iter().map(|count| count.bytes).sum()
-    }
-
-    /// The number of last records of inputs that had no end, and get one.
-    pub fn ends_added(&self) -> u64 {
-        self.ends_added
-    }
-
-    /// The number of things that belong to no record and are left out: members of
-    /// archives, such as folders.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
-    }
-
-    /// The number of inputs that have no bytes, once they are decoded, and so no record.
-    pub fn empty(&self) -> u64 {
-        self.empty
     }
 
     /// What [`from_json`](Self::from_json) takes.

@@ -66,22 +66,7 @@ impl<'t> Held<'t> {
     }
 
     /// Writes the items of an order, which is one of so many.
-    pub(super) fn write(
-        &self,
-        order: &Order,
-        budget: Budget,
-        output: &mut dyn Pieces,
-        watch: &dyn Watch,
-    ) -> Result<Summary, FilesError> {
-        // It takes less memory where it can.
-        if u32::try_from(order.len()).is_ok() {
-            self.write_indexes::<u32>(order, budget, output, watch)
-        } else {
-            self.write_indexes::<u64>(order, budget, output, watch)
-        }
-    }
-
-    fn write_indexes<W: Word>(
+    pub(super) fn write<W: Word>(
         &self,
         order: &Order,
         budget: Budget,

@@ -208,7 +208,11 @@ impl FileShuffle {
         if order.len() != held.len() {
             return Err(FilesError::LengthMismatch { items: held.len(), order: order.len() });
         }
-        held.write(order, self.job.budget, output, watch)
+        // It takes less memory where it can.
+        match u32::try_from(order.len()) {
+            Ok(_) => held.write::<u32>(order, self.job.budget, output, watch),
+            Err(_) => held.write::<u64>(order, self.job.budget, output, watch),
+        }
     }
 
     /// The range of keys that the order has, of items with so many bytes in all, and how it is

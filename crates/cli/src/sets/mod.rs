@@ -107,19 +107,19 @@ pub(crate) fn take_index(
     // What is drawn is lines.
     let is_drawn = |form: &Form| arguments.repeat && *form != Form::new(Records::Lines(delimiter));
     if let Some(form) = &walked.form
-        && (arguments.is_undone() && !is_as_written || arguments.record.is_some() || is_drawn(form))
+        && (arguments.undo && !is_as_written || arguments.record.is_some() || is_drawn(form))
     {
         let why = format!("was written as {form}: leave out the options that say otherwise");
         return Err(Failure::new(folder, why));
     }
     let Some(index) = &walked.index else {
-        if arguments.is_undone() && arguments.seed().is_none() {
+        if arguments.undo && arguments.seed().is_none() {
             return Err(Failure::new("--undo", "there is no index with a seed: give --seed"));
         }
         return Ok(());
     };
     job.expected = is_as_written.then(|| index.shard_records());
-    if !arguments.is_undone() {
+    if !arguments.undo {
         return Ok(());
     }
     if index.is_undone {

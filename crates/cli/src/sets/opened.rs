@@ -128,16 +128,16 @@ impl Opened<'_> {
             found: counted.records(),
             items: all().map(|shard| shard.records).sum(),
             bytes: all().map(|shard| shard.bytes).sum(),
-            ends_added: counted.ends_added(),
+            ends_added: counted.ends_added,
             rewritten: Default::default(),
-            empty: counted.empty(),
+            empty: counted.empty,
             summary: written.summary,
             records: Some(self.records()),
             set: Some(SetDone {
                 shards: all().count() as u64,
                 kept: kept.len() as u64,
                 is_in_memory: written.summary.is_some_and(|summary| summary.buckets == 0),
-                left_out: counted.left_out(),
+                left_out: counted.left_out,
                 ..self.read()
             }),
         }

@@ -82,7 +82,7 @@ pub(super) fn run(
     if world > MOST {
         return Err(Failure::new("--worker", format!("there are at most {MOST}")));
     }
-    if arguments.seed().is_none() && !arguments.is_undone() {
+    if arguments.seed().is_none() && !arguments.undo {
         let why = "the workers do not talk: give all of them the same --seed";
         return Err(Failure::new("--worker", why));
     }
@@ -276,7 +276,7 @@ impl Worker<'_> {
             }
         };
         let done = self.done(counted.records(), counted.bytes());
-        Ok(Done { ends_added: counted.ends_added(), ..done })
+        Ok(Done { ends_added: counted.ends_added, ..done })
     }
 
     fn plan(&self) -> Result<Plan, Failure> {
@@ -366,7 +366,8 @@ impl Worker<'_> {
     /// A file that is there whole or not at all. What is left of it otherwise is removed with what
     /// else the workers leave.
     fn output(&self, path: &Path) -> Result<Output, Failure> {
-        Output::open_by(path, &self.folder.join(UNFINISHED_OF_WORKERS), self.job.temporary.folder())
+        let unfinished = self.folder.join(UNFINISHED_OF_WORKERS);
+        Output::open_by((path, Some(&unfinished)), self.job.temporary.folder())
     }
 }
 
