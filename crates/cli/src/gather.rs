@@ -1,11 +1,13 @@
 //! [`write_items`]: items in memory, in their new order, to the output.
 
 use std::io::{self, Write};
-use std::{iter, mem};
 
 use bijective_shuffle::Word;
-use rayon::prelude::*;
+use bijective_shuffle_cli::files::FilesError;
 
+use crate::files::ordered::{Ordered, Rounds};
+use crate::files::room::Spare;
+use crate::files::sources::Whole;
 use crate::lines::Divided;
 use crate::progress::Progress;
 
@@ -17,73 +19,59 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// can do more.
 const BLOCKS_PER_THREAD: usize = 2;
 
+/// Items whose numbers are in order.
+struct Gatherer<'i, D, W> {
+    items: &'i D,
+    /// Those that are in no block yet.
+    order: &'i [W],
+    /// How many items of middling length make a block.
+    block: usize,
+    spare: Spare<Vec<u8>>,
+}
+
+impl<'i, D: Divided, W: Word> Rounds for Gatherer<'i, D, W> {
+    type Block = &'i [W];
+
+    fn next(&mut self) -> Result<Vec<&'i [W]>, FilesError> {
+        let most = self.block * BLOCKS_PER_THREAD * rayon::current_num_threads();
+        let (round, rest) = self.order.split_at(most.min(self.order.len()));
+        self.order = rest;
+        Ok(round.chunks(self.block).collect())
+    }
+
+    fn in_order(&self, order: &'i [W]) -> Result<Ordered, FilesError> {
+        let mut block = self.spare.take();
+        // Each item is somewhere else in memory, but no address depends on what was read from
+        // another, so the processor fetches several at a time by itself: looking ahead by hand, in
+        // batches, was measured to gain nothing.
+        for number in order {
+            block.extend_from_slice(self.items.get(number.widen() as usize));
+        }
+        Ok(Ordered::of(block))
+    }
+
+    fn spare(&self) -> &Spare<Vec<u8>> {
+        &self.spare
+    }
+
+    fn keeps(&self, _: usize) -> bool {
+        true
+    }
+}
+
 /// Writes the items with these numbers, and returns the number of bytes.
-///
-/// It goes in rounds: while the blocks of one round are written, those of the next are gathered.
 pub(crate) fn write_items<W: Word>(
     items: &impl Divided,
     order: &[W],
     output: &mut (impl Write + Send),
     progress: &Progress,
 ) -> io::Result<u64> {
-    let block_items = items_per_block(items.bytes(), items.count());
-    let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
-    let mut full = vec![Vec::new(); blocks];
-    let mut next = vec![Vec::new(); blocks];
-    let mut written = 0;
-    // The blocks of the last round are written while nothing is gathered.
-    for round in order.chunks(block_items * blocks).chain(iter::once([].as_slice())) {
-        let (result, ()) = rayon::join(
-            || write_blocks(&full, output, progress),
-            || gather_blocks(items, round, block_items, &mut next),
-        );
-        written += result?;
-        mem::swap(&mut full, &mut next);
-    }
-    Ok(written)
-}
-
-/// Writes the blocks, and returns their size.
-fn write_blocks(
-    blocks: &[Vec<u8>],
-    output: &mut impl Write,
-    progress: &Progress,
-) -> io::Result<u64> {
-    let mut written = 0;
-    for block in blocks {
-        output.write_all(block)?;
-        progress.advance(block.len() as u64)?;
-        written += block.len() as u64;
-    }
-    Ok(written)
-}
-
-/// Fills as many blocks as the items take, and empties the others.
-fn gather_blocks<W: Word>(
-    items: &impl Divided,
-    order: &[W],
-    block_items: usize,
-    blocks: &mut [Vec<u8>],
-) {
-    blocks.par_iter_mut().with_max_len(1).enumerate().for_each(|(number, block)| {
-        let order = order.chunks(block_items).nth(number).unwrap_or_default();
-        block.clear();
-        gather(items, order, block);
-    });
-}
-
-/// Appends items to a block.
-fn gather<W: Word>(items: &impl Divided, order: &[W], block: &mut Vec<u8>) {
-    // Each item is somewhere else in memory, but no address depends on what was read from another,
-    // so the processor fetches several at a time by itself: looking ahead by hand, in batches, was
-    // measured to gain nothing.
-    for number in order {
-        block.extend_from_slice(items.get(number.widen() as usize));
-    }
-}
-
-/// How many items of middling length make a block.
-fn items_per_block(bytes: usize, items: usize) -> usize {
-    let mean = bytes / items.max(1);
-    (BLOCK_BYTES / mean.max(1)).max(1)
+    let mean = items.bytes() / items.count().max(1);
+    let block = (BLOCK_BYTES / mean.max(1)).max(1);
+    let mut gatherer = Gatherer { items, order, block, spare: Spare::default() };
+    gatherer.write(&mut Whole(output), progress).map_err(|error| match error {
+        FilesError::Write(error) => error,
+        // Nothing else fails.
+        error => io::Error::other(error),
+    })
 }

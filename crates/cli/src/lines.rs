@@ -97,7 +97,7 @@ pub fn split<W: Word>(text: &[u8], delimiter: u8) -> Lines<'_, W> {
 
 /// Counts the lines of a text.
 pub fn count(text: &[u8], delimiter: u8) -> usize {
-    let ends: usize = text.par_chunks(CHUNK).map(|part| memchr_iter(delimiter, part).count()).sum();
+    let ends: usize = text.par_chunks(CHUNK).map(|own| memchr_iter(delimiter, own).count()).sum();
     ends + usize::from(text.last().is_some_and(|&last| last != delimiter))
 }
 
@@ -108,7 +108,7 @@ pub fn split_in_chunks<W: Word>(text: &[u8], delimiter: u8, chunk: usize) -> Lin
     // Counting comes first: it is much faster than finding, and tells each chunk where its bounds
     // belong.
     let counts: Vec<usize> =
-        text.par_chunks(chunk).map(|part| memchr_iter(delimiter, part).count()).collect();
+        text.par_chunks(chunk).map(|own| memchr_iter(delimiter, own).count()).collect();
     let is_open = text.last().is_some_and(|&last| last != delimiter);
     let lines = counts.iter().sum::<usize>() + usize::from(is_open);
     let mut bounds = vec![W::ZERO; lines + 1];
@@ -123,9 +123,9 @@ pub fn split_in_chunks<W: Word>(text: &[u8], delimiter: u8, chunk: usize) -> Lin
     if let [end] = rest {
         *end = W::wrap(text.len() as u64);
     }
-    text.par_chunks(chunk).zip(places).enumerate().for_each(|(number, (part, places))| {
+    text.par_chunks(chunk).zip(places).enumerate().for_each(|(number, (own, places))| {
         let start = number * chunk;
-        for (place, at) in places.iter_mut().zip(memchr_iter(delimiter, part)) {
+        for (place, at) in places.iter_mut().zip(memchr_iter(delimiter, own)) {
             *place = W::wrap((start + at + 1) as u64);
         }
     });

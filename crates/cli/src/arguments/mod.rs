@@ -60,7 +60,6 @@ pub(crate) struct Arguments {
 
     /// Draw every line from all of them, without end if there is no -n
     #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
-    #[arg(group = "plain")]
     pub(crate) repeat: bool,
 
     /// Write to this file, which may be one of those named, and replace it whole or not at all
@@ -77,13 +76,12 @@ pub(crate) struct Arguments {
     pub(crate) text: bool,
 
     /// Take each argument as a line
-    #[arg(short, long, overrides_with = "echo", group = "plain")]
+    #[arg(short, long, overrides_with = "echo")]
     #[arg(conflicts_with_all = ["input_range", "record", "together"])]
     pub(crate) echo: bool,
 
     /// Take each number from LO to HI as a line
     #[arg(short, long, value_name = "LO-HI", conflicts_with_all = ["operands", "undo", "record"])]
-    #[arg(group = "plain")]
     pub(crate) input_range: Option<Numbers>,
 
     /// Shuffle several files of as many lines in one order, into the folder that -o names
@@ -91,7 +89,7 @@ pub(crate) struct Arguments {
     pub(crate) together: bool,
 
     /// Shuffle records of this many bytes, and not lines; files that end in .npy say it themselves
-    #[arg(long, value_name = "BYTES", conflicts_with = "zero_terminated", group = "plain")]
+    #[arg(long, value_name = "BYTES", conflicts_with = "zero_terminated")]
     pub(crate) record: Option<NonZeroUsize>,
 
     /// Keep this many bytes before the first record where they are
@@ -100,7 +98,8 @@ pub(crate) struct Arguments {
     pub(crate) header: u64,
 
     /// Shuffle the row groups of a Parquet or Arrow file, and then rows among W groups at a time
-    #[arg(long, value_name = "W", conflicts_with_all = ["undo", "plain"])]
+    #[arg(long, value_name = "W", conflicts_with = "undo")]
+    #[arg(conflicts_with_all = sets::PLAIN)]
     pub(crate) blocks: Option<NonZeroU64>,
 
     /// Take about this much memory, such as 512M; three quarters of what is available otherwise
@@ -180,12 +179,12 @@ impl Arguments {
             let why = "the seed of '--seed <SEED>' has an epoch, and '--epoch <N>' gives another";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
         }
-        let part = arguments.shard.map(|_| "--shard").or(arguments.range.map(|_| "--range"));
-        if let Some(part) = part
+        let option = arguments.shard.map(|_| "--shard").or(arguments.range.map(|_| "--range"));
+        if let Some(option) = option
             && arguments.head.iter().any(|head| head.share.is_some())
         {
             let why = format!(
-                "'--head-count <N>' is a share of all lines, and '{part}' writes a part of them: \
+                "'--head-count <N>' is a share of all lines, and '{option}' writes a part of them: \
                  give a number of lines"
             );
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));

@@ -6,16 +6,19 @@ use std::path::PathBuf;
 
 use bijective_shuffle_cli::dataset::{Csv, Form, Records};
 use bijective_shuffle_cli::formats::Compression;
-use clap::{ArgAction, ArgGroup, ValueEnum};
+use clap::{ArgAction, ValueEnum};
 
 use super::splits::Splits;
 use crate::memory::Memory;
 use crate::selection::Shard;
 
-/// The options of data sets. Those that say what a record is exclude each other, and what has none.
+/// Inputs without records of any kind but their own: records of one size, arguments and numbers, and
+/// draws.
+pub(super) const PLAIN: [&str; 4] = ["record", "echo", "input_range", "repeat"];
+
+/// The options of data sets. Those that say what a record is exclude each other: their group lets
+/// one of them pass.
 #[derive(clap::Args)]
-#[command(group = ArgGroup::new("kind").conflicts_with("plain"))]
-#[command(group = ArgGroup::new("plain").multiple(true))]
 pub(crate) struct SetArguments {
     /// Read the folders in folders too, but follow no links to others; the files of a folder come
     /// in the order of their names
@@ -27,19 +30,19 @@ pub(crate) struct SetArguments {
     pub(crate) files0_from: Option<PathBuf>,
 
     /// Keep the first K lines of each input at the head of each output; all inputs have the same
-    #[arg(long, value_name = "K", conflicts_with = "plain")]
+    #[arg(long, value_name = "K", conflicts_with_all = PLAIN)]
     pub(crate) header_lines: Option<u64>,
 
     /// Keep the first lines that begin with BYTES, such as '#', in the same way, before those of
     /// --header-lines; may be repeated
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
-    #[arg(conflicts_with = "plain")]
+    #[arg(conflicts_with_all = PLAIN)]
     header_prefix: Vec<Bytes>,
 
     /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
-    #[arg(group = "kind", conflicts_with = "zero_terminated")]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     csv: Option<u8>,
 
     /// Let unquoted fields of CSV have quotes in them, as in 5" pipe
@@ -47,41 +50,42 @@ pub(crate) struct SetArguments {
     loose_quotes: bool,
 
     /// Shuffle groups of N lines
-    #[arg(long, value_name = "N", group = "kind")]
+    #[arg(long, value_name = "N", group = "kind", conflicts_with_all = PLAIN)]
     lines_per_record: Option<NonZeroU32>,
 
     /// Shuffle the reads of FASTQ, and check them
-    #[arg(long, overrides_with = "fastq", group = "kind", conflicts_with = "zero_terminated")]
+    #[arg(long, overrides_with = "fastq")]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     fastq: bool,
 
     /// Shuffle what ends with these bytes; \n, \r, \t, \0 and \xHH stand for one each
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    #[arg(group = "kind", conflicts_with = "zero_terminated")]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     separator: Option<Bytes>,
 
     /// Records begin with a line that begins so, such as '>' for FASTA
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    #[arg(group = "kind", conflicts_with = "zero_terminated")]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     record_start: Option<Bytes>,
 
     /// Shuffle the records of TFRecord files, and verify their checksums
-    #[arg(long, overrides_with = "tfrecord", group = "kind")]
+    #[arg(long, overrides_with = "tfrecord", group = "kind", conflicts_with_all = PLAIN)]
     #[arg(conflicts_with_all = ["zero_terminated", "text", "header_lines", "header_prefix"])]
     tfrecord: bool,
 
     /// Shuffle samples of tar archives: the files of one name up to its first dot
-    #[arg(long, overrides_with = "tar", group = "kind")]
+    #[arg(long, overrides_with = "tar", group = "kind", conflicts_with_all = PLAIN)]
     #[arg(conflicts_with_all = ["zero_terminated", "text"])]
     tar: bool,
 
     /// Let samples have other parts, and rows of CSV other numbers of fields, than the first one
     #[arg(long, overrides_with = "uneven")]
     #[arg(conflicts_with_all = ["record", "lines_per_record", "fastq", "separator", "record_start"])]
-    #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "plain", "blocks"])]
+    #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "blocks"], conflicts_with_all = PLAIN)]
     pub(crate) uneven: bool,
 
     /// Write shards to this folder, which is empty or not there: as many as there are inputs
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "together", "plain"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "together"], conflicts_with_all = PLAIN)]
     pub(crate) output_dir: Option<PathBuf>,
 
     /// Write N shards
@@ -105,7 +109,7 @@ pub(crate) struct SetArguments {
         "Compress outputs: {}, with a level as in zstd:3; otherwise as their names or the inputs say",
         Compression::names()
     ))]
-    #[arg(long, value_name = "CODEC", conflicts_with = "plain")]
+    #[arg(long, value_name = "CODEC", conflicts_with_all = PLAIN)]
     pub(crate) compress: Option<Compression>,
 
     /// Go on with a run that was interrupted: keep the shards that it wrote, once they are checked

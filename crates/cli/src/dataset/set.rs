@@ -1,7 +1,7 @@
 //! [`Dataset`]: inputs joined, and their records in another order.
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -26,7 +26,7 @@ use crate::files::watch::Watched;
 use crate::files::{
     Count, FileShuffle, FilesError, Items, NamedError, Order, Pass, Sources, Store, Summary, Watch,
 };
-use crate::formats::{Codec, Compression, LOOKED_AT};
+use crate::formats::{Codec, Compression, Explained, LOOKED_AT};
 
 /// Inputs, one after the other, and what their records are.
 pub struct Dataset<'i> {
@@ -429,7 +429,7 @@ impl Sources for Reading<'_> {
         let input = &*self.set.inputs[piece.input].input;
         let reader = self.set.reader(piece, self.notes, self.watch);
         let reader = reader.map_err(|error| named(input, error))?;
-        Ok(Box::new(Named { input, reader }))
+        Ok(Box::new(Explained { reader, explain: move |error| named(input, error) }))
     }
 }
 
@@ -438,20 +438,5 @@ pub(super) fn named(input: &dyn Input, error: io::Error) -> io::Error {
     match NamedError::of(&error) {
         Some(_) => error,
         None => NamedError::io(input.name(), error),
-    }
-}
-
-/// A reader whose errors name its input.
-struct Named<'r> {
-    input: &'r dyn Input,
-    reader: Box<dyn Read + Send + 'r>,
-}
-
-impl Read for Named<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(bytes).map_err(|error| match error.kind() {
-            ErrorKind::Interrupted => error,
-            _ => named(self.input, error),
-        })
     }
 }

@@ -239,13 +239,13 @@ impl<'s, S: Sink> Writer<'s, S> {
 
     /// More of the file that is written, which ends with it if the number of its bytes before they
     /// were compressed is known.
-    fn append(&mut self, part: &[u8], plain_bytes: Option<u64>) -> io::Result<()> {
+    fn append(&mut self, bytes: &[u8], plain_bytes: Option<u64>) -> io::Result<()> {
         let shard = &self.shards.list[self.written.len()];
         let mut file = match self.file.take() {
             Some(file) => file,
             None => Hashed::new(self.sink.create(&shard.name)?),
         };
-        file.write_all(part)?;
+        file.write_all(bytes)?;
         let Some(plain_bytes) = plain_bytes else {
             self.file = Some(file);
             return Ok(());

@@ -7,9 +7,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::{io, iter};
 
 use serde_json::Value;
 
@@ -80,26 +80,30 @@ impl Dataset<'_> {
     /// If there is no such worker.
     pub fn share(&self, worker: u64, workers: u64) -> Vec<usize> {
         assert!(worker < workers, "worker {worker} of {workers}");
-        let owners = self.owners(workers).into_iter().enumerate();
-        owners.filter(|&(_, owner)| owner == worker).map(|(piece, _)| piece).collect()
+        let dealt = self.dealt(workers);
+        usize::try_from(worker)
+            .ok()
+            .and_then(|worker| dealt.get(worker).cloned())
+            .unwrap_or_default()
     }
 
-    /// The worker that reads each piece.
-    fn owners(&self, workers: u64) -> Vec<u64> {
-        let sizes: Vec<u64> = self.pieces.iter().map(Piece::bytes).collect();
-        let mut pieces: Vec<usize> = (0..sizes.len()).collect();
-        pieces.sort_by_key(|&piece| Reverse(sizes[piece]));
+    /// The pieces that each worker reads; those behind the last have none.
+    fn dealt(&self, workers: u64) -> Vec<Vec<usize>> {
+        let size = |&piece: &usize| self.pieces[piece].bytes();
+        let mut pieces: Vec<usize> = (0..self.pieces.len()).collect();
+        pieces.sort_by_key(|piece| Reverse(size(piece)));
         // The largest first, each to the worker that has the least so far. An empty one takes some
         // time, too.
-        let busy = workers.min(sizes.len() as u64);
+        let busy = workers.min(pieces.len() as u64) as usize;
         let mut loads: BinaryHeap<_> = (0..busy).map(|worker| Reverse((0_u64, worker))).collect();
-        let mut owners = vec![0; sizes.len()];
+        let mut dealt = vec![Vec::new(); busy];
         for piece in pieces {
             let Some(Reverse((load, worker))) = loads.pop() else { break };
-            owners[piece] = worker;
-            loads.push(Reverse((load.saturating_add(sizes[piece]).saturating_add(1), worker)));
+            dealt[worker].push(piece);
+            loads.push(Reverse((load.saturating_add(size(&piece)).saturating_add(1), worker)));
         }
-        owners
+        dealt.iter_mut().for_each(|own| own.sort_unstable());
+        dealt
     }
 
     /// Counts the records of some of the pieces, which are read side by side.
@@ -126,10 +130,7 @@ impl Dataset<'_> {
         if shares.is_empty() {
             return Err(FilesError::Changed);
         }
-        let mut dealt = vec![Vec::new(); shares.len()];
-        for (piece, owner) in self.owners(shares.len() as u64).into_iter().enumerate() {
-            dealt[owner as usize].push(piece);
-        }
+        let dealt = self.dealt(shares.len() as u64).into_iter().chain(iter::repeat(Vec::new()));
         for (value, pieces) in shares.iter().zip(dealt) {
             let share = Counted::from_json(value, pieces.len()).ok_or(FilesError::Changed)?;
             ends_added += share.ends_added;

@@ -1,7 +1,8 @@
 //! [`distribute`]: pass 1, items to their buckets.
 
+use std::io;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::buckets::{Bucket, Distributor, Sink};
@@ -170,24 +171,7 @@ pub(super) fn distribute(
         for slot in slots.by_ref().take(MOVING) {
             let _ = written.send(slot);
         }
-        let write = move || {
-            for block in waiting {
-                // What nobody wants any more may go.
-                match block {
-                    Block::Slot(slot, block) => {
-                        store.append(&slot[block])?;
-                        let _ = written.send(slot);
-                    }
-                    Block::Long(item) => {
-                        store.append(&item)?;
-                        drop(item);
-                        let _ = long_written.send(());
-                    }
-                }
-            }
-            Ok(())
-        };
-        let writer = start(scope, write)?;
+        let writer = start(scope, move || write(waiting, store, (written, long_written)))?;
         let sink = ToWriter { blocks, spare, long };
         let mut distributor = Distributor::new(wanted, split, slots, end, sink);
         let distribute = || {
@@ -213,6 +197,30 @@ pub(super) fn distribute(
     });
     // A source that was not read has no items, or the threads have stopped.
     if found.eq(source.counts.iter().copied()) { Ok(buckets) } else { Err(FilesError::Changed) }
+}
+
+/// Appends blocks to a store, and says which were written: slots come back, and of a long item
+/// only that it is.
+fn write<'m>(
+    waiting: Receiver<Block<'m>>,
+    store: &mut impl Store,
+    (written, long_written): (Sender<&'m mut [u8]>, Sender<()>),
+) -> io::Result<()> {
+    for block in waiting {
+        // What nobody wants any more may go.
+        match block {
+            Block::Slot(slot, block) => {
+                store.append(&slot[block])?;
+                let _ = written.send(slot);
+            }
+            Block::Long(item) => {
+                store.append(&item)?;
+                drop(item);
+                let _ = long_written.send(());
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Job {

@@ -53,12 +53,12 @@ pub(crate) mod gather;
 pub(crate) mod items;
 pub(crate) mod keys;
 mod order;
-mod ordered;
+pub(crate) mod ordered;
 pub(crate) mod place;
 mod readers;
-mod room;
+pub(crate) mod room;
 mod shuffle;
-mod sources;
+pub(crate) mod sources;
 mod store;
 mod summary;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::sources::Pieces;
 use super::watch::Watch;
 
 /// Items in their order.
-pub(super) struct Ordered {
+pub(crate) struct Ordered {
     items: Vec<u8>,
     /// Pieces of the output, and where the items of each end here.
     pieces: Vec<(usize, usize)>,
@@ -45,6 +45,12 @@ impl Ordered {
         Ok(Self { items, pieces })
     }
 
+    /// Items of an output in one piece.
+    pub(crate) fn of(items: Vec<u8>) -> Self {
+        let pieces = vec![(0, items.len())];
+        Self { items, pieces }
+    }
+
     /// Appends the items to their pieces.
     fn write(&self, output: &mut dyn Pieces) -> io::Result<()> {
         let mut start = 0;
@@ -59,7 +65,7 @@ impl Ordered {
 }
 
 /// Blocks that are put in order, some at a time.
-pub(super) trait Rounds: Sync {
+pub(crate) trait Rounds: Sync {
     type Block: Send;
 
     /// The next blocks, as many as may be in memory; none at the end.

@@ -136,7 +136,7 @@ impl IpcTable {
 
     /// At most so many rows of some columns of a record batch from this one on, or fewer if they
     /// take much more than this many bytes.
-    fn part(
+    fn rows_from(
         &self,
         number: usize,
         columns: &Range<usize>,
@@ -149,7 +149,9 @@ impl IpcTable {
         let block = &self.batches[number].block;
         match rows_of_batch(&self.file, block, &self.about.schema, columns, start..end, most)? {
             Some(batch) => self.checked(batch, columns.clone()),
-            None if end - start > 1 => self.part(number, columns, start, (end - start) / 2, bytes),
+            None if end - start > 1 => {
+                self.rows_from(number, columns, start, (end - start) / 2, bytes)
+            }
             None => Err(TableError::TooLarge {
                 what: format!(
                     "row {start} of record batch {number}, both counted from 0, takes more than"
@@ -261,7 +263,7 @@ impl Table for IpcTable {
             (start < all).then(|| {
                 let batch = match &whole {
                     Some(whole) => whole.slice(start as usize, rows.min(all - start) as usize),
-                    None => self.part(group, &columns, start, rows, bytes)?,
+                    None => self.rows_from(group, &columns, start, rows, bytes)?,
                 };
                 start += batch.num_rows() as u64;
                 Ok(batch)

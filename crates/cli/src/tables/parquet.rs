@@ -75,28 +75,12 @@ impl ParquetTable {
         }
         let reader = SerializedFileReader::new(file.try_clone().map_err(TableError::read)?);
         let reader = reader.map_err(TableError::read)?;
-        let parquet_schema = metadata.parquet_schema();
         let width = metadata.schema().fields().len();
         let (mut groups, mut bytes) = (Vec::new(), Vec::new());
         // The most that a page of each column takes in any group.
         let mut pages = vec![0_u64; width];
         for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
-            let what = || format!("row group {number}, counted from 0, has a size that is none");
-            let size = |size: i64| u64::try_from(size).map_err(|_| TableError::read(what()));
-            let (mut of_pages, mut of_rows) = (vec![0_u64; width], vec![0_u64; width]);
-            for (index, column) in group.columns().iter().enumerate() {
-                let encoded = size(column.uncompressed_size())?;
-                let values = size(column.num_values())?;
-                let (dictionary, longest) = match column.column_type() {
-                    Type::BYTE_ARRAY => dictionary_of_texts(&reader, number, index)?,
-                    _ => (PAGE, 0),
-                };
-                // A list or a structure has several columns of Parquet.
-                let root = parquet_schema.get_column_root_idx(index);
-                of_pages[root] = of_pages[root].saturating_add(encoded.min(PAGE + dictionary));
-                let decoded = decoded_bytes(column, encoded, values, longest);
-                of_rows[root] = of_rows[root].saturating_add(decoded);
-            }
+            let (of_pages, of_rows) = sizes_of_columns(&reader, &metadata, number)?;
             for ((most_of_page, of_page), field) in
                 pages.iter_mut().zip(of_pages).zip(metadata.schema().fields())
             {
@@ -105,7 +89,7 @@ impl ParquetTable {
                 TableError::check_size(what, of_page, most)?;
                 *most_of_page = of_page.max(*most_of_page);
             }
-            groups.push(size(group.num_rows())?);
+            groups.push(size(group.num_rows(), number)?);
             bytes.push(of_rows);
         }
         checked_sum(groups.iter().copied())?;
@@ -267,6 +251,36 @@ fn common_kind(tables: &[ParquetTable], number: usize) -> Result<DataType, Table
     let Some((table, Lost { group, nanoseconds })) = lost(&kind) else { return Ok(kind) };
     let column = tables[table].metadata.parquet_schema().column(number).path().string();
     Err(TableError::Timestamp { table, column, group, nanoseconds, unit: name_of(&kind) })
+}
+
+/// A size of a row group, if it can be one.
+fn size(size: i64, group: usize) -> Result<u64, TableError> {
+    let why = || format!("row group {group}, counted from 0, has a size that is none");
+    u64::try_from(size).map_err(|_| TableError::read(why()))
+}
+
+/// What a page of each column of a row group takes in memory, and what all its rows do.
+fn sizes_of_columns(
+    reader: &SerializedFileReader<File>,
+    metadata: &ArrowReaderMetadata,
+    number: usize,
+) -> Result<(Vec<u64>, Vec<u64>), TableError> {
+    let width = metadata.schema().fields().len();
+    let (mut of_pages, mut of_rows) = (vec![0_u64; width], vec![0_u64; width]);
+    for (index, column) in metadata.metadata().row_group(number).columns().iter().enumerate() {
+        let encoded = size(column.uncompressed_size(), number)?;
+        let values = size(column.num_values(), number)?;
+        let (dictionary, longest) = match column.column_type() {
+            Type::BYTE_ARRAY => dictionary_of_texts(reader, number, index)?,
+            _ => (PAGE, 0),
+        };
+        // A list or a structure has several columns of Parquet.
+        let root = metadata.parquet_schema().get_column_root_idx(index);
+        of_pages[root] = of_pages[root].saturating_add(encoded.min(PAGE + dictionary));
+        let decoded = decoded_bytes(column, encoded, values, longest);
+        of_rows[root] = of_rows[root].saturating_add(decoded);
+    }
+    Ok((of_pages, of_rows))
 }
 
 /// Where columns are cut, so that pages of those of each slice take at most this much together, or
