@@ -86,20 +86,10 @@ impl Job<'_> {
         delimiter: u8,
         output: &mut Output,
     ) -> Result<Done, Failure> {
-        let ends_added = inputs.ends_added();
-        let done = self.ended_lines(&mut inputs, delimiter, output)?;
-        Ok(Done { ends_added, ..done })
-    }
-
-    fn ended_lines(
-        &self,
-        inputs: &mut Inputs,
-        delimiter: u8,
-        output: &mut Output,
-    ) -> Result<Done, Failure> {
-        let items = Items::Lines { delimiter };
+        let (items, ends_added) = (Items::Lines { delimiter }, inputs.ends_added());
         if inputs.bytes() > self.held() as u64 && !self.is_repeated {
-            return self.outside(items, self.memory, || inputs.reader(), (inputs, output));
+            let done = self.outside(items, self.memory, || inputs.reader(), (&inputs, output))?;
+            return Ok(Done { ends_added, ..done });
         }
         if self.is_repeated && inputs.bytes() > self.memory as u64 {
             return Err(Failure::new(inputs.name(), UNREPEATED));
@@ -118,7 +108,7 @@ impl Job<'_> {
         let done = match u32::try_from(text.len()) {
             _ if !fits => {
                 let held = if text.is_mapped() { 0 } else { text.len() };
-                self.outside(items, self.memory - held, || &text[..], (inputs, output))
+                self.outside(items, self.memory - held, || &text[..], (&inputs, output))
             }
             Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), output),
             Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), output),
@@ -126,7 +116,7 @@ impl Job<'_> {
         if text.is_mapped() {
             inputs.check()?;
         }
-        Ok(done)
+        Ok(Done { ends_added, ..done })
     }
 
     /// Writes the records of the inputs in their new order, behind the header that `header` gives

@@ -83,7 +83,7 @@ fn to_outputs(files: &[PathBuf], arguments: &Arguments, job: &mut Job) -> Result
         check_name(files, output, arguments)?;
     }
     let mut output = Output::open(arguments.output(), job.temporary.folder())?;
-    let done = single(files, arguments, job, &mut output)?;
+    let done = to_output(files, arguments, job, &mut output)?;
     goes_on(job)?;
     output.commit()?;
     Ok(done)
@@ -126,8 +126,17 @@ fn delay(arguments: &Arguments) -> Option<Duration> {
     }
 }
 
-/// Everything to one output.
-fn single(
+/// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
+fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
+    let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
+    arguments.sets.output_dir.is_none()
+        && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
+        && job.selection.head.is_some_and(Head::is_none)
+        && arguments.header == 0
+}
+
+/// Everything, or the items of these files, to one output.
+fn to_output(
     files: &[PathBuf],
     arguments: &Arguments,
     job: &Job,
@@ -141,25 +150,6 @@ fn single(
         let lines = arguments.operands.iter().map(|argument| argument.as_encoded_bytes());
         return job.arguments(lines, delimiter, output);
     }
-    read_and_shuffle(files, arguments, job, output)
-}
-
-/// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
-fn reads_nothing(arguments: &Arguments, job: &Job) -> bool {
-    let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
-    arguments.sets.output_dir.is_none()
-        && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
-        && job.selection.head.is_some_and(Head::is_none)
-        && arguments.header == 0
-}
-
-/// The items of files to one output.
-fn read_and_shuffle(
-    files: &[PathBuf],
-    arguments: &Arguments,
-    job: &Job,
-    output: &mut Output,
-) -> Result<Done, Failure> {
     if let Some(table) = files.iter().find(|path| is_table(path)) {
         if arguments.record.is_some() {
             let why = "a Parquet or Arrow file says itself what its rows are: leave out --record";
@@ -177,7 +167,6 @@ fn read_and_shuffle(
         return Ok(Done::default());
     }
     let has_records = arguments.record.is_some() || are_arrays;
-    let delimiter = arguments.delimiter();
     let is_set = sets::is_asked_for(arguments, job.form.as_ref(), output.name());
     let delimiter_of_lines = (!has_records && !is_set).then_some(delimiter);
     let mut inputs = Inputs::open(files, &job.opening(arguments, delimiter_of_lines, is_set))?;
@@ -242,7 +231,7 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         let path = folder.join(name);
         check_name(std::slice::from_ref(file), &path, arguments)?;
         let mut output = Output::open(Some(&path), job.temporary.folder())?;
-        let done = read_and_shuffle(std::slice::from_ref(file), arguments, job, &mut output)?;
+        let done = to_output(std::slice::from_ref(file), arguments, job, &mut output)?;
         output.close()?;
         outputs.push(output);
         match first {

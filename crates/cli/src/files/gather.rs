@@ -169,3 +169,39 @@ impl<W: Word> Rounds for Gatherer<'_, W> {
         bytes <= 2 * BLOCK
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_fit_memory_or_are_one_item() {
+        let long = [7; 1000];
+        for lengths in [vec![10; 500], vec![0; 50], vec![900, 1000, 1, 1000, 2, 3, 1000, 0], vec![]]
+        {
+            let items: Vec<_> = lengths.iter().map(|&length| &long[..length]).collect();
+            let order: Vec<u32> = (0..items.len() as u32).rev().collect();
+            let (ends, spare) = (vec![items.len() as u64], Spare::default());
+            let (items, order) = (items.as_slice(), order.as_slice());
+            let gatherer = Gatherer { items, order, ends, next: 0, block: 1, most: 950, spare };
+            for block in [1, 3, 1 << 20] {
+                let mut next = 0;
+                while next < items.len() {
+                    let round = gatherer.round(next, block);
+                    let bytes: usize = round.iter().map(|(_, bytes)| bytes).sum();
+                    for (places, bytes) in &round {
+                        let own = items.iter().rev().skip(places.start).take(places.len());
+                        assert_eq!(
+                            (places.start, own.map(|item| item.len()).sum()),
+                            (next, *bytes)
+                        );
+                        next = places.end;
+                    }
+                    let is_one = matches!(&round[..], [(places, _)] if places.len() == 1);
+                    assert!(!round.is_empty() && (bytes <= 950 || is_one), "{lengths:?} {block}");
+                }
+                assert!(gatherer.round(next, block).is_empty());
+            }
+        }
+    }
+}

@@ -89,3 +89,70 @@ fn explained(codec: Codec, error: &io::Error) -> io::Error {
     };
     io::Error::new(ErrorKind::InvalidData, why)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Compression;
+    use super::*;
+
+    fn decoded(codec: Codec, file: &[u8]) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        codec.decoder(file, 1)?.read_to_end(&mut text)?;
+        Ok(text)
+    }
+
+    fn text(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|k| (k * k * 31 % 251 % 64) as u8).collect()
+    }
+
+    #[test]
+    fn files_are_known_and_decoded() {
+        for &codec in Codec::ALL {
+            let compression = Compression::from(codec);
+            for bytes in [0, 1, 1000, 300_000] {
+                let (first, second) = (text(bytes), text(bytes / 3));
+                let one = compression.compressed(&first).unwrap();
+                if codec != Codec::Plain {
+                    assert_eq!(Codec::of_start(&one), codec);
+                }
+                assert!(decoded(codec, &one).unwrap() == first);
+                let two = [one, compression.compressed(&second).unwrap()].concat();
+                assert!(decoded(codec, &two).unwrap() == [first, second].concat(), "{codec}");
+            }
+        }
+    }
+
+    #[test]
+    fn files_that_are_cut_short_are_errors() {
+        for codec in &Codec::ALL[1..] {
+            let compression = Compression::from(*codec);
+            let one = compression.compressed(&text(700)).unwrap();
+            let two = [one.clone(), compression.compressed(&text(90)).unwrap()].concat();
+            for end in (1..two.len()).filter(|&end| end != one.len()) {
+                let error = decoded(*codec, &two[..end]).expect_err(&format!("{codec} {end}"));
+                let said = error.to_string();
+                assert!(said.contains("is cut short") || said.contains("damaged"), "{said}");
+            }
+            // Nor is anything behind the end left out, except what fills up blocks.
+            for more in [&b"x"[..], b"more than one byte behind the end", b"\0\0\0x", &[0; 1000]] {
+                let is_filled_up = codec.row().skips_zeros && more.iter().all(|&one| one == 0);
+                let found = decoded(*codec, &[&one, more].concat());
+                match found {
+                    Ok(found) => assert!(is_filled_up && found == text(700), "{codec}"),
+                    Err(error) => {
+                        assert!(!is_filled_up, "{codec}: {error}");
+                        assert!(error.to_string().contains("trailing garbage"), "{codec}: {error}");
+                    }
+                }
+            }
+            let between = [&one[..], &[0; 600_000], &one, &[0]].concat();
+            match decoded(*codec, &between) {
+                Ok(found) => assert!(codec.row().skips_zeros && found.len() == 1400),
+                Err(_) => assert!(!codec.row().skips_zeros),
+            }
+            let mut damaged = one.clone();
+            damaged[one.len() / 2] ^= 0x40;
+            assert!(decoded(*codec, &damaged).is_err(), "{codec}");
+        }
+    }
+}
