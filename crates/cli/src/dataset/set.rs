@@ -222,14 +222,18 @@ impl<'i> Dataset<'i> {
         self.inputs.iter().map(|one| one.input.held()).sum()
     }
 
+    /// The numbers of all pieces.
+    fn all(&self) -> Vec<usize> {
+        (0..self.pieces.len()).collect()
+    }
+
     /// Counts the records of all inputs, which are read side by side.
     ///
     /// # Errors
     ///
     /// Those of [`FileShuffle::count_sources`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<Counted, FilesError> {
-        let all: Vec<usize> = (0..self.pieces.len()).collect();
-        let counted = self.count_some(&all, self.held(), watch)?;
+        let counted = self.count_some(&self.all(), self.held(), watch)?;
         let places = usize::try_from(counted.records()).ok();
         let places = places.and_then(|records| records.checked_mul(PER_ITEM));
         let fits = |kept: &Kept| {
@@ -290,7 +294,7 @@ impl<'i> Dataset<'i> {
         let summary = match &counted.kept {
             Some(kept) => self.shuffler().gather(order, &kept.chunks(), &mut writer, watch)?,
             None => {
-                let pieces: Vec<usize> = (0..self.pieces.len()).collect();
+                let pieces = self.all();
                 let notes = Notes::default();
                 // What is read again is what the progress of the pass is counted in.
                 let reading = Reading { set: self, pieces: &pieces, notes: &notes, watch: &() };
