@@ -12,8 +12,7 @@ use super::splits::Splits;
 use crate::memory::Memory;
 use crate::selection::Shard;
 
-/// Inputs without records of any kind but their own: records of one size, arguments and numbers, and
-/// draws.
+/// What goes with no kind of record: records of one size, arguments, numbers, and draws.
 pub(super) const PLAIN: [&str; 4] = ["record", "echo", "input_range", "repeat"];
 
 /// The options of data sets. Those that say what a record is exclude each other: their group lets

@@ -23,7 +23,7 @@ pub struct Walked {
     pub has_folders: bool,
 }
 
-/// Puts the files of folders in place of them, in the order of their names, byte by byte, with those
+/// Puts the files of folders in place of them, in the order of their names, byte by byte, and those
 /// of folders in folders if that is asked for. What is not a folder stays as it is, be it there or
 /// not.
 ///
