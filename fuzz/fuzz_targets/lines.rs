@@ -3,7 +3,8 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use bijective_shuffle_cli::lines;
+use bijective_shuffle::Word;
+use bijective_shuffle_cli::lines::{self, Divided};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -18,7 +19,7 @@ fn naive(text: &[u8], delimiter: u8) -> Vec<&[u8]> {
     text.split_inclusive(|&byte| byte == delimiter).collect()
 }
 
-fn check<W: lines::Offset>(lines: &lines::Lines<W>, expected: &[&[u8]], text: &[u8]) {
+fn check<W: Word>(lines: &lines::Lines<W>, expected: &[&[u8]], text: &[u8]) {
     let all: Vec<&[u8]> = (0..lines.count()).map(|index| lines.get(index)).collect();
     assert_eq!(all, expected);
     assert_eq!(all.concat(), text);

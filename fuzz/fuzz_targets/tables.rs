@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use bijective_shuffle_cli::files::{FileOrder, TemporaryFile};
+use bijective_shuffle_cli::files::{FileOrder, FilesError, TemporaryFile};
 use bijective_shuffle_cli::tables::{IpcTable, ParquetTable, TableError, TableFile, TableShuffle};
 use libfuzzer_sys::fuzz_target;
 
@@ -12,10 +12,10 @@ const MEMORY: usize = 4 << 20;
 
 fn shuffle(table: &dyn TableFile) -> Result<(), TableError> {
     // Whatever the file says, the sum was checked when it was opened.
-    let rows = table.groups().iter().sum();
+    let rows = table.about().groups.iter().sum();
     let mut writer = table.writer(Box::new(io::sink()), MEMORY / 4)?;
     let mut store =
-        TemporaryFile::in_folder(&std::env::temp_dir()).map_err(TableError::Temporary)?;
+        TemporaryFile::in_folder(&std::env::temp_dir()).map_err(FilesError::Temporary)?;
     let order = FileOrder::shuffle(rows, 1);
     let summary = TableShuffle::new(MEMORY).run(&order, table, &mut store, &mut *writer, &())?;
     assert_eq!(summary.items, rows);

@@ -2,8 +2,11 @@
 
 use std::any::Any;
 use std::fmt;
+use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
+
+use bijective_shuffle_cli::files::NamedError;
 
 /// What could not be done, or with what, and why, in one line.
 #[derive(Debug)]
@@ -16,6 +19,15 @@ impl Failure {
     /// A failure for a reason that anything may give.
     pub(crate) fn new(what: impl fmt::Display, why: impl fmt::Display) -> Self {
         Self { what: what.to_string(), why: why.to_string() }
+    }
+
+    /// The failure that an error is. It may name the file that it was met with; others are those of
+    /// something with this name.
+    pub(crate) fn named(what: impl fmt::Display, error: &io::Error) -> Self {
+        match NamedError::of(error) {
+            Some(NamedError { name, why }) => Self::new(name, why),
+            None => Self::new(what, error),
+        }
     }
 
     /// What could not be done, or with what: the name of a file, if it is one.

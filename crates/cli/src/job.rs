@@ -1,21 +1,21 @@
 //! [`InputJob`]: inputs to an output, in memory or not.
 
-use std::io::{Cursor, Read, Seek, Write};
+use std::io::{Read, Write};
 
 use bijective_shuffle::{Permutation, Rows, Word, Workspace};
 use bijective_shuffle_cli::files::{FileOrder, FileShuffle, FilesError, Items};
 
+use crate::arguments::Arguments;
 use crate::done::Done;
 use crate::failure::{Failure, FailureContext};
-use crate::gather::{Divided, Echoed, SizedRecords, write_items};
-use crate::inputs::{CHANGED, Inputs, too_long};
-use crate::lines::{self, Offset};
+use crate::gather::write_items;
+use crate::inputs::{CHANGED, Inputs, Opening, too_long};
+use crate::lines::{self, Divided, Lines, SizedRecords};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::repeat;
 use crate::selection::Selection;
 use crate::temporary::Temporary;
-use crate::text::Text;
 
 /// What is to be done with the items of some inputs.
 pub(crate) struct InputJob<'a> {
@@ -39,22 +39,44 @@ const WORDS_PER_ITEM: usize = 3;
 const UNREPEATED: &str = "to be repeated, lines have to fit memory: raise --memory";
 
 impl InputJob<'_> {
-    /// How much of what comes through pipes may be held, so that it can also be shuffled there.
-    pub(crate) fn held(&self) -> usize {
+    /// How inputs are opened, with lines that end so, if there are any, for a data set or not.
+    pub(crate) fn opening<'a>(
+        &'a self,
+        arguments: &Arguments,
+        delimiter: Option<u8>,
+        is_set: bool,
+    ) -> Opening<'a> {
+        let items = Items::Lines { delimiter: arguments.delimiter() };
+        let longest = FileShuffle::new(items, self.memory).longest_item();
+        Opening {
+            delimiter,
+            decodes: !self.is_repeated,
+            is_text: arguments.text,
+            is_resumed: arguments.sets.resume || arguments.sets.worker.is_some(),
+            // What comes through pipes may be held as long as it can also be shuffled there.
+            memory: if is_set { self.memory / 4 } else { self.held() },
+            longest: if self.is_repeated { self.memory } else { longest },
+            temporary_folder: self.temporary.folder(),
+            progress: self.progress,
+        }
+    }
+
+    /// The most bytes of lines that are shuffled in memory.
+    fn held(&self) -> usize {
         self.memory / 2
     }
 
-    /// The most bytes of a line, where the lines do not fit memory.
-    pub(crate) fn longest(&self, delimiter: u8) -> usize {
-        if self.is_repeated {
-            return self.memory;
-        }
-        FileShuffle::new(Items::Lines { delimiter }, self.memory).longest_item()
-    }
-
-    /// Writes arguments in their new order.
-    pub(crate) fn arguments(&self, echoed: &Echoed, output: &mut Output) -> Result<Done, Failure> {
-        self.inside::<u64>(echoed, output)
+    /// Writes arguments in their new order, each with a delimiter behind it, whatever is in it.
+    pub(crate) fn arguments<'a>(
+        &self,
+        arguments: impl Iterator<Item = &'a [u8]> + Clone,
+        delimiter: u8,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        let text: Vec<u8> =
+            arguments.clone().flat_map(|argument| [argument, &[delimiter]].concat()).collect();
+        let lengths = arguments.map(|argument| argument.len() + 1);
+        self.inside::<u64>(&Lines::of_lengths(&text, lengths), output)
     }
 
     /// Writes the lines of the inputs in their new order. Each of them ends.
@@ -64,21 +86,10 @@ impl InputJob<'_> {
         delimiter: u8,
         output: &mut Output,
     ) -> Result<Done, Failure> {
-        let ends_added = inputs.ends_added();
-        let done = self.ended_lines(&mut inputs, delimiter, output)?;
-        Ok(Done { ends_added, ..done })
-    }
-
-    fn ended_lines(
-        &self,
-        inputs: &mut Inputs,
-        delimiter: u8,
-        output: &mut Output,
-    ) -> Result<Done, Failure> {
+        let (items, ends_added) = (Items::Lines { delimiter }, inputs.ends_added());
         if inputs.bytes() > self.held() as u64 && !self.is_repeated {
-            let items = Items::Lines { delimiter };
-            let done = self.outside(items, self.memory, &mut inputs.reader(), output);
-            return done.map_err(|error| explain(error, inputs, output));
+            let done = self.outside(items, self.memory, || inputs.reader(), (&inputs, output))?;
+            return Ok(Done { ends_added, ..done });
         }
         if self.is_repeated && inputs.bytes() > self.memory as u64 {
             return Err(Failure::new(inputs.name(), UNREPEATED));
@@ -93,38 +104,19 @@ impl InputJob<'_> {
         if !fits && self.is_repeated {
             return Err(Failure::new(inputs.name(), UNREPEATED));
         }
-        if !fits {
-            return self.too_many_lines(text, inputs, delimiter, output);
-        }
         // No line number is above the length of the text, so one width does for both.
         let done = match u32::try_from(text.len()) {
+            _ if !fits => {
+                let held = if text.is_mapped() { 0 } else { text.len() };
+                self.outside(items, self.memory - held, || &text[..], (&inputs, output))
+            }
             Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), output),
             Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), output),
         }?;
         if text.is_mapped() {
             inputs.check()?;
         }
-        Ok(done)
-    }
-
-    /// Writes lines that are in memory, but do not fit it with all their numbers.
-    fn too_many_lines(
-        &self,
-        text: Text,
-        inputs: &Inputs,
-        delimiter: u8,
-        output: &mut Output,
-    ) -> Result<Done, Failure> {
-        let items = Items::Lines { delimiter };
-        let done = match text {
-            Text::Read(text) => {
-                let left = self.memory - text.len();
-                self.outside(items, left, &mut Cursor::new(text), output)
-            }
-            #[cfg(unix)]
-            Text::Mapped(_) => self.outside(items, self.memory, &mut inputs.reader(), output),
-        };
-        done.map_err(|error| explain(error, inputs, output))
+        Ok(Done { ends_added, ..done })
     }
 
     /// Writes the records of the inputs in their new order, behind the header that `header` gives
@@ -173,8 +165,7 @@ impl InputJob<'_> {
                 return Err(Failure::new(inputs.name(), why));
             }
             let items = Items::Records { bytes: record.try_into().context("record")? };
-            let done = self.outside(items, self.memory, &mut inputs.reader(), output);
-            return done.map_err(|error| explain(error, inputs, output));
+            return self.outside(items, self.memory, || inputs.reader(), (inputs, output));
         }
         let mut text = inputs.take_text(self.progress)?;
         self.progress.start("shuffling");
@@ -214,11 +205,7 @@ impl InputJob<'_> {
     }
 
     /// Writes items that are in memory.
-    fn inside<W: Offset + Word>(
-        &self,
-        items: &impl Divided,
-        output: &mut Output,
-    ) -> Result<Done, Failure> {
+    fn inside<W: Word>(&self, items: &impl Divided, output: &mut Output) -> Result<Done, Failure> {
         let found = items.count() as u64;
         if self.is_repeated {
             let seed = self.selection.seed;
@@ -235,21 +222,25 @@ impl InputJob<'_> {
         Ok(Done { found, items: indexes.len() as u64, bytes, ..Done::default() })
     }
 
-    /// Writes items that do not fit memory.
-    fn outside(
+    /// Writes items that do not fit memory. `open` reads all that the inputs have, from the start.
+    fn outside<R: Read + Send>(
         &self,
         items: Items,
         memory: usize,
-        source: &mut (impl Read + Seek + Send),
-        output: &mut Output,
-    ) -> Result<Done, FilesError> {
+        open: impl Fn() -> R,
+        (inputs, output): (&Inputs, &mut Output),
+    ) -> Result<Done, Failure> {
         let shuffle = FileShuffle::new(items, memory);
-        let count = shuffle.count(source, self.progress)?;
-        let order = self.checked_order(count.items)?;
-        let mut store = self.temporary.store().map_err(FilesError::Temporary)?;
-        let summary = shuffle.run(&order, &count, source, &mut store, output, self.progress)?;
-        let (items, bytes) = (summary.items, summary.bytes);
-        Ok(Done { found: count.items, items, bytes, summary: Some(summary), ..Done::default() })
+        let mut done = || {
+            let count = shuffle.count_read(&mut open(), inputs.bytes(), self.progress)?;
+            let order = self.checked_order(count.items)?;
+            let mut store = self.temporary.store().map_err(FilesError::Temporary)?;
+            let (source, watch) = (&mut open(), self.progress);
+            let summary = shuffle.run(&order, &count, source, &mut store, output, watch)?;
+            let (items, bytes, found) = (summary.items, summary.bytes, count.items);
+            Ok(Done { found, items, bytes, summary: Some(summary), ..Done::default() })
+        };
+        done().map_err(|error| explain(error, inputs, output))
     }
 }
 
@@ -279,22 +270,20 @@ fn words(bytes: usize, lines: usize) -> usize {
 pub(crate) fn explain(error: FilesError, inputs: &Inputs, output: &Output) -> Failure {
     match error {
         FilesError::Write(error) => output.failure(&error),
-        error => explain_input(error, inputs),
+        error => explain_input(error, inputs.name()),
     }
 }
 
-/// What is said of an error that is not one of the output.
-pub(crate) fn explain_input(error: FilesError, inputs: &Inputs) -> Failure {
+/// What is said of an error that is not one of the output, where the inputs have this name.
+pub(crate) fn explain_input(error: FilesError, inputs: &str) -> Failure {
     match error {
-        FilesError::Read(error) => inputs.failure(&error),
+        FilesError::Read(error) => Failure::named(inputs, &error),
         FilesError::Temporary(error) => Failure::new("temporary file", error),
-        FilesError::Changed => Failure::new(inputs.name(), CHANGED),
-        FilesError::ItemTooLong { item, most } => {
-            Failure::new(inputs.name(), too_long(item + 1, most))
-        }
+        FilesError::Changed => Failure::new(inputs, CHANGED),
+        FilesError::ItemTooLong { item, most } => Failure::new(inputs, too_long(item + 1, most)),
         FilesError::Thread(error) => Failure::new("threads cannot be started", error),
         error @ (FilesError::Order(_) | FilesError::LengthMismatch { .. }) => explain_order(error),
-        error => Failure::new(inputs.name(), error),
+        error => Failure::new(inputs, error),
     }
 }
 

@@ -1,7 +1,8 @@
-//! [`split`]: where the lines of a text are.
+//! [`Divided`]: a text in memory and its items, and [`split`], which finds lines.
 
 use std::mem;
 
+use bijective_shuffle::Word;
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
@@ -9,42 +10,20 @@ use rayon::prelude::*;
 /// task.
 const CHUNK: usize = 1 << 18;
 
-/// An offset into a text: `u32` takes half the memory of `u64` and reaches up to 4 GiB.
-pub trait Offset: Copy + Default + Send + Sync {
-    /// The offset of a position; panics if it does not reach so far.
-    fn new(position: usize) -> Self;
+/// A text that is divided into items.
+pub trait Divided: Sync {
+    /// How many items there are.
+    fn count(&self) -> usize;
 
-    /// The position.
-    fn position(self) -> usize;
-}
+    /// How many bytes they have.
+    fn bytes(&self) -> usize;
 
-impl Offset for u32 {
-    #[inline]
-    fn new(position: usize) -> Self {
-        Self::try_from(position).expect("texts of 4 GiB and more need 64-bit offsets")
-    }
-
-    #[inline]
-    fn position(self) -> usize {
-        self as usize
-    }
-}
-
-impl Offset for u64 {
-    #[inline]
-    fn new(position: usize) -> Self {
-        position as Self
-    }
-
-    #[inline]
-    fn position(self) -> usize {
-        // It was a `usize`.
-        self as usize
-    }
+    /// An item, counted from 0. Panics if there is no such item.
+    fn get(&self, index: usize) -> &[u8];
 }
 
 /// The lines of a text, each with the delimiter that ends it; the last may have none. Joined in
-/// order they are the text.
+/// order they are the text. Offsets of 32 bits take half the memory of 64, and reach up to 4 GiB.
 #[derive(Debug)]
 pub struct Lines<'a, W> {
     text: &'a [u8],
@@ -52,15 +31,25 @@ pub struct Lines<'a, W> {
     bounds: Vec<W>,
 }
 
-impl<'a, W: Offset> Lines<'a, W> {
+impl<'a> Lines<'a, u64> {
+    /// The lines of a text that have these lengths, whatever is in them.
+    pub(crate) fn of_lengths(text: &'a [u8], lengths: impl Iterator<Item = usize>) -> Self {
+        let ends = lengths.scan(0, |end, length| {
+            *end += length as u64;
+            Some(*end)
+        });
+        Self { text, bounds: [0].into_iter().chain(ends).collect() }
+    }
+}
+
+impl<W: Word> Divided for Lines<'_, W> {
     /// How many lines there are; none in an empty text.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.bounds.len() - 1
     }
 
-    /// All of the text.
-    pub fn text(&self) -> &'a [u8] {
-        self.text
+    fn bytes(&self) -> usize {
+        self.text.len()
     }
 
     /// A line, counted from 0. Panics if there is no such line.
@@ -69,9 +58,31 @@ impl<'a, W: Offset> Lines<'a, W> {
     /// [`split`], which leaves bounds at 0. A line between two such bounds is empty; the program
     /// notices the change in the end.
     #[inline]
-    pub fn get(&self, index: usize) -> &'a [u8] {
-        let (start, end) = (self.bounds[index].position(), self.bounds[index + 1].position());
+    fn get(&self, index: usize) -> &[u8] {
+        let [start, end] = [index, index + 1].map(|bound| self.bounds[bound].widen() as usize);
         self.text.get(start..end).unwrap_or_default()
+    }
+}
+
+/// Records of one size.
+pub(crate) struct SizedRecords<'a> {
+    pub(crate) text: &'a [u8],
+    /// At least 1.
+    pub(crate) record: usize,
+}
+
+impl Divided for SizedRecords<'_> {
+    fn count(&self) -> usize {
+        self.text.len() / self.record
+    }
+
+    fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> &[u8] {
+        &self.text[index * self.record..][..self.record]
     }
 }
 
@@ -80,26 +91,27 @@ impl<'a, W: Offset> Lines<'a, W> {
 /// # Panics
 ///
 /// If the text is too long for the offsets.
-pub fn split<W: Offset>(text: &[u8], delimiter: u8) -> Lines<'_, W> {
+pub fn split<W: Word>(text: &[u8], delimiter: u8) -> Lines<'_, W> {
     split_in_chunks(text, delimiter, CHUNK)
 }
 
 /// Counts the lines of a text.
 pub fn count(text: &[u8], delimiter: u8) -> usize {
-    let ends: usize = text.par_chunks(CHUNK).map(|part| memchr_iter(delimiter, part).count()).sum();
+    let ends: usize = text.par_chunks(CHUNK).map(|own| memchr_iter(delimiter, own).count()).sum();
     ends + usize::from(text.last().is_some_and(|&last| last != delimiter))
 }
 
 /// [`split`] in chunks of a certain number of bytes, which makes no difference but to the time it
 /// takes.
-pub fn split_in_chunks<W: Offset>(text: &[u8], delimiter: u8, chunk: usize) -> Lines<'_, W> {
+pub fn split_in_chunks<W: Word>(text: &[u8], delimiter: u8, chunk: usize) -> Lines<'_, W> {
+    assert!(text.len() as u64 <= W::MAX.into(), "the offsets reach the end of the text");
     // Counting comes first: it is much faster than finding, and tells each chunk where its bounds
     // belong.
     let counts: Vec<usize> =
-        text.par_chunks(chunk).map(|part| memchr_iter(delimiter, part).count()).collect();
+        text.par_chunks(chunk).map(|own| memchr_iter(delimiter, own).count()).collect();
     let is_open = text.last().is_some_and(|&last| last != delimiter);
     let lines = counts.iter().sum::<usize>() + usize::from(is_open);
-    let mut bounds = vec![W::default(); lines + 1];
+    let mut bounds = vec![W::ZERO; lines + 1];
 
     let mut rest = &mut bounds[1..];
     let mut places = Vec::with_capacity(counts.len());
@@ -109,12 +121,12 @@ pub fn split_in_chunks<W: Offset>(text: &[u8], delimiter: u8, chunk: usize) -> L
         rest = others;
     }
     if let [end] = rest {
-        *end = W::new(text.len());
+        *end = W::wrap(text.len() as u64);
     }
-    text.par_chunks(chunk).zip(places).enumerate().for_each(|(number, (part, places))| {
+    text.par_chunks(chunk).zip(places).enumerate().for_each(|(number, (own, places))| {
         let start = number * chunk;
-        for (place, at) in places.iter_mut().zip(memchr_iter(delimiter, part)) {
-            *place = W::new(start + at + 1);
+        for (place, at) in places.iter_mut().zip(memchr_iter(delimiter, own)) {
+            *place = W::wrap((start + at + 1) as u64);
         }
     });
     Lines { text, bounds }

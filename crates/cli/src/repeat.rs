@@ -7,7 +7,8 @@ use bijective_shuffle::rng::{Fill, Philox4x32Rng};
 
 use crate::done::Done;
 use crate::failure::Failure;
-use crate::gather::{Divided, write_items};
+use crate::gather::write_items;
+use crate::lines::Divided;
 use crate::output::Output;
 use crate::progress::Progress;
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use bijective_shuffle_cli::files::Summary;
+
 use crate::done::Done;
 use crate::selection::Selection;
 
@@ -59,11 +61,7 @@ impl Report {
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let (seconds, inputs) = (self.elapsed.as_secs_f64(), self.inputs);
-        let of = |number: fn(&bijective_shuffle_cli::files::Summary) -> u64| {
-            summary.as_ref().map_or(0, number)
-        };
-        let (buckets, splits) = (of(|summary| summary.buckets), of(|summary| summary.splits));
-        let temporary_bytes = of(|summary| summary.temporary_bytes);
+        let Summary { buckets, splits, temporary_bytes, .. } = summary.unwrap_or_default();
         // Digits and letters need no escapes. A seed of 64 bits may be too large for a number.
         let json = format!(
             "{{\"lines\":{items},\"bytes\":{bytes},\"seconds\":{seconds:.6},\

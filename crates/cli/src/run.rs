@@ -11,14 +11,13 @@ use crate::arguments::Arguments;
 use crate::arrays::{self, are_arrays};
 use crate::done::Done;
 use crate::failure::{Failure, FailureContext};
-use crate::gather::Echoed;
-use crate::inputs::{Inputs, Opening};
+use crate::inputs::Inputs;
 use crate::job::InputJob;
 use crate::output::Output;
 use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};
 use crate::report::Report;
-use crate::rows::{self, FileRows, is_table};
+use crate::rows::{self, is_table};
 use crate::selection::{self, Head, NumberRange};
 use crate::sets;
 use crate::{signals, threads};
@@ -88,7 +87,7 @@ fn to_outputs(
         check_name(files, output, arguments)?;
     }
     let mut output = Output::open(arguments.output(), job.temporary.folder())?;
-    let done = single(files, arguments, job, &mut output)?;
+    let done = to_output(files, arguments, job, &mut output)?;
     goes_on(job)?;
     output.commit()?;
     Ok(done)
@@ -131,8 +130,17 @@ fn delay(arguments: &Arguments) -> Option<Duration> {
     }
 }
 
-/// Everything to one output.
-fn single(
+/// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
+fn reads_nothing(arguments: &Arguments, job: &InputJob) -> bool {
+    let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
+    arguments.sets.output_dir.is_none()
+        && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
+        && job.selection.head.is_some_and(Head::is_none)
+        && arguments.header == 0
+}
+
+/// Everything, or the items of these files, to one output.
+fn to_output(
     files: &[PathBuf],
     arguments: &Arguments,
     job: &InputJob,
@@ -144,35 +152,15 @@ fn single(
     }
     if arguments.echo {
         let lines = arguments.operands.iter().map(|argument| argument.as_encoded_bytes());
-        let echoed = Echoed::new(lines, delimiter);
-        return job.arguments(&echoed, output);
+        return job.arguments(lines, delimiter, output);
     }
-    read_and_shuffle(files, arguments, job, output)
-}
-
-/// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
-fn reads_nothing(arguments: &Arguments, job: &InputJob) -> bool {
-    let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
-    arguments.sets.output_dir.is_none()
-        && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
-        && job.selection.head.is_some_and(Head::is_none)
-        && arguments.header == 0
-}
-
-/// The items of files to one output.
-fn read_and_shuffle(
-    files: &[PathBuf],
-    arguments: &Arguments,
-    job: &InputJob,
-    output: &mut Output,
-) -> Result<Done, Failure> {
     if let Some(table) = files.iter().find(|path| is_table(path)) {
         if arguments.record.is_some() {
             let why = "a Parquet or Arrow file says itself what its rows are: leave out --record";
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;
-        let done = rows::shuffle(FileRows { files, blocks: arguments.blocks }, job, output);
+        let done = rows::shuffle(files, arguments.blocks, job, output);
         return Ok(done?.of("rows"));
     }
     if arguments.blocks.is_some() {
@@ -183,20 +171,9 @@ fn read_and_shuffle(
         return Ok(Done::default());
     }
     let has_records = arguments.record.is_some() || are_arrays;
-    let delimiter = arguments.delimiter();
     let is_set = sets::is_asked_for(arguments, job.form.as_ref(), output.name());
-    let opening = Opening {
-        delimiter: (!has_records && !is_set).then_some(delimiter),
-        decodes: !job.is_repeated,
-        is_text: arguments.text,
-        is_resumed: false,
-        // A data set keeps so much of its inputs.
-        memory: if is_set { job.memory / 4 } else { job.held() },
-        longest: job.longest(delimiter),
-        temporary_folder: job.temporary.folder(),
-        progress: job.progress,
-    };
-    let mut inputs = Inputs::open(files, &opening)?;
+    let delimiter_of_lines = (!has_records && !is_set).then_some(delimiter);
+    let mut inputs = Inputs::open(files, &job.opening(arguments, delimiter_of_lines, is_set))?;
     if let Some(record) = arguments.record {
         // An input without a byte has no record, and needs no header.
         let empty = inputs.empty();
@@ -263,7 +240,7 @@ fn together(arguments: &Arguments, job: &InputJob) -> Result<Done, Failure> {
         let path = folder.join(name);
         check_name(std::slice::from_ref(file), &path, arguments)?;
         let mut output = Output::open(Some(&path), job.temporary.folder())?;
-        let done = read_and_shuffle(std::slice::from_ref(file), arguments, job, &mut output)?;
+        let done = to_output(std::slice::from_ref(file), arguments, job, &mut output)?;
         output.close()?;
         outputs.push(output);
         match first {

@@ -119,11 +119,12 @@ impl FromStr for Share {
             Some(number) => (number, 16),
             None => (text, 18),
         };
-        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
         let is_number = (number.len() > 1 || !whole.is_empty())
-            && (whole.bytes().chain(part.bytes())).all(|byte| byte.is_ascii_digit())
-            && part.len() <= digits;
-        let units = is_number.then(|| format!("{whole}{part:0<digits$}").parse().ok()).flatten();
+            && (whole.bytes().chain(decimals.bytes())).all(|byte| byte.is_ascii_digit())
+            && decimals.len() <= digits;
+        let units =
+            is_number.then(|| format!("{whole}{decimals:0<digits$}").parse().ok()).flatten();
         let units = units.filter(|&units| units <= Self::ALL.units);
         Ok(Self { units: units.ok_or("give a share of at most 1, such as 0.98 or 98%")? })
     }

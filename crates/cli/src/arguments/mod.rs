@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     /// Put all lines back that were shuffled with the same seed and epoch; --shard and --range take
     /// their part after that
     #[arg(long, overrides_with = "undo", conflicts_with = "head")]
-    undo: bool,
+    pub(crate) undo: bool,
 
     /// Write at most N lines, or N% of all, the smallest N if there are several; --shard and
     /// --range come first, and take no N%
@@ -98,8 +98,8 @@ pub(crate) struct Arguments {
     pub(crate) header: u64,
 
     /// Shuffle the row groups of a Parquet or Arrow file, and then rows among W groups at a time
-    #[arg(long, value_name = "W")]
-    #[arg(conflicts_with_all = ["undo", "repeat", "record", "echo", "input_range"])]
+    #[arg(long, value_name = "W", conflicts_with = "undo")]
+    #[arg(conflicts_with_all = sets::PLAIN)]
     pub(crate) blocks: Option<NonZeroU64>,
 
     /// Take about this much memory, such as 512M; three quarters of what is available otherwise
@@ -179,12 +179,12 @@ impl Arguments {
             let why = "the seed of '--seed <SEED>' has an epoch, and '--epoch <N>' gives another";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
         }
-        let part = arguments.shard.map(|_| "--shard").or(arguments.range.map(|_| "--range"));
-        if let Some(part) = part
+        let option = arguments.shard.map(|_| "--shard").or(arguments.range.map(|_| "--range"));
+        if let Some(option) = option
             && arguments.head.iter().any(|head| head.share.is_some())
         {
             let why = format!(
-                "'--head-count <N>' is a share of all lines, and '{part}' writes a part of them: \
+                "'--head-count <N>' is a share of all lines, and '{option}' writes a part of them: \
                  give a number of lines"
             );
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
@@ -226,11 +226,6 @@ impl Arguments {
         Some(self.epoch.map_or(seed, |epoch| seed.with_epoch(epoch)))
     }
 
-    /// Whether lines are put back.
-    pub(crate) fn is_undone(&self) -> bool {
-        self.undo
-    }
-
     /// The lines that are written, and their order. Draws a seed if none was given.
     pub(crate) fn selection(&self) -> Selection {
         let drawn = || Seed::new(rand::random()).with_epoch(self.epoch.unwrap_or(0));
@@ -258,7 +253,10 @@ impl Arguments {
         if self.text {
             return Err(Failure::new("--text", "arrays and tables are no text"));
         }
-        self.sets.check_for_rows()?;
+        if self.sets.is_asked_for() {
+            let why = "rows of arrays and tables are written as they are";
+            return Err(Failure::new("options of records, headers and compression", why));
+        }
         Ok(())
     }
 

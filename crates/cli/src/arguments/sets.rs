@@ -9,11 +9,14 @@ use bijective_shuffle_cli::formats::Compression;
 use clap::{ArgAction, ValueEnum};
 
 use super::splits::NamedSplits;
-use crate::failure::Failure;
 use crate::memory::MemorySize;
 use crate::selection::WorkerShard;
 
-/// The options of data sets.
+/// What goes with no kind of record: records of one size, arguments, numbers, and draws.
+pub(super) const PLAIN: [&str; 4] = ["record", "echo", "input_range", "repeat"];
+
+/// The options of data sets. Those that say what a record is exclude each other: their group lets
+/// one of them pass.
 #[derive(clap::Args)]
 pub(crate) struct SetArguments {
     /// Read the folders in folders too, but follow no links to others; the files of a folder come
@@ -26,20 +29,19 @@ pub(crate) struct SetArguments {
     pub(crate) files0_from: Option<PathBuf>,
 
     /// Keep the first K lines of each input at the head of each output; all inputs have the same
-    #[arg(long, value_name = "K")]
-    #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
+    #[arg(long, value_name = "K", conflicts_with_all = PLAIN)]
     pub(crate) header_lines: Option<u64>,
 
     /// Keep the first lines that begin with BYTES, such as '#', in the same way, before those of
     /// --header-lines; may be repeated
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
-    #[arg(conflicts_with_all = ["record", "echo", "input_range", "repeat"])]
+    #[arg(conflicts_with_all = PLAIN)]
     header_prefix: Vec<ByteArgument>,
 
     /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
-    #[arg(conflicts_with_all = ["record", "zero_terminated", "echo", "input_range", "repeat"])]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     csv: Option<u8>,
 
     /// Let unquoted fields of CSV have quotes in them, as in 5" pipe
@@ -47,52 +49,42 @@ pub(crate) struct SetArguments {
     loose_quotes: bool,
 
     /// Shuffle groups of N lines
-    #[arg(long, value_name = "N")]
-    #[arg(conflicts_with_all = ["record", "csv", "echo", "input_range", "repeat"])]
+    #[arg(long, value_name = "N", group = "kind", conflicts_with_all = PLAIN)]
     lines_per_record: Option<NonZeroU32>,
 
     /// Shuffle the reads of FASTQ, and check them
     #[arg(long, overrides_with = "fastq")]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "echo", "input_range"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "repeat"])]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     fastq: bool,
 
     /// Shuffle what ends with these bytes; \n, \r, \t, \0 and \xHH stand for one each
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "echo"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     separator: Option<ByteArgument>,
 
     /// Records begin with a line that begins so, such as '>' for FASTA
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "input_range", "repeat"])]
+    #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     record_start: Option<ByteArgument>,
 
     /// Shuffle the records of TFRecord files, and verify their checksums
-    #[arg(long, overrides_with = "tfrecord")]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator", "echo"])]
-    #[arg(conflicts_with_all = ["record_start", "zero_terminated", "input_range", "repeat", "text"])]
-    #[arg(conflicts_with_all = ["header_lines", "header_prefix"])]
+    #[arg(long, overrides_with = "tfrecord", group = "kind", conflicts_with_all = PLAIN)]
+    #[arg(conflicts_with_all = ["zero_terminated", "text", "header_lines", "header_prefix"])]
     tfrecord: bool,
 
     /// Shuffle samples of tar archives: the files of one name up to its first dot
-    #[arg(long, overrides_with = "tar")]
-    #[arg(conflicts_with_all = ["record", "csv", "lines_per_record", "fastq", "separator"])]
-    #[arg(conflicts_with_all = ["record_start", "tfrecord", "text"])]
-    #[arg(conflicts_with_all = ["zero_terminated", "echo", "input_range", "repeat"])]
+    #[arg(long, overrides_with = "tar", group = "kind", conflicts_with_all = PLAIN)]
+    #[arg(conflicts_with_all = ["zero_terminated", "text"])]
     tar: bool,
 
     /// Let samples have other parts, and rows of CSV other numbers of fields, than the first one
     #[arg(long, overrides_with = "uneven")]
     #[arg(conflicts_with_all = ["record", "lines_per_record", "fastq", "separator", "record_start"])]
-    #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "echo", "input_range", "repeat"])]
-    #[arg(conflicts_with = "blocks")]
+    #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "blocks"], conflicts_with_all = PLAIN)]
     pub(crate) uneven: bool,
 
     /// Write shards to this folder, which is empty or not there: as many as there are inputs
-    #[arg(long, value_name = "DIR")]
-    #[arg(conflicts_with_all = ["output", "together", "repeat", "record", "echo", "input_range"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "together"], conflicts_with_all = PLAIN)]
     pub(crate) output_dir: Option<PathBuf>,
 
     /// Write N shards
@@ -116,8 +108,7 @@ pub(crate) struct SetArguments {
         "Compress outputs: {}, with a level as in zstd:3; otherwise as their names or the inputs say",
         Compression::names()
     ))]
-    #[arg(long, value_name = "CODEC", conflicts_with_all = ["record", "echo", "input_range"])]
-    #[arg(conflicts_with = "repeat")]
+    #[arg(long, value_name = "CODEC", conflicts_with_all = PLAIN)]
     pub(crate) compress: Option<Compression>,
 
     /// Go on with a run that was interrupted: keep the shards that it wrote, once they are checked
@@ -150,7 +141,7 @@ pub(crate) enum WorkerStage {
 impl SetArguments {
     /// Whether an option is given that only data sets have, apart from those that name inputs.
     pub(crate) fn is_asked_for(&self) -> bool {
-        self.has_records()
+        self.records(b'\n').is_some()
             || self.header_lines.is_some_and(|lines| lines > 0)
             || !self.header_prefix.is_empty()
             || self.compress.is_some()
@@ -160,16 +151,6 @@ impl SetArguments {
     /// How records are divided among shards.
     pub(crate) fn division(&self) -> impl Debug {
         (self.shards, self.shard_bytes, self.shard_records, self.split.clone())
-    }
-
-    fn has_records(&self) -> bool {
-        self.csv.is_some()
-            || self.lines_per_record.is_some()
-            || self.fastq
-            || self.separator.is_some()
-            || self.record_start.is_some()
-            || self.tfrecord
-            || self.tar
     }
 
     /// What the lines of a header begin with, if that is said.
@@ -193,15 +174,6 @@ impl SetArguments {
             header_prefixes: self.header_prefixes().unwrap_or(known.header_prefixes),
             is_text: is_text || known.is_text,
         }
-    }
-
-    /// Whether anything is asked for that tables and arrays lack.
-    pub(crate) fn check_for_rows(&self) -> Result<(), Failure> {
-        let why = "rows of arrays and tables are written as they are";
-        if self.is_asked_for() {
-            return Err(Failure::new("options of records, headers and compression", why));
-        }
-        Ok(())
     }
 
     /// What the records are, if it is said, and lines end with this byte.

@@ -101,8 +101,7 @@ impl ShardIndex {
         let (mut shards, mut names) = (Vec::new(), HashSet::new());
         for shard in &self.shards {
             let path = folder.join(&shard.name);
-            let is_within =
-                shard.name.components().all(|part| matches!(part, Component::Normal(_)));
+            let is_within = shard.name.components().all(|one| matches!(one, Component::Normal(_)));
             if !is_within {
                 let why = "is outside of the folder whose index has it as a shard: mend its \
                            index.json, or remove that and name the files";

@@ -15,10 +15,10 @@
 //! | 1 | all inputs, side by side | each record to its bucket in the store |
 //! | 2 | the buckets, one after the other | the shards, one after the other, each by all threads |
 //!
-//! Inputs whose records fit half of the memory are read once. If those of all do, with 24 bytes
-//! for each in five eighths of it, they are written from there, and nothing goes to the store.
-//! Otherwise the passes are those of [`files`](crate::files): records whose ends cannot be seen
-//! from where they begin are stored behind their lengths.
+//! If all records fit half of the memory, with 24 bytes for each in five eighths of it, the inputs
+//! are read once, the records are written from there, and nothing goes to the store. Otherwise the
+//! passes are those of [`files`](crate::files): records whose ends cannot be seen from where they
+//! begin are stored behind their lengths.
 //!
 //! Nothing is left out in silence. A compressed input that is cut short, a binary file among lines,
 //! a quote that is not closed, a row of another number of fields, a header that is not that of the
@@ -47,6 +47,7 @@
 mod bundle;
 mod compress;
 mod csv;
+mod header;
 mod index;
 mod input;
 mod kept;
@@ -77,5 +78,5 @@ pub use shards::{Shard, ShardSink, Shards, WrittenShard};
 pub use splitter::{Broken, Found, Splitter};
 pub use store::TemporaryStore;
 pub(crate) use walk::{FileIdentity, identity};
-pub use walk::{FolderWalk, Walked};
+pub use walk::{Walked, walk};
 pub use workers::KnownToWorkers;

@@ -118,29 +118,14 @@ impl Splitter for Samples {
                 TextStart::Entry(entry) => entry,
             };
             self.is_ended = false;
-            let name = entry.path.escape_ascii();
-            // The oldest archives have no other sign of folders than the end of their names.
-            let is_named_as_folder = entry.kind.is_file() && entry.path.ends_with(b"/");
-            if entry.kind.is_dir() || is_named_as_folder {
-                if entry.bytes > entry.start {
-                    // Some programs write its contents behind it, and some do not.
-                    return Err(Broken(format!("has the folder `{name}` with a size")));
-                }
+            if entry.is_folder()? {
                 let skip = Found::Skip { bytes: entry.bytes, entries: 1 };
                 return if self.at > 0 { self.sample() } else { Ok(skip) };
             }
-            if !matches!(entry.kind, EntryType::Regular | EntryType::Continuous) {
-                return Err(Broken(format!("has `{name}`, which is not a regular file")));
-            }
-            let has_contents = entry.bytes > entry.start;
-            let mut described = described(&entry.path).filter(|_| has_contents);
-            if described.is_some() {
-                let contents = text[self.at..].get(entry.start..).unwrap_or_default();
-                if contents.len() < BLOCK && !is_end {
-                    return Ok(Found::More);
-                }
-                described = described.filter(|_| contents.starts_with(APPLE_DOUBLE));
-            }
+            let Some(described) = entry.described(&text[self.at..], is_end) else {
+                return Ok(Found::More);
+            };
+            let name = entry.path.escape_ascii();
             let path = described.as_deref().unwrap_or(&entry.path);
             let (key, part) = path.split_at(key(path).end);
             if self.at > 0 && self.key != key {
@@ -182,11 +167,35 @@ impl Splitter for Samples {
 /// What the files begin with in which macOS keeps what else it knows of others.
 const APPLE_DOUBLE: &[u8] = b"\0\x05\x16\x07";
 
-/// The file that such a file is about by its name, `._x` about `x`.
-fn described(path: &[u8]) -> Option<Vec<u8>> {
-    let name = path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
-    let own = path[name..].strip_prefix(b"._").filter(|own| !own.is_empty())?;
-    Some([&path[..name], own].concat())
+impl ArchiveEntry<'_> {
+    /// Whether it is a folder. Otherwise it is a regular file.
+    fn is_folder(&self) -> Result<bool, Broken> {
+        let name = self.path.escape_ascii();
+        // The oldest archives have no other sign of folders than the end of their names.
+        let is_folder = self.kind.is_dir() || self.kind.is_file() && self.path.ends_with(b"/");
+        if is_folder && self.bytes > self.start {
+            // Some programs write its contents behind it, and some do not.
+            return Err(Broken(format!("has the folder `{name}` with a size")));
+        }
+        if !is_folder && !matches!(self.kind, EntryType::Regular | EntryType::Continuous) {
+            return Err(Broken(format!("has `{name}`, which is not a regular file")));
+        }
+        Ok(is_folder)
+    }
+
+    /// The file that a file of macOS is about by its name, `._x` about `x`, where a text begins
+    /// with it. `None` if more of the text has to be read to tell.
+    fn described(&self, text: &[u8], is_end: bool) -> Option<Option<Vec<u8>>> {
+        let name = self.path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
+        let own = self.path[name..].strip_prefix(b"._").filter(|own| !own.is_empty());
+        let Some(own) = own.filter(|_| self.bytes > self.start) else { return Some(None) };
+        let contents = text.get(self.start..).unwrap_or_default();
+        if contents.len() < BLOCK && !is_end {
+            return None;
+        }
+        let is_about = contents.starts_with(APPLE_DOUBLE);
+        Some(is_about.then(|| [&self.path[..name], own].concat()))
+    }
 }
 
 /// The part of a path that is common to the files of a sample: up to the first dot of the name.
@@ -204,7 +213,7 @@ fn is_zero(block: &[u8]) -> bool {
 fn first(text: &[u8], is_end: bool) -> Result<TextStart<'_>, Broken> {
     let cut_short = || Broken("is cut short within a header".to_owned());
     let more = || if is_end { Err(cut_short()) } else { Ok(TextStart::More) };
-    let (mut at, mut long_path, mut long_bytes) = (0, None, None);
+    let (mut at, mut extended) = (0, Extended::default());
     loop {
         let Some(block) = text.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) else {
             // The open sample is whole, and what is missing behind it is for `finish` to say.
@@ -218,8 +227,7 @@ fn first(text: &[u8], is_end: bool) -> Result<TextStart<'_>, Broken> {
             let why = "is no file of a tar archive: its header has another checksum";
             return Err(Broken(why.to_owned()));
         }
-        let bad = |what: &str| Broken(format!("has a header with a {what} that is none"));
-        let bytes = match long_bytes {
+        let bytes = match extended.bytes {
             Some(bytes) => bytes,
             None => header.entry_size().map_err(|_| bad("size"))?,
         };
@@ -232,7 +240,7 @@ fn first(text: &[u8], is_end: bool) -> Result<TextStart<'_>, Broken> {
         let is_extension =
             kind.is_gnu_longname() || kind.is_gnu_longlink() || kind.is_pax_local_extensions();
         if !is_extension && !is_global {
-            let path = long_path.unwrap_or_else(|| header.path_bytes());
+            let path = extended.path.unwrap_or_else(|| header.path_bytes());
             let end = at.checked_add(padded).ok_or_else(|| bad("size"))?;
             let start = if bytes > 0 { at + BLOCK } else { end };
             return Ok(TextStart::Entry(ArchiveEntry { kind, path, start, bytes: end }));
@@ -251,24 +259,45 @@ fn first(text: &[u8], is_end: bool) -> Result<TextStart<'_>, Broken> {
             let text = text.get(..padded);
             return text.map_or_else(more, |text| Ok(TextStart::Comment(text.len())));
         }
-        if kind.is_gnu_longname() {
-            long_path = Some(contents.strip_suffix(b"\0").unwrap_or(contents).into());
-        } else if kind.is_pax_local_extensions() {
-            for extension in PaxExtensions::new(contents) {
-                let extension = extension.map_err(|_| bad("pax extension"))?;
-                match extension.key_bytes() {
-                    b"path" => long_path = Some(extension.value_bytes().into()),
-                    b"size" => {
-                        let size = extension.value().ok().and_then(|text| text.parse().ok());
-                        long_bytes = Some(size.ok_or_else(|| bad("size"))?);
-                    }
-                    key if key.starts_with(b"GNU.sparse.") => {
-                        return Err(Broken("has a sparse file".to_owned()));
-                    }
-                    _ => {}
-                }
-            }
-        }
+        extended.take(kind, contents)?;
         at += padded;
     }
+}
+
+/// What the headers before that of a file say of it.
+#[derive(Default)]
+struct Extended<'t> {
+    path: Option<Cow<'t, [u8]>>,
+    bytes: Option<u64>,
+}
+
+impl<'t> Extended<'t> {
+    /// Takes what one of them has.
+    fn take(&mut self, kind: EntryType, contents: &'t [u8]) -> Result<(), Broken> {
+        if kind.is_gnu_longname() {
+            self.path = Some(contents.strip_suffix(b"\0").unwrap_or(contents).into());
+        }
+        if !kind.is_pax_local_extensions() {
+            return Ok(());
+        }
+        for extension in PaxExtensions::new(contents) {
+            let extension = extension.map_err(|_| bad("pax extension"))?;
+            match extension.key_bytes() {
+                b"path" => self.path = Some(extension.value_bytes().into()),
+                b"size" => {
+                    let size = extension.value().ok().and_then(|text| text.parse().ok());
+                    self.bytes = Some(size.ok_or_else(|| bad("size"))?);
+                }
+                key if key.starts_with(b"GNU.sparse.") => {
+                    return Err(Broken("has a sparse file".to_owned()));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bad(what: &str) -> Broken {
+    Broken(format!("has a header with a {what} that is none"))
 }

@@ -1,7 +1,7 @@
 //! [`Dataset`]: inputs joined, and their records in another order.
 
 use std::collections::BTreeMap;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::csv::Csv;
+use super::header::{Header, LONGEST_HEADER, invalid};
 use super::input::Input;
 use super::kept::{Keep, KeptInputs};
 use super::lines::Ends;
@@ -18,7 +19,6 @@ use super::reader::{DataLines, Framed, Notes};
 use super::records::{RecordForm, Records};
 use super::samples::PartNames;
 use super::shards::{ShardSink, ShardWriter, Shards, WrittenShard};
-use super::splitter::Splitter;
 use super::text::{PendingText, Sought};
 use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
@@ -27,10 +27,7 @@ use crate::files::{
     FileOrder, FileShuffle, FilesError, ItemCount, Items, NamedError, ShufflePass, Sources, Store,
     Summary, Watch,
 };
-use crate::formats::{Codec, Compression, LOOKED_AT, MARK};
-
-/// The most bytes of a header.
-pub(super) const LONGEST_HEADER: usize = 16 << 20;
+use crate::formats::{Codec, Compression, Explained, LOOKED_AT};
 
 /// Inputs, one after the other, and what their records are.
 pub struct Dataset<'i> {
@@ -56,17 +53,6 @@ impl std::fmt::Debug for Dataset<'_> {
     }
 }
 
-/// What stands before the first record of an input.
-#[derive(Default)]
-pub(super) struct Header {
-    /// A byte order mark, and the lines of the header.
-    pub(super) bytes: Vec<u8>,
-    /// How its lines end.
-    ends: Ends,
-    /// How many fields the last of its rows of CSV has, or the first record, if it is of interest.
-    fields: Option<usize>,
-}
-
 pub(super) struct Described<'i> {
     pub(super) input: Box<dyn Input + 'i>,
     pub(super) codec: Codec,
@@ -76,12 +62,16 @@ pub(super) struct Described<'i> {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CountedSet {
     pub(super) counts: Vec<ItemCount>,
-    /// The inputs that fit memory, as a shuffle reads them.
+    /// The records, if they fit memory with what it takes to put them in order.
     #[serde(skip)]
-    pub(super) kept: KeptInputs,
-    pub(super) ends_added: u64,
-    pub(super) left_out: u64,
-    pub(super) empty: u64,
+    pub(super) kept: Option<KeptInputs>,
+    /// The number of last records of inputs that had no end, and get one.
+    pub ends_added: u64,
+    /// The number of things that belong to no record and are left out: members of archives, such as
+    /// folders.
+    pub left_out: u64,
+    /// The number of inputs that have no bytes, once they are decoded, and so no record.
+    pub empty: u64,
     /// The parts of samples, if all have the same.
     pub(super) parts: Option<Vec<String>>,
 }
@@ -95,22 +85,6 @@ impl CountedSet {
     /// About how many bytes the records have.
     pub fn bytes(&self) -> u64 {
         self.counts.iter().map(|count| count.bytes).sum()
-    }
-
-    /// The number of last records of inputs that had no end, and get one.
-    pub fn ends_added(&self) -> u64 {
-        self.ends_added
-    }
-
-    /// The number of things that belong to no record and are left out: members of
-    /// archives, such as folders.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
-    }
-
-    /// The number of inputs that have no bytes, once they are decoded, and so no record.
-    pub fn empty(&self) -> u64 {
-        self.empty
     }
 
     /// What [`from_json`](Self::from_json) takes.
@@ -235,19 +209,24 @@ impl<'i> Dataset<'i> {
         }
     }
 
-    /// What is kept of the inputs and held of the store takes the other half.
+    /// The records, or what is held of the store, take the other half.
     pub(super) fn shuffler(&self) -> FileShuffle {
         FileShuffle::new(self.items(), self.memory / 2)
     }
 
-    /// How much of the store should be held in memory, beside what is kept of the inputs.
-    pub fn held(&self, counted: &CountedSet) -> usize {
-        (self.memory / 2).saturating_sub(counted.kept.bytes() + self.input_bytes())
+    /// How much of the records, or of the store, should be held in memory.
+    pub fn held(&self) -> usize {
+        (self.memory / 2).saturating_sub(self.input_bytes())
     }
 
     /// How many bytes of the inputs are in memory anyway.
     fn input_bytes(&self) -> usize {
         self.inputs.iter().map(|one| one.input.held()).sum()
+    }
+
+    /// The numbers of all pieces.
+    fn all(&self) -> Vec<usize> {
+        (0..self.pieces.len()).collect()
     }
 
     /// Counts the records of all inputs, which are read side by side.
@@ -256,11 +235,19 @@ impl<'i> Dataset<'i> {
     ///
     /// Those of [`FileShuffle::count_sources`]; among them is whatever is wrong with an input.
     pub fn count(&self, watch: &dyn Watch) -> Result<CountedSet, FilesError> {
-        let all: Vec<usize> = (0..self.pieces.len()).collect();
-        self.count_some(&all, (self.memory / 2).saturating_sub(self.input_bytes()), watch)
+        let counted = self.count_some(&self.all(), self.held(), watch)?;
+        let places = usize::try_from(counted.records()).ok();
+        let places = places.and_then(|records| records.checked_mul(PER_ITEM));
+        let fits = |kept: &KeptInputs| {
+            let all = kept.bytes.checked_add(self.input_bytes())?.checked_add(places?)?;
+            // A quarter is for what is compressed, and an eighth for records on their way to it.
+            Some(all <= self.memory / 8 * 5)
+        };
+        let kept = counted.kept.filter(|kept| fits(kept) == Some(true));
+        Ok(CountedSet { kept, ..counted })
     }
 
-    /// Counts the records of these pieces, and keeps as many of them as fit so much memory.
+    /// Counts the records of these pieces, and keeps them if they fit so much memory.
     pub(super) fn count_some(
         &self,
         pieces: &[usize],
@@ -270,13 +257,7 @@ impl<'i> Dataset<'i> {
         let size = |&piece: &usize| self.pieces[piece].bytes();
         watch.begin(ShufflePass::Count, Some(pieces.iter().map(size).sum()));
         let notes = Notes::default();
-        let reading = Reading {
-            set: self,
-            pieces: Some(pieces),
-            kept: &KeptInputs::default(),
-            notes: &notes,
-            watch,
-        };
+        let reading = Reading { set: self, pieces, notes: &notes, watch };
         let keep = Keep::new(pieces.iter().map(size), memory);
         let visit = |piece, chunk| keep.push(piece, chunk);
         let counts = self.shuffler().count_sources(&reading, pieces.len(), &visit)?;
@@ -312,27 +293,19 @@ impl<'i> Dataset<'i> {
         let places = order.places();
         assert_eq!(shards.records(), places.end - places.start, "a shard for each record");
         let mut writer = self.writer((shards, compression, sink));
-        if let Some(texts) = self.in_memory(counted) {
-            let summary = self.shuffler().gather(order, &texts, &mut writer, watch)?;
-            let shards = writer.finish().map_err(FilesError::Write)?;
-            return Ok(Written { shards, summary: Some(summary) });
-        }
-        let notes = Notes::default();
-        // What is read again is what the progress of the pass is counted in.
-        let (pieces, kept) = (None, &counted.kept);
-        let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
-        let sources = (&reading as &dyn Sources, counted.counts.as_slice());
-        let summary = self.shuffler().run_sources(order, sources, store, &mut writer, watch)?;
+        let summary = match &counted.kept {
+            Some(kept) => self.shuffler().gather(order, &kept.chunks(), &mut writer, watch)?,
+            None => {
+                let pieces = self.all();
+                let notes = Notes::default();
+                // What is read again is what the progress of the pass is counted in.
+                let reading = Reading { set: self, pieces: &pieces, notes: &notes, watch: &() };
+                let sources = (&reading as &dyn Sources, counted.counts.as_slice());
+                self.shuffler().run_sources(order, sources, store, &mut writer, watch)?
+            }
+        };
         let shards = writer.finish().map_err(FilesError::Write)?;
         Ok(Written { shards, summary: Some(summary) })
-    }
-
-    /// All records, if they fit memory with what it takes to put them in order.
-    fn in_memory<'c>(&self, counted: &'c CountedSet) -> Option<Vec<&'c [u8]>> {
-        let places = usize::try_from(counted.records()).ok()?.checked_mul(PER_ITEM)?;
-        let all = counted.kept.bytes().checked_add(self.input_bytes())?.checked_add(places)?;
-        // A quarter is for what is compressed, and an eighth for the records on their way to it.
-        (all <= self.memory / 8 * 5).then(|| counted.kept.whole(self.pieces.len()))?
     }
 
     pub(super) fn writer<'s, S: ShardSink>(
@@ -363,67 +336,9 @@ impl<'i> Dataset<'i> {
         Ok(text)
     }
 
-    /// Takes the header from the start of an input: a byte order mark, lines with a prefix, and as
-    /// many lines as are counted.
-    fn take_header(&self, text: &mut PendingText) -> io::Result<Header> {
-        let RecordForm { header_prefixes, headers, .. } = &self.form;
-        let mut header = Header::default();
-        text.read_at_least(MARK.len())?;
-        if text.rest().starts_with(MARK) {
-            header.bytes.extend_from_slice(MARK);
-            text.advance(MARK.len());
-        }
-        let delimiter = match self.form.header_records() {
-            Records::Lines(delimiter) => delimiter,
-            _ => b'\n',
-        };
-        let mut lines = Records::Lines(delimiter).splits();
-        let longest = header_prefixes.iter().map(Vec::len).max().unwrap_or(0);
-        let mut number = 0;
-        loop {
-            text.read_at_least(longest)?;
-            let has_prefix = |prefix: &Vec<u8>| text.rest().starts_with(prefix);
-            if !header_prefixes.iter().any(has_prefix) {
-                break;
-            }
-            number += 1;
-            self.take_header_line(text, &mut *lines, number, &mut header)?;
-        }
-        let mut splitter = self.form.header_records().splits();
-        for line in 1..=*headers {
-            if !self.take_header_line(text, &mut *splitter, number + line, &mut header)? {
-                let why = format!("has {} lines and no header of {headers}", line - 1);
-                return Err(invalid(why));
-            }
-        }
-        Ok(header)
-    }
-
-    /// Moves a line to the header. Returns whether there is one.
-    fn take_header_line(
-        &self,
-        text: &mut PendingText,
-        splitter: &mut dyn Splitter,
-        number: u64,
-        header: &mut Header,
-    ) -> io::Result<bool> {
-        let left = LONGEST_HEADER.saturating_sub(header.bytes.len());
-        let Some((bytes, end)) = text.find(splitter, left, Sought::HeaderLine(number))? else {
-            return Ok(false);
-        };
-        let line = [&text.rest()[..bytes], &end].concat();
-        if let Records::Csv(csv) = self.form.records {
-            header.fields = Some(csv.fields(&line));
-        }
-        header.ends.note(&line);
-        header.bytes.extend_from_slice(&line);
-        text.advance(bytes);
-        Ok(true)
-    }
-
     /// The header of an input, and how many fields its first row has, if it has one.
     fn first_header(&self, text: &mut PendingText) -> io::Result<Header> {
-        let mut header = self.take_header(text)?;
+        let mut header = Header::take(&self.form, text)?;
         if let Some(csv) = self.rows_of_records() {
             let most = self.longest_record().max(LONGEST_HEADER);
             let first = text.find(&mut *self.form.records.splits(), most, Sought::Record(1))?;
@@ -452,8 +367,8 @@ impl<'i> Dataset<'i> {
         }
         let mut ends = Ends::default();
         if piece.is_start() && self.form.has_text() {
-            let header = self.take_header(&mut text)?;
-            self.check_header(&header.bytes)?;
+            let header = Header::take(&self.form, &mut text)?;
+            header.check(&self.header, || self.inputs[self.first].input.name())?;
             ends = header.ends;
         }
         let (added, is_end) = (Vec::new(), false);
@@ -474,19 +389,6 @@ impl<'i> Dataset<'i> {
         });
         let splitter = self.form.records.splitter(&self.names, ends, fields);
         Ok(Box::new(Framed::new(text, splitter, notes, self.longest_record())))
-    }
-
-    /// Checks that an input has the header of the first.
-    fn check_header(&self, found: &[u8]) -> io::Result<()> {
-        let first = self.inputs[self.first].input.name();
-        let is_marked = |header: &[u8]| header.starts_with(MARK);
-        let why = match (is_marked(found), is_marked(&self.header.bytes)) {
-            _ if found == self.header.bytes => return Ok(()),
-            (true, false) => format!("begins with a byte order mark, and {first} does not"),
-            (false, true) => format!("begins without the byte order mark that {first} has"),
-            _ => format!("has another header than {first}"),
-        };
-        Err(invalid(why))
     }
 }
 
@@ -526,31 +428,22 @@ fn decoded<'a>(
     codec.decoder(file, threads)
 }
 
-/// The error of an input that is not what it should be.
-fn invalid(why: String) -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, why)
-}
-
-/// The pieces of a data set, or what is kept of them.
+/// Some of the pieces of a data set.
 pub(super) struct Reading<'d> {
     pub(super) set: &'d Dataset<'d>,
-    /// Which of the pieces; all if it is not said.
-    pub(super) pieces: Option<&'d [usize]>,
-    pub(super) kept: &'d KeptInputs,
+    /// Which.
+    pub(super) pieces: &'d [usize],
     pub(super) notes: &'d Notes,
     pub(super) watch: &'d dyn Watch,
 }
 
 impl Sources for Reading<'_> {
     fn open(&self, number: usize) -> io::Result<Box<dyn Read + Send + '_>> {
-        if let Some(kept) = self.kept.reader(number) {
-            return Ok(kept);
-        }
-        let piece = &self.set.pieces[self.pieces.map_or(number, |pieces| pieces[number])];
+        let piece = &self.set.pieces[self.pieces[number]];
         let input = &*self.set.inputs[piece.input].input;
         let reader = self.set.reader(piece, self.notes, self.watch);
         let reader = reader.map_err(|error| named(input, error))?;
-        Ok(Box::new(Named { input, reader }))
+        Ok(Box::new(Explained { reader, explain: move |error| named(input, error) }))
     }
 }
 
@@ -559,20 +452,5 @@ pub(super) fn named(input: &dyn Input, error: io::Error) -> io::Error {
     match NamedError::of(&error) {
         Some(_) => error,
         None => NamedError::io(input.name(), error),
-    }
-}
-
-/// A reader whose errors name its input.
-struct Named<'r> {
-    input: &'r dyn Input,
-    reader: Box<dyn Read + Send + 'r>,
-}
-
-impl Read for Named<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(bytes).map_err(|error| match error.kind() {
-            ErrorKind::Interrupted => error,
-            _ => named(self.input, error),
-        })
     }
 }

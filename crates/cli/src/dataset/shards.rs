@@ -152,6 +152,24 @@ pub trait ShardSink: Send {
     fn commit(&mut self, file: Self::File, shard: &WrittenShard) -> io::Result<()>;
 }
 
+impl<W: Write + Send> Hashed<W> {
+    /// All of a shard is written, which has so many bytes once it is decompressed, or as many as
+    /// were written.
+    pub(crate) fn commit(
+        mut self,
+        sink: &mut impl ShardSink<File = W>,
+        shard: &Shard,
+        plain_bytes: Option<u64>,
+    ) -> io::Result<WrittenShard> {
+        self.flush()?;
+        let (file, bytes, sha256) = self.finish();
+        let (Shard { name, records }, plain_bytes) = (shard.clone(), plain_bytes.unwrap_or(bytes));
+        let shard = WrittenShard { name, records, bytes, plain_bytes, sha256 };
+        sink.commit(file, &shard)?;
+        Ok(shard)
+    }
+}
+
 /// Writes shards to a sink.
 pub(super) struct ShardWriter<'s, S: ShardSink> {
     shards: &'s Shards,
@@ -221,23 +239,18 @@ impl<'s, S: ShardSink> ShardWriter<'s, S> {
 
     /// More of the file that is written, which ends with it if the number of its bytes before they
     /// were compressed is known.
-    fn append(&mut self, part: &[u8], plain_bytes: Option<u64>) -> io::Result<()> {
-        let Shard { name, records } = &self.shards.list[self.written.len()];
+    fn append(&mut self, bytes: &[u8], plain_bytes: Option<u64>) -> io::Result<()> {
+        let shard = &self.shards.list[self.written.len()];
         let mut file = match self.file.take() {
             Some(file) => file,
-            None => Hashed::new(self.sink.create(name)?),
+            None => Hashed::new(self.sink.create(&shard.name)?),
         };
-        file.write_all(part)?;
+        file.write_all(bytes)?;
         let Some(plain_bytes) = plain_bytes else {
             self.file = Some(file);
             return Ok(());
         };
-        file.flush()?;
-        let (file, bytes, sha256) = file.finish();
-        let (name, records) = (name.clone(), *records);
-        let shard = WrittenShard { name, records, bytes, plain_bytes, sha256 };
-        self.sink.commit(file, &shard)?;
-        self.written.push(shard);
+        self.written.push(file.commit(self.sink, shard, Some(plain_bytes))?);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! [`FolderWalk`]: the files of folders.
+//! [`walk`]: the files of folders.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -10,20 +10,11 @@ use super::index::ShardIndex;
 use super::records::RecordForm;
 use crate::files::NamedError;
 
-/// How folders are looked through.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FolderWalk {
-    /// Whether folders in folders are looked through too.
-    pub is_recursive: bool,
-}
-
 /// The files that were found.
 #[derive(Debug, Default)]
 pub struct Walked {
     /// The files, in their order.
     pub files: Vec<PathBuf>,
-    /// How many files were left out, because their names begin with `.` or `_`.
-    pub left_out: u64,
     /// The index of the folder, if it is the only path.
     pub index: Option<ShardIndex>,
     /// What the records are, if the folders' indexes say it.
@@ -32,145 +23,141 @@ pub struct Walked {
     pub has_folders: bool,
 }
 
-impl FolderWalk {
-    /// Puts the files of folders in place of them, in the order of their names, byte by byte. What
-    /// is not a folder stays as it is, be it there or not.
-    ///
-    /// The shards of a folder that has an index come in the order of the index. Files whose names
-    /// begin with `.` or `_` are left out, as by programs that write them beside data.
-    ///
-    /// Links:
-    ///
-    /// * A path may be a link to a folder.
-    /// * A link to a folder, in a folder, is not followed. The files behind it are read if that
-    ///   folder is in one of the paths, and otherwise the link is an error, so that none of its
-    ///   files is missed in silence.
-    /// * A link to a file, in a folder, is read unless another name in the folders stands for the
-    ///   same file, so that its records come once. The names that are no links are preferred, and
-    ///   then the first one.
-    /// * Each hard link of a file is a file.
-    ///
-    /// # Errors
-    ///
-    /// Each is a [`NamedError`]: those of reading folders; that there are folders in one, and they
-    /// are not to be looked through; that there is anything else than files, such as a pipe; that
-    /// a folder has no files; that it does not have the shards of its index, or others too; that
-    /// the indexes of two say that their records are of different kinds; and a link to a folder
-    /// that is not read.
-    pub fn files(self, paths: &[PathBuf]) -> io::Result<Walked> {
-        let mut walked = Walked::default();
-        let mut links = Links::default();
-        for path in paths {
-            if path.as_os_str() == "-" || !path.is_dir() {
-                walked.files.push(path.clone());
-                continue;
-            }
-            walked.has_folders = true;
-            let index = ShardIndex::read(path)?;
-            let is_recursive = self.is_recursive || index.is_some();
-            let (mut files, mut own) = (Vec::new(), Links::default());
-            Self { is_recursive }.add(path, (&mut files, &mut own), &mut walked)?;
-            if let Some(index) = index {
-                let is_on_the_way = |link: &PathBuf| {
-                    index.shards.iter().any(|shard| path.join(&shard.name).starts_with(link))
-                };
-                own.to_folders.retain(|link| !is_on_the_way(link));
-                // Each shard is read, whatever it is a link to.
-                own.to_files.clear();
-                files = index.check(path, files)?;
-                walked.index = (paths.len() == 1).then_some(index);
-            }
-            if files.is_empty() {
-                return Err(NamedError::io(path.display(), "is a folder without files to read"));
-            }
-            links.to_folders.append(&mut own.to_folders);
-            let before = walked.files.len();
-            links.to_files.extend(own.to_files.into_iter().map(|number| before + number));
-            walked.files.append(&mut files);
+/// Puts the files of folders in place of them, in the order of their names, byte by byte, and those
+/// of folders in folders if that is asked for. What is not a folder stays as it is, be it there or
+/// not.
+///
+/// The shards of a folder that has an index come in the order of the index. Files whose names
+/// begin with `.` or `_` are left out, as by programs that write them beside data.
+///
+/// Links:
+///
+/// * A path may be a link to a folder.
+/// * A link to a folder, in a folder, is not followed. The files behind it are read if that
+///   folder is in one of the paths, and otherwise the link is an error, so that none of its
+///   files is missed in silence.
+/// * A link to a file, in a folder, is read unless another name in the folders stands for the
+///   same file, so that its records come once. The names that are no links are preferred, and
+///   then the first one.
+/// * Each hard link of a file is a file.
+///
+/// # Errors
+///
+/// Each is a [`NamedError`]: those of reading folders; that there are folders in one, and they
+/// are not to be looked through; that there is anything else than files, such as a pipe; that
+/// a folder has no files; that it does not have the shards of its index, or others too; that
+/// the indexes of two say that their records are of different kinds; and a link to a folder
+/// that is not read.
+pub fn walk(paths: &[PathBuf], is_recursive: bool) -> io::Result<Walked> {
+    let mut walked = Walked::default();
+    let mut links = Links::default();
+    for path in paths {
+        if path.as_os_str() == "-" || !path.is_dir() {
+            walked.files.push(path.clone());
+            continue;
         }
-        self.check_folders(paths, &links.to_folders)?;
-        if !links.to_files.is_empty() {
-            walked.files = once_each(walked.files, &links.to_files)?;
+        walked.has_folders = true;
+        let index = ShardIndex::read(path)?;
+        let is_recursive = is_recursive || index.is_some();
+        let (mut files, mut own) = (Vec::new(), Links::default());
+        add(path, is_recursive, (&mut files, &mut own), &mut walked)?;
+        if let Some(index) = index {
+            let is_on_the_way = |link: &PathBuf| {
+                index.shards.iter().any(|shard| path.join(&shard.name).starts_with(link))
+            };
+            own.to_folders.retain(|link| !is_on_the_way(link));
+            // Each shard is read, whatever it is a link to.
+            own.to_files.clear();
+            files = index.check(path, files)?;
+            walked.index = (paths.len() == 1).then_some(index);
         }
-        Ok(walked)
+        if files.is_empty() {
+            return Err(NamedError::io(path.display(), "is a folder without files to read"));
+        }
+        links.to_folders.append(&mut own.to_folders);
+        let before = walked.files.len();
+        links.to_files.extend(own.to_files.into_iter().map(|number| before + number));
+        walked.files.append(&mut files);
     }
+    check_folders(paths, &links.to_folders)?;
+    if !links.to_files.is_empty() {
+        walked.files = once_each(walked.files, &links.to_files)?;
+    }
+    Ok(walked)
+}
 
-    /// Adds the files of a folder, and the links among them.
-    fn add(
-        self,
-        folder: &Path,
-        (files, links): (&mut Vec<PathBuf>, &mut Links),
-        walked: &mut Walked,
-    ) -> io::Result<()> {
-        let entries = || {
-            let entries = fs::read_dir(folder)?.map(|entry| {
-                let entry = entry?;
-                Ok((entry.file_name(), entry.file_type()?))
-            });
-            let mut entries = entries.collect::<io::Result<Vec<_>>>()?;
-            entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-            Ok(entries)
-        };
-        for (name, kind) in entries().map_err(|error: io::Error| named(folder, error))? {
-            let path = folder.join(&name);
-            if is_left_out(&name) {
-                walked.left_out += 1;
-                continue;
-            }
-            if name == ShardIndex::FILE
-                && let Some(index) = ShardIndex::read(folder)?
-            {
-                if walked.form.is_some() && walked.form != index.form {
-                    let why = "has records of another kind, or another number of header lines, \
-                               than the folder before";
-                    return Err(NamedError::io(folder.display(), why));
-                }
-                walked.form = index.form;
-                continue;
-            }
-            let is_link = kind.is_symlink();
-            let found = if is_link { metadata(&path)?.file_type() } else { kind };
-            if found.is_dir() && !self.is_recursive {
-                let why = "is a folder in a folder: give --recursive";
-                return Err(NamedError::io(path.display(), why));
-            } else if found.is_dir() && is_link {
-                links.to_folders.push(path);
-            } else if found.is_dir() {
-                self.add(&path, (&mut *files, &mut *links), walked)?;
-            } else if found.is_file() {
-                if is_link {
-                    links.to_files.insert(files.len());
-                }
-                files.push(path);
-            } else {
-                let why =
-                    format!("is {} in a folder, and no file: name it to read it", what(found));
-                return Err(NamedError::io(path.display(), why));
-            }
+/// Adds the files of a folder, and the links among them.
+fn add(
+    folder: &Path,
+    is_recursive: bool,
+    (files, links): (&mut Vec<PathBuf>, &mut Links),
+    walked: &mut Walked,
+) -> io::Result<()> {
+    let entries = || {
+        let entries = fs::read_dir(folder)?.map(|entry| {
+            let entry = entry?;
+            Ok((entry.file_name(), entry.file_type()?))
+        });
+        let mut entries = entries.collect::<io::Result<Vec<_>>>()?;
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(entries)
+    };
+    for (name, kind) in entries().map_err(|error: io::Error| named(folder, error))? {
+        let path = folder.join(&name);
+        if is_left_out(&name) {
+            continue;
         }
-        Ok(())
+        if name == ShardIndex::FILE
+            && let Some(index) = ShardIndex::read(folder)?
+        {
+            if walked.form.is_some() && walked.form != index.form {
+                let why = "has records of another kind, or another number of header lines, \
+                           than the folder before";
+                return Err(NamedError::io(folder.display(), why));
+            }
+            walked.form = index.form;
+            continue;
+        }
+        let is_link = kind.is_symlink();
+        let found = if is_link { metadata(&path)?.file_type() } else { kind };
+        if found.is_dir() && !is_recursive {
+            let why = "is a folder in a folder: give --recursive";
+            return Err(NamedError::io(path.display(), why));
+        } else if found.is_dir() && is_link {
+            links.to_folders.push(path);
+        } else if found.is_dir() {
+            add(&path, is_recursive, (&mut *files, &mut *links), walked)?;
+        } else if found.is_file() {
+            if is_link {
+                links.to_files.insert(files.len());
+            }
+            files.push(path);
+        } else {
+            let why = format!("is {} in a folder, and no file: name it to read it", what(found));
+            return Err(NamedError::io(path.display(), why));
+        }
     }
+    Ok(())
+}
 
-    /// Checks that the folders behind links are in those that are read.
-    fn check_folders(self, paths: &[PathBuf], links: &[PathBuf]) -> io::Result<()> {
-        if links.is_empty() {
-            return Ok(());
-        }
-        let folders: Vec<PathBuf> =
-            paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
-        for link in links {
-            let target = link.canonicalize().map_err(|error| named(link, error))?;
-            let is_read = folders.iter().any(|folder| {
-                target.strip_prefix(folder).is_ok_and(|way| !way.iter().any(is_left_out))
-            });
-            if !is_read {
-                let why = "is a link to a folder that is not read, and such links are followed \
-                           only if they are named: name it too, or list the files for --files0-from";
-                return Err(NamedError::io(link.display(), why));
-            }
-        }
-        Ok(())
+/// Checks that the folders behind links are in those that are read.
+fn check_folders(paths: &[PathBuf], links: &[PathBuf]) -> io::Result<()> {
+    if links.is_empty() {
+        return Ok(());
     }
+    let folders: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    for link in links {
+        let target = link.canonicalize().map_err(|error| named(link, error))?;
+        let is_read = folders.iter().any(|folder| {
+            target.strip_prefix(folder).is_ok_and(|way| !way.iter().any(is_left_out))
+        });
+        if !is_read {
+            let why = "is a link to a folder that is not read, and such links are followed \
+                       only if they are named: name it too, or list the files for --files0-from";
+            return Err(NamedError::io(link.display(), why));
+        }
+    }
+    Ok(())
 }
 
 /// The links in folders.
@@ -262,8 +249,6 @@ fn what(found: FileType) -> &'static str {
 mod tests {
     use super::*;
 
-    const DEEP: FolderWalk = FolderWalk { is_recursive: true };
-
     #[test]
     fn folders_are_walked_in_the_order_of_names() {
         let folder = tempfile::tempdir().unwrap();
@@ -272,19 +257,18 @@ mod tests {
         for name in ["b/2", "b/10", "b/c/1", "b/_SUCCESS", "b/.hidden", "a"] {
             fs::write(path(name), name).unwrap();
         }
-        let said = |walk: FolderWalk, paths: &[PathBuf]| walk.files(paths).unwrap_err().to_string();
-        let flat = FolderWalk { is_recursive: false };
-        let complaint = said(flat, &[path("b")]);
+        let said = |deep, paths: &[PathBuf]| walk(paths, deep).unwrap_err().to_string();
+        let complaint = said(false, &[path("b")]);
         assert!(
             complaint.ends_with("b/c: is a folder in a folder: give --recursive"),
             "{complaint}"
         );
-        let walked = DEEP.files(&[path("b"), path("a"), PathBuf::from("-")]).unwrap();
+        let walked = walk(&[path("b"), path("a"), PathBuf::from("-")], true).unwrap();
         let expected = ["b/10", "b/2", "b/c/1", "a"].map(path);
         assert_eq!(walked.files[..4], expected);
-        assert_eq!((walked.files.len(), walked.left_out), (5, 2));
+        assert_eq!(walked.files.len(), 5);
         fs::create_dir(path("empty")).unwrap();
-        assert!(said(DEEP, &[path("empty")]).ends_with("is a folder without files to read"));
+        assert!(said(true, &[path("empty")]).ends_with("is a folder without files to read"));
     }
 
     /// A folder `a` of files `1` and `2`, and a folder `a/in` of a file `3`.
@@ -304,7 +288,7 @@ mod tests {
         let before = format!("{}/", folder.path().display());
         let paths: Vec<_> = paths.iter().map(|path| folder.path().join(path)).collect();
         let own = |path: &PathBuf| path.to_str().unwrap().replace(&before, "");
-        let walked = DEEP.files(&paths).map_err(|error| error.to_string().replace(&before, ""))?;
+        let walked = walk(&paths, true).map_err(|error| error.to_string().replace(&before, ""))?;
         Ok(walked.files.iter().map(own).collect())
     }
 

@@ -7,18 +7,18 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::{io, iter};
 
 use serde_json::Value;
 
 use super::bundle::{Bundle, NewBundle};
-use super::kept::KeptInputs;
+use super::header::LONGEST_HEADER;
 use super::piece::{InputPiece, last_byte};
 use super::reader::Notes;
 use super::records::Records;
-use super::set::{CountedSet, Dataset, Described, LONGEST_HEADER, Reading, Written, named};
+use super::set::{CountedSet, Dataset, Described, Reading, Written, named};
 use super::shards::{ShardSink, Shards};
 use super::store::TemporaryStore;
 use crate::files::budget::KeySplit;
@@ -82,26 +82,30 @@ impl Dataset<'_> {
     /// If there is no such worker.
     pub fn share(&self, worker: u64, workers: u64) -> Vec<usize> {
         assert!(worker < workers, "worker {worker} of {workers}");
-        let owners = self.owners(workers).into_iter().enumerate();
-        owners.filter(|&(_, owner)| owner == worker).map(|(piece, _)| piece).collect()
+        let dealt = self.dealt(workers);
+        usize::try_from(worker)
+            .ok()
+            .and_then(|worker| dealt.get(worker).cloned())
+            .unwrap_or_default()
     }
 
-    /// The worker that reads each piece.
-    fn owners(&self, workers: u64) -> Vec<u64> {
-        let sizes: Vec<u64> = self.pieces.iter().map(InputPiece::bytes).collect();
-        let mut pieces: Vec<usize> = (0..sizes.len()).collect();
-        pieces.sort_by_key(|&piece| Reverse(sizes[piece]));
+    /// The pieces that each worker reads; those behind the last have none.
+    fn dealt(&self, workers: u64) -> Vec<Vec<usize>> {
+        let size = |&piece: &usize| self.pieces[piece].bytes();
+        let mut pieces: Vec<usize> = (0..self.pieces.len()).collect();
+        pieces.sort_by_key(|piece| Reverse(size(piece)));
         // The largest first, each to the worker that has the least so far. An empty one takes some
         // time, too.
-        let busy = workers.min(sizes.len() as u64);
+        let busy = workers.min(pieces.len() as u64) as usize;
         let mut loads: BinaryHeap<_> = (0..busy).map(|worker| Reverse((0_u64, worker))).collect();
-        let mut owners = vec![0; sizes.len()];
+        let mut dealt = vec![Vec::new(); busy];
         for piece in pieces {
             let Some(Reverse((load, worker))) = loads.pop() else { break };
-            owners[piece] = worker;
-            loads.push(Reverse((load.saturating_add(sizes[piece]).saturating_add(1), worker)));
+            dealt[worker].push(piece);
+            loads.push(Reverse((load.saturating_add(size(&piece)).saturating_add(1), worker)));
         }
-        owners
+        dealt.iter_mut().for_each(|own| own.sort_unstable());
+        dealt
     }
 
     /// Counts the records of some of the pieces, which are read side by side.
@@ -132,10 +136,7 @@ impl Dataset<'_> {
         if shares.is_empty() {
             return Err(FilesError::Changed);
         }
-        let mut dealt = vec![Vec::new(); shares.len()];
-        for (piece, owner) in self.owners(shares.len() as u64).into_iter().enumerate() {
-            dealt[owner as usize].push(piece);
-        }
+        let dealt = self.dealt(shares.len() as u64).into_iter().chain(iter::repeat(Vec::new()));
         for (value, pieces) in shares.iter().zip(dealt) {
             let share = CountedSet::from_json(value, pieces.len()).ok_or(FilesError::Changed)?;
             ends_added += share.ends_added;
@@ -160,7 +161,7 @@ impl Dataset<'_> {
             }
         }
         let parts = first.map(|(parts, _)| parts);
-        Ok(CountedSet { counts, kept: KeptInputs::default(), ends_added, left_out, empty, parts })
+        Ok(CountedSet { counts, kept: None, ends_added, left_out, empty, parts })
     }
 
     /// [`CountedSet::to_json`] of what all inputs have, as if none of them were divided.
@@ -172,8 +173,8 @@ impl Dataset<'_> {
             counts[piece.input].bytes += count.bytes;
         }
         let &CountedSet { ends_added, left_out, empty, .. } = counted;
-        let (kept, parts) = (KeptInputs::default(), counted.parts.clone());
-        CountedSet { counts, kept, ends_added, left_out, empty, parts }.to_json()
+        let parts = counted.parts.clone();
+        CountedSet { counts, kept: None, ends_added, left_out, empty, parts }.to_json()
     }
 
     /// The range of keys, and how all workers divide it.
@@ -202,9 +203,7 @@ impl Dataset<'_> {
         let items = pieces.iter().map(|&piece| numbers[piece].clone()).collect();
         let counts: Vec<_> = pieces.iter().map(|&piece| all[piece]).collect();
         let notes = Notes::default();
-        let pieces = Some(pieces);
-        let kept = &KeptInputs::default();
-        let reading = Reading { set: self, pieces, kept, notes: &notes, watch: &() };
+        let reading = Reading { set: self, pieces, notes: &notes, watch: &() };
         let source = Numbered { sources: &reading, counts: &counts, items };
         let mut bundle = NewBundle::new(path, is_compressed).map_err(FilesError::Temporary)?;
         let shuffler = self.shuffler();

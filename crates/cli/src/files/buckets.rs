@@ -6,6 +6,7 @@ use std::ops::Range;
 use bijective_shuffle::Error;
 
 use super::budget::KeySplit;
+use super::error::FilesError;
 use super::room::try_filled;
 
 /// Items whose keys are in a range.
@@ -49,18 +50,13 @@ fn key_bytes(shift: u32) -> usize {
 ///
 /// `'m` is the lifetime of the memory that blocks are collected in.
 pub(super) trait BlockSink<'m> {
-    type Error;
-
     /// Takes these bytes of a slot, and returns another slot, or the same.
-    fn take(
-        &mut self,
-        slot: &'m mut [u8],
-        block: Range<usize>,
-    ) -> Result<&'m mut [u8], Self::Error>;
+    fn take(&mut self, slot: &'m mut [u8], block: Range<usize>)
+    -> Result<&'m mut [u8], FilesError>;
 
     /// Takes one item that is longer than a slot, and waits until it is written: there is memory
     /// for one.
-    fn take_long(&mut self, item: Vec<u8>) -> Result<(), Self::Error>;
+    fn take_long(&mut self, item: Vec<u8>) -> Result<(), FilesError>;
 }
 
 impl KeySplit {
@@ -130,7 +126,7 @@ impl<'m, S: BlockSink<'m>> Distributor<'m, S> {
 
     /// Brings an item to its bucket, unless its key is out of the range.
     #[inline]
-    pub(super) fn push(&mut self, key: u64, item: &[u8]) -> Result<(), S::Error> {
+    pub(super) fn push(&mut self, key: u64, item: &[u8]) -> Result<(), FilesError> {
         if !self.keys.contains(&key) {
             return Ok(());
         }
@@ -169,7 +165,7 @@ impl<'m, S: BlockSink<'m>> Distributor<'m, S> {
 
     /// Hands on a bucket's block, if there is anything in it.
     #[cold]
-    fn write(&mut self, number: usize) -> Result<(), S::Error> {
+    fn write(&mut self, number: usize) -> Result<(), FilesError> {
         let Open { slot, start, end, items } = &mut self.open[number];
         let (slot, block, items) = (mem::take(slot), *start..*end, *items);
         let bytes = block.len();
@@ -182,7 +178,7 @@ impl<'m, S: BlockSink<'m>> Distributor<'m, S> {
     }
 
     #[cold]
-    fn write_long(&mut self, number: usize, item: Vec<u8>) -> Result<(), S::Error> {
+    fn write_long(&mut self, number: usize, item: Vec<u8>) -> Result<(), FilesError> {
         let bytes = item.len();
         self.sink.take_long(item)?;
         self.note(number, 1, bytes);
@@ -199,7 +195,7 @@ impl<'m, S: BlockSink<'m>> Distributor<'m, S> {
     }
 
     /// Hands on the blocks that are not full, and returns the buckets that have any items.
-    pub(super) fn finish(mut self) -> Result<Vec<Bucket>, S::Error> {
+    pub(super) fn finish(mut self) -> Result<Vec<Bucket>, FilesError> {
         for number in 0..self.open.len() {
             self.write(number)?;
         }
@@ -229,14 +225,16 @@ mod tests {
     }
 
     impl<'m> BlockSink<'m> for &mut Kept {
-        type Error = ();
-
-        fn take(&mut self, slot: &'m mut [u8], block: Range<usize>) -> Result<&'m mut [u8], ()> {
+        fn take(
+            &mut self,
+            slot: &'m mut [u8],
+            block: Range<usize>,
+        ) -> Result<&'m mut [u8], FilesError> {
             self.store.extend_from_slice(&slot[block]);
             Ok(slot)
         }
 
-        fn take_long(&mut self, item: Vec<u8>) -> Result<(), ()> {
+        fn take_long(&mut self, item: Vec<u8>) -> Result<(), FilesError> {
             self.longest = self.longest.max(item.len());
             self.store.extend(item);
             Ok(())

@@ -34,7 +34,7 @@ pub(crate) struct Budget {
 }
 
 /// What the items are, and what may be used for them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct BudgetJob {
     pub(super) items: Items,
     pub(super) budget: Budget,

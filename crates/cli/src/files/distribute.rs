@@ -2,10 +2,8 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, Scope, ScopedJoinHandle};
-
-use bijective_shuffle::Error;
 
 use super::buckets::{BlockSink, Bucket, Distributor};
 use super::budget::{BudgetJob, KeySplit};
@@ -41,20 +39,24 @@ struct ToWriter<'m> {
     long: Receiver<()>,
 }
 
-/// The writer has gone: only it knows why.
-struct Gone;
+/// The error where the writer has gone. Only it knows why, and what it says is said instead.
+fn gone<T>(_: T) -> FilesError {
+    FilesError::Changed
+}
 
 impl<'m> BlockSink<'m> for ToWriter<'m> {
-    type Error = Gone;
-
-    fn take(&mut self, slot: &'m mut [u8], block: Range<usize>) -> Result<&'m mut [u8], Gone> {
-        self.blocks.send(WriterBlock::Slot(slot, block)).map_err(|_| Gone)?;
-        self.spare.recv().map_err(|_| Gone)
+    fn take(
+        &mut self,
+        slot: &'m mut [u8],
+        block: Range<usize>,
+    ) -> Result<&'m mut [u8], FilesError> {
+        self.blocks.send(WriterBlock::Slot(slot, block)).map_err(gone)?;
+        self.spare.recv().map_err(gone)
     }
 
-    fn take_long(&mut self, item: Vec<u8>) -> Result<(), Gone> {
-        self.blocks.send(WriterBlock::Long(item)).map_err(|_| Gone)?;
-        self.long.recv().map_err(|_| Gone)
+    fn take_long(&mut self, item: Vec<u8>) -> Result<(), FilesError> {
+        self.blocks.send(WriterBlock::Long(item)).map_err(gone)?;
+        self.long.recv().map_err(gone)
     }
 }
 
@@ -83,22 +85,6 @@ pub(crate) fn numbers(counts: &[ItemCount]) -> Vec<Range<u64>> {
     items.collect()
 }
 
-/// Why not all items came to their buckets.
-enum DistributeStop {
-    Gone,
-    /// There are other items than were counted.
-    Changed,
-    Order(Error),
-    /// The watch says so.
-    Told(io::Error),
-}
-
-impl From<Gone> for DistributeStop {
-    fn from(_: Gone) -> Self {
-        Self::Gone
-    }
-}
-
 /// The keys of items of sources that come in turns.
 struct SourceKeys<'o> {
     order: &'o FileOrder,
@@ -122,24 +108,23 @@ impl<'o> SourceKeys<'o> {
         source: usize,
         chunk: &[u8],
         items: Items,
-        mut visit: impl FnMut(u64, &[u8]) -> Result<(), Gone>,
-    ) -> Result<(), DistributeStop> {
+        mut visit: impl FnMut(u64, &[u8]) -> Result<(), FilesError>,
+    ) -> Result<(), FilesError> {
         let range = self.items[source].clone();
         let all = range.end - range.start;
         if self.taken[source] == 0 && all > 0 {
-            self.open[source] =
-                Some(ItemKeys::of_items(self.order, range).map_err(DistributeStop::Order)?);
+            self.open[source] = Some(ItemKeys::of_items(self.order, range)?);
         }
-        let keys = self.open[source].as_mut().ok_or(DistributeStop::Changed)?;
+        let keys = self.open[source].as_mut().ok_or(FilesError::Changed)?;
         let mut rest = chunk;
         while let Some(length) = items.first(rest) {
             let (item, others) = rest.split_at(length);
-            visit(keys.next().ok_or(DistributeStop::Changed)?, item)?;
+            visit(keys.next().ok_or(FilesError::Changed)?, item)?;
             self.taken[source] += 1;
             rest = others;
         }
         if self.taken[source] > all {
-            return Err(DistributeStop::Changed);
+            return Err(FilesError::Changed);
         }
         if self.taken[source] == all {
             // The batch of each takes memory.
@@ -186,53 +171,56 @@ pub(super) fn distribute(
         for slot in slots.by_ref().take(MOVING) {
             let _ = written.send(slot);
         }
-        let write = move || {
-            for block in waiting {
-                // What nobody wants any more may go.
-                match block {
-                    WriterBlock::Slot(slot, block) => {
-                        store.append(&slot[block])?;
-                        let _ = written.send(slot);
-                    }
-                    WriterBlock::Long(item) => {
-                        store.append(&item)?;
-                        drop(item);
-                        let _ = long_written.send(());
-                    }
-                }
-            }
-            Ok(())
-        };
-        let writer = start(scope, write)?;
+        let writer = start(scope, move || write(waiting, store, (written, long_written)))?;
         let sink = ToWriter { blocks, spare, long };
         let mut distributor = Distributor::new(wanted, split, slots, end, sink);
         let distribute = || {
             for (source, chunk) in chunks {
                 keys.visit(source, &chunk, job.items, |key, item| distributor.push(key, item))?;
-                watch.advance(chunk.len() as u64).map_err(DistributeStop::Told)?;
+                watch.advance(chunk.len() as u64).map_err(FilesError::Read)?;
                 used.give(chunk);
             }
             Ok(())
         };
-        let distributed: Result<(), DistributeStop> = distribute();
+        let distributed: Result<(), FilesError> = distribute();
         // Either way the distributor is gone after this, and the writer stops waiting for it.
-        let buckets = distributed.and_then(|()| Ok(distributor.finish()?));
+        let buckets = distributed.and_then(|()| distributor.finish());
         Ok((buckets, reading.into_iter().flat_map(joined).collect(), joined(writer)))
     })?;
     let items = |source: usize| keys.items[source].start + keys.taken[source];
     let read = job.ends(read, source.counts.len(), items)?;
     written.map_err(FilesError::Temporary)?;
-    let buckets = buckets.map_err(|stop| match stop {
-        DistributeStop::Gone | DistributeStop::Changed => FilesError::Changed,
-        DistributeStop::Order(error) => FilesError::Order(error),
-        DistributeStop::Told(error) => FilesError::Read(error),
-    })?;
+    let buckets = buckets?;
     let found = read.iter().zip(&keys.taken).map(|(end, &items)| {
         let SourceEnd { is_terminated, bytes } = *end;
         ItemCount { items, bytes, is_terminated }
     });
     // A source that was not read has no items, or the threads have stopped.
     if found.eq(source.counts.iter().copied()) { Ok(buckets) } else { Err(FilesError::Changed) }
+}
+
+/// Appends blocks to a store, and says which were written: slots come back, and of a long item
+/// only that it is.
+fn write<'m>(
+    waiting: Receiver<WriterBlock<'m>>,
+    store: &mut impl Store,
+    (written, long_written): (Sender<&'m mut [u8]>, Sender<()>),
+) -> io::Result<()> {
+    for block in waiting {
+        // What nobody wants any more may go.
+        match block {
+            WriterBlock::Slot(slot, block) => {
+                store.append(&slot[block])?;
+                let _ = written.send(slot);
+            }
+            WriterBlock::Long(item) => {
+                store.append(&item)?;
+                drop(item);
+                let _ = long_written.send(());
+            }
+        }
+    }
+    Ok(())
 }
 
 impl BudgetJob {
@@ -270,7 +258,7 @@ impl BudgetJob {
 }
 
 /// Starts a thread. One that is refused is an error, and what the others wait for is gone then.
-pub(super) fn start<'scope, T: Send + 'scope>(
+pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, FilesError> {

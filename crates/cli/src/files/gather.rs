@@ -1,6 +1,5 @@
 //! [`Held`]: items in memory to the output, without a store.
 
-use std::io;
 use std::mem;
 use std::ops::Range;
 
@@ -11,7 +10,7 @@ use super::budget::Budget;
 use super::error::FilesError;
 use super::items::Items;
 use super::order::FileOrder;
-use super::ordered::Ordered;
+use super::ordered::{Ordered, OrderedRounds};
 use super::room::{Spare, try_filled, try_reserve};
 use super::sources::Pieces;
 use super::summary::Summary;
@@ -67,22 +66,7 @@ impl<'t> Held<'t> {
     }
 
     /// Writes the items of an order, which is one of so many.
-    pub(super) fn write(
-        &self,
-        order: &FileOrder,
-        budget: Budget,
-        output: &mut dyn Pieces,
-        watch: &dyn Watch,
-    ) -> Result<Summary, FilesError> {
-        // It takes less memory where it can.
-        if u32::try_from(order.len()).is_ok() {
-            self.write_indexes::<u32>(order, budget, output, watch)
-        } else {
-            self.write_indexes::<u64>(order, budget, output, watch)
-        }
-    }
-
-    fn write_indexes<W: Word>(
+    pub(super) fn write<W: Word>(
         &self,
         order: &FileOrder,
         budget: Budget,
@@ -93,15 +77,19 @@ impl<'t> Held<'t> {
         let mean = self.bytes / self.len().max(1);
         let expected = u128::from(self.bytes) * order.len() as u128 / u128::from(self.len().max(1));
         watch.begin(ShufflePass::Place, u64::try_from(expected).ok());
-        let gatherer = Gatherer {
+        let most = budget.longest_item();
+        let each = (most / (BLOCKS_PER_THREAD * rayon::current_num_threads())).min(BLOCK);
+        let mut gatherer = Gatherer {
             items: &self.items,
             order: &order,
             ends: output.ends().to_vec(),
-            most: budget.longest_item(),
+            next: 0,
+            block: (each / (mean as usize).max(1)).max(1),
+            most,
             spare: Spare::default(),
         };
         // On a thread of the pool: another one would be woken several times a round.
-        let bytes = rayon::scope(|_| gatherer.write(mean as usize, output, watch))?;
+        let bytes = rayon::scope(|_| gatherer.write(output, watch))?;
         let items = order.len() as u64;
         Ok(Summary { items, bytes, buckets: 0, splits: 0, temporary_bytes: 0 })
     }
@@ -113,45 +101,15 @@ struct Gatherer<'h, W> {
     order: &'h [W],
     /// Where the pieces of the output end.
     ends: Vec<u64>,
+    /// The place of the first item that is in no block yet, and how many items a block has.
+    next: usize,
+    block: usize,
     /// How many bytes the items of a round may have, unless it is a single item.
     most: usize,
     spare: Spare<Vec<u8>>,
 }
 
 impl<W: Word> Gatherer<'_, W> {
-    /// Writes all items, and returns how many bytes they have. While those of one round are
-    /// written, those of the next are put in order.
-    fn write(
-        &self,
-        mean: usize,
-        output: &mut dyn Pieces,
-        watch: &dyn Watch,
-    ) -> Result<u64, FilesError> {
-        let each = (self.most / (BLOCKS_PER_THREAD * rayon::current_num_threads())).min(BLOCK);
-        let block = (each / mean.max(1)).max(1);
-        let (mut full, mut next, mut bytes) = (Vec::new(), 0, 0);
-        loop {
-            let round = self.round(next, block);
-            if round.is_empty() && full.is_empty() {
-                return Ok(bytes);
-            }
-            next = round.last().map_or(next, |(places, _)| places.end);
-            bytes += round.iter().map(|&(_, bytes)| bytes as u64).sum::<u64>();
-            let (written, ordered): (_, Result<Vec<_>, _>) = rayon::join(
-                || self.write_all(mem::take(&mut full), output, watch),
-                || {
-                    round
-                        .into_par_iter()
-                        .with_max_len(1)
-                        .map(|block| self.in_order(block))
-                        .collect()
-                },
-            );
-            written.map_err(FilesError::Write)?;
-            full = ordered?;
-        }
-    }
-
     /// The next blocks of so many items, from a place on, with the number of bytes of each: as many
     /// as may be in memory.
     fn round(&self, next: usize, block: usize) -> Vec<(Range<usize>, usize)> {
@@ -182,9 +140,19 @@ impl<W: Word> Gatherer<'_, W> {
     fn item(&self, item: W) -> &[u8] {
         self.items[item.widen() as usize]
     }
+}
 
-    /// A block of items in their order.
-    fn in_order(&self, (places, bytes): (Range<usize>, usize)) -> Result<Ordered, FilesError> {
+impl<W: Word> OrderedRounds for Gatherer<'_, W> {
+    /// Places, and the number of bytes of their items.
+    type Block = (Range<usize>, usize);
+
+    fn next(&mut self) -> Result<Vec<Self::Block>, FilesError> {
+        let round = self.round(self.next, self.block);
+        self.next = round.last().map_or(self.next, |(places, _)| places.end);
+        Ok(round)
+    }
+
+    fn in_order(&self, (places, bytes): Self::Block) -> Result<Ordered, FilesError> {
         let mut memory = self.spare.take();
         try_reserve(&mut memory, bytes)?;
         let place = (places.start as u64, self.ends.as_slice());
@@ -192,23 +160,13 @@ impl<W: Word> Gatherer<'_, W> {
         Ordered::new(items, memory, place, || FilesError::Changed)
     }
 
-    fn write_all(
-        &self,
-        blocks: Vec<Ordered>,
-        output: &mut dyn Pieces,
-        watch: &dyn Watch,
-    ) -> io::Result<()> {
-        for ordered in blocks {
-            ordered.write(output)?;
-            let mut items = ordered.items;
-            watch.advance(items.len() as u64)?;
-            // What an unusually long block took is not kept.
-            if items.capacity() <= 2 * BLOCK {
-                items.clear();
-                self.spare.give(items);
-            }
-        }
-        Ok(())
+    fn spare(&self) -> &Spare<Vec<u8>> {
+        &self.spare
+    }
+
+    /// What an unusually long block took is not kept.
+    fn keeps(&self, bytes: usize) -> bool {
+        bytes <= 2 * BLOCK
     }
 }
 
@@ -224,7 +182,8 @@ mod tests {
             let items: Vec<_> = lengths.iter().map(|&length| &long[..length]).collect();
             let order: Vec<u32> = (0..items.len() as u32).rev().collect();
             let (ends, spare) = (vec![items.len() as u64], Spare::default());
-            let gatherer = Gatherer { items: &items, order: &order, ends, most: 950, spare };
+            let (items, order) = (items.as_slice(), order.as_slice());
+            let gatherer = Gatherer { items, order, ends, next: 0, block: 1, most: 950, spare };
             for block in [1, 3, 1 << 20] {
                 let mut next = 0;
                 while next < items.len() {

@@ -26,14 +26,14 @@
 //! use std::io::Cursor;
 //!
 //! use bijective_shuffle::prelude::*;
-//! use bijective_shuffle_cli::files::{FileShuffle, Items, Order, TemporaryFile};
+//! use bijective_shuffle_cli::files::{FileOrder, FileShuffle, Items, TemporaryFile};
 //!
 //! let text: String = (0..10_000).map(|k| format!("line {k}\n")).collect();
 //! let mut source = Cursor::new(text.as_bytes()); // a `File` in earnest
 //!
 //! let lines = FileShuffle::new(Items::Lines { delimiter: b'\n' }, 1 << 20);
 //! let count = lines.count(&mut source, &())?;
-//! let order = Order::shuffle(count.items, 42);
+//! let order = FileOrder::shuffle(count.items, 42);
 //! let mut store = TemporaryFile::in_folder(&std::env::temp_dir())?;
 //! let mut output = Vec::new();
 //! lines.run(&order, &count, &mut source, &mut store, &mut output, &())?;
@@ -53,12 +53,12 @@ pub(crate) mod gather;
 pub(crate) mod items;
 pub(crate) mod keys;
 mod order;
-mod ordered;
-mod place;
+pub(crate) mod ordered;
+pub(crate) mod place;
 mod readers;
-mod room;
+pub(crate) mod room;
 mod shuffle;
-mod sources;
+pub(crate) mod sources;
 mod store;
 mod summary;
 #[cfg(test)]

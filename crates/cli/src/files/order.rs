@@ -15,7 +15,7 @@ use super::room::{try_filled, try_reserve};
 /// use bijective_shuffle::Permutation;
 /// use bijective_shuffle_cli::files::FileOrder;
 ///
-/// let order = Order::shuffle(1000, 42).range(10..20)?;
+/// let order = FileOrder::shuffle(1000, 42).range(10..20)?;
 /// assert_eq!(order.indexes::<u32>()?, Permutation::new(1000, 42).range(10..20)?
 ///     .map(|index| index as u32)
 ///     .collect::<Vec<_>>());

@@ -1,21 +1,16 @@
 //! [`Placer`]: pass 2, buckets in order to the output.
 
 use std::cell::RefCell;
-use std::io::{self, ErrorKind};
-use std::mem;
+use std::io::ErrorKind;
 use std::ops::Range;
-
-use rayon::prelude::*;
 
 use super::buckets::{BlockSink, Bucket, Distributor, read_key};
 use super::budget::{BudgetJob, bucket_cost};
 use super::error::FilesError;
 use super::items::Items;
-use super::ordered::Ordered;
+use super::ordered::{Ordered, OrderedRounds};
 use super::room::{Spare, try_reserve, try_resize};
-use super::sources::Pieces;
 use super::store::Store;
-use super::watch::Watch;
 
 /// The most buckets of a round for each thread: enough that threads that are faster, or not
 /// writing, can do more. More of them would only take memory.
@@ -28,7 +23,10 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Placer<'a, S> {
     job: BudgetJob,
     store: &'a mut S,
-    watch: &'a dyn Watch,
+    /// Where the pieces of the output end.
+    ends: Vec<u64>,
+    /// The buckets that are not in order yet, the next one at the end.
+    left: Vec<Bucket>,
     splits: u64,
     /// The number of items in the rounds so far.
     items: u64,
@@ -44,70 +42,21 @@ struct BucketDesk {
 }
 
 impl<'a, S: Store> Placer<'a, S> {
-    pub(super) fn new(job: BudgetJob, store: &'a mut S, watch: &'a dyn Watch) -> Self {
+    /// Buckets in the order of their keys, whose items go to an output with pieces that end there.
+    pub(super) fn new(
+        job: BudgetJob,
+        store: &'a mut S,
+        buckets: Vec<Bucket>,
+        ends: &[u64],
+    ) -> Self {
+        let (left, ends) = (buckets.into_iter().rev().collect(), ends.to_vec());
         let (desks, blocks) = (Spare::default(), Spare::default());
-        Self { job, store, watch, splits: 0, items: 0, desks, blocks }
+        Self { job, store, ends, left, splits: 0, items: 0, desks, blocks }
     }
 
     /// How many buckets were split because they were too large.
     pub(super) fn splits(&self) -> u64 {
         self.splits
-    }
-
-    /// Writes the items of buckets, which are in the order of their keys. While the buckets of one
-    /// round are written, those of the next are read and put in order.
-    pub(super) fn write(
-        &mut self,
-        buckets: Vec<Bucket>,
-        output: &mut dyn Pieces,
-    ) -> Result<(), FilesError> {
-        let ends = output.ends().to_vec();
-        // The next bucket is the last one here.
-        let mut left = buckets;
-        left.reverse();
-        let mut full = Vec::new();
-        loop {
-            let round = self.next_round(&mut left)?;
-            if round.is_empty() && full.is_empty() {
-                return Ok(());
-            }
-            let (this, ends) = (&*self, &ends);
-            let (written, ordered): (_, Result<Vec<_>, _>) = rayon::join(
-                || this.write_all(mem::take(&mut full), output),
-                || {
-                    let ordered = round.into_par_iter().with_max_len(1);
-                    ordered.map(|(place, bucket)| this.in_order(&bucket, place, ends)).collect()
-                },
-            );
-            written.map_err(FilesError::Write)?;
-            full = ordered?;
-        }
-    }
-
-    /// Takes as many buckets as fit memory together, each with the place of its first item. One
-    /// that does not fit by itself is split.
-    fn next_round(&mut self, left: &mut Vec<Bucket>) -> Result<Vec<(u64, Bucket)>, FilesError> {
-        let room = self.job.budget.round();
-        let most = BUCKETS_PER_THREAD * rayon::current_num_threads();
-        let (mut round, mut sum) = (Vec::new(), 0_u64);
-        while let Some(bucket) = left.pop() {
-            let cost = bucket_cost(bucket.bytes, width(&bucket), bucket.item_bytes());
-            let fits = cost <= room && bucket.bytes < u64::from(NONE);
-            if !fits && width(&bucket) > 1 {
-                let smaller = self.split(&bucket)?;
-                left.extend(smaller.into_iter().rev());
-                continue;
-            }
-            sum = sum.saturating_add(cost);
-            if (sum > room || round.len() == most) && !round.is_empty() {
-                left.push(bucket);
-                break;
-            }
-            let place = self.items;
-            self.items += bucket.items;
-            round.push((place, bucket));
-        }
-        Ok(round)
     }
 
     /// Divides a bucket's keys and appends its items to the store again, as buckets of their own.
@@ -134,9 +83,45 @@ impl<'a, S: Store> Placer<'a, S> {
         smaller.finish()
     }
 
-    /// Reads a bucket and returns its items in the order of their keys. The first comes to `place`
-    /// of the output, whose pieces end at `ends`.
-    fn in_order(&self, bucket: &Bucket, place: u64, ends: &[u64]) -> Result<Ordered, FilesError> {
+    /// Whether so much memory is kept for the next bucket. What an unusually full one took is not,
+    /// as it would come on top of a whole round.
+    fn may_keep(&self, bytes: usize) -> bool {
+        bytes as u64 <= self.job.budget.round() / rayon::current_num_threads() as u64
+    }
+}
+
+impl<S: Store> OrderedRounds for Placer<'_, S> {
+    /// A bucket, and the place of its first item.
+    type Block = (u64, Bucket);
+
+    /// Takes as many buckets as fit memory together, each with the place of its first item. One
+    /// that does not fit by itself is split.
+    fn next(&mut self) -> Result<Vec<(u64, Bucket)>, FilesError> {
+        let room = self.job.budget.round();
+        let most = BUCKETS_PER_THREAD * rayon::current_num_threads();
+        let (mut round, mut sum) = (Vec::new(), 0_u64);
+        while let Some(bucket) = self.left.pop() {
+            let cost = bucket_cost(bucket.bytes, width(&bucket), bucket.item_bytes());
+            let fits = cost <= room && bucket.bytes < u64::from(NONE);
+            if !fits && width(&bucket) > 1 {
+                let smaller = self.split(&bucket)?;
+                self.left.extend(smaller.into_iter().rev());
+                continue;
+            }
+            sum = sum.saturating_add(cost);
+            if (sum > room || round.len() == most) && !round.is_empty() {
+                self.left.push(bucket);
+                break;
+            }
+            let place = self.items;
+            self.items += bucket.items;
+            round.push((place, bucket));
+        }
+        Ok(round)
+    }
+
+    /// Reads a bucket, whose first item comes to a place of the output.
+    fn in_order(&self, (place, bucket): (u64, Bucket)) -> Result<Ordered, FilesError> {
         let mut desk = self.desks.take();
         let bytes = bucket.bytes as usize;
         if desk.stored.len() < bytes {
@@ -153,7 +138,7 @@ impl<'a, S: Store> Placer<'a, S> {
         let stored = &*stored;
         let offsets = &mut desk.offsets;
         offsets.clear();
-        try_resize(offsets, width(bucket) as usize, NONE)?;
+        try_resize(offsets, width(&bucket) as usize, NONE)?;
         let mut items = 0;
         for_each_item(stored, bucket.key_bytes, self.job.items, |key, item| {
             items += 1;
@@ -176,30 +161,19 @@ impl<'a, S: Store> Placer<'a, S> {
             let length = self.job.items.first(rest).ok_or_else(garbled)?;
             Ok(&rest[unwritten..length])
         });
-        let ordered = Ordered::new(found, block, (place, ends), garbled)?;
-        if self.keeps(desk.stored.capacity() + 4 * desk.offsets.capacity()) {
+        let ordered = Ordered::new(found, block, (place, &self.ends), garbled)?;
+        if self.may_keep(desk.stored.capacity() + 4 * desk.offsets.capacity()) {
             self.desks.give(desk);
         }
         Ok(ordered)
     }
 
-    fn write_all(&self, blocks: Vec<Ordered>, output: &mut dyn Pieces) -> io::Result<()> {
-        for ordered in blocks {
-            ordered.write(output)?;
-            let mut items = ordered.items;
-            self.watch.advance(items.len() as u64)?;
-            if self.keeps(2 * items.capacity()) {
-                items.clear();
-                self.blocks.give(items);
-            }
-        }
-        Ok(())
+    fn spare(&self) -> &Spare<Vec<u8>> {
+        &self.blocks
     }
 
-    /// Whether so much memory is kept for the next bucket. What an unusually full one took is not,
-    /// as it would come on top of a whole round.
     fn keeps(&self, bytes: usize) -> bool {
-        bytes as u64 <= self.job.budget.round() / rayon::current_num_threads() as u64
+        self.may_keep(2 * bytes)
     }
 }
 
@@ -207,8 +181,6 @@ impl<'a, S: Store> Placer<'a, S> {
 struct ToStore<'s, 'a, S>(&'s RefCell<&'a mut S>);
 
 impl<'m, S: Store> BlockSink<'m> for ToStore<'_, '_, S> {
-    type Error = FilesError;
-
     fn take(
         &mut self,
         slot: &'m mut [u8],
@@ -246,6 +218,6 @@ fn for_each_item(
 }
 
 /// The store returned something that was not written to it.
-fn garbled() -> FilesError {
+pub(crate) fn garbled() -> FilesError {
     FilesError::Temporary(ErrorKind::InvalidData.into())
 }

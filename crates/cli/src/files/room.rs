@@ -35,14 +35,14 @@ pub(super) fn try_filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, Error
 /// Memory for reuse. An allocator that is given back large pieces in another order than that in
 /// which it gave them out may hold half as much again as is used.
 #[derive(Default)]
-pub(super) struct Spare<T>(Mutex<Vec<T>>);
+pub(crate) struct Spare<T>(Mutex<Vec<T>>);
 
 impl<T: Default> Spare<T> {
-    pub(super) fn take(&self) -> T {
+    pub(crate) fn take(&self) -> T {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    pub(super) fn give(&self, memory: T) {
+    pub(crate) fn give(&self, memory: T) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
     }
 }

@@ -2,10 +2,7 @@
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
-
-use memchr::memchr_iter;
 
 use super::buckets::Bucket;
 use super::budget::{Budget, BudgetJob, KeySplit};
@@ -15,9 +12,9 @@ use super::error::FilesError;
 use super::items::{ItemCount, Items};
 use super::keys::ItemKeys;
 use super::order::FileOrder;
+use super::ordered::OrderedRounds;
 use super::place::Placer;
 use super::readers::Readers;
-use super::room::try_reserve;
 use super::sources::{Pieces, Single, Sources, Whole};
 use super::store::Store;
 use super::summary::Summary;
@@ -28,8 +25,7 @@ use super::watch::{ShufflePass, Watch, Watched};
 /// See the [module](crate::files) for the passes, and for an example.
 #[derive(Clone, Copy, Debug)]
 pub struct FileShuffle {
-    items: Items,
-    budget: Budget,
+    job: BudgetJob,
 }
 
 impl FileShuffle {
@@ -44,21 +40,17 @@ impl FileShuffle {
     /// store takes memory too, and is not counted: at that size it is a thousandth of the file, and
     /// less the smaller the file is.
     pub fn new(items: Items, memory: usize) -> Self {
-        Self { items, budget: Budget::new(memory) }
+        Self { job: BudgetJob { items, budget: Budget::new(memory) } }
     }
 
     /// The most bytes that an item may have. A longer one is [`FilesError::ItemTooLong`].
     pub fn longest_item(&self) -> usize {
-        self.budget.longest_item()
+        self.job.budget.longest_item()
     }
 
     /// A shuffle whose buckets are the same on any machine.
     pub(crate) fn of_any_machine(items: Items, memory: usize) -> Self {
-        Self { items, budget: Budget::of_any_machine(memory) }
-    }
-
-    fn job(&self) -> BudgetJob {
-        BudgetJob { items: self.items, budget: self.budget }
+        Self { job: BudgetJob { items, budget: Budget::of_any_machine(memory) } }
     }
 
     /// Counts the items from the source's position to its end, and seeks back. Records are counted
@@ -66,8 +58,8 @@ impl FileShuffle {
     ///
     /// # Errors
     ///
-    /// [`FilesError::Read`], [`FilesError::PartOfRecord`] and [`FilesError::Thread`];
-    /// [`FilesError::Order`] if memory could not be allocated.
+    /// [`FilesError::Read`], [`FilesError::PartOfRecord`], [`FilesError::ItemTooLong`] and
+    /// [`FilesError::Thread`]; [`FilesError::Order`] if memory could not be allocated.
     pub fn count(
         &self,
         source: &mut (impl Read + Seek + Send),
@@ -76,28 +68,29 @@ impl FileShuffle {
         let start = source.stream_position().map_err(FilesError::Read)?;
         let end = source.seek(SeekFrom::End(0)).map_err(FilesError::Read)?;
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
-        let bytes = end.saturating_sub(start);
-        let count = match self.items {
-            Items::Records { bytes: record } => {
-                let record = record.get();
-                let rest = (bytes % record as u64) as usize;
-                if rest > 0 {
-                    return Err(FilesError::PartOfRecord { record, rest });
-                }
-                return Ok(ItemCount { items: bytes / record as u64, bytes, is_terminated: true });
-            }
-            Items::Lines { delimiter } => {
-                watch.begin(ShufflePass::Count, Some(bytes));
-                count_lines(source, delimiter, self.budget, watch)?
-            }
-            Items::Framed => {
-                watch.begin(ShufflePass::Count, Some(bytes));
-                let mut watched = Watched { reader: &mut *source, watch };
-                self.count_sources(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0]
-            }
-        };
+        let count = self.count_read(source, end.saturating_sub(start), watch)?;
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
         Ok(count)
+    }
+
+    /// Counts the items of a source that has so many bytes, which are read unless it has records.
+    pub(crate) fn count_read(
+        &self,
+        source: &mut (impl Read + Send),
+        bytes: u64,
+        watch: &dyn Watch,
+    ) -> Result<ItemCount, FilesError> {
+        if let Items::Records { bytes: record } = self.job.items {
+            let record = record.get();
+            let rest = (bytes % record as u64) as usize;
+            if rest > 0 {
+                return Err(FilesError::PartOfRecord { record, rest });
+            }
+            return Ok(ItemCount { items: bytes / record as u64, bytes, is_terminated: true });
+        }
+        watch.begin(ShufflePass::Count, Some(bytes));
+        let mut watched = Watched { reader: source, watch };
+        Ok(self.count_sources(&Single::new(&mut watched), 1, &|_, chunk| chunk)?[0])
     }
 
     /// Counts the items of a number of sources, which are read side by side. `take` gets the number
@@ -106,18 +99,18 @@ impl FileShuffle {
     ///
     /// # Errors
     ///
-    /// Those of [`count`](Self::count), and [`FilesError::ItemTooLong`].
+    /// Those of [`count`](Self::count).
     pub fn count_sources(
         &self,
         sources: &dyn Sources,
         count: usize,
         take: &(dyn Fn(usize, Vec<u8>) -> Vec<u8> + Sync),
     ) -> Result<Vec<ItemCount>, FilesError> {
-        let readers = Readers::new(self.job(), sources, count);
+        let readers = Readers::new(self.job, sources, count);
         let read = || {
             let mut counts = vec![0; count];
             let ends = readers.read(|source, chunk| {
-                counts[source] += self.items.count(&chunk);
+                counts[source] += self.job.items.count(&chunk);
                 Some(take(source, chunk))
             });
             (counts, ends)
@@ -132,7 +125,7 @@ impl FileShuffle {
             }
             Ok(())
         })?;
-        let ends = self.job().ends(ends, count, |source| items[..=source].iter().sum())?;
+        let ends = self.job.ends(ends, count, |source| items[..=source].iter().sum())?;
         let found = items.iter().zip(ends);
         let found = found.map(|(&items, SourceEnd { is_terminated, bytes })| ItemCount {
             items,
@@ -161,9 +154,8 @@ impl FileShuffle {
         output: &mut (impl Write + Send),
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        let (sources, counts) = (Single::new(source), [*count]);
-        let source = Numbered::whole(&sources, &counts);
-        let summary = self.shuffle(order, source, store, &mut Whole(output), watch)?;
+        let sources: (&dyn Sources, &[ItemCount]) = (&Single::new(source), &[*count]);
+        let summary = self.run_sources(order, sources, store, &mut Whole(output), watch)?;
         output.flush().map_err(FilesError::Write)?;
         Ok(summary)
     }
@@ -183,24 +175,14 @@ impl FileShuffle {
         output: &mut dyn Pieces,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        self.shuffle(order, Numbered::whole(sources, counts), store, output, watch)
-    }
-
-    fn shuffle(
-        &self,
-        order: &FileOrder,
-        source: Numbered,
-        store: &mut impl Store,
-        output: &mut dyn Pieces,
-        watch: &dyn Watch,
-    ) -> Result<Summary, FilesError> {
+        let source = Numbered::whole(sources, counts);
         let found: u64 = source.counts.iter().map(|count| count.items).sum();
         let found_bytes: u64 = source.counts.iter().map(|count| count.bytes).sum();
         if order.len() != found {
             return Err(FilesError::LengthMismatch { items: found, order: order.len() });
         }
-        let most = self.budget.longest_item();
-        if let Items::Records { bytes } = self.items
+        let most = self.job.budget.longest_item();
+        if let Items::Records { bytes } = self.job.items
             && bytes.get() > most
             && found > 0
         {
@@ -222,11 +204,15 @@ impl FileShuffle {
         output: &mut dyn Pieces,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        let held = super::gather::Held::new(self.items, texts)?;
+        let held = super::gather::Held::new(self.job.items, texts)?;
         if order.len() != held.len() {
             return Err(FilesError::LengthMismatch { items: held.len(), order: order.len() });
         }
-        held.write(order, self.budget, output, watch)
+        // It takes less memory where it can.
+        match u32::try_from(order.len()) {
+            Ok(_) => held.write::<u32>(order, self.job.budget, output, watch),
+            Err(_) => held.write::<u64>(order, self.job.budget, output, watch),
+        }
     }
 
     /// The range of keys that the order has, of items with so many bytes in all, and how it is
@@ -246,7 +232,7 @@ impl FileShuffle {
             let mean = bytes as f64 / order.len().max(1) as f64;
             (mean * items as f64) as u64
         };
-        let split = self.budget.split(wanted.end - wanted.start, items, bytes, 1);
+        let split = self.job.budget.split(wanted.end - wanted.start, items, bytes, 1);
         Ok((wanted, split))
     }
 
@@ -262,7 +248,7 @@ impl FileShuffle {
         let bytes = source.counts.iter().map(|count| count.bytes).sum();
         give_back();
         watch.begin(ShufflePass::Distribute, Some(bytes));
-        distribute(self.job(), order, self.budget.with_room(split), source, store, watch)
+        distribute(self.job, order, self.job.budget.with_room(split), source, store, watch)
     }
 
     /// Pass 2: buckets, in the order of their keys, to the output.
@@ -276,9 +262,9 @@ impl FileShuffle {
         let summary = self.summary(&buckets);
         give_back();
         watch.begin(ShufflePass::Place, Some(summary.bytes));
-        let mut placer = Placer::new(self.job(), store, watch);
+        let mut placer = Placer::new(self.job, store, buckets, output.ends());
         // On a thread of the pool: another one would be woken several times a round.
-        rayon::scope(|_| placer.write(buckets, output))?;
+        rayon::scope(|_| placer.write(output, watch))?;
         Ok(Summary { splits: placer.splits(), ..summary })
     }
 
@@ -286,50 +272,10 @@ impl FileShuffle {
     pub(crate) fn summary(&self, buckets: &[Bucket]) -> Summary {
         let sum = |number: fn(&Bucket) -> u64| buckets.iter().map(number).sum::<u64>();
         let items = sum(|bucket| bucket.items);
-        let bytes = sum(Bucket::item_bytes) - items * self.items.unwritten() as u64;
+        let bytes = sum(Bucket::item_bytes) - items * self.job.items.unwritten() as u64;
         let temporary_bytes = sum(|bucket| bucket.bytes);
         Summary { items, bytes, buckets: buckets.len() as u64, splits: 0, temporary_bytes }
     }
-}
-
-/// Counts lines: one thread reads, the calling one searches.
-fn count_lines(
-    source: &mut (impl Read + Send),
-    delimiter: u8,
-    budget: Budget,
-    watch: &dyn Watch,
-) -> Result<ItemCount, FilesError> {
-    let mut count = ItemCount { items: 0, bytes: 0, is_terminated: true };
-    let step = budget.chunk();
-    let read = thread::scope(|scope| {
-        let (full, chunks) = sync_channel::<Vec<u8>>(1);
-        let (used, empty) = channel::<Vec<u8>>();
-        let read = move || {
-            loop {
-                let mut chunk = empty.try_recv().unwrap_or_default();
-                chunk.clear();
-                try_reserve(&mut chunk, step)?;
-                let read = source.by_ref().take(step as u64).read_to_end(&mut chunk);
-                let read = read.map_err(FilesError::Read)?;
-                if full.send(chunk).is_err() || read < step {
-                    return Ok(());
-                }
-            }
-        };
-        let reader = start(scope, read)?;
-        for chunk in chunks {
-            count.items += memchr_iter(delimiter, &chunk).count() as u64;
-            count.bytes += chunk.len() as u64;
-            if let Some(&last) = chunk.last() {
-                count.is_terminated = last == delimiter;
-            }
-            watch.advance(chunk.len() as u64).map_err(FilesError::Read)?;
-            let _ = used.send(chunk);
-        }
-        joined(reader)
-    });
-    count.items += u64::from(!count.is_terminated);
-    read.map(|()| count)
 }
 
 /// Has the allocator give back to the system what the pass before has freed. That of glibc keeps it

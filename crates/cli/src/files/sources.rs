@@ -77,7 +77,7 @@ impl<R: Read + Send> Sources for Single<'_, R> {
 }
 
 /// An output that takes all items.
-pub(super) struct Whole<'o, W>(pub(super) &'o mut W);
+pub(crate) struct Whole<'o, W>(pub(crate) &'o mut W);
 
 impl<W: Write + Send> Pieces for Whole<'_, W> {
     fn ends(&self) -> &[u64] {

@@ -1,7 +1,7 @@
 //! [`Summary`]: what a shuffle of a file has done.
 
 /// What was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
     /// The number of items that were written.

@@ -165,6 +165,16 @@ impl InputSource {
         Ok(open)
     }
 
+    /// Reads it behind so many of its bytes, if it does not change.
+    pub(super) fn reader(&self, bytes: u64) -> io::Result<SourceReader<'_>> {
+        let mut open = self.open().map_err(|error| self.error(error))?;
+        self.check(&open)?;
+        if bytes > 0 {
+            open.seek(SeekFrom::Start(self.start + bytes)).map_err(|error| self.error(error))?;
+        }
+        Ok(SourceReader { source: self, open, left: self.bytes.saturating_sub(bytes) })
+    }
+
     /// All of it, mapped.
     #[cfg(unix)]
     pub(super) fn map(&self) -> io::Result<Text> {
@@ -195,7 +205,7 @@ impl InputSource {
     }
 }
 
-/// Reads a source from its start to its end, if it does not change.
+/// Reads a source to its end, if it does not change.
 pub(super) struct SourceReader<'a> {
     source: &'a InputSource,
     open: OpenSource<'a>,
@@ -208,11 +218,14 @@ impl Read for SourceReader<'_> {
         if room == 0 {
             return Ok(0);
         }
-        let read = self.open.read(&mut out[..room])?;
+        let read = match self.open.read(&mut out[..room]) {
+            Ok(0) => return Err(self.source.error(CHANGED)),
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                return Err(self.source.error(error));
+            }
+            read => read?,
+        };
         self.left -= read as u64;
-        if read == 0 {
-            return Err(self.source.error(CHANGED));
-        }
         if self.left == 0 {
             self.source.check(&self.open)?;
         }
@@ -237,19 +250,13 @@ impl bijective_shuffle_cli::dataset::Input for &InputSource {
     }
 
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>> {
-        let open = InputSource::open(self)?;
-        self.check(&open)?;
-        Ok(Box::new(SourceReader { source: self, open, left: self.bytes }))
+        Ok(Box::new(self.reader(0)?))
     }
 
     fn open_at(&self, bytes: u64) -> io::Result<Option<Box<dyn Read + Send + '_>>> {
         // Readers of a file that was open move each other's position.
         let Content::Path(_) = self.content else { return Ok(None) };
-        let mut open = InputSource::open(self)?;
-        self.check(&open)?;
-        open.seek(SeekFrom::Start(self.start + bytes))?;
-        let left = self.bytes.saturating_sub(bytes);
-        Ok(Some(Box::new(SourceReader { source: self, open, left })))
+        Ok(Some(Box::new(self.reader(bytes)?)))
     }
 }
 

@@ -85,7 +85,7 @@ impl<'t> Parser<'t> {
             }
             b'[' => Some(Literal::List(self.values(b']', depth)?.0)),
             b'\'' | b'"' => self.quoted(),
-            b'0'..=b'9' => self.number().map(|(number, _)| Literal::Number(number)),
+            b'0'..=b'9' => self.number().map(Literal::Number),
             _ => {
                 let word = self.run(|byte| byte.is_ascii_alphabetic());
                 match std::str::from_utf8(word).ok()? {
@@ -121,9 +121,8 @@ impl<'t> Parser<'t> {
         Some((values, has_comma))
     }
 
-    /// A number without a sign, in decimal digits, and where they are.
-    fn number(&mut self) -> Option<(u64, Range<usize>)> {
-        let start = self.at;
+    /// A number without a sign, in decimal digits.
+    fn number(&mut self) -> Option<u64> {
         let digits = std::str::from_utf8(self.run(is_of_number)).ok()?;
         if digits.len() > 1 && digits.starts_with('0') {
             return None;
@@ -133,12 +132,11 @@ impl<'t> Parser<'t> {
             return None;
         }
         let number = digits.replace('_', "").parse().ok()?;
-        let end = self.at;
         // A long number of Python 2.
         if self.text.get(self.at) == Some(&b'L') {
             self.at += 1;
         }
-        Some((number, start..end))
+        Some(number)
     }
 
     fn quoted(&mut self) -> Option<Literal> {

@@ -175,14 +175,14 @@ fn element_bytes(descr: &Literal) -> Result<u64, String> {
             sum.checked_add(plain_bytes(one.trim())?).ok_or_else(|| TOO_LARGE.to_owned())
         }),
         // A type, and how many of it make an element.
-        Literal::Tuple(parts) => match parts.as_slice() {
+        Literal::Tuple(pair) => match pair.as_slice() {
             [base, shape] => repeated_bytes(base, shape),
             _ => Err(NONSENSE.to_owned()),
         },
         // The fields of a structure: a name, or a title and a name; a type; and perhaps a shape.
         Literal::List(fields) => fields.iter().try_fold(0_u64, |sum, field| {
-            let Literal::Tuple(parts) = field else { return Err(NONSENSE.to_owned()) };
-            let bytes = match parts.as_slice() {
+            let Literal::Tuple(field) = field else { return Err(NONSENSE.to_owned()) };
+            let bytes = match field.as_slice() {
                 [_, base] => element_bytes(base)?,
                 [_, base, shape] => repeated_bytes(base, shape)?,
                 _ => return Err(NONSENSE.to_owned()),

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bijective_shuffle_cli::files::{Store, TemporaryFile};
+use bijective_shuffle_cli::dataset::TemporaryStore;
+use bijective_shuffle_cli::files::Store;
 
 use crate::signals;
 
@@ -16,59 +17,49 @@ const HELD: usize = 1 << 20;
 /// kept elsewhere until the end.
 pub(super) struct InPlaceFile {
     target: File,
-    temporary_folder: PathBuf,
-    held: Vec<u8>,
-    /// What is before those bytes.
-    stored: Option<TemporaryFile>,
+    stored: TemporaryStore,
 }
 
 impl InPlaceFile {
     /// A file that can be written.
-    pub(super) fn new(target: File, temporary_folder: &Path) -> Self {
-        let temporary_folder = temporary_folder.to_owned();
-        Self { target, temporary_folder, held: Vec::new(), stored: None }
+    pub(super) fn new(target: File, temporary_folder: &Path) -> io::Result<Self> {
+        let stored = TemporaryStore::in_folders(&[temporary_folder.to_owned()], false, HELD)?;
+        Ok(Self { target, stored })
     }
 
     /// Writes all of it to the file.
-    pub(super) fn commit(self) -> io::Result<()> {
-        let Self { mut target, held, stored, .. } = self;
-        let stored_bytes = stored.as_ref().map_or(0, Store::bytes);
-        let bytes = stored_bytes + held.len() as u64;
-        match stored {
-            None => overwrite(&mut target, &mut held.as_slice(), bytes),
-            Some(file) => {
-                let mut file = file.into_file();
-                file.seek(SeekFrom::Start(0))?;
-                overwrite(&mut target, &mut file.chain(held.as_slice()), bytes)
-            }
-        }
-    }
-
-    fn store(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.stored {
-            Some(file) => file,
-            none => none.insert(TemporaryFile::in_folder(&self.temporary_folder)?),
-        };
-        file.append(&self.held)?;
-        self.held.clear();
-        file.append(bytes)
+    pub(super) fn commit(mut self) -> io::Result<()> {
+        let bytes = self.stored.bytes();
+        overwrite(&mut self.target, &mut Stored { store: &self.stored, at: 0 }, bytes)
     }
 }
 
 impl Write for InPlaceFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.held.len() + bytes.len() <= HELD {
-            self.held.extend_from_slice(bytes);
-        } else {
-            let fault =
-                |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
-            self.store(bytes).map_err(fault)?;
-        }
+        let fault =
+            |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
+        self.stored.append(bytes).map_err(fault)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Reads what is in a store, from a place on.
+struct Stored<'s> {
+    store: &'s TemporaryStore,
+    at: u64,
+}
+
+impl Read for Stored<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.store.bytes() - self.at).unwrap_or(usize::MAX);
+        let count = left.min(out.len());
+        self.store.read_at(&mut out[..count], self.at)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 

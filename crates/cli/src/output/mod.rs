@@ -40,28 +40,21 @@ impl Output {
     /// Opens a file, or standard output if there is none, and finds out how the file can be
     /// written. It stays as it is until [`commit`](Self::commit).
     pub(crate) fn open(path: Option<&Path>, temporary_folder: &Path) -> Result<Self, Failure> {
-        match path {
-            None => {
-                let name = "standard output".to_owned();
-                streams::check_output().context(&name)?;
-                Ok(Self { name, sink: OutputSink::Stdout(io::stdout()), bytes: 0 })
-            }
-            Some(path) => {
-                let name = path.display().to_string();
-                let sink = open_file((path, None), temporary_folder).context(&name)?;
-                Ok(Self { name, sink, bytes: 0 })
-            }
-        }
+        let Some(path) = path else {
+            let name = "standard output".to_owned();
+            streams::check_output().context(&name)?;
+            return Ok(Self { name, sink: OutputSink::Stdout(io::stdout()), bytes: 0 });
+        };
+        Self::open_by((path, None), temporary_folder)
     }
 
-    /// Opens a file that has its name in this folder while it is not complete, if it needs one.
+    /// Opens a file. If it needs a name while it is not complete, that is in this folder.
     pub(crate) fn open_by(
-        path: &Path,
-        unfinished: &Path,
+        (path, unfinished): (&Path, Option<&Path>),
         temporary_folder: &Path,
     ) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        let sink = open_file((path, Some(unfinished)), temporary_folder).context(&name)?;
+        let sink = open_file((path, unfinished), temporary_folder).context(&name)?;
         Ok(Self { name, sink, bytes: 0 })
     }
 
@@ -163,7 +156,7 @@ fn open_file(
             // The folder for unfinished files is gone, because other workers have finished the run.
             ErrorKind::NotFound if unfinished.is_some() => Err(error),
             // Whatever stands against a new file, the old one can be written.
-            _ => Ok(OutputSink::InPlace(InPlaceFile::new(old, temporary_folder))),
+            _ => Ok(OutputSink::InPlace(InPlaceFile::new(old, temporary_folder)?)),
         });
     #[cfg(not(unix))]
     let replacement = replacement.map(OutputSink::Replacement);

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    FolderWalk, RecordForm, Records, ShardSink, Shards, Walked, Written, WrittenShard,
+    RecordForm, Records, ShardSink, Shards, Walked, Written, WrittenShard, walk,
 };
 use bijective_shuffle_cli::formats::Codec;
 
 use crate::arguments::Arguments;
 use crate::done::Done;
 use crate::failure::{Failure, FailureContext};
-use crate::inputs::{Inputs, Opening};
+use crate::inputs::Inputs;
 use crate::job::InputJob;
 use crate::output::Output;
 
@@ -29,7 +29,7 @@ pub(crate) use folder_run::FolderRun;
 pub(crate) use {folder::ShardFolder, folder_run::asked, plan::ShardPlan};
 
 use folder_run::seed_of;
-use opened::{count, explain, open, said};
+use opened::{count, explain, open};
 
 /// The files that are read, with those of folders in place of them. They may also be listed in a
 /// file.
@@ -61,9 +61,8 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
     if arguments.echo || arguments.together {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
-    let walked = FolderWalk { is_recursive: sets.recursive }.files(&operands);
-    let walked =
-        walked.map_err(|error| said(&error).unwrap_or_else(|| Failure::new("input", error)))?;
+    let walked = walk(&operands, sets.recursive);
+    let walked = walked.map_err(|error| Failure::named("input", &error))?;
     checks::check_output(arguments, &operands, &walked)?;
     Ok(walked)
 }
@@ -109,19 +108,19 @@ pub(crate) fn take_index(
     let is_drawn =
         |form: &RecordForm| arguments.repeat && *form != RecordForm::new(Records::Lines(delimiter));
     if let Some(form) = &walked.form
-        && (arguments.is_undone() && !is_as_written || arguments.record.is_some() || is_drawn(form))
+        && (arguments.undo && !is_as_written || arguments.record.is_some() || is_drawn(form))
     {
         let why = format!("was written as {form}: leave out the options that say otherwise");
         return Err(Failure::new(folder, why));
     }
     let Some(index) = &walked.index else {
-        if arguments.is_undone() && arguments.seed().is_none() {
+        if arguments.undo && arguments.seed().is_none() {
             return Err(Failure::new("--undo", "there is no index with a seed: give --seed"));
         }
         return Ok(());
     };
     job.expected = is_as_written.then(|| index.shard_records());
-    if !arguments.is_undone() {
+    if !arguments.undo {
         return Ok(());
     }
     if index.is_undone {
@@ -187,18 +186,7 @@ pub(crate) fn to_folder(
     if arguments.blocks.is_some() {
         return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
     }
-    let opening = Opening {
-        delimiter: None,
-        decodes: true,
-        is_text: arguments.text,
-        is_resumed: arguments.sets.resume || arguments.sets.worker.is_some(),
-        // A data set keeps so much of its inputs.
-        memory: job.memory / 4,
-        longest: job.longest(b'\n'),
-        temporary_folder: job.temporary.folder(),
-        progress: job.progress,
-    };
-    let inputs = Inputs::open(files, &opening)?;
+    let inputs = Inputs::open(files, &job.opening(arguments, None, true))?;
     let opened = open(&inputs, arguments, job)?;
     if let (Some(worker), Some(stage)) = (arguments.sets.worker, arguments.sets.stage) {
         return workers::run(worker, stage, &opened, (folder, arguments), job);

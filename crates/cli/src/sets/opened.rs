@@ -1,12 +1,10 @@
 //! [`Opened`]: the data set that the inputs are.
 
-use std::io;
-
 use bijective_shuffle_cli::dataset::{
     CountedSet, Dataset, Input, RecordForm, Records, ShardSink, Shards, Written, WrittenShard,
     start_of,
 };
-use bijective_shuffle_cli::files::{FileOrder, FilesError, NamedError};
+use bijective_shuffle_cli::files::{FileOrder, FilesError};
 use bijective_shuffle_cli::formats::{Compression, is_tar};
 
 use super::folder_run::asked;
@@ -115,7 +113,7 @@ impl Opened<'_> {
         what: (&CountedSet, &FileOrder),
         target: (&Shards, Compression, &mut S),
     ) -> Result<Written, FilesError> {
-        let store = job.temporary.store_behind(self.set.held(what.0));
+        let store = job.temporary.store_behind(self.set.held());
         let mut store = store.map_err(FilesError::Temporary)?;
         self.set.shuffle(what, &mut store, target, job.progress)
     }
@@ -131,16 +129,16 @@ impl Opened<'_> {
             found: counted.records(),
             items: all().map(|shard| shard.records).sum(),
             bytes: all().map(|shard| shard.bytes).sum(),
-            ends_added: counted.ends_added(),
+            ends_added: counted.ends_added,
             rewritten: Default::default(),
-            empty: counted.empty(),
+            empty: counted.empty,
             summary: written.summary,
             records: Some(self.records()),
             set: Some(SetDone {
                 shards: all().count() as u64,
                 kept: kept.len() as u64,
                 is_in_memory: written.summary.is_some_and(|summary| summary.buckets == 0),
-                left_out: counted.left_out(),
+                left_out: counted.left_out,
                 ..self.read()
             }),
         }
@@ -159,12 +157,7 @@ impl Opened<'_> {
 /// What is said of an error, where shards name themselves.
 pub(super) fn explain(error: FilesError, inputs: &Inputs) -> Failure {
     match error {
-        FilesError::Write(error) => said(&error).unwrap_or_else(|| Failure::new("output", error)),
-        error => explain_input(error, inputs),
+        FilesError::Write(error) => Failure::named("output", &error),
+        error => explain_input(error, inputs.name()),
     }
-}
-
-/// The failure that an error of a file is.
-pub(super) fn said(error: &io::Error) -> Option<Failure> {
-    NamedError::of(error).map(|NamedError { name, why }| Failure::new(name, why))
 }

@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 use super::folder::{self, ShardFolder, UNFINISHED_OF_WORKERS, WORKERS};
 use super::folder_run::{index, planned};
 use super::journal::{AskedRun, Journal, JournaledRun};
-use super::opened::{Opened, explain, said};
+use super::opened::{Opened, explain};
 use crate::arguments::{Arguments, WorkerStage};
 use crate::done::{Done, SetDone};
 use crate::failure::{Failure, FailureContext};
@@ -83,7 +83,7 @@ pub(super) fn run(
     if ranks > MOST {
         return Err(Failure::new("--worker", format!("there are at most {MOST}")));
     }
-    if arguments.seed().is_none() && !arguments.is_undone() {
+    if arguments.seed().is_none() && !arguments.undo {
         let why = "the workers do not talk: give all of them the same --seed";
         return Err(Failure::new("--worker", why));
     }
@@ -108,9 +108,7 @@ impl Worker<'_> {
     /// What is to be said if the index is there.
     fn complete(&self) -> Result<Option<Done>, Failure> {
         let found = ShardIndex::read(self.folder);
-        let found = found.map_err(|error| {
-            said(&error).unwrap_or_else(|| Failure::new(self.folder.display(), error))
-        })?;
+        let found = found.map_err(|error| Failure::named(self.folder.display(), &error))?;
         let Some(index) = found else { return Ok(None) };
         if !self.asked.is_of(&index.run) {
             let why = "has shards of a run with other inputs or other options: name another folder";
@@ -191,9 +189,7 @@ impl Worker<'_> {
 
     fn failure(&self, error: FilesError) -> Failure {
         match error {
-            FilesError::Temporary(error) => {
-                said(&error).unwrap_or_else(|| Failure::new(self.folder.display(), error))
-            }
+            FilesError::Temporary(error) => Failure::named(self.folder.display(), &error),
             error => explain(error, self.opened.inputs),
         }
     }
@@ -281,7 +277,7 @@ impl Worker<'_> {
             }
         };
         let done = self.done(counted.records(), counted.bytes());
-        Ok(Done { ends_added: counted.ends_added(), ..done })
+        Ok(Done { ends_added: counted.ends_added, ..done })
     }
 
     fn plan(&self) -> Result<WorkerPlan, Failure> {
@@ -371,7 +367,8 @@ impl Worker<'_> {
     /// A file that is there whole or not at all. What is left of it otherwise is removed with what
     /// else the workers leave.
     fn output(&self, path: &Path) -> Result<Output, Failure> {
-        Output::open_by(path, &self.folder.join(UNFINISHED_OF_WORKERS), self.job.temporary.folder())
+        let unfinished = self.folder.join(UNFINISHED_OF_WORKERS);
+        Output::open_by((path, Some(&unfinished)), self.job.temporary.folder())
     }
 }
 

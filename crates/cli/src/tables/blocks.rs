@@ -10,7 +10,8 @@ use bijective_shuffle::{Error, ParBijectiveShuffle, Seed};
 use super::batches::{Picked, RowPlace, bytes_at_once, cost, rows_of};
 use super::error::{TableError, checked_sum};
 use super::place::{Produced, hand_on};
-use super::table::{TableFile, slices};
+use super::table::{TableFile, read, slices};
+use crate::files::FilesError;
 
 /// The windows of a table, and which places of their order are wanted.
 pub(super) struct Windows<'t> {
@@ -29,7 +30,7 @@ impl<'t> Windows<'t> {
         seed: Seed,
         places: Range<u64>,
     ) -> Result<Self, TableError> {
-        let groups = table.groups();
+        let groups = &table.about().groups;
         let len = checked_sum(groups.iter().copied())?;
         let Range { start, end } = places;
         if start > end || end > len {
@@ -71,11 +72,11 @@ impl<'t> Windows<'t> {
         // A group may be empty, after the last row.
         let groups: Vec<usize> = window.blocks().map(|block| block as usize).collect();
         let bytes = bytes_at_once(self.memory);
-        let (mut read, mut held) = (Vec::<(Vec<RecordBatch>, Vec<RowPlace>)>::new(), 0);
+        let (mut slices_read, mut held) = (Vec::<(Vec<RecordBatch>, Vec<RowPlace>)>::new(), 0);
         let most = self.memory / 4 * 3;
-        for columns in slices(self.table, usize::MAX) {
+        for columns in slices(self.table.about(), usize::MAX) {
             let (mut batches, mut places) = (Vec::new(), Vec::new());
-            for batch in self.table.read(&groups, columns, bytes)? {
+            for batch in read(self.table, groups.clone(), columns, bytes) {
                 let batch = batch?;
                 held += cost(&batch);
                 if held > most {
@@ -85,17 +86,17 @@ impl<'t> Windows<'t> {
                 batches.push(batch);
             }
             if places.len() as u64 != slots.end - slots.start {
-                return Err(Some(TableError::Changed));
+                return Err(Some(FilesError::Changed.into()));
             }
-            places.try_par_bijective_shuffle(&window.order()).map_err(TableError::Order)?;
-            read.push((batches, places));
+            places.try_par_bijective_shuffle(&window.order()).map_err(TableError::from)?;
+            slices_read.push((batches, places));
         }
         let wanted = wanted.start as usize..wanted.end as usize;
-        let picked = read.iter();
+        let picked = slices_read.iter();
         let picked =
             picked.map(|(batches, places)| Picked { batches, places: &places[wanted.clone()] });
         let picked: Vec<Picked<'_>> = picked.collect();
         let rows = rows_of(bytes, held, slots.end - slots.start);
-        hand_on(&picked, &self.table.schema(), rows, take)
+        hand_on(&picked, &self.table.about().schema, rows, take)
     }
 }

@@ -1,6 +1,5 @@
 //! [`RowDistributor`]: rows to the buckets of their keys.
 
-use std::io::ErrorKind;
 use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,8 +14,9 @@ use rayon::prelude::*;
 use super::batches::{Picked, RowPlace, cost, for_rows_at};
 use super::error::TableError;
 use super::table::part_of;
-use crate::files::Store;
 use crate::files::buckets::Extent;
+use crate::files::place::garbled;
+use crate::files::{FilesError, Store};
 
 /// The most buckets.
 const MOST_BUCKETS: u64 = 1 << 12;
@@ -52,7 +52,7 @@ pub(super) fn beside(
     }
     // The same rows have the same keys, so they are in the same buckets.
     if !buckets.iter().map(|bucket| &bucket.keys).eq(slice.iter().map(|bucket| &bucket.keys)) {
-        return Err(TableError::Changed);
+        return Err(FilesError::Changed.into());
     }
     for (bucket, other) in buckets.iter_mut().zip(slice) {
         bucket.cost += other.cost;
@@ -156,7 +156,7 @@ impl<'s, S: Store> RowDistributor<'s, S> {
         for (&bucket, blocks) in buckets.iter().zip(blocks) {
             for (block, cost) in blocks {
                 let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
-                self.store.append(&block).map_err(TableError::Temporary)?;
+                self.store.append(&block).map_err(FilesError::Temporary)?;
                 self.buckets[bucket].cost += cost;
                 self.buckets[bucket].extents[0].push(extent);
             }
@@ -235,7 +235,7 @@ pub(super) fn decode(
     store: &impl Store,
 ) -> Result<(RecordBatch, Vec<u64>), TableError> {
     let mut block = vec![0; extent.bytes];
-    store.read_at(&mut block, extent.offset).map_err(TableError::Temporary)?;
+    store.read_at(&mut block, extent.offset).map_err(FilesError::Temporary)?;
     store.release(extent.offset, extent.bytes);
     // The columns stay where they are in it.
     let mut block = Buffer::from_vec(block);
@@ -245,9 +245,4 @@ pub(super) fn decode(
     let keys = batch.remove_column(last);
     let keys = keys.as_any().downcast_ref::<UInt64Array>().ok_or_else(garbled)?.values().to_vec();
     Ok((batch, keys))
-}
-
-/// The error of what is read and is not what was written.
-pub(super) fn garbled() -> TableError {
-    TableError::Temporary(ErrorKind::InvalidData.into())
 }

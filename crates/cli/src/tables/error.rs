@@ -1,9 +1,11 @@
 //! [`TableError`]: what can go wrong with a shuffle of a table.
 
-use std::{fmt, io};
+use std::fmt;
 
 use arrow_schema::ArrowError;
 use bijective_shuffle::Error;
+
+use crate::files::FilesError;
 
 /// What a format's own crate says went wrong.
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -16,12 +18,8 @@ pub enum TableError {
     Read(Cause),
     /// The output could not be written.
     Write(Cause),
-    /// The temporary store could not be written or read, for instance because the disk is full.
-    Temporary(io::Error),
     /// Rows could not be put in order, for instance because a batch of texts is too long.
     Rows(ArrowError),
-    /// The table did not have the rows that it said it had.
-    Changed,
     /// The table has something that cannot be kept.
     Unsupported(String),
     /// The tables that are joined do not have the same columns.
@@ -50,13 +48,6 @@ pub enum TableError {
         /// The unit, as Parquet calls it.
         unit: &'static str,
     },
-    /// The order is one of another number of rows.
-    LengthMismatch {
-        /// The number of rows of the table.
-        rows: u64,
-        /// The number of rows of the order.
-        order: u64,
-    },
     /// Blocks are row groups of one size, except for the last, which may be smaller.
     UnequalGroups {
         /// The number of the first group of another size, counted from 0.
@@ -82,19 +73,16 @@ pub enum TableError {
     },
     /// There are more rows than can be counted.
     TooManyRows,
-    /// A thread could not be started.
-    Thread(io::Error),
-    /// The order could not be computed.
-    Order(Error),
+    /// What can go wrong with any shuffle: with the store, the threads and the order. It is
+    /// [`FilesError::Changed`] if the table did not have the rows that it said it had.
+    Files(FilesError),
 }
 
 impl fmt::Display for TableError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(error) | Self::Write(error) => error.fmt(f),
-            Self::Temporary(error) => write!(f, "temporary file: {error}"),
             Self::Rows(error) => error.fmt(f),
-            Self::Changed => f.write_str("the input changed while it was read"),
             Self::Unsupported(what) => write!(f, "{what} cannot be shuffled"),
             Self::OtherColumns { table } => {
                 write!(f, "table {table}, counted from 0, has other columns than the first")
@@ -110,9 +98,6 @@ impl fmt::Display for TableError {
                  from 0, a time of {nanoseconds} nanoseconds since 1970, which TIMESTAMP({unit}) \
                  cannot hold: write the column as a timestamp of 64 bits"
             ),
-            Self::LengthMismatch { rows, order } => {
-                write!(f, "an order of {order} rows was given for {rows} rows")
-            }
             Self::UnequalGroups { group, rows, expected } => write!(
                 f,
                 "row group {group}, counted from 0, has {rows} rows, and the first has {expected}: \
@@ -125,8 +110,7 @@ impl fmt::Display for TableError {
                 write!(f, "{what} {bytes} bytes of memory, and may take {most}")
             }
             Self::TooManyRows => f.write_str("has more rows than can be counted"),
-            Self::Thread(error) => write!(f, "threads cannot be started: {error}"),
-            Self::Order(error) => error.fmt(f),
+            Self::Files(error) => error.fmt(f),
         }
     }
 }
@@ -135,17 +119,22 @@ impl std::error::Error for TableError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Read(error) | Self::Write(error) => Some(&**error),
-            Self::Temporary(error) | Self::Thread(error) => Some(error),
             Self::Rows(error) => Some(error),
-            Self::Order(error) => Some(error),
+            Self::Files(error) => Some(error),
             _ => None,
         }
     }
 }
 
+impl From<FilesError> for TableError {
+    fn from(error: FilesError) -> Self {
+        Self::Files(error)
+    }
+}
+
 impl From<Error> for TableError {
     fn from(error: Error) -> Self {
-        Self::Order(error)
+        Self::Files(error.into())
     }
 }
 

@@ -1,18 +1,17 @@
 //! [`Excerpt`]: some rows of a record batch, without the others.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::vec::IntoIter;
 
 use arrow_array::{ArrayRef, OffsetSizeTrait, RecordBatch, make_array};
-use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrow_data::{ArrayData, ArrayDataBuilder, ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_ipc::{Block, FieldNode};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::error::TableError;
-use super::layout::{garbled, message};
+use super::layout::{garbled, message, read_at};
 use super::table::part_of;
 
 /// The heads of the arrays of a record batch, and its buffers, of which parts are read.
@@ -234,15 +233,4 @@ impl Excerpt<'_> {
 fn times(rows: &Range<u64>, size: u64) -> Result<Range<u64>, TableError> {
     let bound = |row: u64| row.checked_mul(size).ok_or_else(garbled);
     Ok(bound(rows.start)?..bound(rows.end)?)
-}
-
-/// So many bytes of a file, where all of them have to be.
-pub(super) fn read_at(file: &File, start: u64, length: usize) -> Result<Buffer, TableError> {
-    let mut bytes = MutableBuffer::try_from_len_zeroed(length).map_err(TableError::read)?;
-    let mut file = file;
-    if length > 0 {
-        file.seek(SeekFrom::Start(start)).map_err(TableError::read)?;
-    }
-    file.read_exact(&mut bytes).map_err(TableError::read)?;
-    Ok(bytes.into())
 }

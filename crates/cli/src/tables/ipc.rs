@@ -1,8 +1,9 @@
 //! [`IpcTable`]: the rows of an Arrow IPC file, which is also called Feather.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,10 +16,11 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::batches::rows_of;
 use super::error::{TableError, checked_sum};
-use super::excerpt::{can_be_divided, read_at, rows_of_batch};
-use super::guard::{guarded, guarded_batches};
-use super::layout::{StoredBatch, TableLayout, garbled, message};
-use super::table::{RowBatches, TableFile, TableWriter, part_of};
+use super::excerpt::{can_be_divided, rows_of_batch};
+use super::guard::guarded;
+use super::layout::{StoredBatch, TableLayout, garbled, message, read_at};
+use super::table::{About, RowBatches, TableFile, TableWriter, part_of};
+use crate::files::FilesError;
 
 /// An Arrow IPC file, whose groups are its record batches.
 ///
@@ -31,16 +33,12 @@ pub struct IpcTable {
     file: File,
     /// What the dictionaries may take, and a record batch that is read whole.
     most: u64,
-    /// The schema of the file.
+    /// The schema of the file, where that of the batches has numbers in place of dictionaries.
     schema: SchemaRef,
-    /// The same, with numbers in place of dictionaries.
-    plain: SchemaRef,
-    /// The values of those columns that are dictionaries.
-    dictionaries: Arc<[Option<ArrayRef>]>,
     metadata: HashMap<String, String>,
     compression: Option<CompressionType>,
     batches: Vec<StoredBatch>,
-    groups: Vec<u64>,
+    about: About,
 }
 
 impl IpcTable {
@@ -91,55 +89,54 @@ impl IpcTable {
             }
             _ => None,
         };
-        let dictionaries = schema.fields().iter().map(dictionary).collect();
         let groups: Vec<u64> = batches.iter().map(|stored| stored.rows).collect();
         checked_sum(groups.iter().copied())?;
-        let table = Self {
-            file,
-            most,
-            schema,
-            plain,
-            dictionaries,
-            metadata,
-            compression,
-            batches,
+        let about = About {
+            schema: plain,
             groups,
+            dictionaries: schema.fields().iter().map(dictionary).collect(),
+            bytes: batches.iter().fold(0, |sum, stored| sum.saturating_add(stored.bytes)),
+            held: 0,
+            cuts: Vec::new(),
+            rewritten: BTreeSet::new(),
         };
+        let mut table = Self { file, most, schema, metadata, compression, batches, about };
+        table.set_dictionaries(Arc::clone(&table.about.dictionaries));
         Ok(table)
     }
 
     /// Has the memory of another table's dictionaries, if its own are the same.
     pub fn share(&mut self, other: &Self) {
-        if self.dictionaries == other.dictionaries {
-            self.dictionaries = Arc::clone(&other.dictionaries);
+        if self.about.dictionaries == other.about.dictionaries {
+            self.set_dictionaries(Arc::clone(&other.about.dictionaries));
         }
+    }
+
+    fn set_dictionaries(&mut self, dictionaries: Arc<[Option<ArrayRef>]>) {
+        let held = dictionaries.iter().flatten().map(|values| values.get_array_memory_size());
+        let whole = self.batches.iter().map(|stored| stored.cost).filter(|&cost| cost <= self.most);
+        self.about.held = (held.sum::<usize>() as u64).saturating_add(whole.max().unwrap_or(0));
+        self.about.dictionaries = dictionaries;
     }
 
     /// A record batch, with numbers in place of dictionaries.
-    fn batch(&self, number: usize) -> Result<RecordBatch, TableError> {
+    fn whole(&self, number: usize) -> Result<RecordBatch, TableError> {
         let (head, body) = read_block(&self.file, &self.batches[number].block)?;
         let message = message(&head)?;
         let batch = message.header_as_record_batch().ok_or_else(garbled)?;
-        let (plain, none) = (self.plain.clone(), HashMap::new());
+        let (plain, none) = (self.about.schema.clone(), HashMap::new());
         let batch = read_record_batch(&body, batch, plain, &none, None, &message.version())
             .map_err(TableError::read)?;
-        if batch.num_rows() as u64 == self.groups[number] {
-            self.check_numbers(&batch, 0..self.plain.fields().len())?;
-            Ok(batch)
-        } else {
-            Err(TableError::Changed)
+        if batch.num_rows() as u64 != self.about.groups[number] {
+            return Err(FilesError::Changed.into());
         }
-    }
-
-    /// Some columns of a record batch that is read whole.
-    fn columns(&self, number: usize, columns: Range<usize>) -> Result<RecordBatch, TableError> {
-        let columns: Vec<usize> = columns.collect();
-        self.batch(number)?.project(&columns).map_err(TableError::read)
+        let columns = 0..batch.num_columns();
+        self.checked(batch, columns)
     }
 
     /// At most so many rows of some columns of a record batch from this one on, or fewer if they
     /// take much more than this many bytes.
-    fn part(
+    fn rows_from(
         &self,
         number: usize,
         columns: &Range<usize>,
@@ -147,15 +144,14 @@ impl IpcTable {
         rows: u64,
         bytes: u64,
     ) -> Result<RecordBatch, TableError> {
-        let end = self.groups[number].min(start.saturating_add(rows));
+        let end = self.about.groups[number].min(start.saturating_add(rows));
         let most = if end - start > 1 { bytes.saturating_mul(4).min(self.most) } else { self.most };
         let block = &self.batches[number].block;
-        match rows_of_batch(&self.file, block, &self.plain, columns, start..end, most)? {
-            Some(batch) => {
-                self.check_numbers(&batch, columns.clone())?;
-                Ok(batch)
+        match rows_of_batch(&self.file, block, &self.about.schema, columns, start..end, most)? {
+            Some(batch) => self.checked(batch, columns.clone()),
+            None if end - start > 1 => {
+                self.rows_from(number, columns, start, (end - start) / 2, bytes)
             }
-            None if end - start > 1 => self.part(number, columns, start, (end - start) / 2, bytes),
             None => Err(TableError::TooLarge {
                 what: format!(
                     "row {start} of record batch {number}, both counted from 0, takes more than"
@@ -166,11 +162,15 @@ impl IpcTable {
         }
     }
 
-    /// Checks that all numbers in these columns are of values in the dictionaries.
-    fn check_numbers(&self, batch: &RecordBatch, columns: Range<usize>) -> Result<(), TableError> {
+    /// A batch in which all numbers in these columns are of values in the dictionaries.
+    fn checked(
+        &self,
+        batch: RecordBatch,
+        columns: Range<usize>,
+    ) -> Result<RecordBatch, TableError> {
         let schema = part_of(&self.schema, columns.clone());
-        let whole = whole_batch(batch, &schema, &self.dictionaries[columns]);
-        whole.map(drop).map_err(TableError::read)
+        let whole = whole_batch(&batch, &schema, &self.about.dictionaries[columns]);
+        whole.map(|_| batch).map_err(TableError::read)
     }
 }
 
@@ -217,14 +217,14 @@ impl TableFile for IpcTable {
             return Ok(());
         }
         let longest = |column: usize| {
-            let found = tables.iter().filter_map(|table| table.dictionaries[column].as_ref());
+            let found = tables.iter().filter_map(|table| table.about.dictionaries[column].as_ref());
             // The first of those, so that others are the ones that differ.
             found.reduce(|one, other| if other.len() > one.len() { other } else { one }).cloned()
         };
-        let all: Arc<[_]> = (0..first.dictionaries.len()).map(longest).collect();
+        let all: Arc<[_]> = (0..first.about.dictionaries.len()).map(longest).collect();
         for (number, table) in tables.iter_mut().enumerate() {
             // The tables of one run share it.
-            let other = table.dictionaries.iter().zip(all.iter()).position(|(own, all)| {
+            let other = table.about.dictionaries.iter().zip(all.iter()).position(|(own, all)| {
                 let pair = own.as_ref().zip(all.as_ref());
                 pair.is_some_and(|(own, all)| *own != all.slice(0, own.len()))
             });
@@ -232,66 +232,43 @@ impl TableFile for IpcTable {
                 let column = table.schema.field(column).name().clone();
                 return Err(TableError::OtherDictionary { table: number, column });
             }
-            table.dictionaries = Arc::clone(&all);
+            table.set_dictionaries(Arc::clone(&all));
         }
         Ok(())
     }
 
-    fn schema(&self) -> SchemaRef {
-        self.plain.clone()
-    }
-
-    fn groups(&self) -> &[u64] {
-        &self.groups
-    }
-
-    fn dictionaries(&self) -> &[Option<ArrayRef>] {
-        &self.dictionaries
-    }
-
-    fn bytes(&self) -> u64 {
-        self.batches.iter().fold(0, |sum, stored| sum.saturating_add(stored.bytes))
-    }
-
-    fn held(&self) -> u64 {
-        let of_dictionaries = self.dictionaries.iter().flatten();
-        let of_dictionaries: usize =
-            of_dictionaries.map(|values| values.get_array_memory_size()).sum();
-        let whole = self.batches.iter().map(|stored| stored.cost).filter(|&cost| cost <= self.most);
-        (of_dictionaries as u64).saturating_add(whole.max().unwrap_or(0))
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn read(
         &self,
-        groups: &[usize],
+        group: usize,
         columns: Range<usize>,
         bytes: u64,
     ) -> Result<RowBatches<'_>, TableError> {
-        let (groups, all_columns) = (groups.to_vec(), self.plain.fields().len() as u64);
-        let batches = groups.into_iter().flat_map(move |group| {
-            let (stored, all, columns) = (self.batches[group], self.groups[group], columns.clone());
-            // A part of the columns takes about its part of the bytes.
-            let of_columns = stored.bytes / all_columns * columns.len() as u64;
-            let rows = rows_of(bytes, of_columns, all) as u64;
-            let (mut start, mut whole) = (0, None);
-            // Nothing follows an error: the guard sees to it.
-            std::iter::from_fn(move || {
-                (start < all).then(|| {
-                    let batch = if stored.cost > self.most {
-                        self.part(group, &columns, start, rows, bytes)?
-                    } else {
-                        let whole: &RecordBatch = match &mut whole {
-                            Some(whole) => whole,
-                            none => none.insert(self.columns(group, columns.clone())?),
-                        };
-                        whole.slice(start as usize, rows.min(all - start) as usize)
-                    };
-                    start += batch.num_rows() as u64;
-                    Ok(batch)
-                })
+        let (stored, all) = (self.batches[group], self.about.groups[group]);
+        // A part of the columns takes about its part of the bytes.
+        let of_columns =
+            stored.bytes / self.about.schema.fields().len() as u64 * columns.len() as u64;
+        let rows = rows_of(bytes, of_columns, all) as u64;
+        let whole = if stored.cost > self.most || all == 0 {
+            None
+        } else {
+            let columns: Vec<usize> = columns.clone().collect();
+            Some(self.whole(group)?.project(&columns).map_err(TableError::read)?)
+        };
+        let mut start = 0;
+        Ok(Box::new(iter::from_fn(move || {
+            (start < all).then(|| {
+                let batch = match &whole {
+                    Some(whole) => whole.slice(start as usize, rows.min(all - start) as usize),
+                    None => self.rows_from(group, &columns, start, rows, bytes)?,
+                };
+                start += batch.num_rows() as u64;
+                Ok(batch)
             })
-        });
-        Ok(guarded_batches(Box::new(batches)))
+        })))
     }
 
     fn writer<'w>(
@@ -308,7 +285,7 @@ impl TableFile for IpcTable {
         for (key, value) in &self.metadata {
             writer.write_metadata(key, value);
         }
-        let (schema, dictionaries) = (self.schema.clone(), Arc::clone(&self.dictionaries));
+        let (schema, dictionaries) = (self.schema.clone(), Arc::clone(&self.about.dictionaries));
         Ok(Box::new(IpcWriter { writer, schema, dictionaries }))
     }
 }

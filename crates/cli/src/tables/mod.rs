@@ -25,8 +25,8 @@
 //! use std::sync::Arc;
 //!
 //! use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-//! use bijective_shuffle_cli::files::{Order, TemporaryFile};
-//! use bijective_shuffle_cli::tables::{IpcTable, Table, TableShuffle, TableWriter};
+//! use bijective_shuffle_cli::files::{FileOrder, TemporaryFile};
+//! use bijective_shuffle_cli::tables::{IpcTable, TableFile, TableShuffle, TableWriter};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let path = folder.path().join("rows.arrow");
@@ -37,7 +37,7 @@
 //! writer.finish()?;
 //!
 //! let table = IpcTable::open(File::open(&path)?, 1 << 20)?;
-//! let order = Order::shuffle(table.groups().iter().sum(), 42);
+//! let order = FileOrder::shuffle(table.about().groups.iter().sum(), 42);
 //! let mut store = TemporaryFile::in_folder(folder.path())?;
 //! let mut shuffled = Vec::new();
 //! let mut writer = table.writer(Box::new(&mut shuffled), 1 << 20)?;
@@ -69,4 +69,4 @@ pub use ipc::IpcTable;
 pub use joined::Joined;
 pub use parquet::ParquetTable;
 pub use shuffle::TableShuffle;
-pub use table::{RowBatches, TableFile, TableWriter};
+pub use table::{About, RowBatches, TableFile, TableWriter};

@@ -8,7 +8,7 @@ use std::slice;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
@@ -23,9 +23,9 @@ use parquet::schema::types::SchemaDescriptor;
 
 use super::batches::rows_of;
 use super::error::{TableError, checked_sum};
-use super::guard::{guarded, guarded_batches};
+use super::guard::guarded;
 use super::int96::{Int96Column, Lost, name_of, retyped, written};
-use super::table::{RowBatches, TableFile, TableWriter};
+use super::table::{About, RowBatches, TableFile, TableWriter};
 
 /// A Parquet file.
 ///
@@ -40,12 +40,9 @@ pub struct ParquetTable {
     file: File,
     int96: Vec<Int96Column>,
     metadata: ArrowReaderMetadata,
-    groups: Vec<u64>,
     /// What the columns of each group take in memory.
     bytes: Vec<Vec<u64>>,
-    cuts: Vec<usize>,
-    /// The most that pages of the columns of a slice take.
-    pages: u64,
+    about: About,
 }
 
 /// The most bytes of a page, as programs write them. There may be larger ones.
@@ -78,28 +75,12 @@ impl ParquetTable {
         }
         let reader = SerializedFileReader::new(file.try_clone().map_err(TableError::read)?);
         let reader = reader.map_err(TableError::read)?;
-        let parquet_schema = metadata.parquet_schema();
         let width = metadata.schema().fields().len();
         let (mut groups, mut bytes) = (Vec::new(), Vec::new());
         // The most that a page of each column takes in any group.
         let mut pages = vec![0_u64; width];
         for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
-            let what = || format!("row group {number}, counted from 0, has a size that is none");
-            let size = |size: i64| u64::try_from(size).map_err(|_| TableError::read(what()));
-            let (mut of_pages, mut of_rows) = (vec![0_u64; width], vec![0_u64; width]);
-            for (index, column) in group.columns().iter().enumerate() {
-                let encoded = size(column.uncompressed_size())?;
-                let values = size(column.num_values())?;
-                let (dictionary, longest) = match column.column_type() {
-                    Type::BYTE_ARRAY => dictionary_of_texts(&reader, number, index)?,
-                    _ => (PAGE, 0),
-                };
-                // A list or a structure has several columns of Parquet.
-                let root = parquet_schema.get_column_root_idx(index);
-                of_pages[root] = of_pages[root].saturating_add(encoded.min(PAGE + dictionary));
-                let decoded = decoded_bytes(column, encoded, values, longest);
-                of_rows[root] = of_rows[root].saturating_add(decoded);
-            }
+            let (of_pages, of_rows) = sizes_of_columns(&reader, &metadata, number)?;
             for ((most_of_page, of_page), field) in
                 pages.iter_mut().zip(of_pages).zip(metadata.schema().fields())
             {
@@ -108,7 +89,7 @@ impl ParquetTable {
                 TableError::check_size(what, of_page, most)?;
                 *most_of_page = of_page.max(*most_of_page);
             }
-            groups.push(size(group.num_rows())?);
+            groups.push(size(group.num_rows(), number)?);
             bytes.push(of_rows);
         }
         checked_sum(groups.iter().copied())?;
@@ -117,7 +98,19 @@ impl ParquetTable {
         let int96 = int96.filter(|(_, column)| column.physical_type() == Type::INT96);
         let int96 = int96.map(|(number, _)| Int96Column::read(&reader, number));
         let int96 = int96.collect::<Result<_, _>>()?;
-        let mut table = Self { file, int96, metadata, groups, bytes, cuts, pages };
+        let all_bytes =
+            bytes.iter().flatten().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+        let about = About {
+            schema: metadata.schema().clone(),
+            groups,
+            dictionaries: Arc::default(),
+            bytes: all_bytes,
+            // A page and what it is decoded to, as of a dictionary.
+            held: pages.saturating_mul(2),
+            cuts,
+            rewritten: BTreeSet::new(),
+        };
+        let mut table = Self { file, int96, metadata, bytes, about };
         Self::agree(slice::from_mut(&mut table))?;
         Ok(table)
     }
@@ -138,27 +131,6 @@ impl ParquetTable {
     fn written_schema(&self) -> Result<SchemaDescriptor, TableError> {
         let schema = written(self.metadata.parquet_schema().root_schema(), &mut self.kinds())?;
         Ok(SchemaDescriptor::new(Arc::new(schema)))
-    }
-
-    /// Some columns of the rows of a group, so many rows at a time.
-    fn read_group(
-        &self,
-        group: usize,
-        columns: Range<usize>,
-        bytes: u64,
-    ) -> Result<RowBatches<'_>, TableError> {
-        let file = self.file.try_clone().map_err(TableError::read)?;
-        let of_rows = self.bytes[group][columns.clone()].iter();
-        let of_rows = of_rows.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns);
-        let reader =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
-                .with_row_groups(vec![group])
-                .with_projection(mask)
-                .with_batch_size(rows_of(bytes, of_rows, self.groups[group]))
-                .build()
-                .map_err(TableError::read)?;
-        Ok(Box::new(reader.map(|batch| batch.map_err(TableError::read))))
     }
 }
 
@@ -187,7 +159,7 @@ impl TableFile for ParquetTable {
             }
         }
         for table in tables.iter_mut().filter(|table| !table.int96.is_empty()) {
-            let (schema, mut kinds) = (table.schema(), table.kinds());
+            let (schema, mut kinds) = (table.about.schema.clone(), table.kinds());
             let fields = schema.fields().iter().map(|field| retyped(field, &mut kinds));
             let fields: Fields = fields.collect();
             drop(kinds);
@@ -195,51 +167,38 @@ impl TableFile for ParquetTable {
             let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
             let metadata = ArrowReaderMetadata::try_new(table.metadata.metadata().clone(), options);
             table.metadata = metadata.map_err(TableError::read)?;
+            table.about.schema = table.metadata.schema().clone();
+            let rewritten = table.int96.iter().map(|Int96Column { number, kind, .. }| {
+                let path = table.metadata.parquet_schema().column(*number).path().string();
+                (format!("INT96 written as TIMESTAMP({})", name_of(kind)), path)
+            });
+            table.about.rewritten = rewritten.collect();
         }
         Ok(())
     }
 
-    fn rewritten(&self) -> BTreeSet<(String, String)> {
-        let column = |Int96Column { number, kind, .. }: &Int96Column| {
-            let path = self.metadata.parquet_schema().column(*number).path().string();
-            (format!("INT96 written as TIMESTAMP({})", name_of(kind)), path)
-        };
-        self.int96.iter().map(column).collect()
-    }
-
-    fn schema(&self) -> SchemaRef {
-        self.metadata.schema().clone()
-    }
-
-    fn groups(&self) -> &[u64] {
-        &self.groups
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes.iter().flatten().fold(0, |sum, bytes| sum.saturating_add(*bytes))
-    }
-
-    fn held(&self) -> u64 {
-        // A page and what it is decoded to, as of a dictionary.
-        self.pages.saturating_mul(2)
-    }
-
-    fn cuts(&self) -> &[usize] {
-        &self.cuts
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn read(
         &self,
-        groups: &[usize],
+        group: usize,
         columns: Range<usize>,
         bytes: u64,
     ) -> Result<RowBatches<'_>, TableError> {
-        let groups = groups.to_vec();
-        let batches = groups.into_iter().flat_map(move |group| {
-            self.read_group(group, columns.clone(), bytes)
-                .unwrap_or_else(|error| Box::new([Err(error)].into_iter()))
-        });
-        Ok(guarded_batches(Box::new(batches)))
+        let file = self.file.try_clone().map_err(TableError::read)?;
+        let of_rows = self.bytes[group][columns.clone()].iter();
+        let of_rows = of_rows.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns);
+        let reader =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                .with_row_groups(vec![group])
+                .with_projection(mask)
+                .with_batch_size(rows_of(bytes, of_rows, self.about.groups[group]))
+                .build()
+                .map_err(TableError::read)?;
+        Ok(Box::new(reader.map(|batch| batch.map_err(TableError::read))))
     }
 
     /// The row groups have as many rows as the largest of this file, if those fit. Columns that
@@ -251,7 +210,7 @@ impl TableFile for ParquetTable {
         group_bytes: usize,
     ) -> Result<Box<dyn TableWriter + 'w>, TableError> {
         let metadata = self.metadata.metadata();
-        let rows = self.groups.iter().copied().max().unwrap_or(0).max(1);
+        let rows = self.about.groups.iter().copied().max().unwrap_or(0).max(1);
         let mut properties = WriterProperties::builder()
             .set_max_row_group_row_count(usize::try_from(rows).ok())
             .set_max_row_group_bytes(Some(group_bytes.max(1)))
@@ -270,7 +229,7 @@ impl TableFile for ParquetTable {
             .with_properties(properties.build())
             .with_skip_arrow_metadata(true)
             .with_parquet_schema(self.written_schema()?);
-        let writer = ArrowWriter::try_new_with_options(output, self.schema(), options);
+        let writer = ArrowWriter::try_new_with_options(output, self.about.schema.clone(), options);
         Ok(Box::new(ParquetWriter(writer.map_err(TableError::write)?)))
     }
 }
@@ -292,6 +251,36 @@ fn common_kind(tables: &[ParquetTable], number: usize) -> Result<DataType, Table
     let Some((table, Lost { group, nanoseconds })) = lost(&kind) else { return Ok(kind) };
     let column = tables[table].metadata.parquet_schema().column(number).path().string();
     Err(TableError::Timestamp { table, column, group, nanoseconds, unit: name_of(&kind) })
+}
+
+/// A size of a row group, if it can be one.
+fn size(size: i64, group: usize) -> Result<u64, TableError> {
+    let why = || format!("row group {group}, counted from 0, has a size that is none");
+    u64::try_from(size).map_err(|_| TableError::read(why()))
+}
+
+/// What a page of each column of a row group takes in memory, and what all its rows do.
+fn sizes_of_columns(
+    reader: &SerializedFileReader<File>,
+    metadata: &ArrowReaderMetadata,
+    number: usize,
+) -> Result<(Vec<u64>, Vec<u64>), TableError> {
+    let width = metadata.schema().fields().len();
+    let (mut of_pages, mut of_rows) = (vec![0_u64; width], vec![0_u64; width]);
+    for (index, column) in metadata.metadata().row_group(number).columns().iter().enumerate() {
+        let encoded = size(column.uncompressed_size(), number)?;
+        let values = size(column.num_values(), number)?;
+        let (dictionary, longest) = match column.column_type() {
+            Type::BYTE_ARRAY => dictionary_of_texts(reader, number, index)?,
+            _ => (PAGE, 0),
+        };
+        // A list or a structure has several columns of Parquet.
+        let root = metadata.parquet_schema().get_column_root_idx(index);
+        of_pages[root] = of_pages[root].saturating_add(encoded.min(PAGE + dictionary));
+        let decoded = decoded_bytes(column, encoded, values, longest);
+        of_rows[root] = of_rows[root].saturating_add(decoded);
+    }
+    Ok((of_pages, of_rows))
 }
 
 /// Where columns are cut, so that pages of those of each slice take at most this much together, or

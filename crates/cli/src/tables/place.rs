@@ -7,11 +7,12 @@ use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 
 use super::batches::{Picked, RowPlace, bytes_at_once, for_rows_at, rows_of};
-use super::buckets::{RowBucket, RowDistributor, beside, decode, garbled};
+use super::buckets::{RowBucket, RowDistributor, beside, decode};
 use super::error::TableError;
 use super::table::part_of;
 use crate::files::Store;
 use crate::files::buckets::Extent;
+use crate::files::place::garbled;
 
 /// What becomes of making batches: an error, or `None` if nobody takes them any more.
 pub(super) type Produced = Result<(), Option<TableError>>;
@@ -114,7 +115,7 @@ fn sorted(
         batches.push(batch);
     }
     places.retain(|&place| place != NONE);
-    if places.len() == rows { Ok((batches, places)) } else { Err(garbled()) }
+    if places.len() == rows { Ok((batches, places)) } else { Err(garbled().into()) }
 }
 
 /// Hands on rows in an order, some at a time.

@@ -12,10 +12,10 @@ use super::blocks::Windows;
 use super::buckets::{RowBucket, RowDistributor, beside};
 use super::error::{TableError, checked_sum};
 use super::place::{Produced, RowPlacer};
-use super::table::{TableFile, TableWriter, part_of, slices};
-use crate::files::distribute::joined;
+use super::table::{About, TableFile, TableWriter, part_of, read, slices};
+use crate::files::distribute::{joined, start};
 use crate::files::keys::ItemKeys;
-use crate::files::{FileOrder, ShufflePass, Store, Summary, Watch};
+use crate::files::{FileOrder, FilesError, ShufflePass, Store, Summary, Watch};
 
 /// About what the head of a column takes in what is stored for a bucket, in bytes.
 const HEAD: u64 = 512;
@@ -53,7 +53,7 @@ impl TableShuffle {
     ///
     /// # Errors
     ///
-    /// Any [`TableError`] but those of blocks. Nothing is written after [`TableError::Changed`],
+    /// Any [`TableError`] but those of blocks. Nothing is written after [`FilesError::Changed`],
     /// which says that the table has another number of rows than its groups.
     pub fn run(
         &self,
@@ -63,29 +63,26 @@ impl TableShuffle {
         writer: &mut dyn TableWriter,
         watch: &dyn Watch,
     ) -> Result<Summary, TableError> {
-        let rows = checked_sum(table.groups().iter().copied())?;
-        if order.len() != rows {
-            return Err(TableError::LengthMismatch { rows, order: order.len() });
+        let about = table.about();
+        let (items, order_len) = (checked_sum(about.groups.iter().copied())?, order.len());
+        if order_len != items {
+            return Err(FilesError::LengthMismatch { items, order: order_len }.into());
         }
         let mut store = store;
         let before = store.bytes();
-        let this = Self { memory: self.memory.min(enough(table, rows)) };
-        let wanted = this.buckets(table, rows);
-        let slices = slices(table, this.columns_of_slice(wanted));
+        let this = Self { memory: self.memory.min(enough(about, items)) };
+        // A bucket takes an eighth of the memory.
+        let wanted = cost_of(about, items) / (this.memory / 8).max(1) + 1;
+        let slices = slices(about, this.columns_of_slice(wanted));
         let collected = this.collect(order, table, &slices, wanted, &mut store, watch)?;
         let (buckets, bytes) =
             (collected.len() as u64, collected.iter().map(|bucket| bucket.cost).sum());
         watch.begin(ShufflePass::Place, Some(bytes));
-        let mut placer = RowPlacer::new(this.memory, table.schema(), slices, &mut store);
+        let mut placer = RowPlacer::new(this.memory, about.schema.clone(), slices, &mut store);
         feed(writer, watch, |take| placer.write(collected, take))?;
         let (splits, places) = (placer.splits, order.places());
         let temporary_bytes = store.bytes() - before;
         Ok(Summary { items: places.end - places.start, bytes, buckets, splits, temporary_bytes })
-    }
-
-    /// How many buckets a table of so many rows is divided into.
-    fn buckets(&self, table: &dyn TableFile, rows: u64) -> u64 {
-        cost_of(table, rows) / (self.memory / 8).max(1) + 1
     }
 
     /// The most columns of a slice, so that the heads of what is stored at a time, for so many
@@ -104,15 +101,14 @@ impl TableShuffle {
         store: &mut impl Store,
         watch: &dyn Watch,
     ) -> Result<Vec<RowBucket>, TableError> {
-        let schema = table.schema();
+        let About { schema, bytes, held, .. } = table.about();
         let of_rows = order.len().saturating_mul(ROW_COST).saturating_mul(slices.len() as u64);
-        watch.begin(ShufflePass::Distribute, Some(table.bytes().saturating_add(of_rows)));
+        watch.begin(ShufflePass::Distribute, Some(bytes.saturating_add(of_rows)));
         // Less is collected where reading takes more than a half.
-        let most =
-            self.memory.saturating_sub(table.held()).clamp(self.memory / 8, self.memory / 2) / 2;
+        let most = self.memory.saturating_sub(*held).clamp(self.memory / 8, self.memory / 2) / 2;
         let mut buckets = Vec::new();
         for columns in slices.iter().cloned() {
-            let (keys, schema) = (ItemKeys::new(order)?, part_of(&schema, columns.clone()));
+            let (keys, schema) = (ItemKeys::new(order)?, part_of(schema, columns.clone()));
             let mut distributor = RowDistributor::new(keys.wanted(), wanted, &schema, most, store);
             self.distribute(table, columns, keys, &mut distributor, watch)?;
             beside(&mut buckets, distributor.finish()?)?;
@@ -130,40 +126,35 @@ impl TableShuffle {
         watch: &dyn Watch,
     ) -> Result<(), TableError> {
         let mut keys = keys;
-        let batch = bytes_at_once(self.memory);
-        let groups: Vec<usize> = (0..table.groups().len()).collect();
-        let (read, distributed) = thread::scope(|scope| {
+        let bytes = bytes_at_once(self.memory);
+        let groups: Vec<usize> = (0..table.about().groups.len()).collect();
+        thread::scope(|scope| -> Result<(), TableError> {
             let (full, batches) = sync_channel(WAITING);
-            let read = move || {
-                for batch in table.read(&groups, columns, batch)? {
+            let reader = start(scope, move || {
+                for batch in read(table, groups, columns, bytes) {
                     if full.send(batch?).is_err() {
                         break;
                     }
                 }
                 Ok(())
-            };
-            let reader = match thread::Builder::new().spawn_scoped(scope, read) {
-                Ok(reader) => reader,
-                Err(error) => return (Err(TableError::Thread(error)), Ok(())),
-            };
+            })?;
             let distribute = || {
                 for batch in batches {
                     let cost = cost(&batch);
                     let keys: Option<Vec<u64>> =
                         (0..batch.num_rows()).map(|_| keys.next()).collect();
                     // There is no key if there are more rows than there should be.
-                    distributor.push(batch, keys.ok_or(TableError::Changed)?)?;
+                    distributor.push(batch, keys.ok_or(FilesError::Changed)?)?;
                     watch.advance(cost).map_err(TableError::read)?;
                 }
                 Ok(())
             };
             let distributed = distribute();
-            (joined(reader), distributed)
-        });
-        let read: Result<(), TableError> = read;
-        distributed.and(read)?;
+            let read: Result<(), TableError> = joined(reader);
+            distributed.and(read)
+        })?;
         // Nor is one left if there are fewer.
-        if keys.next().is_some() { Err(TableError::Changed) } else { Ok(()) }
+        if keys.next().is_some() { Err(FilesError::Changed.into()) } else { Ok(()) }
     }
 
     /// Writes the rows of a table in the order of a
@@ -176,7 +167,7 @@ impl TableShuffle {
     ///
     /// # Errors
     ///
-    /// Any [`TableError`]; [`TableError::Order`] if there are no such places, or if `window` is 0.
+    /// Any [`TableError`]; [`FilesError::Order`] if there are no such places, or if `window` is 0.
     pub fn run_blocks(
         &self,
         window: u64,
@@ -195,17 +186,17 @@ impl TableShuffle {
 }
 
 /// What all rows of a table take in memory.
-fn cost_of(table: &dyn TableFile, rows: u64) -> u64 {
-    table.bytes().saturating_add(rows.saturating_mul(ROW_COST))
+fn cost_of(about: &About, rows: u64) -> u64 {
+    about.bytes.saturating_add(rows.saturating_mul(ROW_COST))
 }
 
 /// The most memory that makes a shuffle of a table faster.
 ///
 /// A quarter of the memory is collected and divided among buckets of an eighth of it, so blocks
 /// grow with its square.
-fn enough(table: &dyn TableFile, rows: u64) -> u64 {
-    let for_blocks = cost_of(table, rows).saturating_mul(32).isqrt().saturating_mul(BLOCK.isqrt());
-    for_blocks.max(ENOUGH).saturating_add(table.held())
+fn enough(about: &About, rows: u64) -> u64 {
+    let for_blocks = cost_of(about, rows).saturating_mul(32).isqrt().saturating_mul(BLOCK.isqrt());
+    for_blocks.max(ENOUGH).saturating_add(about.held)
 }
 
 /// Another thread writes the batches that the calling one makes, which belongs to the pool of
@@ -227,8 +218,7 @@ fn feed(
             }
             Ok(bytes)
         };
-        let writing =
-            thread::Builder::new().spawn_scoped(scope, write).map_err(TableError::Thread)?;
+        let writing = start(scope, write)?;
         let produced = produce(&mut |batch| full.send(batch).map_err(|_| None));
         drop(full);
         match (produced, joined(writing)) {

@@ -1,7 +1,8 @@
-//! [`TableFile`] and [`TableWriter`]: rows in groups, and where they go.
+//! [`TableFile`], [`About`] and [`TableWriter`]: rows in groups, and where they go.
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,9 +10,33 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 
 use super::error::TableError;
+use super::guard::guarded;
 
 /// Batches of rows, one after the other.
 pub type RowBatches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError>> + 'a>;
+
+/// What a table says of itself.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The columns of the batches.
+    pub schema: SchemaRef,
+    /// The number of rows of each group.
+    pub groups: Vec<u64>,
+    /// The values of each column whose batches have numbers of values in place of them. There may
+    /// be fewer than there are columns. Tables that are joined have the same.
+    pub dictionaries: Arc<[Option<ArrayRef>]>,
+    /// About how many bytes all rows take in memory.
+    pub bytes: u64,
+    /// The most bytes that reading holds at a time, besides the batches.
+    pub held: u64,
+    /// The columns that begin another slice. Slices are read one after the other, because all
+    /// columns at once would take too much memory. There is one slice of all columns if there are
+    /// no cuts.
+    pub cuts: Vec<usize>,
+    /// The columns that cannot be written in the type that they have: that type with the one that
+    /// takes its place, and the path of the column.
+    pub rewritten: BTreeSet<(String, String)>,
+}
 
 /// A file of rows, which are stored in groups.
 pub trait TableFile: Sync {
@@ -29,49 +54,18 @@ pub trait TableFile: Sync {
         Ok(())
     }
 
-    /// The columns that cannot be written in the type that they have: that type with the one that
-    /// takes its place, and the path of the column.
-    fn rewritten(&self) -> BTreeSet<(String, String)> {
-        BTreeSet::new()
-    }
+    /// What it says of itself.
+    fn about(&self) -> &About;
 
-    /// The columns of the batches.
-    fn schema(&self) -> SchemaRef;
-
-    /// The number of rows of each group.
-    fn groups(&self) -> &[u64];
-
-    /// The values of each column whose batches have numbers of values in place of them. There may
-    /// be fewer than there are columns. Tables that are joined have the same.
-    fn dictionaries(&self) -> &[Option<ArrayRef>] {
-        &[]
-    }
-
-    /// About how many bytes all rows take in memory.
-    fn bytes(&self) -> u64;
-
-    /// The most bytes that reading holds at a time, besides the batches.
-    fn held(&self) -> u64 {
-        0
-    }
-
-    /// The columns that begin another slice. Slices are read one after the other, because all
-    /// columns at once would take too much memory. There is one slice of all columns if there are
-    /// no cuts.
-    fn cuts(&self) -> &[usize] {
-        &[]
-    }
-
-    /// These columns of the rows of these groups, in the order in which the groups are named, in
-    /// batches that take about this many bytes in memory; at least a row each. At most one value
-    /// that was returned may be in use at a time.
+    /// These columns of the rows of a group, in batches that take about this many bytes in memory;
+    /// at least a row each. At most one value that was returned may be in use at a time.
     ///
     /// # Errors
     ///
     /// [`TableError::Read`], here and in the batches.
     fn read(
         &self,
-        groups: &[usize],
+        group: usize,
         columns: Range<usize>,
         bytes: u64,
     ) -> Result<RowBatches<'_>, TableError>;
@@ -89,10 +83,32 @@ pub trait TableFile: Sync {
     ) -> Result<Box<dyn TableWriter + 'w>, TableError>;
 }
 
+/// These columns of the rows of these groups, in the order in which the groups are named. Nothing
+/// follows an error.
+pub(super) fn read<'t>(
+    table: &'t dyn TableFile,
+    groups: Vec<usize>,
+    columns: Range<usize>,
+    bytes: u64,
+) -> impl Iterator<Item = Result<RecordBatch, TableError>> + 't {
+    let batches = groups.into_iter().flat_map(move |group| {
+        let batches = table.read(group, columns.clone(), bytes);
+        batches.unwrap_or_else(|error| Box::new(iter::once(Err(error))))
+    });
+    let mut left = Some(batches);
+    iter::from_fn(move || {
+        let batch = guarded(|| left.as_mut().and_then(Iterator::next).transpose()).transpose();
+        if !matches!(batch, Some(Ok(_))) {
+            left = None;
+        }
+        batch
+    })
+}
+
 /// The columns of each slice of a table, of which none has more than a number of them.
-pub(super) fn slices(table: &dyn TableFile, most: usize) -> Vec<Range<usize>> {
+pub(super) fn slices(about: &About, most: usize) -> Vec<Range<usize>> {
     let (mut slices, mut start) = (Vec::new(), 0);
-    for end in table.cuts().iter().copied().chain([table.schema().fields().len()]) {
+    for end in about.cuts.iter().copied().chain([about.schema.fields().len()]) {
         let starts = (start..end).step_by(most.max(1));
         slices.extend(starts.map(|start| start..end.min(start.saturating_add(most.max(1)))));
         start = end;

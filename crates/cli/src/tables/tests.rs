@@ -10,7 +10,7 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, Int8Array, Int64Array, ListArray, RecordBatch, StringArray,
     UInt64Array,
 };
-use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -20,17 +20,17 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use super::batches::{Picked, ROW_COST, cost, for_rows_at, rows_of};
+use super::table::read;
 use super::{
-    IpcTable, Joined, ParquetTable, RowBatches, TableError, TableFile, TableShuffle, TableWriter,
+    About, IpcTable, Joined, ParquetTable, RowBatches, TableError, TableFile, TableShuffle,
+    TableWriter,
 };
-use crate::files::{FileOrder, Memory};
+use crate::files::{FileOrder, FilesError, Memory};
 
 /// A table in memory, which may say that it has other groups than it has.
 struct Rows {
     batch: RecordBatch,
-    groups: Vec<u64>,
-    bytes: u64,
-    cuts: Vec<usize>,
+    about: About,
 }
 
 impl Rows {
@@ -45,46 +45,41 @@ impl Rows {
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let starts = (0..rows).step_by(group as usize);
-        let groups = starts.map(|start| group.min(rows - start)).collect();
-        Self { batch, groups, bytes: 0, cuts: Vec::new() }
+        Self::of(batch, starts.map(|start| group.min(rows - start)).collect())
+    }
+
+    fn of(batch: RecordBatch, groups: Vec<u64>) -> Self {
+        let (schema, dictionaries) = (batch.schema(), Arc::default());
+        let (cuts, rewritten) = (Vec::new(), Default::default());
+        let about = About { schema, groups, dictionaries, bytes: 0, held: 0, cuts, rewritten };
+        Self { batch, about }
+    }
+
+    fn cut(mut self, cuts: Vec<usize>) -> Self {
+        self.about.cuts = cuts;
+        self
     }
 }
 
 impl TableFile for Rows {
-    fn schema(&self) -> SchemaRef {
-        self.batch.schema()
-    }
-
-    fn groups(&self) -> &[u64] {
-        &self.groups
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn cuts(&self) -> &[usize] {
-        &self.cuts
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn read(
         &self,
-        groups: &[usize],
+        group: usize,
         columns: Range<usize>,
         bytes: u64,
     ) -> Result<RowBatches<'_>, TableError> {
         let columns: Vec<usize> = columns.collect();
-        let rows = rows_of(bytes, self.bytes, self.batch.num_rows() as u64);
-        let mut batches = Vec::new();
-        for &group in groups {
-            let start: u64 = self.groups[..group].iter().sum();
-            let end = (start + self.groups[group]).min(self.batch.num_rows() as u64);
-            for at in (start..end).step_by(rows) {
-                let len = rows.min((end - at) as usize);
-                batches.push(Ok(self.batch.slice(at as usize, len).project(&columns).unwrap()));
-            }
-        }
-        Ok(Box::new(batches.into_iter()))
+        let rows = rows_of(bytes, self.about.bytes, self.batch.num_rows() as u64);
+        let start: u64 = self.about.groups[..group].iter().sum();
+        let end = (start + self.about.groups[group]).min(self.batch.num_rows() as u64);
+        Ok(Box::new((start..end).step_by(rows).map(move |at| {
+            let len = rows.min((end - at) as usize);
+            Ok(self.batch.slice(at as usize, len).project(&columns).unwrap())
+        })))
     }
 
     fn writer<'w>(
@@ -139,7 +134,7 @@ fn run(
 #[test]
 fn memory_makes_no_difference() {
     orders_hold(&Rows::new(5000, 700));
-    orders_hold(&Rows { cuts: vec![1], ..Rows::new(5000, 700) });
+    orders_hold(&Rows::new(5000, 700).cut(vec![1]));
 }
 
 fn orders_hold(table: &Rows) {
@@ -176,32 +171,29 @@ fn faults_are_told_apart() {
     let mut table = Rows::new(5000, 1000);
     let order = FileOrder::shuffle(5000, 1);
     let full = run(1 << 16, &order, &table, 10_000, &mut Taken::default());
-    assert!(matches!(full, Err(TableError::Temporary(_))), "{full:?}");
+    assert!(matches!(full, Err(TableError::Files(FilesError::Temporary(_)))), "{full:?}");
     let mut taken = Taken { most: Some(1000), ..Taken::default() };
     let written = run(1 << 16, &order, &table, usize::MAX, &mut taken);
     assert!(matches!(written, Err(TableError::Write(_))), "{written:?}");
     let other = run(1 << 16, &FileOrder::shuffle(1, 1), &table, usize::MAX, &mut Taken::default());
-    assert!(matches!(other, Err(TableError::LengthMismatch { rows: 5000, order: 1 })));
+    assert!(matches!(
+        other,
+        Err(TableError::Files(FilesError::LengthMismatch { items: 5000, order: 1 }))
+    ));
     // It has fewer rows than it says.
-    *table.groups.last_mut().unwrap() += 1;
+    *table.about.groups.last_mut().unwrap() += 1;
     let mut taken = Taken::default();
     let changed = run(1 << 16, &FileOrder::shuffle(5001, 1), &table, usize::MAX, &mut taken);
-    assert!(matches!(changed, Err(TableError::Changed)), "{changed:?}");
+    assert!(matches!(changed, Err(TableError::Files(FilesError::Changed))), "{changed:?}");
     // And more.
-    table.groups = vec![4000];
+    table.about.groups = vec![4000];
     table.batch = table.batch.slice(0, 4500);
     struct More(Rows);
     impl TableFile for More {
-        fn schema(&self) -> SchemaRef {
-            self.0.schema()
+        fn about(&self) -> &About {
+            &self.0.about
         }
-        fn groups(&self) -> &[u64] {
-            &self.0.groups
-        }
-        fn bytes(&self) -> u64 {
-            self.0.bytes
-        }
-        fn read(&self, _: &[usize], _: Range<usize>, _: u64) -> Result<RowBatches<'_>, TableError> {
+        fn read(&self, _: usize, _: Range<usize>, _: u64) -> Result<RowBatches<'_>, TableError> {
             Ok(Box::new([Ok(self.0.batch.clone())].into_iter()))
         }
         fn writer<'w>(
@@ -213,7 +205,7 @@ fn faults_are_told_apart() {
         }
     }
     let changed = run(1 << 16, &FileOrder::shuffle(4000, 1), &More(table), usize::MAX, &mut taken);
-    assert!(matches!(changed, Err(TableError::Changed)), "{changed:?}");
+    assert!(matches!(changed, Err(TableError::Files(FilesError::Changed))), "{changed:?}");
     assert!(taken.numbers.is_empty());
 }
 
@@ -234,7 +226,7 @@ fn groups_are_shuffled_as_blocks() {
     for (rows, group, cuts) in
         [(10_000, 700, vec![]), (10_000, 700, vec![1]), (9000, 1000, vec![]), (5, 10, vec![])]
     {
-        let table = Rows { cuts, ..Rows::new(rows, group) };
+        let table = Rows::new(rows, group).cut(cuts);
         for window in [1, 3, 100] {
             let order = BlockShuffle::new(rows, group, window, Seed::new(4).with_epoch(1)).unwrap();
             let expected: Vec<u64> = (0..rows).map(|slot| order.forward(slot)).collect();
@@ -253,15 +245,15 @@ fn blocks_that_cannot_be_are_refused() {
     let large = run_blocks(1 << 16, 5, 0..10_000, &table);
     assert!(matches!(large, Err(TableError::WindowTooLarge { most: 49_152 })), "{large:?}");
     let none = run_blocks(1 << 24, 0, 0..10_000, &table);
-    assert!(matches!(none, Err(TableError::Order(_))), "{none:?}");
+    assert!(matches!(none, Err(TableError::Files(FilesError::Order(_)))), "{none:?}");
     let beyond = run_blocks(1 << 24, 1, 0..10_001, &table);
-    assert!(matches!(beyond, Err(TableError::Order(_))), "{beyond:?}");
-    table.groups[3] -= 1;
+    assert!(matches!(beyond, Err(TableError::Files(FilesError::Order(_)))), "{beyond:?}");
+    table.about.groups[3] -= 1;
     let unequal = run_blocks(1 << 24, 1, 0..9999, &table);
     let expected =
         matches!(unequal, Err(TableError::UnequalGroups { group: 3, rows: 999, expected: 1000 }));
     assert!(expected, "{unequal:?}");
-    table.groups = vec![1000, 1001];
+    table.about.groups = vec![1000, 1001];
     let unequal = run_blocks(1 << 24, 1, 0..2001, &table);
     assert!(matches!(unequal, Err(TableError::UnequalGroups { group: 1, .. })), "{unequal:?}");
 }
@@ -277,7 +269,7 @@ fn columns_that_cannot_be_kept_are_refused() {
         let schema = parse_message_type(&format!("message rows {{ {columns} }}")).unwrap();
         let writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default());
         writer.unwrap().close().unwrap();
-        ParquetTable::open(file, 1 << 20).map(|table| format!("{:?}", table.groups()))
+        ParquetTable::open(file, 1 << 20).map(|table| format!("{:?}", table.about().groups))
     };
     assert_eq!(parquet("required int64 number;").unwrap(), "[]");
 
@@ -287,7 +279,7 @@ fn columns_that_cannot_be_kept_are_refused() {
         let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut file, &schema).unwrap();
         writer.finish().unwrap();
         IpcTable::open(file, 1 << 20)
-            .map(|table| format!("{:?}", table.schema().field(0).data_type()))
+            .map(|table| format!("{:?}", table.about().schema.field(0).data_type()))
     };
     let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     assert_eq!(ipc(dictionary.clone()).unwrap(), "Int8");
@@ -310,7 +302,7 @@ fn tables_of_other_dictionaries_are_not_joined() {
     };
     let joined = |tables: [IpcTable; 2]| {
         let tables = tables.map(|table| Box::new(table) as Box<dyn TableFile>);
-        Joined::new(tables.into()).map(|joined| joined.groups().to_vec())
+        Joined::new(tables.into()).map(|joined| joined.about().groups.clone())
     };
     let both = |other: &[&str]| [open(&["a", "b"], &[1, 0]), open(other, &[0])];
     assert_eq!(joined(both(&["a", "b"])).unwrap(), [2, 1]);
@@ -332,7 +324,7 @@ fn tables_of_other_dictionaries_are_not_joined() {
     let column = DataType::Int8;
     let batch =
         RecordBatch::new_empty(Arc::new(Schema::new(vec![Field::new("name", column, false)])));
-    let rows = Rows { batch, groups: Vec::new(), bytes: 0, cuts: Vec::new() };
+    let rows = Rows::of(batch, Vec::new());
     let tables: Vec<Box<dyn TableFile>> = vec![Box::new(open(&["a"], &[0])), Box::new(rows)];
     assert!(matches!(
         Joined::new(tables),
@@ -404,7 +396,7 @@ fn try_timestamps(
 
 /// The times of all columns of a file that a table's writer has written, in its order, as numbers.
 fn written_times(table: &dyn TableFile) -> (DataType, Vec<[Option<i64>; 2]>) {
-    let rows = table.groups().iter().sum();
+    let rows = table.about().groups.iter().sum();
     let mut file = tempfile::tempfile().unwrap();
     let mut writer = table.writer(Box::new(file.try_clone().unwrap()), 1 << 20).unwrap();
     let (order, mut store) = (FileOrder::unshuffle(rows, 5), Memory::new(usize::MAX));
@@ -455,7 +447,7 @@ fn old_timestamps_keep_every_value() {
     assert_eq!(times, expected_times(&groups.concat(), 1000));
     let what = "INT96 written as TIMESTAMP(MICROS)".to_owned();
     let columns = ["kept", "time", "times.list.element"].map(str::to_owned);
-    assert_eq!(table.rewritten(), columns.map(|column| (what.clone(), column)).into());
+    assert_eq!(table.about().rewritten, columns.map(|column| (what.clone(), column)).into());
 
     // Nanoseconds where a value of any table needs them.
     let groups: [&[i128]; 2] = [&[i64::MIN.into(), i64::MAX.into()], &[0, -1]];
@@ -472,7 +464,8 @@ fn old_timestamps_become_the_type_of_other_tables() {
     let kind_with = |logical: &str, times: &[i128], is_last: bool| {
         let mut tables = [old_timestamps(&[times]), timestamps("int64", logical, &[])];
         TableFile::agree(&mut tables)?;
-        let expected = [0, 1].map(|column| tables[1].schema().field(column).data_type().clone());
+        let expected =
+            [0, 1].map(|column| tables[1].about().schema.field(column).data_type().clone());
         if is_last {
             tables.reverse();
         }
@@ -556,16 +549,16 @@ fn tables_are_joined() {
     let tables: Vec<Box<dyn TableFile>> =
         vec![Box::new(Rows::new(100, 30)), Box::new(Rows::new(0, 30)), Box::new(Rows::new(50, 20))];
     let joined = Joined::new(tables).unwrap();
-    assert_eq!(joined.groups(), [30, 30, 30, 10, 20, 20, 10]);
+    assert_eq!(joined.about().groups, [30, 30, 30, 10, 20, 20, 10]);
     let mut numbers: Vec<u64> = Vec::new();
-    for batch in joined.read(&[6, 0, 1, 3, 4], 0..2, 7 * ROW_COST).unwrap() {
+    for batch in read(&joined, vec![6, 0, 1, 3, 4], 0..2, 7 * ROW_COST) {
         numbers.extend(batch.unwrap().column(0).as_primitive::<UInt64Type>().values());
     }
     let expected: Vec<u64> = (40..50).chain(0..60).chain(90..100).chain(0..20).collect();
     assert_eq!(numbers, expected);
     assert!(matches!(Joined::new(Vec::new()), Err(TableError::Unsupported(_))));
     let mut other = Rows::new(9, 9);
-    other.batch = other.batch.project(&[0]).unwrap();
+    other.about.schema = other.batch.project(&[0]).unwrap().schema();
     let tables: Vec<Box<dyn TableFile>> = vec![Box::new(Rows::new(100, 30)), Box::new(other)];
     assert!(matches!(Joined::new(tables), Err(TableError::OtherColumns { table: 1 })));
 }
@@ -573,7 +566,7 @@ fn tables_are_joined() {
 #[test]
 fn sums_are_checked() {
     let mut table = Rows::new(10, 10);
-    table.groups = vec![1 << 62, 1 << 62];
+    table.about.groups = vec![1 << 62, 1 << 62];
     let order = FileOrder::shuffle(10, 1);
     let many = run(1 << 16, &order, &table, usize::MAX, &mut Taken::default());
     assert!(matches!(many, Err(TableError::TooManyRows)), "{many:?}");

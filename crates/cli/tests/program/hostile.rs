@@ -121,7 +121,7 @@ mod tables {
 
     /// Shuffles a table.
     fn shuffle(folder: &Folder, table: &dyn TableFile) -> Result<(), TableError> {
-        let order = FileOrder::shuffle(table.groups().iter().sum(), 1);
+        let order = FileOrder::shuffle(table.about().groups.iter().sum(), 1);
         let mut store = TemporaryFile::in_folder(&folder.path("")).unwrap();
         TableShuffle::new(4 << 20).run(&order, table, &mut store, &mut Nowhere, &())?;
         Ok(())

@@ -4,8 +4,9 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
+use bijective_shuffle::Word;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle_cli::lines as splitter;
+use bijective_shuffle_cli::lines::{self as splitter, Divided};
 use proptest::prelude::*;
 
 use crate::folder::{Folder, ended, numbered, one_line, program, sorted_lines};
@@ -358,8 +359,8 @@ fn program_ends_quietly_when_nobody_reads() {
 }
 
 /// The pieces of a text as the splitter sees them.
-fn pieces<'a, W: splitter::Offset>(lines: &splitter::Lines<'a, W>) -> Vec<&'a [u8]> {
-    (0..lines.count()).map(|number| lines.get(number)).collect()
+fn pieces<W: Word>(lines: &splitter::Lines<'_, W>) -> Vec<Vec<u8>> {
+    (0..lines.count()).map(|number| lines.get(number).to_vec()).collect()
 }
 
 proptest! {

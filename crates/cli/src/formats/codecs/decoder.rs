@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, ErrorKind, Read};
 
+use super::super::explained::Explained;
 use super::super::marks::LONGEST_MARK;
 use super::Codec;
 use super::row::DecoderFault;
@@ -23,11 +24,12 @@ impl Codec {
         file.by_ref().take(LONGEST_MARK as u64).read_to_end(&mut start)?;
         let end = (self.row().end)(&start).unwrap_or_default();
         let file = Ended { file: Cursor::new(start).chain(file), end, last: Vec::new(), zeros: 0 };
-        let decoder = match threads {
+        let decoder: Box<dyn Read + Send + 'r> = match threads {
             0 | 1 => self.one_decoder(file)?,
             _ => Box::new(SideBySide::new(self, file, threads)),
         };
-        Ok(Box::new(Decoded { codec: self, decoder }))
+        let explain = move |error| explained(self, &error);
+        Ok(Box::new(Explained { reader: decoder, explain }))
     }
 }
 
@@ -71,35 +73,21 @@ impl<R: Read> Read for Ended<R> {
     }
 }
 
-/// What a decoder gives. Its errors say what was decoded.
-struct Decoded<'r> {
-    codec: Codec,
-    decoder: Box<dyn Read + Send + 'r>,
-}
-
-impl Read for Decoded<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.decoder.read(bytes).map_err(|error| match error.kind() {
-            ErrorKind::Interrupted => error,
-            ErrorKind::UnexpectedEof => {
-                let why = format!("is cut short: its {} data do not end", self.codec);
-                io::Error::new(ErrorKind::InvalidData, why)
-            }
-            _ => {
-                let why = match error.get_ref().and_then(|error| error.downcast_ref()) {
-                    Some(DecoderFault::Known(why)) => (*why).to_owned(),
-                    Some(DecoderFault::Trailing) => format!(
-                        "has trailing garbage: behind its {0} data there are bytes of something \
-                         else, which may be lost data: cut them off, or read what is before them \
-                         by `{0} -dc FILE | bshuf`",
-                        self.codec
-                    ),
-                    None => format!("its {} data are damaged: {error}", self.codec),
-                };
-                io::Error::new(ErrorKind::InvalidData, why)
-            }
-        })
-    }
+/// The error of a decoder, which says what was decoded.
+fn explained(codec: Codec, error: &io::Error) -> io::Error {
+    let why = match error.get_ref().and_then(|error| error.downcast_ref()) {
+        _ if error.kind() == ErrorKind::UnexpectedEof => {
+            format!("is cut short: its {codec} data do not end")
+        }
+        Some(DecoderFault::Known(why)) => (*why).to_owned(),
+        Some(DecoderFault::Trailing) => format!(
+            "has trailing garbage: behind its {codec} data there are bytes of something else, \
+             which may be lost data: cut them off, or read what is before them by `{codec} -dc \
+             FILE | bshuf`"
+        ),
+        None => format!("its {codec} data are damaged: {error}"),
+    };
+    io::Error::new(ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

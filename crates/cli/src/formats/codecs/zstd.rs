@@ -1,11 +1,12 @@
 //! zstd: one or more frames.
 
-use std::io::{self, Read};
+use std::io;
 
 use zstd::bulk::Compressor;
 use zstd::zstd_safe::CParameter;
 
-use super::row::{DecoderFault, File, Row};
+use super::super::explained::Explained;
+use super::row::{DecoderFault, Row};
 
 pub(super) static ROW: Row = Row {
     name: "zstd",
@@ -20,7 +21,10 @@ pub(super) static ROW: Row = Row {
     skips_zeros: false,
     levels: 1..=22,
     level: 3,
-    decoder: |file| Ok(Box::new(Decoder(zstd::Decoder::with_buffer(file)?))),
+    decoder: |file| {
+        let reader = zstd::Decoder::with_buffer(file)?;
+        Ok(Box::new(Explained { reader, explain: explained }))
+    },
     encode: |bytes, level| {
         let mut encoder = Compressor::new(level)?;
         encoder.set_parameter(CParameter::ChecksumFlag(true))?;
@@ -28,19 +32,15 @@ pub(super) static ROW: Row = Row {
     },
 };
 
-struct Decoder<'r>(zstd::Decoder<'static, File<'r>>);
-
-impl Read for Decoder<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        // It has no codes of its own for these.
-        self.0.read(bytes).map_err(|error| match error.to_string() {
-            why if why.contains("Unknown frame descriptor") => DecoderFault::Trailing.into(),
-            why if why.contains("requires too much memory") => DecoderFault::Known(
-                "its zstd data need a window of more than 128 MiB: try \
-                 `zstd -dc --long=31 FILE | bshuf`",
-            )
-            .into(),
-            _ => error,
-        })
+/// It has no codes of its own for these.
+fn explained(error: io::Error) -> io::Error {
+    match error.to_string() {
+        why if why.contains("Unknown frame descriptor") => DecoderFault::Trailing.into(),
+        why if why.contains("requires too much memory") => DecoderFault::Known(
+            "its zstd data need a window of more than 128 MiB: try \
+             `zstd -dc --long=31 FILE | bshuf`",
+        )
+        .into(),
+        _ => error,
     }
 }
