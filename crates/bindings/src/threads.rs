@@ -44,9 +44,9 @@ fn find(mut next: *const Pool, asked: Option<usize>) -> Option<&'static ThreadPo
     None
 }
 
-/// Registers fork handlers, so that a child starts without its parent's pools and with no lock held.
-/// [`pool`] registers them too, but too late for a fork that is already under way. So a package that
-/// is told of its start calls this there.
+/// Registers fork handlers, so that a child starts without its parent's pools and with no lock
+/// held. [`pool`] registers them too, but too late for a fork that is already under way. So a
+/// package that is told of its start calls this there.
 ///
 /// The first threads of rayon that look for work set up the memory of its queues behind a lock. A
 /// child that is forked in that moment finds the lock closed, and its own threads would wait for

@@ -56,8 +56,8 @@ pub enum WgpuError {
         /// Which of the arrays, by their numbers from 0 on.
         arrays: [usize; 2],
     },
-    /// The length does not fit the bijection, the map is not a bijection, or the host has too little
-    /// memory.
+    /// The length does not fit the bijection, or the map is not a bijection, or the host has too
+    /// little memory.
     Items(bijective_shuffle::Error),
     /// wgpu or the driver failed.
     Driver {

@@ -30,9 +30,9 @@ pub struct Tuning {
     pub window: u32,
     /// The turns without progress after which a missing tile is counted again.
     pub patience: u32,
-    /// Larger arrays are gathered in phases, each of which reads this many bytes of them: as many as
-    /// an H200 reads at full speed (crates/wgpu/results/h200-reach.csv and h200-phases.csv). The
-    /// best number on AMD, Intel and Apple GPUs has not been measured.
+    /// Larger arrays are gathered in phases, each of which reads this many bytes of them: as many
+    /// as an H200 reads at full speed (crates/wgpu/results/h200-reach.csv and h200-phases.csv).
+    /// AMD, Intel and Apple GPUs have not been measured.
     pub phase: u64,
     /// Arrays of so many bytes are partitioned.
     pub partitioned: u64,

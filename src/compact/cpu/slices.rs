@@ -89,8 +89,8 @@ impl Workspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slices are not of one length; otherwise those of
-    /// [`shuffle`](Self::shuffle). On error every element of `out` is valid: its old value or a copy
-    /// of some source item.
+    /// [`shuffle`](Self::shuffle). On error every element of `out` is valid: its old value or a
+    /// copy of some source item.
     ///
     /// # Examples
     ///
