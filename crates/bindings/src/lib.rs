@@ -1,7 +1,7 @@
-//! Code shared by the Python, C and JavaScript packages: a permutation of any kind, the questions
-//! about it ([`AnyOrder`]), the places that a view consists of ([`PlaceRun`]),
-//! arrays whose rows are moved ([`RowArray`]), what kind of failure an error is ([`Fault`]), the
-//! names of a sampler's tails ([`TAILS`]), and threads that survive a `fork` ([`threads`]).
+//! Code shared by the Python, C and JavaScript packages: a permutation of any kind and the
+//! questions about it ([`AnyOrder`]), the places that a view consists of ([`PlaceRun`]), arrays
+//! whose rows are moved ([`RowArray`]), what kind of failure an error is ([`Fault`]), the names of
+//! a sampler's tails ([`TAILS`]), and threads that survive a `fork` ([`threads`]).
 //!
 //! A language has of its own what its objects, numbers and errors are. It promises nothing to
 //! others.

@@ -5,7 +5,7 @@ use core::fmt;
 use bijective_shuffle_wgsl::WgslError;
 use bijective_shuffle_wgsl::limits::Excess;
 
-/// Why a GPU cannot do a job. Items in host memory are unchanged.
+/// Why a GPU cannot do a job. Items in host memory are as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WgpuError {
@@ -15,7 +15,7 @@ pub enum WgpuError {
         /// What wgpu says.
         message: String,
     },
-    /// A GPU was found, but it cannot be opened.
+    /// A GPU was found, and it cannot be opened.
     NoDevice {
         /// What wgpu says.
         message: String,
@@ -46,7 +46,7 @@ pub enum WgpuError {
         /// The compiler's log.
         log: String,
     },
-    /// A buffer is unsuitable for its purpose.
+    /// A buffer cannot serve as what it was given for.
     Buffer {
         /// What is wrong with it, and what to do.
         fault: &'static str,
@@ -56,7 +56,7 @@ pub enum WgpuError {
         /// Which of the arrays, by their numbers from 0 on.
         arrays: [usize; 2],
     },
-    /// The length does not fit the bijection, the map is not a bijection, or the host has too
+    /// The length does not fit the bijection, or the map is not a bijection, or the host has too
     /// little memory.
     Items(bijective_shuffle::Error),
     /// wgpu or the driver failed.

@@ -31,10 +31,10 @@ pub struct Tuning {
     /// The turns without progress after which a missing tile is counted again.
     pub patience: u32,
     /// Larger arrays are gathered in phases, each of which reads this many bytes of them: as many
-    /// as an H200 reads at full speed (crates/wgpu/results/h200-reach.csv and h200-phases.csv). The
-    /// best number on AMD, Intel and Apple GPUs has not been measured.
+    /// as an H200 reads at full speed (crates/wgpu/results/h200-reach.csv and h200-phases.csv).
+    /// AMD, Intel and Apple GPUs have not been measured.
     pub phase: u64,
-    /// Arrays of this many bytes are partitioned.
+    /// Arrays of so many bytes are partitioned.
     pub partitioned: u64,
     pub partition: PartitionShape,
     /// Whether kernels use subgroups, if there are any.
@@ -43,7 +43,7 @@ pub struct Tuning {
     pub counts_first: bool,
     /// The most units of an item for which a thread moves units in a loop.
     pub units: u32,
-    /// Tests only: one of this many tiles posts nothing.
+    /// Tests only: one of so many tiles posts nothing.
     pub leaves_out: Option<u32>,
     /// Tests only: what statuses are, whatever the length.
     pub status: Option<Status>,
@@ -150,8 +150,7 @@ pub struct Units {
 impl Units {
     pub const WORD: Self = Self { words: 1, count: 1 };
 
-    /// The largest units that items of this many bytes consist of; `None` if they are no whole
-    /// words.
+    /// The largest units that items of so many bytes consist of; `None` if they are no whole words.
     pub fn of(item_bytes: u32) -> Option<Self> {
         let words = [4, 2, 1].into_iter().find(|words| item_bytes.is_multiple_of(4 * words))?;
         Some(Self { words, count: item_bytes / (4 * words) })
