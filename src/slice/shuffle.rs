@@ -363,6 +363,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// assert_eq!(first, [3, 8]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
+    #[expect(clippy::type_complexity, reason = "a pair of slices, as `split_at_mut` returns it")]
     fn try_par_bijective_partial_shuffle<'a>(
         &mut self,
         count: usize,

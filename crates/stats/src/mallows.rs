@@ -28,7 +28,7 @@ impl DiscordantPairs {
     ///
     /// If a value is not below the length. Repeated values are not detected, and then the count is
     /// meaningless.
-    pub(crate) fn to_identity(&mut self, permutation: &[u32]) -> u64 {
+    pub(crate) fn inversions(&mut self, permutation: &[u32]) -> u64 {
         self.ranks.inversions(permutation)
     }
 
@@ -37,11 +37,11 @@ impl DiscordantPairs {
     ///
     /// Rearranging the places of both in the same way does not change the count, so it equals the
     /// number of inversions of `b` rearranged to where `a` is sorted. The time is that of
-    /// [`to_identity`](Self::to_identity).
+    /// [`inversions`](Self::inversions).
     ///
     /// # Panics
     ///
-    /// If the lengths differ, or as [`to_identity`](Self::to_identity) does.
+    /// If the lengths differ, or as [`inversions`](Self::inversions) does.
     pub(crate) fn between(&mut self, a: &[u32], b: &[u32]) -> u64 {
         assert_eq!(a.len(), b.len(), "permutations of different lengths have no pairs in common");
         self.relabelled.resize(a.len(), 0);
@@ -233,7 +233,7 @@ mod tests {
             rng.shuffle(&mut a);
             rng.shuffle(&mut b);
             assert_eq!(pairs.between(&a, &b), discordant(&a, &b), "length {len}");
-            assert_eq!(pairs.to_identity(&a), discordant(&identity, &a), "length {len}");
+            assert_eq!(pairs.inversions(&a), discordant(&identity, &a), "length {len}");
             assert_eq!(pairs.between(&a, &a), 0);
             b.copy_from_slice(&identity);
             b.reverse();

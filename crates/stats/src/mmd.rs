@@ -202,7 +202,7 @@ impl Test for Mmd {
         match self.design {
             Design::Pairs => self.take_in_pairs(permutation),
             Design::Identity => {
-                let discordant = self.pairs.to_identity(permutation);
+                let discordant = self.pairs.inversions(permutation);
                 self.take(discordant);
             }
         }

@@ -78,7 +78,7 @@ mod tests {
             for _ in 0..50 {
                 rng.shuffle(&mut p);
                 signs.record(&p);
-                odd += DiscordantPairs::new().to_identity(&p) % 2;
+                odd += DiscordantPairs::new().inversions(&p) % 2;
             }
             assert_eq!(signs.odd, odd, "length {len}");
         }

@@ -159,7 +159,7 @@ impl<T, L: LowBits> SimdKernel for StageBucket<'_, '_, T, L> {
         let ahead = tuning::prefetches_places().then_some(stage.as_ptr());
         match order {
             InPlaceBucketOrder::Dense => {
-                items.for_each(ahead, |item, number| copy(item, &mut stage[number]))
+                items.for_each(ahead, |item, number| copy(item, &mut stage[number]));
             }
             InPlaceBucketOrder::Slots => {
                 *bits = SlotBits::NONE;
