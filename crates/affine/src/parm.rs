@@ -40,7 +40,7 @@ use crate::MatrixError;
 /// assert_eq!(items, [60, 70, 40, 50, 20, 30, 0, 10]);
 ///
 /// // Even and odd places are shuffled among themselves.
-/// parm(0b001, &mut items, |part| part.try_bijective_shuffle(42))?;
+/// parm(0b001, &mut items, |part| part.try_par_bijective_shuffle(42))?;
 /// # Ok::<(), Error>(())
 /// ```
 #[inline]
