@@ -29,6 +29,7 @@ use crate::MatrixError;
 /// # Examples
 ///
 /// ```
+/// use bijective_shuffle::Error;
 /// use bijective_shuffle::affine::parm;
 /// use bijective_shuffle::prelude::*;
 ///

@@ -749,9 +749,8 @@ bs_status bs_sampler_state_at(const struct bs_sampler *sampler,
                               size_t size);
 
 /**
- * Continues where the sampler was that saved a state. A text that is no state, or the state of a
- * sampler with another length, seed or order, is refused by BS_ERROR_STATE, and the sampler stays
- * where it is.
+ * Continues from a saved state. A text that is not a state, or is the state of a sampler with
+ * another length, seed or order, returns BS_ERROR_STATE, and the sampler stays where it is.
  *
  * # Safety
  *

@@ -205,7 +205,11 @@ pub fn random_maps(backend: &mut dyn UnderTest) {
         let lcg = Lcg::new(bits, seed | 1, seed).unwrap();
         let f = RandomSign::new(Compose::new(drawn, lcg).unwrap(), seed & 2 == 0);
         let order = reference(&f, len);
-        let kinds = [numbers.pick(KINDS)];
+        // What cannot be copied, or is nothing, is not moved by all: words are.
+        let kinds = match numbers.pick(KINDS) {
+            kind @ (Kind::Unit | Kind::Counted) => vec![kind, Kind::Word],
+            kind => vec![kind],
+        };
         let threads = numbers.pick(&[1, 2, 3, 7]);
         in_pools(backend, &[threads], |backend| {
             let what = format!("random, {bits} bits, seed {seed}");
