@@ -154,8 +154,8 @@ impl BitMatrix {
         })
     }
 
-    /// The invertible matrix for a seed. All invertible matrices have the same probability, and the
-    /// matrix for a seed is the same for ever.
+    /// The invertible matrix for a seed. All invertible matrices have the same probability. Another
+    /// matrix for a seed would be a new major version.
     ///
     /// # Errors
     ///

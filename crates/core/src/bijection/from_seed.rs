@@ -28,7 +28,8 @@ pub trait FromSeed: Sized {
         Self::from_words(len, &mut Generated(rng))
     }
 
-    /// Draws the member for a seed and a length. It is the same for ever.
+    /// Draws the member for a seed and a length. Another member for the same seed and length would
+    /// be a new major version.
     fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
         Self::from_words(len, &mut seed.into().key_stream(Self::key_domain(len)))
     }

@@ -100,7 +100,8 @@ pub struct SwapOrNot {
 
 impl SwapOrNot {
     /// The permutation of `n` points that a seed chooses, with as many rounds as it takes to be
-    /// within a distance of `2^-bits` of a uniform one. It is the same for ever.
+    /// within a distance of `2^-bits` of a uniform one. Another permutation for a seed would be a
+    /// new major version.
     ///
     /// The key is the stream of `KeyDomain::Exact(n)`: the key of the round bits, a 64-bit word,
     /// and their salt, a 32-bit word; five round keys for each batch, a 64-bit word each; and the
