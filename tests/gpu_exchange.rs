@@ -516,7 +516,7 @@ fn one_of_many(of: &mut CudaExchange) {
 
 /// More ranks than there are devices, and more than copy into each other's memory.
 #[test]
-fn many_ranks_in_processes() {
+fn many_ranks_in_processes_get_their_items() {
     let _alone = DEVICES.lock();
     if !ranks().is_empty() {
         in_processes(5, "many");

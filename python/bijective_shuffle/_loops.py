@@ -1,4 +1,4 @@
-"""Iterations over what draws for PyTorch's loaders, each with a place of its own, and their states."""
+"""Iterations of the samplers for PyTorch: each has its own place and state."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _length(data: Sized | int) -> int:
 
 
 class _Shuffles(Loops):
-    """What the two samplers of data sets do about orders."""
+    """What `ShuffleSampler` and `ShuffleBatchSampler` share: length, seed and order."""
 
     def _begin_order(
         self,

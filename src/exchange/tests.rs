@@ -135,7 +135,7 @@ fn ranks_make_the_permutation_of_one_machine() {
 
 /// So few items that Miri can watch them.
 #[test]
-fn short_form_of_plans() {
+fn short_form_every_item_reaches_its_rank() {
     let [even, _, odd] = divisions(17, 3);
     check(&Permutation::new(17, 42), &odd, &even);
 }

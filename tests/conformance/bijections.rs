@@ -105,7 +105,7 @@ fn bijective_on_every_small_domain() {
 
 /// So few points that Miri can watch them, and one family of each kind, of few rounds.
 #[test]
-fn short_form_of_families() {
+fn short_form_families_are_bijective() {
     check_everywhere(&Lcg::new(3, 5, 3).unwrap(), "Lcg");
     check_everywhere(&MulXorshift::<2>::from_seed(8, 3), "MulXorshift");
     check_everywhere(&GridFeistel::<2>::from_seed(9, 3), "GridFeistel");

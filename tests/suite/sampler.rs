@@ -295,7 +295,7 @@ fn a_state_by_numbers_is_the_state_after_drawing() {
 
 /// So few items that Miri can watch them: two ranks, and then three from where they stopped.
 #[test]
-fn short_form_of_ranks() {
+fn short_form_ranks_divide_an_epoch() {
     let order = order_of(25, 42, 0);
     let builder = Sampler::builder(25, 42).batch(3).tail(Tail::Short);
     let mut two = of_all_ranks(&builder, 2);

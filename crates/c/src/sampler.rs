@@ -289,7 +289,7 @@ pub unsafe extern "C" fn bs_sampler_state(
     done(|| {
         // SAFETY: the caller promises a live sampler that nobody changes.
         let sampler = unsafe { memory::shared(sampler, "the sampler") }?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that `text` has room for `size` bytes.
         unsafe { write_state(&sampler.inner.state(), text, size) }
     })
 }
@@ -313,7 +313,7 @@ pub unsafe extern "C" fn bs_sampler_state_at(
     done(|| {
         // SAFETY: the caller promises a live sampler that nobody changes.
         let sampler = unsafe { memory::shared(sampler, "the sampler") }?;
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller promises that `text` has room for `size` bytes.
         unsafe { write_state(&sampler.inner.state_at(epoch, consumed)?, text, size) }
     })
 }

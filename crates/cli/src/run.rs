@@ -130,7 +130,7 @@ fn delay(arguments: &Arguments) -> Option<Duration> {
     }
 }
 
-/// Whether nothing is read, as nothing is wanted; so it is by `shuf`. Only a header would be.
+/// Whether no input need be read: `-n 0` without a header, as in `shuf`.
 fn reads_nothing(arguments: &Arguments, job: &InputJob) -> bool {
     let name = arguments.output().map_or_else(String::new, |path| path.display().to_string());
     arguments.sets.output_dir.is_none()

@@ -416,7 +416,7 @@ mod tests {
 
     /// So few rows that Miri can watch them, on one cycle.
     #[test]
-    fn short_form_of_rows() {
+    fn short_form_rows_move_along_cycles() {
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         assert!(pool.install(|| check(&Lcg::new(9, 5, 3).unwrap(), 512, 20)));
     }

@@ -288,7 +288,7 @@ mod tests {
     /// A few hundred indexes and items, which Miri can watch. The items are boxes: one that is
     /// there twice is memory that is freed twice.
     #[test]
-    fn short_form_of_waves_and_moves() {
+    fn short_form_waves_and_moves_give_the_order() {
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let f = MulXorshift::<2>::from_seed(300, 1);
         check_waves(&f, 300, &pool);

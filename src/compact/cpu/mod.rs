@@ -3,6 +3,7 @@
 //! Each line uses those above it, and none below:
 //!
 //! ```text
+//! call                 what the compiler knows of a call
 //! tuning               sizes and thresholds, with the measurements that chose them
 //! pack                 packing survivors, with vector instructions
 //! survivors            evaluating runs of slots and keeping the survivors
@@ -10,8 +11,10 @@
 //! buckets              runs of slots, or of indexes, that fit the cache
 //! exact                lengths drawn exactly: exchanges of the items themselves
 //! taken                which slots of a bucket are taken, and how many before each
+//! gaps                 closing the gaps among a bucket's slots
 //! each_once            checking that indexes are a permutation
 //! direct               the direct strategy: survivors in order, in runs
+//! relocation           copies by the direct strategy that together are a move
 //! partitioned          the partitioned strategy: items sorted into buckets, and then in the cache
 //! in_place             the strategy in place: blocks of items exchanged within the array
 //! checked_permutation  permutations that items may be moved by

@@ -323,7 +323,7 @@ fn views_of_a_bijection_whose_domain_changes_do_no_harm() {
 
 /// Slots and places are counted in more than 64 bits.
 #[test]
-fn one_item_of_all_points() {
+fn one_item_of_all_points_is_found() {
     let f = MulXorshift::<10>::from_seed(u64::MAX, 3);
     assert_eq!(f.last(), u64::MAX);
     let p = Permutation::from_bijection(1, f).unwrap();

@@ -51,7 +51,7 @@ fn owned_iterators_are_saved_and_resumed_anywhere() {
 
 /// So few indexes that Miri can watch them.
 #[test]
-fn short_form_of_cursors() {
+fn short_form_cursors_go_on_where_they_stopped() {
     let p = Permutation::new(40, 7);
     let expected = p.to_vec();
     let mut shard = p.clone().into_iter().shard_strided(1, 3).unwrap();

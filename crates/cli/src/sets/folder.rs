@@ -17,15 +17,15 @@ use super::journal::{JOURNAL, Journal, JournaledRun};
 use crate::failure::{Failure, FailureContext};
 use crate::output::Output;
 
-/// The folder for what workers leave, in that of the shards.
+/// In the output folder: what workers leave for each other.
 pub(super) const WORKERS: &str = ".bshuf-workers";
 
 /// The folder for files of workers that are not complete. It is made only within [`WORKERS`], so
 /// that a worker that is late does not make that again.
 pub(super) const UNFINISHED_OF_WORKERS: &str = ".bshuf-workers/unfinished";
 
-/// The folder for files that are not complete, in that of the shards, where the system has no files
-/// without names. It is removed in the end, with what runs have left there that were killed.
+/// In the output folder: unfinished files, where the system has no files without names. It is
+/// removed when a run ends, together with what killed runs have left there.
 const UNFINISHED: &str = ".bshuf-unfinished";
 
 /// What is said of a folder to which two runs would write.

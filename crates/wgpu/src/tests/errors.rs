@@ -142,7 +142,7 @@ fn lost_device_is_an_error() {
 }
 
 #[test]
-fn buffers_that_do_not_fit() {
+fn buffers_that_do_not_fit_are_refused() {
     let Some(gpu) = gpu() else { return };
     let buffer = |usage| {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {

@@ -99,7 +99,7 @@ fn any_length_is_moved_with_buckets_of_any_size() {
 /// Several buckets of a few hundred items, and several blocks of each, which Miri can watch. They
 /// are boxes: one that is there twice is memory that is freed twice.
 #[test]
-fn short_form_of_small_buckets() {
+fn short_form_small_buckets_are_put_in_order() {
     let chain = MulXorshift::<2>::from_seed(260, 1);
     let full = Lcg::new(8, 5, 3).unwrap();
     let pool = pool(2);

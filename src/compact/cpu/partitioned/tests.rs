@@ -98,7 +98,7 @@ fn any_length_is_sorted_into_buckets_of_any_size() {
 /// A few hundred items, which Miri can watch: in one bucket of the usual size, with gaps, and in
 /// several small ones without, since the gaps of small ones are not what the strategy expects.
 #[test]
-fn short_form_of_few_items() {
+fn short_form_few_items_are_sorted() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let chain = MulXorshift::<2>::from_seed(260, 1);
     let (f, p) = (chain.trusted().unwrap(), permutation(&chain, 260));
