@@ -31,9 +31,9 @@
 // ```
 //
 // Each room decides which kernels do a job and puts them in a `DevicePlan`. An `Executor` compiles
-// a plan's kernels, reserves its memory, or executes it. `CudaWorkspace` is no `Compactor`, since its
-// slices are those of cudarc. `CudaStrategy` is not the CPU's `Strategy`: only two names would be
-// the same, and they would mean different kernels.
+// a plan's kernels, reserves its memory, or executes it. `CudaWorkspace` is no `Compactor`, since
+// its slices are those of cudarc. `CudaStrategy` is not the CPU's `Strategy`: only two names would
+// be the same, and they would mean different kernels.
 
 mod affine;
 mod batch;
