@@ -43,7 +43,6 @@ pub use backend::Backend;
 pub use bijective_shuffle_affine as affine;
 #[doc(inline)]
 pub use bijective_shuffle_core::bijection;
-#[doc(hidden)]
 #[doc(inline)]
 pub use bijective_shuffle_core::{
     Bijection, DeviceSource, FromSeed, KeyDomain, KeyStream, Seed, Trusted, TrustedBijection, Word,
