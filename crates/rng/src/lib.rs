@@ -25,9 +25,9 @@
 //! # Seeds
 //!
 //! A generator is made from a seed and the number of a stream. The words of its state are those of
-//! the seed's [child](bijective_shuffle_core::KeyDomain::Generator) at the epoch that is the
-//! stream's number. There are two exceptions. For `Philox4x32Rng` the child gives the key, and the
-//! number is part of the counter. For `XorShift1024Weyl` the child gives stream 0, and stream `s`
+//! the seed's child of the domain `Generator`, at the epoch that is the stream's number. There are
+//! two exceptions. For `Philox4x32Rng` the child gives the key, and the number is part of the
+//! counter. For `XorShift1024Weyl` the child gives stream 0, and stream `s`
 //! is `s` jumps from there. So seed, epoch and stream never add up, and no generator shares words
 //! with a permutation's keys.
 //!

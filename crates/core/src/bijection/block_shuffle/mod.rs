@@ -40,7 +40,7 @@ use crate::seed::{KeyDomain, Seed};
 /// # The key schedule
 ///
 /// The given seed and epoch yield a seed of the same width, 64 or 256 bits: the first words of
-/// their key stream for [`KeyDomain::Blocks`]. `CycleWalk::<F>::from_seed` draws everything else
+/// their key stream for `KeyDomain::Blocks`. `CycleWalk::<F>::from_seed` draws everything else
 /// with that seed: at epoch 0 the order of the blocks, on as many points as there are blocks, and
 /// at epoch `w + 1` the order within window `w`, on as many points as it has items. The order of
 /// the blocks thus depends only on their number and the seed.
