@@ -429,8 +429,8 @@ impl<'p> Exchange<'p> {
     /// Puts what the rank has received, for each round first that from rank 0, then that from rank
     /// 1, and so on, where it belongs.
     ///
-    /// For a shuffle by a [trusted](crate::TrustedBijection) bijection it cannot fail in the pool of
-    /// threads in which the plan was made: the plan has the memory for it.
+    /// For a shuffle by a [trusted](crate::TrustedBijection) bijection it cannot fail in the pool
+    /// of threads in which the plan was made: the plan has the memory for it.
     ///
     /// # Errors
     ///
