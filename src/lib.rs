@@ -43,6 +43,8 @@ pub use backend::Backend;
 pub use bijective_shuffle_affine as affine;
 #[doc(inline)]
 pub use bijective_shuffle_core::bijection;
+#[doc(hidden)]
+pub use bijective_shuffle_core::families;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
     Bijection, DeviceSource, FromSeed, KeyDomain, KeyStream, Seed, Trusted, TrustedBijection, Word,

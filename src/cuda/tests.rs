@@ -84,8 +84,7 @@ fn kernels_of_every_bijection_compile() {
     let vp = |len| VariablePhilox::<24>::from_seed(len, 1);
     // A long table has no device text.
     let len = |name| if name == "Table" { 200 } else { 1_000_000 };
-    let drawn =
-        bijective_shuffle_laws::families!(draw).into_iter().map(|(name, draw)| draw(len(name), 1));
+    let drawn = crate::families!(draw).into_iter().map(|(name, draw)| draw(len(name), 1));
     let bijections: [Box<dyn Bijection>; 5] = [
         Box::new(vp(1 << 29)),
         Box::new(vp(1 << 40)),

@@ -26,8 +26,7 @@ pub mod refusals;
 pub mod together;
 pub mod under_test;
 
-// What `families!` names.
-pub use bijective_shuffle::bijection;
+pub use bijective_shuffle::families;
 
 use bijective_shuffle::Word;
 #[cfg(feature = "affine")]
@@ -54,30 +53,6 @@ pub fn cases(usual: u32) -> u32 {
 /// that watches every access to memory.
 pub fn short() -> bool {
     std::env::var_os("BIJECTIVE_SHUFFLE_SHORT").is_some()
-}
-
-/// A list of the families that are drawn for a length, each with the name that golden values give
-/// it and the function `$of` of its type. What holds for every family is tested by this list. More
-/// may be added to it, such as those of other packages.
-#[macro_export]
-macro_rules! families {
-    ($of:ident $(, $name:literal $family:ty)*) => {{
-        use $crate::bijection::{
-            CycleWalk, GridFeistel, Lcg, MulXorshift, RandomSign, SwapOrNot, Table, VariablePhilox,
-        };
-        [
-            ("VariablePhilox<24>", $of::<VariablePhilox<24>> as fn(_, _) -> _),
-            ("RandomSign<VariablePhilox<24>>", $of::<RandomSign<VariablePhilox<24>>>),
-            ("MulXorshift<10>", $of::<MulXorshift<10>>),
-            ("MulXorshift<5>", $of::<MulXorshift<5>>),
-            ("GridFeistel<12>", $of::<GridFeistel<12>>),
-            ("SwapOrNot", $of::<SwapOrNot>),
-            ("Lcg", $of::<Lcg>),
-            ("Table", $of::<Table>),
-            ("CycleWalk<MulXorshift<10>>", $of::<CycleWalk<MulXorshift<10>>>),
-            $(($name, $of::<$family>),)*
-        ]
-    }};
 }
 
 /// Whether the long forms of the tests are asked for.

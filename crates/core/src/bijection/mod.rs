@@ -27,6 +27,32 @@
 //! requirements in 32-bit words. Constructors exist for `u64`; `to_word` checks the width and
 //! converts.
 
+/// A list of the families that are drawn for a length, each with the name that golden values give
+/// it and the function `$of` of its type. What holds for every family is tested by this list. More
+/// may be added to it, such as those of other packages. It is here, and not among the tests,
+/// because the unit tests of a published package reach no package that is not.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! families {
+    ($of:ident $(, $name:literal $family:ty)*) => {{
+        use $crate::bijection::{
+            CycleWalk, GridFeistel, Lcg, MulXorshift, RandomSign, SwapOrNot, Table, VariablePhilox,
+        };
+        [
+            ("VariablePhilox<24>", $of::<VariablePhilox<24>> as fn(_, _) -> _),
+            ("RandomSign<VariablePhilox<24>>", $of::<RandomSign<VariablePhilox<24>>>),
+            ("MulXorshift<10>", $of::<MulXorshift<10>>),
+            ("MulXorshift<5>", $of::<MulXorshift<5>>),
+            ("GridFeistel<12>", $of::<GridFeistel<12>>),
+            ("SwapOrNot", $of::<SwapOrNot>),
+            ("Lcg", $of::<Lcg>),
+            ("Table", $of::<Table>),
+            ("CycleWalk<MulXorshift<10>>", $of::<CycleWalk<MulXorshift<10>>>),
+            $(($name, $of::<$family>),)*
+        ]
+    }};
+}
+
 #[cfg(feature = "alloc")]
 mod block_shuffle;
 mod compose;
