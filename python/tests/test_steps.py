@@ -7,12 +7,12 @@ import os
 from types import SimpleNamespace
 
 import bijective_shuffle as bs
-import bijective_shuffle.torch
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+import bijective_shuffle.torch  # noqa: E402
 from bijective_shuffle.megatron import PackedDataset  # noqa: E402
 from bijective_shuffle.torch import (  # noqa: E402
     BlockDataset, NodeDataset, ShuffleBatchSampler, ShuffleSampler, SourceBatchSampler, StreamDataset,
