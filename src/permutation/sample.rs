@@ -55,7 +55,7 @@ impl<B: Bijection> Permutation<B> {
         Ok(sample)
     }
 
-    /// The first indexes, of which there are at least as many.
+    /// The first indexes. There are at least as many.
     fn first_indexes(&self, count: usize) -> Result<Vec<u64>, Error> {
         if count > 0 {
             self.bijection.build_indexes(false)?;

@@ -207,7 +207,7 @@ fn counts(bijection: &Standard, len: u64) -> Vec<u64> {
     counts
 }
 
-/// Writes the survivors from one on, all of which there are.
+/// Writes the survivors from one on, all of which exist.
 fn select(bijection: &Standard, len: u64, counts: &[u64], first: u64, out: &mut [u64]) {
     let run = counts.partition_point(|&before| before <= first) - 1;
     let mut skipped = (first - counts[run]) as usize;

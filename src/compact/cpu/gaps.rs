@@ -30,7 +30,7 @@ pub(super) struct CloseGaps<'a, T> {
     /// A place for each slot.
     stage: &'a [MaybeUninit<T>],
     taken: &'a SlotBits,
-    /// The places, of which there are as many as taken slots.
+    /// The places, as many as there are taken slots.
     to: *mut T,
     count: usize,
 }

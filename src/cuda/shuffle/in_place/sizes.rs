@@ -250,7 +250,7 @@ impl InPlaceSizes {
         ((self.len - 1) >> (self.stripe_bits + self.together_bits)) + 1
     }
 
-    /// The bins of the kernel that lists sources, of which there are few kinds.
+    /// The bins of the kernel that lists sources. They are of few kinds.
     pub(super) fn list_bins(&self) -> u32 {
         self.lists().next_power_of_two().max(MOST_LISTS / 8) as u32
     }
