@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ._epochs import EpochIterator, Epochs, count_of
+from ._loaders import stated_order
 from ._loops import described
 from ._native import BlockShuffle, ForeignStateError
 
@@ -155,9 +156,8 @@ class _BlockIterator(EpochIterator):
         self._items = iter(self._shuffle.window_items(window)[self._taken :])
 
     def state_dict(self) -> dict[str, Any]:
-        shape = repr((self._data._n, self._data._block, self._data._window, self._data._seed))
         return {
-            "order": shape,
+            "order": stated_order(self._shuffle),
             "workers": self._count,
             "worker": self._number,
             "epoch": self._epoch,

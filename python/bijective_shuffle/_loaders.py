@@ -13,7 +13,7 @@ from typing import Any, Generic, SupportsIndex, TypeVar, overload
 import numpy as np
 
 from . import _native
-from ._native import ForeignStateError, Sampler
+from ._native import BlockShuffle, ForeignStateError, Sampler
 from ._passes import refuse_loaders
 from ._types import Seed
 
@@ -174,6 +174,18 @@ def saved_text(state_dict: Any, name: str, what: str) -> str:
             f"{reprlib.repr(state_dict)}"
         )
     return text
+
+
+def stated_seed(seed: Seed) -> str:
+    """A seed in a state: digits of an integer, or 64 hexadecimal ones."""
+    return seed.hex() if isinstance(seed, bytes) else str(operator.index(seed))
+
+
+def stated_order(order: BlockShuffle) -> str:
+    """An order of blocks, of any epoch, in a state. States are kept, so this text stays the same
+    whatever the type's `repr` becomes."""
+    return (f"{order.n} items, blocks of {order.block}, windows of {order.window}, "
+            f"seed {stated_seed(order.seed)}")
 
 
 def epoch_of(state: str) -> int:

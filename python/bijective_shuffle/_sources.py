@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import Sampler as TorchSampler
 
 from ._epochs import WORKERS, EpochIterator, Epochs, count_of, undivided
-from ._loaders import Batches, Source
+from ._loaders import Batches, Source, stated_seed
 from ._loops import BatchLoops, Iteration, Place, described
 from ._native import Permutation, Sampler
 from ._nodes import NodeBlocks
@@ -376,7 +376,8 @@ class _NodeIterator(EpochIterator):
 
     def state_dict(self) -> dict[str, Any]:
         data = self._data
-        shape = [repr(data), data._check, self._rank, self._ranks, self._worker, self._workers]
+        blocks = [data._check, data._blocks._kept, stated_seed(data._seed), data._window, data._tail]
+        shape = [*blocks, self._rank, self._ranks, self._worker, self._workers]
         return {"shape": shape, "epoch": self._epoch, "items": self._taken}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

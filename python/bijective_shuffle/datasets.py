@@ -12,6 +12,7 @@ from datasets.iterable_dataset import ArrowExamplesIterable
 from numpy.typing import NDArray
 
 from ._arrow import take
+from ._loaders import stated_order
 from ._native import BlockShuffle, ForeignStateError, Permutation
 
 __all__ = ["shuffled", "shuffled_blocks"]
@@ -82,12 +83,17 @@ class _Part(ArrowExamplesIterable):
 
     def _init_state_dict(self) -> dict[str, Any]:
         state: dict[str, Any] = super()._init_state_dict()
-        state["order"] = repr(self.kwargs["order"])
+        state["order"] = self._stated()
         return state
+
+    def _stated(self) -> str:
+        """The order and its epoch in a state."""
+        order: BlockShuffle = self.kwargs["order"]
+        return f"{stated_order(order)}, epoch {order.epoch}"
 
     def _check(self) -> None:
         """Refuses a state of another order, which was loaded since."""
-        saved, own = (self._state_dict or {}).get("order"), repr(self.kwargs["order"])
+        saved, own = (self._state_dict or {}).get("order"), self._stated()
         if self._state_dict and saved != own:
             raise ForeignStateError(f"the state is of other data: of {saved}, not {own}")
 

@@ -474,6 +474,8 @@ class TestStatesOfBlocks:
         stream = make()
         begun = [example["x"] for _, example in zip(range(23), stream)]
         state = stream.state_dict()
+        # States are kept, so this text stays the same.
+        assert "'50 items, blocks of 5, windows of 2, seed 42, epoch 0'" in str(state)
         again = make()
         again.load_state_dict(state)
         assert sorted({*begun, *(int(example["x"]) for example in again)}) == list(range(50))

@@ -368,6 +368,14 @@ def test_a_block_iterator_goes_on_where_it_was(taken):
                 iter(blocks()).load_state_dict(bad)
 
 
+def test_what_states_say_of_blocks_stays_the_same():
+    data = BlockDataset(read, np.int64(N), block=BLOCK, window=WINDOW, seed=bytes(32))
+    said = f"{N} items, blocks of {BLOCK}, windows of {WINDOW}, seed {'00' * 32}"
+    assert iter(data).state_dict()["order"] == said
+    nodes = NodeDataset(lambda block: [block], [1, 1], kept=0.5, window=3, seed=7)
+    assert iter(nodes).state_dict()["shape"][1:] == [0.5, "7", 3, "pad", 0, 1, 0, 1]
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_stateful_data_loader_of_blocks(workers):
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
