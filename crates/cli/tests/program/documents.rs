@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use bijective_shuffle_cli::formats::{Codec, Compression};
 use tempfile::TempDir;
+
+use crate::sets::{CODECS, ENDS};
 
 /// A folder with what the documents' commands read, and the lines of most files in it.
 fn prepared() -> (TempDir, String) {
@@ -78,6 +81,57 @@ fn commands_of_the_book_run() {
 #[test]
 fn commands_for_data_sets_run() {
     run_commands("../../docs/data-sets.md");
+}
+
+/// A codec with its levels, if it has any.
+fn with_levels(codec: &Codec) -> String {
+    let has = |level: &i32| format!("{codec}:{level}").parse::<Compression>().is_ok();
+    let levels: Vec<i32> = (-100..=100).filter(has).collect();
+    match levels[..] {
+        [first, .., last] => format!("`{codec}` (levels {first} to {last})"),
+        _ => format!("`{codec}`"),
+    }
+}
+
+/// The documents, the docstrings and these tests list the codecs that the program has.
+#[test]
+fn lists_of_codecs_are_those_of_the_table() {
+    let listed = |names: Vec<String>, last: &str| {
+        let (end, others) = names.split_last().unwrap();
+        format!("{}{last}{end}", others.join(", "))
+    };
+    let [all, compressed] = [Codec::ALL, &Codec::ALL[1..]];
+    let named =
+        |codecs: &[Codec], last| listed(codecs.iter().map(Codec::to_string).collect(), last);
+    let quoted = |codecs: &[Codec], quote: &str| -> Vec<String> {
+        let (open, close) = quote.split_at(quote.len() / 2);
+        codecs.iter().map(|codec| format!("{open}{codec}{close}")).collect()
+    };
+    let ends = compressed.iter().map(|codec| format!("`.{}`", codec.extension())).collect();
+    let python = listed(quoted(all, "`\"\"`"), " or ");
+    let option = listed(quoted(all, "``"), " or ");
+    let levels = listed(all.iter().map(with_levels).collect(), " or ");
+    let programs = listed(quoted(compressed, "``"), " and ");
+    for (document, list) in [
+        ("README.md", format!("compressed by {},", named(compressed, " or "))),
+        ("../../docs/data-sets.md", format!("| {} |", named(compressed, ", "))),
+        ("../../docs/data-sets.md", format!("its compression: {},", listed(ends, ", "))),
+        ("../../docs/data-sets.md", format!("it takes {levels},")),
+        ("../../docs/data-sets.md", format!("the programs {programs} read")),
+        ("../../docs/files.md", format!("compresses the output: {option},")),
+        ("../../docs/files.md", format!("begins as {} is", named(compressed, " or "))),
+        ("../../python/bijective_shuffle/files.py", format!("| `compress` | {python},")),
+        ("../../tests/README.md", format!("shards read by {} and tar", named(compressed, ", "))),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
+        let Ok(text) = fs::read_to_string(path) else { continue };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        assert!(text.contains(&list), "{document} lacks: {list}");
+    }
+    assert_eq!(all.iter().map(Codec::to_string).collect::<Vec<_>>(), CODECS);
+    for (codec, end) in all.iter().zip(ENDS) {
+        assert_eq!(codec.extension(), end.trim_start_matches('.'));
+    }
 }
 
 /// Does the jobs of an array, one after the other, and says the number that it has.

@@ -10,9 +10,9 @@ use bijective_shuffle::Permutation;
 use crate::folder::{Folder, is_long, numbered, program};
 use crate::outside::statistic;
 
-const CODECS: [&str; 5] = ["none", "gzip", "zstd", "lz4", "bzip2"];
+pub(crate) const CODECS: [&str; 5] = ["none", "gzip", "zstd", "lz4", "bzip2"];
 
-const ENDS: [&str; 5] = ["", ".gz", ".zst", ".lz4", ".bz2"];
+pub(crate) const ENDS: [&str; 5] = ["", ".gz", ".zst", ".lz4", ".bz2"];
 
 /// Bytes as a compressed file, by the number of a codec.
 pub(crate) fn compressed(codec: usize, bytes: &[u8]) -> Vec<u8> {
