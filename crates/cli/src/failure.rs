@@ -79,7 +79,7 @@ impl<T, E: fmt::Display> FailureContext<T> for Result<T, E> {
 /// What the last panic of any thread said, and where.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
 
-/// Does some work, of which a panic is a failure like any other: one line.
+/// Does some work. A panic in it becomes a failure like any other: one line.
 ///
 /// A panic is a fault of this program or of what it is made of, and the line says where it is. One
 /// that is caught further down, as those of the readers of tables, is said there.

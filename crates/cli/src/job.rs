@@ -66,7 +66,7 @@ impl InputJob<'_> {
         self.memory / 2
     }
 
-    /// Writes arguments in their new order, each with a delimiter behind it, whatever is in it.
+    /// Writes arguments in their new order, each followed by a delimiter, whatever is in it.
     pub(crate) fn arguments<'a>(
         &self,
         arguments: impl Iterator<Item = &'a [u8]> + Clone,
@@ -88,7 +88,7 @@ impl InputJob<'_> {
     ) -> Result<Done, Failure> {
         let (items, ends_added) = (Items::Lines { delimiter }, inputs.ends_added());
         if inputs.bytes() > self.held() as u64 && !self.is_repeated {
-            let done = self.outside(items, self.memory, || inputs.reader(), (&inputs, output))?;
+            let done = self.outside(items, self.memory, || inputs.reader(), &inputs, output)?;
             return Ok(Done { ends_added, ..done });
         }
         if self.is_repeated && inputs.bytes() > self.memory as u64 {
@@ -108,7 +108,7 @@ impl InputJob<'_> {
         let done = match u32::try_from(text.len()) {
             _ if !fits => {
                 let held = if text.is_mapped() { 0 } else { text.len() };
-                self.outside(items, self.memory - held, || &text[..], (&inputs, output))
+                self.outside(items, self.memory - held, || &text[..], &inputs, output)
             }
             Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), output),
             Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), output),
@@ -119,8 +119,8 @@ impl InputJob<'_> {
         Ok(Done { ends_added, ..done })
     }
 
-    /// Writes the records of the inputs in their new order, behind the header that `header` gives
-    /// for their number.
+    /// Writes the header that `header` gives for the number of records, and then the records of the
+    /// inputs in their new order.
     pub(crate) fn records(
         &self,
         mut inputs: Inputs,
@@ -165,7 +165,7 @@ impl InputJob<'_> {
                 return Err(Failure::new(inputs.name(), why));
             }
             let items = Items::Records { bytes: record.try_into().context("record")? };
-            return self.outside(items, self.memory, || inputs.reader(), (inputs, output));
+            return self.outside(items, self.memory, || inputs.reader(), inputs, output);
         }
         let mut text = inputs.take_text(self.progress)?;
         self.progress.start("shuffling");
@@ -187,7 +187,7 @@ impl InputJob<'_> {
         self.checked_order(items).map_err(explain_order)
     }
 
-    /// The order of so many items, if they are as many as there should be.
+    /// The order of this many items, if there should be that many.
     fn checked_order(&self, items: u64) -> Result<FileOrder, FilesError> {
         match self.expected {
             Some(order) if order != items => Err(FilesError::LengthMismatch { items, order }),
@@ -228,7 +228,8 @@ impl InputJob<'_> {
         items: Items,
         memory: usize,
         open: impl Fn() -> R,
-        (inputs, output): (&Inputs, &mut Output),
+        inputs: &Inputs,
+        output: &mut Output,
     ) -> Result<Done, Failure> {
         let shuffle = FileShuffle::new(items, memory);
         let mut done = || {

@@ -151,7 +151,7 @@ mod groups {
             Self { text, root: PathBuf::from("/sys/fs/cgroup") }
         }
 
-        /// The group, of which the controllers are listed between two colons.
+        /// The group whose controllers are listed between two colons.
         fn group(&self, is_wanted: impl Fn(&str) -> bool) -> Option<&Path> {
             self.text.lines().find_map(|line| {
                 let (controllers, group) = line.split_once(':')?.1.split_once(':')?;

@@ -70,7 +70,7 @@ impl Progress {
         self.host.is_some()
     }
 
-    /// A phase of which nothing can be counted begins.
+    /// A phase begins that counts nothing.
     pub(crate) fn start(&self, phase: &'static str) {
         self.begin(phase, "{spinner} {msg}", None);
     }

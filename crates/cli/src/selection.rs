@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use bijective_shuffle::{Backend, Error, Permutation, Seed};
 use bijective_shuffle_cli::files::FileOrder;
+use serde::Serialize;
 
 /// What the command line asks for.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ impl Selection {
 }
 
 /// How many items there are at most: a number, a share, or the smaller of both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Head {
     pub count: u64,
     pub share: Option<Share>,
@@ -58,7 +59,7 @@ impl Head {
         Self { count: self.count.min(other.count), share }
     }
 
-    /// How many of so many items. Draws with repetition may be more than the items.
+    /// How many of `items` items. Draws with repetition may be more than the items.
     pub fn of(self, items: u64) -> u64 {
         self.share.map_or(self.count, |share| self.count.min(share.of(items)))
     }
@@ -86,7 +87,7 @@ impl FromStr for Head {
 }
 
 /// A part of all items, of at most 1, exactly as it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Share {
     /// In units of the 10^18th part.
     units: u64,
@@ -97,7 +98,7 @@ impl Share {
 
     pub const NONE: Self = Self { units: 0 };
 
-    /// So much of a number of items, rounded down.
+    /// This share of a number of items, rounded down.
     pub fn of(self, items: u64) -> u64 {
         // Not above `items`.
         (u128::from(items) * u128::from(self.units) / u128::from(Self::ALL.units)) as u64
@@ -130,13 +131,13 @@ impl FromStr for Share {
     }
 }
 
-/// Whether a back end can be had, found out before there is anything to shuffle.
+/// Checks that a back end is there, before there is anything to shuffle.
 pub fn check_backend(backend: Backend) -> Result<(), Error> {
     Permutation::new(0, 0).with_backend(backend).write_indexes::<u32>(&mut [])
 }
 
 /// One of several workers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct WorkerShard {
     pub rank: u64,
     pub ranks: u64,
@@ -156,7 +157,7 @@ impl FromStr for WorkerShard {
 }
 
 /// Places of the shuffled order. There may be fewer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct PlaceRange {
     start: u64,
     /// The end, or `None` for that of the order.

@@ -111,7 +111,7 @@ fn is_ignored(signal: libc::c_int) -> bool {
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Ends the program by `SIGPIPE`, as if the signal had not been ignored, when nobody reads its
+/// Ends the program by `SIGPIPE`, as if the signal had not been ignored, when no one reads its
 /// output any more. Other outputs that are not complete are removed. Within another program this
 /// does nothing.
 #[cfg(unix)]

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::io::{self, Write};
 
-/// Writes a line to standard error. Should that fail there is nobody left to tell.
+/// Writes a line to standard error. If that fails, there is no one left to tell.
 pub(crate) fn say(line: fmt::Arguments) {
     let _ = writeln!(io::stderr(), "{line}");
 }

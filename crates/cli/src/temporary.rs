@@ -24,7 +24,7 @@ impl Temporary {
         self.store_behind(0)
     }
 
-    /// A store for a shuffle, of which so many bytes are held in memory.
+    /// A store for a shuffle, which holds its first `memory` bytes in memory.
     pub(crate) fn store_behind(
         &self,
         memory: usize,

@@ -1,6 +1,5 @@
 //! [`SetArguments`]: the options of data sets.
 
-use std::fmt::Debug;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
@@ -148,11 +147,6 @@ impl SetArguments {
             || self.uneven
     }
 
-    /// How records are divided among shards.
-    pub(crate) fn division(&self) -> impl Debug {
-        (self.shards, self.shard_bytes, self.shard_records, self.split.clone())
-    }
-
     /// What the lines of a header begin with, if that is said.
     pub(crate) fn header_prefixes(&self) -> Option<Vec<Vec<u8>>> {
         let prefixes: Vec<_> =
@@ -160,7 +154,7 @@ impl SetArguments {
         (!prefixes.is_empty()).then_some(prefixes)
     }
 
-    /// What inputs are, of which the indexes of folders may say something.
+    /// What inputs are. The indexes of folders may have said something of it, which is `known`.
     pub(crate) fn form(
         &self,
         records: Records,

@@ -5,14 +5,16 @@ use std::collections::HashSet;
 use std::str::FromStr;
 
 use bijective_shuffle_cli::dataset::ShardIndex;
+use serde::Serialize;
 
 use crate::selection::Share;
 
 /// Splits by their names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct NamedSplits(Vec<(String, Size)>);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Size {
     Share(Share),
     Count(u64),
@@ -25,7 +27,7 @@ impl NamedSplits {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// How many of so many records each split gets: at least one, unless its share is 0 or it has a
+    /// How many of `items` records each split gets: at least one, unless its share is 0 or it has a
     /// count.
     pub(crate) fn sizes(&self, items: u64) -> Result<Vec<u64>, String> {
         // Shares begin and end where their sums say, so that nothing is lost by rounding.

@@ -18,7 +18,7 @@ use crate::files::budget::KeySplit;
 ///
 /// | in the file | what it is |
 /// | --- | --- |
-/// | blocks | items of one bucket each, every item behind its key; compressed by zstd if that makes them smaller |
+/// | blocks | items of one bucket each, every item after its key; compressed by zstd if that makes them smaller |
 /// | a line of JSON | the run, how many low bits a key has within its bucket, and the items of each bucket |
 /// | a line of JSON for each bucket | its blocks: where they begin, how many bytes they have there, and how many once they are decompressed |
 /// | 8 bytes | where the first line begins, least byte first |
@@ -110,7 +110,7 @@ impl Bundle {
             for [offset, stored, bytes] in blocks {
                 let size = |bytes| usize::try_from(bytes).map_err(|_| named(garbled()));
                 let (stored, size) = (size(stored)?, size(bytes)?);
-                let offset = store.take_in(size, adopted, (offset, stored));
+                let offset = store.take_in(size, adopted, offset, stored);
                 bucket.bytes += bytes;
                 bucket.extents.push(Extent { offset, bytes: size });
             }
@@ -159,7 +159,8 @@ impl NewBundle {
     pub(super) fn finish(
         self,
         run: &str,
-        (keys, split): (&Range<u64>, KeySplit),
+        keys: &Range<u64>,
+        split: KeySplit,
         buckets: Vec<Bucket>,
     ) -> io::Result<()> {
         let Self { path, temporary, store } = self;

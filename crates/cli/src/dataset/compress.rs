@@ -18,7 +18,7 @@ const MOST_FRAMES: usize = 256;
 /// those of small files together.
 pub(super) struct Frames {
     compression: Compression,
-    /// What is not compressed yet, at most so many bytes.
+    /// What is not compressed yet, at most `most` bytes.
     bytes: Vec<u8>,
     most: usize,
     /// The frames that are whole.
@@ -34,7 +34,7 @@ struct WrittenFrame {
 }
 
 impl Frames {
-    /// Frames that take about so much memory, or what one takes.
+    /// Frames that take about this much memory, or what one takes.
     pub(super) fn new(compression: Compression, memory: usize) -> Self {
         // What comes of a frame takes as much again.
         let most = (memory / 2).clamp(FRAME, 2 * rayon::current_num_threads() * FRAME);
@@ -57,7 +57,7 @@ impl Frames {
         taken
     }
 
-    /// A file ends, which has so many bytes.
+    /// A file ends, which has this many bytes.
     pub(super) fn end(&mut self, bytes: u64) {
         self.whole.push(WrittenFrame { end: self.bytes.len(), file: Some(bytes) });
     }

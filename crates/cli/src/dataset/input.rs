@@ -10,7 +10,7 @@ pub trait Input: Sync {
     /// How many bytes it has, as far as it is known; it serves to show the progress.
     fn bytes(&self) -> u64;
 
-    /// How many bytes of it are in memory anyway. A data set keeps so much less of what it reads.
+    /// How many bytes of it are in memory anyway. A data set keeps that much less of what it reads.
     fn held(&self) -> usize {
         0
     }
@@ -23,8 +23,8 @@ pub trait Input: Sync {
     /// as far as it can be known.
     fn open(&self) -> io::Result<Box<dyn Read + Send + '_>>;
 
-    /// Opens it behind so many of its bytes; none if it can only be read from its start. One that
-    /// can be read elsewhere, too, may be divided among several workers.
+    /// Opens it after this many of its bytes; none if it can only be read from its start. Only an
+    /// input that can be opened there may be divided among several workers.
     ///
     /// # Errors
     ///

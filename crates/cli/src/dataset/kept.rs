@@ -24,8 +24,8 @@ pub(super) struct Keep {
 }
 
 impl Keep {
-    /// Inputs of these sizes, in so much memory. If one is larger as it is, encoded or not, nothing
-    /// is kept.
+    /// Inputs of these sizes, in at most `most` bytes. If one is larger as it is, encoded or not,
+    /// nothing is kept.
     pub(super) fn new(mut sizes: impl ExactSizeIterator<Item = u64>, most: usize) -> Self {
         let texts = vec![Vec::new(); sizes.len()];
         let fits = sizes.all(|size| size <= most as u64);

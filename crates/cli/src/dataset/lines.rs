@@ -41,7 +41,7 @@ impl Ends {
     }
 }
 
-/// Groups of so many lines.
+/// Groups of a fixed number of lines.
 pub(super) struct LineGroups {
     delimiter: u8,
     lines: u32,

@@ -18,7 +18,7 @@
 //! If all records fit half of the memory, with 24 bytes for each in five eighths of it, the inputs
 //! are read once, the records are written from there, and nothing goes to the store. Otherwise the
 //! passes are those of [`files`](crate::files): records whose ends cannot be seen from where they
-//! begin are stored behind their lengths.
+//! begin are stored after their lengths.
 //!
 //! Nothing is left out in silence. A compressed input that is cut short, a binary file among lines,
 //! a quote that is not closed, a row of another number of fields, a header that is not that of the
@@ -74,7 +74,7 @@ pub use index::ShardIndex;
 pub use input::Input;
 pub use records::{RecordForm, Records};
 pub use set::{CountedSet, Dataset, Written, start_of};
-pub use shards::{Shard, ShardSink, Shards, WrittenShard};
+pub use shards::{Shard, ShardSink, ShardTarget, Shards, WrittenShard};
 pub use splitter::{Broken, Found, Splitter};
 pub use store::TemporaryStore;
 pub(crate) use walk::{FileIdentity, identity};

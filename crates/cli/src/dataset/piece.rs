@@ -24,7 +24,7 @@ impl InputPiece {
         Self { input, range: 0..bytes, delimiter: None }
     }
 
-    /// So many pieces of it, of about the same size.
+    /// This many pieces of it, of about the same size.
     pub(super) fn divided(self, pieces: u64, delimiter: u8) -> impl Iterator<Item = Self> {
         let Self { input, range: Range { end, .. }, .. } = self;
         // Not above the end.
@@ -75,7 +75,7 @@ pub(super) fn last_byte(input: &dyn Input) -> io::Result<Option<u8>> {
 }
 
 /// The lines that begin in a part of an input. Wherever two parts meet, the first ends with the
-/// line to which the last byte of it belongs, and the second begins behind that.
+/// line to which the last byte of it belongs, and the second begins after that.
 struct LinesOf<R> {
     reader: R,
     delimiter: u8,

@@ -1,4 +1,4 @@
-//! What a shuffle reads of an input: whole lines, or records behind their lengths.
+//! What a shuffle reads of an input: whole lines, or records after their lengths.
 
 use std::io::{self, Read};
 use std::mem;
@@ -82,7 +82,7 @@ impl DataLines<'_> {
     }
 }
 
-/// Records, each behind its length.
+/// Records, each after its length.
 pub(super) struct Framed<'i> {
     text: PendingText<'i>,
     splitter: Box<dyn Splitter>,

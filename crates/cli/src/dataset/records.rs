@@ -19,7 +19,7 @@ use crate::formats::{Format, TFRECORD_HEAD, is_tar, is_tfrecord};
 pub enum Records {
     /// A line, which ends with this byte.
     Lines(u8),
-    /// So many lines, which end with this byte.
+    /// Groups of this many lines, which end with this byte.
     Groups(u8, NonZeroU32),
     /// Four lines of FASTQ: a name behind `@`, bases, a `+`, and as many qualities as bases.
     Fastq,
@@ -30,7 +30,7 @@ pub enum Records {
     /// A line that begins with these bytes, which are not empty, and all lines up to the next such
     /// line, as sequences of FASTA begin with `>`.
     Started(Vec<u8>),
-    /// A record of TensorFlow: any bytes behind their number and before a checksum.
+    /// A record of TensorFlow: any bytes between their number and a checksum.
     TfRecord,
     /// The files of a tar archive that have one name up to its first dot, as WebDataset has them.
     Samples {
@@ -70,7 +70,7 @@ impl Records {
         self.splitter(&Arc::default(), Ends::default(), None)
     }
 
-    /// What stands behind the last record of each output.
+    /// What follows the last record of each output.
     pub(super) fn trailer(&self) -> &'static [u8] {
         match self {
             Self::Samples { .. } => &[0; 1024],
@@ -192,7 +192,7 @@ impl RecordForm {
         }
     }
 
-    /// Whether there may be such records, which nobody checks of a file that says so.
+    /// Whether there may be records of this form. An index, which may say anything, is not trusted.
     pub(super) fn can_be(&self) -> bool {
         let is_empty = match &self.records {
             Records::Separated(bytes) | Records::Started(bytes) => bytes.is_empty(),

@@ -12,7 +12,7 @@ use tar::{EntryType, Header, PaxExtension, PaxExtensions};
 use super::splitter::{Broken, Found, Splitter};
 use crate::formats::has_checksum;
 
-/// The size of a block, of which archives consist.
+/// The size of a block. Archives consist of whole blocks.
 const BLOCK: usize = 512;
 
 /// The names of a sample's parts, sorted: what stands behind the first dot of a file's name.

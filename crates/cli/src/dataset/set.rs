@@ -18,7 +18,7 @@ use super::piece::InputPiece;
 use super::reader::{DataLines, Framed, Notes};
 use super::records::{RecordForm, Records};
 use super::samples::PartNames;
-use super::shards::{ShardSink, ShardWriter, Shards, WrittenShard};
+use super::shards::{ShardSink, ShardTarget, ShardWriter, WrittenShard};
 use super::text::{PendingText, Sought};
 use crate::files::gather::PER_ITEM;
 use crate::files::items::FRAME;
@@ -27,12 +27,12 @@ use crate::files::{
     FileOrder, FileShuffle, FilesError, ItemCount, Items, NamedError, ShufflePass, Sources, Store,
     Summary, Watch,
 };
-use crate::formats::{Codec, Compression, Explained, LOOKED_AT};
+use crate::formats::{Codec, Explained, LOOKED_AT};
 
 /// Inputs, one after the other, and what their records are.
 pub struct Dataset<'i> {
     pub(super) inputs: Vec<Described<'i>>,
-    /// What is read by itself: inputs, or parts of them.
+    /// What is read by one thread at a time: inputs, or parts of them.
     pub(super) pieces: Vec<InputPiece>,
     pub(super) form: RecordForm,
     /// What stands before the first record of each input and output, and how many fields a row of
@@ -92,7 +92,7 @@ impl CountedSet {
         json!(self)
     }
 
-    /// What [`to_json`](Self::to_json) has of so many inputs, if it can be understood.
+    /// What [`to_json`](Self::to_json) says of this many inputs, if it can be understood.
     pub fn from_json(value: &Value, inputs: usize) -> Option<Self> {
         let counted = Self::deserialize(value).ok();
         counted.filter(|counted| counted.counts.len() == inputs)
@@ -112,7 +112,7 @@ pub struct Written {
 impl<'i> Dataset<'i> {
     /// Looks at the first bytes of all inputs, and at the header of the first that has any.
     ///
-    /// A shuffle takes about so much memory, and on top of it what codecs take, which is some tens
+    /// A shuffle takes about `memory` bytes, and on top of it what codecs take, which is some tens
     /// of megabytes for each thread, unless a file was compressed in an unusual way, and one to two
     /// times its longest record for each thread that reads.
     ///
@@ -247,7 +247,7 @@ impl<'i> Dataset<'i> {
         Ok(CountedSet { kept, ..counted })
     }
 
-    /// Counts the records of these pieces, and keeps them if they fit so much memory.
+    /// Counts the records of these pieces, and keeps them if they fit this much memory.
     pub(super) fn count_some(
         &self,
         pieces: &[usize],
@@ -285,14 +285,16 @@ impl<'i> Dataset<'i> {
     /// If the shards have another number of records than the order.
     pub fn shuffle<S: ShardSink>(
         &self,
-        (counted, order): (&CountedSet, &FileOrder),
+        counted: &CountedSet,
+        order: &FileOrder,
         store: &mut impl Store,
-        (shards, compression, sink): (&Shards, Compression, &mut S),
+        target: ShardTarget<S>,
         watch: &dyn Watch,
     ) -> Result<Written, FilesError> {
         let places = order.places();
-        assert_eq!(shards.records(), places.end - places.start, "a shard for each record");
-        let mut writer = self.writer((shards, compression, sink));
+        let records = target.shards.records();
+        assert_eq!(records, places.end - places.start, "a shard for each record");
+        let mut writer = self.writer(target);
         let summary = match &counted.kept {
             Some(kept) => self.shuffler().gather(order, &kept.chunks(), &mut writer, watch)?,
             None => {
@@ -300,8 +302,8 @@ impl<'i> Dataset<'i> {
                 let notes = Notes::default();
                 // What is read again is what the progress of the pass is counted in.
                 let reading = Reading { set: self, pieces: &pieces, notes: &notes, watch: &() };
-                let sources = (&reading as &dyn Sources, counted.counts.as_slice());
-                self.shuffler().run_sources(order, sources, store, &mut writer, watch)?
+                let counts = &counted.counts;
+                self.shuffler().run_sources(order, &reading, counts, store, &mut writer, watch)?
             }
         };
         let shards = writer.finish().map_err(FilesError::Write)?;
@@ -310,7 +312,7 @@ impl<'i> Dataset<'i> {
 
     pub(super) fn writer<'s, S: ShardSink>(
         &'s self,
-        target: (&'s Shards, Compression, &'s mut S),
+        target: ShardTarget<'s, S>,
     ) -> ShardWriter<'s, S> {
         ShardWriter::new(target, &self.header.bytes, &self.form.records, self.memory / 4)
     }
@@ -417,7 +419,7 @@ fn first_bytes(file: impl Read) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// An input, decoded by so many threads.
+/// An input, decoded by this many threads.
 fn decoded<'a>(
     input: &'a dyn Input,
     codec: Codec,

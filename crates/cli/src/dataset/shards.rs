@@ -19,7 +19,7 @@ pub struct Shards {
 }
 
 /// A file that records are written to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Shard {
     /// Its name in the folder of all shards.
@@ -34,8 +34,8 @@ impl Shards {
         Self { list: vec![Shard { name: name.into(), records }] }
     }
 
-    /// So many files, such as `part-00017-of-00064.txt`, whose numbers of records differ by one at
-    /// most. The extension may be empty.
+    /// This many files, such as `part-00017-of-00064.txt`, whose numbers of records differ by one
+    /// at most. The extension may be empty.
     ///
     /// # Panics
     ///
@@ -152,9 +152,19 @@ pub trait ShardSink: Send {
     fn commit(&mut self, file: Self::File, shard: &WrittenShard) -> io::Result<()>;
 }
 
+/// Where records go.
+#[derive(Debug)]
+pub struct ShardTarget<'s, S> {
+    /// The shards that they fill.
+    pub shards: &'s Shards,
+    /// How the shards are compressed.
+    pub compression: Compression,
+    /// What takes the shards.
+    pub sink: &'s mut S,
+}
+
 impl<W: Write + Send> Hashed<W> {
-    /// All of a shard is written, which has so many bytes once it is decompressed, or as many as
-    /// were written.
+    /// All of a shard is written. Decompressed it has `plain_bytes`, or as many as were written.
     pub(crate) fn commit(
         mut self,
         sink: &mut impl ShardSink<File = W>,
@@ -174,7 +184,7 @@ impl<W: Write + Send> Hashed<W> {
 pub(super) struct ShardWriter<'s, S: ShardSink> {
     shards: &'s Shards,
     ends: Vec<u64>,
-    /// What stands before and behind the records of each shard.
+    /// What stands before and after the records of each shard.
     header: &'s [u8],
     trailer: &'static [u8],
     /// What is still to be compressed, if anything is.
@@ -189,11 +199,12 @@ pub(super) struct ShardWriter<'s, S: ShardSink> {
 
 impl<'s, S: ShardSink> ShardWriter<'s, S> {
     pub(super) fn new(
-        (shards, compression, sink): (&'s Shards, Compression, &'s mut S),
+        target: ShardTarget<'s, S>,
         header: &'s [u8],
         records: &Records,
         memory: usize,
     ) -> Self {
+        let ShardTarget { shards, compression, sink } = target;
         let (ends, trailer) = (shards.ends(), records.trailer());
         let is_plain = compression.codec() == Codec::Plain;
         let frames = (!is_plain).then(|| Frames::new(compression, memory));

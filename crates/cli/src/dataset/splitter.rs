@@ -6,7 +6,7 @@ use std::fmt;
 pub trait Splitter: Send {
     /// Looks for the end of the first record of a text, which begins where a record does.
     ///
-    /// After [`Found::More`] it is asked again with the same text and more behind it, so that it
+    /// After [`Found::More`] it is asked again with the same text and more after it, so that it
     /// need not look at the same bytes twice. If it `is_end`, the text has all that is left of the
     /// input, and is not empty.
     ///

@@ -37,8 +37,8 @@ pub(super) struct StoredBlock {
 const LEVEL: i32 = 1;
 
 impl TemporaryStore {
-    /// A store that holds so many bytes in memory. Files are created in the folders when they are
-    /// needed; their blocks are compressed if that is asked for.
+    /// A store that holds its first `most` bytes in memory. Files are created in the folders when
+    /// they are needed; their blocks are compressed if that is asked for.
     ///
     /// # Errors
     ///
@@ -71,14 +71,10 @@ impl TemporaryStore {
         self.others - 1
     }
 
-    /// Takes in a block of another store, which has so many bytes, and begins at an offset in a
-    /// file that was adopted, with fewer bytes there if it is compressed. Returns where it begins.
-    pub(super) fn take_in(
-        &mut self,
-        bytes: usize,
-        file: usize,
-        (offset, stored): (u64, usize),
-    ) -> u64 {
+    /// Takes in a block of another store, which has this number of bytes. It begins at an offset in
+    /// a file that was adopted, and `stored` bytes of that are the block: fewer if it is
+    /// compressed. Returns where it begins in this store.
+    pub(super) fn take_in(&mut self, bytes: usize, file: usize, offset: u64, stored: usize) -> u64 {
         let start = self.bytes;
         self.blocks.push(StoredBlock { start, file, offset, bytes: stored });
         self.bytes += bytes as u64;
@@ -242,8 +238,9 @@ mod tests {
         for (file, blocks) in others {
             let file = store.adopt(file);
             for k in [3, 0, 19, 7] {
-                let place = (blocks[k].offset, blocks[k].bytes);
-                assert_eq!(store.take_in(text(k).len(), file, place), whole.len() as u64);
+                let StoredBlock { offset, bytes, .. } = blocks[k];
+                let start = store.take_in(text(k).len(), file, offset, bytes);
+                assert_eq!(start, whole.len() as u64);
                 whole.extend(text(k));
             }
         }

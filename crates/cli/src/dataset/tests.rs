@@ -87,8 +87,9 @@ impl Run<'_> {
         let is_compressed = self.memory % 2 == 1;
         let mut store = TemporaryStore::in_folders(&folders, is_compressed, set.held()).unwrap();
         let mut sink = Files::default();
-        let target = (&shards, self.compression, &mut sink);
-        let written = set.shuffle((&counted, &order), &mut store, target, &())?;
+        let (shards, compression) = (&shards, self.compression);
+        let target = ShardTarget { shards, compression, sink: &mut sink };
+        let written = set.shuffle(&counted, &order, &mut store, target, &())?;
         assert_eq!(written.shards.len() as u64, self.shards);
         let summary = written.summary.unwrap();
         assert_eq!(summary.items, shards.records());

@@ -51,7 +51,7 @@ impl<'i> PendingText<'i> {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Reads until the rest has so many bytes, or all that are left.
+    /// Reads until the rest has this many bytes, or all that are left.
     pub(super) fn read_at_least(&mut self, bytes: usize) -> io::Result<()> {
         while self.rest().len() < bytes && !self.is_end {
             self.read_more()?;
@@ -86,7 +86,7 @@ impl<'i> PendingText<'i> {
         Ok(())
     }
 
-    /// Finds the next record, or line of a header, which has at most so many bytes; `None` at the
+    /// Finds the next record, or line of a header, which has at most `most` bytes; `None` at the
     /// end.
     pub(super) fn find(
         &mut self,

@@ -60,7 +60,7 @@ pub fn walk(paths: &[PathBuf], is_recursive: bool) -> io::Result<Walked> {
         let index = ShardIndex::read(path)?;
         let is_recursive = is_recursive || index.is_some();
         let (mut files, mut own) = (Vec::new(), Links::default());
-        add(path, is_recursive, (&mut files, &mut own), &mut walked)?;
+        add(path, is_recursive, &mut files, &mut own, &mut walked)?;
         if let Some(index) = index {
             let is_on_the_way = |link: &PathBuf| {
                 index.shards.iter().any(|shard| path.join(&shard.name).starts_with(link))
@@ -90,7 +90,8 @@ pub fn walk(paths: &[PathBuf], is_recursive: bool) -> io::Result<Walked> {
 fn add(
     folder: &Path,
     is_recursive: bool,
-    (files, links): (&mut Vec<PathBuf>, &mut Links),
+    files: &mut Vec<PathBuf>,
+    links: &mut Links,
     walked: &mut Walked,
 ) -> io::Result<()> {
     let entries = || {
@@ -126,7 +127,7 @@ fn add(
         } else if found.is_dir() && is_link {
             links.to_folders.push(path);
         } else if found.is_dir() {
-            add(&path, is_recursive, (&mut *files, &mut *links), walked)?;
+            add(&path, is_recursive, files, links, walked)?;
         } else if found.is_file() {
             if is_link {
                 links.to_files.insert(files.len());

@@ -19,14 +19,14 @@ use super::piece::{InputPiece, last_byte};
 use super::reader::Notes;
 use super::records::Records;
 use super::set::{CountedSet, Dataset, Described, Reading, Written, named};
-use super::shards::{ShardSink, Shards};
+use super::shards::{ShardSink, ShardTarget};
 use super::store::TemporaryStore;
 use crate::files::budget::KeySplit;
 use crate::files::distribute::{Numbered, numbers};
 use crate::files::{
     FileOrder, FileShuffle, FilesError, ItemCount, NamedError, Pieces, Summary, Watch,
 };
-use crate::formats::{Codec, Compression};
+use crate::formats::Codec;
 
 /// About how many pieces a worker gets of what is divided: enough to be read side by side, and to
 /// be dealt evenly.
@@ -49,8 +49,8 @@ pub struct KnownToWorkers<'a> {
 }
 
 impl Dataset<'_> {
-    /// Divides large inputs into pieces, of which so many workers each get some. Only lines of what
-    /// is not compressed can be divided: elsewhere nothing tells where a record begins. An input
+    /// Divides large inputs into pieces for this many workers. Only uncompressed lines can be
+    /// divided: elsewhere nothing tells where a record begins. An input
     /// whose last line has no end stays whole, because its other lines tell what that end is.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Dataset<'_> {
             .unwrap_or_default()
     }
 
-    /// The pieces that each worker reads; those behind the last have none.
+    /// The pieces that each worker reads. Workers beyond the last one here have none.
     fn dealt(&self, workers: u64) -> Vec<Vec<usize>> {
         let size = |&piece: &usize| self.pieces[piece].bytes();
         let mut pieces: Vec<usize> = (0..self.pieces.len()).collect();
@@ -184,8 +184,8 @@ impl Dataset<'_> {
     }
 
     /// Writes the records of some of the pieces to a bundle, as many of them as the order has. The
-    /// file is there whole or not at all, on the disk, and what was left of one that was not
-    /// complete is removed.
+    /// file at `path` is there whole or not at all, on the disk, and what was left of one that was
+    /// not complete is removed.
     ///
     /// # Errors
     ///
@@ -194,7 +194,8 @@ impl Dataset<'_> {
         &self,
         pieces: &[usize],
         known: KnownToWorkers,
-        (path, is_compressed): (&Path, bool),
+        path: &Path,
+        is_compressed: bool,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
         let (keys, split) = self.split(known)?;
@@ -209,12 +210,13 @@ impl Dataset<'_> {
         let shuffler = self.shuffler();
         let buckets = shuffler.distribute(known.order, split, source, &mut bundle.store, watch)?;
         let summary = shuffler.summary(&buckets);
-        bundle.finish(known.run, (&keys, split), buckets).map_err(FilesError::Temporary)?;
+        bundle.finish(known.run, &keys, split, buckets).map_err(FilesError::Temporary)?;
         Ok(summary)
     }
 
-    /// Writes shards, of which the first begins at a place of the order, counted from its first,
-    /// from the bundles of all workers. The store is empty, and takes what has to be divided again.
+    /// Writes shards from the bundles of all workers. The first record of the first shard is the
+    /// one at `place` of the order, counted from the order's own first place. The store is empty,
+    /// and takes what has to be divided again.
     ///
     /// # Errors
     ///
@@ -223,9 +225,10 @@ impl Dataset<'_> {
     pub fn collect<S: ShardSink>(
         &self,
         known: KnownToWorkers,
-        (bundles, place): (Vec<Bundle>, u64),
+        bundles: Vec<Bundle>,
+        place: u64,
         mut store: TemporaryStore,
-        (shards, compression, sink): (&Shards, Compression, &mut S),
+        target: ShardTarget<S>,
         watch: &dyn Watch,
     ) -> Result<Written, FilesError> {
         let (keys, split) = self.split(known)?;
@@ -250,7 +253,8 @@ impl Dataset<'_> {
             first += 1;
         }
         let (mut last, mut end) = (first, start);
-        while end < place + shards.records() {
+        let records = target.shards.records();
+        while end < place + records {
             end += items[last];
             last += 1;
         }
@@ -260,16 +264,16 @@ impl Dataset<'_> {
             taken.map_err(FilesError::Temporary)?;
         }
         buckets.retain(|bucket| bucket.items > 0);
-        let mut writer = self.writer((shards, compression, sink));
+        let mut writer = self.writer(target);
         let mut excerpt = OutputExcerpt::new(&mut writer, place - start, end - start);
         let summary = self.shuffler().place(buckets, &mut store, &mut excerpt, watch)?;
-        let (items, bytes) = (shards.records(), excerpt.bytes);
+        let summary = Summary { items: records, bytes: excerpt.bytes, ..summary };
         let shards = writer.finish().map_err(FilesError::Write)?;
-        Ok(Written { shards, summary: Some(Summary { items, bytes, ..summary }) })
+        Ok(Written { shards, summary: Some(summary) })
     }
 }
 
-/// Pieces of an output, without the items before and behind them.
+/// Pieces of an output, without the items before and after them.
 struct OutputExcerpt<'o> {
     pieces: &'o mut dyn Pieces,
     ends: Vec<u64>,
@@ -278,7 +282,7 @@ struct OutputExcerpt<'o> {
 }
 
 impl<'o> OutputExcerpt<'o> {
-    /// Leaves out so many items, and those behind the pieces, of so many.
+    /// Leaves out the first `skipped` of all `items`, and those after the pieces.
     fn new(pieces: &'o mut dyn Pieces, skipped: u64, items: u64) -> Self {
         let ends = pieces.ends().iter().map(|end| skipped + end);
         let ends = [skipped].into_iter().chain(ends).chain([items]).collect();

@@ -78,14 +78,14 @@ impl Budget {
     }
 
     /// Divides keys of a range of this width, which items with this number of bytes in all have.
-    /// There are at least `least` buckets, if there are so many keys.
+    /// There are at least `least` buckets, unless there are fewer keys.
     pub(super) fn split(self, width: u64, items: u64, bytes: u64, least: u64) -> KeySplit {
         let cost = bucket_cost(bytes.saturating_add(items.saturating_mul(4)), width, bytes);
         let threads = if self.of_any_machine { 1 } else { rayon::current_num_threads() as u64 };
         let each = (self.round() / (2 * threads)).clamp(1, BUCKET_COST);
         let least_block = (self.memory / 256).clamp(1, LEAST_BLOCK);
         let most = (self.memory / 2 / least_block) as u64;
-        // Up to twice as many come of it.
+        // The division by a power of two below may double the number.
         let most = (most.min(MOST_BUCKETS) / 2).max(least);
         let wanted = cost.div_ceil(each).clamp(least, most);
         let mut shift = 0;

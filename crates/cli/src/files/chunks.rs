@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use bijective_shuffle::Error;
 
-use super::budget::Budget;
-use super::items::Items;
+use super::budget::BudgetJob;
+use super::items::{ItemCount, Items};
 use super::room::try_reserve;
 
 /// Why reading ended too soon.
@@ -29,16 +29,24 @@ pub(super) struct SourceEnd {
     pub(super) bytes: u64,
 }
 
-/// Reads a source to its end, in chunks of whole items. A delimiter is added to the last line if it
-/// has none. `take` takes a chunk and returns memory for the next; it ends early, without an error,
-/// if that returns none.
+impl SourceEnd {
+    /// What the source has, with this number of items.
+    pub(super) fn count(self, items: u64) -> ItemCount {
+        let Self { is_terminated, bytes } = self;
+        ItemCount { items, bytes, is_terminated }
+    }
+}
+
+/// Reads a source to its end, `step` bytes at a time, in chunks of whole items. A delimiter is
+/// added to the last line if it has none. `take` takes a chunk and returns memory for the next; it
+/// ends early, without an error, if that returns none.
 ///
 /// An item that is longer than what is read at a time waits for `long`, so that there is one such
 /// item in all sources that are read at the same time.
 pub(super) fn read_chunks(
     mut source: impl Read,
-    items: Items,
-    (budget, step): (Budget, usize),
+    BudgetJob { items, budget }: BudgetJob,
+    step: usize,
     long: &Mutex<()>,
     mut take: impl FnMut(Vec<u8>) -> Option<Vec<u8>>,
 ) -> Result<SourceEnd, Stopped> {

@@ -92,7 +92,7 @@ struct SourceKeys<'o> {
     items: Vec<Range<u64>>,
     /// How many of them have come.
     taken: Vec<u64>,
-    /// The keys of the sources of which some have come, and not all.
+    /// The keys of the sources that have begun to come, and are not complete.
     open: Vec<Option<ItemKeys<'o>>>,
 }
 
@@ -171,7 +171,7 @@ pub(super) fn distribute(
         for slot in slots.by_ref().take(MOVING) {
             let _ = written.send(slot);
         }
-        let writer = start(scope, move || write(waiting, store, (written, long_written)))?;
+        let writer = start(scope, move || write(waiting, store, written, long_written))?;
         let sink = ToWriter { blocks, spare, long };
         let mut distributor = Distributor::new(wanted, split, slots, end, sink);
         let distribute = || {
@@ -191,23 +191,21 @@ pub(super) fn distribute(
     let read = job.ends(read, source.counts.len(), items)?;
     written.map_err(FilesError::Temporary)?;
     let buckets = buckets?;
-    let found = read.iter().zip(&keys.taken).map(|(end, &items)| {
-        let SourceEnd { is_terminated, bytes } = *end;
-        ItemCount { items, bytes, is_terminated }
-    });
+    let found = read.iter().zip(&keys.taken).map(|(end, &items)| end.count(items));
     // A source that was not read has no items, or the threads have stopped.
     if found.eq(source.counts.iter().copied()) { Ok(buckets) } else { Err(FilesError::Changed) }
 }
 
-/// Appends blocks to a store, and says which were written: slots come back, and of a long item
-/// only that it is.
+/// Appends blocks to a store, and says when each was written: a slot goes back to be filled again,
+/// and a long item is only reported.
 fn write<'m>(
     waiting: Receiver<WriterBlock<'m>>,
     store: &mut impl Store,
-    (written, long_written): (Sender<&'m mut [u8]>, Sender<()>),
+    written: Sender<&'m mut [u8]>,
+    long_written: Sender<()>,
 ) -> io::Result<()> {
     for block in waiting {
-        // What nobody wants any more may go.
+        // The distributor may have stopped. Then no one waits for an answer.
         match block {
             WriterBlock::Slot(slot, block) => {
                 store.append(&slot[block])?;
@@ -224,8 +222,8 @@ fn write<'m>(
 }
 
 impl BudgetJob {
-    /// How so many sources ended, in their order. One that was not read has no bytes. `items` is
-    /// the number of items that were read up to the end of a source.
+    /// How the sources ended, in their order. One that was not read has no bytes. `items` is the
+    /// number of items that were read up to the end of a source.
     pub(super) fn ends(
         self,
         ends: SourceEnds,
@@ -241,7 +239,7 @@ impl BudgetJob {
         Ok(all)
     }
 
-    /// The error for a reader that stopped, behind this number of items.
+    /// The error for a reader that stopped after this number of items.
     pub(super) fn error(self, stopped: Stopped, item: u64) -> FilesError {
         match (stopped, self.items) {
             (Stopped::Read(error), _) => FilesError::Read(error),

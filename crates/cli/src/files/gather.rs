@@ -65,7 +65,7 @@ impl<'t> Held<'t> {
         self.items.len() as u64
     }
 
-    /// Writes the items of an order, which is one of so many.
+    /// Writes the items in an order, whose length is theirs.
     pub(super) fn write<W: Word>(
         &self,
         order: &FileOrder,
@@ -110,8 +110,8 @@ struct Gatherer<'h, W> {
 }
 
 impl<W: Word> Gatherer<'_, W> {
-    /// The next blocks of so many items, from a place on, with the number of bytes of each: as many
-    /// as may be in memory.
+    /// The next blocks, of `block` items each, from a place on, with the number of bytes of each:
+    /// as many as may be in memory.
     fn round(&self, next: usize, block: usize) -> Vec<(Range<usize>, usize)> {
         let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
         let sized = |number: usize| {
@@ -155,9 +155,9 @@ impl<W: Word> OrderedRounds for Gatherer<'_, W> {
     fn in_order(&self, (places, bytes): Self::Block) -> Result<Ordered, FilesError> {
         let mut memory = self.spare.take();
         try_reserve(&mut memory, bytes)?;
-        let place = (places.start as u64, self.ends.as_slice());
+        let place = places.start as u64;
         let items = self.order[places].iter().map(|&item| Ok(self.item(item)));
-        Ordered::new(items, memory, place, || FilesError::Changed)
+        Ordered::new(items, memory, place, &self.ends, || FilesError::Changed)
     }
 
     fn spare(&self) -> &Spare<Vec<u8>> {

@@ -19,7 +19,7 @@ pub enum Items {
         /// The size of each.
         bytes: NonZeroUsize,
     },
-    /// Any bytes, behind their number, which takes 4 bytes, the lowest first. The output has the
+    /// Any bytes after their number, which takes 4 bytes, the lowest first. The output has the
     /// items without their numbers. This is for items whose ends cannot be seen from where they
     /// begin: the reader of the source has found them.
     Framed,

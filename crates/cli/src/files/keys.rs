@@ -28,7 +28,7 @@ pub(crate) struct ItemKeys<'o> {
     wanted: Range<u64>,
     /// The first item, or slot, that was not evaluated yet.
     next: u64,
-    /// The item behind the last one.
+    /// The number after that of the last item.
     end: u64,
     batch: Vec<u64>,
     /// How many keys of the batch were taken.
@@ -56,8 +56,8 @@ impl<'o> ItemKeys<'o> {
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), which only items behind the first can have if a shuffle is
-    /// undone.
+    /// Those of [`new`](Self::new), which only a range that begins after the first item can have,
+    /// if a shuffle is undone.
     pub(crate) fn of_items(order: &'o FileOrder, items: Range<u64>) -> Result<Self, Error> {
         let all = Self::new(order)?;
         let next =
@@ -112,8 +112,8 @@ impl<'o> ItemKeys<'o> {
     }
 }
 
-/// The slot of a place, or the end of the domain behind the last place. Files have fewer than 2^63
-/// items, and so the domain has fewer than 2^64 slots.
+/// The slot of a place, or the end of the domain for the place after the last. Files have fewer
+/// than 2^63 items, and so the domain has fewer than 2^64 slots.
 fn slot(permutation: &Permutation, place: u64) -> Result<u64, Error> {
     let bijection = permutation.bijection();
     if place == 0 {

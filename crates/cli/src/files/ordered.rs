@@ -18,13 +18,14 @@ pub(crate) struct Ordered {
 }
 
 impl Ordered {
-    /// Puts items behind each other in memory that has room for them. The first comes to `place` of
-    /// the output, whose pieces end at `ends`. `lacks` is the error if there are more items than
+    /// Puts items one after the other in memory that has room for them. The first comes to `place`
+    /// of the output, whose pieces end at `ends`. `lacks` is the error if there are more items than
     /// places.
     pub(super) fn new<'i>(
         found: impl Iterator<Item = Result<&'i [u8], FilesError>>,
         memory: Vec<u8>,
-        (place, ends): (u64, &[u64]),
+        place: u64,
+        ends: &[u64],
         lacks: impl Fn() -> FilesError,
     ) -> Result<Self, FilesError> {
         let (mut items, mut pieces) = (memory, Vec::new());
@@ -74,7 +75,7 @@ pub(crate) trait OrderedRounds: Sync {
     /// The items of a block, in their order.
     fn in_order(&self, block: Self::Block) -> Result<Ordered, FilesError>;
 
-    /// Where memory for blocks waits, and whether a piece of so many bytes is kept there.
+    /// Where memory for blocks waits, and whether a piece of this size is kept there.
     fn spare(&self) -> &Spare<Vec<u8>>;
     fn keeps(&self, bytes: usize) -> bool;
 

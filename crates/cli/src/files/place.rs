@@ -34,6 +34,12 @@ pub(super) struct Placer<'a, S> {
     blocks: Spare<Vec<u8>>,
 }
 
+/// A bucket, and the place of its first item in the output.
+pub(super) struct PlacedBucket {
+    place: u64,
+    bucket: Bucket,
+}
+
 /// Where a bucket is put in order: what was read of it, and where its items are in that.
 #[derive(Default)]
 struct BucketDesk {
@@ -91,12 +97,10 @@ impl<'a, S: Store> Placer<'a, S> {
 }
 
 impl<S: Store> OrderedRounds for Placer<'_, S> {
-    /// A bucket, and the place of its first item.
-    type Block = (u64, Bucket);
+    type Block = PlacedBucket;
 
-    /// Takes as many buckets as fit memory together, each with the place of its first item. One
-    /// that does not fit by itself is split.
-    fn next(&mut self) -> Result<Vec<(u64, Bucket)>, FilesError> {
+    /// Takes as many buckets as fit memory together. One that does not fit by itself is split.
+    fn next(&mut self) -> Result<Vec<PlacedBucket>, FilesError> {
         let room = self.job.budget.round();
         let most = BUCKETS_PER_THREAD * rayon::current_num_threads();
         let (mut round, mut sum) = (Vec::new(), 0_u64);
@@ -115,13 +119,16 @@ impl<S: Store> OrderedRounds for Placer<'_, S> {
             }
             let place = self.items;
             self.items += bucket.items;
-            round.push((place, bucket));
+            round.push(PlacedBucket { place, bucket });
         }
         Ok(round)
     }
 
-    /// Reads a bucket, whose first item comes to a place of the output.
-    fn in_order(&self, (place, bucket): (u64, Bucket)) -> Result<Ordered, FilesError> {
+    /// Reads a bucket and puts its items in order.
+    fn in_order(
+        &self,
+        PlacedBucket { place, bucket }: PlacedBucket,
+    ) -> Result<Ordered, FilesError> {
         let mut desk = self.desks.take();
         let bytes = bucket.bytes as usize;
         if desk.stored.len() < bytes {
@@ -161,7 +168,7 @@ impl<S: Store> OrderedRounds for Placer<'_, S> {
             let length = self.job.items.first(rest).ok_or_else(garbled)?;
             Ok(&rest[unwritten..length])
         });
-        let ordered = Ordered::new(found, block, (place, &self.ends), garbled)?;
+        let ordered = Ordered::new(found, block, place, &self.ends, garbled)?;
         if self.may_keep(desk.stored.capacity() + 4 * desk.offsets.capacity()) {
             self.desks.give(desk);
         }

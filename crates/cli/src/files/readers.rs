@@ -25,7 +25,7 @@ pub(super) struct Readers<'p> {
 pub(super) type SourceEnds = Vec<(usize, Result<SourceEnd, Stopped>)>;
 
 impl<'p> Readers<'p> {
-    /// Readers of so many sources.
+    /// Readers of `count` sources.
     pub(super) fn new(job: BudgetJob, sources: &'p dyn Sources, count: usize) -> Self {
         let threads = rayon::current_num_threads().clamp(1, count.max(1));
         // A thread has a chunk and what it read of the next, and two chunks are on their way.
@@ -69,8 +69,7 @@ impl<'p> Readers<'p> {
         take: &mut impl FnMut(usize, Vec<u8>) -> Option<Vec<u8>>,
     ) -> Result<SourceEnd, Stopped> {
         let text = self.sources.open(source).map_err(Stopped::Read)?;
-        let BudgetJob { items, budget } = self.job;
-        read_chunks(text, items, (budget, self.step), &self.long, |chunk| {
+        read_chunks(text, self.job, self.step, &self.long, |chunk| {
             if self.is_stopped.load(Ordering::Relaxed) {
                 return None;
             }

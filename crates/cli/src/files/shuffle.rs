@@ -6,7 +6,6 @@ use std::thread;
 
 use super::buckets::Bucket;
 use super::budget::{Budget, BudgetJob, KeySplit};
-use super::chunks::SourceEnd;
 use super::distribute::{Numbered, distribute, joined, start};
 use super::error::FilesError;
 use super::items::{ItemCount, Items};
@@ -73,7 +72,7 @@ impl FileShuffle {
         Ok(count)
     }
 
-    /// Counts the items of a source that has so many bytes, which are read unless it has records.
+    /// Counts the items of a source of this many bytes. It is read, unless it has records.
     pub(crate) fn count_read(
         &self,
         source: &mut (impl Read + Send),
@@ -126,13 +125,7 @@ impl FileShuffle {
             Ok(())
         })?;
         let ends = self.job.ends(ends, count, |source| items[..=source].iter().sum())?;
-        let found = items.iter().zip(ends);
-        let found = found.map(|(&items, SourceEnd { is_terminated, bytes })| ItemCount {
-            items,
-            bytes,
-            is_terminated,
-        });
-        Ok(found.collect())
+        Ok(items.into_iter().zip(ends).map(|(items, end)| end.count(items)).collect())
     }
 
     /// Writes the items from the source's position to its end in another order, or as many of them
@@ -154,15 +147,16 @@ impl FileShuffle {
         output: &mut (impl Write + Send),
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
-        let sources: (&dyn Sources, &[ItemCount]) = (&Single::new(source), &[*count]);
-        let summary = self.run_sources(order, sources, store, &mut Whole(output), watch)?;
+        let (source, mut whole) = (Single::new(source), Whole(&mut *output));
+        let summary = self.run_sources(order, &source, &[*count], store, &mut whole, watch)?;
         output.flush().map_err(FilesError::Write)?;
         Ok(summary)
     }
 
     /// Writes the items of sources, one source after the other, in another order, or as many of
-    /// them as the order has. The sources are read side by side; they have been
-    /// [counted](Self::count_sources). The output has as many places as the order.
+    /// them as the order has. The sources are read side by side; `counts` is what
+    /// [`count_sources`](Self::count_sources) found in them. The output has as many places as the
+    /// order.
     ///
     /// # Errors
     ///
@@ -170,7 +164,8 @@ impl FileShuffle {
     pub fn run_sources(
         &self,
         order: &FileOrder,
-        (sources, counts): (&dyn Sources, &[ItemCount]),
+        sources: &dyn Sources,
+        counts: &[ItemCount],
         store: &mut impl Store,
         output: &mut dyn Pieces,
         watch: &dyn Watch,
@@ -215,8 +210,8 @@ impl FileShuffle {
         }
     }
 
-    /// The range of keys that the order has, of items with so many bytes in all, and how it is
-    /// divided.
+    /// The range of keys that the order has, and how it is divided. All items together have
+    /// `bytes`.
     pub(crate) fn split(
         &self,
         order: &FileOrder,
@@ -282,7 +277,7 @@ impl FileShuffle {
 /// for each thread by itself, and other threads would take as much again.
 fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it may be called at any time, and touches only memory that nobody has.
+    // SAFETY: it may be called at any time, and touches only memory that the allocator has free.
     unsafe {
         libc::malloc_trim(0);
     }

@@ -17,8 +17,8 @@ pub trait Sources: Sync {
 
 /// An output in pieces, each of which gets some of the items.
 pub trait Pieces: Send {
-    /// For each piece the place behind its last item, in the order of the pieces. Places are
-    /// counted from the first item that is written.
+    /// For each piece, in order, the place after its last item. Places are counted from the first
+    /// item that is written.
     fn ends(&self) -> &[u64];
 
     /// Appends whole items to a piece, counted from 0. All of a piece comes before the next; a

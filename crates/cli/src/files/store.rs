@@ -48,7 +48,7 @@ pub trait Store: Send + Sync {
     /// Those of reading; it is one if there are not enough bytes.
     fn read_at(&self, block: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Says that so many bytes from an offset on are not read again, so that a store in memory may
+    /// Says that these bytes, from an offset on, are not read again, so that a store in memory may
     /// give their room back.
     fn release(&self, offset: u64, bytes: usize) {
         let _ = (offset, bytes);
@@ -134,7 +134,7 @@ impl TemporaryFile {
         self.file
     }
 
-    /// Checks that so many more bytes leave enough room free.
+    /// Checks that this many more bytes leave enough room free.
     fn check_room(&mut self, bytes: u64) -> io::Result<()> {
         if bytes > self.granted {
             let Some((free, all)) = room(&self.file) else { return Ok(()) };

@@ -76,7 +76,7 @@ const ORC: &[u8] = b"ORC";
 /// A Parquet file begins with it and ends in it.
 const PARQUET: &[u8] = b"PAR1";
 
-/// Whether a file of so many bytes has the end of a Parquet file: the length of the footer, which
+/// Whether a file of this size has the end of a Parquet file: the length of the footer, which
 /// fits the file, and the mark.
 fn ends_as_parquet(end: &[u8], bytes: u64) -> bool {
     let Some((_, [length @ .., _, _, _, _])) = end.split_last_chunk::<8>() else { return false };

@@ -3,10 +3,10 @@
 mod reader;
 mod source;
 
-use std::fmt;
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::failure::{Failure, FailureContext};
 use crate::progress::Progress;
@@ -212,15 +212,25 @@ impl Inputs {
 }
 
 /// A text that is another one if files are others by their names, sizes or times of change.
-pub(crate) fn stamp<N: fmt::Debug>(
+pub(crate) fn stamp<N: AsRef<OsStr>>(
     files: impl Iterator<Item = (N, u64, Option<SystemTime>)>,
 ) -> String {
-    let stamps = files.map(|(name, bytes, modified)| format!("{name:?} {bytes} {modified:?}"));
+    let nanoseconds = |time: SystemTime| match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => since.as_nanos().to_string(),
+        Err(before) => format!("-{}", before.duration().as_nanos()),
+    };
+    let stamps = files.map(|(name, bytes, modified)| {
+        let name = name.as_ref().as_encoded_bytes().escape_ascii();
+        let modified = modified.map_or_else(|| "unknown".to_owned(), nanoseconds);
+        format!("\"{name}\" {bytes} {modified}")
+    });
     stamps.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn inputs(texts: &[&[u8]], delimiter: Option<u8>) -> Inputs {
@@ -278,6 +288,19 @@ mod tests {
             assert_eq!(inputs(&[text], Some(0)).sources[0].end, end);
         }
         assert_eq!(inputs(&[b"a\r\nb"], None).sources[0].end, b"");
+    }
+
+    #[test]
+    fn stamps_are_the_same_for_ever() {
+        let (before, after) = (Duration::new(1, 500_000_000), Duration::new(1_700_000_000, 7));
+        let files = [
+            ("a \"é\"", 5, Some(UNIX_EPOCH + after)),
+            ("b", 0, Some(UNIX_EPOCH - before)),
+            ("c", 1, None),
+        ];
+        let expected =
+            r#""a \"\xc3\xa9\"" 5 1700000000000000007; "b" 0 -1500000000; "c" 1 unknown"#;
+        assert_eq!(stamp(files.into_iter()), expected);
     }
 
     #[test]

@@ -165,7 +165,7 @@ impl InputSource {
         Ok(open)
     }
 
-    /// Reads it behind so many of its bytes, if it does not change.
+    /// Reads it from this offset on, if it does not change.
     pub(super) fn reader(&self, bytes: u64) -> io::Result<SourceReader<'_>> {
         let mut open = self.open().map_err(|error| self.error(error))?;
         self.check(&open)?;

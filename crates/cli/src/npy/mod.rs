@@ -107,7 +107,7 @@ impl Npy {
         self.shape.first().copied().unwrap_or(0)
     }
 
-    /// The size of a row, in a file with this number of bytes behind the header.
+    /// The size of a row, in a file with this number of bytes after the header.
     ///
     /// # Errors
     ///

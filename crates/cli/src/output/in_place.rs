@@ -9,7 +9,7 @@ use bijective_shuffle_cli::files::Store;
 
 use crate::signals;
 
-/// Up to so many bytes are held, and not kept in a temporary file.
+/// The most bytes that are held in memory; more go to a temporary file.
 const HELD: usize = 1 << 20;
 
 /// A file that has other names, or is a mount point, or whose folder, owner or attributes do not
@@ -63,7 +63,7 @@ impl Read for Stored<'_> {
     }
 }
 
-/// Puts the bytes of a source, which are so many, into a file in place of those that it has. A
+/// Replaces the contents of a file by a source, which has this many bytes. A
 /// signal that would end the program waits for the end of it.
 pub(super) fn overwrite(target: &mut File, source: &mut dyn Read, bytes: u64) -> io::Result<()> {
     signals::undisturbed(|| {

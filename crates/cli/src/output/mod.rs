@@ -45,16 +45,18 @@ impl Output {
             streams::check_output().context(&name)?;
             return Ok(Self { name, sink: OutputSink::Stdout(io::stdout()), bytes: 0 });
         };
-        Self::open_by((path, None), temporary_folder)
+        Self::open_by(path, None, temporary_folder)
     }
 
-    /// Opens a file. If it needs a name while it is not complete, that is in this folder.
+    /// Opens a file. If it needs a name while it is not complete, that is in the folder
+    /// `unfinished`, or next to the file.
     pub(crate) fn open_by(
-        (path, unfinished): (&Path, Option<&Path>),
+        path: &Path,
+        unfinished: Option<&Path>,
         temporary_folder: &Path,
     ) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        let sink = open_file((path, unfinished), temporary_folder).context(&name)?;
+        let sink = open_file(path, unfinished, temporary_folder).context(&name)?;
         Ok(Self { name, sink, bytes: 0 })
     }
 
@@ -132,7 +134,8 @@ impl Write for Output {
 
 #[cfg_attr(not(unix), expect(unused_variables))]
 fn open_file(
-    (path, unfinished): (&Path, Option<&Path>),
+    path: &Path,
+    unfinished: Option<&Path>,
     temporary_folder: &Path,
 ) -> io::Result<OutputSink> {
     // Opening what is there tells what it is, and whether it may be written at all, and changes

@@ -35,8 +35,8 @@ impl Replacement {
     /// A file that is not there yet. If it has another name meanwhile, that is in this folder,
     /// which is made when it is needed, or next to the target.
     pub(super) fn of_nothing(target: PathBuf, folder: Option<&Path>) -> io::Result<Self> {
-        // As for any new file, of which the umask still takes away.
-        create((target, folder), 0o666, true)
+        // As for any new file; the umask still takes bits away.
+        create(target, folder, 0o666, true)
     }
 
     /// A file that is like another one in all but what is in it.
@@ -48,7 +48,7 @@ impl Replacement {
         #[cfg(unix)]
         {
             // Private, until it has the owner and the mode of the other.
-            let replacement = create((target, folder), PRIVATE, false)?;
+            let replacement = create(target, folder, PRIVATE, false)?;
             if let Some(file) = &replacement.file {
                 unix::check_replaceable(file, old, folder_of(&replacement.target))?;
                 unix::make_alike(file, old)?;
@@ -57,7 +57,7 @@ impl Replacement {
         }
         #[cfg(not(unix))]
         {
-            let replacement = create((target, folder), PRIVATE, false)?;
+            let replacement = create(target, folder, PRIVATE, false)?;
             if let Some(file) = &replacement.file {
                 file.set_permissions(old.metadata()?.permissions())?;
             }
@@ -70,7 +70,7 @@ impl Replacement {
         if let Some(file) = self.file.take()
             && self.name.is_none()
         {
-            self.name = Some(name(&file, (&self.folder, &self.target))?);
+            self.name = Some(name(&file, &self.folder, &self.target)?);
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Replacement {
 
     fn rename(&mut self) -> io::Result<()> {
         if let (Some(file), None) = (&self.file, &self.name) {
-            self.name = Some(name(file, (&self.folder, &self.target))?);
+            self.name = Some(name(file, &self.folder, &self.target)?);
         }
         let Some((path, unfinished)) = self.name.take() else { return Ok(()) };
         path.persist(&self.target).map_err(|failed| {
@@ -146,7 +146,8 @@ fn folder_of(target: &Path) -> &Path {
 
 /// Creates a file on the file system of the target.
 fn create(
-    (target, folder): (PathBuf, Option<&Path>),
+    target: PathBuf,
+    folder: Option<&Path>,
     mode: u32,
     is_first: bool,
 ) -> io::Result<Replacement> {
@@ -155,19 +156,15 @@ fn create(
     if let Some(file) = unix::unnamed(folder_of(&target), mode)? {
         return Ok(Replacement { target, is_first, file: Some(file), name: None, folder });
     }
-    let (file, unfinished) = Unfinished::create(|| {
-        in_folder((&folder, &target), || builder(mode).tempfile_in(&folder))
-    })?;
+    let (file, unfinished) =
+        Unfinished::create(|| in_folder(&folder, &target, || builder(mode).tempfile_in(&folder)))?;
     let (file, path) = file.into_parts();
     let (file, name) = (Some(file), Some((path, unfinished)));
     Ok(Replacement { target, is_first, file, name, folder })
 }
 
 /// Makes a file in a folder, and the folder if it is not there and not that of the target.
-fn in_folder<T>(
-    (folder, target): (&Path, &Path),
-    make: impl Fn() -> io::Result<T>,
-) -> io::Result<T> {
+fn in_folder<T>(folder: &Path, target: &Path, make: impl Fn() -> io::Result<T>) -> io::Result<T> {
     make().or_else(|error| match error.kind() {
         ErrorKind::NotFound if folder != folder_of(target) => {
             let made = fs::create_dir(folder).or_else(|error| match error.kind() {
@@ -193,16 +190,16 @@ fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
 
 /// Names a file that has no name.
 #[cfg(target_os = "linux")]
-fn name(file: &File, (folder, target): (&Path, &Path)) -> io::Result<(TempPath, Unfinished)> {
+fn name(file: &File, folder: &Path, target: &Path) -> io::Result<(TempPath, Unfinished)> {
     let link = |path: &Path| unix::link(file, path);
-    let named = || in_folder((folder, target), || builder(PRIVATE).make_in(folder, link));
+    let named = || in_folder(folder, target, || builder(PRIVATE).make_in(folder, link));
     let (named, unfinished) = Unfinished::create(named)?;
     Ok((named.into_temp_path(), unfinished))
 }
 
 /// Every file has a name.
 #[cfg(not(target_os = "linux"))]
-fn name(_: &File, _: (&Path, &Path)) -> io::Result<(TempPath, Unfinished)> {
+fn name(_: &File, _: &Path, _: &Path) -> io::Result<(TempPath, Unfinished)> {
     Err(ErrorKind::Unsupported.into())
 }
 
@@ -363,7 +360,7 @@ mod tests {
             let _ = fs::create_dir(&folder);
             made
         };
-        in_folder((&folder, &target), make).unwrap();
+        in_folder(&folder, &target, make).unwrap();
         assert_eq!(fs::read(folder.join("file")).unwrap(), b"1");
     }
 }

@@ -17,8 +17,8 @@ use crate::output::Output;
 
 pub(crate) use kinds::{is_table, kind_of};
 
-/// Writes the rows of files in their new order, to a file of the same format. If a number of row
-/// groups is given, groups are shuffled, and then rows in windows of so many groups.
+/// Writes the rows of files in their new order, to a file of the same format. If `blocks` is
+/// given, row groups are shuffled, and then rows in windows of that many groups.
 pub(crate) fn shuffle(
     files: &[PathBuf],
     blocks: Option<NonZeroU64>,

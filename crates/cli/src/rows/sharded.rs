@@ -46,7 +46,8 @@ impl<'w> ShardedWriter<'w> {
     pub(super) fn new(
         table: &'w dyn TableFile,
         memory: usize,
-        (target, shards): (&'w mut ShardFolder, &'w Shards),
+        target: &'w mut ShardFolder,
+        shards: &'w Shards,
         written: &'w mut Vec<WrittenShard>,
     ) -> Self {
         Self { table, memory, target, shards, open: None, written }

@@ -11,7 +11,7 @@ use bijective_shuffle_cli::files::{FileOrder, FilesError};
 use bijective_shuffle_cli::tables::{
     IpcTable, Joined, ParquetTable, TableError, TableFile, TableShuffle, TableWriter,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::kinds::{PARQUET, kind_of};
 use super::sharded::ShardedWriter;
@@ -107,15 +107,15 @@ pub(super) fn to_folder(
     let bytes = opened.iter().map(|one| one.metadata.len()).sum();
     let plan = ShardPlan { items: 0, found, bytes, inputs: files.len() as u64 };
     let mut run = FolderRun::open(folder, arguments, job, None)?;
-    let options = format!("{extension} {:?}", arguments.blocks);
-    let asked = sets::asked((stamp, options), extension, arguments, job);
+    let options = json!({"blocks": arguments.blocks});
+    let asked = sets::asked(stamp, options, extension, arguments, job);
     // Tables say how many rows they have, so they are not counted again.
-    let (order, shards, kept) = run.begin((asked, extension), (plan, Value::Null), job)?;
+    let (order, shards, kept) = run.begin(asked, plan, Value::Null, job)?;
     let mut written = Vec::new();
     let mut done = Done { found, ..Done::default() };
     if !shards.list().is_empty() {
-        let target = (&mut run.folder, &shards);
-        let writer = Box::new(ShardedWriter::new(&table, job.memory, target, &mut written));
+        let (memory, target) = (job.memory, &mut run.folder);
+        let writer = Box::new(ShardedWriter::new(&table, memory, target, &shards, &mut written));
         let shuffled = write_order(arguments.blocks, job, &table, &order, writer);
         // A shard names itself.
         let of_shard = |error: &io::Error| Failure::named(folder.display(), error);

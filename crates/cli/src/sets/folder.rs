@@ -209,7 +209,7 @@ impl ShardFolder {
     fn output(&self, name: &Path) -> Result<Output, Failure> {
         let unfinished =
             self.path.join(if self.is_shared { UNFINISHED_OF_WORKERS } else { UNFINISHED });
-        Output::open_by((&self.path.join(name), Some(&unfinished)), &self.temporary_folder)
+        Output::open_by(&self.path.join(name), Some(&unfinished), &self.temporary_folder)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{RecordForm, ShardIndex, Shards, WrittenShard};
 use bijective_shuffle_cli::files::FileOrder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::folder::ShardFolder;
 use super::journal::{AskedRun, JournaledRun};
@@ -14,6 +14,7 @@ use super::plan::ShardPlan;
 use crate::arguments::Arguments;
 use crate::failure::{Failure, FailureContext};
 use crate::job::InputJob;
+use crate::memory::MemorySize;
 use crate::selection::Selection;
 
 /// A run that writes a folder of shards.
@@ -41,15 +42,15 @@ impl<'a> FolderRun<'a> {
     }
 
     /// Plans the shards, and looks which of them are there. Returns the order of the others'
-    /// records, these shards, and those that are kept. The stamp is of the inputs, and so is what
-    /// was counted.
+    /// records, these shards, and those that are kept.
     pub(crate) fn begin(
         &mut self,
-        asked: (AskedRun, &str),
-        found: (ShardPlan, Value),
+        asked: AskedRun,
+        plan: ShardPlan,
+        counted: Value,
         job: &InputJob,
     ) -> Result<(FileOrder, Shards, Vec<WrittenShard>), Failure> {
-        let (order, shards, run) = planned(asked, found, self.arguments, job)?;
+        let (order, shards, run) = planned(asked, plan, counted, self.arguments, job)?;
         self.hash = run.hash();
         let kept = self.folder.begin(&run, &shards)?;
         let places: u64 = kept.iter().map(|shard| shard.records).sum();
@@ -68,42 +69,62 @@ impl<'a> FolderRun<'a> {
         let shards: Vec<_> = kept.into_iter().chain(written).collect();
         let sum = |number: fn(&WrittenShard) -> u64| shards.iter().map(number).sum();
         let sums = (sum(|shard| shard.records), sum(|shard| shard.bytes));
-        self.folder.finish(&index((self.hash, self.form), (found, shards), job))?;
+        self.folder.finish(&index(self.hash, self.form, found, shards, job))?;
         Ok(sums)
     }
 }
 
-/// What is asked for, of inputs with a stamp, and shards whose names have this end. The options are
-/// those of the format.
+/// What is asked for, of inputs with a stamp, and shards whose names have this end. `format` has
+/// the options of the format.
+///
+/// The options become a text with names of its own, so that a run is known again whatever the
+/// types of this program are called.
 pub(crate) fn asked(
-    (stamp, options): (String, String),
+    stamp: String,
+    format: Value,
     extension: &str,
     arguments: &Arguments,
     job: &InputJob,
 ) -> AskedRun {
-    let Selection { seed, is_undone, shard, range, head, .. } = job.selection;
-    let rest = (extension, arguments.sets.division(), is_undone, shard, range, head);
-    AskedRun { seed, stamp, options: format!("{options} {rest:?}") }
+    let (sets, Selection { seed, is_undone, shard, range, head, .. }) =
+        (&arguments.sets, job.selection);
+    let options = json!({
+        "format": format,
+        "extension": extension,
+        "shards": sets.shards,
+        "shard_bytes": sets.shard_bytes.map(MemorySize::bytes),
+        "shard_records": sets.shard_records,
+        "split": sets.split,
+        "undone": is_undone,
+        "shard": shard,
+        "range": range,
+        "head": head,
+    });
+    AskedRun { seed, stamp, extension: extension.to_owned(), options: options.to_string() }
 }
 
 /// What follows once the records are counted: their order, the shards, and the run.
 pub(super) fn planned(
-    (asked, extension): (AskedRun, &str),
-    (plan, counted): (ShardPlan, Value),
+    asked: AskedRun,
+    plan: ShardPlan,
+    counted: Value,
     arguments: &Arguments,
     job: &InputJob,
 ) -> Result<(FileOrder, Shards, JournaledRun), Failure> {
     let order = job.order(plan.found)?;
     let plan = ShardPlan { items: job.items(&order), ..plan };
-    let shards = plan.shards(&arguments.sets, extension)?;
-    let run = JournaledRun { asked, counted, shards: format!("{:?}", (&shards, order.places())) };
+    let shards = plan.shards(&arguments.sets, &asked.extension)?;
+    let text = serde_json::to_string(&(shards.list(), order.places())).context("shards")?;
+    let run = JournaledRun { asked, counted, shards: text };
     Ok((order, shards, run))
 }
 
-/// The index of a run that found so many records.
+/// The index of a run that found this number of records.
 pub(super) fn index(
-    (run, form): (String, Option<RecordForm>),
-    (records, shards): (u64, Vec<WrittenShard>),
+    run: String,
+    form: Option<RecordForm>,
+    records: u64,
+    shards: Vec<WrittenShard>,
     job: &InputJob,
 ) -> ShardIndex {
     let seed = job.selection.seed;
@@ -130,4 +151,66 @@ pub(super) fn seed_of(
     }
     let why = format!("was shuffled with the seed {seed}, and another seed or epoch is given");
     Err(Failure::new(folder, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::progress::Progress;
+    use crate::sets::opened::options;
+
+    /// These texts and hashes tell runs apart. After a change of them, every journal and bundle of
+    /// an interrupted run is refused.
+    #[test]
+    fn a_run_is_known_by_the_same_text_for_ever() {
+        let line = "bshuf --seed 7 --epoch 3 --shard 1/2 --range 5..90 --head 90% --head 60 \
+                    --split a=0.5,b=20,c=rest --shard-bytes 1M";
+        let arguments = Arguments::parse_from(line.split_whitespace());
+        let (temporary, progress) = (arguments.temporary(), Progress::new(None));
+        let job = InputJob {
+            selection: arguments.selection(),
+            is_repeated: false,
+            memory: 1 << 20,
+            temporary: &temporary,
+            progress: &progress,
+            expected: None,
+            form: None,
+        };
+        let form = RecordForm { headers: 1, ..RecordForm::csv(b';') };
+        let format = options(&form, "zst:19".parse().unwrap());
+        let asked = asked("stamp".to_owned(), format, "csv.zst", &arguments, &job);
+        assert_eq!(
+            asked.options,
+            "{\"extension\":\"csv.zst\",\"format\":{\"compression\":\"zstd:19\",\"form\":\
+             {\"header_lines\":1,\"header_prefixes\":[],\"of\":{\"delimiter\":59,\
+             \"loose_quotes\":false,\"uneven\":false},\"records\":\"csv\",\"text\":false}},\
+             \"head\":{\"count\":60,\"share\":{\"units\":900000000000000000}},\
+             \"range\":{\"end\":90,\"start\":5},\"shard\":{\"rank\":1,\"ranks\":2},\
+             \"shard_bytes\":1048576,\"shard_records\":null,\"shards\":null,\
+             \"split\":[[\"a\",{\"share\":{\"units\":500000000000000000}}],\
+             [\"b\",{\"count\":20}],[\"c\",\"rest\"]],\"undone\":false}"
+        );
+        assert_eq!(
+            asked.to_json(),
+            json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "seed": "7",
+                "epoch": 3,
+                "inputs": "e0afcdbf6ad4adf566c572d7f7c34d4dfb85e5122bba750d6a3a5842f915d39b",
+                "options": "312312c12dc177ff14c5fb3e5277351b86111c9da6f29982a2e0e1e414be3627",
+            })
+        );
+        let plan = ShardPlan { items: 0, found: 500, bytes: 40_000_000, inputs: 1 };
+        let counted = json!({"counts": [[500, 40_000_000]]});
+        let (_, _, run) = planned(asked, plan, counted, &arguments, &job).unwrap();
+        let first = r#"[[{"name":"a/part-00000-of-00003.csv.zst","records":10},{"name":"#;
+        assert!(run.shards.starts_with(first), "{}", run.shards);
+        assert!(run.shards.ends_with(r#","records":10}],{"start":255,"end":315}]"#));
+        // The other half depends on the version.
+        let hash = run.hash();
+        let (_, found) = hash.split_once('-').unwrap();
+        assert_eq!(found, "920f0302e11fe8cfd50ae21edf796eb247ae4e7b91c5d36065602631d3978b31");
+    }
 }

@@ -36,14 +36,16 @@ pub(crate) struct AskedRun {
     pub(super) seed: Seed,
     /// What the inputs are.
     pub(super) stamp: String,
-    /// Everything else that makes a difference.
+    /// The end of the names of the shards.
+    pub(super) extension: String,
+    /// Everything that makes a difference, except the seed and the inputs.
     pub(super) options: String,
 }
 
 impl AskedRun {
     /// The same for two runs if they are asked for the same.
     pub(super) fn to_json(&self) -> Value {
-        let Self { seed, stamp, options } = self;
+        let Self { seed, stamp, options, .. } = self;
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "seed": seed.with_epoch(0).to_string(),
@@ -84,7 +86,7 @@ impl JournaledRun {
         format!("{}-{}", hash(&asked), hash(&found))
     }
 
-    /// Begins the journal, or cuts the one that is `locked` behind the shards that are kept. It is
+    /// Begins the journal, or cuts the one that is `locked` after the shards that are kept. It is
     /// locked, and no other file is made, so that a kill leaves none.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    RecordForm, Records, ShardSink, Shards, Walked, Written, WrittenShard, walk,
+    RecordForm, Records, ShardSink, ShardTarget, Shards, Walked, Written, WrittenShard, walk,
 };
 use bijective_shuffle_cli::formats::Codec;
 
@@ -171,7 +171,8 @@ pub(crate) fn to_file(
     let order = job.order(counted.records())?;
     let shards = Shards::single("", job.items(&order));
     let mut sink = OneFile(Some(output));
-    let written = opened.shuffle(job, (&counted, &order), (&shards, compression, &mut sink));
+    let target = ShardTarget { shards: &shards, compression, sink: &mut sink };
+    let written = opened.shuffle(job, &counted, &order, target);
     let written = written.map_err(|error| crate::job::explain(error, inputs, output))?;
     Ok(opened.done(&counted, &written, Vec::new()))
 }
@@ -189,7 +190,7 @@ pub(crate) fn to_folder(
     let inputs = Inputs::open(files, &job.opening(arguments, None, true))?;
     let opened = open(&inputs, arguments, job)?;
     if let (Some(worker), Some(stage)) = (arguments.sets.worker, arguments.sets.stage) {
-        return workers::run(worker, stage, &opened, (folder, arguments), job);
+        return workers::run(worker, stage, &opened, folder, arguments, job);
     }
     let mut run = FolderRun::open(folder, arguments, job, Some(opened.form.clone()))?;
     // What was counted before is counted for ever, if the inputs are the same.
@@ -199,13 +200,14 @@ pub(crate) fn to_folder(
         None => count(&opened, job)?,
     };
     let asked = opened.asked(arguments, job);
-    let found = (opened.plan(&counted), counted.to_json());
-    let (order, shards, kept) = run.begin((asked, &opened.extension), found, job)?;
+    let plan = opened.plan(&counted);
+    let (order, shards, kept) = run.begin(asked, plan, counted.to_json(), job)?;
     let written = if shards.list().is_empty() {
         Written::default()
     } else {
-        let target = (&shards, opened.compression, &mut run.folder);
-        let written = opened.shuffle(job, (&counted, &order), target);
+        let (compression, sink) = (opened.compression, &mut run.folder);
+        let target = ShardTarget { shards: &shards, compression, sink };
+        let written = opened.shuffle(job, &counted, &order, target);
         written.map_err(|error| explain(error, &inputs))?
     };
     inputs.check()?;

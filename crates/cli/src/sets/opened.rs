@@ -1,11 +1,12 @@
 //! [`Opened`]: the data set that the inputs are.
 
 use bijective_shuffle_cli::dataset::{
-    CountedSet, Dataset, Input, RecordForm, Records, ShardSink, Shards, Written, WrittenShard,
+    CountedSet, Dataset, Input, RecordForm, Records, ShardSink, ShardTarget, Written, WrittenShard,
     start_of,
 };
 use bijective_shuffle_cli::files::{FileOrder, FilesError};
 use bijective_shuffle_cli::formats::{Compression, is_tar};
+use serde_json::{Value, json};
 
 use super::folder_run::asked;
 use super::journal::AskedRun;
@@ -89,6 +90,11 @@ fn are_archives(inputs: &Inputs) -> Result<bool, Failure> {
     Ok(false)
 }
 
+/// The options on which the records in the shards depend.
+pub(super) fn options(form: &RecordForm, compression: Compression) -> Value {
+    json!({"form": form, "compression": compression.to_string()})
+}
+
 /// Counts the records.
 pub(super) fn count(opened: &Opened, job: &InputJob) -> Result<CountedSet, Failure> {
     opened.set.count(job.progress).map_err(|error| explain(error, opened.inputs))
@@ -97,8 +103,8 @@ pub(super) fn count(opened: &Opened, job: &InputJob) -> Result<CountedSet, Failu
 impl Opened<'_> {
     /// What is asked for.
     pub(super) fn asked(&self, arguments: &Arguments, job: &InputJob) -> AskedRun {
-        let options = format!("{:?}", (&self.form, self.compression));
-        asked((self.inputs.stamp(), options), &self.extension, arguments, job)
+        let options = options(&self.form, self.compression);
+        asked(self.inputs.stamp(), options, &self.extension, arguments, job)
     }
 
     /// What is known of the shards.
@@ -110,12 +116,13 @@ impl Opened<'_> {
     pub(super) fn shuffle<S: ShardSink>(
         &self,
         job: &InputJob,
-        what: (&CountedSet, &FileOrder),
-        target: (&Shards, Compression, &mut S),
+        counted: &CountedSet,
+        order: &FileOrder,
+        target: ShardTarget<S>,
     ) -> Result<Written, FilesError> {
         let store = job.temporary.store_behind(self.set.held());
         let mut store = store.map_err(FilesError::Temporary)?;
-        self.set.shuffle(what, &mut store, target, job.progress)
+        self.set.shuffle(counted, order, &mut store, target, job.progress)
     }
 
     pub(super) fn done(

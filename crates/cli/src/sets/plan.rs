@@ -42,7 +42,7 @@ impl ShardPlan {
         Ok(split.fold(Shards::default(), Shards::and))
     }
 
-    /// How many shards so many records make.
+    /// How many shards this many records make.
     fn count(self, items: u64, sets: &SetArguments) -> u64 {
         if let Some(count) = sets.shards {
             return count.get();
@@ -50,7 +50,7 @@ impl ShardPlan {
         if let Some(most) = sets.shard_records {
             return items.div_ceil(most.get()).max(1);
         }
-        // So much of all.
+        // The records' part of all.
         let of = |all: u64| u128::from(all) * u128::from(items) / u128::from(self.found.max(1));
         let count = match sets.shard_bytes {
             Some(size) => of(self.bytes).div_ceil(size.bytes() as u128),

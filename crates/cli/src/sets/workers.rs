@@ -27,7 +27,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use bijective_shuffle_cli::dataset::{
-    Bundle, CountedSet, KnownToWorkers, Shard, ShardIndex, Shards, Written, WrittenShard,
+    Bundle, CountedSet, KnownToWorkers, Shard, ShardIndex, ShardTarget, Shards, Written,
+    WrittenShard,
 };
 use bijective_shuffle_cli::files::{FileOrder, FilesError};
 use serde_json::{Value, json};
@@ -77,7 +78,8 @@ pub(super) fn run(
     selection::WorkerShard { rank, ranks }: selection::WorkerShard,
     stage: WorkerStage,
     opened: &Opened,
-    (folder, arguments): (&Path, &Arguments),
+    folder: &Path,
+    arguments: &Arguments,
     job: &InputJob,
 ) -> Result<Done, Failure> {
     if ranks > MOST {
@@ -288,9 +290,9 @@ impl Worker<'_> {
         let shares: Vec<Value> = counts.into_iter().map(|count| count["counted"].clone()).collect();
         let counted = self.opened.set.join(&shares).map_err(|error| self.failure(error))?;
         // The index has a hash of this, and is the same as that of a run of one worker.
-        let found = (self.opened.plan(&counted), self.opened.set.undivided(&counted));
-        let asked = (self.asked.clone(), self.opened.extension.as_str());
-        let (order, shards, run) = planned(asked, found, self.arguments, self.job)?;
+        let whole = self.opened.set.undivided(&counted);
+        let (asked, plan) = (self.asked.clone(), self.opened.plan(&counted));
+        let (order, shards, run) = planned(asked, plan, whole, self.arguments, self.job)?;
         let hash = run.hash();
         Ok(WorkerPlan { counted, order, shards, run, hash, memory })
     }
@@ -307,9 +309,9 @@ impl Worker<'_> {
             return Ok(self.done(bundle.records(), 0));
         }
         let path = self.bundle_path(self.rank);
-        let target = (path.as_path(), self.job.temporary.is_compressed);
+        let is_compressed = self.job.temporary.is_compressed;
         let (set, progress) = (&self.opened.set, self.job.progress);
-        let summary = set.distribute(&self.share(), plan.known(), target, progress);
+        let summary = set.distribute(&self.share(), plan.known(), &path, is_compressed, progress);
         let summary = summary.map_err(|error| self.failure(error))?;
         self.opened.inputs.check()?;
         let done = self.done(summary.items, summary.bytes);
@@ -329,9 +331,10 @@ impl Worker<'_> {
         let mut written = Written::default();
         if !rest.list().is_empty() {
             let store = temporary.store_behind(0).context("temporary file")?;
-            let target = (&rest, self.opened.compression, &mut folder);
+            let compression = self.opened.compression;
+            let target = ShardTarget { shards: &rest, compression, sink: &mut folder };
             let (set, progress) = (&self.opened.set, self.job.progress);
-            let collected = set.collect(plan.known(), (bundles, place), store, target, progress);
+            let collected = set.collect(plan.known(), bundles, place, store, target, progress);
             written = collected.map_err(|error| self.failure(error))?;
         } else {
             // Some systems remove no file that is open.
@@ -358,7 +361,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let form = Some(self.opened.form.clone());
-        let index = index((plan.hash, form), (plan.counted.records(), all), self.job);
+        let index = index(plan.hash, form, plan.counted.records(), all, self.job);
         let path = self.folder.join(ShardIndex::FILE);
         folder::write(self.output(&path)?, &index.to_json(), true)?;
         self.remove()
@@ -368,7 +371,7 @@ impl Worker<'_> {
     /// else the workers leave.
     fn output(&self, path: &Path) -> Result<Output, Failure> {
         let unfinished = self.folder.join(UNFINISHED_OF_WORKERS);
-        Output::open_by((path, Some(&unfinished)), self.job.temporary.folder())
+        Output::open_by(path, Some(&unfinished), self.job.temporary.folder())
     }
 }
 

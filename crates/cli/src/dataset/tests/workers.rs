@@ -6,7 +6,6 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::files::Summary;
 
 /// The data set as a worker opens it, with more memory than some others.
 fn open(run: &Run, files: &[Held], worker: u64) -> Dataset<'static> {
@@ -25,15 +24,6 @@ fn counts<'s>(open: impl Fn(u64) -> Dataset<'s>, workers: u64) -> Vec<Value> {
     (0..workers).map(count).collect()
 }
 
-fn distribute(
-    set: &Dataset,
-    inputs: &[usize],
-    known: KnownToWorkers,
-    target: (&Path, bool),
-) -> Result<Summary, FilesError> {
-    set.distribute(inputs, known, target, &())
-}
-
 /// The shards that workers write.
 pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) -> Vec<Held> {
     let folder = tempfile::tempdir().unwrap();
@@ -49,7 +39,7 @@ pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) 
         let set = open(worker);
         let inputs = set.share(worker, workers);
         assert!(Bundle::open(&path(worker), "run").unwrap().is_none());
-        let summary = distribute(&set, &inputs, known(), (&path(worker), is_compressed)).unwrap();
+        let summary = set.distribute(&inputs, known(), &path(worker), is_compressed, &()).unwrap();
         let bundle = Bundle::open(&path(worker), "run").unwrap().unwrap();
         assert_eq!(bundle.records(), summary.items);
     }
@@ -64,8 +54,9 @@ pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) 
         let last = (run.shards * (worker + 1) * (worker + 1) / (workers * workers)) as usize;
         let own = shards.range(first..last);
         let store = TemporaryStore::in_folders(&[std::env::temp_dir()], is_compressed, 0).unwrap();
-        let target = (&own, run.compression, &mut sink);
-        let written = set.collect(known(), (bundles.collect(), place), store, target, &()).unwrap();
+        let (shards, compression) = (&own, run.compression);
+        let target = ShardTarget { shards, compression, sink: &mut sink };
+        let written = set.collect(known(), bundles.collect(), place, store, target, &()).unwrap();
         let plain: u64 = written.shards.iter().map(|shard| shard.plain_bytes).sum();
         let summary = written.summary.unwrap();
         assert_eq!((written.shards.len(), summary.items), (last - first, own.records()));
@@ -179,17 +170,18 @@ fn bundles_that_are_not_whole_are_refused() {
     // What an interrupted worker has left goes, and what another has does not.
     fs::write(folder.path().join(".bundle-x"), b"").unwrap();
     fs::write(folder.path().join(".bundle1-x"), b"").unwrap();
-    distribute(&set, &[0, 1], known(run.memory), (&path, false)).unwrap();
+    set.distribute(&[0, 1], known(run.memory), &path, false, &()).unwrap();
     assert!(!folder.path().join(".bundle-x").exists());
     assert!(folder.path().join(".bundle1-x").exists());
-    distribute(&set, &[0], known(run.memory), (&other, false)).unwrap();
+    set.distribute(&[0], known(run.memory), &other, false, &()).unwrap();
 
     let collect = |path: &Path, memory| {
         let bundles = vec![Bundle::open(path, "run").unwrap().unwrap()];
         let store = TemporaryStore::in_folders(&[std::env::temp_dir()], false, 0).unwrap();
         let (shards, mut sink) = (Shards::single("all", 100_002), Files::default());
-        let target = (&shards, Codec::Plain.into(), &mut sink);
-        set.collect(known(memory), (bundles, 0), store, target, &()).map(|_| sink.0)
+        let (shards, compression) = (&shards, Codec::Plain.into());
+        let target = ShardTarget { shards, compression, sink: &mut sink };
+        set.collect(known(memory), bundles, 0, store, target, &()).map(|_| sink.0)
     };
     assert_eq!(collect(&path, run.memory).unwrap()[0].1.len(), 500_004);
     assert!(matches!(collect(&other, run.memory), Err(FilesError::Changed)));
@@ -219,7 +211,7 @@ fn bundles_that_are_not_whole_are_refused() {
     // Inputs that have changed since they were counted.
     let more = open(&run, &lines(&["a\nb\nc\n", &many]), 0);
     File::create(&other).unwrap();
-    let changed = distribute(&more, &[0, 1], known(run.memory), (&other, false));
+    let changed = more.distribute(&[0, 1], known(run.memory), &other, false, &());
     assert!(matches!(changed, Err(FilesError::Changed)));
     assert_eq!(fs::read(&other).unwrap(), b"");
     let wrong = more.join(&[json!({"counts": [[1, 2]], "ends_added": 0, "left_out": 0})]);

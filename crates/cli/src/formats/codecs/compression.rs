@@ -1,7 +1,7 @@
 //! [`Compression`]: a codec at a level.
 
-use std::io;
 use std::str::FromStr;
+use std::{fmt, io};
 
 use super::Codec;
 
@@ -41,6 +41,19 @@ impl Compression {
     }
 }
 
+impl fmt::Display for Compression {
+    /// A text that can be parsed, with the level if there are any: `zstd:3`, or `lz4`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { codec, level } = self;
+        let levels = &codec.row().levels;
+        if levels.start() == levels.end() {
+            write!(f, "{codec}")
+        } else {
+            write!(f, "{codec}:{level}")
+        }
+    }
+}
+
 impl FromStr for Compression {
     type Err = String;
 
@@ -77,6 +90,9 @@ mod tests {
         assert_eq!(read("zst:19"), Ok(Compression { codec: Codec::Zstd, level: 19 }));
         assert_eq!(read("none"), Ok(Compression { codec: Codec::Plain, level: 0 }));
         assert_eq!(read("gz:9"), Ok(Compression { codec: Codec::Gzip, level: 9 }));
+        for text in ["none", "gzip:9", "zstd:22", "lz4", "bzip2:1"] {
+            assert_eq!(read(text).unwrap().to_string(), text);
+        }
         for text in ["", "xz", "zstd:", "zstd:23", "gzip:0", "lz4:1", "none:1", "zstd:3:4"] {
             assert!(read(text).is_err(), "{text}");
         }

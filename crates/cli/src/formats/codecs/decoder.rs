@@ -9,8 +9,8 @@ use super::row::DecoderFault;
 use super::side_by_side::SideBySide;
 
 impl Codec {
-    /// What is in a file of this codec, which so many threads decode. One that is cut short, or has
-    /// anything but what the codec wrote, is an error.
+    /// What is in a file of this codec, which this many threads decode. One that is cut short, or
+    /// has anything but what the codec wrote, is an error.
     pub(crate) fn decoder<'r>(
         self,
         mut file: impl Read + Send + 'r,

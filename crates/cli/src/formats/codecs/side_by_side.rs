@@ -54,7 +54,7 @@ pub(super) struct SideBySide<'r> {
 }
 
 impl<'r> SideBySide<'r> {
-    /// A file that so many threads decode, one at least.
+    /// A file that this many threads decode, one at least.
     pub(super) fn new(codec: Codec, file: impl Read + Send + 'r, threads: usize) -> Self {
         let (work, pieces) = channel::<(FilePiece, Sender<DecodedPiece>)>();
         let pieces = Arc::new(Mutex::new(pieces));
