@@ -78,7 +78,7 @@ fn refused(bytes: usize) -> ! {
 /// Writes to standard error without a lock, which this thread may have.
 #[cfg(unix)]
 fn say(line: &[u8]) {
-    // SAFETY: so many bytes are there to be read.
+    // SAFETY: that many bytes are there to be read.
     let _ = unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
 }
 

@@ -47,8 +47,8 @@ enum RowState {
     Quote,
 }
 
-/// A row with so many bytes is searched for carriage returns before its end is found: a file whose
-/// rows end with them has only one.
+/// A row with this many bytes is searched for carriage returns before its end is found: a file
+/// whose rows end with them has only one.
 const LONG: usize = 16 << 10;
 
 /// Finds where rows of CSV end: at a newline that is not between quotes.

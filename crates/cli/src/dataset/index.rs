@@ -78,7 +78,7 @@ impl ShardIndex {
     fn of(value: Value) -> Option<Self> {
         let is_known = value["version"] == VERSION;
         let index: Self = serde_json::from_value(value).ok().filter(|_| is_known)?;
-        // No files have so many records, or so many bytes.
+        // No files have as many records or bytes as overflow.
         for number in [|shard: &WrittenShard| shard.records, |shard: &WrittenShard| shard.bytes] {
             index.shards.iter().map(number).try_fold(0, u64::checked_add)?;
         }

@@ -1,6 +1,6 @@
 //! Shuffles of data sets: folders of files in, shards out.
 //!
-//! A [`Dataset`] joins [inputs](Input), each of which may be compressed, and divides them into
+//! A [`Dataset`] joins [inputs](Input), compressed or not, and divides them into
 //! [`Records`]: lines, rows of CSV, groups of lines, TFRecords, or the samples of tar archives. Its
 //! records are written in another [`FileOrder`](crate::files::FileOrder), compressed or not, to the
 //! files that a list of [`Shards`] names, which a [`ShardSink`] takes.

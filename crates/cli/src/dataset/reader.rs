@@ -65,7 +65,7 @@ impl Read for DataLines<'_> {
 }
 
 impl DataLines<'_> {
-    /// Reads what is added behind the last byte.
+    /// Reads what is added after the last byte.
     fn read_end(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if !self.is_end {
             self.is_end = true;

@@ -109,22 +109,28 @@ struct Gatherer<'h, W> {
     spare: Spare<Vec<u8>>,
 }
 
+/// Items that are put in order at a time.
+struct ItemBlock {
+    places: Range<usize>,
+    /// The number of bytes of all of them.
+    bytes: usize,
+}
+
 impl<W: Word> Gatherer<'_, W> {
-    /// The next blocks, of `block` items each, from a place on, with the number of bytes of each:
-    /// as many as may be in memory.
-    fn round(&self, next: usize, block: usize) -> Vec<(Range<usize>, usize)> {
+    /// The next blocks, of `block` items each, from a place on: as many as may be in memory.
+    fn round(&self, next: usize, block: usize) -> Vec<ItemBlock> {
         let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
         let sized = |number: usize| {
             let place = |number: usize| (next + number * block).min(self.order.len());
             let places = place(number)..place(number + 1);
             let bytes = self.order[places.clone()].iter().map(|&item| self.item(item).len());
-            (places, bytes.sum())
+            ItemBlock { places, bytes: bytes.sum() }
         };
-        let mut round: Vec<(_, usize)> = (0..blocks).into_par_iter().map(sized).collect();
-        round.retain(|(places, _)| !places.is_empty());
+        let mut round: Vec<_> = (0..blocks).into_par_iter().map(sized).collect();
+        round.retain(|block| !block.places.is_empty());
         let mut sum = 0;
-        let fits = round.iter().take_while(|(_, bytes)| {
-            sum += bytes;
+        let fits = round.iter().take_while(|block| {
+            sum += block.bytes;
             sum <= self.most
         });
         match fits.count() {
@@ -143,16 +149,15 @@ impl<W: Word> Gatherer<'_, W> {
 }
 
 impl<W: Word> OrderedRounds for Gatherer<'_, W> {
-    /// Places, and the number of bytes of their items.
-    type Block = (Range<usize>, usize);
+    type Block = ItemBlock;
 
-    fn next(&mut self) -> Result<Vec<Self::Block>, FilesError> {
+    fn next(&mut self) -> Result<Vec<ItemBlock>, FilesError> {
         let round = self.round(self.next, self.block);
-        self.next = round.last().map_or(self.next, |(places, _)| places.end);
+        self.next = round.last().map_or(self.next, |block| block.places.end);
         Ok(round)
     }
 
-    fn in_order(&self, (places, bytes): Self::Block) -> Result<Ordered, FilesError> {
+    fn in_order(&self, ItemBlock { places, bytes }: ItemBlock) -> Result<Ordered, FilesError> {
         let mut memory = self.spare.take();
         try_reserve(&mut memory, bytes)?;
         let place = places.start as u64;
@@ -188,8 +193,8 @@ mod tests {
                 let mut next = 0;
                 while next < items.len() {
                     let round = gatherer.round(next, block);
-                    let bytes: usize = round.iter().map(|(_, bytes)| bytes).sum();
-                    for (places, bytes) in &round {
+                    let bytes: usize = round.iter().map(|block| block.bytes).sum();
+                    for ItemBlock { places, bytes } in &round {
                         let own = items.iter().rev().skip(places.start).take(places.len());
                         assert_eq!(
                             (places.start, own.map(|item| item.len()).sum()),
@@ -197,7 +202,7 @@ mod tests {
                         );
                         next = places.end;
                     }
-                    let is_one = matches!(&round[..], [(places, _)] if places.len() == 1);
+                    let is_one = matches!(&round[..], [one] if one.places.len() == 1);
                     assert!(!round.is_empty() && (bytes <= 950 || is_one), "{lengths:?} {block}");
                 }
                 assert!(gatherer.round(next, block).is_empty());

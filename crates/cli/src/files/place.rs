@@ -89,8 +89,8 @@ impl<'a, S: Store> Placer<'a, S> {
         smaller.finish()
     }
 
-    /// Whether so much memory is kept for the next bucket. What an unusually full one took is not,
-    /// as it would come on top of a whole round.
+    /// Whether this much memory is kept for the next bucket. What an unusually full one took is
+    /// not, as it would come on top of a whole round.
     fn may_keep(&self, bytes: usize) -> bool {
         bytes as u64 <= self.job.budget.round() / rayon::current_num_threads() as u64
     }

@@ -15,7 +15,7 @@ pub trait Sources: Sync {
     fn open(&self, source: usize) -> io::Result<Box<dyn Read + Send + '_>>;
 }
 
-/// An output in pieces, each of which gets some of the items.
+/// An output in pieces. Each gets some of the items.
 pub trait Pieces: Send {
     /// For each piece, in order, the place after its last item. Places are counted from the first
     /// item that is written.

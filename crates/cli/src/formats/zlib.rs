@@ -4,7 +4,8 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::marks::has_controls;
 
-/// No text is a stream of zlib for so many bytes, or becomes so many: most are none within twenty.
+/// A text that begins as a stream of zlib cannot be decoded for this many bytes, nor into this many
+/// below: most fail within twenty.
 const ENOUGH: u64 = 256;
 const ENOUGH_DECODED: u64 = 64 << 10;
 

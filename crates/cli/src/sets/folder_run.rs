@@ -77,8 +77,8 @@ impl<'a> FolderRun<'a> {
 /// What is asked for, of inputs with a stamp, and shards whose names have this end. `format` has
 /// the options of the format.
 ///
-/// The options become a text with names of its own, so that a run is known again whatever the
-/// types of this program are called.
+/// A run is known again by the text of the options. It has names of its own, and not those of
+/// types, which may change.
 pub(crate) fn asked(
     stamp: String,
     format: Value,
@@ -86,8 +86,8 @@ pub(crate) fn asked(
     arguments: &Arguments,
     job: &InputJob,
 ) -> AskedRun {
-    let (sets, Selection { seed, is_undone, shard, range, head, .. }) =
-        (&arguments.sets, job.selection);
+    let sets = &arguments.sets;
+    let Selection { seed, is_undone, shard, range, head, .. } = job.selection;
     let options = json!({
         "format": format,
         "extension": extension,

@@ -66,7 +66,7 @@ pub(super) fn bytes_at_once(memory: u64) -> u64 {
     (memory / 64).clamp(1, MOST_BYTES)
 }
 
-/// How many rows take about this many bytes, if rows take so many in all.
+/// How many of `rows` rows take about this many bytes, if all of them take `all_bytes`.
 pub(super) fn rows_of(bytes: u64, all_bytes: u64, rows: u64) -> usize {
     let mean = all_bytes / rows.max(1) + ROW_COST;
     (bytes / mean).clamp(1, MOST_ROWS) as usize

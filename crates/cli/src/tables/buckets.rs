@@ -85,7 +85,7 @@ pub(super) struct RowDistributor<'s, S> {
 }
 
 impl<'s, S: Store> RowDistributor<'s, S> {
-    /// Rows with keys in a range go to at least a number of buckets, if there are so many keys.
+    /// Rows with keys in a range go to at least a number of buckets, unless there are fewer keys.
     pub(super) fn new(
         keys: Range<u64>,
         wanted: u64,
@@ -116,7 +116,7 @@ impl<'s, S: Store> RowDistributor<'s, S> {
         if self.held >= self.most { self.flush() } else { Ok(()) }
     }
 
-    /// The store, of which all that was flushed can be read.
+    /// The store. All that was flushed can be read.
     pub(super) fn store(&self) -> &S {
         self.store
     }

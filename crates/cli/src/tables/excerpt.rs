@@ -14,7 +14,7 @@ use super::error::TableError;
 use super::layout::{garbled, message, read_at};
 use super::table::part_of;
 
-/// The heads of the arrays of a record batch, and its buffers, of which parts are read.
+/// The heads of the arrays of a record batch, and its buffers, which are read in parts.
 ///
 /// The file is read and not mapped. What others do to a mapped file meanwhile would end the program
 /// if the file becomes shorter, and would change texts that have been checked already. And pages of

@@ -134,7 +134,7 @@ impl IpcTable {
         self.checked(batch, columns)
     }
 
-    /// At most so many rows of some columns of a record batch from this one on, or fewer if they
+    /// At most this many rows of some columns of a record batch from this one on, or fewer if they
     /// take much more than this many bytes.
     fn rows_from(
         &self,

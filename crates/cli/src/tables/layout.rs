@@ -145,7 +145,8 @@ fn stored(
     Ok((StoredBatch { block, rows, bytes, cost, is_compressed, begins }, compression))
 }
 
-/// What a compressed buffer of so many bytes says that it has, in what it begins with, if it can.
+/// The size that a compressed buffer of this many bytes gives at its start, unless it cannot be
+/// true.
 fn decompressed(prefix: &[u8], length: u64, codec: CompressionType) -> Option<u64> {
     let length = length.checked_sub(PREFIX as u64)?;
     match i64::from_le_bytes(*prefix.first_chunk()?) {

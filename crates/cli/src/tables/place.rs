@@ -14,7 +14,7 @@ use crate::files::Store;
 use crate::files::buckets::Extent;
 use crate::files::place::garbled;
 
-/// What becomes of making batches: an error, or `None` if nobody takes them any more.
+/// What becomes of making batches: an error, or `None` if no one takes them any more.
 pub(super) type Produced = Result<(), Option<TableError>>;
 
 /// Reads buckets and puts their rows in order.

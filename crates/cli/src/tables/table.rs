@@ -105,7 +105,7 @@ pub(super) fn read<'t>(
     })
 }
 
-/// The columns of each slice of a table, of which none has more than a number of them.
+/// The columns of each slice of a table. No slice has more than a number of them.
 pub(super) fn slices(about: &About, most: usize) -> Vec<Range<usize>> {
     let (mut slices, mut start) = (Vec::new(), 0);
     for end in about.cuts.iter().copied().chain([about.schema.fields().len()]) {

@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) may_start: fn(&[u8]) -> bool,
     /// What a file with these first bytes ends with, before zeros that may follow, if known.
     pub(super) end: fn(&[u8]) -> Option<&'static [u8]>,
-    /// Whether a frame seems to begin with these bytes, at most ten of which tell it.
+    /// Whether a frame seems to begin with these bytes. The first ten tell.
     pub(super) is_frame: fn(&[u8]) -> bool,
     /// Whether the frames of zstd and LZ4 that are to be skipped may stand before its own.
     pub(super) may_skip: bool,
