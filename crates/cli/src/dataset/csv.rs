@@ -43,7 +43,7 @@ enum RowState {
     Plain,
     /// Between quotes.
     Quoted,
-    /// Behind a quote that ends a field, or is the first of two that stand for one.
+    /// After a quote that ends a field, or is the first of two that stand for one.
     Quote,
 }
 
@@ -55,7 +55,7 @@ const LONG: usize = 16 << 10;
 ///
 /// Where it finds a row, `csv-core`, against which it is tested, finds the same one, except that
 /// an empty line is a row. What readers of CSV understand in different ways is an error: a quote
-/// that is never closed, or within a field that is not quoted, text behind a closing quote, a
+/// that is never closed, or within a field that is not quoted, text after a closing quote, a
 /// carriage return without a newline, and a row of another number of fields.
 pub(super) struct CsvRows {
     csv: Csv,

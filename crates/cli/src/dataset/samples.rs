@@ -15,7 +15,7 @@ use crate::formats::has_checksum;
 /// The size of a block. Archives consist of whole blocks.
 const BLOCK: usize = 512;
 
-/// The names of a sample's parts, sorted: what stands behind the first dot of a file's name.
+/// The names of a sample's parts, sorted: what follows the first dot of a file's name.
 pub(super) type PartNames = Vec<Vec<u8>>;
 
 /// Finds the samples of a tar archive: files that stand together and have one name up to its first
@@ -56,7 +56,7 @@ enum TextStart<'t> {
     More,
     /// A block of zeros.
     End,
-    /// So many bytes that say nothing of the files.
+    /// This many bytes that say nothing of the files.
     Comment(usize),
     Entry(ArchiveEntry<'t>),
 }
@@ -174,7 +174,7 @@ impl ArchiveEntry<'_> {
         // The oldest archives have no other sign of folders than the end of their names.
         let is_folder = self.kind.is_dir() || self.kind.is_file() && self.path.ends_with(b"/");
         if is_folder && self.bytes > self.start {
-            // Some programs write its contents behind it, and some do not.
+            // Some programs write its contents after it, and some do not.
             return Err(Broken(format!("has the folder `{name}` with a size")));
         }
         if !is_folder && !matches!(self.kind, EntryType::Regular | EntryType::Continuous) {

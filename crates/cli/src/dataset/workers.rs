@@ -50,8 +50,8 @@ pub struct KnownToWorkers<'a> {
 
 impl Dataset<'_> {
     /// Divides large inputs into pieces for this many workers. Only uncompressed lines can be
-    /// divided: elsewhere nothing tells where a record begins. An input
-    /// whose last line has no end stays whole, because its other lines tell what that end is.
+    /// divided: elsewhere nothing tells where a record begins. An input whose last line has no end
+    /// stays whole, because its other lines tell what that end is.
     ///
     /// # Errors
     ///
