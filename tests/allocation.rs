@@ -225,6 +225,11 @@ fn everything_that_copies(len: usize) {
     let requests = [
         refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
         refuse_each(
+            "unshuffled",
+            || there.try_par_bijective_unshuffled(1).map(|copy| assert!(copy == original)),
+            drop,
+        ),
+        refuse_each(
             "sample",
             || {
                 let sample = p.sample(&original, len / 2);
