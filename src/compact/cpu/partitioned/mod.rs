@@ -215,6 +215,12 @@ impl<'a> Sorting<'a> {
 /// Writes sorted items to their places. Nothing can fail any more.
 pub(in crate::compact::cpu) type Placing<'a> = Box<dyn FnOnce() + 'a>;
 
+/// Writes what [`Sorting::sort`] has sorted. Returns `false`, with nothing moved, if that was
+/// nothing, because a bucket has overflowed.
+pub(in crate::compact::cpu) fn place(sorted: Option<Placing>) -> bool {
+    sorted.map(|write| write()).is_some()
+}
+
 /// Allocates what writing the items to `out` needs.
 ///
 /// # Errors
