@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test lost some of 1000 items")]
-    fn a_loss_is_seen() {
+    fn a_race_sees_a_contender_that_loses_items() {
         race_of(|items| {
             items.reverse();
             items[0] = items[1];
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test moved 2 of 1000 items only")]
-    fn laziness_is_seen() {
+    fn a_race_sees_a_contender_that_moves_too_few_items() {
         race_of(|items| items.swap(0, 1));
     }
 
