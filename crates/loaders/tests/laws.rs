@@ -206,8 +206,8 @@ fn deviations(weights: &[u64]) -> i64 {
     let sum = weights.iter().sum::<u64>() as i64;
     let mut worst = 0;
     for (set, &weight) in weights.iter().enumerate() {
-        // By so much the positions before a position have more than their share. All of a quota
-        // have exactly their share, so every run's deviation is the difference of two of these.
+        // How much more than their share the positions before a position have. All of a quota have
+        // exactly their share, so every run's deviation is the difference of two of these.
         let mut before = vec![0];
         for position in 0..mixture.quota() {
             let is_own = i64::from(mixture.get(position).0 == set);

@@ -477,7 +477,7 @@ fn blocks_are_kept_and_come_once() {
             assert!(epoch.iter().all(|own| (steps[0]..=steps[1]).contains(&(own.len() as u64))));
         }
         for (a, b) in first.iter().zip(&second) {
-            // Both have at least so many of the same home.
+            // Both have at least this many blocks of the same home.
             let least = 2 * (a.len() as f64 * kept).ceil() as usize;
             let common = a.iter().filter(|&block| b.contains(block)).count();
             assert!(common + a.len() >= least, "case {case}");

@@ -130,7 +130,7 @@ fn one_by_one(
     })
 }
 
-/// The movement of what lies behind so many items.
+/// The movement of what follows the first `items` items.
 fn behind(movement: &Movement, items: u64) -> Movement {
     match movement {
         &Movement::Indices { out, word } => {

@@ -16,7 +16,7 @@ device_struct! {
     }
 }
 
-/// A value for each member: an argument's array, of which the rest is not used.
+/// A value for each member, as an argument's array. What follows the last member is not used.
 pub(super) fn of_members<T: Copy>(
     values: impl IntoIterator<Item = T>,
     rest: T,

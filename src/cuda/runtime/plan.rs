@@ -164,8 +164,8 @@ impl From<DeviceSource> for Evaluated<'_> {
     }
 }
 
-/// The words for a kernel's arguments: a kernel may have 4096 bytes of parameters, of which the
-/// bijection takes some.
+/// The words for a kernel's arguments: a kernel may have 4096 bytes of parameters, and the
+/// bijection takes some of them.
 const ARGUMENT_WORDS: usize = 480;
 
 /// A kernel's arguments as the bytes that the driver copies.

@@ -198,7 +198,7 @@ impl<'p> Emulation<'p> {
     /// Runs the program. `any` is any bijection; the lines that were printed are returned.
     pub(in crate::cuda) fn run(self, any: &DeviceSource) -> Vec<Vec<u64>> {
         let Self { kernels, texts, main } = self;
-        // What is in no plan that is emulated, and the emulation has no words for.
+        // What no emulated plan contains, and the emulation does not define.
         let affine = include_str!("../../../gpu/affine.cuh");
         let mut device = permutations(any).replace(affine, "") + "\n" + &texts;
         for (instruction, what_it_does) in INSTRUCTIONS {

@@ -114,8 +114,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         CollectorRoom { items: blocks.max(open + spare), lows: blocks }
     }
 
-    /// A thread's blocks in the given memory, of which there is as much as [`room`](Self::room)
-    /// says.
+    /// A thread's blocks in the given memory, whose size is the one that [`room`](Self::room) says.
     ///
     /// # Errors
     ///

@@ -30,8 +30,8 @@ impl<'a, T, L: LowBits> SealedPart<'a, T, L> {
         Self { buckets, blocks, stride, kinds: PhantomData }
     }
 
-    /// The number of items in a bucket, of which 0 is the first of these; `None` if it claims more
-    /// than it has room for.
+    /// The number of items in a bucket, counted from the first of these, which is 0; `None` if the
+    /// bucket claims more than it has room for.
     pub(super) fn count(&self, bucket: usize) -> Option<usize> {
         let blocks = self.of(bucket);
         // SAFETY: by the promise to `new`, `seal` has written the number to the last block of each

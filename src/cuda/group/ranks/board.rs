@@ -187,7 +187,7 @@ impl Board {
         }
     }
 
-    /// So many numbers of each rank, when all have told them.
+    /// This many numbers of each rank, once all ranks have written theirs.
     pub(super) fn read(&self, number: usize) -> Vec<Vec<u64>> {
         let turn = self.turns.load(Ordering::Relaxed);
         let of_rank = |rank| {

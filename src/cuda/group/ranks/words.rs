@@ -178,7 +178,7 @@ fn bind(stream: &CudaStream) -> Result<(), Error> {
 /// There are 8 bytes at the address, a multiple of 4, which the stream may write.
 pub(super) unsafe fn set_word(stream: &CudaStream, address: u64, word: u64) -> Result<(), Error> {
     for (at, half) in [(address, word as u32), (address + 4, (word >> 32) as u32)] {
-        // SAFETY: the caller promises 8 bytes, of which this writes 4.
+        // SAFETY: the caller promises 8 bytes, and this writes 4 of them.
         unsafe { sys::cuMemsetD32Async(at, half, 1, stream.cu_stream()) }
             .result()
             .map_err(|error| failed(error, "write to the device"))?;
