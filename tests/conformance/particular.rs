@@ -23,7 +23,7 @@ fn serial(f: &dyn Bijection, len: usize) -> Vec<u64> {
 
 #[test]
 fn algorithm_1_by_hand() {
-    // 3 0 5 2 7 4 1 6, of which those below the length stay.
+    // 3 0 5 2 7 4 1 6; those below the length stay.
     let f = Lcg::new(3, 5, 3).unwrap();
     assert_eq!(serial(&f, 8), [3, 0, 5, 2, 7, 4, 1, 6]);
     assert_eq!(serial(&f, 5), [3, 0, 2, 4, 1]);
