@@ -225,7 +225,7 @@ impl RunLanes {
     }
 
     /// Does something with the number of each of some pieces and with its places, on all threads
-    /// and without memory. `cut` divides places behind the first ones.
+    /// and without memory. `cut` divides places after the first ones.
     fn for_each_piece<P: Send>(
         &self,
         pieces: Range<usize>,

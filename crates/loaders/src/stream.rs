@@ -206,7 +206,7 @@ impl<I: Iterator> StreamShuffle<I> {
     /// # Errors
     ///
     /// Those of [`StreamOrder::buffered`] and [`restore`](Self::restore), and [`Error::StreamItem`]
-    /// if the iterator begins behind an item that was in the buffer, or ends before it.
+    /// if the iterator begins after an item that was in the buffer, or ends before it.
     pub fn resume(
         mut source: I,
         from: u64,

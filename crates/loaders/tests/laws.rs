@@ -283,7 +283,7 @@ fn floating_point_weights_are_taken_by_the_rule_of_integer_weights() {
     assert_eq!(Weighted::new(&[1, 0, 3], 1).unwrap().total(), 4);
 }
 
-/// All remainders of places by ranks by batch, from the beginning and behind each step: all ranks
+/// All remainders of places by ranks by batch, from the beginning and after each step: all ranks
 /// have as many steps, and each place comes once, except those that the tail repeats or leaves out.
 #[test]
 fn steps_are_equal_for_all_remainders() {
@@ -610,7 +610,7 @@ fn bad_weights_are_named() {
     assert_eq!(batches.sampler().epoch(), 0);
 }
 
-/// Nothing begins again behind the last epoch and the last position.
+/// Nothing begins again after the last epoch and the last position.
 #[test]
 fn last_epoch_and_last_position_end_with_an_error() {
     let draws = Weighted::new([1, 2, 3], 1).unwrap();

@@ -408,7 +408,7 @@ fn states_of_other_streams_are_refused() {
     assert_eq!(late, Error::StreamItem { position: first });
     let short = StreamShuffle::resume(0..last, 0, order, &state).unwrap_err();
     assert_eq!(short, Error::StreamItem { position: last });
-    // What comes behind the end would never be given.
+    // What comes after the end would never be given.
     let mut stream = StreamShuffle::new(0..1000, order);
     assert!(stream.nth(994).is_some());
     let (ended, kept) = (stream.state(), stream.buffer().to_vec());

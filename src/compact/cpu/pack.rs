@@ -55,7 +55,7 @@ pub(super) fn pack_wide<N: Index>(values: &[u64], last: u64, out: &mut [MaybeUni
     pack_one_by_one(values, last, out, 0)
 }
 
-/// Packs behind the first `count` words of `out`.
+/// Packs after the first `count` words of `out`.
 #[inline(always)]
 fn pack_one_by_one<V: Copy + Into<M>, M: Index, N: Index>(
     values: &[V],

@@ -54,7 +54,7 @@ impl RowsJob {
 pub(crate) unsafe fn execute(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
     let limits = executor.device.limits;
     each_plan(job, job.rows, &limits, |plan| {
-        // SAFETY: the plan moves the job's rows, or one of them, whose addresses lie behind those
+        // SAFETY: the plan moves the job's rows, or one of them, whose addresses lie after those
         // of the rows before it, and uses nothing else that the caller has given. The caller
         // promises that memory.
         unsafe { executor.execute(plan) }

@@ -34,7 +34,7 @@ pub(super) fn of_members<T: Copy>(
 pub(in crate::cuda) struct MemberShards {
     /// Where each member's run begins.
     addresses: Vec<u64>,
-    /// The first place of each member, and the place behind the last one's.
+    /// The first place of each member, and the place after the last one's.
     bounds: Vec<u64>,
     /// The size of an item.
     item: usize,

@@ -61,7 +61,7 @@ impl Address {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {
     pub(super) scratch: u64,
-    /// Where what is kept begins, which is behind the working memory of any job.
+    /// Where what is kept begins, which is after the working memory of any job.
     pub(super) kept: u64,
     /// The memory of the look-back: `TileStates` in gpu/runtime/lookback.cuh.
     pub(crate) tile_states: u64,

@@ -233,7 +233,7 @@ mod tests {
         assert!(lines.iter().eq(expected));
     }
 
-    /// The sorts of all passes take turns with one working memory, behind which is what they move.
+    /// The sorts of all passes take turns with one working memory, followed by what they move.
     #[test]
     fn all_memory_is_that_of_one_plan() {
         let p = Permutation::new((1 << 26) + 1, 1);

@@ -57,7 +57,7 @@ impl Level {
 /// Where each part of the strategy's memory begins, as offsets into the working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartitionedLayout {
-    /// The counts of both levels' buckets. They and the overflow word behind them, which says that
+    /// The counts of both levels' buckets. They and the overflow word after them, which says that
     /// a bucket has overflowed, must be cleared.
     pub(crate) counts: [u64; 2],
     pub(crate) overflow: u64,

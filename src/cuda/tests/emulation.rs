@@ -24,7 +24,7 @@ const BEFORE: &str = r#"
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
-// The dynamic shared memory. What is behind that of a launch must stay as it was.
+// The dynamic shared memory. What is after that of a launch must stay as it was.
 alignas(16) static unsigned char shared_memory[256 << 10];
 static void mark_behind(unsigned long long bytes) {
     __builtin_memset(shared_memory + bytes, 0xA5, sizeof(shared_memory) - bytes);

@@ -235,7 +235,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     }
 
     /// Moves the items of a step to the open blocks of the buckets that some of the listed
-    /// destinations are in, one for each item. [`tuning::ITEMS_AHEAD`] more are listed behind them.
+    /// destinations are in, one for each item. [`tuning::ITEMS_AHEAD`] more are listed after them.
     ///
     /// # Safety
     ///

@@ -57,7 +57,7 @@ impl<T, L: LowBits> InBuckets<T> for SealedPart<'_, T, L> {
         let (whole, rest) = (count / items_per_block::<T, L>(), count % items_per_block::<T, L>());
         let (full, others) = self.of(bucket).split_at(whole);
         let full = full.iter().map(|block| (block, end::<T, L>()));
-        // The block of the items that do not fill one is behind the full ones.
+        // The block of the items that do not fill one is after the full ones.
         let last = (&others[0], rest * stride_of::<T, L>());
         for (block, end) in full.chain([last]) {
             block.prefetch(tuning::BLOCKS_AHEAD);

@@ -164,7 +164,7 @@ impl Board {
     }
 
     /// Begins to tell numbers that the device writes: where their zeros are in the memory, and what
-    /// it writes to the counter [`Told`](Counter::Told) behind them.
+    /// it writes to the counter [`Told`](Counter::Told) after them.
     pub(super) fn begin_to_tell(&self) -> (u64, u64) {
         let turn = self.turn();
         let numbers = self.numbers(self.rank, turn);
