@@ -51,8 +51,8 @@ pub enum Strategy {
     ///
     /// This strategy serves one slice with items of up to 256 bytes, at most eight slots for each
     /// item, and bijections on up to 2^35 points that are trusted and [free of
-    /// panics](crate::Trusted::panic_free). Its working memory does not depend on the size of an
-    /// item. All of it is allocated before the first item moves:
+    /// panics](crate::Trusted::panic_free). Its working memory does not grow with the size of an
+    /// item, and all of it is allocated before the first item moves:
     ///
     /// | memory | bytes |
     /// | --- | --- |
