@@ -164,7 +164,7 @@ fn numbers_f64_peer_small(bencher: Bencher) {
     fills(bencher, FEW, |_| (), |out: &mut [f64]| out.fill_with(|| rng.random()));
 }
 
-/// How many streams have rows of so many words.
+/// How many streams have rows of `words` words.
 fn streams_of<G: Generator>(words: usize) -> u64 {
     (words / G::BLOCK) as u64
 }

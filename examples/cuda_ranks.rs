@@ -45,7 +45,7 @@ mod ranks {
 
     type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-    /// How long a rank waits for the others. The slowest one may be so much later.
+    /// How long a rank waits for the others: the slowest one may be this much later.
     const LIMIT: Duration = Duration::from_secs(60);
     /// The items of each rank.
     const EACH: u64 = 1000;

@@ -23,8 +23,8 @@ const EPOCHS: u64 = 3;
 /// What a training step does with the items of a batch, of an epoch.
 type Step<'a> = &'a (dyn Fn(u64, &[u64]) + Sync);
 
-/// Trains on `ranks` ranks from a saved state on, for at most so many steps, and saves where it
-/// then stands.
+/// Trains on `ranks` ranks from a saved state on, for at most `most_steps` steps, and saves where
+/// it then stands.
 fn train(
     data: &SamplerBuilder,
     [ranks, batch, most_steps]: [u64; 3],
@@ -65,7 +65,7 @@ fn run(data: &SamplerBuilder, step: Step) -> Result<(), Error> {
     train(data, [5, 100, u64::MAX], Some(&saved), step).map(drop)
 }
 
-/// The same data as single items in memory, and as blocks of 1000 on a disk, of which 16 are in
+/// The same data as single items in memory, and as blocks of 1000 on a disk; 16 blocks are in
 /// memory at a time.
 fn kinds(len: u64) -> [SamplerBuilder; 2] {
     let data = Sampler::builder(len, 42).tail(Tail::Short);

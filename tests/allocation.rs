@@ -18,7 +18,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Rows, Serial};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Requests of so many bytes may be refused.
+/// Requests of at least this many bytes may be refused.
 const LARGE: usize = 4096;
 
 /// How many large requests are still granted, and then one is not; 0 if all are.
@@ -225,6 +225,11 @@ fn everything_that_copies(len: usize) {
     let requests = [
         refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
         refuse_each(
+            "unshuffled",
+            || there.try_par_bijective_unshuffled(1).map(|copy| assert!(copy == original)),
+            drop,
+        ),
+        refuse_each(
             "sample",
             || {
                 let sample = p.sample(&original, len / 2);
@@ -272,7 +277,7 @@ fn every_request_may_be_refused() {
         }
     }
 
-    // So many threads that a list of their tiles is large.
+    // Enough threads that a list of their tiles is large.
     let mut bytes = vec![0_u8; (1 << 22) + 1];
     pool(16).install(|| {
         let fresh = |strategy| Workspace::new().with_strategy(strategy);

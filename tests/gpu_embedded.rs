@@ -184,8 +184,8 @@ fn indexes_are_those_of_the_cpu() {
 #[test]
 fn wide_domains_are_those_of_the_cpu() {
     let Some(cuda) = gpu() else { return };
-    // More than 2^32 slots, of which few survive. The CPU asks the bijection for the slots of the
-    // items, which takes less time.
+    // More than 2^32 slots, and few of them survive. The CPU asks the bijection for the slots of
+    // the items, which takes less time.
     let (len, points) = (1000_u64, (1_u64 << 33) + 1);
     let f = Standard::from_seed(points, 2);
     let mut slots: Vec<(u64, u64)> = (0..len).map(|index| (f.inverse(index), index)).collect();

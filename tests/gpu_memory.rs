@@ -199,7 +199,7 @@ fn every_slot_of_32_bits_is_looked_at_once() {
 const MANY: usize = 1 << 32;
 const BEYOND: usize = 100_003;
 
-/// Memory for that many words and one, if there is so much.
+/// Memory for that many words and one, if there is that much.
 fn words_for_fills(cuda: &Cuda) -> Option<CudaSlice<u32>> {
     let len = MANY + BEYOND + 1;
     let (free, _) = cuda.stream().context().mem_get_info().unwrap();
@@ -243,8 +243,8 @@ fn a_stream_fills_more_than_32_bits_of_words() {
     }
 }
 
-/// Fills all but the last word by streams, so many that 2^32 words are not a whole number of rows,
-/// and compares some columns of some rows.
+/// Fills all but the last word by streams whose number does not divide 2^32, so that word 2^32 is
+/// within a row, and compares some columns of some rows.
 fn streams_fill_all<G: DeviceGenerator>(cuda: &Cuda, out: &mut CudaSlice<u32>, count: u64) {
     let len = out.len() - 1;
     // A seed for each number of streams, so that words of another fill are not taken for these.

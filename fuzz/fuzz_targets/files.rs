@@ -38,7 +38,7 @@ impl Store for Memory {
     }
 }
 
-/// The items of a text, of which the last line gets the delimiter that it lacks.
+/// The items of a text. The last line gets the delimiter that it lacks.
 fn divided(text: &[u8], items: Items) -> Vec<Vec<u8>> {
     match items {
         Items::Lines { delimiter } => {

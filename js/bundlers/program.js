@@ -1,5 +1,5 @@
 // A user's program, which every bundler and engine gets as it is: it compares all entries of the
-// package with the specification's vectors, of which `vectors.js` has those that are short.
+// package with the short ones of the specification's vectors, which are in `vectors.js`.
 
 import { Ids, Permutation, Sampler, sample, shuffle, unshuffle } from "bijective-shuffle";
 import { WebGpuError, WebGpuShuffler } from "bijective-shuffle/webgpu";

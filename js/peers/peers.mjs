@@ -1,9 +1,9 @@
 // Other packages of npm beside this one, as a table: node peers.mjs [ITEMS]
 //
-// First `npm ci && npm run build` in js, `npm ci` here, and in the repository
-// `cargo build --release -p bijective-shuffle-studies`. Each package shuffles a plain array and,
-// where it takes one, a Float64Array of so many items (10^6 unless given): the median of seven runs
-// after two that are dropped, in nanoseconds an item. Then `quality judge` tests 10,000 orders of 100
+// First `npm ci && npm run build` in js, `npm ci` here, and in the repository `cargo build
+// --release -p bijective-shuffle-studies`. Each package shuffles a plain array and, where it takes
+// one, a Float64Array, of 10^6 items or the number that is given: the median of seven runs after
+// two that are dropped, in nanoseconds an item. Then `quality judge` tests 10,000 orders of 100
 // items, of seeds that follow each other, or calls where there are no seeds: a smallest corrected
 // p-value below 0.001 is a finding. Last come two figures of this package alone: 10^7 items of a
 // Float64Array beside the usual loop over `Math.random`, and single places.

@@ -41,7 +41,7 @@ interface Order {
   readonly isInverted: boolean;
 }
 
-/** The functions, with a buffer of so many words, and the objects that have not been freed. */
+/** The functions, with a buffer of `room` words, and the objects that have not been freed. */
 export function plain(room: number): Exports & { readonly objects: ReadonlyMap<number, unknown> } {
   const objects = new Map<number, unknown>();
   let last = 0;
@@ -268,7 +268,7 @@ function select(
   });
 }
 
-/** Passes the items at so many slots, and returns how many there are; -1 behind the last slot. */
+/** Passes the items at `slots` slots, and returns how many there are; -1 after the last slot. */
 function items(
   kind: Kind,
   slot: bigint,

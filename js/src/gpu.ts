@@ -356,7 +356,7 @@ export class WebGpuShuffler {
   }
 
   /**
-   * Working memory of at least so many bytes. What was recorded with a smaller one keeps that alive.
+   * Working memory of at least `bytes`. What was recorded with a smaller one keeps that alive.
    * Each launch gets another number of the state that they share, which is never cleared: a new one
    * has zeros, and no number comes twice.
    */

@@ -37,7 +37,7 @@ export class Ids {
 
   /**
    * Take 32 random bytes as the key, `crypto.getRandomValues(new Uint8Array(32))`, and keep them.
-   * A number is refused: whoever tries all that people choose would find it.
+   * A number is refused: an attacker who tries all numbers that people choose would find it.
    *
    * With `check`, texts have one letter more, the last. It finds every error of one letter, and every
    * two letters that are exchanged. Without it nearly every typing error is the text of another

@@ -337,7 +337,7 @@ export function sample<T>(
   }
   const length = isLength ? from : from.length;
   if (!(integer(count, 0, "the number of items to draw") <= length)) {
-    throw new RangeError(`${count} of ${length} items were asked for: there are not so many`);
+    throw new RangeError(`${count} of ${length} items were asked for: at most ${length} can be drawn`);
   }
   const order = new Permutation(length, seed, options);
   try {

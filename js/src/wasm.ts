@@ -8,7 +8,7 @@ let functions: Exports | undefined;
 let words = new BigUint64Array(0);
 let narrow = new Uint32Array(0);
 
-/** The functions, of which the first call takes a few milliseconds. */
+/** The functions. The first call takes a few milliseconds. */
 export function wasm(): Exports {
   return (functions ??= start());
 }

@@ -243,7 +243,7 @@ function reference(): void {
   equal(blocks.nextBatch(), Array.from({ length: 1000 }, (_, slot) => Number(of.forward(BigInt(slot)))));
 }
 
-/** Long arrays, of which those of more than 8 MiB go through buckets, and items that do not fit. */
+/** Long arrays, also of more than 8 MiB, which go through buckets, and items that do not fit. */
 function longArrays(): void {
   for (const length of [(1 << 17) - 1, 200_000, 1 << 20, (1 << 20) + 3]) {
     const items = [...new Permutation<number>(length, 7n, { epoch: 1 })];

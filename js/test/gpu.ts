@@ -27,7 +27,7 @@ function upload(device: GPUDevice, items: Uint8Array): GPUBuffer {
   return buffer;
 }
 
-/** So many bytes of a buffer. What stands behind them is as it was. */
+/** The first `length` bytes of a buffer. Checks that those after them did not change. */
 async function download(device: GPUDevice, buffer: GPUBuffer, length: number): Promise<Uint8Array> {
   const { size } = buffer;
   const staging = device.createBuffer({ size, usage: MAP_READ | COPY_DST });
@@ -73,7 +73,7 @@ async function moves(
   const into = upload(device, before.slice().fill(7));
   const back = upload(device, before.slice().fill(9));
   const bytes = async (of: GPUBuffer) => await download(device, of, before.length);
-  // One encoder for two calls, of which the second reads what the first writes.
+  // One encoder for two calls: the second reads what the first writes.
   const encoder = device.createCommandEncoder();
   gpu.shuffle(buffer, length, itemBytes, seed, { epoch, into, encoder });
   gpu.unshuffle(into, length, itemBytes, seed, { epoch, into: back, encoder });
@@ -195,7 +195,7 @@ async function leastDevice(tuning: Tuning, partitioned: number): Promise<void> {
     );
   // By indexes of 4 bytes, which have to fit a binding.
   refuses(2 ** 25 + 1, 1, `${2 ** 25}`);
-  // No part of which both ends are aligned fits one.
+  // No part with two aligned ends fits one.
   refuses(129, 2 ** 20, "128");
   device.destroy();
 }

@@ -118,7 +118,7 @@ class StreamDataset(Epochs):
     except that a rank which would have none repeats one. With `drop_last` the step is left out. All
     ranks have the same number of steps.
 
-    `state_after(steps)` is the place after so many steps of the iteration that has begun last; it
+    `state_after(steps)` is the place after `steps` steps of the iteration that has begun last; it
     fits any number of ranks and workers and any batch size. `StatefulDataLoader` saves the place of
     each worker by itself, for the same number of them. An input that has become shorter or longer
     since is refused as by `StreamShuffle`; for steps that were not drawn yet its length is unknown.

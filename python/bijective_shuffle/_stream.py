@@ -16,7 +16,7 @@ from ._types import Seed
 _CHUNK = 1024
 _END: Any = object()
 _STATE = "stream"
-# In a state at a place that was not read yet: whether the input has so many items is unknown.
+# In a state at a place that was not read yet: whether the input has that many items is unknown.
 _AHEAD = {"is_read": "no"}
 
 
@@ -81,7 +81,7 @@ class StreamShuffle(Generic[Item]):
         self._last = None
 
     def seek(self, emitted: SupportsIndex) -> None:
-        """Lets the next iteration begin behind so many items of the epoch, or, where the input has
+        """Lets the next iteration begin after `emitted` items of the epoch, or, where the input has
         fewer, at its end. A state that is saved before that iteration begins does not know whether the
         input is so long, so a shorter one is not refused for it."""
         # Before the first item, the state is that of a stream which has not begun.

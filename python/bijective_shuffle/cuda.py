@@ -29,7 +29,7 @@ from ._types import Seed
 
 __all__ = ["permuted", "randperm", "shuffle", "shuffled", "unshuffle"]
 
-# Arrays of words, of up to so many bytes, are not worth a copy from their library; see
+# Arrays of words, of up to this many bytes, are not worth a copy from their library; see
 # python/src/gpu/device.rs.
 _WORDS, _SHORT_BYTES = {1, 2, 4, 8, 16}, 64 << 10
 

@@ -143,7 +143,7 @@ def _kind(frame: Any) -> str:
 
 
 def _library(value: Any, classes: dict[str, tuple[str, ...]]) -> str | None:
-    """The library of which a value has one of the classes, or a class that is derived from one."""
+    """The library whose classes include a value's class or one of its bases."""
     for kind, names in classes.items():
         library = sys.modules.get(kind)
         known = tuple(getattr(library, name) for name in names if hasattr(library, name))

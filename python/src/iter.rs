@@ -146,9 +146,8 @@ impl Indexes {
     }
 }
 
-/// Iterates over indexes of a `Permutation` as arrays of one length, of which the last may be
-/// shorter. Its length is the number of arrays that are left. Threads may share it: each index
-/// comes once.
+/// Iterates over indexes of a `Permutation` as arrays of one length; the last may be shorter. Its
+/// length is the number of arrays that are left. Threads may share it: each index comes once.
 #[pyclass(module = "bijective_shuffle._native", frozen)]
 pub(crate) struct Chunks {
     of: Py<Permutation>,

@@ -139,7 +139,7 @@ impl Permutation {
         Self::places(slf, PlaceRun::first(count.min(slf.get().order.len())))
     }
 
-    /// Iterates over arrays of `size` indexes, of which the last may be shorter.
+    /// Iterates over arrays of `size` indexes; the last may be shorter.
     #[pyo3(signature = (size, dtype=None))]
     fn chunks(
         slf: &Bound<'_, Self>,

@@ -64,7 +64,7 @@ impl Places {
         Ok(Indexes::new(py, &self.of, self.run))
     }
 
-    /// Iterates over arrays of `size` indexes, of which the last may be shorter.
+    /// Iterates over arrays of `size` indexes; the last may be shorter.
     #[pyo3(signature = (size, dtype=None))]
     fn chunks(
         &self,

@@ -25,7 +25,7 @@ unsafe impl<N: Number> Send for Shared<N> {}
 // looks at the pin before it is dropped.
 unsafe impl<N: Number> Sync for Shared<N> {}
 
-/// A plain number, of which any bits are one.
+/// A plain number type: any bits are a number.
 ///
 /// # Safety
 ///
@@ -63,7 +63,7 @@ impl<N: Number> Shared<N> {
     ///
     /// # Panics
     ///
-    /// If there are not so many.
+    /// If there is no number with this index.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> N {
         assert!(index < self.count, "there is no number {index}");

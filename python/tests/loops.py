@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset
 N, BATCH, STEPS = 240, 4, 10
 # A length that neither ranks divides.
 ODD = 243
-# Items and batch, of which two ranks leave any remainder.
+# Items and batches for which two ranks leave any remainder.
 REMAINDERS = [(n, batch) for n in range(1, 18) for batch in (1, 2, 3, 8)]
 ENDINGS = [{"tail": "pad"}, {"tail": "short"}, {"tail": "fill"}, {"drop_last": True}]
 RANK, RANKS = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -33,7 +33,7 @@ EPOCHS = [(0, 1), (1,), (1, 2)]
 
 class Items(Dataset):
     """Items that are their own numbers, also as those of the only set of a mixture, or as a document of
-    four tokens of which they are the first."""
+    four tokens that begins with them."""
 
     def __init__(self, n=N):
         self.n = n
@@ -69,7 +69,7 @@ class Run:
             self.note(case, refused=None)
 
     def stops(self, epoch, steps):
-        """Whether the run ends after so many steps."""
+        """Whether the run ends after `steps` steps."""
         return self.number < 2 and epoch == 1 and steps == STEPS
 
     def load(self, case, sampler):

@@ -184,7 +184,7 @@ class TestDask:
             marker.touch()
             with pytest.raises(Exception) as raised:
                 shuffled.compute()
-            # The p2p method raises an error of its own, of which this is the cause.
+            # The p2p method raises an error of its own, which has this one as its cause.
             chain, error = [], raised.value
             while error is not None:
                 chain.append(error)

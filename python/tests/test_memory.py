@@ -172,7 +172,7 @@ LIARS = """
 """
 
 
-# No room for so many, nor here, nor for any, and fewer than there are.
+# More than any machine has room for, more than this one has, and fewer than there are.
 @pytest.mark.parametrize("said", [2**62, 2**44, 0])
 def test_lists_that_lie_about_their_length_end_no_program(said):
     program, calls = textwrap.dedent(LIARS), textwrap.dedent(LISTS).strip()

@@ -40,8 +40,8 @@ class Numbers(Dataset):
 
 
 def repeats(left, ranks, batch, ending):
-    """How many items are repeated at the end of an epoch of which some are left, or, negative, left
-    out: the rule of the documents."""
+    """How many items are repeated at the end of an epoch with `left` items left, or, if negative, are
+    left out: the rule of the documents."""
     last = left % (ranks * batch)
     if last == 0:
         return 0

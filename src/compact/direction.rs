@@ -1,6 +1,6 @@
-//! [`Direction`]: which way a permutation moves items.
+//! [`Direction`]: whether items are shuffled or put back.
 
-/// Which way a permutation `p` moves the items of an array.
+/// The direction in which a permutation `p` moves the items of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Direction {
     /// A gather: the item at index `p[k]` moves to place `k`.

@@ -94,7 +94,7 @@ pub struct Promised {
 ///
 /// # Errors
 ///
-/// Those of the functions that plan, of which no job here has any.
+/// Those of the functions that plan. No job here causes one.
 pub(crate) fn kernels(devices: &[GpuLimits]) -> Result<Vec<Promised>, Error> {
     let mut programs = HashSet::new();
     for limits in devices {
@@ -164,7 +164,7 @@ fn shuffles(
             for strategy in STRATEGIES {
                 match strategy::plan(&job, strategy, limits) {
                     Ok(plan) => run(&plan),
-                    // No device serves so many points by one kernel, so nothing is promised.
+                    // No kernel serves that many points, so nothing is promised.
                     Err(Error::Gpu(GpuError::DomainTooWide)) => {}
                     Err(error) => return Err(error),
                 }

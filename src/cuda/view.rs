@@ -290,7 +290,7 @@ mod tests {
     const MEMORY: u64 = 0x4000_0000_0000;
     const OUT: u64 = MEMORY + (1 << 24);
 
-    /// What a plan writes, in words of 8 bytes, and the word behind it.
+    /// What a plan writes, in words of 8 bytes, and the word after it.
     fn written(
         plan: &DevicePlan<'_>,
         points: u64,
@@ -342,7 +342,7 @@ mod tests {
         let Some(got) = written(&plan, 0, 3000, &source) else { return };
         let expected = (1000..4000).map(|slot| walk.forward(slot));
         assert!(got.into_iter().eq(expected.chain([UNTOUCHED])));
-        // Every seventh point, also behind the last.
+        // Every seventh point, also after the last.
         let plan = at_points(source.clone(), len, OUT - 8 * 1000, 1000, OUT).unwrap();
         let got = written(&plan, 1000, 1000, &source).unwrap();
         let value = |point| if point < len { walk.forward(point) } else { u64::MAX };

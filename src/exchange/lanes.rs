@@ -33,7 +33,7 @@ const FEW: usize = 4;
 const AHEAD_BYTES: usize = 512;
 
 /// What a rank knows of the places that it holds where items are in the order of the slots: to
-/// which run of indexes each belongs, of which every rank has one for each round.
+/// which run of indexes each belongs. Every rank has one run for each round.
 ///
 /// The items of each run are a *lane*, in the order of their slots. A buffer has all lanes: those
 /// of the first round, from rank 0 on, then those of the second, and so on. So items are moved
@@ -225,7 +225,7 @@ impl RunLanes {
     }
 
     /// Does something with the number of each of some pieces and with its places, on all threads
-    /// and without memory. `cut` divides places behind the first ones.
+    /// and without memory. `cut` divides places after the first ones.
     fn for_each_piece<P: Send>(
         &self,
         pieces: Range<usize>,
@@ -310,8 +310,8 @@ struct LaneRest {
     end: usize,
 }
 
-/// How many of some slots' survivors belong to each run of indexes, of which `bounds` has the first
-/// of each and the number of all.
+/// How many of some slots' survivors belong to each run of indexes. `bounds` has the first index of
+/// each run, and the number of all indexes.
 fn count_lanes<N: Word>(
     p: &Compaction,
     first: u64,

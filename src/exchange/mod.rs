@@ -17,11 +17,16 @@
 //!
 //! Items travel without their places. For a shuffle, each rank sends its items in the order of the
 //! slots that they move to. The receiver evaluates its own slots in order, so it knows from which
-//! rank each place's item comes, and takes the next one that came from there. An un-shuffle goes
-//! the same way backwards.
+//! rank each place's item comes, and takes the next one that came from there. Undoing a shuffle
+//! runs the same steps in reverse.
 //!
 //! Packing takes as much memory again as the items. With an exchange in
 //! [rounds](Exchange::shuffle_in_rounds) it takes as much as those of one round.
+//!
+//! A rank is a `usize` here, since it is an index into what a program holds for each rank, such as
+//! [`send_counts`](Exchange::send_counts). For a [`Sampler`](crate::Sampler) or a
+//! [shard](crate::Permutation::shard) it is a `u64`, as places are: these only compute with it, for
+//! any number of ranks.
 //!
 //! Where ranks share memory, bytes cost less than evaluations. There the package
 //! `bijective-shuffle-mpi` sends each item with two bytes that say where it goes.

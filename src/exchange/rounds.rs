@@ -47,7 +47,7 @@ pub fn items_of_round(memory: u64, item_bytes: usize) -> u64 {
     (memory.saturating_sub(of_threads) / item.saturating_mul(2).saturating_add(BESIDE)).max(FEWEST)
 }
 
-/// The runs of a division: as many for each rank, of which the last ones may be empty.
+/// The runs of a division. Each rank has the same number of them, and its last ones may be empty.
 pub(super) struct Runs {
     /// The first index of each run, from rank 0's on, and the number of all indexes.
     bounds: Vec<u64>,

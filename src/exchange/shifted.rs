@@ -41,8 +41,8 @@ impl<B: Bijection> Shifted<B> {
         if value <= self.above { value + self.by } else { value - self.above - 1 }
     }
 
-    /// Evaluates the inverse at consecutive values, of which those before and those from the shift
-    /// on are consecutive.
+    /// Evaluates the inverse at values that are consecutive up to the shift and again from the
+    /// shift on.
     fn inverse_runs<N>(&self, first: u64, out: &mut [N], run: impl Fn(u64, &mut [N])) {
         let above = match self.above.checked_sub(first) {
             Some(left) if left < out.len() as u64 => left as usize + 1,

@@ -80,7 +80,7 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Divisio
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
 
-    // In rounds, of which the last ranks have fewer than the others or none.
+    // In rounds: the last ranks have fewer than the others, or none.
     let most = p.len() / 7 + 1;
     let there = |rank| Exchange::shuffle_in_rounds(p, &census, from, to, rank, most).unwrap();
     let plans: Vec<_> = ranks.clone().map(there).collect();

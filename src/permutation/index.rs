@@ -282,7 +282,8 @@ impl SurvivorCounts {
         Ok(all.sum(len)?)
     }
 
-    /// Appends the counts of the blocks of some superblocks, of which only the last may be shorter.
+    /// Appends the counts of the blocks of some superblocks. Only the last superblock may be
+    /// shorter.
     #[cfg(all(
         feature = "cuda",
         target_pointer_width = "64",

@@ -146,6 +146,9 @@ impl Permutation {
     /// [`build_index`](Permutation::build_index) has built one: 2^34 slots take two threads 19
     /// seconds, and 2^40 would take half an hour and 4.5 GB. A domain with 64 points for each item
     /// or more counts as 64 slots for each item.
+    ///
+    /// A program can compare a length with this constant to choose between `new`, `build_index` and
+    /// [`walk`](Permutation::walk) in advance. Its value may grow with later versions.
     pub const AUTO_INDEX_SLOTS_MAX: u64 = tuning::AUTO_INDEX_SLOTS_MAX;
 
     /// The permutation of `len` items that a seed determines, from the [`Standard`] family.

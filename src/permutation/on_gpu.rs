@@ -159,7 +159,7 @@ impl CudaWorkspace {
         self.write_words(&indexes, out)
     }
 
-    /// Writes the first places of a permutation of which nothing has been counted.
+    /// Writes the first places of a permutation that has no index yet.
     fn head_without_index<B: Bijection, N: Word + DeviceRepr>(
         &mut self,
         p: &Permutation<B>,

@@ -139,7 +139,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     pub(super) fn jump(&self, at: &mut Bound) {
         let permutation = self.permutation();
         let places = self.next.saturating_sub(at.place);
-        if !permutation.is_far(places) {
+        if !permutation.is_long_jump(places) {
             return;
         }
         let landmark = match permutation.index() {
@@ -189,7 +189,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         let values = Values::unchecked(bijection, *len);
         let end = Bound { slot: u128::from(values.last_slot()) + 1, place: *len };
         let mut at = self.back.ended.unwrap_or(end);
-        if permutation.is_far(places) {
+        if permutation.is_long_jump(places) {
             if !is_reached {
                 permutation.expect_index();
             }

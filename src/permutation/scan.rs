@@ -15,8 +15,8 @@ impl<B: Bijection> Permutation<B> {
     }
 
     /// Whether querying an index is faster than evaluating the slots between places this far apart.
-    pub(super) fn is_far(&self, places: u64) -> bool {
-        self.slots_between(places) >= u128::from(tuning::FAR)
+    pub(super) fn is_long_jump(&self, places: u64) -> bool {
+        self.slots_between(places) >= u128::from(tuning::LONG_JUMP)
     }
 
     /// Whether the slots between places this far apart should be evaluated, instead of building an
@@ -28,7 +28,7 @@ impl<B: Bijection> Permutation<B> {
     /// The most slots that are evaluated instead of building an index.
     fn reach(&self) -> u64 {
         let is_built = self.is_built_unasked() || self.index().is_some();
-        if is_built { tuning::FAR } else { tuning::REACH }
+        if is_built { tuning::LONG_JUMP } else { tuning::REACH }
     }
 
     /// Whether an index is built at first use; see [`Permutation::AUTO_INDEX_SLOTS_MAX`].

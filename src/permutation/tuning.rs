@@ -34,7 +34,7 @@ pub(super) const SUPERBLOCKS_TOGETHER: u64 = 1 << 15;
 /// For a jump over this many slots or more, an iterator queries the index instead of evaluating the
 /// slots between. A query takes about as long as 1000 evaluations, and building an index evaluates
 /// all slots.
-pub(super) const FAR: u64 = 1 << 12;
+pub(super) const LONG_JUMP: u64 = 1 << 12;
 
 /// The same where an index would be refused, so that the choice is between this many evaluations,
 /// which take about a millisecond, and an error.

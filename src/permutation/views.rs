@@ -124,8 +124,8 @@ impl<B: Bijection> Permutation<B> {
     /// The inverse permutation: its [`get`](Self::get) is this one's
     /// [`position`](Self::position), and applying it undoes this one.
     ///
-    /// It is the same type with the two directions swapped. So moving items by it takes the
-    /// engines' way for undoing a shuffle, and not a query for each item.
+    /// It is the same type with the two directions swapped. So the engines move its items as they
+    /// undo a shuffle, without a query for each item.
     ///
     /// # Examples
     ///

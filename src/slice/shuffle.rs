@@ -35,14 +35,19 @@ mod sealed {
 /// The order is that of [`Permutation::new`](crate::Permutation::new). It depends only on the seed
 /// and the length, not on the number of threads, the item type, the machine or the back end.
 ///
-/// | by | in place | undone | the first places | a copy | a sample |
-/// | --- | --- | --- | --- | --- | --- |
-/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_partial_shuffle`] | [`par_bijective_shuffled`] | [`par_bijective_sample`] |
-/// | a seed or a bijection, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_partial_shuffle`] | [`try_par_bijective_shuffled`] | [`Permutation::sample`] |
+/// | method | by a seed | by a seed or a bijection, returning failures |
+/// | --- | --- | --- |
+/// | shuffles | [`par_bijective_shuffle`] | [`try_par_bijective_shuffle`] |
+/// | undoes a shuffle | [`par_bijective_unshuffle`] | [`try_par_bijective_unshuffle`] |
+/// | returns a shuffled copy | [`par_bijective_shuffled`] | [`try_par_bijective_shuffled`] |
+/// | returns a copy in the original order | [`par_bijective_unshuffled`] | [`try_par_bijective_unshuffled`] |
+/// | shuffles the first places only | [`par_bijective_partial_shuffle`] | [`try_par_bijective_partial_shuffle`] |
+/// | returns a sample | [`par_bijective_sample`] | [`try_par_bijective_sample`] |
 ///
 /// With a seed only the allocation of memory can fail, and the plain form then panics. A bijection
 /// may also be too small for the slice, or wrong, so only the `try_` forms, which return the error,
-/// take one. A copy in the original order is [`Cpu.unshuffled`](crate::Compactor::unshuffled).
+/// take one. Partial shuffles and samples cannot be undone, since neither tells the order of all
+/// items.
 ///
 /// To give several arrays the same order, such as keys and their values, use
 /// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). To give each row of a
@@ -70,12 +75,15 @@ mod sealed {
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
 /// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
+/// [`par_bijective_unshuffled`]: Self::par_bijective_unshuffled
 /// [`par_bijective_partial_shuffle`]: Self::par_bijective_partial_shuffle
 /// [`par_bijective_sample`]: Self::par_bijective_sample
 /// [`try_par_bijective_partial_shuffle`]: Self::try_par_bijective_partial_shuffle
 /// [`try_par_bijective_shuffle`]: Self::try_par_bijective_shuffle
 /// [`try_par_bijective_unshuffle`]: Self::try_par_bijective_unshuffle
 /// [`try_par_bijective_shuffled`]: Self::try_par_bijective_shuffled
+/// [`try_par_bijective_unshuffled`]: Self::try_par_bijective_unshuffled
+/// [`try_par_bijective_sample`]: Self::try_par_bijective_sample
 ///
 /// # Examples
 ///
@@ -203,6 +211,31 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_shuffled(seed.into()))
     }
 
+    /// Returns a copy in the original order: what
+    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) would make of a clone.
+    ///
+    /// # Panics
+    ///
+    /// If memory for the copy cannot be allocated, if rayon cannot start its threads, or if a clone
+    /// panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v = ["a", "b", "c"];
+    /// assert_eq!(v.par_bijective_shuffled(42).par_bijective_unshuffled(42), v);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    fn par_bijective_unshuffled(&self, seed: impl Into<Seed>) -> Vec<Self::Item>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
+        or_panic(self.try_par_bijective_unshuffled(seed.into()))
+    }
+
     /// Shuffles the slice by a seed, as [`par_bijective_shuffle`](Self::par_bijective_shuffle)
     /// does, or by a bijection, from this crate or the user's own, and returns an error if that
     /// fails. The domain of a bijection must have at least as many points as the slice has items.
@@ -293,8 +326,28 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Clone + Send + Sync,
     {
-        let items = self.items();
-        Cpu.shuffled(order.into().for_len(items.len() as u64).bijection(), items)
+        Cpu.shuffled(order, self.items())
+    }
+
+    /// Returns a copy in the original order: what
+    /// [`try_par_bijective_unshuffle`](Self::try_par_bijective_unshuffle) would make of a clone.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle), where the memory is that
+    /// for the copy and for moving its items.
+    ///
+    /// # Panics
+    ///
+    /// If the bijection or a clone panics, or rayon cannot start its threads.
+    fn try_par_bijective_unshuffled<'a>(
+        &self,
+        order: impl Into<Order<'a>>,
+    ) -> Result<Vec<Self::Item>, Error>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
+        Cpu.unshuffled(order, self.items())
     }
 
     /// Shuffles only the first `count` places, or all if there are fewer, and returns them and the
@@ -419,6 +472,44 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     {
         let items = self.items();
         or_panic(Permutation::new(items.len() as u64, seed).sample(items, count))
+    }
+
+    /// Returns a sample as [`par_bijective_sample`](Self::par_bijective_sample) does, by a seed or
+    /// by a bijection: clones of the first `count` items of
+    /// [`try_par_bijective_shuffled`](Self::try_par_bijective_shuffled).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if memory for the sample cannot be allocated. With a bijection also
+    /// [`Error::LengthExceedsDomain`] if the domain has too few points, and the other errors of
+    /// [`Permutation::sample`], which says what a wrong bijection gives.
+    ///
+    /// # Panics
+    ///
+    /// If the bijection or a clone panics, or rayon cannot start its threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::bijection::Lcg;
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v = ["a", "b", "c", "d", "e"];
+    /// assert_eq!(v.try_par_bijective_sample(2, 42)?, v.par_bijective_sample(2, 42));
+    /// assert_eq!(v.try_par_bijective_sample(2, &Lcg::new(3, 5, 3)?)?, ["d", "a"]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    fn try_par_bijective_sample<'a>(
+        &self,
+        count: usize,
+        order: impl Into<Order<'a>>,
+    ) -> Result<Vec<Self::Item>, Error>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
+        let (items, order) = (self.items(), order.into());
+        let len = items.len() as u64;
+        Permutation::from_bijection(len, order.for_len(len).bijection())?.sample(items, count)
     }
 }
 

@@ -194,9 +194,9 @@ impl UnderTest for Slices {
         let f = given.bijection;
         Some(map_items!(source, source => match (given.seed, direction) {
             (None, Direction::Shuffle) => source.try_par_bijective_shuffled(f),
-            (None, Direction::Unshuffle) => Cpu.unshuffled(f, source),
+            (None, Direction::Unshuffle) => source.try_par_bijective_unshuffled(f),
             (Some(seed), Direction::Shuffle) => source.try_par_bijective_shuffled(seed),
-            (Some(seed), Direction::Unshuffle) => Cpu.unshuffled(seed, source),
+            (Some(seed), Direction::Unshuffle) => source.try_par_bijective_unshuffled(seed),
         }))
     }
 

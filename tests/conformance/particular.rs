@@ -23,7 +23,7 @@ fn serial(f: &dyn Bijection, len: usize) -> Vec<u64> {
 
 #[test]
 fn algorithm_1_by_hand() {
-    // 3 0 5 2 7 4 1 6, of which those below the length stay.
+    // 3 0 5 2 7 4 1 6; those below the length stay.
     let f = Lcg::new(3, 5, 3).unwrap();
     assert_eq!(serial(&f, 8), [3, 0, 5, 2, 7, 4, 1, 6]);
     assert_eq!(serial(&f, 5), [3, 0, 2, 4, 1]);
@@ -238,6 +238,8 @@ fn lengths_beyond_the_domain_are_refused() {
     assert_eq!(items.try_par_bijective_shuffle(&f), error);
     assert_eq!(items.try_par_bijective_unshuffle(&f), error);
     assert_eq!(items.try_par_bijective_shuffled(&f).map(drop), error);
+    assert_eq!(items.try_par_bijective_unshuffled(&f).map(drop), error);
+    assert_eq!(items.try_par_bijective_sample(2, &f).map(drop), error);
     let mut units = [(); 9];
     assert_eq!(units.try_par_bijective_unshuffle(&f), error);
     assert_eq!(units.try_par_bijective_shuffled(&f).map(drop), error);
@@ -305,6 +307,8 @@ fn any_pointer_to_a_bijection_will_do() {
         items.try_par_bijective_shuffle(&f).unwrap();
         assert_eq!(items, order);
         assert_eq!(in_order.try_par_bijective_shuffled(&f).unwrap(), order);
+        assert_eq!(order.try_par_bijective_unshuffled(&f).unwrap(), in_order);
+        assert_eq!(in_order.try_par_bijective_sample(9, &f).unwrap(), order[..9]);
         (&mut items[..]).try_par_bijective_unshuffle_together(&f).unwrap();
         assert_eq!(items, in_order);
         (&mut items[..]).try_par_bijective_shuffle_together(&f).unwrap();

@@ -54,7 +54,7 @@ struct Wrong {
 }
 
 impl Wrong {
-    /// One value of a run or a slice that is wrong, if there are so many.
+    /// Makes one value of a run or a slice wrong, if it has that many values.
     fn spoil<N>(&self, method: &str, out: &mut [N], wrong: N) {
         if let (true, Some(fifth)) = (self.method == method, out.get_mut(5)) {
             *fifth = wrong;
@@ -124,7 +124,7 @@ fn defect(f: &dyn Bijection, samples: u64) -> Defect {
 fn wrong_values_are_named() {
     let wrong = |forward, inverse| defect(&Wrong { forward, inverse, ..Wrong::default() }, 1000);
     assert_eq!(verify(&Wrong::default(), 1000), Ok(()));
-    // Two slots with one value, of which the inverse knows the one or the other.
+    // Two slots with one value. The inverse knows the one or the other.
     let repeats = Defect::Repeats { index: 6, slots: Some([6, 7]) };
     assert_eq!(wrong(Some(|x| if x == 7 { 6 } else { x }), None), repeats);
     let forward: fn(u64) -> u64 = |x| if x == 7 { 6 } else { x };

@@ -111,7 +111,7 @@ fn items_of_rows_are_moved_and_back() {
     }
     // One row after the other: more than the second-level cache holds.
     check_items(&cuda, (1 << 23) + 1, 2, |index| [mix(index), index]);
-    // Items that are no words.
+    // Items that are not words.
     for (rows, len) in [(100, 1), (3000, 32), (200, 256), (2000, 300), (300, 1024), (20, 9001)] {
         check_items(&cuda, len, rows, |index| [index as u8, (mix(index) >> 40) as u8, 7]);
         check_items(&cuda, len, rows, |index| [mix(index), index, !index]);

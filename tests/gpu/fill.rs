@@ -69,8 +69,7 @@ kind! {
 /// Numbers before and after those that are filled, which must stay 0.
 const GUARD: usize = 64;
 
-/// What is in device memory after a fill of some numbers, from a place that so many numbers are
-/// before.
+/// What is in device memory after a fill of `len` numbers, from the place after `before` others.
 fn filled<N: DeviceRepr + ValidAsZeroBits + Copy + Default + PartialEq>(
     cuda: &Cuda,
     before: usize,
@@ -125,7 +124,7 @@ fn a_stream_of_philox_is_that_of_the_cpu() {
     many::<NormalDoubles>(&cuda, &[(2, 0), (3, 1)]);
 }
 
-/// More than 2^26 words from a position on, so many numbers after an aligned place.
+/// More than 2^26 words from each position on, a number of places after an aligned one.
 fn many<K: Kind>(cuda: &Cuda, places: &[(u128, usize)]) {
     let len = (1 << 28) / size_of::<K::Number>() + 1001;
     for &(position, before) in &places[..if short() { 1 } else { places.len() }] {
@@ -172,7 +171,7 @@ fn every_kind<G: DeviceGenerator + PartialEq>(cuda: &Cuda, counts: &[u64]) {
 #[test]
 fn streams_of_a_thread_are_those_of_the_cpu() {
     let Some(cuda) = cuda() else { return };
-    // Few, not a multiple of four, and so many that a thread takes several.
+    // Few, not a multiple of four, and enough that a thread takes several.
     let counts = [1, 1000, 1001, 1 << 18];
     every_kind::<Lcg32>(&cuda, &counts);
     every_kind::<Lcg64>(&cuda, &counts);
@@ -193,7 +192,7 @@ fn streams_of_several_threads_are_those_of_the_cpu() {
     every_kind::<LaggedFibonacci1279>(&cuda, &[1, 33]);
 }
 
-/// Blocks of a user's kernel, of so many threads and streams, draw some rows.
+/// Blocks of a user's kernel, with these numbers of threads and streams, draw some rows.
 fn drawn<G: DeviceGenerator>(
     cuda: &Cuda,
     text: &str,
@@ -323,7 +322,7 @@ fn quotients_and_roots_of_normal_numbers_are_rounded() {
                 const float f = sub(from_bits(uint32_t(k) + 0x3F3304F4u), 1.0f);
                 quotients += to_bits(div(f, add(2.0f, f))) != to_bits(__fdiv_rn(f, add(2.0f, f)));
             }
-            // Each word of a radius, of which the lowest bit is not used.
+            // Each word of a radius; its lowest bit is not used.
             for (uint64_t k = thread; k < uint64_t(1) << 31; k += threads) {
                 const float uniform = add(mul(float(int(k)), 0x1p-31f), 0x1p-32f);
                 const float square = -twice_ln(uniform);

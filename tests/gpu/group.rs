@@ -30,7 +30,7 @@ pub(super) fn logical(members: usize, strategy: CudaStrategy) -> Option<CudaGrou
     Some(CudaGroup::new(&engines).unwrap().with_strategy(strategy))
 }
 
-/// Three members of which the second has no items before, and the third has most of them.
+/// Three members: before the call the second has no items, and the third has most of them.
 pub(crate) fn of_three(strategy: CudaStrategy) -> Option<impl UnderTest> {
     static THERE: OnceLock<bool> = OnceLock::new();
     let is_there = *THERE.get_or_init(|| cuda().is_some());

@@ -56,7 +56,7 @@ fn check<T: Item>(
     }
 }
 
-/// With so many items before the arrays.
+/// Checks arrays that begin after these numbers of items.
 fn check_at<T: Item>(
     cuda: &Cuda,
     maps: fn(u32) -> Vec<Affine>,
@@ -126,7 +126,7 @@ fn items_that_are_not_of_a_power_of_two_of_words() {
     check(&cuda, few_maps, 22, [u32::MAX; 3], |x| [x as u32, 1, x as u32 >> 3]);
 }
 
-/// So many items that blocks take several tiles, and that the tiles are those for large arrays.
+/// Enough items that blocks take several tiles, and that the tiles are those for large arrays.
 #[test]
 fn large_arrays_are_permuted_as_on_the_cpu() {
     let Some(cuda) = cuda() else { return };

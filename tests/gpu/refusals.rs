@@ -70,7 +70,7 @@ fn parameters_of_another_size_than_the_struct_are_refused() {
     assert_eq!(items, [1, 2, 3]);
 }
 
-/// A bijection of which fewer slots survive on the device than on the host.
+/// A bijection with fewer surviving slots on the device than on the host.
 #[test]
 fn views_count_the_survivors_of_a_bijection_that_is_not_trusted() {
     let Some(cuda) = cuda() else { return };

@@ -63,7 +63,7 @@ fn check<T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(
     Ok(())
 }
 
-/// What all ranks hold after an exchange, of which the counts are those that each side knows alone.
+/// What all ranks hold after an exchange, by the counts that each side computes alone.
 fn exchange<'p, T: Copy + Send + Sync>(
     items: &[T],
     plan: impl Fn(usize) -> Exchange<'p>,

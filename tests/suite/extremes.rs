@@ -1,5 +1,5 @@
 //! Lengths around powers of two and at the ends of words, where sums and products wrap: of views,
-//! which have no items, and of items without a size, of which there may be as many.
+//! which have no items, and of slices with as many items without a size.
 
 use bijective_shuffle::Error;
 use bijective_shuffle::prelude::*;

@@ -194,9 +194,9 @@ fn look_back(state: &State, counts: &[u32], tile: u32, leaves_out: bool) -> u32 
     sum
 }
 
-/// One workgroup, of which there is one for each tile: this thread is several, one after the other
-/// in either order of their numbers. To evaluate a tile is to look up its count, and what is moved
-/// is the tile's number with its base.
+/// One workgroup for each tile. This thread is several workgroups, one after the other, in either
+/// order of their numbers. To evaluate a tile is to look up its count, and what is moved is the
+/// tile's number with its base.
 fn survivors(state: &State, counts: &[u32], part: Part) -> Vec<(u32, u32)> {
     let Part { posts, groups, number, is_reversed } = part;
     let mut tiles: Vec<u32> = (number..counts.len() as u32).step_by(groups as usize).collect();
@@ -269,7 +269,7 @@ fn check(variant: Variant, posts: Posts, groups: u32, most: usize, launches: Lau
     }
 }
 
-/// Counts of which the sums need both halves.
+/// Counts whose sums need both halves.
 const LARGE: &[u32] = &[0xFFFF, 3, 0x1_0000];
 
 #[test]

@@ -40,7 +40,7 @@ type Launches = &'static [&'static [u64]];
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
     Device,
-    /// The device code of rows, of which the first has one tile, and the second all others.
+    /// The device code of two rows. The first has one tile, and the second has all others.
     Rows,
     /// The same, where a row's first tile announces no `PREFIX`.
     RowsRunOn,

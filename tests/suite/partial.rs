@@ -1,4 +1,4 @@
-//! Slices of which only the first places are shuffled.
+//! Slices that are shuffled at their first places only.
 
 use bijective_shuffle::Error;
 use bijective_shuffle::bijection::{GridFeistel, Lcg, MulXorshift};

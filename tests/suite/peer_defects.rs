@@ -118,7 +118,7 @@ fn indexes_beyond_32_bits_come_once() {
     head.sort_unstable();
     head.dedup();
     assert_eq!(head.len(), 1 << 20);
-    // Were the last bit lost, about 250 of so many would come twice.
+    // If the last bit were lost, about 250 of them would come twice.
     let short: HashSet<u64> = head.iter().map(|index| index >> 1).collect();
     assert!((1 << 20) - short.len() > 100);
 

@@ -30,6 +30,7 @@ fn every_view_of_a_permutation_agrees() {
             items.par_bijective_unshuffle(seed);
             assert_eq!(items, source);
             assert_eq!(items.par_bijective_shuffled(seed), expected);
+            assert_eq!(expected.par_bijective_unshuffled(seed), source);
         }
     }
 }

@@ -55,7 +55,7 @@ fn expected(order: &[u64], ranks: usize, batch: usize, tail: Tail) -> Vec<Vec<Ve
     expected_from(0, order, ranks, batch, tail)
 }
 
-/// The definition in plain sight, for an epoch of which some places are taken.
+/// The definition in plain sight, for an epoch with some places taken already.
 fn expected_from(
     taken: usize,
     order: &[u64],

@@ -209,10 +209,10 @@ const EVEN_ONLY: Named = ("even only", even_only);
 /// A p-value below which a shuffle is found out.
 const FOUND: f64 = 1e-6;
 
-/// Which tests find which shuffle: at a length, from so many samples on. Measured in steps of ten,
-/// up to 100,000 samples (10,000 of 1000 items), with a p-value below 1e-8; each test stands where
-/// it first did so. A test that is not named at a length does not find the shuffle with the most
-/// samples, or there were too few for it.
+/// Which tests find which shuffle: at a length, from a number of samples on. Measured in steps of
+/// ten, up to 100,000 samples (10,000 of 1000 items), with a p-value below 1e-8; each test stands
+/// where it first did so. A test that is not named at a length does not find the shuffle with the
+/// most samples, or there were too few for it.
 #[rustfmt::skip]
 const FINDS: &[(Named, usize, u64, &str)] = &[
     (LCG, 5, 100, "mmd to identity, successors, fixed points"),

@@ -5,9 +5,10 @@ use crate::stream::{Key, Stream};
 /// Shuffles on one thread by batched draws: Brackett-Rozinsky, Lemire, *Batched Ranged Random
 /// Integer Generation*, Software: Practice and Experience 55(1), 2025.
 ///
-/// It is Fisher-Yates. A random word is multiplied by the first bound, of which the high half is
-/// the first place, and the low half is multiplied by the next, so that one word gives up to six
-/// places. It is drawn again, as rarely as for one place, where they would not be equally likely.
+/// It is Fisher-Yates. A random word is multiplied by the first bound. The high half of the product
+/// is the first place, and the low half is multiplied by the next bound, so that one word gives up
+/// to six places. Where these would not be equally likely, the word is drawn again, as rarely as
+/// for one place.
 pub fn batched_dice<T>(items: &mut [T], seed: u64) {
     let mut stream = Key::new(seed).stream();
     let mut left = items.len();

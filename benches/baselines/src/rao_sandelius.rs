@@ -120,7 +120,7 @@ fn deal<T: Copy + Send + Sync>(from: &[T], to: &mut [T], key: Key, tuning: &Tuni
     (0..buckets).map(|bucket| counts.iter().map(|block| block[bucket]).sum()).collect()
 }
 
-/// Passes each item with a random number of so many bits: with the same stream, the same numbers.
+/// Passes each item with a random number of `bits` bits. The same stream gives the same numbers.
 fn with_digits<T>(items: &[T], bits: u32, mut stream: Stream, mut each: impl FnMut(usize, &T)) {
     let mask = (1 << bits) - 1;
     for group in items.chunks((u64::BITS / bits) as usize) {

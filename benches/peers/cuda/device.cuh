@@ -128,7 +128,7 @@ private:
 
 constexpr unsigned THREADS = 256;
 
-// How many blocks of THREADS threads handle so many items, if each thread handles `items` of them.
+// How many blocks of THREADS threads handle `length` items, if each thread handles `items` of them.
 inline unsigned blocks(std::size_t length, std::size_t items = 1) {
     return unsigned((length + THREADS * items - 1) / (THREADS * items));
 }

@@ -1,4 +1,4 @@
-// Rows of CSV as benches/results has them: each says when it was measured, of which revision, and
+// Rows of CSV as benches/results has them: each says when it was measured, at which revision, and
 // on what.
 #pragma once
 
@@ -58,7 +58,7 @@ private:
     std::string begin_;
 };
 
-// A number with so many significant digits.
+// A number with `count` significant digits.
 inline std::string digits(double number, int count) {
     char text[32];
     std::snprintf(text, sizeof text, "%.*g", count, number);

@@ -140,7 +140,7 @@ def compute_items():
 
 
 def sample(work, scene, calls):
-    """Seconds of one call, of so many in a row."""
+    """Seconds of one call, from `calls` calls in a row."""
     begin = scene.clock.now()
     for _ in range(calls):
         work(scene)
@@ -172,7 +172,7 @@ def free_memory():
 
 
 class Rows:
-    """Rows of CSV as benches/results has them: each says when it was measured, of which revision, and on what."""
+    """Rows of CSV as benches/results has them: each says when it was measured, at which revision, and on what."""
 
     def __init__(self):
         revision = os.environ.get(REVISION)

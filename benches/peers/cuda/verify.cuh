@@ -80,8 +80,8 @@ bool agrees(const Stream &stream, const Buffer<T> &items, Expected expected) {
 
 template <class T>
 bool is_shuffled(const Stream &stream, const Buffer<T> &items) {
-    // One item is unmoved on average, whatever the length, and the number is a Poisson one. So many
-    // never are; and of fewer items all may be.
+    // One item is unmoved on average, whatever the length, and the number is a Poisson one. More
+    // than 64 never are; of fewer items, all may be.
     constexpr unsigned long long UNMOVED_AT_MOST = 64;
     Buffer<std::uint32_t> seen((items.length() + 31) / 32);
     PEERS_CHECK(cudaMemsetAsync(seen.data(), 0, seen.bytes(), stream.get()));

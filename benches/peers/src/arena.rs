@@ -12,7 +12,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// So many items, in order.
+    /// `len` items, in order.
     pub(crate) fn new(len: usize) -> Self {
         let items = (0..len as u64).into_par_iter().collect();
         Self { items, out: Vec::new() }

@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn the_arguments_of_the_peers_are_consistent() {
         Arguments::command().debug_assert();
     }
 

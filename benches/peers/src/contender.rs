@@ -5,8 +5,8 @@ use crate::arena::Arena;
 /// A contender's work. The time of [`run`](Self::run) is measured, and that of
 /// [`prepare`](Self::prepare) is not.
 pub(crate) trait Runner {
-    /// Gets ready for a number of calls on so many items: call `k` is to use `seed + k`, if it
-    /// takes a seed.
+    /// Gets ready for a number of calls on `len` items: call `k` is to use `seed + k`, if it takes
+    /// a seed.
     fn prepare(&mut self, len: usize, seed: u64, calls: usize);
 
     /// Does the work once.

@@ -61,8 +61,8 @@ impl Times<'_> {
 pub(crate) fn run(of: &Ranks, common: &Common) -> Result<(), Box<dyn Error>> {
     let effort = common.effort();
     let each_number = format!(
-        "the median of {} shuffles, nanoseconds for each item of a rank of which all others are \
-         in the same process",
+        "the median of {} shuffles, nanoseconds for each item of a rank, with all other \
+         ranks in the same process",
         effort.repeats
     );
     let conditions = machine::conditions_of(&common.pages.to_string(), effort.seed, &each_number);
@@ -74,7 +74,7 @@ pub(crate) fn run(of: &Ranks, common: &Common) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Measures one rank of many, each with so many items.
+/// Measures one rank of many, each with the same number of items.
 ///
 /// # Panics
 ///

@@ -1,5 +1,5 @@
-//! [`conditions`] and [`Origin`]: under which conditions something was measured, when, and of which
-//! revision.
+//! [`conditions`] and [`Origin`]: under which conditions, when, and at which revision something was
+//! measured.
 
 use std::fs;
 use std::path::Path;

@@ -17,14 +17,13 @@ pub(crate) struct Effort {
     pub(crate) seed: u64,
 }
 
-/// How long a sample takes, at least: so many calls are measured together. In 0.2 ms a gather of
-/// 2^18 items was still a third slower than in a longer run.
+/// How long a sample takes at least: as many calls are measured together as that needs. In 0.2 ms a
+/// gather of 2^18 items was still a third slower than in a longer run.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// Calls that take longer than this are of so many items that no cache keeps them from one call to
-/// the next. Before shorter ones, a call that does not count brings the contender's arrays back
-/// into the caches, as its own last call would have left them had no other contender been in
-/// between.
+/// Calls that take longer than this have more items than a cache keeps from one call to the next.
+/// Before shorter ones, a call that does not count brings the contender's arrays back into the
+/// caches, as its own last call would have left them had no other contender been in between.
 const WARM_UP: Duration = Duration::from_millis(50);
 
 /// The calls of a sample.
@@ -133,7 +132,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test lost some of 1000 items")]
-    fn a_loss_is_seen() {
+    fn a_race_sees_a_contender_that_loses_items() {
         race_of(|items| {
             items.reverse();
             items[0] = items[1];
@@ -142,7 +141,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test moved 2 of 1000 items only")]
-    fn laziness_is_seen() {
+    fn a_race_sees_a_contender_that_moves_too_few_items() {
         race_of(|items| items.swap(0, 1));
     }
 

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::simulation::{Setup, Simulation};
 use crate::words::TileWords;
 
-/// Energies are fetched so many at a time.
+/// How many energies are fetched at a time.
 const SLOTS: usize = 1 << 14;
 
 /// A lattice in device memory.

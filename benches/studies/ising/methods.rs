@@ -38,7 +38,7 @@ pub(crate) enum Method {
     Fibonacci521,
     /// A state for each tile.
     Fibonacci1279,
-    /// Ours is that of Marsaglia; the paper's is cuRAND's, of which the starts are others.
+    /// Ours is that of Marsaglia; the paper's is cuRAND's, with other starts.
     Xorwow,
     /// A state for each warp.
     XorshiftWeyl,

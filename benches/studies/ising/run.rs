@@ -11,7 +11,7 @@ pub(crate) struct Length {
     pub(crate) equilibration: u64,
     /// From then on.
     pub(crate) sweeps: u64,
-    /// At least so many between measurements.
+    /// The least number of rounds between measurements.
     pub(crate) every: u64,
 }
 

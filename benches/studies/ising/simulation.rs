@@ -27,8 +27,8 @@ pub(crate) trait Simulation {
     /// Makes rounds, or puts them in a device's stream.
     fn advance(&mut self, rounds: u64) -> Result<(), Failure>;
 
-    /// Makes `count` times `every` rounds. Gives the sum over bonds of the products of their spins
-    /// after every so many.
+    /// Makes `count` times `every` rounds. After each `every` rounds, gives the sum over bonds of
+    /// the products of their spins.
     fn measure(&mut self, count: usize, every: u64) -> Result<Vec<i32>, Failure>;
 
     /// The spins, 1 or -1: the tiles of colour 0 one after another, then those of colour 1.

@@ -36,8 +36,8 @@ pub(crate) struct Observables {
     pub(crate) specific_heat: Estimate,
 }
 
-/// The bins of a series. Errors come from how bins differ, so that a bin must be many
-/// autocorrelation times long; so many bins give the error itself to about a twentieth.
+/// The bins of a series. Errors come from how bins differ, so a bin must be many autocorrelation
+/// times long. This many bins give the error itself to about a twentieth.
 const BINS: usize = 200;
 
 impl Observables {

@@ -82,7 +82,7 @@ __device__ __forceinline__ void add_to(int* total, int number) {
     if (threadIdx.x == 0) atomicAdd(total, sum);
 }
 
-// Updates the tiles of a colour, each so many times. The lattice is the tiles of colour 0, then
+// Updates the tiles of a colour, each a number of times. The lattice is the tiles of colour 0, then
 // those of colour 1. `first_hit` counts the hits before; `energies[slot]` gets what this colour
 // adds to the sum over bonds, if there is one.
 extern "C" __global__ void __launch_bounds__(IN_A_TILE / WORDS::PAIRS, 2048 / (IN_A_TILE / WORDS::PAIRS))

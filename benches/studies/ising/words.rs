@@ -13,9 +13,9 @@ use crate::geometry::Geometry;
 
 /// How the words of a generator are dealt to the sites of a tile.
 ///
-/// Each thread has so many pairs of sites, and takes a word for each of its sites of even parity,
-/// then for those of odd parity. A state is a thread's own, or is shared by the threads of a warp
-/// or of the block, who take one word each of what a step of it gives.
+/// Each thread has a number of pairs of sites, and takes a word for each of its sites of even
+/// parity, then for those of odd parity. A state is a thread's own, or is shared by the threads of
+/// a warp or of the block, who take one word each of what a step of it gives.
 #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what is of the device"))]
 pub(crate) trait TileWords: DeviceGenerator {
     /// Pairs of sites to a thread.

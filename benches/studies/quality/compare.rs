@@ -11,7 +11,7 @@ pub(crate) struct Finding {
     pub(crate) p_value: f64,
 }
 
-/// The most surprising of some findings, its p-value corrected for there being so many of them.
+/// The most surprising of some findings, its p-value corrected for the number of findings.
 pub(crate) fn worst(findings: Vec<Finding>) -> Finding {
     let count = findings.len();
     let worst = findings.into_iter().min_by(|a, b| a.p_value.total_cmp(&b.p_value));
@@ -19,7 +19,7 @@ pub(crate) fn worst(findings: Vec<Finding>) -> Finding {
     Finding { p_value: corrected(worst.p_value, count), ..worst }
 }
 
-/// A p-value of one of so many tests, valid however they depend on each other (Bonferroni).
+/// A p-value of one of `tests` tests, valid however they depend on each other (Bonferroni).
 pub(crate) fn corrected(p_value: f64, tests: usize) -> f64 {
     (p_value * tests as f64).min(1.0)
 }

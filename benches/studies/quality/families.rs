@@ -14,7 +14,7 @@ pub(crate) struct Family {
     pub(crate) name: &'static str,
     /// The number of rounds that the crate would use, if it were to choose this family.
     pub(crate) chosen: usize,
-    /// Numbers of rounds in ascending order, and how to draw a member of so many.
+    /// Numbers of rounds in ascending order, each with how to draw a member that has that number.
     pub(crate) rounds: &'static [(usize, Draw)],
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read};
 pub(crate) enum Format {
     /// In decimal, with spaces, commas, brackets or ends of lines between them.
     Text,
-    /// As little-endian integers of so many bytes, 4 or 8.
+    /// As little-endian integers of this number of bytes, 4 or 8.
     Binary(usize),
 }
 

@@ -10,8 +10,9 @@ use crate::shufflers::SHUFFLERS;
 /// tests.
 const SIGNIFICANCE: f64 = 1e-6;
 
-/// The lengths that are judged: those of which all orders can be counted, those of the paper's
-/// figures, and around powers of two on both sides of where the default stops drawing exactly.
+/// The lengths that are judged: those short enough that all orders can be counted, those of the
+/// paper's figures, and around powers of two on both sides of where the default stops drawing
+/// exactly.
 const LENGTHS: [usize; 22] = [
     2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 100, 128, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025,
 ];

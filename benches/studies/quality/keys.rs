@@ -39,7 +39,7 @@ fn pairs(n: u64) -> Vec<(u64, u64)> {
 /// each.
 const WHOLE: u64 = 64;
 
-/// The cell of two values in a domain of so many points.
+/// The cell of two values in a domain of a number of points.
 type View = fn(u64, u64, u64) -> u64;
 
 const VIEWS: [(&str, View); 6] = [

@@ -55,7 +55,7 @@ enum Command {
         /// The length of each of those permutations; without it, one line is one permutation.
         #[arg(long, requires = "input")]
         length: Option<usize>,
-        /// Their numbers are little-endian integers of so many bits, 32 or 64, and not text.
+        /// Their numbers are little-endian integers of this many bits, 32 or 64, and not text.
         #[arg(long, value_name = "BITS", requires_all = ["input", "length"],
               value_parser = clap::builder::PossibleValuesParser::new(["32", "64"]))]
         binary: Option<String>,

@@ -77,8 +77,8 @@ impl Classes {
         self.bits.div_ceil(2) + (round % 2) as u32
     }
 
-    /// The number of which [`after_xorshift`](Self::after_xorshift) counts the shares, a power of
-    /// two: its exponent.
+    /// [`after_xorshift`](Self::after_xorshift) gives probabilities in units of 2 to minus this
+    /// power.
     fn shares(self) -> u32 {
         // 4 for the window, 1 for each position that must be equal, 2 for each of three more.
         4 + (self.bits - 3) + 3 * 2

@@ -4,7 +4,7 @@
 //! * Deciles of the first 10,000 of 3 * 10^9: PyTorch's `randperm` and `randint` took 32-bit words
 //!   modulo the length, so that some values were twice as likely as others (PyTorch 143875,
 //!   148175).
-//! * 100,000 of 2^32 in 1,024 bins, and of 2^48: after so many probes some of masscan's networks
+//! * 100,000 of 2^32 in 1,024 bins, and of 2^48: after that many probes some of masscan's networks
 //!   had been hit far more often than others (masscan 505).
 //! * The parity of each of the first words over seeds in a row: the second word of rocRAND's XORWOW
 //!   was odd for 750 of 1,000 (rocRAND 556); and over streams in a row.
@@ -78,7 +78,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// Values below `n` in so many cells of nearly equal size, `samples` of them.
+    /// `samples` values below `n`, in `cells` cells of nearly equal size.
     fn of_values(values: impl Iterator<Item = u64>, n: u64, cells: u64, samples: u64) -> Self {
         let mut counts = vec![0; cells as usize];
         for value in values {

@@ -29,8 +29,8 @@ impl Effort {
     /// How many members are looked at inside: enough for a tail to be seen.
     fn members(self, bits: u32) -> u64 {
         if bits > 16 {
-            // Four times as many as windows hold so many values: every slot's partners are looked
-            // at as well.
+            // A quarter of the members whose windows hold that many values, since every slot's
+            // partners are looked at as well.
             (self.values / (4 * structure::WINDOW)).clamp(400, 20_000)
         } else {
             (self.values >> bits).clamp(200, 20_000)

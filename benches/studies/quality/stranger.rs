@@ -14,7 +14,7 @@ const SIGNIFICANCE: f64 = 1e-3;
 /// The fewest items for which few samples do for every test. Of fewer, all orders are counted.
 const FEW: usize = 5;
 
-/// About so many numbers are held at once.
+/// About how many numbers are held at once.
 const HELD: usize = 1 << 24;
 
 /// What came of it.

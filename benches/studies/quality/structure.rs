@@ -9,7 +9,7 @@
 
 use bijective_shuffle::prelude::*;
 
-/// Domains of so many points are looked at as a whole.
+/// Domains of up to this many points are looked at as a whole.
 const WHOLE: u64 = 1 << 16;
 
 /// Of larger ones as many slots are looked at: most partners of a slot are then outside, and

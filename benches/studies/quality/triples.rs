@@ -103,7 +103,7 @@ impl Classes {
 }
 
 fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    /// So many rows share a row of `b` while it is in the cache.
+    /// How many rows share a row of `b` while it is in the cache.
     const TOGETHER: usize = 16;
     let rows = |rows: &[Vec<f64>]| {
         let mut sums = vec![vec![0.0; b.len()]; rows.len()];

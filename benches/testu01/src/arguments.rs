@@ -136,7 +136,7 @@ mod tests_of_arguments {
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn the_arguments_of_testu01_are_consistent() {
         Arguments::command().debug_assert();
     }
 

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// A battery of TestU01 ([TU01], section 3.1), tests of which are numbered from 1.
+/// A battery of TestU01 ([TU01], section 3.1). Its tests are numbered from 1.
 ///
 /// [TU01]: https://doi.org/10.1145/1268776.1268777
 #[derive(

@@ -135,7 +135,7 @@ fn sequence<G: Generator>(seed: u64) -> Started {
     Ok(Box::new(Sequence(G::new(seed, 0))))
 }
 
-/// So many streams of a seed that a row has a word for each thread.
+/// Enough streams of a seed that a row has a word for each thread.
 fn rows<G: Generator>(seed: u64) -> Started {
     Ok(Box::new(Rows::<G>(Streams::new(seed, 0..THREADS / G::BLOCK as u64)?)))
 }

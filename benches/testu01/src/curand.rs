@@ -66,7 +66,8 @@ impl Source for Host {
     }
 
     fn fill(&mut self, out: &mut [u32]) {
-        // SAFETY: the generator is one of the CPU, and writes so many words to memory that is ours.
+        // SAFETY: the generator is one of the CPU, and writes `out.len()` words to memory that is
+        // ours.
         let status = unsafe { sys::curandGenerate(self.0, out.as_mut_ptr(), out.len()) };
         status.result().expect("cuRAND made the words before these");
     }

@@ -1,4 +1,4 @@
-//! [`battery_test`]: TestU01 itself, of which this is all that is called.
+//! [`battery_test`]: the only function of TestU01 that is called.
 
 use std::error::Error;
 

@@ -102,7 +102,7 @@ pub(super) struct Copying {
 
 #[allow(clippy::large_enum_variant, reason = "only one exists at a time")]
 enum PermuteWay {
-    /// Nothing moves: copies pieces of `piece` items, of which the last may be shorter.
+    /// Nothing moves: copies pieces of `piece` items; the last may be shorter.
     Plain {
         piece: usize,
         len: usize,

@@ -181,8 +181,8 @@ mod tests {
             Err(MatrixError::LengthMismatch { expected: many.saturating_mul(rows), actual })
         };
         assert_eq!(transpose(usize::MAX, usize::MAX, &[0; 0], &mut []), error(many, 0));
-        // Fails even for items of size zero, of which a slice can have any number: 2^64 - 1 is no
-        // product of these sides.
+        // Fails even for items of size zero, though a slice can hold any number of them: 2^64 - 1
+        // is not the product of these sides.
         let (items, mut out) = (vec![(); usize::MAX], vec![(); usize::MAX]);
         assert_eq!(transpose(usize::MAX, 2, &items, &mut out), error(2, many));
         assert_eq!(transpose(usize::MAX, 1, &items, &mut out), Ok(()));

@@ -97,7 +97,7 @@ pub enum RowsBy<'a> {
 }
 
 impl RowsBy<'_> {
-    /// Moves the rows of arrays, of which each has as many.
+    /// Moves the rows of arrays with equal numbers of rows.
     ///
     /// # Errors
     ///
@@ -159,7 +159,8 @@ mod tests {
                     let expected = indexes.iter().flat_map(|&index| item(index as usize));
                     let mut room = vec![0_u64; LEN * width / 8 + 2];
                     let whole = memory(&mut room, width);
-                    // SAFETY: the vector has so many bytes, and more than `offset` behind them.
+                    // SAFETY: the vector has `LEN * width` bytes, and more than `offset` after
+                    // them.
                     let start = unsafe { whole.start.add(offset) };
                     let array = RowArray { start, bytes: LEN * width, width };
                     let mut numbers: Vec<u32> = (0..LEN as u32).collect();

@@ -51,7 +51,7 @@ impl PlaceRun {
         Ok(Self { start: rank, step: ranks.into(), count }.trimmed())
     }
 
-    /// What is left behind the first `count` places, which there are.
+    /// What is left after the first `count` places. There are at least that many.
     #[must_use]
     pub fn after(self, count: u64) -> Self {
         // If nothing is left, the next place may be out of range, and has no meaning.
@@ -98,7 +98,8 @@ impl PlaceRun {
         Self { start: start as u64, step, count: taken }.trimmed()
     }
 
-    /// The same places, of which none and one are said in one way.
+    /// The same places. Runs of none, and of one place, get one form, so that equal runs compare
+    /// equal.
     fn trimmed(self) -> Self {
         match self.count {
             0 => Self::first(0),
@@ -184,7 +185,7 @@ mod tests {
                 assert_eq!(of(len, ranks, ranks), refused);
             }
         }
-        // So many ranks that nearly all have nothing: 7 of them have one place each.
+        // More ranks than places: 7 of them have one place each, and the others none.
         let ranks = u64::MAX;
         let places_of = |share: Result<PlaceRun, Error>| places(share.unwrap());
         for place in 0..7 {

@@ -764,7 +764,7 @@ public:
         detail::check(bs_sampler_state(handle_.get(), text, sizeof text));
         return text;
     }
-    // The state after all ranks together have taken so many items of an epoch. Nothing is drawn.
+    // The state after all ranks together have taken `consumed` items of an epoch. Draws nothing.
     std::string state_at(std::uint64_t epoch, std::uint64_t consumed) const {
         char text[BS_STATE_SIZE];
         detail::check(bs_sampler_state_at(handle_.get(), epoch, consumed, text, sizeof text));

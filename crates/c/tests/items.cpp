@@ -207,7 +207,7 @@ static std::array<std::uint8_t, 32> bits_of(Source source, int bits) {
     return key;
 }
 
-// Numbers between two ends, of which a test chooses those that are hard to count the bits of.
+// Numbers between two ends. A test chooses ends whose bits are hard to count.
 template <std::uint64_t Min, std::uint64_t Max>
 struct numbers_between {
     using result_type = std::uint64_t;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the vectors of crates/vectors as C tables, for vectors.c: tables.py OUTPUT
 
-It takes the groups of which this library has the functions.
+It takes the groups whose functions this library has.
 """
 
 import json

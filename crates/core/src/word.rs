@@ -152,7 +152,7 @@ word!(u64);
 pub trait Index: Copy + Ord + Send + Sync + 'static {
     const ZERO: Self;
 
-    /// The index so much further on, without the bits that do not fit.
+    /// The index `by` places further on, without the bits that do not fit.
     fn further(self, by: Self) -> Self;
 
     /// Keeps a value's low bits and drops the rest.

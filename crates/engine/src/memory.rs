@@ -17,10 +17,11 @@ const HUGE_PAGE: usize = 2 << 20;
 /// From this many bytes on, a buffer starts at a huge page, and the rest at its end is worth one of
 /// its own.
 ///
-/// A page's first access takes as long as a hundred items and more, and a huge page's as long as
-/// those of some tens of its pages, of which it has 512. The first call of a process, in millions
-/// of items of 8 bytes a second, without and with huge pages for buffers below 32 MiB, on two cores
-/// of an EPYC: 175 and 228 at 2^18 + 1, 220 and 350 at 2^20 + 1, 258 and 282 at 2^22 + 1.
+/// The first access to a page takes as long as a hundred items or more. The first access to a huge
+/// page, which replaces 512 pages, takes as long as those of a few tens of them. The first call of
+/// a process, in millions of items of 8 bytes a second, without and with huge pages for buffers
+/// below 32 MiB, on two cores of an EPYC: 175 and 228 at 2^18 + 1, 220 and 350 at 2^20 + 1, 258 and
+/// 282 at 2^22 + 1.
 const HUGE_BYTES: usize = HUGE_PAGE / 2;
 
 /// Untyped bytes that grow on demand.
@@ -107,7 +108,7 @@ unsafe impl Send for HeapBytes {}
 unsafe impl Sync for HeapBytes {}
 
 impl HeapBytes {
-    /// So many bytes; none if there is not so much memory.
+    /// This many bytes; `None` if there is not enough memory.
     fn new(bytes: usize, align: usize, whole_pages: bool) -> Option<Self> {
         // The widest vector is as wide as a line.
         let (mut size, mut align) = (bytes, align.max(LINE));

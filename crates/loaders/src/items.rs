@@ -135,7 +135,7 @@ pub(crate) fn survey(lengths: &impl ItemLengths) -> Result<Survey, Error> {
 }
 
 impl Survey {
-    /// With what comes behind.
+    /// With what comes after.
     #[inline]
     fn with(mut self, next: Self) -> Self {
         self.total = self.total.saturating_add(next.total);

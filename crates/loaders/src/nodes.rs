@@ -229,7 +229,7 @@ impl NodeShares {
         Ok(())
     }
 
-    /// A block of a node's home, of which the first ones are exchanged.
+    /// A block of a node's home. The first ones of a home are exchanged.
     fn block(&self, node: usize, place: u64) -> u64 {
         self.home.forward(self.homes[node] + self.own[node].forward(place))
     }

@@ -254,7 +254,7 @@ impl<L: ItemLengths> Packed<L> {
                 }
             }
             run += 1;
-            // Within a run a change shows only in what lies behind the run.
+            // Within a run a change shows only in what lies after the run.
             if at > index.sums[run] || at < end && at < index.sums[run] {
                 return Err(Error::LengthsChanged);
             }

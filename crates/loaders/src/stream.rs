@@ -148,8 +148,8 @@ impl StreamOrder {
 ///
 /// An item comes at most `size - 1` places too early. It comes more than `k * size` places too late
 /// with a probability of `exp(-1 - k)`, for a large buffer; so half of all items are moved by less
-/// than the size. Over longer ways the stream is as it was: shuffle the files of which it is made,
-/// too.
+/// than the size. Over longer distances the stream keeps its order, so shuffle the files that it is
+/// read from, too.
 ///
 /// A [`state`](Self::state) is a few numbers. It says which items of the input were in the buffer.
 /// So a run [resumes](Self::resume) exactly, at any place: with an input that can begin at an item,
@@ -206,7 +206,7 @@ impl<I: Iterator> StreamShuffle<I> {
     /// # Errors
     ///
     /// Those of [`StreamOrder::buffered`] and [`restore`](Self::restore), and [`Error::StreamItem`]
-    /// if the iterator begins behind an item that was in the buffer, or ends before it.
+    /// if the iterator begins after an item that was in the buffer, or ends before it.
     pub fn resume(
         mut source: I,
         from: u64,

@@ -39,7 +39,7 @@ const TASK: usize = 8;
 struct Before {
     gaps: u128,
     surpluses: u128,
-    /// The first heavy item in the chunk or behind it, or the number of items.
+    /// The first heavy item in the chunk or after it, or the number of items.
     next_heavy: usize,
 }
 
@@ -86,7 +86,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// The weights, and what lies before each chunk of them and behind the last.
+/// The weights, and what lies before each chunk of them and after the last.
 struct WeightPlan<'a> {
     weights: Weights<'a>,
     room: u64,
@@ -197,7 +197,7 @@ struct TableCursor<A, B> {
     sum_before: B,
     /// The item that was found last, and the sum with it.
     found: (usize, u128),
-    /// The item behind that one.
+    /// The item after that one.
     next: usize,
     /// The chunk whose weights are in the buffer.
     chunk: usize,

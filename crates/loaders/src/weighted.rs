@@ -23,7 +23,7 @@ const LANES: usize = 16;
 /// How many positions' columns are on their way from memory before the first is looked at.
 const BLOCK: usize = 128;
 
-/// The column of a draw that is made again. No table has so many.
+/// The column that stands for a draw that has to be repeated. No table has this many columns.
 const REJECTED: usize = usize::MAX;
 
 /// How many positions a thread draws at a time.

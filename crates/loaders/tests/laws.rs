@@ -206,8 +206,8 @@ fn deviations(weights: &[u64]) -> i64 {
     let sum = weights.iter().sum::<u64>() as i64;
     let mut worst = 0;
     for (set, &weight) in weights.iter().enumerate() {
-        // By so much the positions before a position have more than their share. All of a quota
-        // have exactly their share, so every run's deviation is the difference of two of these.
+        // How much more than their share the positions before a position have. All of a quota have
+        // exactly their share, so every run's deviation is the difference of two of these.
         let mut before = vec![0];
         for position in 0..mixture.quota() {
             let is_own = i64::from(mixture.get(position).0 == set);
@@ -283,7 +283,7 @@ fn floating_point_weights_are_taken_by_the_rule_of_integer_weights() {
     assert_eq!(Weighted::new(&[1, 0, 3], 1).unwrap().total(), 4);
 }
 
-/// All remainders of places by ranks by batch, from the beginning and behind each step: all ranks
+/// All remainders of places by ranks by batch, from the beginning and after each step: all ranks
 /// have as many steps, and each place comes once, except those that the tail repeats or leaves out.
 #[test]
 fn steps_are_equal_for_all_remainders() {
@@ -610,7 +610,7 @@ fn bad_weights_are_named() {
     assert_eq!(batches.sampler().epoch(), 0);
 }
 
-/// Nothing begins again behind the last epoch and the last position.
+/// Nothing begins again after the last epoch and the last position.
 #[test]
 fn last_epoch_and_last_position_end_with_an_error() {
     let draws = Weighted::new([1, 2, 3], 1).unwrap();

@@ -408,7 +408,7 @@ fn states_of_other_streams_are_refused() {
     assert_eq!(late, Error::StreamItem { position: first });
     let short = StreamShuffle::resume(0..last, 0, order, &state).unwrap_err();
     assert_eq!(short, Error::StreamItem { position: last });
-    // What comes behind the end would never be given.
+    // What comes after the end would never be given.
     let mut stream = StreamShuffle::new(0..1000, order);
     assert!(stream.nth(994).is_some());
     let (ended, kept) = (stream.state(), stream.buffer().to_vec());
@@ -477,7 +477,7 @@ fn blocks_are_kept_and_come_once() {
             assert!(epoch.iter().all(|own| (steps[0]..=steps[1]).contains(&(own.len() as u64))));
         }
         for (a, b) in first.iter().zip(&second) {
-            // Both have at least so many of the same home.
+            // Both have at least this many blocks of the same home.
             let least = 2 * (a.len() as f64 * kept).ceil() as usize;
             let common = a.iter().filter(|&block| b.contains(block)).count();
             assert!(common + a.len() >= least, "case {case}");

@@ -314,8 +314,8 @@ impl Group {
         check("MPI_Alltoallv", code)
     }
 
-    /// Sends each rank its part of the items, in messages of at most `most` items, of which a rank
-    /// sends one and receives one at a time. Buffers may have any number of items.
+    /// Sends each rank its part of the items, in messages of at most `most` items. A rank sends one
+    /// message and receives one at a time. Buffers may have any number of items.
     ///
     /// In step `r` every rank sends to the one that is `r` after it. The number of messages
     /// between two ranks follows from the number of items, which both know; so the messages of a

@@ -261,9 +261,9 @@ fn deliver<T: Pod + Send + Sync>(
             // are told when all is done.
             if let Ok(Ok(())) = placed {
                 // SAFETY: MPI has moved the messages of the step before between ranks that have
-                // agreed on the permutation, the divisions, the direction, the size of items, any
-                // bytes of which are an item, and the number of chunks; it has kept the order of
-                // the messages between two ranks, which is the same on both sides.
+                // agreed on the permutation, the divisions, the direction, the size of items, and
+                // the number of chunks; any bytes are an item; it has kept the order of the
+                // messages between two ranks, which is the same on both sides.
                 let place = || unsafe { arrived.place(places) };
                 placed = catch_unwind(AssertUnwindSafe(place));
             }

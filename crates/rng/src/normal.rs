@@ -108,7 +108,7 @@ fn turn_f32(angle: u32) -> (f32, f32) {
     (f32::from_bits(sine), f32::from_bits(cosine))
 }
 
-/// The sine and cosine of an angle in units of 2^-64 turns, of which the upper 54 bits count.
+/// The sine and cosine of an angle in units of 2^-64 turns. Only its upper 54 bits count.
 #[inline(always)]
 fn turn_f64(angle: u64) -> (f64, f64) {
     let quarter = angle.wrapping_add(1 << 61) >> 62;

@@ -176,7 +176,7 @@ fn check_len(len: usize) {
     assert!(len as u64 <= 1 << 32, "indexes are held in 32 bits");
 }
 
-/// So many zeros; none is more than there can be.
+/// This many zeros; `None` is a number that no memory can hold.
 ///
 /// # Panics
 ///

@@ -29,7 +29,7 @@ def standard_map(length, seed, epoch):
 
 
 def sample(length, count, seed, epoch):
-    """The first items of the order of a seed: slots from 0 on, until so many have survived."""
+    """The first items of the order of a seed: slots from 0 on, until `count` have survived."""
     items, (_, forward), slot = [], standard_map(length, seed, epoch), 0
     while len(items) < count:
         item, slot = forward(slot), slot + 1

@@ -152,7 +152,7 @@ def example_cursor():
 def example_compaction():
     p = standard(1000, 42, 0)
     size, forward = second.chain_map(1000, 42, 0, 10)
-    # So many that one of them does not survive.
+    # Enough slots that one of them does not survive.
     count = next(slot for slot in range(size) if forward(slot) >= 1000) + 4
     values = [forward(slot) for slot in range(count)]
     lines = ["seed 42, epoch 0, 1000 items, of 1024 points"]

@@ -1,4 +1,4 @@
-"""Compares values with a JSON Schema, of which a few words are understood."""
+"""Compares values with a JSON Schema that uses a few keywords only."""
 
 import re
 

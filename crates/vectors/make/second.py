@@ -39,7 +39,7 @@ def key_words(seed, epoch, domain):
 
 
 def exact_domain(size):
-    """The word of a domain of which the size counts."""
+    """The word of a domain whose size counts."""
     return 2**31 | (size ^ size >> 31 ^ size >> 62) % 2**31
 
 

@@ -1,6 +1,7 @@
 //! A cloud of points that moves and is shuffled in every frame, without leaving the GPU: a renderer
-//! that draws the first so many points of the buffer draws another random sample of the cloud in
-//! each frame. Here nothing is drawn, and in the end every point is where it should be.
+//! that draws the first points of the buffer, always the same number, draws another random sample
+//! of the cloud in each frame. Here nothing is drawn, and in the end every point is where it should
+//! be.
 //!
 //! `cargo run --release --example points -- 1000000 100` takes a number of points, of which
 //! there are at most 2^24, and of frames.

@@ -276,8 +276,8 @@ impl Wgpu {
         Ok(inverse)
     }
 
-    /// The error for indexes of which one comes again: the first that does, as on the CPU. The GPU
-    /// finds them in any order.
+    /// The error for indexes with a repeated one: it names the first that repeats, as on the CPU.
+    /// The GPU finds them in any order.
     fn repeated(&self, indexes: &wgpu::Buffer, len: u32) -> Result<WgpuError, WgpuError> {
         let words = len.div_ceil(32) as usize;
         let mut seen = try_with_capacity(words).map_err(Error::from)?;

@@ -78,8 +78,8 @@ pub struct WgpuWorkspace {
 ///
 /// # Errors
 ///
-/// Those of [`checked_length`]. What a source is had from may have said that it has more points
-/// than the source has.
+/// Those of [`checked_length`]: a source may have fewer points than the bijection that it was made
+/// from claims.
 pub(crate) fn job(source: &WgslSource, len: u32) -> Result<ShuffleCall<'_>, WgpuError> {
     Ok(ShuffleCall::new(source, checked_length(source, len.into())?))
 }
@@ -385,8 +385,8 @@ impl WgpuWorkspace {
         Ok(inverse)
     }
 
-    /// A number that no other launch has that uses the state of so many bytes that launches share.
-    /// It is never cleared, which would take a quarter of the time of 2^18 items: a new one has
+    /// A number of its own for a launch that uses `bytes` of the state that launches share. The
+    /// state is never cleared, which would take a quarter of the time of 2^18 items: a new one has
     /// zeros, and no number comes twice, in whatever order encoders are submitted, and if some
     /// never are.
     fn launch(&mut self, bytes: u64) -> Result<u32, WgpuError> {

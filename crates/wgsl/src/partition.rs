@@ -144,7 +144,7 @@ impl SortSizes {
         let bucket_bits = (5..=most).rev().find(fits)?;
         let key_bits = (32 - last.leading_zeros()).max(bucket_bits + 1);
         let above = key_bits - bucket_bits;
-        // Buckets below those of a pass before, which have so many bits.
+        // Buckets within those of the pass before. A bucket of that pass has `bits` bits.
         let level = |shift: u32, bits: u32| {
             let buckets = (last >> shift) + 1;
             let bins = buckets.next_power_of_two().min(1 << (bits - shift)).max(threads);

@@ -34,7 +34,7 @@ pub struct Tuning {
     /// as an H200 reads at full speed (crates/wgpu/results/h200-reach.csv and h200-phases.csv).
     /// AMD, Intel and Apple GPUs have not been measured.
     pub phase: u64,
-    /// Arrays of so many bytes are partitioned.
+    /// Arrays of at least this many bytes are partitioned.
     pub partitioned: u64,
     pub partition: PartitionShape,
     /// Whether kernels use subgroups, if there are any.
@@ -43,7 +43,7 @@ pub struct Tuning {
     pub counts_first: bool,
     /// The most units of an item for which a thread moves units in a loop.
     pub units: u32,
-    /// Tests only: one of so many tiles posts nothing.
+    /// Tests only: one tile in this many posts nothing.
     pub leaves_out: Option<u32>,
     /// Tests only: what statuses are, whatever the length.
     pub status: Option<Status>,
@@ -56,7 +56,7 @@ pub struct PartitionShape {
     pub threads: u32,
     /// Records of a thread in a pass, by the least bits by which one of them sorts.
     pub records: &'static [(u32, u32)],
-    /// The room for a bucket that is put in order. The second is for arrays of which a pass would
+    /// The room for a bucket that is put in order. The second is for arrays that a pass would
     /// otherwise sort by more than [`Self::FEW_BITS`].
     pub rooms: [WorkgroupTile; 2],
     /// The most bits by which a pass sorts.
@@ -150,7 +150,8 @@ pub struct Units {
 impl Units {
     pub const WORD: Self = Self { words: 1, count: 1 };
 
-    /// The largest units that items of so many bytes consist of; `None` if they are no whole words.
+    /// The largest units that items of `item_bytes` consist of; `None` if these are not whole
+    /// words.
     pub fn of(item_bytes: u32) -> Option<Self> {
         let words = [4, 2, 1].into_iter().find(|words| item_bytes.is_multiple_of(4 * words))?;
         Some(Self { words, count: item_bytes / (4 * words) })

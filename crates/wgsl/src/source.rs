@@ -119,7 +119,7 @@ impl WgslSource {
         self.is_trusted
     }
 
-    /// The text of `forward` or of the inverse, of which users give none.
+    /// The text of `forward` or of the inverse; users give no inverse.
     #[doc(hidden)]
     pub fn text(&self, is_inverted: bool) -> &str {
         match &self.text {

@@ -343,7 +343,7 @@ export const Affine: Family = (length, seed) => {
 
 /** The columns of the inverse matrix, by elimination. */
 function inverseMatrix(columns: readonly bigint[]): bigint[] {
-  // Each pair is a sum of columns, and the unit vectors of which columns.
+  // Each pair is a sum of columns, and the sum of those columns' unit vectors.
   const pairs = columns.map((column, i) => ({ sum: column, of: 1n << BigInt(i) }));
   for (let i = 0; i < pairs.length; i++) {
     const has = ({ sum }: { sum: bigint }): boolean => ((sum >> BigInt(i)) & 1n) === 1n;

@@ -107,7 +107,7 @@ export class Sampler {
     return this.#text(this.#epoch, this.#consumed, this.#order);
   }
 
-  /** The text of the state after so many items of an epoch. */
+  /** The text of the state after `consumed` items of an epoch. */
   stateAt(epoch: bigint, consumed: bigint): string {
     if (consumed > this.#length) {
       throw new RangeError("an epoch has fewer items");

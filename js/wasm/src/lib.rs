@@ -1,7 +1,7 @@
 //! The WebAssembly module of the npm package: orders and samplers behind plain functions, which
-//! `js/src/wasm.ts` calls and nobody else.
+//! only `js/src/wasm.ts` calls.
 //!
-//! Objects are addresses. Lists and texts go through one buffer, of which the caller asks for the
+//! Objects are addresses. Lists and texts go through one buffer, and the caller asks for its
 //! address. Numbers up to 2^53 travel as `f64`, which JavaScript has without a conversion, and
 //! others as 64-bit integers, which are `BigInt`s there.
 //!
@@ -315,8 +315,8 @@ pub unsafe extern "C" fn sampler_state(sampler: *const Batches) -> usize {
     write_state(&unsafe { &*sampler }.sampler.state())
 }
 
-/// Writes, as [`sampler_state`] does, the state after so many items of an epoch. Returns 0 if there
-/// are fewer, or the epoch's order cannot be drawn.
+/// Writes, as [`sampler_state`] does, the state after `consumed` items of an epoch. Returns 0 if
+/// there are fewer, or the epoch's order cannot be drawn.
 ///
 /// # Safety
 ///
@@ -340,8 +340,8 @@ fn write_state(state: &SamplerState) -> usize {
     text.len()
 }
 
-/// Resumes from the text in the buffer, of so many characters. Returns whether it is a state of
-/// this sampler.
+/// Resumes from the text in the buffer, of `len` bytes. Returns whether it is a state of this
+/// sampler.
 ///
 /// # Safety
 ///

@@ -196,8 +196,8 @@ fn check_range(memory: DeviceMemory, device: usize) -> PyResult<()> {
     )))
 }
 
-/// Up to so many bytes, an array without room for a copy is left to the workspace, which keeps room
-/// from call to call.
+/// An array of up to this many bytes without room for a copy is left to the workspace, which keeps
+/// room from call to call.
 const SHORT_BYTES: usize = 64 << 10;
 
 /// Moves rows to `to` or, if that is only room for a copy, there and back again. Without any room
@@ -281,8 +281,9 @@ fn short<T: DeviceRepr>(
     let work = |workspace: &mut CudaWorkspace| {
         check_range(array, device)?;
         let stream = workspace.stream();
-        // SAFETY: there are that many words of a type of which any bits are a value, as the array's
-        // interface says and the driver confirms. They are used in the stream of their owner alone.
+        // SAFETY: there are that many words of a type for which any bits are a value, as the
+        // array's interface says and the driver confirms. They are used in the stream of their
+        // owner alone.
         let words = unsafe { stream.upgrade_device_ptr::<T>(array.address, array.rows) };
         // The memory is the caller's, so it is not freed here, not by a panic either.
         let mut words = ManuallyDrop::new(words);

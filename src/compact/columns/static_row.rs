@@ -121,8 +121,8 @@ macro_rules! tuples {
                 let ($($column,)+) = self;
                 let mut offset = 0;
                 $(
-                    // SAFETY: the caller promises the index and room for a whole record, of which
-                    // each column's part begins where those before it end.
+                    // SAFETY: the caller promises the index and room for a whole record, in which
+                    // each column's part begins where the part before it ends.
                     unsafe { $column.load(index, record.wrapping_add(offset)) };
                     offset += size_of::<$column::Record>();
                 )+

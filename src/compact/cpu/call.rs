@@ -22,7 +22,8 @@ impl Call for Direction {
 }
 
 /// A call without a [`Workspace`](crate::Workspace) that moves one slice by a seed: a shuffle, or
-/// the way `BACK`. The move in place serves all of these that sorting would, up to 2^35 items.
+/// with `BACK` its undoing. The strategy in place serves all of these that sorting would serve, up
+/// to 2^35 items.
 #[derive(Clone, Copy)]
 pub(crate) struct PlainCall<const BACK: bool>;
 

@@ -109,7 +109,7 @@ impl<'a> CheckedPermutation<'a> {
             || self.trusted().is_some_and(|trusted| is_parallel(trusted.last()))
     }
 
-    /// Who may move items by it. Indexes that are listed are only read.
+    /// The threads that may move items. Indexes that are listed are only read.
     pub(super) fn workers(&self) -> Workers {
         self.trusted().map_or(Workers::Crew, workers)
     }

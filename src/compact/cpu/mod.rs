@@ -22,10 +22,20 @@
 //! strategy             which strategy moves the items
 //! workspace            working memory
 //! words                items as words of their shape
-//! slices               moving the items of a slice: the way from a call to the store
+//! slices               moving the items of a slice: from the call to the store
 //! columns              moving the items of several columns
 //! (mod)                the engine
 //! ```
+//!
+//! # Words
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | far | items are *far* if random access to them misses the caches: they are too many (`tuning::is_far`) |
+//! | sparse | items are *sparse* if they are few for their slots, at least `tuning::SPARSE` slots for each, so that evaluating every slot costs more than sorting the items |
+//! | attempt | a strategy that may give up before it moves an item; the direct strategy, which cannot, follows the last attempt |
+//! | crew | the threads of one call, which stay awake until its end (`crates/engine/src/crew`) |
+//! | pool | the threads of rayon, which do other work too and may sleep between two tasks |
 
 mod buckets;
 pub(crate) mod call;

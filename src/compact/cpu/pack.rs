@@ -55,7 +55,7 @@ pub(super) fn pack_wide<N: Index>(values: &[u64], last: u64, out: &mut [MaybeUni
     pack_one_by_one(values, last, out, 0)
 }
 
-/// Packs behind the first `count` words of `out`.
+/// Packs after the first `count` words of `out`.
 #[inline(always)]
 fn pack_one_by_one<V: Copy + Into<M>, M: Index, N: Index>(
     values: &[V],
@@ -210,8 +210,8 @@ mod avx512 {
                 // SAFETY: room for 16 words of 64 bits, which N is; these are the first 8.
                 unsafe { _mm512_storeu_si512(place.cast(), low) };
                 let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(packed));
-                // SAFETY: room for 16 words of 64 bits, of which these are the other 8; they begin
-                // 8 words later.
+                // SAFETY: room for 16 words of 64 bits. These are the other 8, which begin 8 words
+                // later.
                 unsafe { _mm512_storeu_si512(place.wrapping_add(8).cast(), high) };
             }
             count += survives.count_ones() as usize;

@@ -1,17 +1,17 @@
 //! Moving the items of one slice.
 //!
 //! ```text
-//! reorder_words(p, items):                 p: a CheckedPermutation
-//!     for way in strategy.ways(p):         in place, or sorted into buckets
-//!         if way moves the items: return   it has no memory, or a bucket overflows: the next way
+//! reorder_words(p, items):                    p: a CheckedPermutation
+//!     for attempt in strategy.attempts(p):    in place, or sorted into buckets
+//!         if it moves the items: return       it fails without memory, or if a bucket overflows
 //!     if the items are wide: move them along the cycles of p, return
-//!     scratch = items gathered by p        the direct strategy
+//!     scratch = items gathered by p           the direct strategy
 //!     copy scratch back over items
 //! ```
 //!
-//! No way moves an item before all code of a user's has returned: an untrusted bijection is
-//! evaluated when the [`CheckedPermutation`] is made, and the strategy in place refuses one that
-//! may panic. The unsafe code here rests on the [`CheckedPermutation`] being a permutation.
+//! All code of a user's has returned before an item moves: an untrusted bijection is evaluated when
+//! the [`CheckedPermutation`] is made, and the strategy in place refuses one that may panic. The
+//! unsafe code here rests on the [`CheckedPermutation`] being a permutation.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -19,10 +19,10 @@ use core::ptr;
 use super::call::Call;
 use super::checked_permutation::CheckedPermutation;
 use super::exact::{exchange, is_exact};
-use super::partitioned::{outbox, sort};
+use super::partitioned::{outbox, place, sort};
 use super::places::Span;
 use super::relocation::{Gather, Relocation, Scatter};
-use super::strategy::MoveWay;
+use super::strategy::Attempt;
 use super::words::as_words;
 use super::workspace::Workspace;
 use super::{cycles, tuning};
@@ -206,7 +206,7 @@ impl Workspace {
                 // SAFETY: `source` is borrowed, so nobody writes to it and it does not overlap
                 // `out`, and it has as many items as `p` has indexes.
                 let sorted = unsafe { sorting.sort(&start, out, &mut self.partition) };
-                let placed = sorted.map(|sorted| sorted.map(|place| place()).is_some());
+                let placed = sorted.map(place);
                 if self.settle(placed)? {
                     return Ok(());
                 }
@@ -316,21 +316,21 @@ impl Workspace {
             self.adopt();
         }
         let reorder = || {
-            for way in self.strategy.ways::<T, C>(&p, call, far, self.is_plain) {
+            for attempt in self.strategy.attempts::<T, C>(&p, call, far, self.is_plain) {
                 let places = places_of(items);
                 let start = SharedPtr::new(places.cast::<T>());
-                let moved = match way {
-                    MoveWay::Sorted(_) if !C::SORTS => continue,
-                    MoveWay::Sorted(sorting) => {
+                let moved = match attempt {
+                    Attempt::Sorted(_) if !C::SORTS => continue,
+                    Attempt::Sorted(sorting) => {
                         // SAFETY: the places are those of `items`, which this call has borrowed
                         // mutably and does not use otherwise until the sort is done.
                         let out = unsafe { Span::new(places) };
                         // SAFETY: the source is `items` as well. It has one initialised item for
                         // each index of `p`, and nobody else uses them.
                         let sorted = unsafe { sorting.sort(&start, out, &mut self.partition) };
-                        sorted.map(|sorted| sorted.map(|place| place()).is_some())
+                        sorted.map(place)
                     }
-                    MoveWay::InPlace(in_place) => {
+                    Attempt::InPlace(in_place) => {
                         // SAFETY: there are as many items from the start on as `p` has indexes, and
                         // this call has borrowed them mutably and does not use them meanwhile.
                         unsafe { in_place.run(start, &mut self.in_place) }.map(|()| true)

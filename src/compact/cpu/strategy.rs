@@ -1,9 +1,9 @@
 //! [`Strategy`]: how the CPU engine moves items, and what decides it.
 //!
 //! `Workspace::reorder_words` finds out whether the items are too many for the caches (`is_far`
-//! in `tuning.rs`) and asks here for the ways to try. Whether one of them serves a
-//! permutation and its items is for that one to say: [`Sorting::new`], [`InPlace::new`]. Up to 256
-//! items by a seed have an order of their own, in `exact.rs`.
+//! in `tuning.rs`) and asks here for the [`Attempt`]s to make. [`Sorting::new`] and
+//! [`InPlace::new`] decide whether they serve a permutation and its items. Up to 256 items are
+//! moved by a seed without a strategy, in `exact.rs`.
 //!
 //! It is not in the prelude, because proptest's prelude has a trait of the same name.
 
@@ -46,53 +46,59 @@ pub enum Strategy {
     /// 2^45 slots, `Auto` sorts the items even if they fit the caches: that evaluates only the
     /// items, and not the slots.
     Partitioned,
-    /// Exchanges blocks of items within the array, and then puts the items in order, a cache's
-    /// worth at a time: what `Partitioned` does without a second copy of the items.
+    /// Sorts the items into buckets as `Partitioned` does, but without a second copy of them: whole
+    /// blocks change places within the array, and then each bucket is put in order in the cache.
     ///
-    /// The working memory is two bytes an item (four for more than 2^29 slots of 8 bytes), whatever
-    /// the size of the item; to undo a shuffle with more slots than items, a bit for each slot, if
-    /// that is at most 16 MiB, and half a byte for every 64 slots, or one and a half without those
-    /// bits; and for each thread 1 to 3 KiB for each bucket of 2^16 slots (less of larger items; up
-    /// to 5 KiB with 2^13 buckets on few threads), but at least half of that and room for one
-    /// bucket, which is half a MiB up to 2^13 buckets and grows with the slots beyond. It is all
-    /// there before the first item moves.
+    /// This strategy serves one slice with items of up to 256 bytes, at most eight slots for each
+    /// item, and bijections on up to 2^35 points that are trusted and [free of
+    /// panics](crate::Trusted::panic_free). Its working memory does not grow with the size of an
+    /// item, and all of it is allocated before the first item moves:
     ///
-    /// This serves one slice of items of up to 256 bytes, and bijections that are trusted and [free
-    /// of panics](crate::Trusted::panic_free), on up to 2^35 points. Other items of at least 192
-    /// bytes, such as [`Rows`](crate::Rows) and several columns with as many bytes at one place,
-    /// are moved along the cycles of the permutation, each once, if there are at most 2^32. That
-    /// takes four bytes an item and a 64th of the items. Elsewhere the direct strategy is used
-    /// instead. Narrow columns are not moved in place: they would be moved one after the other,
-    /// each with an evaluation of its own, and if memory ran out before the last one, they would
-    /// not be in one order.
+    /// | memory | bytes |
+    /// | --- | --- |
+    /// | for each item | 2; with more than 2^29 slots, 4 |
+    /// | for 64 slots, to undo a shuffle with more slots than items | 8.5 if there are at most 2^27 slots, otherwise 1.5 |
+    /// | for each thread and bucket of 2^16 slots | 1 to 3 KiB; less for larger items, and up to 5 KiB with 2^13 buckets on few threads |
+    /// | for each thread at least | half of that and room for one bucket: half a MiB up to 2^13 buckets, more with more slots |
+    ///
+    /// Wide items, those of at least 192 bytes, follow the cycles of the permutation instead if the
+    /// strategy does not serve them and there are at most 2^32. Each then moves once, which takes 4
+    /// bytes for each item, and a 64th of the items' size. [`Rows`](crate::Rows) and columns that
+    /// are moved together are wide if all of them together have that many bytes at one place.
+    ///
+    /// All others are moved by the direct strategy. That includes narrow columns: in place they
+    /// would be moved one after the other, with an evaluation of the bijection for each, and if
+    /// memory ran out between two of them, they would be left in different orders.
     InPlace,
 }
 
-/// A way to move the items of a slice, other than the direct one.
-pub(super) enum MoveWay<'p, C> {
+/// An attempt to move the items of a slice, before the direct strategy does.
+pub(super) enum Attempt<'p, C> {
     Sorted(Sorting<'p>),
     InPlace(InPlace<'p, C>),
 }
 
 impl Strategy {
-    /// The ways that serve items of type T, in the order in which they are to be tried before the
-    /// direct one. The arguments are those of [`sorting`](Self::sorting).
+    /// The attempts to make, in order, before the direct strategy moves items of type T. The
+    /// arguments are those of [`sorting`](Self::sorting).
     ///
-    /// Sorting is faster where its memory is at hand. Memory that is got for one call costs more
-    /// than the call.
-    pub(super) fn ways<'p, T, C: Call>(
+    /// A workspace sorts first: it keeps the memory, and then sorting is faster. A plain call works
+    /// in place first, because it would spend more time on allocating that memory than on the rest.
+    pub(super) fn attempts<'p, T, C: Call>(
         self,
         p: &'p CheckedPermutation,
         call: C,
         far: bool,
         is_plain: bool,
-    ) -> impl Iterator<Item = MoveWay<'p, C>> {
-        // Each is asked for only when it is to be tried: short calls notice it otherwise.
-        [!is_plain, is_plain].into_iter().filter_map(move |sorts| {
+    ) -> impl Iterator<Item = Attempt<'p, C>> {
+        let sorts_first = !is_plain;
+        // An attempt is planned only after the one before has failed. Planning both at once would
+        // slow down short calls.
+        [sorts_first, !sorts_first].into_iter().filter_map(move |sorts| {
             if !sorts {
-                self.in_place::<T, C>(p, call, far).map(MoveWay::InPlace)
+                self.in_place::<T, C>(p, call, far).map(Attempt::InPlace)
             } else if C::SORTS {
-                self.sorting::<T>(p, call.direction(), far).map(MoveWay::Sorted)
+                self.sorting::<T>(p, call.direction(), far).map(Attempt::Sorted)
             } else {
                 None
             }
@@ -127,7 +133,7 @@ impl Strategy {
     /// The sort by which the partitioned strategy moves items of type T; `None` if the direct
     /// strategy is to move them.
     ///
-    /// The items are `far` if they are too many for the caches.
+    /// The items are `far` if they are too many for the caches, or few for their slots.
     pub(super) fn sorting<'p, T>(
         self,
         p: &'p CheckedPermutation,

@@ -139,7 +139,7 @@ impl<'a> Values<'a> {
             ValueForm::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
         // SAFETY: `pack` has initialised as many words as it has counted, and each run was packed
-        // behind the one before, so the first `survivors` words are initialised.
+        // after the one before, so the first `survivors` words are initialised.
         unsafe { assume_init(&out[..survivors]) }
     }
 }
@@ -162,7 +162,7 @@ impl SlotRange {
         Self::from(0, last, most)
     }
 
-    /// The next slots after these, at most `most`; `None` behind `last`.
+    /// The next slots after these, at most `most`; `None` after `last`.
     pub(crate) fn next(self, last: u64, most: usize) -> Option<Self> {
         let end = self.first + (self.count as u64 - 1);
         (end < last).then(|| Self::from(end + 1, last, most))

@@ -84,8 +84,8 @@ pub(crate) fn tile(last: u64, threads: usize) -> usize {
     (last / tiles + 1).next_power_of_two().clamp(LEAST_TILE as u64, TILE as u64) as usize
 }
 
-/// The number of tiles for each thread in a wave. More tiles mean fewer waves, at the end of which
-/// all threads wait: at 2^20 + 1, 822 with 4 tiles, 1050 with 16, 1012 with 64.
+/// The number of tiles for each thread in a wave. More tiles mean fewer waves, and all threads wait
+/// at the end of each: at 2^20 + 1, 822 with 4 tiles, 1050 with 16, 1012 with 64.
 pub(crate) const TILES_PER_THREAD: usize = 16;
 
 // Several columns at once.

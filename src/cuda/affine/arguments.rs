@@ -71,7 +71,7 @@ impl SideArgument {
     }
 }
 
-/// An array that begins with these numbers, and is 0 behind them. There must be no more of them
+/// An array that begins with these numbers, and is 0 after them. There must be no more of them
 /// than the array has.
 fn padded<N: Copy + Default, const LEN: usize>(numbers: &[N]) -> [N; LEN] {
     let mut all = [N::default(); LEN];

@@ -54,7 +54,7 @@ impl RowsJob {
 pub(crate) unsafe fn execute(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
     let limits = executor.device.limits;
     each_plan(job, job.rows, &limits, |plan| {
-        // SAFETY: the plan moves the job's rows, or one of them, whose addresses lie behind those
+        // SAFETY: the plan moves the job's rows, or one of them, whose addresses lie after those
         // of the rows before it, and uses nothing else that the caller has given. The caller
         // promises that memory.
         unsafe { executor.execute(plan) }
@@ -130,7 +130,7 @@ fn one_by_one(
     })
 }
 
-/// The movement of what lies behind so many items.
+/// The movement of what follows the first `items` items.
 fn behind(movement: &Movement, items: u64) -> Movement {
     match movement {
         &Movement::Indices { out, word } => {

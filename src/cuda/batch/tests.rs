@@ -257,7 +257,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
             let array = MovedArray::given(SOURCE + before, out(plans.len()), item);
             let movement = Movement::items(vec![array], direction).unwrap();
             let batch = Batch { len, seed };
-            // So many at once that every block would have some.
+            // Enough at once that every block would have some.
             let job = RowsJob { batch, first: 9, rows, at_once: 1 << 20, movement };
             let plan = for_all(&job, &limits).unwrap().unwrap();
             let text = plan.launches()[0].parts().0.text("entry");
@@ -277,7 +277,7 @@ fn items_of_rows_are_moved_as_on_the_host() {
             expected.push(moved);
         }
     }
-    // Those without shared memory, and items that are no words or not aligned.
+    // Those without shared memory, and items that are not words or not aligned.
     assert_eq!(shared_by_blocks, 2 * 12 + 3 * 6);
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(MEMORY, out(plans.len()) - MEMORY);

@@ -41,8 +41,8 @@ impl RowShape {
         self.warps * 32
     }
 
-    /// The shared memory of a block for rows of so many bytes, which are aligned there as outside;
-    /// 0 for indexes.
+    /// The shared memory of a block for rows of `row_bytes`, which are aligned there as they are
+    /// outside; 0 for indexes.
     pub(crate) const fn shared(self, row_bytes: u64) -> u64 {
         match row_bytes {
             0 => 0,
@@ -168,14 +168,14 @@ pub(crate) fn of_indexes(last: u64, rows: u64, limits: &GpuLimits) -> RowWay {
 /// The bytes that a warp moves while a kernel is launched: 4 us at 2.5 GB/s. This is estimated.
 const WARP_BYTES: u64 = 10_000;
 
-/// Whether so many rows, which are drawn exactly and whose items are no words, are better moved one
-/// after the other: whether a warp would take longer for its rows than as many launches take.
+/// Whether rows that are drawn exactly, and whose items are not words, are better moved one after
+/// the other: whether a warp would take longer for its rows than the same number of launches.
 pub(crate) fn are_few_exact(rows: u64, row_bytes: u64) -> bool {
     let of_warp = rows.min(EXACT_ROWS.into()).div_ceil(u64::from(EXACT_ROWS / 32));
     of_warp.saturating_mul(row_bytes) > rows.saturating_mul(WARP_BYTES)
 }
 
-/// How to move `rows` rows with slots up to `last`, whose items are no words and have `row_bytes`:
+/// How to move `rows` rows with slots up to `last`, whose items are not words and have `row_bytes`:
 /// by tiles, unless half of the second-level cache has no room for a row, or a warp would take
 /// longer for its part of a tile than to launch a kernel for each row takes.
 pub(crate) fn of_other_items(last: u64, rows: u64, row_bytes: u64, limits: &GpuLimits) -> RowWay {
@@ -187,9 +187,9 @@ pub(crate) fn of_other_items(last: u64, rows: u64, row_bytes: u64, limits: &GpuL
 
 /// How to move `rows` rows with slots up to `last`, whose items are words and have `row_bytes`.
 ///
-/// Rows that shared memory has no room for, or of which there are few, are moved by tiles if half
-/// of the second-level cache holds one. Rows of 2^17 - 3 items of 8 bytes are moved at 104 G items
-/// a second so, at 37 by 16 warps each, and at 19 one after the other; those of 2^20 + 1 at 85, and
+/// Rows that do not fit shared memory, or that are few, are moved by tiles if half of the
+/// second-level cache holds one. Rows of 2^17 - 3 items of 8 bytes are moved at 104 G items a
+/// second so, at 37 by 16 warps each, and at 19 one after the other; those of 2^20 + 1 at 85, and
 /// at 66 one after the other. Microseconds of a call that moves few rows in shared memory, and by
 /// tiles:
 ///

@@ -25,8 +25,8 @@ use crate::rng::{
 pub use generator::DeviceGenerator;
 pub use streams::CudaStreams;
 
-/// Calls a function with the plans of all fills, of every shape that a device with so many
-/// multiprocessors gets. Of Philox4x32 only those with 10 rounds are among them.
+/// Calls a function with the plans of all fills, in every shape that a device with this number of
+/// multiprocessors gets. Of Philox4x32 it has only the plans with 10 rounds.
 pub(super) fn each_plan(
     multiprocessors: u32,
     run: &mut dyn FnMut(&DevicePlan<'_>),

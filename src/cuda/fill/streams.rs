@@ -244,8 +244,8 @@ struct StreamsJob {
     multiprocessors: u32,
 }
 
-/// Calls a function with the plans of fills by generators of type G, of every shape that a device
-/// with so many multiprocessors gets.
+/// Calls a function with the plans of fills by generators of type G, in every shape that a device
+/// with this number of multiprocessors gets.
 pub(super) fn each_plan<G: DeviceGenerator, D: DeviceDraw>(
     multiprocessors: u32,
     run: &mut dyn FnMut(&DevicePlan<'_>),

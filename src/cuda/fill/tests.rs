@@ -31,7 +31,7 @@ fn program(main: &str) -> String {
              Memory(unsigned before, unsigned len)
                  : words(before + len + 2 * GUARD + 4, 0xABABABAB), before(before), len(len) {}
              uint32_t* out() {
-                 // `before` words behind a multiple of 16 bytes.
+                 // `before` words after a multiple of 16 bytes.
                  uint32_t* place = words.data() + GUARD;
                  while (reinterpret_cast<uint64_t>(place) % 16 != 0) --place;
                  return place + before;
@@ -286,7 +286,7 @@ fn streams_of_philox_are_those_of_the_cpu() {
     cases.check();
 }
 
-/// A fill of one stream of Philox4x32 from word `position` on, to a place `before` words behind an
+/// A fill of one stream of Philox4x32 from word `position` on, to a place `before` words after an
 /// aligned one.
 fn philox_case<D: DeviceDraw<Number: AsWords>, const ROUNDS: usize>(
     cases: &mut Cases,

@@ -259,7 +259,7 @@ impl<'a> MemberExchange<'a> {
         outbox.from(first, self.sizes.part(sender, piece), self.sizes.word.bytes() as u64)
     }
 
-    /// What a member sends of a piece: to the member behind it first, so that not all send to the
+    /// What a member sends of a piece: to the member after it first, so that not all send to the
     /// same.
     pub(super) fn deliveries(&self, sender: usize, piece: u64) -> Vec<MemberCopy> {
         let owners = (1..self.members()).map(|step| (sender + step) % self.members());

@@ -44,7 +44,7 @@ struct Member {
 }
 
 impl Members {
-    /// The GPUs of some engines, of which this is the first, with access to each other's memory.
+    /// The GPUs of some engines, `first` before the others, with access to each other's memory.
     pub(super) fn new(first: &Cuda, engines: &[Cuda]) -> Result<Self, Error> {
         for (from, to) in engines.iter().flat_map(|from| engines.iter().map(move |to| (from, to))) {
             peer_access::allow(from.stream.context(), to.stream.context())?;

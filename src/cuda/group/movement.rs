@@ -34,7 +34,7 @@ impl<'a> OwnMovement<'a> {
         Self { of, member, from_own: false }
     }
 
-    /// The movement of a member that finds those of its own places only, the first of which has
+    /// The movement of a member that finds only what belongs to its own places. Its first place has
     /// rank 0.
     pub(in crate::cuda) fn from_own(of: Sharded<'a>, member: usize) -> Self {
         Self { of, member, from_own: true }

@@ -47,10 +47,11 @@ impl Room {
 
 /// The members whose memory is needed.
 pub(super) trait RoomMembers {
-    /// Whether there seems to be so much memory. That is known without trying, which takes long.
+    /// Whether there seems to be that much memory. This asks without trying, since a trial takes
+    /// long.
     fn may_have(&mut self, bytes: &[u64]) -> bool;
 
-    /// The addresses of so much memory on each member.
+    /// The addresses of that much memory on each member.
     fn memory(&mut self, bytes: &[u64]) -> Result<Vec<u64>, Error>;
 }
 
@@ -71,7 +72,8 @@ mod tests {
         (0..2).map(|member| MemberLayout::new(sizes, member).bytes).collect()
     }
 
-    /// RoomMembers with so much memory, who know it or not, and the sizes that they were asked for.
+    /// Members with this much memory, which know that or not, and the sizes that they were asked
+    /// for.
     struct GivenRoom {
         have: u64,
         know: bool,

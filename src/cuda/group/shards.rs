@@ -16,7 +16,7 @@ device_struct! {
     }
 }
 
-/// A value for each member: an argument's array, of which the rest is not used.
+/// A value for each member, as an argument's array. What follows the last member is not used.
 pub(super) fn of_members<T: Copy>(
     values: impl IntoIterator<Item = T>,
     rest: T,
@@ -34,7 +34,7 @@ pub(super) fn of_members<T: Copy>(
 pub(in crate::cuda) struct MemberShards {
     /// Where each member's run begins.
     addresses: Vec<u64>,
-    /// The first place of each member, and the place behind the last one's.
+    /// The first place of each member, and the place after the last one's.
     bounds: Vec<u64>,
     /// The size of an item.
     item: usize,

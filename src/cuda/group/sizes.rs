@@ -58,8 +58,7 @@ impl FirstPass {
     }
 
     /// Goes through slots, each of which survives with a probability of `density`. Returns the
-    /// slots of a thread: whole runs of those that are counted, of which there must be room for
-    /// one.
+    /// slots of a thread: whole runs of those that are counted. There must be room for one run.
     fn go_through_slots(
         &mut self,
         limits: &GpuLimits,
@@ -389,8 +388,9 @@ impl GroupSizes {
     }
 }
 
-/// The bits by which the two passes sort, at least 2 together. Each sorts by at least one, the
-/// second by so many at most, and the first by the rest, which is so many at least, if there are.
+/// The bits by which the two passes sort, at least 2 together. Each sorts by at least one. The
+/// second sorts by at most `most_second`, and the first by the rest: at least `least_first`, if
+/// there are that many.
 fn pass_bits(all: u32, least_first: u32, most_second: u32) -> (u32, u32) {
     let second = match all.saturating_sub(of_one::SECOND_PASS_BITS) {
         0 => all - 1,
@@ -401,8 +401,8 @@ fn pass_bits(all: u32, least_first: u32, most_second: u32) -> (u32, u32) {
     (all - second, second)
 }
 
-/// The first bucket of each member, and the number of all: each member owns the buckets of which
-/// more than half should end in its places.
+/// The first bucket of each member, and the number of all: each member owns the buckets that should
+/// end up in its places by more than half.
 fn owners(to: &MemberShards, last: u64, shift: u32, buckets: u64) -> Vec<u64> {
     let first = |member: usize| {
         let place = if member == to.members() { to.len() } else { to.places(member).start };
@@ -415,8 +415,8 @@ fn owners(to: &MemberShards, last: u64, shift: u32, buckets: u64) -> Vec<u64> {
     owners
 }
 
-/// The first slot of each member, and the number of all: each member evaluates the slots of which
-/// the survivors should be its items. Where every slot survives, nothing needs to be counted.
+/// The first slot of each member, and the number of all: each member evaluates the slots whose
+/// survivors should be its items. Where every slot survives, nothing needs to be counted.
 fn counted(from: &MemberShards, last: u64, last_slot: u64) -> Vec<u64> {
     let (len, points) = (from.len(), last_slot + 1);
     // To shuffle, keys are slots, and items are in the order of the indexes.

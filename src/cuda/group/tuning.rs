@@ -7,14 +7,14 @@ use crate::cuda::shuffle::tuning::{DirectShape, PASS_THREADS};
 /// more records than there are buckets.
 pub(super) const MOST_FIRST_BITS: u32 = 11;
 
-/// Where there are more ranks than a group has members, the first pass sorts by at least as many
-/// bits as give each of them so many buckets, if there is so much to sort: ranks own whole buckets,
-/// and many would own none. A group does without: with few items, it takes as long as its launches,
-/// of which it has more the more members own buckets. Four members on one H200, with 2^20 items of
-/// 8 bytes each, took 0.28 ms with two buckets and 0.42 ms with 16.
+/// Where there are more ranks than a group has members, the first pass sorts by enough bits to give
+/// each of them at least this number of buckets, if there is enough to sort: ranks own whole
+/// buckets, and many would own none. A group does without: with few items it takes as long as its
+/// launches, and it has more launches the more members own buckets. Four members on one H200, with
+/// 2^20 items of 8 bytes each, took 0.28 ms with two buckets and 0.42 ms with 16.
 pub(super) const LEAST_BUCKETS: usize = 4;
 
-/// The most ranks of an exchange, all of which have so many buckets.
+/// The most ranks of an exchange: with more, some would have fewer buckets than that.
 pub(super) const MOST_RANKS: usize = (1 << MOST_FIRST_BITS) / LEAST_BUCKETS;
 
 /// `Auto` uses the partitioned strategy from this many items for each member on. That is a guess:

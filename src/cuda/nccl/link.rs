@@ -90,9 +90,9 @@ impl Link {
         // NCCL keeps the address of the handle, and its thread stores to it once more when it ends.
         // So that is not on the stack, and it is left behind unless the thread has ended.
         let place = ManuallyDrop::new(Box::new(AtomicPtr::new(ptr::null_mut())));
-        // SAFETY: both pointers are to variables of their types, of which the first is not freed
-        // before NCCL has forgotten it, and the configuration is complete for the version that it
-        // names. NCCL copies what it keeps of it, and of the id.
+        // SAFETY: both pointers are to variables of their types, the first is not freed before NCCL
+        // has forgotten it, and the configuration is complete for the version that it names. NCCL
+        // copies what it keeps of it, and of the id.
         let code = unsafe { (nccl.init)(place.as_ptr(), count, id.as_raw(), number, &mut config) };
         let Some(handle) = NonNull::new(place.load(Ordering::Acquire)) else {
             let code = if has_failed(code) { code } else { INTERNAL_ERROR };
@@ -179,16 +179,16 @@ impl Link {
         for &LinkMessage { peer, address, bytes } in sends.iter().filter(is_there) {
             if !has_failed(code) {
                 let (from, peer) = (ptr::without_provenance(address as usize), peer as c_int);
-                // SAFETY: the communicator is open, and its ranks, of which the peer is one, fit a
-                // `c_int`. The caller vouches for the memory and the stream.
+                // SAFETY: the communicator is open, the peer is one of its ranks, and all of them
+                // fit a `c_int`. The caller vouches for the memory and the stream.
                 code = unsafe { (nccl.send)(from, bytes as usize, BYTE, peer, comm, stream) };
             }
         }
         for &LinkMessage { peer, address, bytes } in receives.iter().filter(is_there) {
             if !has_failed(code) {
                 let (to, peer) = (ptr::without_provenance_mut(address as usize), peer as c_int);
-                // SAFETY: the communicator is open, and its ranks, of which the peer is one, fit a
-                // `c_int`. The caller vouches for the memory, that it may be written, and the
+                // SAFETY: the communicator is open, the peer is one of its ranks, and all of them
+                // fit a `c_int`. The caller vouches for the memory, that it may be written, and the
                 // stream.
                 code = unsafe { (nccl.receive)(to, bytes as usize, BYTE, peer, comm, stream) };
             }
@@ -199,13 +199,13 @@ impl Link {
         if has_failed(code) { code } else { ended }
     }
 
-    /// Puts into a stream that each rank gets the same number of bytes of every rank, in the order
-    /// of the ranks: `ranks() * bytes` bytes in all.
+    /// Enqueues a gather: each rank gets the same number of bytes of every rank, in the order of
+    /// the ranks, `ranks() * bytes` bytes in all.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if so many bytes cannot be, in which case nothing was done; else as
-    /// [`new`](Self::new).
+    /// [`Error::OutOfMemory`] if a slice cannot have that many bytes, and then nothing was done;
+    /// otherwise as [`new`](Self::new).
     ///
     /// # Safety
     ///

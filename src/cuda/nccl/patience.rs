@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// So many times it is asked again at once, since most answers come within microseconds. Then the
+/// How often it is asked again at once, since most answers come within microseconds. Then the
 /// thread sleeps in between.
 const EAGER: u32 = 1000;
 const SLEEP: Duration = Duration::from_micros(50);

@@ -41,7 +41,7 @@ fn all_gather(link: &Link, from: u64, to: u64, bytes: u64) -> Result<(), Error> 
     unsafe { link.all_gather(stream(), from, to, bytes) }
 }
 
-/// One message each way, of which nothing has to be known.
+/// One message in each direction, whatever it contains.
 fn exchange_any(link: &Link) -> Result<(), Error> {
     exchange(link, &[message(0, 64, 4)], &[message(2, 128, 4)])
 }
@@ -64,8 +64,8 @@ fn count(log: &[String], call: &str) -> usize {
     log.iter().filter(|line| *line == call).count()
 }
 
-/// What the stand-in has been told, once a line has come so many times. Where the limit is short, a
-/// thread of the link's may be later than it.
+/// What the stand-in has been told, once a line has come this many times. Where the limit is short,
+/// a thread of the link's may be later than it.
 fn log_with(fake: &Fake, line: &str, times: usize) -> Vec<String> {
     while count(&fake.log(), line) < times {
         thread::yield_now();

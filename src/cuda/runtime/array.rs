@@ -4,7 +4,7 @@ use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
 
 pub(super) mod sealed {
     pub trait Sealed {
-        /// Whether it may be a part of a slice, of which others may use other parts.
+        /// Whether it may be a part of a slice, whose other parts others may use.
         const IS_PART: bool = true;
     }
     impl<T> Sealed for super::CudaSlice<T> {

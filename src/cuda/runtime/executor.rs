@@ -119,8 +119,8 @@ impl Executor {
 
     /// The address of at least `bytes` bytes of working memory, for plans that are given it. It
     /// stays where it is until more is asked for, here or by another plan. New memory is cleared:
-    /// buckets are copied to other devices with all of their room, of which a part is never
-    /// written, and what checks memory should not take that for a mistake.
+    /// buckets are copied to other devices with all of their room, and a part of that is never
+    /// written. Tools that check memory should not take this for a mistake.
     pub(crate) fn working_memory(&mut self, bytes: u64) -> Result<u64, Error> {
         self.bind()?;
         let (address, is_new) = self.scratch.room_between(&self.home, &self.stream, bytes)?;
@@ -134,8 +134,8 @@ impl Executor {
         Ok(address)
     }
 
-    /// How many bytes more than it has the device must have free for so much working memory: 0 if
-    /// it has enough, since otherwise the old memory is freed first.
+    /// How many more bytes the device must have free for that much working memory: 0 if it has
+    /// enough, since otherwise the old memory is freed first.
     pub(crate) fn lacking(&self, bytes: u64) -> u64 {
         bytes.saturating_sub(self.scratch.bytes() as u64)
     }
@@ -161,8 +161,8 @@ impl Executor {
             match step {
                 PreparedStep::Launch(kernel, launch) => {
                     // SAFETY: the caller vouches for the memory that was given to the job. All
-                    // other memory is working memory, of which `prepare` has allocated as much as
-                    // the plan takes. Kernels of this stream use it one after the other, and other
+                    // other memory is working memory, and `prepare` has allocated as much as the
+                    // plan takes. Kernels of this stream use it one after the other, and other
                     // members of a group only while this stream waits for them.
                     unsafe { self.launch(kernel, launch, &mut ground) }?;
                 }
@@ -363,7 +363,7 @@ impl Ready {
     }
 }
 
-/// The bytes of the memory for a look-back over so many tiles.
+/// The bytes of memory for a look-back over this number of tiles.
 fn tile_state_bytes(tiles: u32) -> u64 {
     TILE_STATES_HEADER + u64::from(tiles) * 8
 }
@@ -378,8 +378,8 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// Whether the alternative is taken at once: in a capture, which cannot allocate, or if so much
-    /// was `refused` before and does not seem to be free now.
+    /// Whether the alternative is taken at once: in a capture, which cannot allocate, or if that
+    /// much was `refused` before and does not seem to be free now.
     fn is_passed_over(
         self,
         refused: u64,
@@ -417,7 +417,7 @@ impl std::fmt::Debug for Executor {
 mod tests {
     use super::*;
 
-    /// What a call does with its memory, if so much was refused before: whether it takes the
+    /// What a call does with its memory, if that much was refused before: whether it takes the
     /// alternative at once.
     #[test]
     fn memory_that_was_refused_is_asked_for_again_only_if_it_seems_free() {

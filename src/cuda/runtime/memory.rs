@@ -47,8 +47,8 @@ impl<T> Drop for Allocation<T> {
     }
 }
 
-/// Whether a device seems to have so many bytes free: asking takes microseconds, and an allocation
-/// that fails many milliseconds. What an allocator still holds is not counted.
+/// Whether a device seems to have that many bytes free. Asking takes microseconds, and an
+/// allocation that fails takes many milliseconds. What an allocator still holds is not counted.
 pub(crate) fn seems_free(context: &CudaContext, bytes: u64) -> bool {
     context.mem_get_info().map_or(true, |(free, _)| bytes <= free as u64)
 }

@@ -61,7 +61,7 @@ impl Address {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {
     pub(super) scratch: u64,
-    /// Where what is kept begins, which is behind the working memory of any job.
+    /// Where what is kept begins, which is after the working memory of any job.
     pub(super) kept: u64,
     /// The memory of the look-back: `TileStates` in gpu/runtime/lookback.cuh.
     pub(crate) tile_states: u64,
@@ -164,8 +164,8 @@ impl From<DeviceSource> for Evaluated<'_> {
     }
 }
 
-/// The words for a kernel's arguments: a kernel may have 4096 bytes of parameters, of which the
-/// bijection takes some.
+/// The words for a kernel's arguments: a kernel may have 4096 bytes of parameters, and the
+/// bijection takes some of them.
 const ARGUMENT_WORDS: usize = 480;
 
 /// A kernel's arguments as the bytes that the driver copies.

@@ -72,7 +72,7 @@ fn verdict(
     // SAFETY: this plan has taken the memory of a look-back, in which the address is that of a
     // 64-bit number.
     unsafe { reader.read(at.survivors(), &mut survivors) }?;
-    // SAFETY: the plan's working memory has a 32-bit word there, behind the bitmap of the indexes
+    // SAFETY: the plan's working memory has a 32-bit word there, after the bitmap of the indexes
     // that have been seen.
     unsafe { reader.read(at.at(found.repeats), &mut repeated) }?;
     let len = usize::try_from(len).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;

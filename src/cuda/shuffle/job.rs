@@ -71,7 +71,7 @@ pub(in crate::cuda) fn any_address<T>() -> u64 {
     align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64
 }
 
-/// The slots up to `last`, of which `len` survive. The kernels compute with them in words of type
+/// The slots up to `last`; `len` of them survive. The kernels compute with them in words of type
 /// `index`, which may be wider than needed.
 #[derive(Clone, Copy)]
 pub(in crate::cuda) struct Slots {

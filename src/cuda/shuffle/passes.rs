@@ -30,7 +30,7 @@ impl Jobs {
     /// # Errors
     ///
     /// As [`Job::new`], and [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if no
-    /// device has memory for so many items.
+    /// device has memory for that many items.
     pub(in crate::cuda) fn new(
         f: &dyn Bijection,
         len: u64,
@@ -167,7 +167,7 @@ mod tests {
         inverse
     }
 
-    /// Two and three passes, of which the first shuffles or undoes a shuffle, with their orders.
+    /// Two and three passes with their orders. The first pass shuffles, or undoes a shuffle.
     fn compositions() -> Vec<(Box<dyn Bijection>, Vec<u64>)> {
         let [p, q, r] = [1, 2, 3].map(|seed| Permutation::new(LEN, seed));
         let [first, second, third] = [&p, &q, &r].map(Permutation::to_vec);
@@ -233,7 +233,7 @@ mod tests {
         assert!(lines.iter().eq(expected));
     }
 
-    /// The sorts of all passes take turns with one working memory, behind which is what they move.
+    /// The sorts of all passes take turns with one working memory, followed by what they move.
     #[test]
     fn all_memory_is_that_of_one_plan() {
         let p = Permutation::new((1 << 26) + 1, 1);

@@ -57,7 +57,7 @@ impl Level {
 /// Where each part of the strategy's memory begins, as offsets into the working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartitionedLayout {
-    /// The counts of both levels' buckets. They and the overflow word behind them, which says that
+    /// The counts of both levels' buckets. They and the overflow word after them, which says that
     /// a bucket has overflowed, must be cleared.
     pub(crate) counts: [u64; 2],
     pub(crate) overflow: u64,
@@ -113,7 +113,7 @@ impl PartitionSizes {
             .then_some(partition)
     }
 
-    /// The number of records that a thread can hold in a pass that sorts by so many bits: two
+    /// The number of records that a thread can hold in a pass that sorts by a number of bits: two
     /// blocks should fit on a multiprocessor, and one must.
     pub(crate) fn records(limits: &GpuLimits, item: usize, bits: u32) -> Option<u32> {
         let room = pass_room(limits, tuning::PASS_BLOCKS);
@@ -198,7 +198,7 @@ pub(crate) fn most_bucket_bits(
     (5..=16).rev().find(|&bits| fits(bits))
 }
 
-/// The tiles of a pass that goes through slots of which not all survive.
+/// The tiles of a pass over slots that do not all survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SurvivorTiles {
     /// Records of a thread: survivors.
@@ -210,9 +210,9 @@ pub(crate) struct SurvivorTiles {
 }
 
 impl SurvivorTiles {
-    /// For slots in words of so many bytes, each of which survives with a probability of `density`,
-    /// and blocks with `room` bytes of shared memory: at most `records` records, and so many slots
-    /// that their survivors hardly ever need more room than a tile has.
+    /// For slots in words of `word` bytes, which survive with a probability of `density`, and
+    /// blocks with `room` bytes of shared memory: at most `records` records, and as many slots as
+    /// can be while their survivors hardly ever need more room than a tile has.
     ///
     /// The number of records does not depend on the density, since there is a kernel for each.
     pub(crate) fn new(records: u32, word: usize, density: f64, room: usize) -> Option<Self> {
@@ -238,7 +238,7 @@ fn slots_for(records: u32, density: f64) -> u32 {
     (records..=most).rev().find(fits).unwrap_or(records)
 }
 
-/// The room for a bucket's records, of which there are `mean` on average and at most `most`.
+/// The room for a bucket's records: `mean` on average, and at most `most`.
 pub(crate) fn capacity(mean: f64, most: u64) -> u64 {
     let room = (mean + tuning::DEVIATIONS * mean.sqrt()).ceil() as u64 + 32;
     // A multiple of whole cache lines, so that each bucket's records begin at a line.
@@ -271,7 +271,7 @@ pub(crate) fn pass_room(limits: &GpuLimits, blocks: u32) -> usize {
     share.min(limits.shared_per_block)
 }
 
-/// What `Survivors` in gpu/shuffle/partitioned.cuh needs for slots in words of so many bytes.
+/// What `Survivors` in gpu/shuffle/partitioned.cuh needs for slots in words of `word` bytes.
 fn survivors_shared(records: u32, slots: u32, word: usize) -> usize {
     32 * 4 + (tuning::PASS_THREADS * (records + slots)) as usize * word
 }

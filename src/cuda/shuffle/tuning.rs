@@ -50,7 +50,7 @@ const AT_ONCE: &[(u64, DirectShape)] = &[
 /// `m = 2^29 + 1`: 205 G indexes a second; with 24 slots 202, with 16 slots 189, with 8 slots 155;
 /// with 256 threads and 16 slots 187.
 const INDEXES: DirectShape = DirectShape { threads: 128, slots: 32, blocks: 6 };
-/// The same for slots of 64 bits, of which shared memory holds half as many.
+/// The same for slots of 64 bits; shared memory holds half as many of them.
 const WIDE_INDEXES: DirectShape = DirectShape { threads: 128, slots: 16, blocks: 6 };
 /// From this last slot on, indexes have shapes of their own; below, they have those of items.
 const MANY_SLOTS: u64 = 1 << 22;
@@ -204,7 +204,7 @@ pub(crate) const IN_PLACE_LIST: Tiles = Tiles { threads: 512, records: 8, blocks
 /// with the items prefetched 13.4 ms, with the keys loaded later 12.3 ms.
 pub(crate) const IN_PLACE_SPREAD: Tiles = Tiles { threads: PASS_THREADS, records: 12, blocks: 2 };
 
-/// Placing parts without gaps of which a multiprocessor has room for one.
+/// Placing parts without gaps if a multiprocessor has room for one only.
 pub(crate) const IN_PLACE_PLACE_LARGE: PlaceShape =
     PlaceShape { threads: 1024, blocks: 1, together: 8 };
 
@@ -244,7 +244,7 @@ pub(crate) const IN_PLACE_PART_BITS: u32 = 8;
 /// to the end: 9.7 ms instead of 10.0 ms with twice as many.
 pub(crate) const IN_PLACE_TOGETHER_BITS: u32 = 2;
 
-/// Stripes for each multiprocessor, if there are so many.
+/// Stripes for each multiprocessor, if there are that many.
 pub(crate) const IN_PLACE_STRIPES: u64 = 8;
 
 /// What fills no block takes at most this part of the array's memory.

@@ -24,7 +24,7 @@ const BEFORE: &str = r#"
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
-// The dynamic shared memory. What is behind that of a launch must stay as it was.
+// The dynamic shared memory. What is after that of a launch must stay as it was.
 alignas(16) static unsigned char shared_memory[256 << 10];
 static void mark_behind(unsigned long long bytes) {
     __builtin_memset(shared_memory + bytes, 0xA5, sizeof(shared_memory) - bytes);
@@ -198,7 +198,7 @@ impl<'p> Emulation<'p> {
     /// Runs the program. `any` is any bijection; the lines that were printed are returned.
     pub(in crate::cuda) fn run(self, any: &DeviceSource) -> Vec<Vec<u64>> {
         let Self { kernels, texts, main } = self;
-        // What is in no plan that is emulated, and the emulation has no words for.
+        // What no emulated plan contains, and the emulation does not define.
         let affine = include_str!("../../../gpu/affine.cuh");
         let mut device = permutations(any).replace(affine, "") + "\n" + &texts;
         for (instruction, what_it_does) in INSTRUCTIONS {

@@ -139,7 +139,7 @@ fn items_with_tags_go_where_they_go_without() {
     }
 }
 
-/// What tags do not serve is said by all ranks, and what overflows by those whose buckets do.
+/// All ranks report what tags do not serve. Only the ranks whose buckets overflow report that.
 #[test]
 fn tags_are_for_many_items_of_random_order() {
     let division = Division::even(10_000, 40);

@@ -242,6 +242,6 @@ fn in_each_pool(
     });
     for &threads in threads {
         let pool = pools.iter().find(|pool| pool.current_num_threads() == threads);
-        pool.expect("a pool of so many threads").install(|| test(backend));
+        pool.expect("a pool of this many threads").install(|| test(backend));
     }
 }

@@ -147,7 +147,8 @@ impl Ledger {
         Self { alive, clones: AtomicU32::new(0), most_clones }
     }
 
-    /// Whether there are so many of each item; one that is dropped twice makes them many.
+    /// Whether there are `times` of each item. An item that is dropped twice makes that number
+    /// huge.
     pub fn each_is_alive(&self, times: u32) -> bool {
         self.alive.iter().all(|count| count.load(Relaxed) == times)
     }

@@ -195,7 +195,7 @@ impl Lies {
         self.honest.forward(slot & self.last)
     }
 
-    /// Wrong in one of six ways, at one of so many slots.
+    /// Wrong in one of six ways, at one slot in `rate`.
     fn by_chance(&self, slot: u64, call: u64) -> u64 {
         let (way, rate) = (self.seed % 6, 1 + self.seed / 6 % 200);
         let dice = mix(slot ^ self.seed) >> 20;

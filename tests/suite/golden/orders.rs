@@ -147,7 +147,7 @@ pub(super) fn shards(case: &Case) {
     }
 }
 
-/// The longest order of which a sample is also taken from a slice.
+/// The longest order for which a sample is also taken from a slice.
 const IN_MEMORY: u64 = 1_000_000;
 
 pub(super) fn samples(case: &Case) {

@@ -81,7 +81,10 @@ fn samples_are_the_first_items() {
             assert_eq!(items.par_bijective_sample(count, 9), expected, "{count} of {len}");
         }
         let p = Permutation::new(len as u64, 9).inverted();
-        assert_eq!(p.sample(items, 100).unwrap(), p.apply(items).unwrap()[..len.min(100)]);
+        let expected = &p.apply(items).unwrap()[..len.min(100)];
+        assert_eq!(p.sample(items, 100).unwrap(), expected);
+        assert_eq!(items.try_par_bijective_sample(100, &p).unwrap(), expected);
+        assert_eq!(items.try_par_bijective_sample(100, 9).unwrap(), shuffled[..len.min(100)]);
     }
     let p = Permutation::new(10, 1);
     let refused = p.sample(&items[..9], 3).unwrap_err();

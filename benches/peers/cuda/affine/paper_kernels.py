@@ -167,10 +167,10 @@ def runs(tag, columns):
     """The contenders for a matrix: a label, and two kernels each with its grid."""
     passes = factors(columns)
     yield "paper: tile + banks", [tiled(f"tiled_1_{which}_{tag}", matrix, 0, False) for which, matrix in passes]
-    # The same with indexes of 32 bits and without population counts, of which a multiprocessor
-    # makes 16 a clock: a product is a sum of columns there, the columns of a block's bits are
-    # summed once a warp, and those of an iteration are constants, so that a thread may have several
-    # items of a dense matrix too.
+    # The same with indexes of 32 bits and without population counts, since a multiprocessor makes
+    # only 16 of them a clock: a product is a sum of columns there, the columns of a block's bits
+    # are summed once a warp, and those of an iteration are constants, so that a thread may have
+    # several items of a dense matrix too.
     kernels = [tiled(f"columns_iters_{which}_{tag}", matrix, N_ITER, True) for which, matrix in passes]
     yield "two passes: 32 bits, columns, iters", [(narrow(text), grid) for text, grid in kernels]
 

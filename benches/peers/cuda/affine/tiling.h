@@ -99,7 +99,7 @@ struct Coordinates {
     }
 };
 
-// The map of words, of which an item has 2^more.
+// The map of words; an item has 2^more of them.
 inline Matrix widened(const Matrix& a, int more) {
     Matrix words;
     for (int j = 0; j < more; ++j) words.columns.push_back(uint64_t(1) << j);
@@ -207,8 +207,8 @@ V combination(const std::vector<V>& vectors, int first, uint64_t bits) {
 template <class Item>
 constexpr int LANES = sizeof(Item) <= 4 ? 5 : sizeof(Item) == 8 ? 4 : 3;
 
-// The kernel's argument. `block_bits` becomes less if there are not so many tiles; `step_bits` is
-// how many tiles there are.
+// The kernel's argument. `block_bits` becomes less if there are fewer tiles; `step_bits` is how
+// many tiles there are.
 template <class Item, int I, int T, int R>
 bijective_shuffle::Tiles tiles(const Matrix& a, uint64_t offset, int& block_bits, int& step_bits) {
     // Tiles follow each other by the next bits of both sides in turn, or of the source alone.

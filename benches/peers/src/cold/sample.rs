@@ -133,13 +133,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "test lost some of 1000 items")]
-    fn a_loss_is_seen() {
+    fn a_cold_sample_sees_a_contender_that_loses_items() {
         after(|items| items[0] = items[1]);
     }
 
     #[test]
     #[should_panic(expected = "test moved none of 1000 items")]
-    fn laziness_is_seen() {
+    fn a_cold_sample_sees_a_contender_that_moves_no_items() {
         after(|_| ());
     }
 }

@@ -142,7 +142,7 @@ kind!(Uniform64, f64, "f64", fill_f64, uniform, (0.5, 1.0 / 12.0));
 kind!(Normal32, f32, "normal f32", fill_normal_f32, normal, (0.0, 1.0));
 kind!(Normal64, f64, "normal f64", fill_normal_f64, normal, (0.0, 1.0));
 
-/// Who fills an array of so many numbers, the bound first.
+/// The contenders that fill an array of `len` numbers, the bound first.
 pub(crate) fn all<K: Kind>(
     cuda: &Cuda,
     len: usize,
@@ -185,8 +185,8 @@ fn write_only<N: Number>(cuda: &Cuda) -> Result<Contender<'_, N>, Box<dyn Error>
         let (address, _guard) = out.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(&kernel);
         launch.arg(&address).arg(&fours);
-        // SAFETY: the arguments are the kernel's, which writes so many times 16 bytes: the slice,
-        // borrowed for writing.
+        // SAFETY: the arguments are the kernel's. It writes that number of times 16 bytes: the
+        // slice, borrowed for writing.
         unsafe { launch.launch(shape) }?;
         Ok(())
     });

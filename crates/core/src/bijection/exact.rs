@@ -17,7 +17,7 @@ pub(super) const POINTS: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Exact {
     last: u8,
-    /// What is behind `last` is 0.
+    /// What is after `last` is 0.
     forward: [u8; POINTS],
     inverse: [u8; POINTS],
 }

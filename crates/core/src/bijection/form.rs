@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 
 /// A bijection without the values of its parameters: all that determines its code.
 ///
-/// It is a struct of a family, with the forms of its parts, or another struct, of which only the
-/// name, the text and the size are known.
+/// It is a struct of a family, with the forms of its parts, or another struct: then only its name,
+/// its text and its size are known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BijectionForm {
     name: Cow<'static, str>,

@@ -66,7 +66,7 @@ pub trait Hooked<N: Word>: Bijection<N> {
 impl<N: Word, B: Bijection<N> + ?Sized> Hooked<N> for B {}
 
 /// The form of a bijection that an engine evaluates, which also says whether it is vouched for. The
-/// domain, the values and the device text are all had from it.
+/// domain, the values and the device text all come from it.
 ///
 /// Asked for apart, they could come from two bijections: the trusted form may be another one than
 /// the bijection that returns it, so an engine that asks whether there is one and then evaluates

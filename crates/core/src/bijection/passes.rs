@@ -9,7 +9,7 @@ use alloc::{vec, vec::Vec};
 #[derive(Debug)]
 pub struct Passes<B>(Vec<Pass<B>>);
 
-/// One compaction: of which bijection, and to which length.
+/// One compaction: the bijection, and the length to which it is compacted.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Pass<B> {

@@ -16,7 +16,7 @@
 
 use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// The tasks of one job after the other, each of which is told by a J.
+/// The tasks of one job after the other. A J describes each job.
 pub(super) struct Tasks<J> {
     /// How many jobs have been opened, or [`CLOSED`].
     round: AtomicUsize,

@@ -61,7 +61,7 @@ pub(crate) fn wrong_arrays(world: &SimpleCommunicator) {
 /// A bijection that is wrong in a part of its domain.
 struct Hostile {
     inner: VariablePhilox<24>,
-    /// The values instead of which it repeats the one before them, or panics.
+    /// In place of these values it repeats the one before them, or panics.
     wrong: Range<u64>,
     panics: bool,
 }

@@ -121,7 +121,7 @@ pub(crate) fn limits(world: &SimpleCommunicator) {
 
 /// Refuses the n-th large request of one rank, for one n after the other, until it has no more.
 fn refuse_each(world: &SimpleCommunicator, refused: i32, has_tags: bool, undo: bool) -> usize {
-    // So many items that every list of them is large, and that without tags there are two rounds.
+    // Enough items that every list of them is large, and that without tags there are two rounds.
     let len = 70_001 * world.size() as u64;
     let p = Permutation::new(len, 42);
     let whole: Vec<u64> = (0..len).collect();

@@ -76,7 +76,7 @@ fn numbers_are_those_of_the_cpu() {
         }
     }
     all_kinds(gpu, &Philox4x32Rng::<7>::from_key(5, 6), 1000);
-    // So many that all cases of the arithmetic come, and with `BIJECTIVE_SHUFFLE_LONG` more.
+    // Enough that all cases of the arithmetic come, and with `BIJECTIVE_SHUFFLE_LONG` more.
     let is_long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
     let len = if is_long { 1 << 26 } else { 1 << 18 };
     all_kinds(gpu, &Philox4x32Rng::<10>::from_key(42, 7), len);

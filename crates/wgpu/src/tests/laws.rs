@@ -264,7 +264,7 @@ fn partitioning(shape: PartitionShape) -> Tuning {
 
 const SHAPE: PartitionShape = PartitionShape::STANDARD;
 
-/// The same by so many threads.
+/// The same shape with this number of threads.
 fn with(threads: u32, shape: PartitionShape) -> PartitionShape {
     PartitionShape {
         threads,

@@ -15,7 +15,7 @@ use bijective_shuffle::{Bijection, FromSeed, affine::Affine};
 pub(crate) use self::gpu::gpu;
 use crate::{Wgpu, WgslSource};
 
-/// One bijection of every family that has a text, with at least so many points.
+/// One bijection of every family that has a text, with at least `len` points.
 fn families(len: u64) -> Vec<(&'static str, Box<dyn Bijection>)> {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: u64) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))

@@ -229,7 +229,7 @@ fn a_length_beyond_the_source_is_refused() {
     refuses(gpu, &Longer(source), 5000, 1023);
 }
 
-/// Checks that every way refuses so many items, and leaves them as they are.
+/// Checks that every call refuses `len` items, and leaves them as they are.
 fn refuses(gpu: &crate::Wgpu, f: &impl AsWgsl, len: usize, last: u64) {
     let expected = WgpuError::from(Error::LengthExceedsDomain { len: len as u64, last });
     let items: Vec<u32> = (5..5 + len as u32).collect();
@@ -254,7 +254,7 @@ fn refuses(gpu: &crate::Wgpu, f: &impl AsWgsl, len: usize, last: u64) {
 #[test]
 fn a_text_is_called_for_slots_of_its_domain_only() {
     let Some(gpu) = gpu() else { return };
-    // It counts the other calls where kernels count tiles, of which there is only one.
+    // It counts the other calls where kernels count tiles, since there is only one tile.
     let text = "fn forward(slot: u32) -> u32 {\n\
                 if (slot > param(0u)) { atomicAdd(&bs_state[1], 1u); } return param(0u) - slot; }";
     let source = WgslSource::new(9, text, [9]);

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::compact::Direction;
 use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
 use crate::compact::cpu::checked_permutation::CheckedPermutation;
-use crate::compact::cpu::partitioned::{PartitionedBuffers, Sorting};
+use crate::compact::cpu::partitioned::{PartitionedBuffers, Sorting, place};
 use crate::compact::cpu::places::{DivisiblePlaces, ItemSource, ItemTarget};
 use crate::compact::cpu::tuning;
 use crate::compact::cpu::workspace::Workspace;
@@ -102,7 +102,7 @@ fn sort_groups(
             None => return Ok(false),
         }
     }
-    sorted.into_iter().for_each(|place| place());
+    sorted.into_iter().for_each(|write| write());
     Ok(true)
 }
 
@@ -155,7 +155,7 @@ fn sort<R: Send>(
     // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked. The set
     // borrows them mutably, and nobody else uses it meanwhile. The source reads those columns.
     let sorted = unsafe { sorting.sort(source, places, &mut workspace.partition) };
-    let placed = sorted.map(|sorted| sorted.map(|place| place()).is_some());
+    let placed = sorted.map(place);
     workspace.settle(placed)
 }
 

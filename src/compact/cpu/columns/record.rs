@@ -102,8 +102,8 @@ impl<'a> RecordColumns<'a> {
                 let items = &mut room[..(end - from) * bytes];
                 let records = records.wrapping_add(from * self.record + offset);
                 let room = items.as_mut_ptr().cast();
-                // SAFETY: the caller promises `count` records, of which these are the ones before
-                // `end`, and an item at the column's offset lies within its record. The room holds
+                // SAFETY: the caller promises `count` records. These are the ones before `end`, and
+                // an item at the column's offset lies within its record. The room holds
                 // `MOST_AT_ONCE` items of the largest size, and a run has no more than that.
                 unsafe { copy_items(records, self.record, room, bytes, bytes, end - from) };
                 let to = column.item(first + from).cast();

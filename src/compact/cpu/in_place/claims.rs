@@ -90,8 +90,8 @@ pub(super) struct Taken {
 }
 
 impl Claims {
-    /// Nothing has been claimed or taken of the blocks of a grid, each bucket of which is divided
-    /// into some shares.
+    /// A grid of which no block has been claimed or taken. Each of its buckets is divided into a
+    /// few shares.
     ///
     /// # Errors
     ///

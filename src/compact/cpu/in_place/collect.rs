@@ -114,8 +114,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         CollectorRoom { items: blocks.max(open + spare), lows: blocks }
     }
 
-    /// A thread's blocks in the given memory, of which there is as much as [`room`](Self::room)
-    /// says.
+    /// A thread's blocks in the given memory, whose size is the one that [`room`](Self::room) says.
     ///
     /// # Errors
     ///
@@ -236,7 +235,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     }
 
     /// Moves the items of a step to the open blocks of the buckets that some of the listed
-    /// destinations are in, one for each item. [`tuning::ITEMS_AHEAD`] more are listed behind them.
+    /// destinations are in, one for each item. [`tuning::ITEMS_AHEAD`] more are listed after them.
     ///
     /// # Safety
     ///

@@ -124,8 +124,8 @@ impl<'a> KnownCells<'a> {
                 *sum += count as u64;
             });
         })?;
-        // SAFETY: `evaluate` has visited every cell of each run, of which there are as many as the
-        // run has words.
+        // SAFETY: `evaluate` has visited every cell of each run, and a run has a cell for each of
+        // its words.
         Ok(Self::Marked(unsafe { assume_init_mut(words) }))
     }
 
@@ -142,8 +142,8 @@ impl<'a> KnownCells<'a> {
         Ok(Self::Counted(counts))
     }
 
-    /// Evaluates a run of [`CELLS`] cells, of which the last may have fewer, and visits each with
-    /// its number in the run, the marks of its slots, and how many of them are set.
+    /// Evaluates a run of [`CELLS`] cells, or fewer at the end, and visits each with its number in
+    /// the run, the marks of its slots, and how many of them are set.
     fn evaluate(f: &Trusted, len: usize, run: usize, visit: impl FnMut(usize, u64, usize)) {
         let first = run as u64 * (CELLS * CELL) as u64;
         let slots = (f.last() - first).min((CELLS * CELL - 1) as u64) as usize + 1;

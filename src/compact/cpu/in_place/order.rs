@@ -52,8 +52,8 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
                 continue;
             }
             let first = places.start;
-            // SAFETY: the grid's places are in the array, and this bucket's, of which there is one
-            // at least, are only this thread's.
+            // SAFETY: the grid's places are in the array. This bucket has at least one, and its
+            // places are only this thread's.
             let to = unsafe { exchange.items.at(first) };
             let room = if order == InPlaceBucketOrder::Slots {
                 exchange.buckets.len()
@@ -65,7 +65,7 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
             level.run(StageBucket { items, order, taken, bits: &mut bits, stage });
             if order == InPlaceBucketOrder::Slots {
                 // SAFETY: `StageBucket` has written an item to the stage, which is elsewhere, for
-                // each taken slot: the bucket's own items, of which there are as many as places.
+                // each taken slot: the bucket's own items, and it has as many items as places.
                 level.run(unsafe { CloseGaps::new(stage, &bits, to, places.len()) });
             } else {
                 // SAFETY: `StageBucket` has written an item to every place of the stage, which is

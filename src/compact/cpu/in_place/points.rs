@@ -11,8 +11,8 @@ const SLOTS: usize = u64::BITS as usize;
 /// The number of words past the last listed slot that may be overwritten.
 pub(super) const SLACK: usize = SLOTS;
 
-/// Appends marked slots to `to`, as many as `count`, in order: from `words`, the first of which has
-/// the marks of the 64 slots from `first` on, without its first `skipped` marked slots.
+/// Appends `count` marked slots to `to`, in order. The first of `words` has the marks of the 64
+/// slots from `first` on, and its first `skipped` marked slots are left out.
 ///
 /// # Panics
 ///
@@ -54,10 +54,10 @@ struct ListPoints<'a, N> {
 }
 
 impl<N: Index> ListPoints<'_, N> {
-    /// Lists word after word, until there are enough, and returns how many were listed: all that
-    /// are marked in these words. `list` writes the marked slots of a word, the first of which has
-    /// the given number, to the front of a room for all 64. `without` takes as many of the lowest
-    /// marks from a word, which has more of them.
+    /// Lists the marked slots of one word after the other until there are enough, and returns how
+    /// many were listed: all that are marked in these words. `list` writes the marked slots of a
+    /// word to the front of a room for all 64; it is given the number of the word's first slot.
+    /// `without` removes that many of the lowest marks from a word, which has more.
     #[inline(always)]
     fn all(
         self,

@@ -292,7 +292,7 @@ fn blocks_are_claimed_at_home_first() {
     let claims = Claims::new(&grid, 3).unwrap();
     let homes = [0, 1, 2].map(|thread| claims.search(thread, 3));
     let claim = |thread: usize| claims.claim(1, &homes[thread]).block;
-    // The shares of the bucket have two blocks each, of which the last is not whole.
+    // The shares of the bucket have two blocks each, and the last block is not whole.
     assert_eq!([claim(1), claim(2), claim(0)], [2, 4, 0]);
     assert_eq!(claims.claimed(1).collect::<Vec<_>>(), [0..1, 2..3, 4..5]);
     assert_eq!([claim(2), claim(2)], [1, 3]);

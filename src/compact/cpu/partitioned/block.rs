@@ -153,7 +153,7 @@ impl<'a, T, L: LowBits> ThreadBuckets<'a, T, L> {
         Ok(Self { buckets, open, offsets, full, stride, blocks, counts, overflows, kinds })
     }
 
-    /// Writes each bucket's open block behind its full ones, and the number of its items to the
+    /// Writes each bucket's open block after its full ones, and the number of its items to the
     /// last of its blocks. Two blocks of each bucket must have been left spare for that. Other
     /// threads see them only after [`publish`](crate::engine::stream::publish).
     pub(super) fn seal(self) -> &'a mut [Block] {
@@ -203,7 +203,7 @@ impl<'a, T, L: LowBits> ThreadBuckets<'a, T, L> {
                 // is left at the place: room for the item and then for the low bits.
                 unsafe { items.copy(first, k, room, place.cast()) };
                 // SAFETY: a whole stride is left in the block at the place, and it has room for the
-                // low bits behind the item.
+                // low bits after the item.
                 unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
                 *offset += stride_of::<T, L>() as u16;
                 if usize::from(*offset) == end::<T, L>() {

@@ -48,8 +48,8 @@ struct Desk<'a, T> {
 }
 
 impl<'a, T: Copy + Send + Sync> Outbox<'a, T> {
-    /// Makes room for what the other ranks send, of which a chunk has `at_once` buckets at most,
-    /// each with `most` items at most. With a single chunk there is no room for another one.
+    /// Makes room for what the other ranks send. A chunk of it has at most `at_once` buckets, each
+    /// with at most `most` items. With a single chunk there is no room for another one.
     ///
     /// # Errors
     ///

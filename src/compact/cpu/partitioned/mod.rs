@@ -215,6 +215,12 @@ impl<'a> Sorting<'a> {
 /// Writes sorted items to their places. Nothing can fail any more.
 pub(in crate::compact::cpu) type Placing<'a> = Box<dyn FnOnce() + 'a>;
 
+/// Writes what [`Sorting::sort`] has sorted. Returns `false`, with nothing moved, if that was
+/// nothing, because a bucket has overflowed.
+pub(in crate::compact::cpu) fn place(sorted: Option<Placing>) -> bool {
+    sorted.map(|write| write()).is_some()
+}
+
 /// Allocates what writing the items to `out` needs.
 ///
 /// # Errors
@@ -305,7 +311,8 @@ impl<T: Send, L: LowBits, O: ItemTarget<T>> SortedItems<'_, T, L, O> {
                     debug_assert_eq!(all.sum::<usize>(), count, "one slot for each item");
                     let to = stage.as_mut_ptr().cast();
                     // SAFETY: there are `count` places, which are not among those at slots. There
-                    // is an item at each taken slot, of which a trusted bijection has as many.
+                    // is an item at each taken slot, and a trusted bijection has `count` taken
+                    // slots.
                     level.run(unsafe { CloseGaps::<T>::new(at_slots, &bits, to, count) });
                 } else {
                     let is_complete = level.run(OrderBucket { parts, bucket, order, taken, stage });

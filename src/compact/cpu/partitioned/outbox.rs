@@ -2,7 +2,7 @@
 //! another puts what it has been sent in order, in a [mailbox](super::mailbox), as the second half
 //! does.
 //!
-//! Each bucket's blocks have two more behind the full ones: one for the items that do not fill a
+//! Each bucket's blocks have two more after the full ones: one for the items that do not fill a
 //! block, and one that tells how many items there are. So a run of buckets is a run of memory that
 //! can be sent as it is. Each thread sorts into a part of its own, and every part has such a run.
 

@@ -30,8 +30,8 @@ impl<'a, T, L: LowBits> SealedPart<'a, T, L> {
         Self { buckets, blocks, stride, kinds: PhantomData }
     }
 
-    /// The number of items in a bucket, of which 0 is the first of these; `None` if it claims more
-    /// than it has room for.
+    /// The number of items in a bucket, counted from the first of these, which is 0; `None` if the
+    /// bucket claims more than it has room for.
     pub(super) fn count(&self, bucket: usize) -> Option<usize> {
         let blocks = self.of(bucket);
         // SAFETY: by the promise to `new`, `seal` has written the number to the last block of each
@@ -57,7 +57,7 @@ impl<T, L: LowBits> InBuckets<T> for SealedPart<'_, T, L> {
         let (whole, rest) = (count / items_per_block::<T, L>(), count % items_per_block::<T, L>());
         let (full, others) = self.of(bucket).split_at(whole);
         let full = full.iter().map(|block| (block, end::<T, L>()));
-        // The block of the items that do not fill one is behind the full ones.
+        // The block of the items that do not fill one is after the full ones.
         let last = (&others[0], rest * stride_of::<T, L>());
         for (block, end) in full.chain([last]) {
             block.prefetch(tuning::BLOCKS_AHEAD);

@@ -164,7 +164,7 @@ impl Board {
     }
 
     /// Begins to tell numbers that the device writes: where their zeros are in the memory, and what
-    /// it writes to the counter [`Told`](Counter::Told) behind them.
+    /// it writes to the counter [`Told`](Counter::Told) after them.
     pub(super) fn begin_to_tell(&self) -> (u64, u64) {
         let turn = self.turn();
         let numbers = self.numbers(self.rank, turn);
@@ -187,7 +187,7 @@ impl Board {
         }
     }
 
-    /// So many numbers of each rank, when all have told them.
+    /// This many numbers of each rank, once all ranks have written theirs.
     pub(super) fn read(&self, number: usize) -> Vec<Vec<u64>> {
         let turn = self.turns.load(Ordering::Relaxed);
         let of_rank = |rank| {

@@ -262,7 +262,7 @@ impl<'a> InPieces<'a> {
         self.layouts[rank].bytes + 2 * self.side(rank)
     }
 
-    /// A rank's memory for the places of others, before its own and behind.
+    /// A rank's memory for the places of others, before its own and after them.
     fn sides(&self, rank: usize) -> [u64; 2] {
         let before = self.memory[rank] + self.layouts[rank].bytes;
         [before, before + self.side(rank)]

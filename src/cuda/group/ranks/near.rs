@@ -410,7 +410,8 @@ impl Near {
         if self.board.has_failed() { Err(lost.into()) } else { Ok(()) }
     }
 
-    /// Ends the communication after an error, of which the others need not learn by their limits.
+    /// Ends the communication after an error, so that the others learn of it before their time
+    /// limits.
     pub(super) fn fail(&self) {
         self.board.fail();
     }

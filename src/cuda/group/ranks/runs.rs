@@ -6,7 +6,7 @@ use super::super::shards::MemberShards;
 use crate::cuda::nccl::LinkMessage;
 
 /// A run of places that a rank uses, without those that it holds: what lies before these and what
-/// lies behind them. The memory for it is the rank's working memory.
+/// lies after them. The memory for it is the rank's working memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
     before: Range<u64>,
@@ -43,7 +43,7 @@ impl Reach {
             [
                 (before, up_to(self.before.start, places.start)),
                 (address, up_to(places.start, places.end)),
-                // Where nothing is used behind the rank's places, there may be a gap.
+                // Where nothing is used after the rank's places, there may be a gap.
                 (
                     behind.wrapping_sub((self.behind.start - places.end) * item as u64),
                     up_to(places.end, self.behind.end),

@@ -18,7 +18,7 @@ use crate::cuda::tests::emulation::Emulation;
 use crate::{Bijection, FromSeed};
 
 /// The bytes of each rank's memory, and where its source is, its target, the places of others
-/// before it and behind it, and its working memory.
+/// before it and after it, and its working memory.
 const MEMORY: u64 = 2 << 20;
 const PARTS: [u64; 5] = [0, 1 << 18, 2 << 18, 3 << 18, 1 << 20];
 

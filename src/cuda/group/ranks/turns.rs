@@ -64,7 +64,7 @@ impl Turns {
         self.before(piece + 1, 0)
     }
 
-    /// The same after a call of so many pieces.
+    /// The same after a call of `pieces` pieces.
     pub(super) fn after(self, pieces: u64) -> Self {
         Self { sent: self.before(pieces, 0), sorted: self.sorted(pieces), ..self }
     }
@@ -202,7 +202,7 @@ mod tests {
         // What is beside a rank's own items, for each rank that holds it: `true` if it has come
         // from there, and `false` if it goes there.
         let mut sides = vec![vec![None; ranks]; ranks];
-        // The calls of which each rank has placed all.
+        // How many calls each rank has placed completely.
         let mut placed = vec![0; ranks];
         let mut idle = 0;
         while done

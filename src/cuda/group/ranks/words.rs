@@ -15,7 +15,7 @@ use crate::error::GpuError;
 /// The most numbers that are gathered at a time.
 pub(super) const MOST: usize = 16;
 
-/// The bytes of a rank's numbers, and of the mark behind them.
+/// The bytes of a rank's numbers, and of the mark after them.
 const BYTES: u64 = 8 * (MOST as u64 + 1);
 
 /// Device memory for the numbers of one rank, and then for those of all ranks. It is there before
@@ -104,13 +104,13 @@ impl RankWords {
                 .map_err(|error| failed(error, "copy on the device"))?;
         }
         let mark = self.mark();
-        // SAFETY: the memory has room for a mark behind `MOST` words.
+        // SAFETY: the memory has room for a mark after `MOST` words.
         unsafe { set_word(stream, self.own + 8 * own.len() as u64, mark) }?;
         // SAFETY: the words have just been written.
         unsafe { self.gather_written(ranks, stream, own.len() + 1, mark) }
     }
 
-    /// What stands behind the numbers of every rank this time, and did not before.
+    /// What stands after the numbers of every rank this time, and did not before.
     fn mark(&self) -> u64 {
         let turn = self.turns.fetch_add(1, Ordering::Relaxed);
         0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(turn + 1)
@@ -178,7 +178,7 @@ fn bind(stream: &CudaStream) -> Result<(), Error> {
 /// There are 8 bytes at the address, a multiple of 4, which the stream may write.
 pub(super) unsafe fn set_word(stream: &CudaStream, address: u64, word: u64) -> Result<(), Error> {
     for (at, half) in [(address, word as u32), (address + 4, (word >> 32) as u32)] {
-        // SAFETY: the caller promises 8 bytes, of which this writes 4.
+        // SAFETY: the caller promises 8 bytes, and this writes 4 of them.
         unsafe { sys::cuMemsetD32Async(at, half, 1, stream.cu_stream()) }
             .result()
             .map_err(|error| failed(error, "write to the device"))?;

@@ -211,7 +211,7 @@ fn members_fetch_their_own_items() {
     }
 }
 
-/// The words that all members have afterwards, and nothing behind them is written.
+/// The words that all members have afterwards, and nothing after them is written.
 fn moved_directly(
     job: &Job,
     of: Sharded<'_>,

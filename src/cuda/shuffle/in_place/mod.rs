@@ -12,7 +12,7 @@
 //!    *rests*, goes to working memory. Ranks in a tile are stable, so the order of the sources is
 //!    kept. Where there is room, *planes* of bits record the bucket of each source.
 //! 2. *Exchange.* All counts are known now, so each block's target is: the blocks of a bucket
-//!    behind those of the buckets before it, stripe by stripe. They are moved along the cycles of
+//!    after those of the buckets before it, stripe by stripe. They are moved along the cycles of
 //!    that map by many groups of lanes, each of which claims a block before it reads it
 //!    (`exchange_blocks` argues that nobody waits for long).
 //! 3. Then a *group* of buckets at a time, the last first. Its sources are found, in order: source
@@ -26,7 +26,7 @@
 //! evaluated and their sources *listed* by the stripes that they are in, and each list is put in
 //! order.
 //!
-//! A group's items are out of the array before any is placed. Its places begin at or behind its
+//! A group's items are out of the array before any is placed. Its places begin at or after its
 //! blocks, since a bucket's blocks begin where the blocks of earlier buckets end, and its places
 //! where all items of earlier buckets end; and the blocks of earlier buckets are before both. So
 //! no item is overwritten before it has been read.

@@ -139,7 +139,7 @@ impl InPlaceSizes {
             };
             let least = most_part_bits.min(shift);
             if planes {
-                // So many parts that the whole device has work.
+                // Enough parts that the whole device has work.
                 let least = least.min(shift.saturating_sub(tuning::IN_PLACE_PART_BITS));
                 let few = |&part_bits: &u32| shift - part_bits <= tuning::IN_PLACE_PLANE_PART_BITS;
                 return (least..=shift.min(u16::BITS)).filter(few).find_map(with_parts);
@@ -159,11 +159,13 @@ impl InPlaceSizes {
         planes.or_else(by_lists)
     }
 
-    /// The same with stripes, of which 2 to a power are spread together: so many stripes that the
-    /// whole device has work, but no more than their rests take a small part of the array's memory.
+    /// The same with stripes; 2 to a power of them are spread together. There are enough stripes
+    /// that the whole device has work, but so few that their rests take a small part of the array's
+    /// memory.
     fn with_stripes(mut self, together: u32, limits: &GpuLimits) -> Option<Self> {
-        // The sources that are spread together: so many that the items of a bucket hardly ever fill
-        // more than a tile. By planes that costs little, and there are no lists to be listed.
+        // The sources that are spread together: as many as can be while the items of a bucket
+        // hardly ever fill more than a tile. By planes that costs little, and there are no lists to
+        // be listed.
         let keys = self.keys() as f64 + 1.0;
         let tile = f64::from(self.spread.threads * self.spread.records);
         let deviations = if self.planes { 2.0 } else { tuning::DEVIATIONS };
@@ -360,8 +362,8 @@ impl InPlaceSizes {
     }
 }
 
-/// The largest tiles of a pass that spreads items of a size by some bits, two of which should fit
-/// on a multiprocessor, and one must.
+/// The largest tiles of a pass that spreads items of a size by some bits. Two should fit on a
+/// multiprocessor, and one must.
 fn spread_pass(limits: &GpuLimits, item: usize, bits: u32, planes: bool) -> Option<Tiles> {
     let pass = tuning::IN_PLACE_SPREAD;
     let fits = |room: usize| {

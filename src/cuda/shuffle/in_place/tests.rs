@@ -27,7 +27,7 @@ fn expected(f: &dyn Bijection, len: u64, direction: Direction) -> Vec<u64> {
     }
 }
 
-/// Small sizes for a job, of which every part of the method has several.
+/// Small sizes for a job, so that every part of the method has several of each.
 fn small(job: &Job, planes: bool, shape: [u32; 4], group: u64) -> InPlaceSizes {
     let [bits, part_bits, stripe_bits, records] = shape;
     let key_bits = match job.movement.direction() {

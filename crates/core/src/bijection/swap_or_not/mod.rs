@@ -172,8 +172,8 @@ impl SwapOrNot {
         }
     }
 
-    /// Moves those points that are in a level by it, in lanes of 32 bits if it is narrow and they
-    /// suffice. Returns whether there were any.
+    /// Moves the points that belong to a level by that level's rounds, in lanes of 32 bits if the
+    /// level is narrow and they suffice. Returns whether there were any.
     #[inline(always)]
     fn mix_level<const INVERSE: bool, const NARROW: bool>(
         &self,
@@ -247,7 +247,8 @@ impl SwapOrNot {
         self.values_at::<INVERSE, M>(values, |_, value| value.extend());
     }
 
-    /// Writes the values at points that are had from the places of words, or from the words there.
+    /// Writes the values at points. The points are computed from the places of words, or from the
+    /// words there.
     fn values_at<const INVERSE: bool, M: Index>(
         &self,
         out: &mut [M],
@@ -386,8 +387,8 @@ impl EngineHooks for SwapOrNot {
 // the level's last point; that is at most `last`. The keys' lowest WINDOW bits, which every level
 // has, are independent, so names are unique in their batch, and the rounds do not change the point
 // whose name is 0. A point that leaves a level for the next is below the next level's size, and
-// back. `first` is a bijection on its points, of which there are at most `last + 1`, and changes no
-// others. `inverse` undoes all steps in reverse order. The fields are private and never change.
+// back. `first` is a bijection on at most `last + 1` points, and changes no others. `inverse`
+// undoes all steps in reverse order. The fields are private and never change.
 unsafe impl TrustedBijection for SwapOrNot {}
 
 impl FromSeed for SwapOrNot {

@@ -40,7 +40,7 @@ pub(super) struct Pivot {
     pub(super) bit: u64,
     /// The sum of keys that has this pivot and no other.
     pub(super) sum: u64,
-    /// The name that the sum adds: the keys of which it is the sum.
+    /// The name that the sum adds: the set of keys that were added up.
     pub(super) name: u64,
 }
 

@@ -68,7 +68,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where the shuffle of `n` validators takes a place, in so many rounds.
+/// The place to which the shuffle of `n` validators moves a place, in `rounds` rounds.
 fn compute_shuffled_index(place: u64, n: u64, seed: &[u8; 32], rounds: u8) -> u64 {
     let hashed = |round: u8, more: &[u8]| sha256(&[seed, &[round][..], more].concat());
     let partner = |round, place| {
@@ -83,7 +83,7 @@ fn compute_shuffled_index(place: u64, n: u64, seed: &[u8; 32], rounds: u8) -> u6
 }
 
 /// A vector as the file has it that `ethereum/consensus-spec-tests` publishes: YAML, whose lines
-/// are broken behind column 80.
+/// are broken after column 80.
 fn file(seed: &[u8; 32], mapping: &[u64]) -> String {
     let mut text = format!("seed: '0x{}'\ncount: {}\n", hex(seed), mapping.len());
     let mut line = String::from("mapping: [");
