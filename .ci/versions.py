@@ -31,7 +31,7 @@ PLACES = [
     (r"crates/c/(?:src/status\.rs|include/bijective_shuffle\.h)", r'The version of the library, such as "NUMBER"', True),
     (r"docs/c\.md", r"contains its ABI version: NUMBER now", True),
     # How to depend on a package.
-    (r".*\.md", r"find_package\(bijective_shuffle NUMBER", False),
+    (r".*\.(?:md|txt)", r"find_package\(bijective_shuffle NUMBER", False),
     (r".*\.md", r'^ *bijective[-_]shuffle[\w-]* = (?:\{[^{}\n]*version = )?"[=^~]?NUMBER', False),
     (r".*\.md", r"bijective-shuffle(?:-[a-z]+)?(?:@|[=~]=|>=)NUMBER", False),
 ]
@@ -169,7 +169,7 @@ def check_itself():
 def main():
     check_itself()
     listed = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout
-    suffixes = {".toml", ".lock", ".json", ".cff", ".md", ".rs", ".h"}
+    suffixes = {".toml", ".lock", ".json", ".cff", ".md", ".txt", ".rs", ".h"}
     paths = [path for path in map(pathlib.Path, listed.splitlines()) if path.suffix in suffixes and path.is_file()]
     files = {str(path): path.read_text() for path in paths}
     arguments = sys.argv[1:]
@@ -189,6 +189,9 @@ def main():
             found.append(f"the tag is {arguments[1]}, and Cargo.toml has {version}")
         if section is None:
             found.append(f"CHANGELOG.md has no section `## {version} - YYYY-MM-DD`")
+        repository = tomllib.loads(files["Cargo.toml"])["workspace"]["package"].get("repository")
+        if not repository or repository not in files["js/package.json"]:
+            found.append("Cargo.toml, under [workspace.package], and js/package.json do not name one repository")
         if not found:
             print(section)
             return
