@@ -5,7 +5,7 @@
         The program `bshuf` with its man page and completions.
     .ci/artefacts.py library [--profile PROFILE]
         The C library, shared and static, with headers and files for pkg-config and CMake.
-    .ci/artefacts.py licences MANIFEST FILE
+    .ci/artefacts.py licences MANIFEST FILE [FEATURES]
         The licences of all packages that a package contains.
 
 An archive also has our licences, those of all packages in it, and a list of these packages in
@@ -192,10 +192,11 @@ def main():
     options = kinds.add_parser("licences")
     options.add_argument("manifest")
     options.add_argument("file")
+    options.add_argument("features", nargs="?")
     arguments = parser.parse_args()
     host = read("rustc", "--print", "host-tuple")
     if arguments.kind == "licences":
-        text = licences(arguments.manifest, None, host)
+        text = licences(arguments.manifest, arguments.features, host)
         if text:
             pathlib.Path(arguments.file).write_bytes(text)
         return
