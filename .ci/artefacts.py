@@ -166,13 +166,14 @@ def check_library(installed, folder):
     run("cmake", "--build", folder, "--config", "Release", stdout=subprocess.DEVNULL)
     paths = dict(os.environ, LD_LIBRARY_PATH=str(installed / "lib"), PATH=os.pathsep.join([str(installed / "bin"), os.environ["PATH"]]))
     for name in ["example_shared", "example_static", "epochs_shared", "epochs_static"]:
-        built = next(path for path in folder.rglob(f"{name}*") if path.is_file() and path.stem == name and os.access(path, os.X_OK))
+        built = next(path for path in folder.rglob(f"{name}*") if path.is_file() and path.stem == name and path.suffix in {"", ".exe"})
         run(built, env=paths, stdout=subprocess.DEVNULL)
 
 
 def library(version, target, profile):
     with tempfile.TemporaryDirectory() as temporary:
-        run("bash", "crates/c/install", "--prefix", "/usr", "--destdir", temporary, "--profile", profile, stdout=sys.stderr)
+        # Windows has another `bash` of its own, which it would find first.
+        run(shutil.which("bash"), "crates/c/install", "--prefix", "/usr", "--destdir", temporary, "--profile", profile, stdout=sys.stderr)
         files, base = {}, pathlib.Path(temporary) / "usr"
         for path in base.rglob("*"):
             if path.is_symlink():
