@@ -89,7 +89,7 @@ Proof.
         rewrite Z.sub_diag, Z.bit0_odd, Bool.xorb_false_r.
         destruct (Z.odd y); [now rewrite Z.pow2_bits_true by lia | now rewrite Z.bits_0].
       * replace (Z.testbit (if Z.odd y then 2 ^ Z.of_nat k else 0) i) with false.
-        -- rewrite Z.shiftr_spec by lia. cbn [xorb]. f_equal. lia.
+        -- rewrite Z.shiftr_spec, Bool.xorb_false_l by lia. f_equal. lia.
         -- destruct (Z.odd y); [rewrite Z.pow2_bits_false by lia; reflexivity | now rewrite Z.bits_0].
     + unfold below in *. rewrite Nat2Z.inj_succ, Z.pow_succ_r in Hy by lia.
       rewrite Z.shiftr_div_pow2 by lia. change (2^1) with 2. split.
