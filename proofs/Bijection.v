@@ -100,6 +100,14 @@ Proof.
   - apply IH. intros y z Hy Hz. apply H; now right.
 Qed.
 
+Lemma nodup_app {A} (l l' : list A) :
+  NoDup l -> NoDup l' -> (forall x, In x l -> In x l' -> False) -> NoDup (l ++ l').
+Proof.
+  induction 1 as [|x l Hx N IH]; intros N' D; cbn; [exact N'|]. constructor.
+  - rewrite in_app_iff. intros [I | I]; [contradiction|]. apply (D x); cbn; auto.
+  - apply IH; [exact N'|]. intros y I I'. apply (D y); cbn; auto.
+Qed.
+
 (** The numbers 0, 1, .., [n - 1]. *)
 Definition range n := map Z.of_nat (seq 0 (Z.to_nat n)).
 

@@ -2,7 +2,7 @@
 
     A family is a number of points and a map on them, for a seed and a length. *)
 
-From Proofs Require Export Keys MulXorshift Grid Walk Compaction.
+From Proofs Require Export Keys MulXorshift Grid Affine Walk Compaction Shares.
 
 Definition mul_xorshift_of rounds s length :=
   let b := Z.max 2 (bits length) in
@@ -33,6 +33,10 @@ Definition lcg_of s length :=
   let b := Z.max 1 (bits length) in
   let words := wide (stream s (domain_width (bits length)) 1) in
   (2^b, affine b (make_odd (nth 0 words 0) mod 2^b) (nth 1 words 0 mod 2^b)).
+
+Definition affine_of s length :=
+  let b := bits length in
+  (2^b, affine_drawn b (wide (stream s (domain_width b) (b / 2 + 16)))).
 
 (** The words are more than any seed of the vectors takes. If they were too few, the table would be
     empty, and a vector would show it. *)
@@ -142,3 +146,10 @@ Definition check_order family '(s, length, expected) := check_list (order_of fam
 
 Definition check_walk family '(s, length, expected) :=
   let '(n, f) := walk_of family s length in check_list (map (forward f) (range length)) expected.
+
+(** A rank's batches of an epoch, of an order that is shuffled or not. *)
+Definition check_batches '(s, shuffled, e, t, length, ranks, batch, rank, expected) :=
+  let f := if shuffled : bool then snd (walk_of standard (at_epoch s e) length) else identity in
+  let dealt := map (map (forward f)) (batches t length ranks batch (Z.to_nat length) 0 rank) in
+  if list_eq_dec (list_eq_dec Z.eq_dec) (filter (fun l => negb (equal l [])) dealt)
+       (filter (fun l => negb (equal l [])) expected) then true else false.

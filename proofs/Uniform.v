@@ -53,14 +53,6 @@ Proof.
       * apply in_inserts. now exists a, b.
 Qed.
 
-Lemma nodup_app {A} (l l' : list A) :
-  NoDup l -> NoDup l' -> (forall x, In x l -> In x l' -> False) -> NoDup (l ++ l').
-Proof.
-  induction 1 as [|x l Hx N IH]; intros N' D; cbn; [exact N'|]. constructor.
-  - rewrite in_app_iff. intros [I | I]; [contradiction|]. apply (D x); cbn; auto.
-  - apply IH; [exact N'|]. intros y I I'. apply (D y); cbn; auto.
-Qed.
-
 Lemma nodup_flat_map {A B} (g : A -> list B) l : NoDup l ->
   (forall x, In x l -> NoDup (g x)) ->
   (forall x y z, In x l -> In y l -> In z (g x) -> In z (g y) -> x = y) -> NoDup (flat_map g l).

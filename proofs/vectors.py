@@ -17,6 +17,7 @@ FAMILIES = {
     "RandomSign<VariablePhilox<24>>": "random_sign_of",
     "GridFeistel<12>": "grid_of",
     "Lcg": "lcg_of",
+    "Affine": "affine_of",
 }
 # Longer orders take long to compute in Coq.
 LONGEST = 300
@@ -137,6 +138,19 @@ def orders():
            f" {numbers(c['items'])})" for c in cases["places"]])
 
 
+def shares():
+    check("shards", "fun '(m, rank, ranks, l) => let s := (m * rank / ranks) in\n"
+          "  equal [s; m * (rank + 1) / ranks] l",
+          [f"({number(c['length'])}, {c['rank']}, {c['ranks']}, {numbers([c['start'], c['end']])})"
+           for c in chapter("08-permutations")["shards"]])
+    epochs = [c for c in chapter("10-sampler")["epochs"] if c["order"] in ("shuffled", "sequential")]
+    check("sampler_batches", "check_batches",
+          [f"({seed(c['seed'])}, {str(c['order'] == 'shuffled').lower()}, {number(c['epoch'])},"
+           f" {c['tail']}, {number(c['length'])}, {c['ranks']}, {c['batch']}, {c['rank']},"
+           f" [{'; '.join(numbers(b) for b in c['batches'])}])"
+           for c in epochs if number(c["length"]) <= LONGEST])
+
+
 if __name__ == "__main__":
     print("From Proofs Require Import Orders.\nOpen Scope bool_scope.\nOpen Scope Z_scope.")
     words()
@@ -144,3 +158,4 @@ if __name__ == "__main__":
     draws()
     families()
     orders()
+    shares()
