@@ -12,7 +12,10 @@ use super::memory::SharedPtr;
 
 /// Calls a task with each number below `count`, each of which may be another thread's.
 pub fn each(count: usize, task: &(dyn Fn(usize) + Sync)) {
-    if !crew::each(count, task) {
+    // The pool's only thread would have to be woken, and do all of it.
+    if rayon_core::current_num_threads() == 1 {
+        (0..count).for_each(task);
+    } else if !crew::each(count, task) {
         each_in(0..count, task);
     }
 }

@@ -101,12 +101,17 @@ impl<'a> CheckedPermutation<'a> {
         }
     }
 
+    /// Whether moving items of `item_bytes` takes long enough for several threads.
+    pub(super) fn is_long(&self, item_bytes: usize) -> bool {
+        !tuning::is_sequential(self.len, item_bytes)
+            || self.trusted().is_some_and(|trusted| trusted.last() >= tuning::SEQUENTIAL_SLOTS)
+    }
+
     /// Whether any step of moving items of `item_bytes` uses several threads. The caller then
     /// enters the pool once, and not for every step: entering it from outside takes ten
     /// microseconds.
     pub(super) fn is_parallel(&self, item_bytes: usize) -> bool {
-        !tuning::is_sequential(self.len, item_bytes)
-            || self.trusted().is_some_and(|trusted| is_parallel(trusted.last()))
+        self.is_long(item_bytes) && rayon::current_num_threads() > 1
     }
 
     /// Who may move items by it. Indexes that are listed are only read.

@@ -23,10 +23,11 @@ use core::mem::MaybeUninit;
 
 use super::each_once::check_each_once;
 use super::places::DivisiblePlaces;
-use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
+use super::survivors::{InLines, SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
 use crate::compact::{with_slots, wrong_count};
+use crate::engine::bijection::ItemCopies;
 use crate::engine::check::{check_length, check_word, try_with_capacity};
 use crate::engine::memory::Buffer;
 use crate::engine::parallel;
@@ -37,6 +38,11 @@ use crate::{Bijection, Error, Trusted, Word};
 pub(super) trait MoveRun<P, N>: Sync {
     /// Moves a run. There are as many indexes as places.
     fn move_run(&self, places: P, indices: &[N]);
+
+    /// The same as copies, if that is what it does.
+    fn copies<'a>(&self, _places: &'a mut P, _indices: &'a [N]) -> Option<ItemCopies<'a, N>> {
+        None
+    }
 }
 
 /// Writes each index to its place.
@@ -125,13 +131,22 @@ pub(super) fn in_order<P: DivisiblePlaces, N: Index>(
     step: &impl MoveRun<P, N>,
 ) -> Result<(), Error> {
     let mut unfilled = Unfilled::new(places);
-    let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
+    let mut rooms = [(); 2].map(|()| InLines([MaybeUninit::uninit(); room_for(tuning::RUN)]));
+    // The run before, whose items are copied while this one's slots are evaluated.
+    let [mut now, mut before] = rooms.each_mut().map(|room| SurvivorTile::new(&mut room.0));
+    let mut places = unfilled.take(0)?;
     let mut run = Some(SlotRange::first(values.last_slot(), tuning::RUN));
     while let Some(slots) = run {
-        let survivors = values.survivors(slots, &mut room);
-        step.move_run(unfilled.take(survivors.len())?, survivors);
+        now.slots = run;
+        let mut copies = step.copies(&mut places, before.survivors());
+        now.evaluate(values, copies.as_mut());
+        let done = copies.map_or(0, |copies| copies.done());
+        step.move_run(places.cut(done).1, &before.survivors()[done..]);
+        places = unfilled.take(now.survivors().len())?;
+        core::mem::swap(&mut now, &mut before);
         run = slots.next(values.last_slot(), tuning::RUN);
     }
+    step.move_run(places, before.survivors());
     unfilled.finish()
 }
 
@@ -164,7 +179,7 @@ pub(super) fn in_waves<P: DivisiblePlaces, N: Word>(
             tile.slots = next;
             next = next.and_then(|slots| slots.next(last, size));
         }
-        parallel::each_mut(&mut wave, |_, tile| tile.evaluate(values));
+        parallel::each_mut(&mut wave, |_, tile| tile.evaluate(values, None));
         let mut runs = try_with_capacity(tiles)?;
         for tile in &wave {
             let survivors = tile.survivors();

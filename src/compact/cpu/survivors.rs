@@ -11,6 +11,7 @@ use core::mem::MaybeUninit;
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
+use crate::engine::bijection::{ItemCopies, StandardCipher};
 use crate::engine::memory::{Buffer, assume_init, assume_init_mut};
 use crate::engine::parallel::Workers;
 use crate::engine::word::Index;
@@ -26,6 +27,8 @@ pub(crate) struct Values<'a> {
     last_slot: u64,
     last_index: u64,
     form: ValueForm<'a>,
+    /// What evaluates, if it is the default family's.
+    cipher: Option<&'a StandardCipher>,
 }
 
 /// How the values are computed.
@@ -46,7 +49,7 @@ impl<'a> Values<'a> {
     /// The values of any bijection, which may be wrong.
     pub(super) fn of_any(bijection: &'a dyn Bijection, len: usize) -> Self {
         let (last_slot, last_index) = (bijection.last(), len as u64 - 1);
-        Self { last_slot, last_index, form: ValueForm::Any(bijection) }
+        Self { last_slot, last_index, form: ValueForm::Any(bijection), cipher: None }
     }
 
     /// The values of a trusted bijection.
@@ -65,7 +68,7 @@ impl<'a> Values<'a> {
         } else {
             ValueForm::Any(bijection)
         };
-        Self { last_slot, last_index, form }
+        Self { last_slot, last_index, form, cipher: bijection.standard_cipher() }
     }
 
     /// The values of a trusted bijection, in the form that is cheaper on one thread: evaluated slot
@@ -108,7 +111,7 @@ impl<'a> Values<'a> {
             list(trusted, len, table, |index| index);
             ValueForm::Listed32(table)
         };
-        Ok(Self { last_slot, last_index, form })
+        Ok(Self { last_slot, last_index, form, cipher: None })
     }
 
     pub(crate) fn last_slot(&self) -> u64 {
@@ -122,19 +125,42 @@ impl<'a> Values<'a> {
         slots: SlotRange,
         out: &'b mut [MaybeUninit<N>],
     ) -> &'b [N] {
+        self.survivors_copying(slots, out, None)
+    }
+
+    /// [`survivors`](Self::survivors). Some copies of items may be made meanwhile.
+    pub(super) fn survivors_copying<'b, N: Index>(
+        &self,
+        slots: SlotRange,
+        out: &'b mut [MaybeUninit<N>],
+        copies: Option<&mut ItemCopies<N>>,
+    ) -> &'b [N] {
+        let cipher = self.cipher;
         let survivors = match self.form {
             ValueForm::Any(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run(first, run);
                 pack_wide(run, self.last_index, out)
             }),
-            ValueForm::Narrow(bijection) => slots.pack_runs(out, |first, run, out| {
-                bijection.forward_run_u32(first, run);
-                pack(run, self.last_index as u32, out)
-            }),
-            ValueForm::Short(bijection) => slots.pack_runs(out, |first, run, out| {
-                bijection.forward_run_u16(first, run);
-                pack(run, self.last_index as u32, out)
-            }),
+            ValueForm::Narrow(bijection) => {
+                let mut copies = copies.and_then(ItemCopies::of_words);
+                slots.pack_runs(out, |first, run, out| {
+                    match cipher.zip(copies.take()) {
+                        Some((cipher, copies)) => cipher.run_u32_copying(first, run, copies),
+                        None => bijection.forward_run_u32(first, run),
+                    }
+                    pack(run, self.last_index as u32, out)
+                })
+            }
+            ValueForm::Short(bijection) => {
+                let mut copies = copies.and_then(ItemCopies::of_words);
+                slots.pack_runs(out, |first, run, out| {
+                    match cipher.zip(copies.take()) {
+                        Some((cipher, copies)) => cipher.run_u16_copying(first, run, copies),
+                        None => bijection.forward_run_u16(first, run),
+                    }
+                    pack(run, self.last_index as u32, out)
+                })
+            }
             ValueForm::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
             ValueForm::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
@@ -192,8 +218,9 @@ impl SlotRange {
         out: &mut [MaybeUninit<N>],
         mut pack: impl FnMut(u64, &mut [M], &mut [MaybeUninit<N>]) -> usize,
     ) -> usize {
-        let mut room = [MaybeUninit::uninit(); tuning::RUN];
-        let run = fill(&mut room[..self.count.min(tuning::RUN)], M::ZERO);
+        let mut room = InLines([MaybeUninit::<M>::uninit(); 2 * tuning::RUN]);
+        let room = apart(&mut room.0, out.as_ptr().addr(), self.count.min(tuning::RUN));
+        let run = fill(room, M::ZERO);
         let (mut first, mut left, mut survivors) = (self.first, self.count, 0);
         while left > 0 {
             let run = &mut run[..left.min(tuning::RUN)];
@@ -203,6 +230,29 @@ impl SlotRange {
         }
         survivors
     }
+}
+
+const LINE: usize = 64;
+
+/// Memory that begins with a cache line, so that no vector is part of two.
+#[repr(align(64))]
+pub(super) struct InLines<T>(pub(super) T);
+
+/// The address of a run's survivors is this many bytes above that of their values, modulo a page.
+///
+/// While values are packed, a load of the next ones must not seem to need what was stored just
+/// before, and a processor compares the lowest 12 bits of addresses first. At 2^16 + 1 items, where
+/// a slot in two survives, 0.90 ns an item for all indexes with 2048, and 0.62 with 0, 512, 1024,
+/// 3072 and 3584.
+const APART: usize = 1024;
+
+/// A part of some room, in whole cache lines, that is so far below an address.
+fn apart<V>(room: &mut [V], survivors: usize, len: usize) -> &mut [V] {
+    const PAGE: usize = 1 << 12;
+    let below = survivors.wrapping_sub(APART).wrapping_sub(room.as_ptr().addr());
+    let first = below % PAGE / LINE * LINE / size_of::<V>();
+    let first = first.min(room.len() - len);
+    &mut room[first..][..len]
 }
 
 /// Fills memory with a value.
@@ -247,9 +297,9 @@ impl<'a, N: Index> SurvivorTile<'a, N> {
         Self { slots: None, room, count: 0 }
     }
 
-    pub(super) fn evaluate(&mut self, values: &Values) {
+    pub(super) fn evaluate(&mut self, values: &Values, copies: Option<&mut ItemCopies<N>>) {
         self.count = match self.slots {
-            Some(slots) => values.survivors(slots, self.room).len(),
+            Some(slots) => values.survivors_copying(slots, self.room, copies).len(),
             None => 0,
         };
     }
