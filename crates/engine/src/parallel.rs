@@ -98,8 +98,8 @@ pub enum Workers {
     Crew,
 }
 
-/// Runs a function on a thread of the pool, which the calling thread may be. What it does in
-/// parallel begins there.
+/// Runs a function that does some things in parallel, and so would enter the pool again and again:
+/// on the calling thread if this leads a crew, or else on a thread of the pool.
 pub fn inside<R: Send>(workers: Workers, run: impl FnOnce() -> R + Send) -> R {
     let (mut run, mut result) = (Some(run), None);
     enter(workers, &mut || result = run.take().map(|run| run()));
@@ -112,10 +112,10 @@ pub fn crews_led() -> usize {
 }
 
 fn enter(workers: Workers, run: &mut (dyn FnMut() + Send)) {
-    rayon_core::scope(|_| match workers {
-        Workers::Pool => run(),
-        Workers::Crew => crew::lead(run),
-    });
+    // A thread of the pool may have to be woken, and then this one, too.
+    if workers == Workers::Pool || !crew::lead(run) {
+        rayon_core::scope(|_| run());
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! ```
 
 use core::mem::MaybeUninit;
+use core::ops::Range;
 
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
@@ -135,7 +136,10 @@ impl<'a> Values<'a> {
         out: &'b mut [MaybeUninit<N>],
         copies: Option<&mut ItemCopies<N>>,
     ) -> &'b [N] {
-        let cipher = self.cipher;
+        let (cipher, mut copies) = (self.cipher, copies);
+        if let Some(copies) = &mut copies {
+            copies.spread(slots.count.div_ceil(tuning::RUN));
+        }
         let survivors = match self.form {
             ValueForm::Any(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run(first, run);
@@ -144,7 +148,7 @@ impl<'a> Values<'a> {
             ValueForm::Narrow(bijection) => {
                 let mut copies = copies.and_then(ItemCopies::of_words);
                 slots.pack_runs(out, |first, run, out| {
-                    match cipher.zip(copies.take()) {
+                    match cipher.zip(copies.as_deref_mut()) {
                         Some((cipher, copies)) => cipher.run_u32_copying(first, run, copies),
                         None => bijection.forward_run_u32(first, run),
                     }
@@ -154,7 +158,7 @@ impl<'a> Values<'a> {
             ValueForm::Short(bijection) => {
                 let mut copies = copies.and_then(ItemCopies::of_words);
                 slots.pack_runs(out, |first, run, out| {
-                    match cipher.zip(copies.take()) {
+                    match cipher.zip(copies.as_deref_mut()) {
                         Some((cipher, copies)) => cipher.run_u16_copying(first, run, copies),
                         None => bijection.forward_run_u16(first, run),
                     }
@@ -173,6 +177,38 @@ impl<'a> Values<'a> {
 /// Whether all values at the slots up to the last, and all indexes, fit 16 bits.
 pub(super) fn is_short(last_slot: u64) -> bool {
     last_slot <= u64::from(u16::MAX)
+}
+
+/// All slots of a domain, a batch at a time, from either end.
+pub(super) struct SlotBatches {
+    last: u64,
+    size: usize,
+    /// The numbers of those that are left.
+    left: Range<u64>,
+}
+
+impl SlotBatches {
+    pub(super) fn new(last: u64, size: usize) -> Self {
+        Self { last, size, left: 0..last / size as u64 + 1 }
+    }
+
+    fn batch(&self, number: u64) -> SlotRange {
+        SlotRange::from(number * self.size as u64, self.last, self.size)
+    }
+}
+
+impl Iterator for SlotBatches {
+    type Item = SlotRange;
+
+    fn next(&mut self) -> Option<SlotRange> {
+        self.left.next().map(|number| self.batch(number))
+    }
+}
+
+impl DoubleEndedIterator for SlotBatches {
+    fn next_back(&mut self) -> Option<SlotRange> {
+        self.left.next_back().map(|number| self.batch(number))
+    }
 }
 
 /// Consecutive slots, at least one.
@@ -219,13 +255,18 @@ impl SlotRange {
         mut pack: impl FnMut(u64, &mut [M], &mut [MaybeUninit<N>]) -> usize,
     ) -> usize {
         let mut room = InLines([MaybeUninit::<M>::uninit(); 2 * tuning::RUN]);
-        let room = apart(&mut room.0, out.as_ptr().addr(), self.count.min(tuning::RUN));
-        let run = fill(room, M::ZERO);
+        let room = if self.count <= tuning::RUN {
+            apart(&mut room.0, out, self.count)
+        } else {
+            &mut room.0
+        };
+        let room = fill(room, M::ZERO);
         let (mut first, mut left, mut survivors) = (self.first, self.count, 0);
         while left > 0 {
-            let run = &mut run[..left.min(tuning::RUN)];
-            survivors += pack(first, run, &mut out[survivors..]);
+            let out = &mut out[survivors..];
+            let run = apart(room, out, left.min(tuning::RUN));
             left -= run.len();
+            survivors += pack(first, run, out);
             first = first.wrapping_add(run.len() as u64);
         }
         survivors
@@ -246,9 +287,10 @@ pub(super) struct InLines<T>(pub(super) T);
 /// 3072 and 3584.
 const APART: usize = 1024;
 
-/// A part of some room, in whole cache lines, that is so far below an address.
-fn apart<V>(room: &mut [V], survivors: usize, len: usize) -> &mut [V] {
+/// A part of some room for values, in whole cache lines, that is so far below their survivors.
+fn apart<'r, V, N>(room: &'r mut [V], survivors: &[N], len: usize) -> &'r mut [V] {
     const PAGE: usize = 1 << 12;
+    let survivors = survivors.as_ptr().addr();
     let below = survivors.wrapping_sub(APART).wrapping_sub(room.as_ptr().addr());
     let first = below % PAGE / LINE * LINE / size_of::<V>();
     let first = first.min(room.len() - len);

@@ -45,6 +45,8 @@ pub struct ItemCopies<'a, N> {
     /// Whether the indexes are those of the places.
     scatters: bool,
     done: usize,
+    /// The most that are made during one evaluation.
+    quota: usize,
     memory: PhantomData<&'a mut u8>,
 }
 
@@ -62,7 +64,7 @@ impl<'a, N: Index> ItemCopies<'a, N> {
     ) -> Self {
         assert_eq!(indexes.len(), to.len());
         let (from, to, item_bytes) = (from.cast(), to.as_mut_ptr().cast(), size_of::<T>());
-        Self { from, to, indexes, item_bytes, scatters: false, done: 0, memory: PhantomData }
+        Self::new(from, to, indexes, item_bytes, false)
     }
 
     /// ItemCopies of item `k` to place `indexes[k]`, none of which is made yet.
@@ -74,7 +76,18 @@ impl<'a, N: Index> ItemCopies<'a, N> {
     pub unsafe fn scatter<T>(from: &'a [T], indexes: &'a [N], to: *mut MaybeUninit<T>) -> Self {
         assert_eq!(indexes.len(), from.len());
         let (from, to, item_bytes) = (from.as_ptr().cast(), to.cast(), size_of::<T>());
-        Self { from, to, indexes, item_bytes, scatters: true, done: 0, memory: PhantomData }
+        Self::new(from, to, indexes, item_bytes, true)
+    }
+
+    fn new(
+        from: *const u8,
+        to: *mut u8,
+        indexes: &'a [N],
+        item_bytes: usize,
+        scatters: bool,
+    ) -> Self {
+        let (done, quota, memory) = (0, usize::MAX, PhantomData);
+        Self { from, to, indexes, item_bytes, scatters, done, quota, memory }
     }
 
     /// The same copies, if their indexes are words of this type.
@@ -87,6 +100,11 @@ impl<'a, N: Index> ItemCopies<'a, N> {
     /// How many have been made.
     pub fn done(&self) -> usize {
         self.done
+    }
+
+    /// Spreads them over so many evaluations, so that none has all of them.
+    pub fn spread(&mut self, evaluations: usize) {
+        self.quota = self.indexes.len().div_ceil(evaluations).next_multiple_of(FOUR);
     }
 
     /// Evaluates something, and makes copies of items of 1, 2, 4, 8 or 16 bytes meanwhile.
@@ -106,10 +124,11 @@ impl<'a, N: Index> ItemCopies<'a, N> {
 
     #[inline(always)]
     fn during_of<const BYTES: usize, E: Evaluation>(&mut self, steps: usize, evaluation: E) {
-        let each = FOUR * (self.indexes.len() / FOUR).div_ceil(steps.max(1)).max(1);
+        let most = self.quota.min(self.indexes.len() - self.done);
+        let each = FOUR * (most / FOUR).div_ceil(steps.max(1)).max(1);
+        let (done, end) = (self.done, self.done + most / each * each);
         let (from, to, indexes) = (self.from.cast(), self.to.cast(), self.indexes.as_ptr());
-        let end = self.indexes.len() / each * each;
-        let steps = CopySteps::<BYTES, N> { from, to, indexes, done: 0, end, each };
+        let steps = CopySteps::<BYTES, N> { from, to, indexes, done, end, each };
         self.done = if self.scatters {
             evaluation.evaluate(Scattered(steps)).0.done
         } else {
@@ -138,7 +157,8 @@ struct CopySteps<const BYTES: usize, N> {
     to: *mut Bytes<BYTES>,
     indexes: *const N,
     done: usize,
-    /// How many are made in steps: a multiple of `each`, and no more than there are.
+    /// How many are made by all steps: more than are done by a multiple of `each`, and no more than
+    /// there are.
     end: usize,
     /// How many a step makes: a multiple of four.
     each: usize,

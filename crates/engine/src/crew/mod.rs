@@ -50,7 +50,7 @@ use tasks::Tasks;
 
 /// The least threads of a pool for a crew. Two threads lost 2 to 3 % at 2^17 + 1 items on two cores
 /// of an EPYC; four gained 7 to 16 % at 2^17 + 1 and 2^18 + 1 on four of a Xeon.
-const LEAST_THREADS: usize = 4;
+const LEAST_THREADS: usize = 2;
 
 /// How often a helper looks for a job before it leaves. After 150 looks, 16 threads of a Xeon had
 /// 0.86 of the speed at 2^20 + 1 items that they have after 300.
@@ -95,16 +95,16 @@ fn replace(crew: Option<Arc<Crew>>) -> Option<Arc<Crew>> {
     LED.try_with(|led| led.replace(crew)).ok().flatten()
 }
 
-/// Runs a function, on a thread of the pool, whose jobs are done by a crew if the pool can have
-/// one: threads that wait without sleeping need cores of their own. No task of theirs waits for
-/// another thread.
-pub(super) fn lead(run: &mut dyn FnMut()) {
+/// Runs a function whose jobs are done by a crew, if the pool can have one: threads that wait
+/// without sleeping need cores of their own. No task of theirs waits for another thread. Returns
+/// `false`, with nothing done, if the pool can have none.
+pub(super) fn lead(run: &mut dyn FnMut()) -> bool {
     let threads = rayon_core::current_num_threads();
-    if (LEAST_THREADS..=machine::cores()).contains(&threads) {
+    let has_cores = (LEAST_THREADS..=machine::cores()).contains(&threads);
+    if has_cores {
         lead_others(threads - 1, run);
-    } else {
-        run();
     }
+    has_cores
 }
 
 /// The number of crews that this thread has led.
