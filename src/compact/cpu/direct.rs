@@ -88,12 +88,15 @@ pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) ->
     })
 }
 
-/// [`fill_checked`] for a trusted bijection, without the check.
-pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<(), Error> {
-    let mut memory = Buffer::new();
+/// [`fill_checked`] for a trusted bijection, without the check and with the caller's working memory.
+pub(crate) fn fill_trusted<N: Word>(
+    trusted: &Trusted,
+    out: &mut [N],
+    memory: &mut Buffer,
+) -> Result<(), Error> {
     let threads = threads_for(trusted.last());
     if threads == 1 {
-        return fill_alone(trusted, out, &mut memory);
+        return fill_alone(trusted, out, memory);
     }
     if is_nothing::<N>(trusted, out.len())? {
         return Ok(());
@@ -101,11 +104,11 @@ pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<
     let values = Values::of_trusted(trusted, out.len());
     parallel::inside(workers(trusted), || match threads {
         2 => from_ends(&values, out, 2, &WriteIndices),
-        _ => in_waves(&values, out, &mut memory, &WriteIndices),
+        _ => in_waves(&values, out, memory, &WriteIndices),
     })
 }
 
-/// [`fill_trusted`] on the calling thread alone, with the caller's working memory.
+/// [`fill_trusted`] on the calling thread alone.
 pub(crate) fn fill_alone<N: Word>(
     trusted: &Trusted,
     out: &mut [N],
@@ -152,12 +155,12 @@ pub(super) fn from_ends<P: DivisiblePlaces, N: Index>(
     let slots = SlotBatches::new(values.last_slot(), size);
     let mut middle = Middle { slots, unfilled: Unfilled::new(places), error: None };
     if threads == 1 {
-        from_end(values, step, &mut |count| middle.take(End::Front, count));
+        from_end(values, step, &mut |count| middle.take(SlotEnd::Front, count));
         return middle.finish();
     }
     let middle = Mutex::new(middle);
     parallel::each(2, &|number| {
-        let end = [End::Front, End::Back][number];
+        let end = [SlotEnd::Front, SlotEnd::Back][number];
         from_end(values, step, &mut |count| {
             middle.lock().unwrap_or_else(PoisonError::into_inner).take(end, count)
         });
@@ -189,7 +192,7 @@ fn from_end<P: DivisiblePlaces, N: Index>(
 }
 
 #[derive(Clone, Copy)]
-enum End {
+enum SlotEnd {
     Front,
     Back,
 }
@@ -203,13 +206,13 @@ struct Middle<P> {
 
 impl<P: DivisiblePlaces> Middle<P> {
     /// Takes the next places at an end, and the next slots if any are left; nothing after an error.
-    fn take(&mut self, end: End, count: usize) -> Option<(P, Option<SlotRange>)> {
+    fn take(&mut self, end: SlotEnd, count: usize) -> Option<(P, Option<SlotRange>)> {
         if self.error.is_some() {
             return None;
         }
         let (places, slots) = match end {
-            End::Front => (self.unfilled.take(count), self.slots.next()),
-            End::Back => (self.unfilled.take_back(count), self.slots.next_back()),
+            SlotEnd::Front => (self.unfilled.take(count), self.slots.next()),
+            SlotEnd::Back => (self.unfilled.take_back(count), self.slots.next_back()),
         };
         places.map_err(|error| self.error = Some(error)).ok().map(|places| (places, slots))
     }

@@ -68,7 +68,7 @@ impl<'a, T: Send> Relocation<'a, T> {
     }
 }
 
-/// ItemCopies the items at the indexes of a [`CheckedPermutation`] to consecutive places elsewhere. It
+/// Copies the items at the indexes of a [`CheckedPermutation`] to consecutive places elsewhere. It
 /// holds the start of a slice with the permutation's length, to which nobody writes.
 pub(super) struct Gather<T>(pub(super) SharedPtr<T>);
 
@@ -98,7 +98,7 @@ impl<T: Send, N: Index> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
     }
 }
 
-/// ItemCopies consecutive items to the places elsewhere at the indexes of a [`CheckedPermutation`]. It
+/// Copies consecutive items to the places elsewhere at the indexes of a [`CheckedPermutation`]. It
 /// holds the start of as many places as the permutation's length, which are used for nothing else.
 pub(super) struct Scatter<T>(pub(super) SharedPtr<MaybeUninit<T>>);
 
