@@ -4,6 +4,7 @@
 pub use crate::base::{check, philox4x32, simd, words};
 
 pub mod bijection {
+    pub use crate::bijection::copies::ItemCopies;
     pub use crate::bijection::exact::{batch, draw_exchanges, rejected};
     pub use crate::bijection::lanes;
     pub use crate::bijection::mul_xorshift::DeviceWidth;

@@ -225,6 +225,12 @@ impl<T> SharedPtr<T> {
         Self(start)
     }
 
+    /// The address of the first item.
+    #[inline]
+    pub fn start(&self) -> *mut T {
+        self.0
+    }
+
     /// The address of an item that may be beyond the slice: for a prefetch.
     #[inline]
     pub fn wrapping_at(&self, index: usize) -> *const T {

@@ -12,7 +12,10 @@ use super::memory::SharedPtr;
 
 /// Calls a task with each number below `count`, each of which may be another thread's.
 pub fn each(count: usize, task: &(dyn Fn(usize) + Sync)) {
-    if !crew::each(count, task) {
+    // The pool's only thread would have to be woken, and do all of it.
+    if rayon_core::current_num_threads() == 1 {
+        (0..count).for_each(task);
+    } else if !crew::each(count, task) {
         each_in(0..count, task);
     }
 }
@@ -95,8 +98,8 @@ pub enum Workers {
     Crew,
 }
 
-/// Runs a function on a thread of the pool, which the calling thread may be. What it does in
-/// parallel begins there.
+/// Runs a function that does some things in parallel, and so would enter the pool again and again:
+/// on the calling thread if this leads a crew, or else on a thread of the pool.
 pub fn inside<R: Send>(workers: Workers, run: impl FnOnce() -> R + Send) -> R {
     let (mut run, mut result) = (Some(run), None);
     enter(workers, &mut || result = run.take().map(|run| run()));
@@ -109,10 +112,10 @@ pub fn crews_led() -> usize {
 }
 
 fn enter(workers: Workers, run: &mut (dyn FnMut() + Send)) {
-    rayon_core::scope(|_| match workers {
-        Workers::Pool => run(),
-        Workers::Crew => crew::lead(run),
-    });
+    // A thread of the pool may have to be woken, and then this one, too.
+    if workers == Workers::Pool || !crew::lead(run) {
+        rayon_core::scope(|_| run());
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::drawer::Drawer;
 use crate::bijection::Standard;
 use crate::compact::cpu::direct;
 use crate::engine::check::{try_with_capacity, try_with_capacity_u64};
+use crate::engine::memory::Buffer;
 use crate::{Bijection, Error, FromSeed, Word};
 
 /// The number of items that a thread draws at a time, in whole rows: some ten microseconds of work.
@@ -47,9 +48,10 @@ pub(crate) fn fill<N: Word>(batch: &Batch, first: u64, out: &mut [N]) -> Result<
     }
     if direct::is_parallel(len as u64 - 1) && out.len() / len < threads {
         // Fewer rows than threads, so all threads draw each row together.
+        let mut memory = Buffer::new();
         return out.chunks_exact_mut(len).zip(first..).try_for_each(|(out, row)| {
             let f = Standard::from_seed(len as u64, batch.seed.with_epoch(row));
-            f.trusted().map_or(Ok(()), |f| direct::fill_trusted(&f, out))
+            f.trusted().map_or(Ok(()), |f| direct::fill_trusted(&f, out, &mut memory))
         });
     }
     let task = task_rows(len);

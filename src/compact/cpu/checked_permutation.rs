@@ -3,7 +3,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
+use super::direct::{MoveRun, fill_checked, from_ends, in_chunks, in_waves, threads_for};
 use super::partitioned::{PartitionedBuffers, Sorting};
 use super::places::{DivisiblePlaces, ItemNumbers, Span};
 use super::survivors::{Values, is_short, workers};
@@ -101,12 +101,17 @@ impl<'a> CheckedPermutation<'a> {
         }
     }
 
+    /// Whether moving items of `item_bytes` takes long enough for several threads.
+    pub(super) fn is_long(&self, item_bytes: usize) -> bool {
+        !tuning::is_sequential(self.len, item_bytes)
+            || self.trusted().is_some_and(|trusted| trusted.last() >= tuning::SEQUENTIAL_SLOTS)
+    }
+
     /// Whether any step of moving items of `item_bytes` uses several threads. The caller then
     /// enters the pool once, and not for every step: entering it from outside takes ten
     /// microseconds.
     pub(super) fn is_parallel(&self, item_bytes: usize) -> bool {
-        !tuning::is_sequential(self.len, item_bytes)
-            || self.trusted().is_some_and(|trusted| is_parallel(trusted.last()))
+        self.is_long(item_bytes) && rayon::current_num_threads() > 1
     }
 
     /// The threads that may move items. Indexes that are listed are only read.
@@ -141,24 +146,27 @@ impl<'a> CheckedPermutation<'a> {
         match &self.indices {
             Indices::Narrow(indices) => in_chunks(indices, places, step),
             Indices::Wide(indices) => in_chunks(indices, places, step),
-            Indices::Evaluated(f) if is_parallel(f.last()) => {
-                let values = Values::of_trusted(f, self.len);
-                if fits_u32(self.len) {
-                    in_waves::<P, u32>(&values, places, tiles, step)
-                } else {
-                    in_waves::<P, u64>(&values, places, tiles, step)
+            Indices::Evaluated(f) => match threads_for(f.last()) {
+                1 => {
+                    let values = Values::on_one_thread(f, self.len, tiles)?;
+                    if is_short(f.last()) {
+                        from_ends::<P, u16>(&values, places, 1, step)
+                    } else if fits_u32(self.len) {
+                        from_ends::<P, u32>(&values, places, 1, step)
+                    } else {
+                        from_ends::<P, u64>(&values, places, 1, step)
+                    }
                 }
-            }
-            Indices::Evaluated(f) => {
-                let values = Values::on_one_thread(f, self.len, tiles)?;
-                if is_short(f.last()) {
-                    in_order::<P, u16>(&values, places, step)
-                } else if fits_u32(self.len) {
-                    in_order::<P, u32>(&values, places, step)
-                } else {
-                    in_order::<P, u64>(&values, places, step)
+                threads => {
+                    let values = Values::of_trusted(f, self.len);
+                    match (threads, fits_u32(self.len)) {
+                        (2, true) => from_ends::<P, u32>(&values, places, 2, step),
+                        (2, false) => from_ends::<P, u64>(&values, places, 2, step),
+                        (_, true) => in_waves::<P, u32>(&values, places, tiles, step),
+                        (_, false) => in_waves::<P, u64>(&values, places, tiles, step),
+                    }
                 }
-            }
+            },
         }
     }
 }

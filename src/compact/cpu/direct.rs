@@ -1,14 +1,18 @@
 //! The direct strategy: evaluate every slot, keep the survivors, in order.
 //!
 //! ```text
-//! in_order, on one thread:               in_waves, on several:
-//! for run in slots:                      for wave in slots:
-//!     w = survivors of f(run)                each tile of the wave, on any thread:
-//!     take w.len places                          w[tile] = survivors of f(tile)
+//! from_ends, on one thread or two:       in_waves, on more:
+//! for batch in slots, from an end:       for wave in slots:
+//!     w = survivors of f(batch)              each tile of the wave, on any thread:
+//!     take w.len places from that end            w[tile] = survivors of f(tile)
 //!     step.move_run(places, w)               each tile in order: take w[tile].len places
 //!                                            each tile, on any thread:
 //!                                                step.move_run(places[tile], w[tile])
 //! ```
+//!
+//! Two threads begin at both ends and meet: each knows where its survivors belong without knowing
+//! how many the other has, and does as much as it has time for. So nobody waits for a thread that
+//! is slow to wake up.
 //!
 //! A [`MoveRun`] says what to do with a run of survivors and their places: gather or scatter items,
 //! or write the indexes. A wave has as many tiles as keep all threads busy. Every slot is evaluated
@@ -20,13 +24,15 @@
 //! stack, and that tile would wait for the suspended one.
 
 use core::mem::MaybeUninit;
+use std::sync::{Mutex, PoisonError};
 
 use super::each_once::check_each_once;
 use super::places::DivisiblePlaces;
-use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
+use super::survivors::{InLines, SlotBatches, SlotRange, SurvivorTile, Values, room_for, workers};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
 use crate::compact::{with_slots, wrong_count};
+use crate::engine::bijection::ItemCopies;
 use crate::engine::check::{check_length, check_word, try_with_capacity};
 use crate::engine::memory::Buffer;
 use crate::engine::parallel;
@@ -37,6 +43,11 @@ use crate::{Bijection, Error, Trusted, Word};
 pub(super) trait MoveRun<P, N>: Sync {
     /// Moves a run. There are as many indexes as places.
     fn move_run(&self, places: P, indices: &[N]);
+
+    /// The same as copies, if that is what it does.
+    fn copies<'a>(&self, _places: &'a mut P, _indices: &'a [N]) -> Option<ItemCopies<'a, N>> {
+        None
+    }
 }
 
 /// Writes each index to its place.
@@ -64,10 +75,11 @@ pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) ->
     // Once, and not by each thread.
     bijection.build_indexes(false)?;
     let values = Values::of_any(bijection, out.len());
-    if is_parallel(values.last_slot()) {
+    let threads = threads_for(values.last_slot());
+    if threads > 2 {
         in_waves(&values, &mut *out, &mut Buffer::new(), &WriteIndices)?;
     } else {
-        in_order(&values, &mut *out, &WriteIndices)?;
+        from_ends(&values, &mut *out, threads, &WriteIndices)?;
     }
     // `last_slot` is that of the domain that was evaluated; a wrong bijection may return a
     // different one now.
@@ -76,19 +88,27 @@ pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) ->
     })
 }
 
-/// [`fill_checked`] for a trusted bijection, without the check.
-pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<(), Error> {
-    let mut memory = Buffer::new();
-    if !is_parallel(trusted.last()) {
-        return fill_alone(trusted, out, &mut memory);
+/// [`fill_checked`] for a trusted bijection, without the check and with the caller's working memory.
+pub(crate) fn fill_trusted<N: Word>(
+    trusted: &Trusted,
+    out: &mut [N],
+    memory: &mut Buffer,
+) -> Result<(), Error> {
+    let threads = threads_for(trusted.last());
+    if threads == 1 {
+        return fill_alone(trusted, out, memory);
     }
     if is_nothing::<N>(trusted, out.len())? {
         return Ok(());
     }
-    in_waves(&Values::of_trusted(trusted, out.len()), out, &mut memory, &WriteIndices)
+    let values = Values::of_trusted(trusted, out.len());
+    parallel::inside(workers(trusted), || match threads {
+        2 => from_ends(&values, out, 2, &WriteIndices),
+        _ => in_waves(&values, out, memory, &WriteIndices),
+    })
 }
 
-/// [`fill_trusted`] on the calling thread alone, with the caller's working memory.
+/// [`fill_trusted`] on the calling thread alone.
 pub(crate) fn fill_alone<N: Word>(
     trusted: &Trusted,
     out: &mut [N],
@@ -97,7 +117,7 @@ pub(crate) fn fill_alone<N: Word>(
     if is_nothing::<N>(trusted, out.len())? {
         return Ok(());
     }
-    in_order(&Values::on_one_thread(trusted, out.len(), memory)?, out, &WriteIndices)
+    from_ends(&Values::on_one_thread(trusted, out.len(), memory)?, out, 1, &WriteIndices)
 }
 
 /// Checks that indexes below a length are in the domain and fit the word. Returns whether the
@@ -108,31 +128,99 @@ fn is_nothing<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<bool, Er
     Ok(len == 0)
 }
 
-/// Whether the slots up to `last_slot` are evaluated on several threads.
-pub(crate) fn is_parallel(last_slot: u64) -> bool {
-    last_slot >= tuning::SEQUENTIAL_SLOTS && rayon::current_num_threads() > 1
+/// How many threads evaluate the slots up to `last_slot`.
+pub(super) fn threads_for(last_slot: u64) -> usize {
+    if last_slot >= tuning::SEQUENTIAL_SLOTS { rayon::current_num_threads() } else { 1 }
 }
 
-/// Moves all runs on the calling thread, in order. When it returns `Ok`, each place was in one run.
+/// Whether the slots up to `last_slot` are evaluated on several threads.
+pub(crate) fn is_parallel(last_slot: u64) -> bool {
+    threads_for(last_slot) > 1
+}
+
+/// Moves all runs on one thread, or on two that begin at both ends and meet, so that neither has to
+/// know how many survivors the other has. When it returns `Ok`, each place was in one run.
 ///
 /// # Errors
 ///
 /// [`Error::NotABijection`] if there are not exactly as many survivors as places. Some runs have
 /// been moved by then.
-pub(super) fn in_order<P: DivisiblePlaces, N: Index>(
+pub(super) fn from_ends<P: DivisiblePlaces, N: Index>(
     values: &Values,
     places: P,
+    threads: usize,
     step: &impl MoveRun<P, N>,
 ) -> Result<(), Error> {
-    let mut unfilled = Unfilled::new(places);
-    let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
-    let mut run = Some(SlotRange::first(values.last_slot(), tuning::RUN));
-    while let Some(slots) = run {
-        let survivors = values.survivors(slots, &mut room);
-        step.move_run(unfilled.take(survivors.len())?, survivors);
-        run = slots.next(values.last_slot(), tuning::RUN);
+    let size = if threads == 1 { tuning::RUN } else { tuning::BATCH };
+    let slots = SlotBatches::new(values.last_slot(), size);
+    let mut middle = Middle { slots, unfilled: Unfilled::new(places), error: None };
+    if threads == 1 {
+        from_end(values, step, &mut |count| middle.take(SlotEnd::Front, count));
+        return middle.finish();
     }
-    unfilled.finish()
+    let middle = Mutex::new(middle);
+    parallel::each(2, &|number| {
+        let end = [SlotEnd::Front, SlotEnd::Back][number];
+        from_end(values, step, &mut |count| {
+            middle.lock().unwrap_or_else(PoisonError::into_inner).take(end, count)
+        });
+    });
+    middle.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
+}
+
+/// Moves batches from one end, as long as there are any. `take` gets the places for a number of
+/// survivors, and the next slots.
+fn from_end<P: DivisiblePlaces, N: Index>(
+    values: &Values,
+    step: &impl MoveRun<P, N>,
+    take: &mut dyn FnMut(usize) -> Option<(P, Option<SlotRange>)>,
+) {
+    let mut rooms = [(); 2].map(|()| InLines([MaybeUninit::uninit(); room_for(tuning::BATCH)]));
+    // The batch before, whose items are copied while this one's slots are evaluated.
+    let [mut now, mut before] = rooms.each_mut().map(|room| SurvivorTile::new(&mut room.0));
+    while let Some((mut places, slots)) = take(before.survivors().len()) {
+        now.slots = slots;
+        let mut copies = step.copies(&mut places, before.survivors());
+        now.evaluate(values, copies.as_mut());
+        let done = copies.map_or(0, |copies| copies.done());
+        step.move_run(places.cut(done).1, &before.survivors()[done..]);
+        if slots.is_none() {
+            return;
+        }
+        core::mem::swap(&mut now, &mut before);
+    }
+}
+
+#[derive(Clone, Copy)]
+enum SlotEnd {
+    Front,
+    Back,
+}
+
+/// The slots and places between two ends.
+struct Middle<P> {
+    slots: SlotBatches,
+    unfilled: Unfilled<P>,
+    error: Option<Error>,
+}
+
+impl<P: DivisiblePlaces> Middle<P> {
+    /// Takes the next places at an end, and the next slots if any are left; nothing after an error.
+    fn take(&mut self, end: SlotEnd, count: usize) -> Option<(P, Option<SlotRange>)> {
+        if self.error.is_some() {
+            return None;
+        }
+        let (places, slots) = match end {
+            SlotEnd::Front => (self.unfilled.take(count), self.slots.next()),
+            SlotEnd::Back => (self.unfilled.take_back(count), self.slots.next_back()),
+        };
+        places.map_err(|error| self.error = Some(error)).ok().map(|places| (places, slots))
+    }
+
+    /// Checks that all places were taken.
+    fn finish(self) -> Result<(), Error> {
+        self.error.map_or_else(|| self.unfilled.finish(), Err)
+    }
 }
 
 /// Moves all runs on all threads, in waves of tiles. When it returns `Ok`, each place was in one
@@ -164,7 +252,7 @@ pub(super) fn in_waves<P: DivisiblePlaces, N: Word>(
             tile.slots = next;
             next = next.and_then(|slots| slots.next(last, size));
         }
-        parallel::each_mut(&mut wave, |_, tile| tile.evaluate(values));
+        parallel::each_mut(&mut wave, |_, tile| tile.evaluate(values, None));
         let mut runs = try_with_capacity(tiles)?;
         for tile in &wave {
             let survivors = tile.survivors();
@@ -235,6 +323,19 @@ impl<P: DivisiblePlaces> Unfilled<P> {
         }
     }
 
+    /// Takes the last `count` places, for a run.
+    fn take_back(&mut self, count: usize) -> Result<P, Error> {
+        let left = self.left();
+        match self.rest.take() {
+            Some(rest) if count <= left => {
+                let (rest, places) = rest.cut(left - count);
+                self.rest = Some(rest);
+                Ok(places)
+            }
+            _ => Err(wrong_count(self.len, self.len - left + count)),
+        }
+    }
+
     /// Checks that no place is left.
     fn finish(self) -> Result<(), Error> {
         match self.left() {
@@ -257,7 +358,7 @@ mod tests {
     fn check_waves(f: &dyn Bijection, len: usize, pool: &ThreadPool) {
         let write = &WriteIndices;
         let mut one = vec![0_u32; len];
-        in_order(&Values::of_any(f, one.len()), &mut one[..], write).unwrap();
+        from_ends(&Values::of_any(f, one.len()), &mut one[..], 1, write).unwrap();
         let mut waves = vec![0_u32; len];
         let trusted = f.trusted().unwrap();
         let values = Values::of_trusted(&trusted, waves.len());
@@ -265,12 +366,15 @@ mod tests {
         let run = || in_waves(&values, &mut waves[..], &mut buffer, write);
         pool.install(run).unwrap();
         assert!(one == waves, "length {len}, {} threads", pool.current_num_threads());
+        waves.fill(0);
+        pool.install(|| from_ends(&values, &mut waves[..], 2, write)).unwrap();
+        assert!(one == waves, "length {len}, from both ends");
         if f.last() == len as u64 - 1 {
             return;
         }
         let mut inverses = vec![0_u32; len];
         let values = Values::by_inverses(&trusted, one.len(), &mut buffer).unwrap();
-        in_order(&values, &mut inverses[..], write).unwrap();
+        from_ends(&values, &mut inverses[..], 1, write).unwrap();
         assert!(one == inverses, "length {len}, by inverses");
     }
 

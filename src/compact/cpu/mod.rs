@@ -171,7 +171,11 @@ impl sealed::Compact for Cpu {
 fn indices_at_once<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     let bijection = uncompacted(bijection, out.len())?;
     match EngineForm::of(bijection) {
-        EngineForm::Trusted(trusted) => direct::fill_trusted(&trusted, out),
+        EngineForm::Trusted(trusted) => {
+            let mut workspace = Workspace::once();
+            workspace.adopt();
+            direct::fill_trusted(&trusted, out, &mut workspace.partition.tiles)
+        }
         EngineForm::Unchecked(bijection) => direct::fill_checked(bijection, out),
     }
 }

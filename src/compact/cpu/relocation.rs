@@ -7,6 +7,7 @@ use core::ptr;
 use super::direct::MoveRun;
 use super::tuning;
 use crate::Error;
+use crate::engine::bijection::ItemCopies;
 use crate::engine::memory::{Buffer, SharedPtr};
 use crate::engine::parallel;
 use crate::engine::word::Index;
@@ -29,7 +30,7 @@ impl<'a, T: Send> Relocation<'a, T> {
         Ok(Self { items, scratch })
     }
 
-    /// Copies the scratch buffer back over the slice.
+    /// ItemCopies the scratch buffer back over the slice.
     ///
     /// # Safety
     ///
@@ -84,6 +85,17 @@ impl<T: Send, N: Index> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
             unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
         }
     }
+
+    #[inline]
+    fn copies<'a>(
+        &self,
+        places: &'a mut &mut [MaybeUninit<T>],
+        indices: &'a [N],
+    ) -> Option<ItemCopies<'a, N>> {
+        // SAFETY: the indexes of a checked permutation are below its length, which is that of the
+        // slice. Nobody writes to the slice meanwhile, and the places are elsewhere.
+        Some(unsafe { ItemCopies::gather(self.0.start(), indices, places) })
+    }
 }
 
 /// Copies consecutive items to the places elsewhere at the indexes of a [`CheckedPermutation`]. It
@@ -106,10 +118,24 @@ impl<T> Scatter<T> {
     }
 }
 
+impl<T> Scatter<T> {
+    #[inline(always)]
+    fn copies_of<'a, N: Index>(&self, items: &'a [T], indices: &'a [N]) -> ItemCopies<'a, N> {
+        // SAFETY: the indexes of a checked permutation are below its length, which is that of the
+        // places. It has each index once, so nobody else uses these places, which are elsewhere.
+        unsafe { ItemCopies::scatter(items, indices, self.0.start()) }
+    }
+}
+
 impl<T: Send, N: Index> MoveRun<&mut [T], N> for Scatter<T> {
     #[inline]
     fn move_run(&self, items: &mut [T], indices: &[N]) {
         self.scatter(items, indices);
+    }
+
+    #[inline]
+    fn copies<'a>(&self, items: &'a mut &mut [T], indices: &'a [N]) -> Option<ItemCopies<'a, N>> {
+        Some(self.copies_of(items, indices))
     }
 }
 
@@ -117,5 +143,10 @@ impl<T: Copy + Send + Sync, N: Index> MoveRun<&[T], N> for Scatter<T> {
     #[inline]
     fn move_run(&self, items: &[T], indices: &[N]) {
         self.scatter(items, indices);
+    }
+
+    #[inline]
+    fn copies<'a>(&self, items: &'a mut &[T], indices: &'a [N]) -> Option<ItemCopies<'a, N>> {
+        Some(self.copies_of(items, indices))
     }
 }

@@ -312,7 +312,7 @@ impl Workspace {
     ) -> Result<(), Error> {
         let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
         let (is_parallel, workers) = (p.is_parallel(size_of::<T>()), p.workers());
-        if is_parallel {
+        if p.is_long(size_of::<T>()) {
             self.adopt();
         }
         let reorder = || {

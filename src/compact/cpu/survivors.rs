@@ -7,10 +7,12 @@
 //! ```
 
 use core::mem::MaybeUninit;
+use core::ops::Range;
 
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
 use crate::bijection::hooks::Hooked;
+use crate::engine::bijection::{ItemCopies, StandardCipher};
 use crate::engine::memory::{Buffer, assume_init, assume_init_mut};
 use crate::engine::parallel::Workers;
 use crate::engine::word::Index;
@@ -26,6 +28,8 @@ pub(crate) struct Values<'a> {
     last_slot: u64,
     last_index: u64,
     form: ValueForm<'a>,
+    /// What evaluates, if it is the default family's.
+    cipher: Option<&'a StandardCipher>,
 }
 
 /// How the values are computed.
@@ -46,7 +50,7 @@ impl<'a> Values<'a> {
     /// The values of any bijection, which may be wrong.
     pub(super) fn of_any(bijection: &'a dyn Bijection, len: usize) -> Self {
         let (last_slot, last_index) = (bijection.last(), len as u64 - 1);
-        Self { last_slot, last_index, form: ValueForm::Any(bijection) }
+        Self { last_slot, last_index, form: ValueForm::Any(bijection), cipher: None }
     }
 
     /// The values of a trusted bijection.
@@ -65,7 +69,7 @@ impl<'a> Values<'a> {
         } else {
             ValueForm::Any(bijection)
         };
-        Self { last_slot, last_index, form }
+        Self { last_slot, last_index, form, cipher: bijection.standard_cipher() }
     }
 
     /// The values of a trusted bijection, in the form that is cheaper on one thread: evaluated slot
@@ -108,7 +112,7 @@ impl<'a> Values<'a> {
             list(trusted, len, table, |index| index);
             ValueForm::Listed32(table)
         };
-        Ok(Self { last_slot, last_index, form })
+        Ok(Self { last_slot, last_index, form, cipher: None })
     }
 
     pub(crate) fn last_slot(&self) -> u64 {
@@ -122,19 +126,45 @@ impl<'a> Values<'a> {
         slots: SlotRange,
         out: &'b mut [MaybeUninit<N>],
     ) -> &'b [N] {
+        self.survivors_copying(slots, out, None)
+    }
+
+    /// [`survivors`](Self::survivors). Some copies of items may be made meanwhile.
+    pub(super) fn survivors_copying<'b, N: Index>(
+        &self,
+        slots: SlotRange,
+        out: &'b mut [MaybeUninit<N>],
+        copies: Option<&mut ItemCopies<N>>,
+    ) -> &'b [N] {
+        let (cipher, mut copies) = (self.cipher, copies);
+        if let Some(copies) = &mut copies {
+            copies.spread(slots.count.div_ceil(tuning::RUN));
+        }
         let survivors = match self.form {
             ValueForm::Any(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run(first, run);
                 pack_wide(run, self.last_index, out)
             }),
-            ValueForm::Narrow(bijection) => slots.pack_runs(out, |first, run, out| {
-                bijection.forward_run_u32(first, run);
-                pack(run, self.last_index as u32, out)
-            }),
-            ValueForm::Short(bijection) => slots.pack_runs(out, |first, run, out| {
-                bijection.forward_run_u16(first, run);
-                pack(run, self.last_index as u32, out)
-            }),
+            ValueForm::Narrow(bijection) => {
+                let mut copies = copies.and_then(ItemCopies::of_words);
+                slots.pack_runs(out, |first, run, out| {
+                    match cipher.zip(copies.as_deref_mut()) {
+                        Some((cipher, copies)) => cipher.run_u32_copying(first, run, copies),
+                        None => bijection.forward_run_u32(first, run),
+                    }
+                    pack(run, self.last_index as u32, out)
+                })
+            }
+            ValueForm::Short(bijection) => {
+                let mut copies = copies.and_then(ItemCopies::of_words);
+                slots.pack_runs(out, |first, run, out| {
+                    match cipher.zip(copies.as_deref_mut()) {
+                        Some((cipher, copies)) => cipher.run_u16_copying(first, run, copies),
+                        None => bijection.forward_run_u16(first, run),
+                    }
+                    pack(run, self.last_index as u32, out)
+                })
+            }
             ValueForm::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
             ValueForm::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
@@ -147,6 +177,38 @@ impl<'a> Values<'a> {
 /// Whether all values at the slots up to the last, and all indexes, fit 16 bits.
 pub(super) fn is_short(last_slot: u64) -> bool {
     last_slot <= u64::from(u16::MAX)
+}
+
+/// All slots of a domain, a batch at a time, from either end.
+pub(super) struct SlotBatches {
+    last: u64,
+    size: usize,
+    /// The numbers of those that are left.
+    left: Range<u64>,
+}
+
+impl SlotBatches {
+    pub(super) fn new(last: u64, size: usize) -> Self {
+        Self { last, size, left: 0..last / size as u64 + 1 }
+    }
+
+    fn batch(&self, number: u64) -> SlotRange {
+        SlotRange::from(number * self.size as u64, self.last, self.size)
+    }
+}
+
+impl Iterator for SlotBatches {
+    type Item = SlotRange;
+
+    fn next(&mut self) -> Option<SlotRange> {
+        self.left.next().map(|number| self.batch(number))
+    }
+}
+
+impl DoubleEndedIterator for SlotBatches {
+    fn next_back(&mut self) -> Option<SlotRange> {
+        self.left.next_back().map(|number| self.batch(number))
+    }
 }
 
 /// Consecutive slots, at least one.
@@ -192,17 +254,47 @@ impl SlotRange {
         out: &mut [MaybeUninit<N>],
         mut pack: impl FnMut(u64, &mut [M], &mut [MaybeUninit<N>]) -> usize,
     ) -> usize {
-        let mut room = [MaybeUninit::uninit(); tuning::RUN];
-        let run = fill(&mut room[..self.count.min(tuning::RUN)], M::ZERO);
+        let mut room = InLines([MaybeUninit::<M>::uninit(); 2 * tuning::RUN]);
+        let room = if self.count <= tuning::RUN {
+            apart(&mut room.0, out, self.count)
+        } else {
+            &mut room.0
+        };
+        let room = fill(room, M::ZERO);
         let (mut first, mut left, mut survivors) = (self.first, self.count, 0);
         while left > 0 {
-            let run = &mut run[..left.min(tuning::RUN)];
-            survivors += pack(first, run, &mut out[survivors..]);
+            let out = &mut out[survivors..];
+            let run = apart(room, out, left.min(tuning::RUN));
             left -= run.len();
+            survivors += pack(first, run, out);
             first = first.wrapping_add(run.len() as u64);
         }
         survivors
     }
+}
+
+const LINE: usize = 64;
+
+/// Memory that begins with a cache line, so that no vector is part of two.
+#[repr(align(64))]
+pub(super) struct InLines<T>(pub(super) T);
+
+/// The address of a run's survivors is this many bytes above that of their values, modulo a page.
+///
+/// While values are packed, a load of the next ones must not seem to need what was stored just
+/// before, and a processor compares the lowest 12 bits of addresses first. At 2^16 + 1 items, where
+/// a slot in two survives, 0.90 ns an item for all indexes with 2048, and 0.62 with 0, 512, 1024,
+/// 3072 and 3584.
+const APART: usize = 1024;
+
+/// A part of some room for values, in whole cache lines, that is so far below their survivors.
+fn apart<'r, V, N>(room: &'r mut [V], survivors: &[N], len: usize) -> &'r mut [V] {
+    const PAGE: usize = 1 << 12;
+    let survivors = survivors.as_ptr().addr();
+    let below = survivors.wrapping_sub(APART).wrapping_sub(room.as_ptr().addr());
+    let first = below % PAGE / LINE * LINE / size_of::<V>();
+    let first = first.min(room.len() - len);
+    &mut room[first..][..len]
 }
 
 /// Fills memory with a value.
@@ -247,9 +339,9 @@ impl<'a, N: Index> SurvivorTile<'a, N> {
         Self { slots: None, room, count: 0 }
     }
 
-    pub(super) fn evaluate(&mut self, values: &Values) {
+    pub(super) fn evaluate(&mut self, values: &Values, copies: Option<&mut ItemCopies<N>>) {
         self.count = match self.slots {
-            Some(slots) => values.survivors(slots, self.room).len(),
+            Some(slots) => values.survivors_copying(slots, self.room, copies).len(),
             None => 0,
         };
     }

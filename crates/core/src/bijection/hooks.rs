@@ -9,6 +9,7 @@ use core::ops::Deref;
 
 #[doc(hidden)]
 pub use super::Passes;
+use super::standard::StandardCipher;
 use super::traits::UNKNOWN_PICOSECONDS;
 #[doc(hidden)]
 pub use super::traits::{Conduct, EngineHooks};
@@ -44,6 +45,11 @@ pub trait Hooked<N: Word>: Bijection<N> {
             Some(hooks) => hooks.forward_each_u32(values),
             None => narrow::each_u32(values, |values| self.forward_each(values)),
         }
+    }
+
+    /// The default family's cipher, if this is one.
+    fn standard_cipher(&self) -> Option<&StandardCipher> {
+        self.hooks()?.member()?.downcast_ref()
     }
 
     fn evaluation_picoseconds(&self) -> u32 {

@@ -56,6 +56,8 @@ macro_rules! families {
 #[cfg(feature = "alloc")]
 mod block_shuffle;
 mod compose;
+#[doc(hidden)]
+pub mod copies;
 mod cycle_walk;
 #[cfg(feature = "alloc")]
 pub(crate) mod device;

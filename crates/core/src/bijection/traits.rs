@@ -14,6 +14,7 @@
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
+use core::any::Any;
 use core::fmt;
 
 use super::{DeviceSource, Passes, narrow};
@@ -220,6 +221,11 @@ pub trait EngineHooks<N: Word = u64>: Bijection<N> {
     /// only, but to undo a shuffle by an [`Inverse`](crate::bijection::Inverse).
     fn forward_each_u32(&self, values: &mut [u32]) {
         narrow::each_u32(values, |values| self.forward_each(values));
+    }
+
+    /// The member of a family, by which an engine knows those for which it has code of its own.
+    fn member(&self) -> Option<&dyn Any> {
+        None
     }
 
     /// An estimate of the time for one evaluation, in picoseconds, when one core evaluates a long

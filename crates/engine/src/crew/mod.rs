@@ -10,8 +10,8 @@
 //!
 //! A call has a few jobs, one after the other, and all threads do the tasks of each. The pool would
 //! wake its threads one by one for each job, and let some sleep before the next. So one thread
-//! leads a crew, and others of its pool join it once, as *helpers*, and look for jobs without
-//! sleeping.
+//! leads a crew, and others of a pool join it once, as *helpers*, and look for jobs without
+//! sleeping. The leader may be no thread of the pool: it then need not wait for one to wake up.
 //!
 //! The leader opens a job, takes tasks as everybody does, and when none is left, waits for those
 //! who still have one. It never waits for a thread that has no task, and so does all of them if no
@@ -48,9 +48,8 @@ use tasks::Tasks;
 
 // What chose these is in benches/notes/cpu.md, "Threads that stay awake".
 
-/// The least threads of a pool for a crew. Two threads lost 2 to 3 % at 2^17 + 1 items on two cores
-/// of an EPYC; four gained 7 to 16 % at 2^17 + 1 and 2^18 + 1 on four of a Xeon.
-const LEAST_THREADS: usize = 4;
+/// The least threads of a pool for a crew.
+const LEAST_THREADS: usize = 2;
 
 /// How often a helper looks for a job before it leaves. After 150 looks, 16 threads of a Xeon had
 /// 0.86 of the speed at 2^20 + 1 items that they have after 300.
@@ -95,16 +94,16 @@ fn replace(crew: Option<Arc<Crew>>) -> Option<Arc<Crew>> {
     LED.try_with(|led| led.replace(crew)).ok().flatten()
 }
 
-/// Runs a function, on a thread of the pool, whose jobs are done by a crew if the pool can have
-/// one: threads that wait without sleeping need cores of their own. No task of theirs waits for
-/// another thread.
-pub(super) fn lead(run: &mut dyn FnMut()) {
+/// Runs a function whose jobs are done by a crew, if the pool can have one: threads that wait
+/// without sleeping need cores of their own. No task of theirs waits for another thread. Returns
+/// `false`, with nothing done, if the pool can have none.
+pub(super) fn lead(run: &mut dyn FnMut()) -> bool {
     let threads = rayon_core::current_num_threads();
-    if (LEAST_THREADS..=machine::cores()).contains(&threads) {
+    let has_cores = (LEAST_THREADS..=machine::cores()).contains(&threads);
+    if has_cores {
         lead_others(threads - 1, run);
-    } else {
-        run();
     }
+    has_cores
 }
 
 /// The number of crews that this thread has led.
@@ -132,10 +131,11 @@ fn lead_others(others: usize, run: &mut dyn FnMut()) {
         return run();
     }
     let (tasks, helpers) = (Tasks::new(1 + others), AtomicUsize::new(0));
+    let leader = rayon_core::current_thread_index();
     let awaiting = AWAITING.try_with(Arc::clone).unwrap_or_default();
     CREWS.fetch_add(1, Ordering::Relaxed);
     let _ = COUNT.try_with(|count| count.set(count.get() + 1));
-    replace(Some(Arc::new(Crew { tasks, helpers, panic: Mutex::new(None), awaiting })));
+    replace(Some(Arc::new(Crew { tasks, leader, helpers, panic: Mutex::new(None), awaiting })));
     let _end = End;
     run();
 }
@@ -151,6 +151,8 @@ pub(super) fn each(count: usize, task: Task) -> bool {
 
 struct Crew {
     tasks: Tasks<Task<'static>>,
+    /// The leader's number in the pool, if it is one of its threads.
+    leader: Option<usize>,
     /// The number of helpers that the pool was asked for, without those that have left.
     helpers: AtomicUsize,
     /// What a task has panicked with.
@@ -173,7 +175,7 @@ impl Crew {
             self.helpers.fetch_add(missing, Ordering::Relaxed);
             self.ask_for(missing);
         }
-        self.work();
+        self.work(self.leader.unwrap_or(0));
         let mut looks = 0;
         while !self.tasks.are_done() {
             pause(looks);
@@ -197,6 +199,13 @@ impl Crew {
 
     /// Does tasks of all jobs, until there will be none or has been none for long.
     fn help(&self) {
+        let number = rayon_core::current_thread_index().unwrap_or(0);
+        // The same in each call: what a thread has touched is in its core's cache in the next. A
+        // leader from outside the pool is member 0.
+        let member = match self.leader {
+            Some(_) => number,
+            None => 1 + number % (self.tasks.members() - 1).max(1),
+        };
         let came = Instant::now();
         let (mut round, mut looks) = (0, 0);
         while looks < FEW_LOOKS || looks < LOOKS && CREWS.load(Ordering::Relaxed) == 1 {
@@ -208,7 +217,7 @@ impl Crew {
                 }
                 Some(next) => {
                     (round, looks) = (next, 0);
-                    self.work();
+                    self.work(member);
                     if came.elapsed() > SHIFT {
                         break;
                     }
@@ -218,9 +227,8 @@ impl Crew {
         self.helpers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Does tasks of a job until none is left.
-    fn work(&self) {
-        let member = rayon_core::current_thread_index().unwrap_or(0);
+    /// Does tasks of a job, as a member, until none is left.
+    fn work(&self, member: usize) {
         let mut done = 0;
         while let Some((number, task)) = self.tasks.take(member) {
             // SAFETY: the leader keeps the task until this thread has said that it is done.

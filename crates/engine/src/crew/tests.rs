@@ -36,15 +36,20 @@ fn a_crew_does_each_task_of_each_job_once() {
 }
 
 #[test]
+fn a_leader_need_not_be_in_the_pool() {
+    assert_eq!(rayon_core::current_thread_index(), None);
+    lead_all(|| check_jobs(if cfg!(miri) { 10 } else { 300 }, &|_| {}));
+}
+
+#[test]
 fn a_pool_has_a_crew_where_there_is_a_core_for_each_thread() {
     if let Ok(assumed) = std::env::var("BIJECTIVE_SHUFFLE_CORES") {
         assert_eq!(machine::cores().to_string(), assumed);
     }
-    for threads in [1, LEAST_THREADS - 1, LEAST_THREADS, LEAST_THREADS + 1, 9] {
-        let mut has_crew = None;
-        pool(threads).install(|| lead(&mut || has_crew = Some(each(1, &|_| {}))));
+    for threads in [1, LEAST_THREADS, LEAST_THREADS + 1, 9] {
+        let has_crew = pool(threads).install(|| lead(&mut || assert!(each(1, &|_| {}))));
         let expected = threads >= LEAST_THREADS && threads <= machine::cores();
-        assert_eq!(has_crew, Some(expected), "{threads} threads");
+        assert_eq!(has_crew, expected, "{threads} threads");
     }
 }
 

@@ -188,7 +188,7 @@ unsafe fn by_index<T: Send, L: LowBits, S: ItemSource<T>>(
                 // ended, so there is an item for each survivor. The caller promises that nobody
                 // writes to the items.
                 unsafe { part.push_all(tile.survivors(), items, *position, &mut S::room()) };
-                tile.evaluate(values);
+                tile.evaluate(values, None);
             });
             let mut any = false;
             for (tile, first) in &mut tiles {

@@ -16,6 +16,7 @@ use core::mem::transmute;
 
 use super::lanes::Vectored;
 use super::round::Round;
+use crate::bijection::copies::Meanwhile;
 
 /// The number of vectors that are computed together, so that the multipliers are busy through their
 /// latency.
@@ -36,13 +37,14 @@ macro_rules! vectored {
 
             #[inline(never)]
             #[target_feature(enable = "avx512f,avx512bw")]
-            unsafe fn evaluate<const INVERSE: bool>(
+            unsafe fn evaluate<const INVERSE: bool, W: Meanwhile>(
                 rounds: &[Round<Self>],
                 outer: Round<Self>,
                 mask: Self,
                 first: Option<Self>,
                 out: &mut [Self],
-            ) {
+                mut meanwhile: W,
+            ) -> W {
                 let set = |word: $word| $set(word as $signed);
                 let keys = |round: &Round<Self>| RoundKeys {
                     multiplier: set(round.multiplier),
@@ -85,6 +87,7 @@ macro_rules! vectored {
                                 xorshift($add($mul(*x, keys.multiplier), keys.increment), &keys)
                             };
                         }
+                        meanwhile.step();
                     }
                     if INVERSE {
                         vectors.iter_mut().for_each(|x| *x = xorshift(*x, &outer));
@@ -95,6 +98,7 @@ macro_rules! vectored {
                         unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), values) };
                     }
                 }
+                meanwhile
             }
         }
     };

@@ -13,7 +13,8 @@
 use super::definition::MulXorshift;
 use super::round::Round;
 use crate::base::simd::SimdLevel;
-use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
+use crate::bijection::copies::{Evaluation, ItemCopies, Meanwhile};
+use crate::bijection::lanes::{BLOCK, Lane, Lanes, run_at, uncounted};
 use crate::word::Word;
 
 /// A word that lanes are evaluated in, with the crate's own vectors where there is an evaluator.
@@ -32,13 +33,14 @@ pub(in crate::bijection) trait Vectored: Lane {
     /// # Safety
     ///
     /// The machine has AVX-512 with the byte and word instructions, or the evaluator is portable.
-    unsafe fn evaluate<const INVERSE: bool>(
+    unsafe fn evaluate<const INVERSE: bool, W: Meanwhile>(
         _rounds: &[Round<Self>],
         _outer: Round<Self>,
         _mask: Self,
         _first: Option<Self>,
         _out: &mut [Self],
-    ) {
+        _meanwhile: W,
+    ) -> W {
         unreachable!("there is no evaluator");
     }
 }
@@ -115,7 +117,8 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         let rounds = uncounted(&self.rounds);
         if L::IS_PORTABLE {
             // SAFETY: the evaluator is portable.
-            return unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, points) };
+            unsafe { L::evaluate::<INVERSE, _>(rounds, self.outer, self.mask, None, points, ()) };
+            return;
         }
         let evaluate = |lanes: &mut [L]| {
             if INVERSE {
@@ -153,7 +156,7 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         }
         let rounds = uncounted(&self.rounds);
         // SAFETY: the caller promises more features.
-        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, points) };
+        unsafe { L::evaluate::<INVERSE, ()>(rounds, self.outer, self.mask, None, points, ()) };
     }
 
     fn run_at_once(&self, level: SimdLevel, first: L, out: &mut [L]) -> usize {
@@ -163,7 +166,7 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         let blocks = out.len() / L::POINTS * L::POINTS;
         let (rounds, out) = (uncounted(&self.rounds), &mut out[..blocks]);
         // SAFETY: the level has the features, or none are needed.
-        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), out) };
+        unsafe { L::evaluate::<INVERSE, _>(rounds, self.outer, self.mask, Some(first), out, ()) };
         blocks
     }
 
@@ -172,6 +175,39 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         let point = N::wrap(point.extend());
         let value = if INVERSE { self.cipher.slot(point) } else { self.cipher.value(point) };
         L::truncate(value.widen())
+    }
+}
+
+impl<N: Word, L: Vectored, const ROUNDS: usize> Rounds<'_, false, N, L, ROUNDS> {
+    /// Writes the values at consecutive points, and makes copies meanwhile where there is AVX-512:
+    /// for other vectors it was not measured.
+    pub(super) fn run_copying(&self, first: L, out: &mut [L], copies: &mut ItemCopies<L>) {
+        let level = SimdLevel::current();
+        if L::POINTS == 0 || L::IS_PORTABLE || !level.has_avx512() {
+            return run_at(level, self, first.extend(), out);
+        }
+        let blocks = out.len() / L::POINTS;
+        let (at_once, rest) = out.split_at_mut(blocks * L::POINTS);
+        let further = at_once.len() as u64;
+        copies.during(blocks * ROUNDS, RunAtOnce { rounds: self, first, out: at_once });
+        run_at(level, self, first.extend().wrapping_add(further), rest);
+    }
+}
+
+/// An evaluation at consecutive points with AVX-512, which the machine has.
+struct RunAtOnce<'a, N, L, const ROUNDS: usize> {
+    rounds: &'a Rounds<'a, false, N, L, ROUNDS>,
+    first: L,
+    out: &'a mut [L],
+}
+
+impl<N: Word, L: Vectored, const ROUNDS: usize> Evaluation for RunAtOnce<'_, N, L, ROUNDS> {
+    #[inline(always)]
+    fn evaluate<W: Meanwhile>(self, meanwhile: W) -> W {
+        let Self { rounds: Rounds { rounds, outer, mask, .. }, first, out } = self;
+        let rounds = uncounted(rounds);
+        // SAFETY: only `run_copying` makes one, and it has looked for these instructions.
+        unsafe { L::evaluate::<false, W>(rounds, *outer, *mask, Some(first), out, meanwhile) }
     }
 }
 

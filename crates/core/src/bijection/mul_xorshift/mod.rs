@@ -10,8 +10,12 @@ mod round;
 
 pub use definition::MulXorshift;
 
+use core::any::Any;
+
 use self::lanes::Rounds;
+use super::copies::ItemCopies;
 use super::lanes::{each, run};
+use super::standard::StandardCipher;
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
@@ -46,6 +50,20 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
             }
             _ => too_narrow(),
         }
+    }
+}
+
+impl StandardCipher {
+    /// [`EngineHooks::forward_run_u16`], with copies of items meanwhile.
+    #[doc(hidden)]
+    pub fn run_u16_copying(&self, first: u64, out: &mut [u16], copies: &mut ItemCopies<u16>) {
+        Rounds::<false, u64, u16, 10>::new(self).run_copying(first as u16, out, copies);
+    }
+
+    /// [`EngineHooks::forward_run_u32`], with copies of items meanwhile.
+    #[doc(hidden)]
+    pub fn run_u32_copying(&self, first: u64, out: &mut [u32], copies: &mut ItemCopies<u32>) {
+        Rounds::<false, u64, u32, 10>::new(self).run_copying(first as u32, out, copies);
     }
 }
 
@@ -100,6 +118,11 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 
 impl<const ROUNDS: usize, N: Word> EngineHooks<N> for MulXorshift<ROUNDS, N> {
     super::lanes::narrow_hooks!(N);
+
+    #[inline]
+    fn member(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
 
     fn evaluation_picoseconds(&self) -> u32 {
         let round = match self.bits {

@@ -10,6 +10,7 @@ use wide::u32x4;
 
 use super::lanes::Vectored;
 use super::round::Round;
+use crate::bijection::copies::Meanwhile;
 
 /// The number of vectors that are computed together, so that the multipliers are busy through their
 /// latency.
@@ -22,13 +23,14 @@ impl Vectored for u32 {
     const IS_PORTABLE: bool = true;
 
     #[inline(never)]
-    unsafe fn evaluate<const INVERSE: bool>(
+    unsafe fn evaluate<const INVERSE: bool, W: Meanwhile>(
         rounds: &[Round<Self>],
         outer: Round<Self>,
         mask: Self,
         first: Option<Self>,
         out: &mut [Self],
-    ) {
+        mut meanwhile: W,
+    ) -> W {
         let set = u32x4::splat;
         // x ^ (x >> shift & mask)
         let xorshift =
@@ -57,6 +59,7 @@ impl Vectored for u32 {
                         xorshift(*x * multiplier + increment, round)
                     };
                 }
+                meanwhile.step();
             }
             if INVERSE {
                 vectors.iter_mut().for_each(|x| *x = xorshift(*x, &outer));
@@ -65,5 +68,6 @@ impl Vectored for u32 {
                 *out = (x & set(mask)).to_array();
             }
         }
+        meanwhile
     }
 }
