@@ -88,7 +88,7 @@ pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) ->
     })
 }
 
-/// [`fill_checked`] for a trusted bijection, without the check and with the caller's working memory.
+/// [`fill_checked`] for a trusted bijection, without the check, and in the caller's working memory.
 pub(crate) fn fill_trusted<N: Word>(
     trusted: &Trusted,
     out: &mut [N],

@@ -22,8 +22,8 @@ pub(crate) const RUN: usize = 1 << 10;
 /// Waking a thread takes ten microseconds, and up to a millisecond on a virtual machine at its
 /// worst, but the calling one does not wait for it. Nanoseconds an item on one thread and two,
 /// default family, two cores of an EPYC of the fifth generation, medians: a call 0.75 and 0.65 at
-/// 2^16 + 1, 0.88 and 0.60 at 2^17 + 1, 0.96 and 0.57 at 2^18 + 1; all indexes 0.63 and 0.31 at each
-/// of these.
+/// 2^16 + 1, 0.88 and 0.60 at 2^17 + 1, 0.96 and 0.57 at 2^18 + 1; all indexes 0.63 and 0.31 at
+/// each of these.
 pub(crate) const SEQUENTIAL_SLOTS: u64 = size(1 << 16, 1 << 8) as u64;
 
 /// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the
