@@ -151,6 +151,9 @@ pub(super) fn from_ends<P: DivisiblePlaces, N: Index>(
     threads: usize,
     step: &impl MoveRun<P, N>,
 ) -> Result<(), Error> {
+    if values.last_slot() < tuning::RUN as u64 {
+        return in_one_run(values, places, step);
+    }
     let size = if threads == 1 { tuning::RUN } else { tuning::BATCH };
     let slots = SlotBatches::new(values.last_slot(), size);
     let mut middle = Middle { slots, unfilled: Unfilled::new(places), error: None };
@@ -168,8 +171,24 @@ pub(super) fn from_ends<P: DivisiblePlaces, N: Index>(
     middle.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
 }
 
+/// Moves all places in a single run, which holds all slots.
+#[inline]
+fn in_one_run<P: DivisiblePlaces, N: Index>(
+    values: &Values,
+    places: P,
+    step: &impl MoveRun<P, N>,
+) -> Result<(), Error> {
+    let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
+    let slots = SlotRange::first(values.last_slot(), tuning::RUN);
+    let survivors = values.survivors(slots, &mut room);
+    let mut unfilled = Unfilled::new(places);
+    step.move_run(unfilled.take(survivors.len())?, survivors);
+    unfilled.finish()
+}
+
 /// Moves batches from one end, as long as there are any. `take` gets the places for a number of
 /// survivors, and the next slots.
+#[inline(never)]
 fn from_end<P: DivisiblePlaces, N: Index>(
     values: &Values,
     step: &impl MoveRun<P, N>,

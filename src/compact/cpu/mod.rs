@@ -68,6 +68,7 @@ use self::checked_permutation::{fits_u32, uncompacted};
 use super::{Compactor, Direction, cloned, passes, sealed};
 use crate::bijection::hooks::EngineForm;
 use crate::engine::check::{check_length, check_word, try_with_capacity};
+use crate::engine::memory::Buffer;
 use crate::engine::parallel;
 use crate::{Bijection, Error, Word};
 
@@ -171,6 +172,9 @@ impl sealed::Compact for Cpu {
 fn indices_at_once<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     let bijection = uncompacted(bijection, out.len())?;
     match EngineForm::of(bijection) {
+        EngineForm::Trusted(trusted) if !direct::is_parallel(trusted.last()) => {
+            direct::fill_alone(&trusted, out, &mut Buffer::new())
+        }
         EngineForm::Trusted(trusted) => {
             let mut workspace = Workspace::once();
             workspace.adopt();
