@@ -740,7 +740,7 @@ bs_status bs_sampler_state(const struct bs_sampler *sampler, char *text, size_t 
  *
  * # Safety
  *
- * `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+ * `sampler` was made by this library and not freed, and `text` leads to memory for `size` bytes.
  */
 bs_status bs_sampler_state_at(const struct bs_sampler *sampler,
                               uint64_t epoch,

@@ -254,7 +254,7 @@ pub unsafe extern "C" fn bs_sampler_steps_remaining(sampler: *const Sampler) -> 
 ///
 /// # Safety
 ///
-/// `text` is null, or leads to memory for so many bytes.
+/// `text` is null, or leads to memory for `size` bytes.
 unsafe fn write_state(state: &SamplerState, text: *mut c_char, size: usize) -> Result<(), Failure> {
     // SAFETY: the caller promises memory for `size` bytes at `text`.
     let out = unsafe { memory::items_mut(text.cast::<u8>(), size, "the text") }?;
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn bs_sampler_state(
 ///
 /// # Safety
 ///
-/// `sampler` was made by this library and not freed, and `text` leads to memory for so many bytes.
+/// `sampler` was made by this library and not freed, and `text` leads to memory for `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bs_sampler_state_at(
     sampler: *const Sampler,
