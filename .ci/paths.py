@@ -10,8 +10,8 @@ In documents, what follows `--bench`, `--bin`, `--example` and `--test` is a tar
 what follows `-p` is a package. A table of features has those of the package's manifest. Each program
 of `tests` is named in tests/README.md.
 
-What chooses among tests by their names, in a command or in an array of these scripts, is a part of
-the name of one: libtest says nothing of a filter that matches none.
+What chooses among tests by their names, in a command, in an array of these scripts or after
+`"--exact"` in a test, is a part of the name of one: libtest says nothing of a filter that matches none.
 
 A file that two packages need is in a package on which both depend: no `path`, in an attribute or in
 a manifest, and no `include!` leads out of a package.
@@ -46,6 +46,7 @@ FUNCTION = r'|interpreted|under_thread_sanitizer|emulated|named \w+|"\$\{tests\[
 RUNS = {"": re.compile(rf"(?:{COMMAND}{FUNCTION}) ([^|\n]*)"), ".md": re.compile(rf"(?:{COMMAND}) ([^`|\n]*)")}
 OPTIONS = re.compile(r"(?<!\S)(?:-p|--(?:tool|test|bin|features|target(?:-dir)?|manifest-path))[ =]\S+")
 ARRAYS = re.compile(r"\b(?:skipped|most|modules|laws)\+?=\(([^)]*)\)")
+CHILD, NAMED = re.compile(r'"--exact"[^;]*'), re.compile(r'"([a-z]\w*(?:::\w+)*)"')
 FILTER = re.compile(r"(?:--skip=)?([a-z]\w*(?:::\w+)*(?:::)?)")
 # Files of other projects, and one that a build makes.
 OTHERS = {"tests/shuf/shuf.sh", "tests/by-util/test_shuf.rs", "js/dist/page/index.html"}
@@ -94,6 +95,9 @@ def tests(path, text):
 
 def filters(path, text):
     """What chooses among tests in a text, with the place where it stands there."""
+    if path.suffix == ".rs":
+        # Tests that run one of themselves in another process.
+        yield from ((child.start(), name) for child in CHILD.finditer(text) for name in NAMED.findall(child[0]))
     if path.suffix not in RUNS or path.suffix == "" and path.parts[0] != ".ci":
         return
     if path.suffix == "":
@@ -138,6 +142,8 @@ def check_itself():
     right += [("a.md", "`cargo test --test suite views::`"), ("a.md", "--no-run, --bench=NAME")]
     wrong += [("a.md", "`cargo test views::gone`"), ("a.md", "cargo test -p bijective-shuffle \\\n  -- --skip gone")]
     wrong += [(".ci/run", "named suite --skip gone"), (".ci/run", "laws=(views:: views::{each,gone})")]
+    wrong += [("tests/suite/a.rs", 'args(["--exact", "gone::each"]).env("A", "1");')]
+    right += [("tests/suite/a.rs", 'args(["--exact", "views::each"]).env("A", "1");')]
     right += [(".ci/run", "named suite --skip each"), (".ci/run", "# named suite gone\nlaws=(views::{each,a_few})")]
     wrong += [("a.md", "| `gone` | no | nothing |")]
     right += [("a.md", "| `cuda` | yes | a GPU |"), ("crates/cli/a.md", "| `tables` | no | Parquet |")]

@@ -79,7 +79,8 @@ fn every_group_is_checked_and_every_checked_group_is_there() {
         chapter(json, name).into_iter().map(|group| (*name, group.name)).collect::<Vec<_>>()
     };
     let others = [("others", OTHERS)];
-    let mut there: Vec<(&str, String)> = vectors::CHAPTERS.iter().chain(&others).flat_map(groups).collect();
+    let mut there: Vec<(&str, String)> =
+        vectors::CHAPTERS.iter().chain(&others).flat_map(groups).collect();
     let mut checked: Vec<_> = CHECKED
         .iter()
         .chain(&[("others", "families")])
