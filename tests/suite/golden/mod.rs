@@ -16,8 +16,11 @@ use case::{Case, Group, chapter};
 
 const OTHERS: &str = include_str!("../../../crates/vectors/others.json");
 
+/// What a test does with a case.
+type Check = fn(&Case);
+
 /// Runs the checks of some groups of a chapter, by their names, for each case.
-fn check(json: &str, name: &str, checks: &[(&str, fn(&Case))]) {
+fn check(json: &str, name: &str, checks: &[(&str, Check)]) {
     for &(group, check) in checks {
         let Group { cases, .. } =
             chapter(json, name).into_iter().find(|g| g.name == group).unwrap();
