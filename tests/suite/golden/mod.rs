@@ -136,11 +136,9 @@ chapters! {
         "inverses" => orders::inverses,
         "shards" => orders::shards,
         "samples" => orders::samples,
+        "ends" => orders::ends,
         "cursors" => orders::cursors,
         "refused_cursors" => orders::refused_cursors,
-    }
-    ends_of_long_orders_are_those_of_the_library: PERMUTATIONS "08-permutations" {
-        "ends" => orders::ends,
     }
     shuffles_of_blocks_are_those_of_the_library: BLOCKS "09-blocks" {
         "reading" => orders::reading,
