@@ -309,7 +309,7 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
     },
     cursors: (of) => {
       const { at, order } = cursorOf(of);
-      equal(at?.left, BigInt(of.count("left")));
+      equal(at?.left, BigInt(of.count("remaining")));
       const { next, left, stride } = at as orders.Position;
       const count = Math.min(Number(left), 5);
       const items = Array.from(
@@ -352,7 +352,7 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
       const sampler = samplerOf(of);
       equal(sampler.resume(of.text("text")), true);
       equal(sampler.state(), of.text("text"));
-      equal(sampler.stepsRemaining(), BigInt(of.count("steps_left")));
+      equal(sampler.stepsRemaining(), BigInt(of.count("steps_remaining")));
       equal(sampler.nextBatch()?.map(Number), of.counts("taken"));
       equal(sampler.state(), of.text("after"));
       equal(samplerOf(of).stateAt(sampler.epoch, sampler.consumed), of.text("after"));
@@ -432,6 +432,7 @@ function chapter(folder: string, name: string, checks: Record<string, Check>): n
     cases: Record<string, Record<string, unknown>[]>;
   };
   equal(file.specification, "1");
+  equal(Object.keys(file.cases).sort(), Object.keys(checks).sort());
   const begun = performance.now();
   let [count, failed] = [0, 0];
   for (const [group, cases] of Object.entries(file.cases)) {

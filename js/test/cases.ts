@@ -208,7 +208,7 @@ function vectors(chapters: Record<string, Chapter>): void {
   each("10-sampler", "resumes", (of) => {
     const s = sampler(of);
     s.resume(of["text"]!);
-    equal([s.state, s.stepsRemaining], [of["text"], of["steps_left"]]);
+    equal([s.state, s.stepsRemaining], [of["text"], of["steps_remaining"]]);
     equal(s.nextBatch(), of["taken"]);
     equal(s.state, of["after"]);
     equal(sampler(of).stateAt(s.epoch, s.consumed), of["after"]);

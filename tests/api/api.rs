@@ -7,9 +7,9 @@
 //!
 //! All features are on. What a trait demands is listed at the trait, and not again at each type
 //! that implements it, so the `Display` of an `Error` is left out. An item is listed once: the
-//! prelude's are there by their names alone, and an implementation only where it comes first. A line
-//! that the next ones repeat is none: that of an error's kind which has fields, and the head of an
-//! `impl` that demands nothing.
+//! prelude's are there by their names alone, and an implementation only where it comes first. A
+//! line that the next ones repeat is none: that of an error's kind which has fields, and the head
+//! of an `impl` that demands nothing.
 //!
 //! A type's line ends with the traits that it derives or could derive, `Send` and `Sync`, after a
 //! colon. `Clone(B)` demands `B: Clone`, and other conditions are written out. Of `Unpin`,

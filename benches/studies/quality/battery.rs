@@ -117,6 +117,6 @@ impl Test for Battery {
         let outcomes = judged.into_iter().map(|judged| judged.outcome);
         let worst = outcomes.min_by(|a, b| a.p_value.total_cmp(&b.p_value));
         let worst = worst.expect("every length has a test");
-        Outcome { p_value: (worst.p_value * count).min(1.0), ..worst }
+        Outcome::new(worst.statistic, (worst.p_value * count).min(1.0), worst.samples)
     }
 }

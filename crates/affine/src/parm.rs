@@ -17,7 +17,7 @@ use crate::MatrixError;
 ///
 /// [`MatrixError::NotAPowerOfTwo`], [`MatrixError::EmptyMask`] if the mask has none of the index's
 /// bits, and [`MatrixError::OutOfMemory`], each as the function's type of error. The items are then
-/// where they were. The function's own error is passed on. In that case, and if the function
+/// unchanged. The function's own error is passed on. In that case, and if the function
 /// panics, the parts are put back as the function left them, and its call for the other part has
 /// either finished or not begun.
 ///

@@ -87,7 +87,7 @@ def main():
     epochs = [[sampler(case), word(case["epoch"]), str(len(case["batches"])),
                words([len(batch) for batch in case["batches"]]), words(sum(case["batches"], [])),
                word(case["consumed"])] for case in samplers["epochs"]]
-    resumes = [[sampler(case), f'"{case["text"]}"', word(case["steps_left"]), words(case["taken"]),
+    resumes = [[sampler(case), f'"{case["text"]}"', word(case["steps_remaining"]), words(case["taken"]),
                 f'"{case["after"]}"'] for case in samplers["resumes"]]
     refused = [[sampler(case), json.dumps(case["text"])] for case in samplers["refused_states"]]
 

@@ -73,7 +73,7 @@ struct epoch {
 struct resume {
     struct sampler sampler;
     const char *text;
-    uint64_t steps_left;
+    uint64_t steps_remaining;
     size_t taken_count;
     const uint64_t *taken;
     const char *after;
@@ -368,7 +368,7 @@ static void resume(const struct resume *of) {
     char text[BS_STATE_SIZE];
     OK(bs_sampler_resume(s, of->text));
     OK(bs_sampler_state(s, text, sizeof text));
-    CHECK(strcmp(text, of->text) == 0 && bs_sampler_steps_remaining(s) == of->steps_left);
+    CHECK(strcmp(text, of->text) == 0 && bs_sampler_steps_remaining(s) == of->steps_remaining);
     const size_t batch = (size_t)of->sampler.batch;
     uint64_t *items = room(batch, sizeof *items);
     size_t count = 0;

@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+use bijective_shuffle::error::{BijectionError, SeedError};
+use bijective_shuffle_engine::OutOfMemory;
+
 /// Why something of this package cannot be constructed, or a question cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -250,8 +253,27 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-impl<E: Into<bijective_shuffle::Error>> From<E> for Error {
-    fn from(error: E) -> Self {
+impl From<bijective_shuffle::Error> for Error {
+    fn from(error: bijective_shuffle::Error) -> Self {
+        Self::Shuffle(error)
+    }
+}
+
+impl From<BijectionError> for Error {
+    fn from(error: BijectionError) -> Self {
+        Self::Shuffle(error.into())
+    }
+}
+
+impl From<SeedError> for Error {
+    fn from(error: SeedError) -> Self {
+        Self::Shuffle(error.into())
+    }
+}
+
+#[doc(hidden)]
+impl From<OutOfMemory> for Error {
+    fn from(error: OutOfMemory) -> Self {
         Self::Shuffle(error.into())
     }
 }

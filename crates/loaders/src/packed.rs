@@ -31,6 +31,7 @@ const AHEAD: usize = 64;
 
 /// A part of a document: its tokens from `from` up to, and without, `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct Piece {
     /// The document.
     pub document: u64,

@@ -88,6 +88,7 @@ pub use sign::Signs;
 
 /// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The test's statistic; the test documents its meaning and unit.
     pub statistic: f64,
@@ -99,6 +100,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The result of a test that found this statistic, with this p-value, in this many samples.
+    pub const fn new(statistic: f64, p_value: f64, samples: u64) -> Self {
+        Self { statistic, p_value, samples }
+    }
+
     /// The outcome of no samples, or of too few to say anything.
     const fn silent(samples: u64) -> Self {
         Self { statistic: 0.0, p_value: 1.0, samples }
@@ -138,7 +144,7 @@ impl Outcome {
 ///         // Chebyshev's inequality, for want of something better.
 ///         let off = self.hits as f64 - self.expected;
 ///         let p_value = (self.expected / (off * off)).min(1.0);
-///         Outcome { statistic: off, p_value, samples: self.samples }
+///         Outcome::new(off, p_value, self.samples)
 ///     }
 /// }
 ///

@@ -218,7 +218,7 @@ def cursor_case(kind, length, of, at, inverted=False):
     return {
         "order": kind, "seed": seed_text(*of), "length": hex(length), "inverted": inverted,
         "text": cursor_text(length, at, size - 1, forward, inverted),
-        "left": left, "head": read[next_place : next_place + left * stride : stride][:5],
+        "remaining": left, "head": read[next_place : next_place + left * stride : stride][:5],
     }
 
 
@@ -351,7 +351,7 @@ def resume_case(length, seed, epoch, consumed, rank, ranks, batch, tail, order):
     return {
         "seed": seed_text(seed), "length": hex(length), **order,
         "text": state_text(length, seed, epoch, consumed, forward),
-        **share, "steps_left": steps, "taken": items, "after": state_text(length, seed, epoch, after, forward),
+        **share, "steps_remaining": steps, "taken": items, "after": state_text(length, seed, epoch, after, forward),
     }
 
 

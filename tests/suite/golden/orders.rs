@@ -185,7 +185,7 @@ pub(super) fn ends(case: &Case) {
     }
 }
 
-/// What a cursor of a case gives: how many items are left, and the next five.
+/// What a cursor of a case gives: how many items remain, and the next five.
 fn resumed(case: &Case) -> Option<(u64, Vec<u64>)> {
     fn next<B: Bijection + Clone>(
         p: Permutation<B>,
@@ -207,7 +207,7 @@ fn resumed(case: &Case) -> Option<(u64, Vec<u64>)> {
 }
 
 pub(super) fn cursors(case: &Case) {
-    let expected = (case.count("left"), case.counts("head"));
+    let expected = (case.count("remaining"), case.counts("head"));
     assert_eq!(resumed(case), Some(expected), "{}", case.what);
     let cursor: Cursor = case.text("text").parse().unwrap();
     assert_eq!(cursor.to_string(), case.text("text"));

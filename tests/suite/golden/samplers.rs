@@ -42,7 +42,7 @@ pub(super) fn resumes(case: &Case) {
     let state: SamplerState = case.text("text").parse().unwrap();
     sampler.resume(&state).unwrap();
     assert_eq!(sampler.state().to_string(), case.text("text"), "{}", case.what);
-    assert_eq!(sampler.steps_remaining(), case.count("steps_left"), "{}", case.what);
+    assert_eq!(sampler.steps_remaining(), case.count("steps_remaining"), "{}", case.what);
     let mut batch = Vec::new();
     assert!(sampler.next_batch(&mut batch).unwrap(), "{}", case.what);
     assert_eq!(batch, case.counts("taken"), "{}", case.what);

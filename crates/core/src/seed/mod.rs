@@ -175,6 +175,10 @@ impl Seed {
     }
 
     /// The key material for the bijections on a domain.
+    ///
+    /// # Panics
+    ///
+    /// For [`KeyDomain::Bits`] of more than 64 bits, which no domain has.
     #[inline]
     pub fn key_stream(&self, domain: KeyDomain) -> KeyStream {
         KeyStream { seed: *self, domain: domain.word(), next_block: 0, block: [0; 4], used: 4 }
@@ -235,7 +239,7 @@ impl From<[u8; 32]> for Seed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyDomain {
-    /// A domain of `2^bits` points, for `bits` up to 64.
+    /// A domain of `2^bits` points, for `bits` up to 64. A stream for more bits panics.
     Bits(u32),
     /// A domain of exactly this size or shape. All numbers below 2^31 are distinct; larger ones are
     /// folded to 31 bits.
@@ -262,7 +266,11 @@ impl KeyDomain {
         const GENERATOR: u32 = 1 << 29;
         const LOADER: u32 = 1 << 28;
         match self {
-            Self::Bits(bits) => bits & !EXACT,
+            Self::Bits(bits) => {
+                // Larger numbers are the words of the other domains.
+                assert!(bits <= 64, "a domain of 2^{bits} points is too large: at most 2^64");
+                bits
+            }
             Self::Exact(size) => (size ^ size >> 31 ^ size >> 62) as u32 | EXACT,
             // Above every width in bits, so it is distinct from them.
             Self::Blocks => 1 << 30,
@@ -505,6 +513,16 @@ mod tests {
         words.sort_unstable();
         words.dedup();
         assert_eq!(words.len(), 900);
+    }
+
+    #[test]
+    fn domains_of_more_than_64_bits_have_no_stream() {
+        let stream =
+            |bits| std::panic::catch_unwind(|| Seed::new(5).key_stream(KeyDomain::Bits(bits)));
+        assert!(stream(64).is_ok());
+        for bits in [65, 1 << 28, 1 << 29, 1 << 30, 1 << 31, u32::MAX] {
+            assert!(stream(bits).is_err(), "{bits}");
+        }
     }
 
     #[test]
