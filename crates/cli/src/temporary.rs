@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bijective_shuffle_cli::files::Store;
+use bijective_shuffle_cli::files::{FilesError, Store};
 
 /// Where what does not fit memory is kept.
 pub(crate) struct Temporary {
@@ -32,4 +32,9 @@ impl Temporary {
         let Self { folders, is_compressed } = self;
         bijective_shuffle_cli::dataset::TemporaryStore::in_folders(folders, *is_compressed, memory)
     }
+}
+
+/// An error of a temporary file, which says so.
+pub(crate) fn temporary_error(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), FilesError::Temporary(error))
 }

@@ -23,7 +23,7 @@ pub(crate) fn start() -> Result<(), Failure> {
     if let Some(text) = &asked
         && text.to_str().is_none_or(|text| text.parse::<usize>().is_err())
     {
-        return Err(Failure::new("RAYON_NUM_THREADS", format_args!("{text:?} is no number")));
+        return Err(Failure::new("RAYON_NUM_THREADS", format!("{text:?} is no number")));
     }
     let mut builder = ThreadPoolBuilder::new();
     if let Some(addresses) = addresses_left()

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::store::TemporaryStore;
-use crate::files::NamedError;
 use crate::files::buckets::{Bucket, Extent};
 use crate::files::budget::KeySplit;
+use crate::files::{NamedError, PRIVATE, named_file_in};
 
 /// The records of one worker's inputs, as the first pass leaves them: a file on a file system that
 /// all workers share.
@@ -146,7 +146,7 @@ impl NewBundle {
                     fs::remove_file(entry.path())?;
                 }
             }
-            tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)
+            named_file_in(folder, &prefix, PRIVATE)
         };
         let file = begin().map_err(|error| NamedError::io(path.display(), error))?;
         let (file, temporary) = file.into_parts();

@@ -8,6 +8,7 @@ use bijective_shuffle_cli::dataset::TemporaryStore;
 use bijective_shuffle_cli::files::Store;
 
 use crate::signals;
+use crate::temporary::temporary_error;
 
 /// The most bytes that are held in memory; more go to a temporary file.
 const HELD: usize = 1 << 20;
@@ -36,9 +37,7 @@ impl InPlaceFile {
 
 impl Write for InPlaceFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let fault =
-            |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
-        self.stored.append(bytes).map_err(fault)?;
+        self.stored.append(bytes).map_err(temporary_error)?;
         Ok(bytes.len())
     }
 
