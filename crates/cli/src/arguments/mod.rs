@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use bijective_shuffle::{Backend, Seed};
+use bijective_shuffle_cli::dataset::BlockCodec;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -275,7 +276,7 @@ impl Arguments {
         let is_given = !self.temp.is_empty();
         Temporary {
             folders: if is_given { self.temp.clone() } else { vec![std::env::temp_dir()] },
-            is_compressed: self.sets.temp_compress,
+            codec: if self.sets.temp_compress { BlockCodec::Zstd } else { BlockCodec::Plain },
         }
     }
 

@@ -84,8 +84,8 @@ impl Run<'_> {
         let in_memory = PathBuf::from("/dev/shm");
         let is_elsewhere = self.memory.is_multiple_of(3) && in_memory.is_dir();
         let folders = [if is_elsewhere { in_memory } else { std::env::temp_dir() }];
-        let is_compressed = self.memory % 2 == 1;
-        let mut store = TemporaryStore::in_folders(&folders, is_compressed, set.held()).unwrap();
+        let codec = if self.memory % 2 == 1 { BlockCodec::Zstd } else { BlockCodec::Plain };
+        let mut store = TemporaryStore::in_folders(&folders, codec, set.held()).unwrap();
         let mut sink = Files::default();
         let (shards, compression) = (&shards, self.compression);
         let target = ShardTarget { shards, compression, sink: &mut sink };
@@ -315,7 +315,8 @@ fn check(case: u64) {
     assert!(found.iter().flat_map(body).eq(expected), "{case} {records}");
     // Each worker's bundle is written through to the disk, which takes a while.
     if case.is_multiple_of(3) {
-        let by_workers = workers::run(&run, &files, case / 3 % 4 + 1, case % 7 < 3);
+        let codec = if case % 7 < 3 { BlockCodec::Zstd } else { BlockCodec::Plain };
+        let by_workers = workers::run(&run, &files, case / 3 % 4 + 1, codec);
         assert!(by_workers == found, "{case} {records}");
     }
     if !part {

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    RecordForm, Records, ShardSink, ShardTarget, Shards, Walked, Written, WrittenShard, walk,
+    RecordForm, Records, ShardSink, ShardTarget, Shards, Subfolders, Walked, Written, WrittenShard,
+    walk,
 };
 use bijective_shuffle_cli::formats::Codec;
 
@@ -61,7 +62,8 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
     if arguments.echo || arguments.together {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
-    let walked = walk(&operands, sets.recursive);
+    let subfolders = if sets.recursive { Subfolders::Walk } else { Subfolders::Refuse };
+    let walked = walk(&operands, subfolders);
     let walked = walked.map_err(|error| Failure::named("input", &error))?;
     checks::check_output(arguments, &operands, &walked)?;
     Ok(walked)
