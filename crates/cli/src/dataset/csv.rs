@@ -8,6 +8,7 @@ use super::splitter::{Broken, Found, Splitter};
 
 /// CSV as RFC 4180 has it, and what it may have beyond that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Csv {
     /// What separates fields.
     pub delimiter: u8,

@@ -16,6 +16,7 @@ use crate::formats::{Format, TFRECORD_HEAD, is_tar, is_tfrecord};
 /// What a record is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "records", content = "of", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Records {
     /// A line, which ends with this byte.
     Lines(u8),
@@ -123,6 +124,7 @@ impl fmt::Display for RecordForm {
 
 /// What the records are and what stands before them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RecordForm {
     /// What the records are.
     #[serde(flatten)]

@@ -101,14 +101,11 @@ impl ParquetTable {
         let all_bytes =
             bytes.iter().flatten().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
         let about = About {
-            schema: metadata.schema().clone(),
-            groups,
-            dictionaries: Arc::default(),
             bytes: all_bytes,
             // A page and what it is decoded to, as of a dictionary.
             held: pages.saturating_mul(2),
             cuts,
-            rewritten: BTreeSet::new(),
+            ..About::new(metadata.schema().clone(), groups)
         };
         let mut table = Self { file, int96, metadata, bytes, about };
         Self::agree(slice::from_mut(&mut table))?;
