@@ -136,7 +136,7 @@ fn reads_nothing(arguments: &Arguments, job: &InputJob) -> bool {
     arguments.sets.output_dir.is_none()
         && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
         && job.selection.head.is_some_and(Head::is_none)
-        && arguments.header == 0
+        && arguments.header_bytes == 0
 }
 
 /// Everything, or the items of these files, to one output.
@@ -177,7 +177,7 @@ fn to_output(
     if let Some(record) = arguments.record {
         // An input without a byte has no record, and needs no header.
         let empty = inputs.empty();
-        let of_header = |bytes| if bytes == 0 { 0 } else { arguments.header };
+        let of_header = |bytes| if bytes == 0 { 0 } else { arguments.header_bytes };
         let header = inputs.take_headers(|_, bytes, _| Ok(of_header(bytes)))?;
         let done = job.records(inputs, record.get(), |_| header, output)?;
         return Ok(Done { empty, ..done }.of("records"));
