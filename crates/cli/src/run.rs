@@ -105,13 +105,13 @@ fn check_name(files: &[PathBuf], output: &Path, arguments: &Arguments) -> Result
     let is_other = files.is_empty() || files.iter().any(|file| rows::kind_of(file) != kind);
     let said = match (Codec::of_name(output), other_packer_of_name(output), kind) {
         (codec, _, _) if is_plain && codec != Codec::Plain => {
-            format!("it is compressed by {codec}, and it would not be")
+            format!("it is compressed by {codec}, but it would not be")
         }
         (_, Some(packer), _) if !is_said => format!(
             "it is compressed by {packer}, which is not written: pipe the output to that program"
         ),
         (_, _, Some(kind)) if is_other => {
-            format!("it is {kind}, and it would be something else, as the inputs are")
+            format!("it is {kind}, but it would be something else, as the inputs are")
         }
         _ => return Ok(()),
     };
@@ -156,7 +156,7 @@ fn to_output(
     }
     if let Some(table) = files.iter().find(|path| is_table(path)) {
         if arguments.record.is_some() {
-            let why = "a Parquet or Arrow file says itself what its rows are: leave out --record";
+            let why = "a Parquet or Arrow file states what its rows are: leave out --record";
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;

@@ -21,8 +21,9 @@ use crate::temporary::Temporary;
 
 pub(crate) use sets::{SetArguments, WorkerStage};
 
-const ABBREVIATIONS: &str = "Long options may be abbreviated when typed, as --mem. In scripts, write \
-                             them in full: a new option can make an abbreviation ambiguous.";
+/// How far abbreviations can be relied on.
+const ABBREVIATIONS: &str = "Long options may be abbreviated when typed, not in scripts: a new one \
+                             can make them ambiguous.";
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine. All cores are used, or RAYON_NUM_THREADS threads.
@@ -211,10 +212,10 @@ impl Arguments {
     pub(crate) fn check_for_host(&self) -> Result<(), Failure> {
         let is_read = !self.echo && self.input_range.is_none();
         if is_read && (self.operands.is_empty() || self.operands.iter().any(|path| path == "-")) {
-            return Err(Failure::new("inputs", "there is none: name files or folders"));
+            return Err(Failure::new("inputs", "none are given: name files or folders"));
         }
         if self.output().is_none() && self.sets.output_dir.is_none() {
-            return Err(Failure::new("output", "there is none: name a file or a folder"));
+            return Err(Failure::new("output", "none is given: name a file or a folder"));
         }
         Ok(())
     }
@@ -251,11 +252,11 @@ impl Arguments {
     /// Whether nothing is asked for that only lines have.
     pub(crate) fn check_for_rows(&self) -> Result<(), Failure> {
         if self.zero_terminated {
-            let why = "rows of arrays and tables have no such ends";
+            let why = "rows of arrays and tables do not end with a delimiter";
             return Err(Failure::new("--zero-terminated", why));
         }
         if self.text {
-            return Err(Failure::new("--text", "arrays and tables are no text"));
+            return Err(Failure::new("--text", "arrays and tables are not text"));
         }
         if self.sets.is_asked_for() {
             let why = "rows of arrays and tables are written as they are";

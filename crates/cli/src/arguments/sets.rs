@@ -106,7 +106,8 @@ pub(crate) struct SetArguments {
     pub(crate) split: Option<NamedSplits>,
 
     #[arg(help = format!(
-        "Compress outputs: {}, with a level as in zstd:3; by default the output's name or the inputs decide",
+        "Compress outputs: {}, with a level as in zstd:3; by default the output's name or the \
+         inputs decide",
         Compression::names()
     ))]
     #[arg(long, value_name = "CODEC", conflicts_with_all = PLAIN)]
@@ -216,7 +217,7 @@ fn parse_bytes(text: &str) -> Result<ByteArgument, &'static str> {
                 let (high, low) = digit(*high).zip(digit(*low)).ok_or("\\x needs two digits")?;
                 ((16 * high + low) as u8, 3)
             }
-            (b'\\', _) => return Err("behind \\ stands n, r, t, 0, \\ or x and two digits"),
+            (b'\\', _) => return Err("\\ must be followed by n, r, t, 0, \\ or x and two digits"),
             (byte, _) => (byte, 0),
         };
         bytes.push(byte);
@@ -228,7 +229,7 @@ fn parse_bytes(text: &str) -> Result<ByteArgument, &'static str> {
 /// What separates fields of CSV.
 fn parse_delimiter(text: &str) -> Result<u8, &'static str> {
     match parse_bytes(text)?.0.as_slice() {
-        [b'"' | b'\n' | b'\r'] => Err("quotes and ends of lines separate no fields"),
+        [b'"' | b'\n' | b'\r'] => Err("a quote or the end of a line cannot separate fields"),
         [byte] => Ok(*byte),
         _ => Err("give one byte, such as ';' or '\\t'"),
     }

@@ -112,12 +112,12 @@ impl fmt::Display for RecordForm {
         }
         f.write_str(if *is_text { " of any bytes" } else { "" })?;
         for prefix in header_prefixes {
-            write!(f, " behind a header of lines with `{}`", prefix.escape_ascii())?;
+            write!(f, " after a header of lines with `{}`", prefix.escape_ascii())?;
         }
         match headers {
             0 => Ok(()),
-            1 => write!(f, " behind a header of 1 line"),
-            lines => write!(f, " behind a header of {lines} lines"),
+            1 => write!(f, " after a header of 1 line"),
+            lines => write!(f, " after a header of {lines} lines"),
         }
     }
 }
@@ -174,7 +174,7 @@ impl RecordForm {
         if self.records == Records::TfRecord {
             // What is shorter is cut short, and its record is named.
             let is_one = is_tfrecord(start) || start.len() < TFRECORD_HEAD;
-            let why = "is not a TFRecord file: its first bytes are no length with its checksum";
+            let why = "is not a TFRecord file: its first bytes are not a length with its checksum";
             return if is_one { Ok(()) } else { Err(why.to_owned()) };
         }
         if !is_tfrecord(start) && is_tar(start) {

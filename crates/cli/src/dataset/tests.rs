@@ -424,7 +424,7 @@ fn wrong_headers_and_lines_are_named() {
     let reads = |text: &[u8]| complaint(RecordForm::new(Records::Fastq), &[text]);
     assert_eq!(
         reads(b"@1\nAC\n+\n!!\n@2\nACG\n+\n!!\n"),
-        "f0: record 2 is no read of FASTQ: it has 3 bases and 2 qualities"
+        "f0: record 2 is not a read of FASTQ: it has 3 bases and 2 qualities"
     );
     assert!(reads(b">1\nAC\n+\n!!\n").ends_with("its first line does not begin with @"));
     assert!(reads(b"@1\nAC\nAC\n!!\n").ends_with("its third line does not begin with +"));
@@ -493,7 +493,8 @@ fn wrong_rows_of_csv_are_named() {
     assert_eq!(complaint(loose, &[b"a\n\"1\n2\"\n5\" pipe\n"]), format!("f0: record 3 {why}"));
     let returns = |count: &str| {
         format!(
-            "{count} without a newline, which end no row: convert the input, as by `tr '\\r' '\\n'`"
+            "{count} without a newline, which do not end a row: convert the input, as by `tr \
+             '\\r' '\\n'`"
         )
     };
     // As the rows of old programs end: in all of the input, or in its first bytes if it is long.
@@ -581,11 +582,11 @@ fn wrong_samples_of_archives_are_named() {
     // What macOS writes beside files has a mark; others of such names are samples.
     assert_eq!(
         said(&[&jpg, &tar_entry("a/._1.jpg", b"x")]),
-        "f0: record 2 `a/._1.jpg` has the parts nothing behind a dot, and the first sample has \
+        "f0: record 2 `a/._1.jpg` has the parts nothing after a dot, and the first sample has \
          jpg: give --uneven if that is as it should be"
     );
     let about_all = said(&[&about_all(&[("comment", "x"), ("mtime", "1")]), &jpg]);
-    assert!(about_all.ends_with("has a header for all files behind it, which cannot be shuffled"));
+    assert!(about_all.ends_with("has a header for all files after it, which cannot be shuffled"));
 }
 
 /// A header for all files behind it.

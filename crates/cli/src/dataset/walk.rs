@@ -143,7 +143,7 @@ fn add(
             }
             files.push(path);
         } else {
-            let why = format!("is {} in a folder, and no file: name it to read it", what(found));
+            let why = format!("is {} in a folder, not a file: name it to read it", what(found));
             return Err(NamedError::io(path.display(), why));
         }
     }
@@ -384,7 +384,7 @@ mod tests {
         let folder = tree();
         let path = |name: &str| folder.path().join(name);
         let refused = |name: &str, what: &str| {
-            let why = format!("{name}: is {what} in a folder, and no file: name it to read it");
+            let why = format!("{name}: is {what} in a folder, not a file: name it to read it");
             assert_eq!(found(&folder, &["a"]), Err(why));
             fs::remove_file(path(name)).unwrap();
         };

@@ -47,8 +47,8 @@ impl Opening<'_> {
         if !self.is_resumed {
             return Ok(());
         }
-        let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what \
-                   it had before: write it to a file first, or leave them out";
+        let why = "is a pipe, whose contents --resume and --worker cannot verify: write it to a \
+                   file first, or leave the options out";
         Err(io::Error::other(why))
     }
 }

@@ -51,14 +51,14 @@ impl Npy {
     pub fn read(file: &mut dyn Read) -> io::Result<Self> {
         let cut_short = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
-                io::Error::other("is no NumPy array: it ends in its header")
+                io::Error::other("is not a NumPy array: it ends within its header")
             }
             _ => error,
         };
         let mut start = [0; 8];
         file.read_exact(&mut start).map_err(cut_short)?;
         if !start.starts_with(MAGIC) {
-            return Err(io::Error::other("is no NumPy array"));
+            return Err(io::Error::other("is not a NumPy array"));
         }
         let [.., version, minor] = start;
         let (length, prefix) = match (version, minor) {

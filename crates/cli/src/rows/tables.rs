@@ -36,7 +36,7 @@ impl<'a> OpenedFile<'a> {
     fn new(path: &'a PathBuf) -> Result<Self, Failure> {
         // To open a pipe would wait for its writer.
         if !path.metadata().context(path.display())?.is_file() {
-            let why = "a Parquet or Arrow file has to be a regular file";
+            let why = "a Parquet or Arrow file must be a regular file";
             return Err(Failure::new(path.display(), why));
         }
         let file = File::open(path).context(path.display())?;

@@ -82,7 +82,7 @@ fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
     }
     let path = |name: &[u8]| {
         if name.is_empty() {
-            return Err("has a name without characters");
+            return Err("has an empty name");
         }
         #[cfg(unix)]
         {
@@ -126,10 +126,13 @@ pub(crate) fn take_index(
         return Ok(());
     }
     if index.is_undone {
-        return Err(Failure::new(folder, "has records that were put back, and not shuffled"));
+        return Err(Failure::new(folder, "has records that were restored, and not shuffled"));
     }
     if !index.is_whole() {
-        return Err(Failure::new(folder, "has a part of the records, which cannot be put back"));
+        return Err(Failure::new(
+            folder,
+            "has only a part of the records, which cannot be restored",
+        ));
     }
     let seed: Seed = index.seed.parse().context(format!("{folder}: the index"))?;
     job.selection.seed = seed_of(seed.with_epoch(index.epoch), arguments, folder)?;

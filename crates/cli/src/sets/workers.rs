@@ -86,7 +86,7 @@ pub(super) fn run(
         return Err(Failure::new("--worker", format!("there are at most {MOST}")));
     }
     if arguments.seed().is_none() && !arguments.undo {
-        let why = "the workers do not talk: give all of them the same --seed";
+        let why = "the workers do not communicate: give all of them the same --seed";
         return Err(Failure::new("--worker", why));
     }
     let asked = opened.asked(arguments, job);

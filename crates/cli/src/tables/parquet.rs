@@ -252,7 +252,7 @@ fn common_kind(tables: &[ParquetTable], number: usize) -> Result<DataType, Table
 
 /// A size of a row group, if it can be one.
 fn size(size: i64, group: usize) -> Result<u64, TableError> {
-    let why = || format!("row group {group}, counted from 0, has a size that is none");
+    let why = || format!("row group {group}, counted from 0, has an invalid size");
     u64::try_from(size).map_err(|_| TableError::read(why()))
 }
 

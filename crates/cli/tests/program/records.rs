@@ -104,10 +104,10 @@ fn arrays_keep_their_headers() {
     assert_eq!(complaint, "bshuf: short.npy: has 8000 bytes of data, which are not 500 rows of 20");
     folder.write("text.npy", b"one\ntwo\nthree\n");
     let complaint = folder.complaint(&["text.npy"], b"");
-    assert_eq!(complaint, "bshuf: text.npy: is no NumPy array");
+    assert_eq!(complaint, "bshuf: text.npy: is not a NumPy array");
     folder.write("text", b"one\n");
     let complaint = folder.complaint(&["x.npy", "text"], b"");
-    assert_eq!(complaint, "bshuf: text: is no NumPy array, and others are");
+    assert_eq!(complaint, "bshuf: text: is not a NumPy array, but others are");
     let empty = |fields: &str| {
         format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (0,), }}\n")
     };
@@ -117,7 +117,7 @@ fn arrays_keep_their_headers() {
     assert_eq!(folder.output(&["empty.npy"], b""), empty);
     assert_eq!(
         folder.complaint(&["-r", "x.npy"], b""),
-        "bshuf: x.npy: an array has an end: give --head-count"
+        "bshuf: x.npy: an array cannot be endless: give --head-count"
     );
 }
 

@@ -81,8 +81,8 @@ fn explained(codec: Codec, error: io::Error) -> io::Error {
         }
         Some(DecoderFault::Known(why)) => (*why).to_owned(),
         Some(DecoderFault::Trailing) => format!(
-            "has trailing garbage: behind its {codec} data there are bytes of something else, \
-             which may be lost data: cut them off, or read what is before them by `{codec} -dc \
+            "has trailing garbage: after its {codec} data there are bytes of something else, \
+             which may be lost data: cut them off, or read what is before them with `{codec} -dc \
              FILE | bshuf`"
         ),
         None => format!("its {codec} data are damaged: {error}"),
